@@ -4,7 +4,7 @@ import { AbortedError, OptionError } from './errors.js'
 import { addon } from './native.js'
 import { option } from './options.js'
 
-/** The flag of work that nobody can give up. */
+/** The flag of work without a signal. */
 export const notCancelled = new Int32Array(1)
 
 /** What happens when a signal is aborted, and the one listener that does it. */
@@ -68,7 +68,7 @@ function startWatch(signal: AbortSignal): Watch {
   return watch
 }
 
-/** What work is rejected with that its signal has given up. */
+/** The error with which work ends if its signal is aborted. */
 export function aborted(signal: AbortSignal, what = 'the product'): AbortedError {
   return new AbortedError(
     `${what} was given up because its signal was aborted: \`cause\` is the signal's reason`,

@@ -50,7 +50,7 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray> {
  * An edge from i to j of weight w says that j starts at least w after the start of i: w is how long i takes, and what is waited
  * besides. If w is negative, it is a deadline: i starts at most −w after the start of j.
  *
- * The work is a search of longest paths: see {@link longestPaths}. Without circles it is a look at each edge. Over int32 it is exact,
+ * The work is a search of longest paths: see {@link longestPaths}. Without circles each edge is looked at once. Over int32 it is exact,
  * over floats each sum is rounded.
  *
  * @param precedences - an edge list, or an n × n matrix, in which −Infinity (EPSILON in int32) is no edge.

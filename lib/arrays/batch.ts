@@ -41,7 +41,7 @@ export interface Results {
   finish(block: Growing): Promise<number>
 }
 
-/** Who is told how far the work is. */
+/** What is called as the work goes on. */
 export interface Listener {
   /** A block is on the disk. */
   done(block: BlockDone): void

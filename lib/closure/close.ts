@@ -48,7 +48,7 @@ export interface Closed {
   /**
    * int32. For i ≠ j the node after i on a best path from i to j; −1 if there is none. On the diagonal −1 if `reflexive`, else
    * the node after i on a best cycle through i. Following it ends, cycles of weight one included; over floats, whose sums
-   * are rounded, whoever follows it must still stop after n edges.
+   * are rounded, stop after n edges in any case.
    */
   readonly next: DenseMatrix<Int32Array> | DeviceMatrix<Int32Array> | null
   readonly backend: 'cuda' | 'cpu'

@@ -1,4 +1,7 @@
-/** Whether there is memory for work on a graph: a system gives away more than it has, and ends who writes to it. */
+/**
+ * Whether there is memory for work on a graph. It is asked before: a system promises more memory than it has, and kills the process that
+ * then writes to it.
+ */
 import { OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
 

@@ -31,7 +31,7 @@ export async function answer(question: Question): Promise<Answer> {
   const maySearch = some || work.listed
   const backendOf = (steps: number) => onImplicitDevice(closing, steps, async (session) => session.backend)
   if (maySearch && (await searchIsCheaper(work, backendOf))) return bySearch(question)
-  // Who asks for a GPU must hear that it can't answer.
+  // If a GPU was asked for, it is an error that it can't answer.
   const mustClose = backend === CUDA
   const isTooMuch = (error: unknown) => error instanceof OutOfMemoryError && !mustClose
   try {
@@ -41,7 +41,7 @@ export async function answer(question: Question): Promise<Answer> {
     if (some && isTooMuch(error)) return bySearch(question)
     const certain = some ? null : error instanceof CycleError ? await certainCycle(question, error) : error
     if (certain) throw certain
-    // Cycles, and sums that leave the type, may be of pairs that nobody asked for.
+    // Cycles, and sums that leave the type, may be of pairs that weren't asked for.
     if (!(error instanceof CycleError || error instanceof OverflowError)) throw error
   }
   if (maySayMore(question) && (mustClose || !some)) {

@@ -43,7 +43,7 @@ function warpOf({ tile, coalesced }: TiledShape): { i: number; j: number }[] {
   })
 }
 
-/** Square tiles of 32-bit elements in shared memory, a thread for each cell (native/cuda/ladder/tiled.cuh). */
+/** Square tiles of 32-bit elements in shared memory, a thread for each cell (native/lab/ladder/tiled.cuh). */
 function tiledShared(shape: TiledShape): number {
   const { tile } = shape
   const warp = warpOf(shape)

@@ -191,7 +191,7 @@ export async function readResults(path: string | URL): Promise<Results> {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What of a machine anything is made of. */
+/** Whether a value has the fields of a machine that results are compared by. */
 function isMachine(value: unknown): boolean {
   return (
     isRecord(value) &&

@@ -23,7 +23,7 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   device: string
   /** The indices of the CUDA devices that computed it: one, or several if the option `devices` names them; none on the CPU. */
   devices: readonly number[]
-  /** The kernel variant that computed it. Parts on several devices may take others, and the path of the most bits is told. */
+  /** The kernel variant that computed it. On several devices it is that of the part whose path has the most bits. */
   variant: VariantName
   /**
    * How it was computed. The values of the operands decide; results of integers are exact on every path. 'direct': sums in

@@ -1,4 +1,4 @@
-/** Options that producers, workers and those who look on have in common. */
+/** The options that producers, workers and status have in common. */
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { type OptionsOf, option, required, whole } from '../options.js'

@@ -1,4 +1,4 @@
-/** What a queue holds, for those who look on. */
+/** What a queue holds. */
 import type { BlockPlan } from '../arrays/job.js'
 import { Options } from '../options.js'
 import { connect } from './connect.js'

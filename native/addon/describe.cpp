@@ -8,7 +8,7 @@
 #include "cpu/backend.h"
 #include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/runtime/device.h"
+#include "cuda/device/device.h"
 #include "cuda/runtime/exponent_check.h"
 #endif
 

@@ -8,7 +8,7 @@
 #include "core/fault.h"
 #include "core/status.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/runtime/device.h"
+#include "cuda/device/device.h"
 #endif
 
 namespace mpmml::addon {

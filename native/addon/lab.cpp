@@ -11,9 +11,9 @@
 #include "addon/guarded.h"
 #include "core/status.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/lab/lab.h"
-#include "microbench/bandwidth.h"
-#include "microbench/machine.h"
+#include "lab/measure.h"
+#include "lab/microbench/bandwidth.h"
+#include "lab/microbench/machine.h"
 #endif
 
 namespace mpmml::addon {

@@ -8,7 +8,7 @@
 #include "addon/engine.h"
 #include "addon/request.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/runtime/device.h"
+#include "cuda/device/device.h"
 #endif
 
 namespace mpmml::addon {
@@ -26,6 +26,7 @@ struct Products {
   Request request;  ///< of all of them
   double* reports = nullptr;
   bool is_group = false;
+  bool is_only_planned = false;
   bool may_wait = false;
 
   /// Memory that the call makes for matrices that had none.
@@ -63,6 +64,7 @@ struct Products {
   /// Takes the rest of what has been read last.
   void add(const Call& call) {
     request = call.request;
+    is_only_planned = call.is_only_planned;
     may_wait = call.may_wait;
     const size_t index = problems.size() - 1;
     const Problem& it = problems.back();
@@ -88,10 +90,10 @@ void name_devices([[maybe_unused]] const Result& result) {
 #endif
 }
 
-/// Computes and reports one product.
-void compute(const Problem& problem, const Request& request, double* report) {
+/// Computes, or only plans, and reports one product.
+void compute(const Problem& problem, const Request& request, bool is_only_planned, double* report) {
   const auto start = Clock::now();
-  const Result result = engine().execute(problem, request);
+  const Result result = is_only_planned ? engine().plan(problem, request) : engine().execute(problem, request);
   write_report(report, problem, result, milliseconds_since(start));
   name_devices(result);
 }
@@ -105,7 +107,9 @@ class HostProducts : public Work {
 
   Place place() noexcept override {
     try {
-      return engine().is_for_cuda(products_.problems, products_.request) ? Place::kDevice : Place::kProcessor;
+      return !products_.is_only_planned && engine().is_for_cuda(products_.problems, products_.request)
+                 ? Place::kDevice
+                 : Place::kProcessor;
     } catch (...) {
       return Place::kProcessor;  // start() says what is wrong.
     }
@@ -113,7 +117,8 @@ class HostProducts : public Work {
 
  protected:
   void start() override {
-    if (!products_.is_group) return compute(products_.problems[0], products_.request, products_.reports);
+    if (!products_.is_group)
+      return compute(products_.problems[0], products_.request, products_.is_only_planned, products_.reports);
     const auto start = Clock::now();
     const std::vector<Result> results = engine().execute(products_.problems, products_.request);
     const double total = milliseconds_since(start);
@@ -144,7 +149,7 @@ class DeviceProducts : public DeviceWork {
     Request& request = products_.request;
     request.where.device = device_ = session.device();
     request.backend = backend_ == BackendKind::kCuda ? BackendChoice::kCuda : BackendChoice::kCpu;
-    if (request.plan_only) {
+    if (products_.is_only_planned) {
       Outcome outcome;
       outcome.plan = engine().plan(session, products_.problems[0], request.where);
       return std::make_unique<Done>(std::vector<Outcome>{outcome});
@@ -249,7 +254,7 @@ Napi::Value multiply_sync(const Napi::CallbackInfo& info) {
     const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
     Problem problem;
     const Call call = read_call(env, matrices_in(info, 7, nullptr), fields, nullptr, problem);
-    compute(problem, call.request, reports_in(info[5], 1));
+    compute(problem, call.request, call.is_only_planned, reports_in(info[5], 1));
     return env.Undefined();
   }
   Uses uses(device_of(info[6]));
@@ -290,7 +295,7 @@ Products read_products(const Napi::CallbackInfo& info, Uses* uses) {
     const Matrices matrices{source(F::aMemory), source(F::bMemory), source(F::cMemory), source(F::c0Memory),
                             source(F::witnessMemory)};
     const Call call = products.read(env, matrices, fields, uses);
-    if (call.request.plan_only) malformed(env, "a plan of a group");
+    if (call.is_only_planned) malformed(env, "a plan of a group");
     products.add(call);
     if (products.problems[0].operation.dtype != products.problems[index].operation.dtype) {
       malformed(env, "products of several types in a group");

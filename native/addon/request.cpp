@@ -231,11 +231,11 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
   const Reader read{env, fields, operation.dtype, problem.batch, uses};
   problem.a = read.matrix<MatrixView>(a, "a", Int16::kTaken, F::aOffset, m, k);
   problem.b = read.matrix<MatrixView>(b, "b", Int16::kTaken, F::bOffset, k, n);
-  call.request.plan_only = fields[F::planOnly] != 0;
+  call.is_only_planned = fields[F::planOnly] != 0;
   if (!c.is_nowhere()) {
     if (uses && !c.memory) malformed(env, "a result that isn't on the device");
     problem.c = read.matrix<MutableMatrixView>(c, "out", Int16::kRefused, F::cOffset, m, n);
-  } else if (call.request.plan_only) {
+  } else if (call.is_only_planned) {
     problem.c = read.layout<MutableMatrixView>(F::cOffset, m, n);
   } else if (uses) {
     const int64_t element = element_bytes(operation.dtype);
@@ -246,13 +246,17 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
     malformed(env, "a product without a result");
   }
   if (!c0.is_nowhere()) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Int16::kRefused, F::c0Offset, m, n);
-  if (fields[F::asksWitness] != 0 && !call.request.plan_only) {
+  if (fields[F::asksWitness] != 0) {
     if (!is_idempotent(operation)) malformed(env, "a witness of a semiring that has none");
     const Reader read_witness{env, fields, DataType::kInt32, problem.batch, uses};
     if (!witness.is_nowhere()) {
       if (uses && !witness.memory) malformed(env, "a witness that isn't on the device");
       problem.witness =
           read_witness.matrix<MutableMatrixView>(witness, "the witness", Int16::kRefused, F::witnessOffset, m, n);
+    } else if (call.is_only_planned) {
+      // Without data it wouldn't be asked for; nothing is written there.
+      static int32_t planned;
+      problem.witness = row_major<void*>(&planned, m, n);
     } else if (uses) {
       constexpr int64_t element = element_bytes(DataType::kInt32);
       bytes_of_matrices(problem.batch, m, n, element);

@@ -94,7 +94,8 @@ using Matrices = std::array<Source, 5>;
 /// What a request says beside the problem.
 struct Call {
   Request request;
-  bool may_wait = false;  ///< whether JavaScript's thread may wait a moment for it
+  bool is_only_planned = false;  ///< nothing is computed
+  bool may_wait = false;         ///< whether JavaScript's thread may wait a moment for it
   /// C was null: it is row-major from this byte of the memory that the call makes for results.
   std::optional<int64_t> c_at{};
   /// The same for the witness, in a memory of its own.
@@ -102,7 +103,7 @@ struct Call {
 };
 
 /// Reads a product. lib has checked it; anything that would let a kernel touch memory outside the matrices is checked
-/// here again. c may be null if the product is only planned, and then there is no witness. With `uses` matrices may be in
+/// here again. c and the witness may be null if the product is only planned. With `uses` matrices may be in
 /// memories of its device, and c and the witness are, or are null. Throws Napi::Error, and Error if a memory is gone.
 Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses, Problem& problem);
 

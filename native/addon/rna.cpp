@@ -12,7 +12,7 @@
 #include "core/status.h"
 #include "cpu/rna.h"
 #if defined(MPMML_WITH_CUDA)
-#include "cuda/runtime/device.h"
+#include "cuda/device/device.h"
 #include "cuda/runtime/rna.h"
 #endif
 

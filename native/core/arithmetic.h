@@ -7,9 +7,9 @@
 #pragma once
 #include <cmath>
 
-#include "core/problem.h"
-#include "core/range.h"
+#include "core/range_path.h"
 #include "core/semiring.h"
+#include "core/value_range.h"
 
 namespace mpmml {
 
@@ -179,7 +179,7 @@ struct Exponents {
   static constexpr ExponentScale kScale = exponent_scale_of(kPath);
   static constexpr bool kByChunks = kPath == RangePath::kExponentBounded;
   /// What the exponents of sums are more than they would be without offsets.
-  static constexpr int32_t kBias = kByChunks ? kFarDistance : 0;
+  static constexpr int32_t kBias = kByChunks ? kMostDistance : 0;
 
   static Exponents for_operands(RangePath, const ValueRange& a, const ValueRange& b) {
     const double step = common_step(a.levels, b.levels);
@@ -321,15 +321,15 @@ SumSigns signs_of_sums(const ValueRange& a, const ValueRange& b) {
   if (!a.has_finite() || !b.has_finite()) return SumSigns::kUnknown;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const ValueRange* range : {&a, &b}) {
-    const bool has_nan = range->minimum < place_of(-kInfinity) || range->maximum > place_of(kInfinity);
+    const bool has_nan = range->minimum < order_key(-kInfinity) || range->maximum > order_key(kInfinity);
     const ValueRange& other = range == &a ? b : a;
-    const bool meets_zero = other.has_zero && (S::maximizes ? range->maximum : range->minimum) == place_of(-S::zero);
+    const bool meets_zero = other.has_zero && (S::maximizes ? range->maximum : range->minimum) == order_key(-S::zero);
     if (has_nan || meets_zero) return SumSigns::kUnknown;
   }
   // Rounding keeps order, so no sum is outside these bounds.
-  const float least = at_place<float>(a.minimum) + at_place<float>(b.minimum),
-              greatest = at_place<float>(a.maximum) + at_place<float>(b.maximum);
-  if (S::maximizes ? place_of(least) >= 0 : place_of(greatest) < 0) return SumSigns::kLeading;
+  const float least = from_order_key<float>(a.minimum) + from_order_key<float>(b.minimum),
+              greatest = from_order_key<float>(a.maximum) + from_order_key<float>(b.maximum);
+  if (S::maximizes ? order_key(least) >= 0 : order_key(greatest) < 0) return SumSigns::kLeading;
   if (S::maximizes ? greatest <= 0 : least >= 0) return SumSigns::kTrailing;
   return SumSigns::kMixed;
 }

@@ -27,12 +27,12 @@ std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) 
   } else {
     // With room for what each sum is rounded by.
     const double factor = 1.1 * static_cast<double>(count);
-    const auto reach = [&](int64_t place, bool outwards) {
-      const double end = static_cast<double>(at_place<Element>(place));
-      return int64_t{place_of(static_cast<Element>(outwards ? end * factor : end))};
+    const auto reach = [&](int64_t key, bool outwards) {
+      const double end = static_cast<double>(from_order_key<Element>(key));
+      return int64_t{order_key(static_cast<Element>(outwards ? end * factor : end))};
     };
-    bound.minimum = reach(range.minimum, at_place<Element>(range.minimum) < 0);
-    bound.maximum = reach(range.maximum, at_place<Element>(range.maximum) > 0);
+    bound.minimum = reach(range.minimum, from_order_key<Element>(range.minimum) < 0);
+    bound.maximum = reach(range.maximum, from_order_key<Element>(range.maximum) > 0);
   }
   if (!range.has_zero) bound = without_worse<S>(bound, range);
   if constexpr (S::can_overflow) {
@@ -63,7 +63,7 @@ std::optional<BoundOfWays> bound_of_ways(const Operation& operation, const Value
   });
 }
 
-bool KnownOfWays::look(const ValueRange& found) {
+bool TrackedBound::tighten(const ValueRange& found) {
   // If a cycle gains, it doesn't matter how the rest is computed.
   if (!is_within(found)) return true;
   return with_semiring(operation_, [&](auto semiring) {

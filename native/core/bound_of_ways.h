@@ -23,29 +23,29 @@ struct BoundOfWays {
 /// group.
 std::optional<BoundOfWays> bound_of_ways(const Operation& operation, const ValueRange& range, int64_t nodes);
 
-/// Whether a GPU looks at the values of a group before it multiplies them in so many steps: fewer levels than the bound of
-/// all ways has are cheaper. The look takes as long as some 5e8 steps.
-inline bool is_worth_a_look(BackendKind backend, const Operation& operation, double steps) {
-  constexpr double kStepsWorthLook = 2e9;
-  return backend != BackendKind::kCpu && can_overflow(operation) && steps >= kStepsWorthLook;
+/// Whether a GPU scans the values of a group before it multiplies them in so many steps: fewer levels than the bound of
+/// all ways has are cheaper. The scan takes as long as some 5e8 steps.
+inline bool is_worth_scanning(BackendKind backend, const Operation& operation, double steps) {
+  constexpr double kStepsWorthScan = 2e9;
+  return backend != BackendKind::kCpu && can_overflow(operation) && steps >= kStepsWorthScan;
 }
 
 /// What is known of d from group to group.
-class KnownOfWays {
+class TrackedBound {
  public:
-  KnownOfWays(const Operation& operation, const BoundOfWays& known) : operation_(operation), known_(known) {}
+  TrackedBound(const Operation& operation, const BoundOfWays& known) : operation_(operation), known_(known) {}
 
   /// A bound of the elements of d.
   const ValueRange& range() const { return known_.range; }
 
-  /// Whether it pays to look at d after so many groups: once all nodes have ways to each other, the bound is tighter. Looks
+  /// Whether it pays to scan d after so many groups: once all nodes have ways to each other, the bound is tighter. Scans
   /// after 1, 2, 4, 8, … groups, if they are cheap, or after each, if the bound is only of one group.
-  bool wants_look(int64_t groups, bool is_cheap) const {
+  bool is_worth_tightening(int64_t groups, bool is_cheap) const {
     if (!known_.range.has_zero) return false;
     return known_.of_group || ((groups & (groups - 1)) == 0 && is_cheap);
   }
   /// Takes the range of d. Returns whether finite sums can't leave the type in the next group.
-  bool look(const ValueRange& found);
+  bool tighten(const ValueRange& found);
 
   /// If a cycle gains, elements have no meaning, and may be anything.
   bool is_within(const ValueRange& found) const {

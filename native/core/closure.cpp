@@ -7,21 +7,16 @@
 #include <vector>
 
 #include "core/dispatch.h"
+#include "core/in_flight.h"
+#include "core/region.h"
 #include "core/spread_closure.h"
 #include "core/status.h"
-#include "core/train.h"
 #include "core/wide_closure.h"
 
 namespace mpmml {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// Nodes, or rows, or columns: [first, end).
-struct Span {
-  int64_t first, end;
-  int64_t size() const { return end - first; }
-};
 
 /// A large batch is closed some matrices at a time, so that it can be given up, and needs less memory.
 constexpr double kStepsAtOnce = 6e10;
@@ -33,14 +28,15 @@ constexpr double kStepsWorthProduct[] = {1e6, 2e8};  // by BackendKind
 class ClosureWork final : public Pending {
  public:
   ClosureWork(Session& session, const Closure& closure, const Placement& where)
-      : session_(session), closure_(closure), where_(where), n_(closure.d.rows), train_(closure.steps_done) {}
+      : session_(session), closure_(closure), where_(where), n_(closure.d.rows), in_flight_(closure.steps_done) {}
 
   void start() {
     const int64_t most = items_at_once();
     make_memory(most);
-    // If some matrices go too far, nobody points those that come after them.
+    // For all at once: if some matrices go too far, those that come after them aren't reached.
     if (closure_.next.data && !closure_.continues) {
-      train_.add(session_.point(closure_.operation, closure_.batch, read_only(closure_.d), closure_.next), 0);
+      in_flight_.add(session_.set_successors(closure_.operation, closure_.batch, read_only(closure_.d), closure_.next),
+                     0);
     }
     for (first_item_ = 0; first_item_ < closure_.batch; first_item_ += most) {
       items_ = std::min(most, closure_.batch - first_item_);
@@ -49,13 +45,13 @@ class ClosureWork final : public Pending {
     }
     found_.resize(static_cast<size_t>(closure_.batch), kNoGain);
     const MutableMatrixView to = row_major<void*>(found_.data(), 1, 1);
-    train_.add(session_.download(DataType::kInt32, closure_.batch, read_only(gain_), to, nullptr), 0);
+    in_flight_.add(session_.download(DataType::kInt32, closure_.batch, read_only(gain_), to, nullptr), 0);
   }
 
-  bool is_done() override { return train_.is_done(); }
+  bool is_done() override { return in_flight_.is_done(); }
 
   std::vector<Outcome> finish() override {
-    train_.finish();
+    in_flight_.finish();
     Outcome outcome;
     for (size_t item = 0; item < found_.size() && !outcome.gain; ++item) {
       if (found_[item] != kNoGain) outcome.gain = static_cast<int64_t>(item) * n_ + found_[item];
@@ -85,7 +81,7 @@ class ClosureWork final : public Pending {
 
   void make_memory(int64_t items) {
     gain_ = make(DataType::kInt32, closure_.batch, 1, 1);
-    train_.add(session_.fill(DataType::kInt32, closure_.batch, gain_, kNoGain), 0);
+    in_flight_.add(session_.fill(DataType::kInt32, closure_.batch, gain_, kNoGain), 0);
     most_pivots_ = session_.most_pivots(closure_.operation);
     if (n_ <= most_pivots_) return;
     const int64_t pivots = std::min(n_, kMostPivotsOfGroup);
@@ -95,25 +91,19 @@ class ClosureWork final : public Pending {
   }
 
   /// A part of one of the matrices of the closure, of all items that are being closed.
-  static MutableMatrixView part(const MutableMatrixView& view, DataType dtype, int64_t first_item, Span rows,
-                                Span cols) {
-    MutableMatrixView view_of_part = view_from(view, dtype, first_item, rows.first, cols.first);
-    view_of_part.rows = rows.size();
-    view_of_part.cols = cols.size();
-    return view_of_part;
-  }
-  MutableMatrixView d(Span rows, Span cols) const { return part(closure_.d, dtype(), first_item_, rows, cols); }
+  MutableMatrixView d(Span rows, Span cols) const { return sub(closure_.d, dtype(), {items(), rows, cols}); }
   MutableMatrixView next(Span rows, Span cols) const {
-    return part(closure_.next, DataType::kInt32, first_item_, rows, cols);
+    return sub(closure_.next, DataType::kInt32, {items(), rows, cols});
   }
   /// What was recorded of these pivots.
-  MutableMatrixView columns(Span rows, Span pivots) const { return part(columns_, dtype(), 0, rows, in_group(pivots)); }
+  MutableMatrixView columns(Span rows, Span pivots) const { return sub(columns_, dtype(), rows, in_group(pivots)); }
   MutableMatrixView next_columns(Span rows, Span pivots) const {
-    return part(next_columns_, DataType::kInt32, 0, rows, in_group(pivots));
+    return sub(next_columns_, DataType::kInt32, rows, in_group(pivots));
   }
-  MutableMatrixView rows(Span pivots, Span cols) const { return part(rows_, dtype(), 0, in_group(pivots), cols); }
-  Span in_group(Span pivots) const { return {pivots.first - group_.first, pivots.end - group_.first}; }
+  MutableMatrixView rows(Span pivots, Span cols) const { return sub(rows_, dtype(), in_group(pivots), cols); }
+  Span in_group(Span pivots) const { return pivots.from(group_.first); }
 
+  Span items() const { return {first_item_, first_item_ + items_}; }
   Span all() const { return {0, n_}; }
   double steps(int64_t rows, int64_t cols, int64_t pivots) const {
     return static_cast<double>(items_) * static_cast<double>(rows) * static_cast<double>(cols) *
@@ -122,10 +112,10 @@ class ClosureWork final : public Pending {
 
   void close_items() {
     const Operation& operation = closure_.operation;
-    known_ = KnownOfWays(operation, closure_.known);
+    known_ = TrackedBound(operation, closure_.known);
     for (int64_t first = 0; first < n_; first = group_.end) {
       group_ = {first, std::min(first + kMostPivotsOfGroup, n_)};
-      pass(group_);
+      eliminate(group_);
       improve_others();
       if (goes_too_far_) return;
     }
@@ -133,26 +123,26 @@ class ClosureWork final : public Pending {
     MutableMatrixView diagonal = d(all(), {0, 1});
     ++diagonal.row_stride;
     const double one = with_semiring(operation, [](auto semiring) { return double(decltype(semiring)::one); });
-    train_.add(session_.fill(dtype(), items_, diagonal, one), 0);
+    in_flight_.add(session_.fill(dtype(), items_, diagonal, one), 0);
     if (!closure_.next.data) return;
     MutableMatrixView next_diagonal = next(all(), {0, 1});
     ++next_diagonal.row_stride;
-    train_.add(session_.fill(DataType::kInt32, items_, next_diagonal, -1), 0);
+    in_flight_.add(session_.fill(DataType::kInt32, items_, next_diagonal, -1), 0);
   }
 
   /// Afterwards the rows and the columns of these pivots are as good as they get by way of them, and what the others need
   /// is recorded.
-  void pass(Span pivots) {
-    if (pivots.size() <= most_pivots_) return pass_at_once(pivots);
+  void eliminate(Span pivots) {
+    if (pivots.size() <= most_pivots_) return eliminate_at_once(pivots);
     const int64_t half = round_up(ceil_div(pivots.size(), 2), most_pivots_);
     const Span before{pivots.first, pivots.first + half}, after{before.end, pivots.end};
-    pass(before);
+    eliminate(before);
     improve(before, after, before, after, pivots);
-    pass(after);
+    eliminate(after);
     improve(after, before, after, before, pivots);
   }
 
-  void pass_at_once(Span pivots) {
+  void eliminate_at_once(Span pivots) {
     require_wanted();
     Pivots request;
     request.operation = closure_.operation;
@@ -167,7 +157,7 @@ class ClosureWork final : public Pending {
     request.rows = rows(pivots, all());
     request.next_columns = next_columns(all(), pivots);
     request.gain = view_from(gain_, DataType::kInt32, first_item_, 0, 0);
-    train_.add(session_.pass(request), steps(n_, n_, pivots.size()) - steps_of_others(pivots.size()));
+    in_flight_.add(session_.eliminate(request), steps(n_, n_, pivots.size()) - steps_of_others(pivots.size()));
   }
 
   /// The steps of pivots of this group between nodes outside of it.
@@ -179,7 +169,7 @@ class ClosureWork final : public Pending {
   /// Improves the rows `rows` except for the columns `without_cols`, and the columns `cols` except for the rows
   /// `without_rows`, by way of the pivots.
   void improve(Span pivots, Span rows, Span without_cols, Span cols, Span without_rows) {
-    std::vector<Problem>& products = train_.products();
+    std::vector<Problem>& products = in_flight_.products();
     for (const Span part : parts_without(without_cols, steps(rows.size(), without_cols.size(), pivots.size()))) {
       add_product(products, pivots, rows, part);
     }
@@ -192,8 +182,8 @@ class ClosureWork final : public Pending {
   /// Improves what is neither in a row nor in a column of this group.
   void improve_others() {
     if (group_.size() == n_) return;
-    look_at_group();
-    std::vector<Problem>& products = train_.products();
+    scan_group();
+    std::vector<Problem>& products = in_flight_.products();
     const double avoided = steps(n_, group_.size(), group_.size());
     for (const Span rows : parts_without(group_, avoided)) {
       for (const Span cols : parts_without(group_, avoided)) add_product(products, group_, rows, cols);
@@ -204,21 +194,21 @@ class ClosureWork final : public Pending {
   }
 
   void tighten() {
-    if (!known_.wants_look(group_.end / kMostPivotsOfGroup, is_worth_a_look())) return;
+    if (!known_.is_worth_tightening(group_.end / kMostPivotsOfGroup, is_worth_scanning())) return;
     goes_too_far_ =
-        !known_.look(session_.range(closure_.operation, items_, read_only(d(all(), all())))) && group_.end < n_;
+        !known_.tighten(session_.range(closure_.operation, items_, read_only(d(all(), all())))) && group_.end < n_;
   }
 
   /// Finds the range of what was recorded of this group.
-  void look_at_group() {
-    if (!is_worth_a_look()) return;
+  void scan_group() {
+    if (!is_worth_scanning()) return;
     ValueRange range = session_.range(closure_.operation, items_, read_only(columns(all(), group_)));
     range.merge(session_.range(closure_.operation, items_, read_only(rows(group_, all()))));
     if (known_.is_within(range)) operands_ = range;
   }
 
-  bool is_worth_a_look() const {
-    return mpmml::is_worth_a_look(session_.backend(), closure_.operation, steps_of_others(group_.size()));
+  bool is_worth_scanning() const {
+    return mpmml::is_worth_scanning(session_.backend(), closure_.operation, steps_of_others(group_.size()));
   }
 
   /// All nodes without `hole`, in one piece or two. All nodes if leaving these steps out isn't worth it: what is computed
@@ -252,7 +242,7 @@ class ClosureWork final : public Pending {
 
   void multiply(const std::vector<Problem>& products, double steps) {
     require_wanted();
-    train_.add(session_.multiply(products, where_), steps);
+    in_flight_.add(session_.multiply(products, where_), steps);
   }
 
   void require_wanted() const {
@@ -270,10 +260,10 @@ class ClosureWork final : public Pending {
   int64_t first_item_ = 0, items_ = 0;
   Span group_{0, 0};
   bool goes_too_far_ = false;
-  KnownOfWays known_{closure_.operation, closure_.known};
-  std::optional<ValueRange> operands_;  ///< of what was recorded of the group, once it has been looked at
+  TrackedBound known_{closure_.operation, closure_.known};
+  std::optional<ValueRange> operands_;  ///< of what was recorded of the group, once it has been scanned
   std::vector<int32_t> found_;          ///< the gains of all items
-  Train train_;                         ///< last: what is under way uses the others
+  InFlight in_flight_;                  ///< last: what is under way uses the others
 };
 
 }  // namespace

@@ -14,7 +14,7 @@ struct Closure {
   Operation operation;  ///< ⊕ is idempotent
   int64_t batch = 1;
   MutableMatrixView d;
-  /// int32, of d's sizes; data is null if nobody asks. It needn't be set before. For i ≠ j it becomes the node after i on
+  /// int32, of d's sizes; data is null if it isn't asked for. It needn't be set before. For i ≠ j it becomes the node after i on
   /// a best way from i to j, and −1 if there is none. Who follows it gets to j, even if there are cycles that neither gain
   /// nor lose (except over floats, whose sums are rounded). On the diagonal it is −1 if `reflexive`, and otherwise the
   /// node after i on a best cycle through it.

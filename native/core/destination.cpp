@@ -8,7 +8,7 @@
 namespace mpmml {
 
 Destination::Destination(const Problem& problem, bool may_fail) : problem_(problem), view_(problem.c) {
-  if (!may_fail || !problem.keeps_c) return;
+  if (!writes_apart(problem, may_fail)) return;
   apart_.emplace(static_cast<size_t>(problem.outputs() * element_bytes(problem.operation.dtype)));
   view_ = row_major(apart_->data(), problem.m(), problem.n());
 }

@@ -9,12 +9,21 @@
 
 namespace mpmml {
 
+/// Whether results that a product writes before it is certain to succeed go to memory apart from C first. All that computes
+/// products asks this.
+inline bool writes_apart(const Problem& problem, bool may_fail) { return may_fail && problem.keeps_c; }
+
+/// Whether a result may turn out to overflow after others have been written: only 64-bit sums can.
+inline bool may_overflow(const Problem& problem, RangePath path) {
+  return path == RangePath::kWide && problem.operation.overflow == OverflowPolicy::kThrow;
+}
+
 /// Copies rows [first, end) of all batch · M rows of the dense results to the product's C.
 void copy_rows(const Problem& problem, const void* dense, int64_t first, int64_t end);
 
 class Destination {
  public:
-  /// `may_fail`: whether the product may turn out to fail after results have been written. Throws Error(kOutOfMemory).
+  /// `may_fail`: as writes_apart() has it. Throws Error(kOutOfMemory).
   Destination(const Problem& problem, bool may_fail);
 
   /// Where to write results.

@@ -127,14 +127,15 @@ Explanation Engine::choose(const Problem& problem, const Request& request) {
 }
 
 Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& where) {
+  if (!problem.has_steps()) return plan_without_steps(problem.operation, backend.variants(), where.variant);
   ValueRange a, b;
   const ForRuns for_runs = cpu_->for_runs(problem);
-  const bool looks_at_lines = backend.looks_at_lines(problem, where);
-  if (looks_at_lines || can_overflow(problem.operation)) {
+  const bool scans_lines = backend.scans_lines(problem, where);
+  if (scans_lines || can_overflow(problem.operation)) {
     a = scan_matrices(problem.operation, problem.a, problem.batch, problem.structure.a, for_runs);
     b = scan_matrices(problem.operation, problem.b, problem.batch, problem.structure.b, for_runs);
   }
-  if (looks_at_lines) {
+  if (scans_lines) {
     a.levels = levels_of_rows(problem.operation, problem.a, problem.batch, problem.structure.a, for_runs);
     b.levels = levels_of_columns(problem.operation, problem.b, problem.batch, problem.structure.b, for_runs);
   }
@@ -142,7 +143,7 @@ Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& whe
 }
 
 bool Engine::is_for_cuda(const std::vector<Problem>& problems, const Request& request) {
-  if (!cuda_ || request.plan_only || problems.empty() || request.backend == BackendChoice::kCpu) return false;
+  if (!cuda_ || problems.empty() || request.backend == BackendChoice::kCpu) return false;
   if (request.devices != 0) return several_backend().kind() == BackendKind::kCuda;
   return is_group_for_cuda(problems, request) || prefer(problems.front(), request).backend == BackendKind::kCuda;
 }
@@ -153,15 +154,17 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   if (where.variant) check_requested(problem.operation, *where.variant);
   const Explanation choice = choose(problem, request);
   Backend& backend = choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_;
+  clear_outside(problem);
+  return {choice.backend, compute(backend, problem, where, [&] { return backend.run(problem, where); }), where.device};
+}
+
+Result Engine::plan(const Problem& problem, const Request& request) {
+  if (request.devices != 0 && request.backend != BackendChoice::kCpu) return plan_on_several(problem, request);
+  const Placement& where = request.where;
+  if (where.variant) check_requested(problem.operation, *where.variant);
+  const Explanation choice = choose(problem, request);
   Result result{choice.backend, {}, where.device};
-  if (!request.plan_only) {
-    clear_outside(problem);
-    result.outcome = compute(backend, problem, where, [&] { return backend.run(problem, where); });
-  } else if (!problem.has_steps()) {
-    result.outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
-  } else {
-    result.outcome.plan = plan(backend, problem, where);
-  }
+  result.outcome.plan = plan(choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_, problem, where);
   return result;
 }
 

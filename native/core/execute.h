@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/backend.h"
 #include "core/parts.h"
+#include "core/pretended_devices.h"
 #include "core/session.h"
 #include "core/status.h"
 
@@ -28,7 +30,6 @@ constexpr DeviceSet kAllDevices = (DeviceSet{1} << kMostDevices) - 1;
 struct Request {
   BackendChoice backend = BackendChoice::kAuto;
   Placement where;
-  bool plan_only = false;  ///< choose, but compute nothing
   /// The CUDA devices that may compute it together, and not `where.device`: bit i is for device i. 0: only that one.
   DeviceSet devices = 0;
 };
@@ -70,8 +71,11 @@ class Engine {
   /// Whether execute() would compute the problems on a GPU, as far as that is known before it.
   bool is_for_cuda(const std::vector<Problem>& problems, const Request& request);
 
-  /// Computes `problem` into problem.c, or only plans it. Throws Error.
+  /// Computes `problem` into problem.c. Throws Error.
   Result execute(const Problem& problem, const Request& request);
+
+  /// The plan that execute() would follow, and where. Its results need no memory. Throws Error.
+  Result plan(const Problem& problem, const Request& request);
 
   /// The same for several problems. Throws Error for the first that fails; those before it have been computed.
   std::vector<Result> execute(const std::vector<Problem>& problems, const Request& request);
@@ -86,7 +90,7 @@ class Engine {
 
   /// For tests on machines that don't have as many: from now on there are `count` devices for work on several, all of
   /// which are CUDA device 0, or the CPU if that can't be used. 0: those that there are.
-  void pretend_devices(int count) { pretended_ = count; }
+  void pretend_devices(int count);
 
   /// The plan that multiply() would follow. Throws Error.
   Plan plan(Session& session, const Problem& problem, const Placement& where);
@@ -111,8 +115,6 @@ class Engine {
 
   /// The devices of a set, which can all be used. None if all are asked for, and there is none. Throws Error.
   std::vector<int> devices_of(DeviceSet devices, BackendChoice choice);
-  /// The device that a number stands for.
-  int physical(int device) const { return pretended_ > 0 ? 0 : device; }
   /// The backend that devices for work on several belong to.
   Backend& several_backend();
   /// The request for one of the devices, or for the CPU if there are none.
@@ -120,7 +122,7 @@ class Engine {
   /// A product's parts, and the devices that compute them.
   struct Division {
     std::vector<int> devices;
-    std::vector<Slice> slices;
+    std::vector<Region> regions;
   };
   /// Those of `devices` that compute the product the soonest together, and have memory for their parts. If there are none,
   /// no devices: `refused` says why.
@@ -128,9 +130,16 @@ class Engine {
                         std::string& refused);
   /// The same whatever memory they have. `by_time`: how long each takes for the whole, and which it is, in that order.
   Division soonest_division(const Problem& problem, const std::vector<std::pair<double, int>>& by_time);
-  /// The plan of the part whose path is told in the outcome.
-  Plan plan_parts(const Problem& problem, const Placement& where, const Division& division);
+  /// A product that several devices compute together.
+  struct Shared {
+    Division division;
+    Placement where;
+    Result result;  ///< but for the outcome
+  };
+  /// How several devices compute the product together; nothing if one does better, as `alone` then says. Throws Error.
+  std::optional<Shared> share(const Problem& problem, const Request& request, Request& alone);
   Result execute_on_several(const Problem& problem, const Request& request);
+  Result plan_on_several(const Problem& problem, const Request& request);
   std::vector<Result> execute_on_several(const std::vector<Problem>& problems, const Request& request);
   /// One product after the other, each on several devices.
   std::vector<Result> execute_each_on_several(const std::vector<Problem>& problems, const Request& request);
@@ -138,7 +147,8 @@ class Engine {
   Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares = true);
   /// Remembers how fast devices were, if their parts took long enough to tell. `times`: of each part, in ms.
   void learn_speeds(const Problem& problem, const Division& division, const std::vector<double>& times);
-  std::atomic<int> pretended_{0};
+  std::atomic<PretendedDevices*> pretended_{nullptr};
+  std::vector<std::unique_ptr<PretendedDevices>> all_pretended_;  ///< some may still compute
   /// One product on several devices at a time: two that wait for each other's memory would wait for ever.
   std::mutex several_mutex_;
   Speeds speeds_;

@@ -1,5 +1,5 @@
 // What is known of a matrix's elements whatever the semiring: from a scan, or as a bound that follows from how the
-// matrix was made. A bound lets one product follow another without a look at the values between them.
+// matrix was made. A bound lets one product follow another without a scan of the values between them.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -10,11 +10,11 @@
 
 namespace mpmml {
 
-/// Whether facts count the places of the elements (place_of). Of other types they only tell whether some are negative.
+/// Whether facts count the order keys of the elements (order_key). Of other types they only tell whether some are negative.
 template <class Element>
-constexpr bool has_places = std::is_same_v<Element, int32_t> || std::is_same_v<Element, float>;
+constexpr bool has_order_keys = std::is_same_v<Element, int32_t> || std::is_same_v<Element, float>;
 
-/// The places of the two values that are a zero in some semiring: the ends of a type's order.
+/// The order keys of the two values that are a zero in some semiring: the ends of a type's order.
 struct Ends {
   int64_t lowest, highest;
 };
@@ -25,11 +25,11 @@ constexpr Ends ends_of() {
 template <>
 inline Ends ends_of<float>() {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  return {place_of(-kInfinity), place_of(kInfinity)};
+  return {order_key(-kInfinity), order_key(kInfinity)};
 }
 
 struct Facts {
-  /// The least and the greatest place of the elements that aren't at an end; minimum > maximum if there are none.
+  /// The least and the greatest order key of the elements that aren't at an end; minimum > maximum if there are none.
   int64_t minimum = std::numeric_limits<int64_t>::max();
   int64_t maximum = std::numeric_limits<int64_t>::min();
   bool has_lowest = false, has_highest = false;  ///< whether an element may be at that end
@@ -60,11 +60,11 @@ template <class Element>
 Facts facts_of_value(Element value) {
   Facts facts;
   facts.has_negative = value < 0;
-  if constexpr (has_places<Element>) {
-    const int64_t place = place_of(value);
-    facts.has_lowest = place == ends_of<Element>().lowest;
-    facts.has_highest = place == ends_of<Element>().highest;
-    if (!facts.has_lowest && !facts.has_highest) facts.include(place, place);
+  if constexpr (has_order_keys<Element>) {
+    const int64_t key = order_key(value);
+    facts.has_lowest = key == ends_of<Element>().lowest;
+    facts.has_highest = key == ends_of<Element>().highest;
+    if (!facts.has_lowest && !facts.has_highest) facts.include(key, key);
   }
   return facts;
 }
@@ -80,10 +80,10 @@ ValueRange range_of(const Facts& facts, Storage storage) {
     range.minimum = facts.minimum;
     range.maximum = facts.maximum;
     // One end is the semiring's zero, the other an element like others.
-    const auto include = [&](bool there, int64_t place) {
+    const auto include = [&](bool there, int64_t key) {
       if (!there) return;
-      range.minimum = std::min(range.minimum, place);
-      range.maximum = std::max(range.maximum, place);
+      range.minimum = std::min(range.minimum, key);
+      range.maximum = std::max(range.maximum, key);
     };
     include(!S::maximizes && facts.has_lowest, ends.lowest);
     include(S::maximizes && facts.has_highest, ends.highest);
@@ -136,17 +136,17 @@ ValueRange range_of_sums(const ValueRange& a, const ValueRange& b, OverflowPolic
   } else {
     // NaN is no candidate, and neither is the semiring's zero. Rounding keeps order.
     constexpr Element kMost = std::numeric_limits<Element>::max(), kInfinity = std::numeric_limits<Element>::infinity();
-    const int64_t lowest = place_of(S::maximizes ? -kMost : -kInfinity),
-                  highest = place_of(S::maximizes ? kInfinity : kMost);
-    const auto bound = [&](int64_t place) { return at_place<Element>(std::clamp(place, lowest, highest)); };
+    const int64_t lowest = order_key(S::maximizes ? -kMost : -kInfinity),
+                  highest = order_key(S::maximizes ? kInfinity : kMost);
+    const auto bound = [&](int64_t key) { return from_order_key<Element>(std::clamp(key, lowest, highest)); };
     const Element least = bound(a.minimum) + bound(b.minimum), greatest = bound(a.maximum) + bound(b.maximum);
     const auto has_nan = [](const ValueRange& range) {
-      return range.minimum < place_of(-kInfinity) || range.maximum > place_of(kInfinity);
+      return range.minimum < order_key(-kInfinity) || range.maximum > order_key(kInfinity);
     };
     const Element towards_zero = S::maximizes ? least : greatest;
     sums.has_zero = sums.has_zero || has_nan(a) || has_nan(b) || towards_zero == S::zero;
-    sums.minimum = std::clamp<int64_t>(place_of(least), lowest, highest);
-    sums.maximum = std::clamp<int64_t>(place_of(greatest), lowest, highest);
+    sums.minimum = std::clamp<int64_t>(order_key(least), lowest, highest);
+    sums.maximum = std::clamp<int64_t>(order_key(greatest), lowest, highest);
   }
   return sums;
 }
@@ -155,10 +155,10 @@ ValueRange range_of_sums(const ValueRange& a, const ValueRange& b, OverflowPolic
 template <class S>
 void become_results(Facts& facts) {
   using Element = typename S::Element;
-  if constexpr (has_no_negative_zero<S> && has_places<Element>) {
-    const int64_t negative_zero = place_of(-Element{0});
+  if constexpr (has_no_negative_zero<S> && has_order_keys<Element>) {
+    const int64_t negative_zero = order_key(-Element{0});
     if (facts.minimum <= negative_zero && facts.maximum >= negative_zero)
-      facts.include(negative_zero, place_of(Element{0}));
+      facts.include(negative_zero, order_key(Element{0}));
   }
 }
 

@@ -18,7 +18,7 @@ class Failing {
     count_.store(nth > 0 ? count : 0, std::memory_order_relaxed);
   }
 
-  /// Whoever is asked for one asks this once.
+  /// To be asked once for each.
   bool must_fail() {
     if (count_.load(std::memory_order_relaxed) <= 0) return false;
     if (before_.fetch_sub(1, std::memory_order_relaxed) > 0) return false;

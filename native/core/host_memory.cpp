@@ -139,7 +139,7 @@ void claim_memory(void* data, size_t bytes, const char* what) {
     throw Error(ErrorCode::kOutOfMemory, std::string(what) + " needs " + in_mebibytes(promised) +
                                              " of host memory, but only " + in_mebibytes(available) + " are free");
   }
-  // A write that changes nothing, whoever else writes there.
+  // A write that changes nothing, even if others write there.
   for_each_promised(static_cast<char*>(data), bytes,
                     [](char* at, size_t) { __atomic_fetch_or(at, char{0}, __ATOMIC_RELAXED); });
 #else

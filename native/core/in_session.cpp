@@ -71,15 +71,18 @@ Outcome multiply_with_witness(Session& session, const Problem& problem, const Pl
   try {
     outcome = session.multiply(problems, where)->finish().front();
   } catch (const OverflowError& error) {
-    const OverflowError::Place& at = error.place();
-    outcome.overflow = (std::max<int64_t>(at.item, 0) * problem.m() + at.row) * problem.n() + at.col;
+    outcome.overflow = error.index();
     return outcome;
   }
-  const auto start = std::chrono::steady_clock::now();
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  Clock::duration waited{};  // for the other parts
   fetch(session, problem, {in_session.c, in_session.witness}, [&] {
+    const Clock::time_point before = Clock::now();
     if (where.part) where.part->before_writing(problem);
+    waited = Clock::now() - before;
   });
-  outcome.timing.d2h = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  outcome.timing.d2h = std::chrono::duration<double, std::milli>(Clock::now() - start - waited).count();
   return outcome;
 }
 

@@ -1,68 +1,62 @@
 // Work on several devices as one.
 #pragma once
-#include <algorithm>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
-#include "core/session.h"
+#include "core/spread_memory.h"
 
 namespace mpmml {
 
-/// What work has been started on the devices. It keeps copies that were made for it.
+/// Work that has been started on devices, and what must be kept for it.
 class Joined final : public Pending {
  public:
-  struct Share {
-    std::vector<std::unique_ptr<Pending>> works;  ///< of a device, in their order
-    std::vector<std::vector<size_t>> products;    ///< which of the caller's each of them has
+  struct Work {
+    size_t device;
+    std::unique_ptr<Pending> pending;
+    std::optional<size_t> product = std::nullopt;  ///< of the caller's, that it computes a part of
+    int64_t first_node = 0;                        ///< what node 0 of its part is in the whole, for Outcome::gain
   };
 
-  Joined(std::vector<Share> shares, std::vector<std::shared_ptr<void>> kept, size_t products)
-      : kept_(std::move(kept)), shares_(std::move(shares)), products_(products) {}
+  explicit Joined(const Peers& peers, size_t products = 0) : peers_(peers), outcomes_(products) {}
+
+  void add(Work work) { works_.push_back(std::move(work)); }
+  Kept& kept() { return kept_; }
 
   bool is_done() override {
-    for (Share& share : shares_) {
-      for (const auto& work : share.works) {
-        if (!work->is_done()) return false;
-      }
-    }
-    return true;
+    bool all = true;
+    for (const Work& work : works_) all &= work.pending->is_done();
+    return all;
   }
 
+  /// Throws what that failed with which was started first of those that did.
   std::vector<Outcome> finish() override {
-    std::vector<Outcome> outcomes(products_);
     std::exception_ptr failure;
-    for (Share& share : shares_) {
-      for (size_t index = 0; index < share.works.size(); ++index) {
-        try {
-          const std::vector<Outcome> found = share.works[index]->finish();
-          for (size_t at = 0; at < found.size() && at < share.products[index].size(); ++at) {
-            join(outcomes[share.products[index][at]], found[at]);
-          }
-        } catch (...) {
-          if (!failure) failure = std::current_exception();
-        }
+    for (Work& work : works_) {
+      try {
+        const std::vector<Outcome> found = peers_.of_device(work.device, [&] { return work.pending->finish(); });
+        if (work.product && !found.empty()) join(outcomes_[*work.product], found.front(), work.first_node);
+      } catch (...) {
+        if (!failure) failure = std::current_exception();
       }
     }
     if (failure) std::rethrow_exception(failure);
-    return outcomes;
+    return std::move(outcomes_);
   }
 
  private:
-  static void join(Outcome& all, const Outcome& part) {
-    if (!all.plan.variant || part.plan.path > all.plan.path) all.plan = part.plan;
-    Timing& timing = all.timing;
-    timing.kernel = std::max(timing.kernel, part.timing.kernel);
-    timing.analysis = std::max(timing.analysis, part.timing.analysis);
-    timing.h2d = std::max(timing.h2d, part.timing.h2d);
-    timing.d2h = std::max(timing.d2h, part.timing.d2h);
-    if (part.gain) all.gain = part.gain;
+  static void join(Outcome& all, const Outcome& part, int64_t first_node) {
+    all.take_plan(part.plan);
+    all.timing.overlap(part.timing);
+    if (part.gain && !all.gain) all.gain = first_node + *part.gain;
   }
 
-  const std::vector<std::shared_ptr<void>> kept_;
-  std::vector<Share> shares_;  ///< last: work uses what is kept
-  const size_t products_;
+  const Peers& peers_;
+  std::vector<Outcome> outcomes_;
+  Kept kept_;
+  std::vector<Work> works_;  ///< last: work uses what is kept
 };
 
 }  // namespace mpmml

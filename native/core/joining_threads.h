@@ -12,7 +12,7 @@
 
 namespace mpmml {
 
-/// The destructor waits until all threads have ended: whoever destroys it has told them to.
+/// The destructor waits until all threads have ended. They must have been asked to by then.
 class JoiningThreads {
  public:
   /// `purpose` is what messages say that a thread is needed for, as in "call a device".
@@ -27,7 +27,7 @@ class JoiningThreads {
   void start(Body&& body) {
     try {
       before_thread();
-      // First a place for it: nobody could join a thread that has none.
+      // First a place for it: a thread that has none could not be joined.
       std::list<std::thread> one(1);
       one.front() = std::thread(std::forward<Body>(body));
       threads_.splice(threads_.end(), one);

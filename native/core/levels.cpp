@@ -20,7 +20,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Exact sums have at most so many granules.
 constexpr double kMostGranules = 1 << 24;
 
-/// What a look at floats finds.
+/// What a scan of floats finds.
 struct Granules {
   int lowest_bit = std::numeric_limits<int>::max();  ///< as a power of two
   bool fits = true, has_negative_zero = false;
@@ -179,7 +179,7 @@ struct Extent {
   }
 };
 
-/// What a look at some lines finds.
+/// What a scan of some lines finds.
 struct Seen {
   explicit Seen(int64_t chunks) : is_rough(static_cast<size_t>(chunks)) {}
   int64_t spread = 0;
@@ -194,7 +194,7 @@ struct Seen {
 };
 
 template <class S>
-void look_at(Seen& seen, const MatrixView& view, const Band& band, int64_t item, Span lines, double step) {
+void scan(Seen& seen, const MatrixView& view, const Band& band, int64_t item, Span lines, double step) {
   Chunk<S> chunk;
   Extent<S> whole[Chunk<S>::kLines];
   const int64_t count = lines.end - lines.first;
@@ -229,7 +229,7 @@ LineLevels levels_of_lines(const MatrixView& view, int64_t items, const Band& ba
     Seen seen(chunks);
     for (int64_t index = first; index < end; ++index) {
       const int64_t line = index % blocks * Chunk<S>::kLines;
-      look_at<S>(seen, view, band, index / blocks, {line, std::min(line + Chunk<S>::kLines, view.rows)}, levels.step);
+      scan<S>(seen, view, band, index / blocks, {line, std::min(line + Chunk<S>::kLines, view.rows)}, levels.step);
     }
     const std::lock_guard<std::mutex> lock(mutex);
     all.merge(seen);

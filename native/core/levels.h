@@ -1,4 +1,4 @@
-// What is known of the lines of matrices in host memory after a look at all elements.
+// What is known of the lines of matrices in host memory after a scan of all elements.
 #pragma once
 #include "core/problem.h"
 #include "core/range.h"

@@ -7,7 +7,7 @@ namespace mpmml {
 /// What the processor's larger pages hold.
 constexpr size_t kHugePage = size_t{2} << 20;
 
-/// Asks the system for huge pages in place of small ones, wherever a whole one fits. It helps memory that nobody has written yet:
+/// Asks the system for huge pages in place of small ones, wherever a whole one fits. It helps memory that has not been written yet:
 /// each small page costs a page fault when it is first written.
 void prefer_huge_pages(void* data, size_t bytes);
 

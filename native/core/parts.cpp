@@ -10,97 +10,61 @@
 namespace mpmml {
 namespace {
 
-/// How often a thread that waits for others looks whether the product has been given up.
+/// How often a thread that waits for others checks whether the product has been given up.
 constexpr std::chrono::milliseconds kPatience{2};
 
-/// Parts end at multiples of this, so that they consist of whole tiles.
+/// Rows and columns of a tile, for most kernels.
 constexpr int64_t kTile = 128;
 
-Axis axis_for(const Problem& problem, int64_t parts) {
+/// What is divided: a batch by its instances, or each product by rows of A and C, or by columns of B and C.
+Span Region::* axis_for(const Problem& problem, int64_t parts) {
   // Instances that can't be divided evenly cost little if there are many of them.
   constexpr int64_t kManyPerPart = 4;
   const bool is_even = problem.batch % parts == 0 || problem.batch >= kManyPerPart * parts;
-  if (problem.batch > 1 && is_even) return Axis::kInstances;
+  if (problem.batch > 1 && is_even) return &Region::items;
   const int64_t wanted = parts * kTile;
   if (problem.m() >= wanted || problem.m() >= problem.n()) {
-    return problem.batch > problem.m() ? Axis::kInstances : Axis::kRows;
+    return problem.batch > problem.m() ? &Region::items : &Region::rows;
   }
-  return problem.batch > problem.n() ? Axis::kInstances : Axis::kColumns;
+  return problem.batch > problem.n() ? &Region::items : &Region::cols;
 }
 
 }  // namespace
 
-std::vector<Slice> divide(const Problem& problem, const std::vector<double>& speeds) {
+std::vector<Region> divide(const Problem& problem, const std::vector<double>& speeds) {
+  Span Region::* const axis = axis_for(problem, static_cast<int64_t>(speeds.size()));
+  const Region all = whole(problem);
+  std::vector<Region> regions(speeds.size(), all);
+  const std::vector<Span> spans = shares_of((all.*axis).size(), speeds, axis != &Region::items);
+  for (size_t part = 0; part < spans.size(); ++part) regions[part].*axis = spans[part];
+  return regions;
+}
+
+std::vector<Span> shares_of(int64_t size, const std::vector<double>& speeds, bool in_tiles) {
   const auto parts = static_cast<int64_t>(speeds.size());
-  const Axis axis = axis_for(problem, parts);
-  const int64_t size = axis == Axis::kInstances ? problem.batch : axis == Axis::kRows ? problem.m() : problem.n();
-  const int64_t granule = axis != Axis::kInstances && size >= parts * kTile ? kTile : 1;
+  const int64_t granule = in_tiles && size >= parts * kTile ? kTile : 1;
   const double all = std::accumulate(speeds.begin(), speeds.end(), 0.0);
-  std::vector<Slice> slices;
+  std::vector<Span> spans;
   double before = 0;
   int64_t first = 0;
   for (const double speed : speeds) {
     before += speed;
     const double share = before / all * static_cast<double>(size) / static_cast<double>(granule);
-    const int64_t end = slices.size() + 1 == speeds.size()
-                            ? size
-                            : std::clamp(static_cast<int64_t>(share + 0.5) * granule, first, size);
-    slices.push_back({axis, first, end - first});
+    const int64_t end =
+        spans.size() + 1 == speeds.size() ? size : std::clamp(static_cast<int64_t>(share + 0.5) * granule, first, size);
+    spans.push_back({first, end});
     first = end;
   }
-  return slices;
+  return spans;
 }
 
-Problem cut(const Problem& problem, const Slice& slice) {
-  Problem part = problem;
-  const int64_t item = slice.axis == Axis::kInstances ? slice.first : 0;
-  const int64_t row = slice.axis == Axis::kRows ? slice.first : 0;
-  const int64_t col = slice.axis == Axis::kColumns ? slice.first : 0;
-  const DataType dtype = problem.operation.dtype;
-  part.a = view_from(part.a, dtype, item, row, 0);
-  part.b = view_from(part.b, dtype, item, 0, col);
-  part.c0 = view_from(part.c0, dtype, item, row, col);
-  part.c = view_from(part.c, dtype, item, row, col);
-  part.witness = view_from(part.witness, DataType::kInt32, item, row, col);
-  part.through = view_from(part.through, DataType::kInt32, item, row, 0);
-  part.structure = problem.structure.from(row, col);
-  switch (slice.axis) {
-    case Axis::kInstances:
-      part.batch = slice.count;
-      break;
-    case Axis::kRows:
-      part.a.rows = part.c.rows = part.c0.rows = part.witness.rows = part.through.rows = slice.count;
-      break;
-    case Axis::kColumns:
-      part.b.cols = part.c.cols = part.c0.cols = part.witness.cols = slice.count;
-      break;
-  }
-  return part;
-}
-
-Placement place_of(const Problem& problem, const Slice& slice, const Placement& where, int device) {
+Placement for_part(const Problem& problem, const Region& region, const Placement& where) {
   Placement place = where;
-  place.device = device;
-  if (slice.axis != Axis::kInstances) {
+  if (region.rows.size() < problem.m() || region.cols.size() < problem.n()) {
     place.whole_m = problem.m();
     place.whole_n = problem.n();
   }
   return place;
-}
-
-int64_t index_in_whole(const Problem& problem, const Slice& slice, int64_t index) {
-  const int64_t m = problem.m(), n = problem.n();
-  switch (slice.axis) {
-    case Axis::kInstances:
-      return slice.first * m * n + index;
-    case Axis::kRows: {
-      const int64_t item = index / (slice.count * n), inside = index % (slice.count * n);
-      return (item * m + slice.first) * n + inside;
-    }
-    case Axis::kColumns:
-      return index / slice.count * n + slice.first + index % slice.count;
-  }
-  return index;
 }
 
 void Agreement::agree(const std::function<bool()>& is_cancelled) {
@@ -163,7 +127,7 @@ void Speeds::measured(const Operation& operation, const std::vector<int>& device
   known_.insert(known_.end(), added.begin(), added.end());
 }
 
-void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& look,
+void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& watch,
                 const std::function<void(size_t)>& stop) {
   std::mutex mutex;
   std::condition_variable ended;
@@ -196,7 +160,7 @@ void on_threads(size_t count, const std::function<void(size_t)>& body, const std
     std::unique_lock<std::mutex> lock(mutex);
     while (running > 0) {
       lock.unlock();
-      look();
+      watch();
       lock.lock();
       if (running > 0) ended.wait_for(lock, kPatience);
     }

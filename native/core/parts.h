@@ -10,41 +10,32 @@
 #include <vector>
 
 #include "core/backend.h"
+#include "core/destination.h"
 #include "core/problem.h"
+#include "core/region.h"
 
 namespace mpmml {
 
-/// What parts are parts of: a batch by its instances, or each product by rows of A and C, or by columns of B and C.
-enum class Axis : uint8_t { kInstances, kRows, kColumns };
+/// Divides [0, size) in proportion to the speeds of devices. A span for each of them, in their order; one may be empty.
+/// `in_tiles`: whether they consist of whole tiles of rows or columns, if there are enough.
+std::vector<Span> shares_of(int64_t size, const std::vector<double>& speeds, bool in_tiles);
 
-/// A part of a product: instances, rows or columns [first, first + count).
-struct Slice {
-  Axis axis;
-  int64_t first, count;
-};
+/// Divides a product in proportion to the speeds of the devices, by its instances, its rows or its columns. A region for
+/// each device, in their order; one may be empty.
+std::vector<Region> divide(const Problem& problem, const std::vector<double>& speeds);
 
-/// Divides a product in proportion to the speeds of the devices. A slice for each of them, in their order; one may be
-/// empty.
-std::vector<Slice> divide(const Problem& problem, const std::vector<double>& speeds);
-
-/// The product that a slice is.
-Problem cut(const Problem& problem, const Slice& slice);
-
-/// Where the slice is computed: on `device`, and otherwise as `where` says for the whole product.
-Placement place_of(const Problem& problem, const Slice& slice, const Placement& where, int device);
-
-/// Converts the index of one of the slice's results, in row-major order, into that in the whole product.
-int64_t index_in_whole(const Problem& problem, const Slice& slice, int64_t index);
+/// `where`, for a region of a product of which other devices compute the rest.
+Placement for_part(const Problem& problem, const Region& region, const Placement& where);
 
 /// C changes only if the whole product succeeds: so no part writes to C before all of them know that they will succeed.
 class Agreement {
  public:
   explicit Agreement(size_t parts) : missing_(parts) {}
 
-  /// Says that one more part will succeed, and waits until all have said so. Throws given_up() if one has failed, or if
+  /// Marks one more part as one that will succeed, and waits until all have said so. Throws given_up() if one has failed, or if
   /// `is_cancelled`.
   void agree(const std::function<bool()>& is_cancelled);
-  /// Says that a part has failed.
+  /// Marks a part as failed.
   void fail();
 
  private:
@@ -65,7 +56,7 @@ class PartOfProduct {
   SharedOperand* shared() const { return shared_; }
   /// To be called before the first result is written to the problem's C.
   void before_writing(const Problem& problem) {
-    if (has_agreed_ || !problem.keeps_c) return;
+    if (has_agreed_ || !writes_apart(problem, true)) return;
     agreement_.agree([&] { return problem.is_cancelled(); });
     has_agreed_ = true;
   }
@@ -97,10 +88,10 @@ class Speeds {
   std::vector<Known> known_;
 };
 
-/// Runs `body(index)` for 0 … count − 1, each on a thread of its own. While they run, calls `look` again and again, and at
+/// Runs `body(index)` for 0 … count − 1, each on a thread of its own. While they run, calls `watch` again and again, and at
 /// once when one has ended. `body` must not throw. Throws Error(kOutOfMemory) if the system refuses a thread, after
 /// `stop(index)`, with the index of the first that isn't run, and when those that have been started have ended.
-void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& look,
+void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& watch,
                 const std::function<void(size_t)>& stop);
 
 }  // namespace mpmml

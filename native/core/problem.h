@@ -2,9 +2,11 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
-#include <initializer_list>
 
 #include "core/layout.h"
+#include "core/operation.h"
+#include "core/range_path.h"
+#include "core/sentinels.h"
 #include "core/structure.h"
 
 namespace mpmml {
@@ -12,70 +14,12 @@ namespace mpmml {
 enum class BackendKind : uint8_t { kCpu, kCuda };
 constexpr const char* kBackendNames[] = {"cpu", "cuda"};
 
-/// What to do if a finite sum decides a result and is outside the finite range of the semiring
-/// (Semiring::can_overflow).
-enum class OverflowPolicy : uint8_t { kThrow, kSaturate, kWrap };
-constexpr const char* kOverflowPolicyNames[] = {"throw", "saturate", "wrap"};
-
-/// The ways to compute a product, cheapest first. Its values decide which of them are exact (range.h). Each arithmetic
-/// of arithmetic.h can compute some of them.
-enum class RangePath : uint8_t {
-  kExponent,         ///< one operand has few levels, or both with zero do: as exponents of numbers (exponents.h)
-  kExponentWide,     ///< the same with some more levels
-  kExponentBounded,  ///< one operand has few levels within each chunk of K
-  kByte,             ///< sums fit 8 bits after an offset is subtracted from each operand; no zero in the operands
-  kByteTranslated,   ///< the same with zero in the operands
-  kHalf,             ///< sums fit 16 bits after an offset is subtracted from each operand; no zero in the operands
-  kHalfTranslated,   ///< the same with zero in the operands
-  kDirect,           ///< as they are: nothing can overflow; or no zero in the operands and no sum wraps (or sums may)
-  kTranslated,       ///< zero in the operands, finite values within ±EncodedZero::limit
-  kWide,             ///< 64-bit sums
-  kWrapping          ///< 64-bit sums reduced modulo 2^32, for the wrapping policy
-};
-constexpr const char* kRangePathNames[] = {"exponent",        "exponent-wide", "exponent-bounded", "byte",
-                                           "byte-translated", "half",          "half-translated",  "direct",
-                                           "translated",      "wide",          "wrapping"};
-constexpr int kRangePaths = 11;
-
-/// A set of range paths.
-class PathSet {
- public:
-  constexpr PathSet() = default;
-  constexpr PathSet(std::initializer_list<RangePath> paths) {
-    for (const RangePath path : paths) add(path);
-  }
-  constexpr void add(RangePath path) { bits_ |= 1u << static_cast<unsigned>(path); }
-  constexpr void remove(RangePath path) { bits_ &= ~(1u << static_cast<unsigned>(path)); }
-  constexpr bool has(RangePath path) const { return (bits_ >> static_cast<unsigned>(path)) & 1u; }
-  /// The set must not be empty.
-  constexpr RangePath cheapest() const {
-    int path = 0;
-    while (!has(static_cast<RangePath>(path))) ++path;
-    return static_cast<RangePath>(path);
-  }
-  constexpr bool meets(PathSet other) const { return (bits_ & other.bits_) != 0; }
-  constexpr bool operator==(PathSet other) const { return bits_ == other.bits_; }
-
- private:
-  unsigned bits_ = 0;
-};
-
-/// Whether somebody has asked, by the flag, that work be given up. The flag may be null: then nobody can ask.
+/// Whether the flag says that work is given up. It may be null: then it can't be.
 inline bool is_set(const std::atomic<int32_t>* cancelled) {
   return cancelled && cancelled->load(std::memory_order_relaxed) != 0;
 }
 
-/// What is computed: the semiring, the element type, and what happens to sums that leave that type.
-struct Operation {
-  SemiringId semiring = SemiringId{};
-  DataType dtype = DataType::kInt32;
-  OverflowPolicy overflow = OverflowPolicy::kThrow;
-};
-
 struct ValueRange;
-
-/// The witness of a result that is zero, or that no candidate attains.
-constexpr int32_t kNoWitness = -1;
 
 struct Problem {
   Operation operation;
@@ -87,22 +31,22 @@ struct Problem {
   /// Elements of A and B outside of it are zero and are never read. Those of C and the witness are never written.
   Structure structure;
   /// M × N, int32: which k decides each element of C. That is the smallest k whose candidate a ⊗ b attains C, and −1 if C
-  /// is zero or only c0 attains it. Data is null if nobody asks. Only for semirings whose ⊕ is idempotent.
+  /// is zero or only c0 attains it. Data is null if it isn't asked for. Only for semirings whose ⊕ is idempotent.
   MutableMatrixView witness;
   /// M × K, int32, or data is null. If it isn't, `witness` follows paths: if a candidate is strictly better than c0, the
   /// witness becomes the element of `through` in its row and in column k, where k is the smallest that attains C. Other
   /// witnesses stay as they are.
   MatrixView through;
-  /// What the caller knows of the finite elements of A, B, C0 and C. Then nobody looks at them. Null: nothing.
+  /// What the caller knows of the finite elements of A, B, C0 and C. Then they aren't scanned. Null: nothing.
   const ValueRange* known = nullptr;
   /// The same of A and B only, if more is known of them; only beside `known`.
   const ValueRange* known_operands = nullptr;
-  /// Whether c must be unchanged after an error. Memory that was allocated for the result needn't be, because nobody
-  /// sees it then.
+  /// Whether c must be unchanged after an error. Memory that was allocated for the result needn't be, because it
+  /// isn't seen then.
   bool keeps_c = true;
-  /// Set by another thread to ask that the product be given up; null if nobody can ask.
+  /// Set by another thread to have the product given up; null if it can't be.
   const std::atomic<int32_t>* cancelled = nullptr;
-  /// Where the k-steps that are done are counted, for another thread to see; null if nobody looks.
+  /// Where the k-steps that are done are counted, for another thread to see; null if they aren't counted.
   std::atomic<double>* steps_done = nullptr;
 
   int64_t m() const { return a.rows; }

@@ -52,7 +52,7 @@ struct FoldRequest {
 struct Folding {
   int32_t score = 0;
   std::vector<BasePair> pairs;  ///< i < j, in order of i
-  std::vector<int32_t> table;   ///< n × n, 0 below the diagonal; empty if nobody asks
+  std::vector<int32_t> table;   ///< n × n, 0 below the diagonal; empty if it isn't asked for
 };
 
 /// The best joint structure of two strands (BPMax). Strand 2 is numbered so that pairs between strands don't cross if both
@@ -98,7 +98,7 @@ inline double interaction_steps(const InteractionRequest& request) {
 
 struct Interactions {
   std::vector<Interaction> best;  ///< windows that don't overlap, best first
-  /// F[i1, j1, i2, j2], j1 ≥ i1 and j2 ≥ i2, in lexicographic order of (i1, j1, i2, j2); empty if nobody asks.
+  /// F[i1, j1, i2, j2], j1 ≥ i1 and j2 ≥ i2, in lexicographic order of (i1, j1, i2, j2); empty if it isn't asked for.
   std::vector<int32_t> table;
   double steps = 0;  ///< of ⊗ and ⊕ that the recurrence has
 };

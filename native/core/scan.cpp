@@ -47,13 +47,13 @@ MPMML_CLONES ValueRange scan(const int32_t* data, int64_t count, int32_t zero) {
 
 MPMML_CLONES ValueRange scan(const float* data, int64_t count, float zero) {
   constexpr int32_t kHighest = std::numeric_limits<int32_t>::max(), kLowest = std::numeric_limits<int32_t>::min();
-  const int32_t place_of_zero = place_of(zero);
+  const int32_t key_of_zero = order_key(zero);
   int32_t minimum = kHighest, maximum = kLowest;
   int32_t has_zero = 0;
   for (int64_t index = 0; index < count; ++index) {
-    const int32_t place = place_of(data[index]);
-    const bool is_zero = place == place_of_zero;
-    const int32_t low = is_zero ? kHighest : place, high = is_zero ? kLowest : place;
+    const int32_t key = order_key(data[index]);
+    const bool is_zero = key == key_of_zero;
+    const int32_t low = is_zero ? kHighest : key, high = is_zero ? kLowest : key;
     minimum = low < minimum ? low : minimum;
     maximum = high > maximum ? high : maximum;
     has_zero |= is_zero;

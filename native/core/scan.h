@@ -8,7 +8,7 @@
 namespace mpmml {
 
 /// Calls its last argument for runs of [0, count), maybe for several at the same time. One index is about `elements`
-/// elements of matrices. Throws what that throws, and given_up() if somebody gives the look up.
+/// elements of matrices. Throws what that throws, and given_up() if the scan is given up.
 using ForRuns =
     std::function<void(int64_t count, int64_t elements, const std::function<void(int64_t first, int64_t end)>& body)>;
 /// On this thread.

@@ -24,7 +24,7 @@ class Memory {
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 
-  /// Says that its only owner will let go of it, which may take long: from now on it doesn't count as used. May be said twice.
+  /// Marks it as one that its only owner will let go of, which may take long: from now on it doesn't count as used. Twice is once.
   virtual void retire() {}
 
  private:
@@ -62,7 +62,7 @@ class Done final : public Pending {
   std::vector<Outcome> outcomes_;
 };
 
-/// Some pivots of a closure (Floyd and Warshall): nodes by way of which better ways are looked for, one after the other.
+/// Some pivots of a closure (Floyd and Warshall): nodes by way of which better ways are searched, one after the other.
 /// Here only ways that begin or end at one of them become better: in the columns of the pivots (`down`), and in their rows
 /// (`along`). Those between other nodes follow from one product. With i and j for any nodes that have rows and columns here:
 ///
@@ -85,9 +85,10 @@ struct Pivots {
   MutableMatrixView down, along;
   int64_t first_row = 0, first_col = 0;
   /// int32, of the same sizes: if an element becomes strictly better by pivot k, its element of these becomes what
-  /// next_columns[i, k] is. Data is null if nobody asks.
+  /// next_columns[i, k] is. Data is null if they aren't asked for.
   MutableMatrixView next_down, next_along;
-  MutableMatrixView columns;       ///< m × count. Data is null, and that of `rows`, if nobody asks and all are pivots.
+  MutableMatrixView
+      columns;  ///< m × count. Data is null, and that of `rows`, if they aren't asked for and all are pivots.
   MutableMatrixView rows;          ///< count × n
   MutableMatrixView next_columns;  ///< m × count, int32: of next_down, as `columns` is of `down`
   int64_t first_node = 0;          ///< what `gain` calls the first pivot
@@ -96,7 +97,6 @@ struct Pivots {
   /// computed.
   MutableMatrixView gain;
 };
-constexpr int32_t kNoGain = 0x7fffffff;
 
 /// A place in the order of a session's work.
 class Moment {
@@ -116,10 +116,10 @@ class Session {
   /// The name of the GPU model; empty on the CPU.
   virtual std::string name() const = 0;
 
-  /// What it allocates from now on is part of so many bytes that have been reserved for it: it waits for nobody. At first,
+  /// What it allocates from now on is part of so many bytes that have been reserved for it: it waits for no others. At first,
   /// and with 0, it waits until others leave it memory.
   virtual void set_reserved(int64_t /*bytes*/) {}
-  /// Who asks for work from now on may give it up by this flag, also while it waits for memory; null: nobody can.
+  /// The flag by which work that is asked for from now on is given up, also while it waits for memory; null: there is none.
   virtual void set_cancelled(const std::atomic<int32_t>* /*cancelled*/) {}
 
   /// Memory with undefined content. Throws Error(kOutOfMemory).
@@ -181,10 +181,10 @@ class Session {
   /// The most pivots at a time.
   virtual int64_t most_pivots(const Operation& operation) const = 0;
   /// All matrices are of this session, and have contiguous rows (column stride 1).
-  virtual std::unique_ptr<Pending> pass(const Pivots& pivots) = 0;
+  virtual std::unique_ptr<Pending> eliminate(const Pivots& pivots) = 0;
   /// Starts to set next[i, j] = j if d[i, j] isn't zero, and −1 if it is. Both are of this session.
-  virtual std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,
-                                         const MutableMatrixView& next) = 0;
+  virtual std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
+                                                  const MutableMatrixView& next) = 0;
 
   /// Starts products, each with outputs() > 0. C is in memory of this session. Operands and C0 are too, or in host
   /// memory, which isn't read any more when this returns. What the first `Problem::cancelled` says is for all of them.

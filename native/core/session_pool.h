@@ -15,7 +15,7 @@ class SessionPool {
  public:
   using Open = std::function<std::unique_ptr<Session>()>;
 
-  /// Calls `body` with a session of `device` that nobody else uses meanwhile, and that may take `limit` bytes of its memory.
+  /// Calls `body` with a session of `device` that no other call uses meanwhile, and that may take `limit` bytes of its memory.
   /// `open` opens one.
   template <class Body>
   auto with(int device, int64_t limit, const Open& open, Body&& body) {

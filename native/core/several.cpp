@@ -29,23 +29,18 @@ DeviceSet set_of(const std::vector<int>& devices) {
   return set;
 }
 
-/// Neighbours in a group, from `first` up to that before `end`.
-struct Run {
-  std::ptrdiff_t first, end;
-};
-
-/// Divides a group into runs, so that small products still go to a GPU together. Each device takes the next run when it
+/// Divides a group into neighbours, so that small products still go to a GPU together. Each device takes the next span when it
 /// is done with one: so unequal devices get unequal shares.
-std::vector<Run> runs_of(const std::vector<Problem>& problems, size_t devices) {
+std::vector<Span> runs_of(const std::vector<Problem>& problems, size_t devices) {
   constexpr size_t kRunsPerDevice = 4;
   constexpr double kStepsOfAny = 1e6;
   double all = 0;
   for (const Problem& problem : problems) all += steps_of(problem) + kStepsOfAny;
   const double enough = all / static_cast<double>(kRunsPerDevice * devices);
-  std::vector<Run> runs;
-  const auto count = static_cast<std::ptrdiff_t>(problems.size());
+  std::vector<Span> runs;
+  const auto count = static_cast<int64_t>(problems.size());
   double steps = 0;
-  for (std::ptrdiff_t index = 0, first = 0; index < count; ++index) {
+  for (int64_t index = 0, first = 0; index < count; ++index) {
     steps += steps_of(problems[static_cast<size_t>(index)]) + kStepsOfAny;
     if (steps < enough && index + 1 < count) continue;
     runs.push_back({first, index + 1});
@@ -64,7 +59,7 @@ class Results {
   void stop() { stopped_ = true; }
 
   /// The results of a run, which one device has computed.
-  void keep(const Run& run, std::vector<Result> found, int device) {
+  void keep(Span run, std::vector<Result> found, int device) {
     for (Result& result : found) {
       if (result.backend == BackendKind::kCuda) result.device = device;
     }
@@ -95,83 +90,80 @@ class Results {
 
 }  // namespace
 
+void Engine::pretend_devices(int count) {
+  if (count > 0) {
+    Backend& one = cuda_unusable(0).empty() ? *cuda_ : *cpu_;
+    all_pretended_.push_back(std::make_unique<PretendedDevices>(one, count));
+  }
+  pretended_ = count > 0 ? all_pretended_.back().get() : nullptr;
+}
+
 Backend& Engine::several_backend() {
-  const bool is_cuda = pretended_ == 0 || cuda_unusable(0).empty();
-  return is_cuda && cuda_ ? *cuda_ : *cpu_;
+  if (PretendedDevices* const pretended = pretended_) return *pretended;
+  return cuda_ ? *cuda_ : *cpu_;
 }
 
 int Engine::device_count() {
-  if (pretended_ > 0) return pretended_;
-  return cuda_ ? std::min(cuda_->device_count(), kMostDevices) : 0;
+  return cuda_ || pretended_ ? std::min(several_backend().device_count(), kMostDevices) : 0;
 }
 
 std::vector<int> Engine::devices_of(DeviceSet devices, BackendChoice choice) {
+  const auto unusable = [&](int device) {
+    PretendedDevices* const pretended = pretended_;
+    return pretended ? pretended->unusable(device) : cuda_unusable(device);
+  };
   std::vector<int> found;
-  if (pretended_ > 0) {
-    for (int device = 0; device < kMostDevices; ++device) {
-      if (!((devices >> device) & 1)) continue;
-      if (device < pretended_) {
-        found.push_back(device);
-      } else if (devices != kAllDevices) {
-        throw cuda_error("there is no device " + std::to_string(device) + ": this machine has " +
-                         std::to_string(pretended_) + ", numbered from 0");
-      }
-    }
-    return found;
-  }
-  if (devices != kAllDevices) {
-    for (int device = 0; device < kMostDevices; ++device) {
-      if (!((devices >> device) & 1)) continue;
-      const std::string unusable = cuda_unusable(device);
-      if (!unusable.empty()) throw cuda_error(unusable);
+  const int most = devices == kAllDevices ? device_count() : kMostDevices;
+  for (int device = 0; device < most; ++device) {
+    if (!((devices >> device) & 1)) continue;
+    const std::string why = unusable(device);
+    if (why.empty()) {
       found.push_back(device);
+    } else if (devices != kAllDevices) {
+      throw cuda_error(why);
     }
-    return found;
   }
-  for (int device = 0; device < device_count(); ++device) {
-    if (cuda_unusable(device).empty()) found.push_back(device);
-  }
-  if (found.empty() && choice == BackendChoice::kCuda) throw cuda_error(cuda_unusable(0));
+  if (found.empty() && choice == BackendChoice::kCuda) throw cuda_error(unusable(0));
   return found;
 }
 
 Request Engine::for_one(const Request& request, const std::vector<int>& devices) const {
   Request one = request;
   one.devices = 0;
-  if (!devices.empty()) one.where.device = physical(devices.front());
+  if (!devices.empty()) one.where.device = pretended_ ? 0 : devices.front();
   return one;
 }
 
 Engine::Division Engine::soonest_division(const Problem& problem, const std::vector<std::pair<double, int>>& by_time) {
   Backend& backend = several_backend();
+  const SeveralLimits limits = backend.several_limits();
   Division best;
   double least = std::numeric_limits<double>::infinity();
   for (size_t count = 1; count <= by_time.size(); ++count) {
-    // Those that are tried must all be there if somebody tests with small products.
-    if (pretended_ > 0 && count < by_time.size()) continue;
+    if (limits.uses_all && count < by_time.size()) continue;
     Division division;
     std::vector<double> estimated;
     for (size_t index = 0; index < count; ++index) {
       division.devices.push_back(by_time[index].second);
       estimated.push_back(1 / by_time[index].first);
     }
-    division.slices = divide(problem, speeds_.of(problem.operation, division.devices, estimated));
+    division.regions = divide(problem, speeds_.of(problem.operation, division.devices, estimated));
     // To start threads, to share an operand, and to wait for the last part (estimated).
     constexpr double kTogetherMs = 0.3;
     double time = 0;
     for (size_t index = 0; index < count; ++index) {
-      if (division.slices[index].count == 0) continue;
-      const Problem part = cut(problem, division.slices[index]);
-      time = std::max(time, backend.estimate_ms(part, physical(division.devices[index])));
+      if (division.regions[index].is_empty()) continue;
+      const Problem part = sub(problem, division.regions[index]);
+      time = std::max(time, backend.estimate_ms(part, division.devices[index]));
     }
     if (count > 1) time += kTogetherMs;
     if (time >= least) continue;
     least = time;
     best = std::move(division);
   }
-  for (size_t index = best.slices.size(); index-- > 0;) {
-    if (best.slices[index].count > 0) continue;
-    best.slices.erase(best.slices.begin() + static_cast<std::ptrdiff_t>(index));
+  for (size_t index = best.regions.size(); index-- > 0;) {
+    if (!best.regions[index].is_empty()) continue;
+    best.regions.erase(best.regions.begin() + static_cast<std::ptrdiff_t>(index));
     best.devices.erase(best.devices.begin() + static_cast<std::ptrdiff_t>(index));
   }
   return best;
@@ -181,15 +173,16 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
                                       std::string& refused) {
   Backend& backend = several_backend();
   std::vector<std::pair<double, int>> by_time;
-  for (const int device : devices) by_time.emplace_back(backend.estimate_ms(problem, physical(device)), device);
+  for (const int device : devices) by_time.emplace_back(backend.estimate_ms(problem, device), device);
   std::stable_sort(by_time.begin(), by_time.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
   while (!by_time.empty()) {
     Division division = soonest_division(problem, by_time);
     const size_t before = by_time.size();
-    for (size_t index = 0; index < division.slices.size(); ++index) {
-      const Slice& slice = division.slices[index];
+    for (size_t index = 0; index < division.regions.size(); ++index) {
+      const Region& region = division.regions[index];
       const int device = division.devices[index];
-      const std::string why = backend.refuses(cut(problem, slice), place_of(problem, slice, where, physical(device)));
+      const std::string why =
+          backend.refuses(sub(problem, region), on_device(device, for_part(problem, region, where)));
       if (why.empty()) continue;
       refused = why;
       by_time.erase(
@@ -200,32 +193,19 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
   return {};
 }
 
-Plan Engine::plan_parts(const Problem& problem, const Placement& where, const Division& division) {
-  std::vector<Plan> plans(division.slices.size());
-  DeviceThreads threads(plans.size());
-  threads.run([&](size_t index) {
-    const Slice& slice = division.slices[index];
-    plans[index] = plan(several_backend(), cut(problem, slice),
-                        place_of(problem, slice, where, physical(division.devices[index])));
-  });
-  return *std::max_element(plans.begin(), plans.end(), [](const Plan& x, const Plan& y) { return x.path < y.path; });
-}
-
 Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares) {
   Backend& backend = several_backend();
-  // Without GPUs it is for tests that devices are pretended. The CPU writes to C as it goes.
+  // The CPU writes to C as it goes.
   const bool is_cpu = backend.kind() == BackendKind::kCpu;
-  const Destination destination(problem, is_cpu && overflow_fails(problem.operation));
+  const bool may_fail = overflow_fails(problem.operation) || restricts_elements(problem.operation);
+  const Destination destination(problem, is_cpu && may_fail);
   Problem target = problem;
   target.c = destination.view();
-  std::vector<Together::Part> parts;
-  for (size_t index = 0; index < division.slices.size(); ++index) {
-    parts.push_back({division.slices[index], division.devices[index], physical(division.devices[index])});
+  std::vector<Together::Task> tasks;
+  for (size_t index = 0; index < division.regions.size(); ++index) {
+    tasks.push_back({division.regions[index], division.devices[index]});
   }
-  const Together::RunPart run_part = [&](const Problem& part, const Placement& place) {
-    return backend.run(part, place);
-  };
-  Together together(target, std::move(parts), backend, run_part, shares);
+  Together together(target, std::move(tasks), backend, shares);
   together.compute(where);
   if (together.is_sharing_refused()) return compute_parts(problem, where, division, false);
   const Outcome outcome = together.outcome();
@@ -240,42 +220,61 @@ void Engine::learn_speeds(const Problem& problem, const Division& division, cons
   for (size_t index = 0; index < times.size(); ++index) {
     constexpr double kLongEnoughMs = 2;
     if (times[index] < kLongEnoughMs) return;
-    speeds.push_back(steps_of(cut(problem, division.slices[index])) / times[index]);
+    speeds.push_back(steps_of(sub(problem, division.regions[index])) / times[index]);
   }
   speeds_.measured(problem.operation, division.devices, speeds);
 }
 
-Result Engine::execute_on_several(const Problem& problem, const Request& request) {
-  if (request.where.variant && request.where.variant->backend == BackendKind::kCpu && pretended_ == 0) {
+std::optional<Engine::Shared> Engine::share(const Problem& problem, const Request& request, Request& alone) {
+  if (request.where.variant && request.where.variant->backend == BackendKind::kCpu && !pretended_) {
     throw Error(ErrorCode::kVariant, "variant " + std::string(request.where.variant->name) +
                                          " is the CPU's, but `devices` are GPUs: leave one of them out");
   }
   const std::vector<int> devices = devices_of(request.devices, request.backend);
-  const Request one = for_one(request, devices);
-  if (devices.empty() || !problem.has_steps()) return execute(problem, one);
-  const Placement& where = request.where;
+  alone = for_one(request, devices);
+  if (devices.empty() || !problem.has_steps()) return std::nullopt;
+  Placement where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  if (pretended_ == 0 && prefer(problem, one).backend == BackendKind::kCpu) return execute(problem, one);
+  if (!pretended_ && prefer(problem, alone).backend == BackendKind::kCpu) return std::nullopt;
   std::string refused;
-  const Division division = divide_among(problem, devices, where, refused);
+  Division division = divide_among(problem, devices, where, refused);
   if (division.devices.empty()) {
     if (is_cuda_asked(request)) throw Error(ErrorCode::kOutOfMemory, refused);
-    Request on_cpu = one;
-    on_cpu.backend = BackendChoice::kCpu;
-    return execute(problem, on_cpu);
+    alone.backend = BackendChoice::kCpu;
+    return std::nullopt;
   }
-  if (division.devices.size() < 2) return execute(problem, for_one(request, division.devices));
-  Placement same = where;
+  if (division.devices.size() < 2) {
+    alone = for_one(request, division.devices);
+    return std::nullopt;
+  }
   // The order of sums, and so their last bits, may differ from variant to variant.
-  if (!is_idempotent(problem.operation) && !same.variant) {
-    same.device = one.where.device;
-    same.variant = several_backend().plan(problem, {}, {}, same).variant;
+  if (!is_idempotent(problem.operation) && !where.variant) {
+    where.device = alone.where.device;
+    where.variant = several_backend().plan(problem, {}, {}, where).variant;
   }
-  Result result{several_backend().kind(), {}, division.devices.front(), set_of(division.devices)};
-  if (request.plan_only) {
-    result.outcome.plan = plan_parts(problem, same, division);
-    return result;
-  }
+  const Result result{several_backend().kind(), {}, division.devices.front(), set_of(division.devices)};
+  return Shared{std::move(division), where, result};
+}
+
+Result Engine::plan_on_several(const Problem& problem, const Request& request) {
+  Request alone;
+  std::optional<Shared> shared = share(problem, request, alone);
+  if (!shared) return plan(problem, alone);
+  const auto& [devices, regions] = shared->division;
+  std::vector<Plan> plans(regions.size());
+  DeviceThreads threads(plans.size());
+  threads.run([&, &devices = devices, &regions = regions](size_t index) {
+    plans[index] = plan(several_backend(), sub(problem, regions[index]),
+                        on_device(devices[index], for_part(problem, regions[index], shared->where)));
+  });
+  for (const Plan& plan : plans) shared->result.outcome.take_plan(plan);
+  return shared->result;
+}
+
+Result Engine::execute_on_several(const Problem& problem, const Request& request) {
+  Request alone;
+  std::optional<Shared> shared = share(problem, request, alone);
+  if (!shared) return execute(problem, alone);
   require_elements_of_c0(problem);
   clear_outside(problem);
   // Not a timed mutex: it needs a newer glibc than the published addons may.
@@ -285,9 +284,9 @@ Result Engine::execute_on_several(const Problem& problem, const Request& request
     if (problem.is_cancelled()) throw given_up();
     std::this_thread::sleep_for(kPatience);
   }
-  result.outcome = compute_parts(problem, same, division);
-  if (result.outcome.overflow) throw overflow_error(problem, *result.outcome.overflow);
-  return result;
+  shared->result.outcome = compute_parts(problem, shared->where, shared->division);
+  if (shared->result.outcome.overflow) throw overflow_error(problem, *shared->result.outcome.overflow);
+  return shared->result;
 }
 
 std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& problems, const Request& request) {
@@ -295,17 +294,17 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
   const Request one = for_one(request, devices);
   if (devices.size() < 2) return execute(problems, one);
   if (problems.size() < devices.size()) return execute_each_on_several(problems, request);
-  const std::vector<Run> runs = runs_of(problems, devices.size());
+  const std::vector<Span> runs = runs_of(problems, devices.size());
   Results results(problems.size());
   std::atomic<size_t> next{0};
   const auto compute_runs = [&](size_t place) {
     Request request_of_device = one;
-    request_of_device.where.device = physical(devices[place]);
+    request_of_device.where.device = pretended_ ? 0 : devices[place];
     while (!results.has_failed()) {
       // All runs before one that fails have been taken by then, and end: so the first failure is the one that counts.
       const size_t index = next++;
       if (index >= runs.size()) return;
-      const Run& run = runs[index];
+      const Span run = runs[index];
       try {
         const std::vector<Problem> products(problems.begin() + run.first, problems.begin() + run.end);
         results.keep(run, execute(products, request_of_device), devices[place]);
@@ -339,7 +338,7 @@ std::vector<Result> Engine::execute_each_on_several(const std::vector<Problem>& 
 std::unique_ptr<Session> Engine::open(BackendChoice choice, DeviceSet devices, int64_t device_memory) {
   const std::vector<int> numbers = devices_of(devices, choice);
   if (numbers.empty()) return open(choice, 0, device_memory);
-  if (numbers.size() == 1 && pretended_ == 0) return open(BackendChoice::kCuda, numbers.front(), device_memory);
+  if (numbers.size() == 1 && !pretended_) return open(BackendChoice::kCuda, numbers.front(), device_memory);
   Backend& backend = several_backend();
   // A product of this size shows how fast devices are.
   constexpr int64_t kSize = 8192;
@@ -347,22 +346,11 @@ std::unique_ptr<Session> Engine::open(BackendChoice choice, DeviceSet devices, i
   sample.a = sample.b = row_major<const void*>(nullptr, kSize, kSize);
   SpreadDevices spread;
   for (const int number : numbers) {
-    spread.sessions.push_back(backend.open(physical(number), device_memory));
+    spread.sessions.push_back(backend.open(number, device_memory));
     spread.numbers.push_back(number);
-    spread.speeds.push_back(1 / backend.estimate_ms(sample, physical(number)));
+    spread.speeds.push_back(1 / backend.estimate_ms(sample, number));
   }
-  // To ask several devices for something takes longer than one needs for less (estimated).
-  constexpr int64_t kLeastBytes = int64_t{1} << 20;
-  spread.least_bytes = pretended_ > 0 ? 0 : kLeastBytes;
-  // One H200 closes 2048 nodes in 3.2 ms, as two do, and four in 3.9 ms. Four close 32768 nodes in 357 ms with a session
-  // ahead, and in 383 ms without one; 16384 nodes in 75 and 77 ms; but 8192 nodes in 22 and 20 ms.
-  constexpr int64_t kLeastNodes = 2049;
-  constexpr double kStepsWorthAhead = 1.5e10;
-  // Tests pretend: few nodes are as many.
-  constexpr int64_t kLeastPretended = 4;
-  constexpr double kPretendedAhead = 1e6;
-  spread.least_nodes = pretended_ > 0 ? kLeastPretended : kLeastNodes;
-  spread.steps_worth_ahead = pretended_ > 0 ? kPretendedAhead : kStepsWorthAhead;
+  spread.limits = backend.several_limits();
   spread.multiply = [this](Session& session, const std::vector<Problem>& problem, const Placement& where) {
     if (session.backend() == BackendKind::kCuda) return session.multiply(problem, where);
     const auto run = [&] { return session.multiply(problem, where)->finish().front(); };

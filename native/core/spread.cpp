@@ -66,74 +66,64 @@ class SpreadSession final : public Session {
   void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
               const std::atomic<int32_t>* cancelled) override {
     const Writing writing(to.memory);
-    const std::optional<Lots> lots = peers_.lots_of(to, dtype, batch);
-    if (!lots) {
+    const auto regions = peers_.regions_of(to, dtype, batch);
+    if (!regions) {
       Whole whole = peers_.fetch_whole(to, dtype, batch);
       peers_.of_device(0, [&] { peers_.session(0).upload(dtype, batch, from, whole.view, cancelled); });
       return peers_.put_back(to, whole);
     }
-    peers_.run([&](size_t device) {
-      const Lot& lot = lots->of[device];
-      if (lot.size() == 0) return;
-      peers_.of_device(device, [&] {
-        peers_.session(device).upload(dtype, lots->batch(batch, lot), lot_of(from, dtype, lots->by_instances, lot),
-                                      peers_.on_piece(device, lot_of(to, dtype, lots->by_instances, lot)), cancelled);
-      });
+    each_at_once(*regions, [&](size_t device, const Region& region) {
+      peers_.session(device).upload(dtype, region.items.size(), sub(from, dtype, region),
+                                    peers_.on_piece(device, sub(to, dtype, region)), cancelled);
     });
   }
 
   std::unique_ptr<Pending> download(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
                                     const std::atomic<int32_t>* cancelled) override {
-    const std::optional<Lots> lots = peers_.lots_of(from, dtype, batch);
-    if (!lots) {
-      Kept kept;
-      const MatrixView whole = peers_.on(0, from, dtype, batch, kept);
-      return alone(peers_.of_device(0, [&] { return peers_.session(0).download(dtype, batch, whole, to, cancelled); }),
-                   kept);
+    auto started = std::make_unique<Joined>(peers_);
+    const auto regions = peers_.regions_of(from, dtype, batch);
+    if (!regions) {
+      const MatrixView whole = peers_.on(0, from, dtype, batch, started->kept());
+      started->add(
+          {0, peers_.of_device(0, [&] { return peers_.session(0).download(dtype, batch, whole, to, cancelled); })});
+      return started;
     }
-    // At the same time: each makes streams and pinned memory, if there are none from earlier copies.
-    std::vector<Joined::Share> shares(peers_.count());
-    peers_.run([&](size_t device) {
-      const Lot& lot = lots->of[device];
-      if (lot.size() == 0) return;
-      peers_.of_device(device, [&] {
-        shares[device].works.push_back(peers_.session(device).download(
-            dtype, lots->batch(batch, lot), peers_.on_piece(device, lot_of(from, dtype, lots->by_instances, lot)),
-            lot_of(to, dtype, lots->by_instances, lot), cancelled));
-      });
-      shares[device].products.push_back({});
+    std::vector<std::unique_ptr<Pending>> works(peers_.count());
+    each_at_once(*regions, [&](size_t device, const Region& region) {
+      works[device] =
+          peers_.session(device).download(dtype, region.items.size(), peers_.on_piece(device, sub(from, dtype, region)),
+                                          sub(to, dtype, region), cancelled);
     });
-    return std::make_unique<Joined>(std::move(shares), Kept(), 0);
+    for (size_t device = 0; device < works.size(); ++device) {
+      if (works[device]) started->add({device, std::move(works[device])});
+    }
+    return started;
   }
 
   std::unique_ptr<Pending> fill(DataType dtype, int64_t batch, const MutableMatrixView& to, double value) override {
-    return write(dtype, batch, to,
-                 [&](size_t device, int64_t items, const MutableMatrixView& part, const Part&, Kept&) {
-                   return peers_.session(device).fill(dtype, items, part, value);
-                 });
+    return write({to, dtype}, {}, batch, [&](Session& session, int64_t items, const MutableMatrixView& part, auto&) {
+      return session.fill(dtype, items, part, value);
+    });
   }
 
   std::unique_ptr<Pending> combine(const Operation& operation, int64_t batch, const MutableMatrixView& c,
                                    const MatrixView& d) override {
-    const DataType dtype = operation.dtype;
     // Before any device changes its rows, all elements must be known to be right.
     if (restricts_elements(operation)) {
       require_elements_of(*this, operation, batch, read_only(c), {}, "the matrix");
       require_elements_of(*this, operation, batch, d, {}, "d");
     }
-    return write(dtype, batch, c,
-                 [&](size_t device, int64_t items, const MutableMatrixView& part, const Part& at, Kept& kept) {
-                   return peers_.session(device).combine(operation, items, part,
-                                                         peers_.on(device, at.of(d, dtype), dtype, items, kept));
+    return write({c, operation.dtype}, {d, operation.dtype}, batch,
+                 [&](Session& session, int64_t items, const MutableMatrixView& part, const MatrixView& other) {
+                   return session.combine(operation, items, part, other);
                  });
   }
 
   std::unique_ptr<Pending> copy(DataType dtype, int64_t batch, const MatrixView& from,
                                 const MutableMatrixView& to) override {
-    return write(dtype, batch, to,
-                 [&](size_t device, int64_t items, const MutableMatrixView& part, const Part& at, Kept& kept) {
-                   return peers_.session(device).copy(dtype, items,
-                                                      peers_.on(device, at.of(from, dtype), dtype, items, kept), part);
+    return write({to, dtype}, {from, dtype}, batch,
+                 [&](Session& session, int64_t items, const MutableMatrixView& part, const MatrixView& source) {
+                   return session.copy(dtype, items, source, part);
                  });
   }
 
@@ -143,21 +133,16 @@ class SpreadSession final : public Session {
 
   ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) override {
     const DataType dtype = operation.dtype;
-    const std::optional<Lots> lots = peers_.lots_of(matrix, dtype, batch);
-    if (!lots) {
+    const auto regions = peers_.regions_of(matrix, dtype, batch);
+    if (!regions) {
       Kept kept;
       const MatrixView whole = peers_.on(0, matrix, dtype, batch, kept);
       return peers_.of_device(0, [&] { return peers_.session(0).range(operation, batch, whole); });
     }
     std::vector<std::optional<ValueRange>> ranges(peers_.count());
-    peers_.run([&](size_t device) {
-      const Lot& lot = lots->of[device];
-      if (lot.size() == 0) return;
-      peers_.of_device(device, [&] {
-        ranges[device] =
-            peers_.session(device).range(operation, lots->batch(batch, lot),
-                                         peers_.on_piece(device, lot_of(matrix, dtype, lots->by_instances, lot)));
-      });
+    each_at_once(*regions, [&](size_t device, const Region& region) {
+      ranges[device] = peers_.session(device).range(operation, region.items.size(),
+                                                    peers_.on_piece(device, sub(matrix, dtype, region)));
     });
     std::optional<ValueRange> all;
     for (const auto& range : ranges) {
@@ -172,37 +157,30 @@ class SpreadSession final : public Session {
   }
 
   std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix) override {
-    const std::optional<Lots> lots = peers_.lots_of(matrix, dtype, batch);
-    if (!lots) return Session::find_nan(dtype, batch, matrix);
+    const auto regions = peers_.regions_of(matrix, dtype, batch);
+    if (!regions) return Session::find_nan(dtype, batch, matrix);
     std::vector<std::optional<int64_t>> found(peers_.count());
-    peers_.run([&](size_t device) {
-      const Lot& lot = lots->of[device];
-      if (lot.size() == 0) return;
-      peers_.of_device(device, [&] {
-        found[device] = peers_.session(device).find_nan(
-            dtype, lots->batch(batch, lot), peers_.on_piece(device, lot_of(matrix, dtype, lots->by_instances, lot)));
-      });
+    each_at_once(*regions, [&](size_t device, const Region& region) {
+      found[device] = peers_.session(device).find_nan(dtype, region.items.size(),
+                                                      peers_.on_piece(device, sub(matrix, dtype, region)));
     });
-    const int64_t unit = (lots->by_instances ? matrix.rows : 1) * matrix.cols;
     for (size_t device = 0; device < peers_.count(); ++device) {
-      if (found[device]) return lots->of[device].first * unit + *found[device];
+      if (found[device]) return index_in_whole((*regions)[device], matrix.rows, matrix.cols, *found[device]);
     }
     return std::nullopt;
   }
 
   int64_t most_pivots(const Operation& operation) const override { return peers_.session(0).most_pivots(operation); }
 
-  std::unique_ptr<Pending> pass(const Pivots&) override {
-    throw std::logic_error("each of several devices passes pivots by itself");
+  std::unique_ptr<Pending> eliminate(const Pivots&) override {
+    throw std::logic_error("each of several devices eliminates pivots by itself");
   }
 
-  std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,
-                                 const MutableMatrixView& next) override {
-    return write(DataType::kInt32, batch, next,
-                 [&](size_t device, int64_t items, const MutableMatrixView& part, const Part& at, Kept& kept) {
-                   return peers_.session(device).point(
-                       operation, items, peers_.on(device, at.of(d, operation.dtype), operation.dtype, items, kept),
-                       part);
+  std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
+                                          const MutableMatrixView& next) override {
+    return write({next, DataType::kInt32}, {d, operation.dtype}, batch,
+                 [&](Session& session, int64_t items, const MutableMatrixView& part, const MatrixView& ways) {
+                   return session.set_successors(operation, items, ways, part);
                  });
   }
 
@@ -213,44 +191,54 @@ class SpreadSession final : public Session {
   Plan plan(const Problem& problem, const Placement& where) override { return mpmml::plan(peers_, problem, where); }
 
  private:
-  std::unique_ptr<Pending> alone(std::unique_ptr<Pending> work, const Kept& kept) {
-    std::vector<Joined::Share> shares(1);
-    shares[0].works.push_back(std::move(work));
-    shares[0].products.push_back({0});
-    return std::make_unique<Joined>(std::move(shares), kept, 1);
+  /// Calls `body(device, region)` for all that have something of matrices, at the same time: each makes streams and pinned
+  /// memory, if there are none from earlier copies.
+  template <class Body>
+  void each_at_once(const std::vector<Region>& regions, Body&& body) {
+    peers_.run([&](size_t device) {
+      if (!regions[device].is_empty()) peers_.of_device(device, [&] { body(device, regions[device]); });
+    });
   }
 
-  /// Starts what `start` starts on each device for its lot.
+  template <class View>
+  struct Typed {
+    View view;
+    DataType dtype = DataType::kInt32;
+  };
+
+  /// Starts what `start` starts for what each device has of `to`, with the same part of `from`, which may be null; if `to` isn't
+  /// divided so, on the first for the whole. What a device lacks is there before any of them starts: so nothing has changed
+  /// if one has no memory for it.
   template <class Start>
-  std::unique_ptr<Pending> each(const Lots& lots, Start&& start) {
-    std::vector<Joined::Share> shares(peers_.count());
-    Kept kept;
+  std::unique_ptr<Pending> write(const Typed<MutableMatrixView>& to, const Typed<MatrixView>& from, int64_t batch,
+                                 Start&& start) {
+    const Writing writing(to.view.memory);
+    auto started = std::make_unique<Joined>(peers_);
+    Kept& kept = started->kept();
+    const auto regions = peers_.regions_of(to.view, to.dtype, batch);
+    if (!regions) {
+      const Whole all = peers_.fetch_whole(to.view, to.dtype, batch);
+      kept.push_back(all.memory);
+      const MatrixView source = peers_.on(0, from.view, from.dtype, batch, kept);
+      started->add({0, peers_.of_device(0, [&] { return start(peers_.session(0), batch, all.view, source); })});
+      peers_.put_back(to.view, all);
+      return started;
+    }
+    std::vector<MatrixView> sources(peers_.count());
     for (size_t device = 0; device < peers_.count(); ++device) {
-      if (lots.of[device].size() == 0) continue;
-      peers_.of_device(device, [&] { shares[device].works.push_back(start(device, lots.of[device], kept)); });
-      shares[device].products.push_back({});
+      const Region& region = (*regions)[device];
+      if (region.is_empty()) continue;
+      sources[device] = peers_.on(device, sub(from.view, from.dtype, region), from.dtype, region.items.size(), kept);
     }
-    return std::make_unique<Joined>(std::move(shares), std::move(kept), 0);
-  }
-
-  /// Starts what `start` starts for the rows of `to` that each device has; if they aren't divided by rows, on the first.
-  template <class Start>
-  std::unique_ptr<Pending> write(DataType dtype, int64_t batch, const MutableMatrixView& to, Start&& start) {
-    const Writing writing(to.memory);
-    const std::optional<Lots> lots = peers_.lots_of(to, dtype, batch);
-    if (lots) {
-      return each(*lots, [&](size_t device, const Lot& lot, Kept& kept) {
-        const Part part{lots->by_instances, lot};
-        return start(device, lots->batch(batch, lot), peers_.on_piece(device, part.of(to, dtype)), part, kept);
-      });
+    for (size_t device = 0; device < peers_.count(); ++device) {
+      const Region& region = (*regions)[device];
+      if (region.is_empty()) continue;
+      const MutableMatrixView part = peers_.on_piece(device, sub(to.view, to.dtype, region));
+      started->add({device, peers_.of_device(device, [&] {
+                      return start(peers_.session(device), region.items.size(), part, sources[device]);
+                    })});
     }
-    Kept kept;
-    const Whole whole = peers_.fetch_whole(to, dtype, batch);
-    kept.push_back(whole.memory);
-    const Part all{false, {0, to.rows}};
-    std::unique_ptr<Pending> work = peers_.of_device(0, [&] { return start(0, batch, whole.view, all, kept); });
-    peers_.put_back(to, whole);
-    return alone(std::move(work), kept);
+    return started;
   }
 
   Peers peers_;

@@ -19,12 +19,8 @@ struct SpreadDevices {
   std::vector<int> numbers;
   /// How fast each is: by that it gets rows.
   std::vector<double> speeds;
-  /// A matrix of fewer bytes isn't spread.
-  int64_t least_bytes;
-  /// A matrix of fewer nodes is closed on the first device.
-  int64_t least_nodes;
-  /// From so many steps on that a device does by way of a group of pivots, the next group is passed ahead.
-  double steps_worth_ahead;
+  /// A matrix of fewer bytes isn't spread, and one of fewer nodes is closed on the first device.
+  SeveralLimits limits;
   Multiply multiply;
 };
 

@@ -1,7 +1,7 @@
 // One matrix is closed by groups of pivots, whose rows one device has, their owner. For each group:
 //
 //   the owner hands each device what the pivots' rows have in some columns: those of the pivots, and a share of the others;
-//   each device passes the pivots on there, and in its own rows' columns of the pivots;
+//   each device eliminates the pivots there, and in its own rows' columns of the pivots;
 //   all give each other what they have recorded of the pivots' rows;
 //   each device multiplies what it has recorded of its rows' columns by all of that, and accumulates it to its rows.
 //
@@ -9,7 +9,7 @@
 // but by the product, which has the candidates of all pivots of the group. It is the same as on one device therefore.
 //
 // If the products are large, each improves the rows and the columns of the next pivots first, and hands them out. A session
-// ahead of the one that multiplies passes them on while the product goes on with the rest, so that these small steps cost
+// ahead of the one that multiplies eliminates them while the product goes on with the rest, so that these small steps cost
 // little time.
 #include "core/spread_closure.h"
 
@@ -21,8 +21,9 @@
 #include <utility>
 
 #include "core/dispatch.h"
+#include "core/in_flight.h"
+#include "core/joined.h"
 #include "core/status.h"
-#include "core/train.h"
 
 namespace mpmml {
 namespace {
@@ -31,14 +32,6 @@ using Clock = std::chrono::steady_clock;
 
 /// Rows of the buffers begin where kernels load whole chunks.
 constexpr int64_t kRowGranule = 32;
-
-/// Rows or columns [first, end) of a matrix.
-MutableMatrixView part(MutableMatrixView view, DataType dtype, Lot rows, Lot cols) {
-  view = view_from(view, dtype, 0, rows.first, cols.first);
-  view.rows = rows.size();
-  view.cols = cols.size();
-  return view;
-}
 
 MutableMatrixView place(const MutableMatrixView& view, Memory& memory) {
   MutableMatrixView placed = view;
@@ -49,20 +42,20 @@ MutableMatrixView place(const MutableMatrixView& view, Memory& memory) {
 
 /// A group of pivots, and the device that has their rows.
 struct Group {
-  Lot pivots;
+  Span pivots;
   size_t owner, index;
 };
 
 class ClosureByRows final : public Pending {
  public:
-  ClosureByRows(Peers& peers, const Closure& closure, const Lots& lots, const Placement& where)
+  ClosureByRows(Peers& peers, const Closure& closure, const std::vector<Region>& regions, const Placement& where)
       : peers_(peers), closure_(closure), where_(where), n_(closure.d.rows), known_(closure.operation, closure.known) {
     for (size_t device = 0; device < peers.count(); ++device) {
-      const Lot& lot = lots.of[device];
-      if (lot.size() == 0) continue;
-      sharers_.emplace_back(sharers_.size(), device, lot, closure.steps_done);
+      const Span rows = regions[device].rows;
+      if (rows.is_empty()) continue;
+      sharers_.emplace_back(sharers_.size(), device, rows, closure.steps_done);
       sharers_.back().known = known_.range();
-      most_pivots_of_group_ = std::max(most_pivots_of_group_, std::min(lot.size(), kMostPivotsOfGroup));
+      most_pivots_of_group_ = std::max(most_pivots_of_group_, std::min(rows.size(), kMostPivotsOfGroup));
     }
   }
 
@@ -73,7 +66,7 @@ class ClosureByRows final : public Pending {
     }
     for (Sharer& each : sharers_) {
       each.memories.clear();
-      if (looks_ahead_) ahead(each).collect();
+      if (has_lookahead_) ahead(each).collect();
     }
   }
 
@@ -81,20 +74,20 @@ class ClosureByRows final : public Pending {
     most_pivots_ = session(sharers_.front()).most_pivots(closure_.operation);
     for (const Sharer& owner : sharers_) {
       for (int64_t first = owner.rows.first; first < owner.rows.end; first += kMostPivotsOfGroup) {
-        const Lot pivots{first, std::min(first + kMostPivotsOfGroup, owner.rows.end)};
+        const Span pivots{first, std::min(first + kMostPivotsOfGroup, owner.rows.end)};
         groups_.push_back({pivots, owner.index, groups_.size()});
       }
     }
     for (const Sharer& sharer : sharers_) {
-      looks_ahead_ |= steps_of(sharer, groups_.front()) >= peers_.steps_worth_ahead();
+      has_lookahead_ |= steps_of(sharer, groups_.front()) >= peers_.limits().steps_worth_ahead;
     }
     each([&](Sharer& me) {
-      if (looks_ahead_) peers_.open_ahead(me.device);
+      if (has_lookahead_) peers_.open_ahead(me.device);
       make_memory(me);
       hand_out(me, groups_.front());
     });
     for (const Group& group : groups_) {
-      each([&](Sharer& me) { pass(me, group); });
+      each([&](Sharer& me) { eliminate(me, group); });
       each([&](Sharer& me) {
         assemble(me, group);
         improve(me, group);
@@ -109,7 +102,7 @@ class ClosureByRows final : public Pending {
 
   bool is_done() override {
     bool all = true;
-    for (Sharer& each : sharers_) all &= each.train.is_done();
+    for (Sharer& each : sharers_) all &= each.in_flight.is_done();
     return all;
   }
 
@@ -117,7 +110,7 @@ class ClosureByRows final : public Pending {
     std::exception_ptr failure;
     for (Sharer& each : sharers_) {
       try {
-        peers_.of_device(each.device, [&] { each.train.finish(); });
+        peers_.of_device(each.device, [&] { each.in_flight.finish(); });
       } catch (...) {
         if (!failure) failure = std::current_exception();
       }
@@ -134,17 +127,17 @@ class ClosureByRows final : public Pending {
  private:
   /// A device that has rows, and what it needs to close them.
   struct Sharer {
-    Sharer(size_t its_index, size_t its_device, const Lot& its_rows, std::atomic<double>* steps_done)
-        : index(its_index), device(its_device), rows(its_rows), train(steps_done) {}
+    Sharer(size_t its_index, size_t its_device, Span its_rows, std::atomic<double>* steps_done)
+        : index(its_index), device(its_device), rows(its_rows), in_flight(steps_done) {}
 
     const size_t index, device;
-    const Lot rows;                                 ///< of d; the same columns are its share of the pivots' rows
+    const Span rows;                                ///< of d; the same columns are its share of the pivots' rows
     MutableMatrixView d, next;                      ///< its rows
     std::vector<std::shared_ptr<Memory>> memories;  ///< of all that follows
     /// The pivots' rows in the columns of the pivots and in its share, and the pivots' columns in the pivots' rows and in its
     /// own.
     MutableMatrixView along, next_along, down, next_down;
-    /// What has been recorded of the group, and is read while the next one is passed: so there are two of each.
+    /// What has been recorded of the group, and is read while the next one is eliminated: so there are two of each.
     struct Record {
       MutableMatrixView share;    ///< of `along`
       MutableMatrixView columns;  ///< of `down`
@@ -156,16 +149,16 @@ class ClosureByRows final : public Pending {
     std::vector<MutableMatrixView> inbox;   ///< what each sharer has recorded of the pivots' rows
     MutableMatrixView gain;
     /// When the next group had been handed out; when its share, and when all rows had been recorded.
-    std::shared_ptr<Moment> handed_out, passed, assembled;
+    std::shared_ptr<Moment> handed_out, eliminated, assembled;
     ValueRange known;                    ///< of d
-    std::optional<ValueRange> operands;  ///< of what was recorded of the group, once it has been looked at
+    std::optional<ValueRange> operands;  ///< of what was recorded of the group, once it has been scanned
     ValueRange found;                    ///< of its rows of d
-    Train train;                         ///< last: what is under way uses the others
+    InFlight in_flight;                  ///< last: what is under way uses the others
   };
 
   DataType dtype() const { return closure_.operation.dtype; }
   Session& session(const Sharer& sharer) const { return peers_.session(sharer.device); }
-  Session& ahead(const Sharer& sharer) const { return looks_ahead_ ? peers_.ahead(sharer.device) : session(sharer); }
+  Session& ahead(const Sharer& sharer) const { return has_lookahead_ ? peers_.ahead(sharer.device) : session(sharer); }
   static Sharer::Record& record(Sharer& sharer, const Group& group) { return sharer.records[group.index % 2]; }
   static const Sharer::Record& record(const Sharer& sharer, const Group& group) {
     return sharer.records[group.index % 2];
@@ -195,24 +188,24 @@ class ClosureByRows final : public Pending {
     return place(view, *me.memories.back());
   }
 
-  /// Once a cycle gains, nobody writes there, but products go on: what they read must have sums.
+  /// Once a cycle gains, nothing is written there, but products go on: what they read must have sums.
   void clear(Sharer& me, const MutableMatrixView& view) {
     const double zero =
         with_semiring(closure_.operation, [](auto semiring) { return double(decltype(semiring)::zero); });
-    me.train.add(ahead(me).fill(dtype(), 1, view, zero), 0);
+    me.in_flight.add(ahead(me).fill(dtype(), 1, view, zero), 0);
   }
 
   void make_memory(Sharer& me) {
     const int64_t m = me.rows.size(), pivots = most_pivots_of_group_;
-    me.d = peers_.on_piece(me.device, part(closure_.d, dtype(), me.rows, {0, n_}));
-    me.next = peers_.on_piece(me.device, part(closure_.next, DataType::kInt32, me.rows, {0, n_}));
+    me.d = peers_.on_piece(me.device, sub(closure_.d, dtype(), me.rows, {0, n_}));
+    me.next = peers_.on_piece(me.device, sub(closure_.next, DataType::kInt32, me.rows, {0, n_}));
     me.down = make(me, dtype(), pivots + m, pivots);
     me.along = make(me, dtype(), pivots, pivots + m);
     clear(me, me.down);
     clear(me, me.along);
     for (Sharer::Record& record : me.records) {
       record.share = make(me, dtype(), pivots, pivots + m, true);
-      // Together, so that one look finds the range of both.
+      // Together, so that one scan finds the range of both.
       const int64_t of_columns = (pivots + m) * round_up(pivots, kRowGranule), stride = round_up(n_, kRowGranule);
       record.both = make(me, dtype(), 1, of_columns + pivots * stride);
       record.both.cols = record.both.row_stride;
@@ -233,21 +226,21 @@ class ClosureByRows final : public Pending {
       me.inbox.push_back(is_me ? MutableMatrixView() : make(me, dtype(), pivots, cols));
     }
     me.gain = make(me, DataType::kInt32, 1, 1);
-    me.train.add(ahead(me).fill(DataType::kInt32, 1, me.gain, kNoGain), 0);
+    me.in_flight.add(ahead(me).fill(DataType::kInt32, 1, me.gain, kNoGain), 0);
     if (me.next.data) {
       me.next_down = make(me, DataType::kInt32, pivots + m, pivots);
       me.next_along = make(me, DataType::kInt32, pivots, pivots + m);
-      // Those of the pivots' rows are computed, but nobody needs them.
-      me.train.add(ahead(me).fill(DataType::kInt32, 1, me.next_down, -1), 0);
-      me.train.add(ahead(me).fill(DataType::kInt32, 1, me.next_along, -1), 0);
+      // Those of the pivots' rows are computed, but not needed.
+      me.in_flight.add(ahead(me).fill(DataType::kInt32, 1, me.next_down, -1), 0);
+      me.in_flight.add(ahead(me).fill(DataType::kInt32, 1, me.next_along, -1), 0);
     }
     session(me).follow(ahead(me).moment().get());
     if (!me.next.data || closure_.continues) return;
-    me.train.add(session(me).point(closure_.operation, 1, read_only(me.d), me.next), 0);
+    me.in_flight.add(session(me).set_successors(closure_.operation, 1, read_only(me.d), me.next), 0);
   }
 
   void copy(Sharer& me, Session& by, const MutableMatrixView& from, const MutableMatrixView& to, DataType type) {
-    me.train.add(by.copy(type, 1, read_only(from), to), 0);
+    me.in_flight.add(by.copy(type, 1, read_only(from), to), 0);
   }
 
   void receive(Sharer& me, const Sharer& from, const MutableMatrixView& source, const Moment* written,
@@ -256,84 +249,82 @@ class ClosureByRows final : public Pending {
     ahead(me).receive(ahead(from), *source.memory, 0, *target.memory, 0, target.memory->bytes());
   }
 
-  /// Copies what is needed to pass the group out of d.
+  /// Copies what is needed to eliminate the group out of d.
   void hand_out(Sharer& me, const Group& group) {
     const int64_t pivots = group.pivots.size(), m = me.rows.size();
-    const Lot own{pivots, pivots + m}, of_pivots{0, pivots};
-    copy(me, session(me), part(me.d, dtype(), {0, m}, group.pivots), part(me.down, dtype(), own, of_pivots), dtype());
+    const Span own{pivots, pivots + m}, of_pivots{0, pivots};
+    copy(me, session(me), sub(me.d, dtype(), {0, m}, group.pivots), sub(me.down, dtype(), own, of_pivots), dtype());
     if (me.next.data) {
-      copy(me, session(me), part(me.next, DataType::kInt32, {0, m}, group.pivots),
-           part(me.next_down, DataType::kInt32, own, of_pivots), DataType::kInt32);
+      copy(me, session(me), sub(me.next, DataType::kInt32, {0, m}, group.pivots),
+           sub(me.next_down, DataType::kInt32, own, of_pivots), DataType::kInt32);
     }
     if (me.index == group.owner) {
-      const MutableMatrixView rows = part(me.d, dtype(), in_rows_of(me, group.pivots), {0, n_});
+      const MutableMatrixView rows = sub(me.d, dtype(), in_rows_of(me, group.pivots), {0, n_});
       for (const Sharer& other : sharers_) {
         const MutableMatrixView& to = me.outbox[other.index];
-        const Lot share{pivots, pivots + other.rows.size()};
-        copy(me, session(me), part(rows, dtype(), of_pivots, group.pivots), part(to, dtype(), of_pivots, of_pivots),
+        const Span share{pivots, pivots + other.rows.size()};
+        copy(me, session(me), sub(rows, dtype(), of_pivots, group.pivots), sub(to, dtype(), of_pivots, of_pivots),
              dtype());
-        copy(me, session(me), part(rows, dtype(), of_pivots, other.rows), part(to, dtype(), of_pivots, share), dtype());
+        copy(me, session(me), sub(rows, dtype(), of_pivots, other.rows), sub(to, dtype(), of_pivots, share), dtype());
       }
     }
     me.handed_out = session(me).moment();
   }
 
-  static Lot in_rows_of(const Sharer& me, const Lot& rows) {
-    return {rows.first - me.rows.first, rows.end - me.rows.first};
-  }
+  static Span in_rows_of(const Sharer& me, Span rows) { return rows.from(me.rows.first); }
 
-  void pass(Sharer& me, const Group& group) {
+  void eliminate(Sharer& me, const Group& group) {
     const Sharer& owner = sharers_[group.owner];
-    const Lot of_pivots{0, group.pivots.size()};
+    const Span of_pivots{0, group.pivots.size()};
     ahead(me).follow(me.handed_out.get());
     if (&me != &owner) receive(me, owner, owner.outbox[me.index], owner.handed_out.get(), me.along);
-    copy(me, ahead(me), part(me.along, dtype(), of_pivots, of_pivots), part(me.down, dtype(), of_pivots, of_pivots),
+    copy(me, ahead(me), sub(me.along, dtype(), of_pivots, of_pivots), sub(me.down, dtype(), of_pivots, of_pivots),
          dtype());
     for (int64_t first = 0; first < of_pivots.end; first += most_pivots_) {
-      const Lot block{first, std::min(first + most_pivots_, of_pivots.end)};
-      pass_block(me, group, block);
+      const Span block{first, std::min(first + most_pivots_, of_pivots.end)};
+      eliminate_block(me, group, block);
       if (block.end < of_pivots.end) improve_later(me, group, block);
     }
-    me.passed = ahead(me).moment();
+    me.eliminated = ahead(me).moment();
   }
 
-  /// Passes pivots of the group that can be passed at a time.
-  void pass_block(Sharer& me, const Group& group, const Lot& block) {
-    const Lot down_rows{0, group.pivots.size() + me.rows.size()}, along_cols = down_rows;
+  /// Eliminates pivots of the group, as many as a session takes at a time.
+  void eliminate_block(Sharer& me, const Group& group, Span block) {
+    const Span down_rows{0, group.pivots.size() + me.rows.size()}, along_cols = down_rows;
     const Sharer::Record& to = record(me, group);
     Pivots request;
     request.operation = closure_.operation;
     request.count = block.size();
-    request.down = part(me.down, dtype(), down_rows, block);
-    request.along = part(me.along, dtype(), block, along_cols);
+    request.down = sub(me.down, dtype(), down_rows, block);
+    request.along = sub(me.along, dtype(), block, along_cols);
     request.first_row = request.first_col = block.first;
-    request.columns = part(to.columns, dtype(), down_rows, block);
-    request.rows = part(to.share, dtype(), block, along_cols);
+    request.columns = sub(to.columns, dtype(), down_rows, block);
+    request.rows = sub(to.share, dtype(), block, along_cols);
     if (me.next.data) {
-      request.next_down = part(me.next_down, DataType::kInt32, down_rows, block);
-      request.next_along = part(me.next_along, DataType::kInt32, block, along_cols);
-      request.next_columns = part(to.next_columns, DataType::kInt32, down_rows, block);
+      request.next_down = sub(me.next_down, DataType::kInt32, down_rows, block);
+      request.next_along = sub(me.next_along, DataType::kInt32, block, along_cols);
+      request.next_columns = sub(to.next_columns, DataType::kInt32, down_rows, block);
     }
     request.first_node = group.pivots.first + block.first;
     request.gain = me.gain;
-    me.train.add(ahead(me).pass(request), 0);
+    me.in_flight.add(ahead(me).eliminate(request), 0);
   }
 
   /// Improves the rows and the columns of the pivots of the group that come after the block by way of it. Those of earlier
   /// pivots needn't become better, because they have been recorded.
-  void improve_later(Sharer& me, const Group& group, const Lot& block) {
+  void improve_later(Sharer& me, const Group& group, Span block) {
     const int64_t pivots = group.pivots.size(), m = me.rows.size();
-    const Lot later{block.end, pivots}, lines{0, pivots + m};
+    const Span later{block.end, pivots}, lines{0, pivots + m};
     const Sharer::Record& known = record(me, group);
-    std::vector<Problem>& products = me.train.products();
-    products.push_back(product(me, part(known.columns, dtype(), lines, block), part(known.share, dtype(), block, later),
-                               part(me.down, dtype(), lines, later)));
+    std::vector<Problem>& products = me.in_flight.products();
+    products.push_back(product(me, sub(known.columns, dtype(), lines, block), sub(known.share, dtype(), block, later),
+                               sub(me.down, dtype(), lines, later)));
     if (me.next.data) {
-      products.back().witness = part(me.next_down, DataType::kInt32, lines, later);
-      products.back().through = read_only(part(known.next_columns, DataType::kInt32, lines, block));
+      products.back().witness = sub(me.next_down, DataType::kInt32, lines, later);
+      products.back().through = read_only(sub(known.next_columns, DataType::kInt32, lines, block));
     }
-    products.push_back(product(me, part(known.columns, dtype(), later, block), part(known.share, dtype(), block, lines),
-                               part(me.along, dtype(), later, lines)));
+    products.push_back(product(me, sub(known.columns, dtype(), later, block), sub(known.share, dtype(), block, lines),
+                               sub(me.along, dtype(), later, lines)));
     multiply(me, ahead(me), products, 0);
   }
 
@@ -356,23 +347,23 @@ class ClosureByRows final : public Pending {
 
   void multiply(Sharer& me, Session& by, const std::vector<Problem>& products, double steps) {
     require_wanted();
-    me.train.add(by.multiply(products, peers_.place(me.device, where_)), steps);
+    me.in_flight.add(by.multiply(products, peers_.place(me.device, where_)), steps);
   }
 
   /// Gets all that has been recorded of the pivots' rows.
   void assemble(Sharer& me, const Group& group) {
-    const Lot of_pivots{0, group.pivots.size()};
+    const Span of_pivots{0, group.pivots.size()};
     const Sharer::Record& mine = record(me, group);
     for (const Sharer& other : sharers_) {
       const MutableMatrixView& share = record(other, group).share;
       const bool is_mine = &other == &me;
-      if (!is_mine) receive(me, other, share, other.passed.get(), me.inbox[other.index]);
-      const Lot cols{of_pivots.end, of_pivots.end + other.rows.size()};
-      copy(me, ahead(me), part(is_mine ? share : me.inbox[other.index], dtype(), of_pivots, cols),
-           part(mine.all_rows, dtype(), of_pivots, other.rows), dtype());
+      if (!is_mine) receive(me, other, share, other.eliminated.get(), me.inbox[other.index]);
+      const Span cols{of_pivots.end, of_pivots.end + other.rows.size()};
+      copy(me, ahead(me), sub(is_mine ? share : me.inbox[other.index], dtype(), of_pivots, cols),
+           sub(mine.all_rows, dtype(), of_pivots, other.rows), dtype());
     }
     me.operands.reset();
-    if (is_worth_a_look(peers_.backend(), closure_.operation, steps_of(me, group))) {
+    if (is_worth_scanning(peers_.backend(), closure_.operation, steps_of(me, group))) {
       const ValueRange range = ahead(me).range(closure_.operation, 1, read_only(mine.both));
       if (known_.is_within(range)) me.operands = range;
     }
@@ -386,29 +377,29 @@ class ClosureByRows final : public Pending {
   /// Improves all rows of a sharer by way of the group, and hands out the next one.
   void improve(Sharer& me, const Group& group) {
     session(me).follow(me.assembled.get());
-    const Lot all{0, me.rows.size()};
+    const Span all{0, me.rows.size()};
     const Group* const next = group.index + 1 < groups_.size() ? &groups_[group.index + 1] : nullptr;
-    if (next && looks_ahead_) {
+    if (next && has_lookahead_) {
       improve_part(me, group, all, next->pivots, 0);
       if (me.index == next->owner) improve_part(me, group, in_rows_of(me, next->pivots), {0, n_}, 0);
       hand_out(me, *next);
     }
     // What is computed again doesn't change.
     improve_part(me, group, all, {0, n_}, steps_of(me, group));
-    if (next && !looks_ahead_) hand_out(me, *next);
+    if (next && !has_lookahead_) hand_out(me, *next);
   }
 
-  void improve_part(Sharer& me, const Group& group, const Lot& rows, const Lot& cols, double steps) {
-    const Lot of_pivots{0, group.pivots.size()};
-    const Lot recorded{of_pivots.end + rows.first, of_pivots.end + rows.end};
+  void improve_part(Sharer& me, const Group& group, Span rows, Span cols, double steps) {
+    const Span of_pivots{0, group.pivots.size()};
+    const Span recorded{of_pivots.end + rows.first, of_pivots.end + rows.end};
     const Sharer::Record& mine = record(me, group);
-    std::vector<Problem>& products = me.train.products();
-    products.push_back(product(me, part(mine.columns, dtype(), recorded, of_pivots),
-                               part(mine.all_rows, dtype(), of_pivots, cols), part(me.d, dtype(), rows, cols)));
+    std::vector<Problem>& products = me.in_flight.products();
+    products.push_back(product(me, sub(mine.columns, dtype(), recorded, of_pivots),
+                               sub(mine.all_rows, dtype(), of_pivots, cols), sub(me.d, dtype(), rows, cols)));
     if (me.operands) products.back().known_operands = &*me.operands;
     if (me.next.data) {
-      products.back().witness = part(me.next, DataType::kInt32, rows, cols);
-      products.back().through = read_only(part(mine.next_columns, DataType::kInt32, recorded, of_pivots));
+      products.back().witness = sub(me.next, DataType::kInt32, rows, cols);
+      products.back().through = read_only(sub(mine.next_columns, DataType::kInt32, recorded, of_pivots));
     }
     multiply(me, session(me), products, steps);
   }
@@ -416,31 +407,31 @@ class ClosureByRows final : public Pending {
   void tighten(const Group& group) {
     const double pivots = static_cast<double>(group.pivots.size()), n = static_cast<double>(n_);
     const bool is_cheap =
-        is_worth_a_look(peers_.backend(), closure_.operation, n * n * pivots / static_cast<double>(sharers_.size()));
-    if (!known_.wants_look(static_cast<int64_t>(group.index) + 1, is_cheap)) return;
+        is_worth_scanning(peers_.backend(), closure_.operation, n * n * pivots / static_cast<double>(sharers_.size()));
+    if (!known_.is_worth_tightening(static_cast<int64_t>(group.index) + 1, is_cheap)) return;
     each([&](Sharer& me) { me.found = session(me).range(closure_.operation, 1, read_only(me.d)); });
     ValueRange range = sharers_.front().found;
     for (const Sharer& sharer : sharers_) range.merge(sharer.found);
-    goes_too_far_ = !known_.look(range) && group.pivots.end < n_;
+    goes_too_far_ = !known_.tighten(range) && group.pivots.end < n_;
     for (Sharer& sharer : sharers_) sharer.known = known_.range();
   }
 
   void end(Sharer& me) {
     if (closure_.reflexive && !goes_too_far_) {
-      MutableMatrixView diagonal = part(me.d, dtype(), {0, me.rows.size()}, {me.rows.first, me.rows.first + 1});
+      MutableMatrixView diagonal = sub(me.d, dtype(), {0, me.rows.size()}, {me.rows.first, me.rows.first + 1});
       ++diagonal.row_stride;
       const double one =
           with_semiring(closure_.operation, [](auto semiring) { return double(decltype(semiring)::one); });
-      me.train.add(session(me).fill(dtype(), 1, diagonal, one), 0);
+      me.in_flight.add(session(me).fill(dtype(), 1, diagonal, one), 0);
       if (me.next.data) {
-        diagonal = part(me.next, DataType::kInt32, {0, me.rows.size()}, {me.rows.first, me.rows.first + 1});
+        diagonal = sub(me.next, DataType::kInt32, {0, me.rows.size()}, {me.rows.first, me.rows.first + 1});
         ++diagonal.row_stride;
-        me.train.add(session(me).fill(DataType::kInt32, 1, diagonal, -1), 0);
+        me.in_flight.add(session(me).fill(DataType::kInt32, 1, diagonal, -1), 0);
       }
     }
     if (&me != &sharers_.front()) return;
     const MutableMatrixView to = row_major<void*>(&found_, 1, 1);
-    me.train.add(ahead(me).download(DataType::kInt32, 1, read_only(me.gain), to, nullptr), 0);
+    me.in_flight.add(ahead(me).download(DataType::kInt32, 1, read_only(me.gain), to, nullptr), 0);
   }
 
   const Clock::time_point start_ = Clock::now();
@@ -448,123 +439,72 @@ class ClosureByRows final : public Pending {
   const Closure closure_;
   const Placement where_;
   const int64_t n_;
-  KnownOfWays known_;
+  TrackedBound known_;
   std::vector<Group> groups_;
   int64_t most_pivots_ = 0, most_pivots_of_group_ = 0;
-  bool looks_ahead_ = false, goes_too_far_ = false, is_finished_ = false;
+  bool has_lookahead_ = false, goes_too_far_ = false, is_finished_ = false;
   int32_t found_ = kNoGain;
   std::deque<Sharer> sharers_;  ///< last: what is under way uses the others
 };
 
-/// Closures that devices compute each by itself, of the matrices of a batch that they have.
-class ClosuresByInstances final : public Pending {
- public:
-  struct Share {
-    size_t device;
-    int64_t first_item;
-    StartedClosure started;
-  };
-
-  ClosuresByInstances(Peers& peers, std::vector<Share> shares, Kept kept, int64_t n)
-      : peers_(peers), kept_(std::move(kept)), shares_(std::move(shares)), n_(n) {}
-
-  bool is_done() override {
-    bool all = true;
-    for (Share& share : shares_) all &= share.started.work->is_done();
-    return all;
-  }
-
-  std::vector<Outcome> finish() override {
-    Outcome all;
-    std::exception_ptr failure;
-    for (Share& share : shares_) {
-      try {
-        peers_.of_device(share.device, [&] {
-          const Outcome outcome = share.started.work->finish().front();
-          if (outcome.gain && !all.gain) all.gain = share.first_item * n_ + *outcome.gain;
-          all.timing.kernel = std::max(all.timing.kernel, outcome.timing.kernel);
-        });
-      } catch (...) {
-        if (!failure) failure = std::current_exception();
-      }
-    }
-    if (failure) std::rethrow_exception(failure);
-    return {all};
-  }
-
- private:
-  Peers& peers_;
-  const Kept kept_;
-  std::vector<Share> shares_;  ///< last: work uses what is kept
-  const int64_t n_;
-};
-
-StartedClosure start_by_instances(Peers& peers, const Closure& closure, const Lots& lots, const Placement& where) {
+/// Each device closes the matrices of a batch that it has by itself.
+StartedClosure start_by_instances(Peers& peers, const Closure& closure, const std::vector<Region>& regions,
+                                  const Placement& where) {
   std::vector<std::optional<StartedClosure>> started(peers.count());
   peers.run([&](size_t device) {
-    const Lot& lot = lots.of[device];
-    if (lot.size() == 0) return;
+    const Region& region = regions[device];
+    if (region.is_empty()) return;
     peers.of_device(device, [&] {
-      const Part part{closure.batch > 1, lot};
       Closure mine = closure;
-      mine.batch = lots.batch(closure.batch, lot);
-      mine.d = peers.on_piece(device, part.of(closure.d, closure.operation.dtype));
-      if (closure.next.data) mine.next = peers.on_piece(device, part.of(closure.next, DataType::kInt32));
+      mine.batch = region.items.size();
+      mine.d = peers.on_piece(device, sub(closure.d, closure.operation.dtype, region));
+      mine.next = peers.on_piece(device, sub(closure.next, DataType::kInt32, region));
       started[device] = start_closure(peers.session(device), mine, peers.place(device, where));
     });
   });
-  std::vector<ClosuresByInstances::Share> shares;
+  auto work = std::make_unique<Joined>(peers, 1);
   bool goes_too_far = false;
   for (size_t device = 0; device < peers.count(); ++device) {
     if (!started[device]) continue;
     goes_too_far |= started[device]->goes_too_far;
-    shares.push_back({device, closure.batch > 1 ? lots.of[device].first : 0, std::move(*started[device])});
+    work->add({device, std::move(started[device]->work), 0, regions[device].items.first * closure.d.rows});
   }
-  return {std::make_unique<ClosuresByInstances>(peers, std::move(shares), Kept(), closure.d.rows), goes_too_far};
+  return {std::move(work), goes_too_far};
 }
 
 /// On the first device, which gets a copy of all.
 StartedClosure start_on_first(Peers& peers, const Closure& closure, const Placement& where) {
   Closure there = closure;
   const Whole d = peers.fetch_whole(closure.d, closure.operation.dtype, closure.batch);
-  Kept kept{d.memory};
+  auto work = std::make_unique<Joined>(peers, 1);
+  work->kept().push_back(d.memory);
   there.d = d.view;
   std::optional<Whole> next;
   if (closure.next.data) {
     next = peers.fetch_whole(closure.next, DataType::kInt32, closure.batch);
     there.next = next->view;
-    kept.push_back(next->memory);
+    work->kept().push_back(next->memory);
   }
-  std::vector<ClosuresByInstances::Share> shares;
-  peers.of_device(0, [&] { shares.push_back({0, 0, start_closure(peers.session(0), there, peers.place(0, where))}); });
-  const bool goes_too_far = shares.front().started.goes_too_far;
+  StartedClosure started =
+      peers.of_device(0, [&] { return start_closure(peers.session(0), there, peers.place(0, where)); });
+  work->add({0, std::move(started.work), 0});
   peers.put_back(closure.d, d);
   if (next) peers.put_back(closure.next, *next);
-  return {std::make_unique<ClosuresByInstances>(peers, std::move(shares), std::move(kept), closure.d.rows),
-          goes_too_far};
-}
-
-bool are_same(const Lots& lots, const Lots& others) {
-  return std::equal(lots.of.begin(), lots.of.end(), others.of.begin(), others.of.end(),
-                    [](const Lot& lot, const Lot& other) {
-                      return lot.size() == other.size() && (lot.size() == 0 || lot.first == other.first);
-                    });
+  return {std::move(work), started.goes_too_far};
 }
 
 }  // namespace
 
 StartedClosure start_closure(Peers& peers, const Closure& closure, const Placement& where) {
   const Writing writing_d(closure.d.memory), writing_next(closure.next.memory);
-  std::optional<Lots> lots = peers.lots_of(closure.d, closure.operation.dtype, closure.batch);
-  if (closure.next.data) {
-    const std::optional<Lots> others = peers.lots_of(closure.next, DataType::kInt32, closure.batch);
-    if (!others || !lots || !are_same(*lots, *others)) lots.reset();
-  }
-  if (!lots) return start_on_first(peers, closure, where);
-  const auto have_some = std::count_if(lots->of.begin(), lots->of.end(), [](const Lot& lot) { return lot.size() > 0; });
-  if (closure.batch > 1 || have_some == 1) return start_by_instances(peers, closure, *lots, where);
-  if (closure.d.rows < peers.least_nodes()) return start_on_first(peers, closure, where);
-  auto work = std::make_unique<ClosureByRows>(peers, closure, *lots, where);
+  const auto regions = peers.regions_of(closure.d, closure.operation.dtype, closure.batch);
+  const bool is_divided =
+      regions && (!closure.next.data || peers.regions_of(closure.next, DataType::kInt32, closure.batch) == regions);
+  if (!is_divided) return start_on_first(peers, closure, where);
+  const auto busy = std::count_if(regions->begin(), regions->end(), [](const Region& it) { return !it.is_empty(); });
+  if (closure.batch > 1 || busy == 1) return start_by_instances(peers, closure, *regions, where);
+  if (closure.d.rows < peers.limits().least_nodes) return start_on_first(peers, closure, where);
+  auto work = std::make_unique<ClosureByRows>(peers, closure, *regions, where);
   work->start();
   const bool goes_too_far = work->goes_too_far();
   return {std::move(work), goes_too_far};

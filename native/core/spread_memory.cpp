@@ -1,13 +1,16 @@
 #include "core/spread_memory.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "core/parts.h"
 
 namespace mpmml {
 namespace {
 
 /// So many bytes take longer to allocate on one device after the other than threads take to wake (estimated).
 constexpr int64_t kWorthThreads = int64_t{64} << 20;
+
+Span in_both(Span x, Span y) { return {std::max(x.first, y.first), std::min(x.end, y.end)}; }
 
 }  // namespace
 
@@ -47,9 +50,7 @@ Peers::Peers(SpreadDevices devices)
       ahead_(sessions_.size()),
       numbers_(std::move(devices.numbers)),
       speeds_(std::move(devices.speeds)),
-      least_bytes_(devices.least_bytes),
-      least_nodes_(devices.least_nodes),
-      steps_worth_ahead_(devices.steps_worth_ahead),
+      limits_(devices.limits),
       multiply_(std::move(devices.multiply)),
       threads_(sessions_.size()) {}
 
@@ -92,43 +93,30 @@ void Peers::exchange(const std::function<void(size_t)>& body) {
 }
 
 Placement Peers::place(size_t device, const Placement& where) const {
-  Placement place = where;
-  place.device = sessions_[device]->device();
-  return place;
+  return on_device(sessions_[device]->device(), where);
 }
 
-std::vector<Lot> Peers::lots_of_memory(int64_t units, int64_t unit_bytes) const {
-  constexpr int64_t kTile = 128;
-  const auto count = static_cast<int64_t>(sessions_.size());
-  const int64_t bytes = units * unit_bytes;
-  const bool is_spread = bytes >= least_bytes_ && units >= count;
-  const int64_t granule = units >= count * kTile ? kTile : 1;
-  const double all = std::accumulate(speeds_.begin(), speeds_.end(), 0.0);
-  std::vector<Lot> lots;
-  double before = 0;
-  int64_t first = 0;
-  for (size_t device = 0; device < sessions_.size(); ++device) {
-    before += speeds_[device];
-    const double share = before / all * static_cast<double>(units) / static_cast<double>(granule);
-    int64_t end = std::clamp(static_cast<int64_t>(share + 0.5) * granule, first, units);
-    if (device + 1 == sessions_.size() || !is_spread) end = units;
-    lots.push_back({first, end});
-    first = end;
+std::vector<Span> Peers::divide(int64_t units, int64_t unit_bytes) const {
+  if (units * unit_bytes >= limits_.least_bytes && units >= static_cast<int64_t>(sessions_.size())) {
+    return shares_of(units, speeds_, true);
   }
-  return lots;
+  std::vector<Span> spans(sessions_.size(), Span{units, units});
+  spans.front().first = 0;
+  return spans;
 }
 
 std::shared_ptr<SpreadMemory> Peers::allocate(int64_t units, int64_t unit_bytes) {
   const int64_t bytes = units * unit_bytes;
-  const std::vector<Lot> lots = lots_of_memory(units, unit_bytes);
   std::vector<SpreadMemory::Piece> pieces;
-  for (const Lot& lot : lots) pieces.push_back({{lot.first * unit_bytes, lot.end * unit_bytes}, nullptr});
+  for (const Span& share : divide(units, unit_bytes)) {
+    pieces.push_back({{share.first * unit_bytes, share.end * unit_bytes}, nullptr});
+  }
   const auto take = [&](size_t device) {
-    const int64_t size = pieces[device].extent.size();
+    const int64_t size = pieces[device].bytes.size();
     if (size == 0 && (device > 0 || bytes > 0)) return;
     of_device(device, [&] { pieces[device].memory = sessions_[device]->allocate_for_peers(size); });
   };
-  if (bytes >= kWorthThreads || least_bytes_ == 0) {
+  if (bytes >= kWorthThreads || limits_.least_bytes == 0) {
     threads_.run(take);
   } else {
     for (size_t device = 0; device < sessions_.size(); ++device) take(device);
@@ -155,15 +143,16 @@ void Peers::transfer(size_t device, size_t source, const Memory& from, int64_t f
 }
 
 /// Copies the bytes of a memory to memory of a device.
-void Peers::gather(size_t device, SpreadMemory& from, const Extent& extent, Memory& to) {
+void Peers::gather(size_t device, SpreadMemory& from, Span bytes, Memory& to) {
   for (size_t step = 0; step < sessions_.size(); ++step) {
     // Each device begins with another one, so that they don't all read from the same.
     const size_t source = (device + step) % sessions_.size();
     const SpreadMemory::Piece& piece = from.pieces[source];
-    const int64_t first = std::max(extent.first, piece.extent.first), end = std::min(extent.end, piece.extent.end);
-    if (first >= end) continue;
+    const Span both = in_both(bytes, piece.bytes);
+    if (both.is_empty()) continue;
     of_device(device, [&] {
-      transfer(device, source, *piece.memory, first - piece.extent.first, to, first - extent.first, end - first);
+      transfer(device, source, *piece.memory, both.first - piece.bytes.first, to, both.first - bytes.first,
+               both.size());
     });
   }
 }
@@ -171,15 +160,15 @@ void Peers::gather(size_t device, SpreadMemory& from, const Extent& extent, Memo
 MatrixView Peers::on(size_t device, const MatrixView& view, DataType dtype, int64_t batch, Kept& kept) {
   if (!view.data || !view.memory) return view;
   SpreadMemory& memory = spread(view.memory);
-  const Extent extent = extent_of(view, dtype, batch);
+  const Span bytes = bytes_of(view, dtype, batch);
   const SpreadMemory::Piece& piece = memory.pieces[device];
-  if (piece.memory && piece.extent.holds(extent)) return moved(view, *piece.memory, piece.extent.first);
-  if (extent.size() == 0) return on_piece(device, view);
-  if (2 * extent.size() < memory.bytes()) {
-    std::shared_ptr<Memory> part = of_device(device, [&] { return sessions_[device]->allocate(extent.size()); });
-    gather(device, memory, extent, *part);
+  if (piece.memory && piece.bytes.holds(bytes)) return moved(view, *piece.memory, piece.bytes.first);
+  if (bytes.size() == 0) return on_piece(device, view);
+  if (2 * bytes.size() < memory.bytes()) {
+    std::shared_ptr<Memory> part = of_device(device, [&] { return sessions_[device]->allocate(bytes.size()); });
+    gather(device, memory, bytes, *part);
     kept.push_back(part);
-    return moved(view, *part, extent.first);
+    return moved(view, *part, bytes.first);
   }
   SpreadMemory::Replica& replica = memory.replicas[device];
   if (!replica.is_fresh) {
@@ -194,10 +183,10 @@ MatrixView Peers::on(size_t device, const MatrixView& view, DataType dtype, int6
 }
 
 Whole Peers::fetch_whole(const MutableMatrixView& view, DataType dtype, int64_t batch) {
-  const Extent extent = extent_of(view, dtype, batch);
-  Whole whole{view, of_device(0, [&] { return sessions_[0]->allocate_for_peers(extent.size()); }), extent};
-  gather(0, spread(view.memory), extent, *whole.memory);
-  whole.view = moved(view, *whole.memory, extent.first);
+  const Span bytes = bytes_of(view, dtype, batch);
+  Whole whole{view, of_device(0, [&] { return sessions_[0]->allocate_for_peers(bytes.size()); }), bytes};
+  gather(0, spread(view.memory), bytes, *whole.memory);
+  whole.view = moved(view, *whole.memory, bytes.first);
   return whole;
 }
 
@@ -205,12 +194,11 @@ void Peers::put_back(const MutableMatrixView& to, const Whole& whole) {
   SpreadMemory& memory = spread(to.memory);
   for (size_t device = 0; device < sessions_.size(); ++device) {
     const SpreadMemory::Piece& piece = memory.pieces[device];
-    const int64_t first = std::max(whole.extent.first, piece.extent.first),
-                  end = std::min(whole.extent.end, piece.extent.end);
-    if (first >= end) continue;
+    const Span both = in_both(whole.bytes, piece.bytes);
+    if (both.is_empty()) continue;
     of_device(device, [&] {
-      transfer(device, 0, *whole.memory, first - whole.extent.first, *piece.memory, first - piece.extent.first,
-               end - first);
+      transfer(device, 0, *whole.memory, both.first - whole.bytes.first, *piece.memory, both.first - piece.bytes.first,
+               both.size());
     });
   }
 }

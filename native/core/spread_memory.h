@@ -11,24 +11,18 @@
 #include <vector>
 
 #include "core/device_threads.h"
+#include "core/region.h"
 #include "core/session.h"
 #include "core/spread.h"
 #include "core/status.h"
 
 namespace mpmml {
 
-/// Bytes of a memory: [first, end).
-struct Extent {
-  int64_t first, end;
-  int64_t size() const { return end - first; }
-  bool holds(const Extent& other) const { return first <= other.first && other.end <= end; }
-};
-
 /// Memory in pieces on several devices. It has addresses, by which views name its elements, but nothing is there.
 class SpreadMemory final : public Memory {
  public:
   struct Piece {
-    Extent extent;                   ///< empty if the device has none
+    Span bytes;                      ///< of the whole; empty if the device has none
     std::shared_ptr<Memory> memory;  ///< null then
   };
   /// A copy of the whole on a device.
@@ -40,7 +34,7 @@ class SpreadMemory final : public Memory {
   SpreadMemory(void* address, int64_t bytes, std::vector<Piece> made)
       : Memory(address, bytes), pieces(std::move(made)), replicas(pieces.size()) {}
 
-  /// Says that elements have changed.
+  /// Marks copies as stale, because elements have changed.
   void written() {
     for (Replica& replica : replicas) replica.is_fresh = false;
   }
@@ -74,9 +68,9 @@ class Writing {
   Memory* const memory_;
 };
 
-/// Where the elements of matrices are in their memory.
+/// The bytes of their memory that the elements of matrices are among.
 template <class Pointer>
-Extent extent_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batch) {
+Span bytes_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batch) {
   const int64_t bytes = stored_bytes(dtype, view.storage);
   const int64_t first =
       static_cast<const char*>(view.data) - static_cast<const char*>(static_cast<const void*>(view.memory->data()));
@@ -97,45 +91,11 @@ BasicMatrixView<Pointer> moved(BasicMatrixView<Pointer> view, Memory& memory, in
   return view;
 }
 
-/// Instances of a batch, or rows of a matrix: [first, end).
-struct Lot {
-  int64_t first, end;
-  int64_t size() const { return end - first; }
-};
-
-template <class View>
-View lot_of(View view, DataType dtype, bool by_instances, const Lot& lot) {
-  if (!view.data) {
-    if (!by_instances) view.rows = lot.size();
-    return view;
-  }
-  view = view_from(view, dtype, by_instances ? lot.first : 0, by_instances ? 0 : lot.first, 0);
-  if (!by_instances) view.rows = lot.size();
-  return view;
-}
-
-/// What each device has of a matrix, or of a batch.
-struct Lots {
-  bool by_instances;
-  std::vector<Lot> of;
-  int64_t batch(int64_t all, const Lot& lot) const { return by_instances ? lot.size() : all; }
-};
-
-/// A part of a matrix that is written, and of others of the same rows.
-struct Part {
-  bool by_instances;
-  Lot lot;
-  template <class View>
-  View of(const View& view, DataType dtype) const {
-    return lot_of(view, dtype, by_instances, lot);
-  }
-};
-
 /// A copy on the first device of the bytes that matrices lie among.
 struct Whole {
   MutableMatrixView view;
   std::shared_ptr<Memory> memory;
-  Extent extent;
+  Span bytes;
 };
 
 /// What must be kept until work is done.
@@ -158,8 +118,7 @@ class Peers {
   MemoryUse memory_use(size_t device);
   const std::vector<int>& numbers() const { return numbers_; }
   BackendKind backend() const { return sessions_.front()->backend(); }
-  int64_t least_nodes() const { return least_nodes_; }
-  double steps_worth_ahead() const { return steps_worth_ahead_; }
+  const SeveralLimits& limits() const { return limits_; }
 
   /// Calls `body(device)` for all devices at the same time. Throws what that of the first device threw which did.
   void run(const std::function<void(size_t)>& body) { threads_.run(body); }
@@ -185,45 +144,48 @@ class Peers {
   /// `where`, on this device.
   Placement place(size_t device, const Placement& where) const;
 
-  /// Which pieces of memory each device gets.
-  std::vector<Lot> lots_of_memory(int64_t units, int64_t unit_bytes) const;
-  /// Memory of so many pieces of equal sizes, none of which is divided.
+  /// Which of these units of memory each device gets.
+  std::vector<Span> divide(int64_t units, int64_t unit_bytes) const;
+  /// Memory of so many units of equal sizes, none of which is divided.
   std::shared_ptr<SpreadMemory> allocate(int64_t units, int64_t unit_bytes);
 
-  /// The rows, or the instances, that each device has as a whole; nothing if they aren't divided so.
+  /// What each device has of matrices as a whole: instances of a batch, or rows of a matrix. Nothing if they aren't divided
+  /// so.
   template <class Pointer>
-  std::optional<Lots> lots_of(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batch) const {
-    const int64_t bytes = stored_bytes(dtype, view.storage);
-    const SpreadMemory& memory = spread(view.memory);
-    const Extent whole = extent_of(view, dtype, batch);
-    Lots lots{batch > 1, {}};
-    const int64_t count = lots.by_instances ? batch : view.rows;
-    const int64_t stride = (lots.by_instances ? view.batch_stride : view.row_stride) * bytes;
+  std::optional<std::vector<Region>> regions_of(const BasicMatrixView<Pointer>& view, DataType dtype,
+                                                int64_t batch) const {
+    const Span bytes = bytes_of(view, dtype, batch);
+    const Region all = whole(view, batch);
+    Span Region::* const axis = axis_of(batch);
+    const int64_t count = (all.*axis).size();
+    const int64_t stride = (batch > 1 ? view.batch_stride : view.row_stride) * stored_bytes(dtype, view.storage);
+    std::vector<Region> regions(sessions_.size(), all);
     int64_t covered = 0;
-    for (const SpreadMemory::Piece& piece : memory.pieces) {
-      Lot lot{covered, covered};
-      if (piece.extent.size() > 0 && covered < count) {
+    for (size_t device = 0; device < sessions_.size(); ++device) {
+      const Span piece = spread(view.memory).pieces[device].bytes;
+      Span& units = regions[device].*axis;
+      units = {covered, covered};
+      if (bytes.size() == 0) {
+        units.end = count;
+      } else if (piece.size() > 0 && covered < count) {
         if (count == 1 || stride == 0) {
-          if (piece.extent.holds(whole)) lot.end = count;
+          if (piece.holds(bytes)) units.end = count;
         } else {
-          const int64_t one = whole.size() - (count - 1) * stride;
+          const int64_t one = bytes.size() - (count - 1) * stride;
           // Those that end within the piece, if the first of them begins there.
-          const int64_t last = (piece.extent.end - whole.first - one) / stride + 1;
-          const bool begins = whole.first + covered * stride >= piece.extent.first;
-          if (begins && piece.extent.end - whole.first >= one) lot.end = std::clamp(last, covered, count);
+          const int64_t last = (piece.end - bytes.first - one) / stride + 1;
+          const bool begins = bytes.first + covered * stride >= piece.first;
+          if (begins && piece.end - bytes.first >= one) units.end = std::clamp(last, covered, count);
         }
       }
-      covered = lot.end;
-      lots.of.push_back(lot);
-    }
-    if (whole.size() == 0) {
-      for (Lot& lot : lots.of) lot = {0, 0};
-      lots.of[0].end = count;
-      return lots;
+      covered = units.end;
     }
     if (covered < count) return std::nullopt;
-    return lots;
+    return regions;
   }
+
+  /// What is divided among devices: a batch by its instances, a matrix by its rows.
+  static Span Region::* axis_of(int64_t batch) { return batch > 1 ? &Region::items : &Region::rows; }
 
   /// Matrices that a device has as a whole, as its session names them.
   template <class Pointer>
@@ -235,7 +197,7 @@ class Peers {
       nothing.memory = spread(view.memory).pieces[0].memory.get();
       return nothing;
     }
-    return moved(view, *piece.memory, piece.extent.first);
+    return moved(view, *piece.memory, piece.bytes.first);
   }
 
   /// Matrices where a device can read them: its own piece, or a copy. `kept` must be kept until they have been read.
@@ -253,7 +215,7 @@ class Peers {
 
   void transfer(size_t device, size_t source, const Memory& from, int64_t from_at, Memory& to, int64_t to_at,
                 int64_t bytes);
-  void gather(size_t device, SpreadMemory& from, const Extent& extent, Memory& to);
+  void gather(size_t device, SpreadMemory& from, Span bytes, Memory& to);
 
   /// memory_use() may be called on another thread while the session is being opened.
   struct Ahead {
@@ -265,8 +227,7 @@ class Peers {
   std::vector<Ahead> ahead_;
   const std::vector<int> numbers_;
   const std::vector<double> speeds_;
-  const int64_t least_bytes_, least_nodes_;
-  const double steps_worth_ahead_;
+  const SeveralLimits limits_;
   const Multiply multiply_;
   int64_t next_address_ = 0;
   Exchange* exchange_ = nullptr;  ///< that is under way

@@ -5,9 +5,11 @@
 #include <tuple>
 #include <utility>
 
+#include "core/destination.h"
 #include "core/dispatch.h"
 #include "core/joined.h"
 #include "core/overflow.h"
+#include "core/parts.h"
 #include "core/range.h"
 #include "core/scan.h"
 #include "core/status.h"
@@ -26,54 +28,143 @@ void require_elements_of_operands(Session& whole, const Problem& problem) {
   }
 }
 
-/// The lots of C, if the witness is divided in the same way.
-std::optional<Lots> lots_of_product(const Peers& peers, const Problem& problem) {
-  const std::optional<Lots> lots = peers.lots_of(problem.c, problem.operation.dtype, problem.batch);
-  if (!lots || !problem.witness.data) return lots;
-  const std::optional<Lots> others = peers.lots_of(problem.witness, DataType::kInt32, problem.batch);
-  if (!others) return std::nullopt;
-  for (size_t device = 0; device < peers.count(); ++device) {
-    const Lot &lot = lots->of[device], &other = others->of[device];
-    if (lot.size() != other.size() || (lot.size() > 0 && lot.first != other.first)) return std::nullopt;
-  }
-  return lots;
+/// What each device computes: what it has of C, if the witness is divided in the same way.
+std::optional<std::vector<Region>> regions_of(const Peers& peers, const Problem& problem) {
+  auto regions = peers.regions_of(problem.c, problem.operation.dtype, problem.batch);
+  if (!regions || !problem.witness.data) return regions;
+  if (peers.regions_of(problem.witness, DataType::kInt32, problem.batch) != regions) return std::nullopt;
+  return regions;
 }
 
-/// The part of a product that a device computes, with its operands where it can read them. Results are for the caller.
-Problem part_for(Peers& peers, size_t device, const Problem& problem, const Lots& lots, Kept& kept) {
+/// The product that a region is, with its operands where the device can read them. Results are for the caller.
+Problem part_for(Peers& peers, size_t device, const Problem& problem, const Region& region, Kept& kept) {
   const DataType dtype = problem.operation.dtype;
-  const Part part{lots.by_instances, lots.of[device]};
-  const int64_t batch = lots.batch(problem.batch, part.lot);
+  Problem part = sub(problem, region);
+  part.a = peers.on(device, part.a, dtype, part.batch, kept);
+  part.b = peers.on(device, part.b, dtype, part.batch, kept);
+  part.c0 = peers.on(device, part.c0, dtype, part.batch, kept);
+  part.through = peers.on(device, part.through, DataType::kInt32, part.batch, kept);
+  return part;
+}
+
+/// Starts a product whose results aren't divided by rows, or differently from its witnesses: on the first device.
+void start_on_first(Peers& peers, const Problem& problem, size_t index, const Placement& where, Joined& to) {
+  const DataType dtype = problem.operation.dtype;
   Problem there = problem;
-  there.batch = batch;
-  there.a = peers.on(device, part.of(problem.a, dtype), dtype, batch, kept);
-  MatrixView b = problem.b;
-  if (lots.by_instances) b = part.of(b, dtype);
-  there.b = peers.on(device, b, dtype, batch, kept);
-  there.c0 = peers.on(device, part.of(problem.c0, dtype), dtype, batch, kept);
-  there.through = peers.on(device, part.of(problem.through, DataType::kInt32), DataType::kInt32, batch, kept);
-  if (!lots.by_instances) there.structure = problem.structure.from(lots.of[device].first, 0);
-  return there;
-}
-
-/// The same with its results in the rows that the device has.
-Problem part_on(Peers& peers, size_t device, const Problem& problem, const Lots& lots, Kept& kept) {
-  const Part part{lots.by_instances, lots.of[device]};
-  Problem there = part_for(peers, device, problem, lots, kept);
-  there.c = peers.on_piece(device, part.of(problem.c, problem.operation.dtype));
-  if (problem.witness.data) there.witness = peers.on_piece(device, part.of(problem.witness, DataType::kInt32));
-  return there;
-}
-
-/// Where parts are computed, if so many devices have one.
-Placement place_of_parts(const Problem& problem, const Lots& lots, size_t busy, const Placement& where) {
-  Placement place = where;
-  if (busy > 1 && !lots.by_instances) {
-    place.whole_m = problem.m();
-    place.whole_n = problem.n();
+  const Whole c = peers.fetch_whole(problem.c, dtype, problem.batch);
+  to.kept().push_back(c.memory);
+  there.c = c.view;
+  const bool in_place = problem.c0.data == problem.c.data && problem.c0.memory == problem.c.memory;
+  there.c0 =
+      in_place ? moved(problem.c0, *c.memory, c.bytes.first) : peers.on(0, problem.c0, dtype, problem.batch, to.kept());
+  there.a = peers.on(0, problem.a, dtype, problem.batch, to.kept());
+  there.b = peers.on(0, problem.b, dtype, problem.batch, to.kept());
+  there.through = peers.on(0, problem.through, DataType::kInt32, problem.batch, to.kept());
+  std::optional<Whole> witness;
+  if (problem.witness.data) {
+    witness = peers.fetch_whole(problem.witness, DataType::kInt32, problem.batch);
+    to.kept().push_back(witness->memory);
+    there.witness = witness->view;
   }
-  return place;
+  to.add({0, peers.multiply(0, there, where, to.kept()), index});
+  peers.put_back(problem.c, c);
+  if (witness) peers.put_back(problem.witness, *witness);
 }
+
+/// A product of which each device computes what it has of C.
+class DividedProduct {
+ public:
+  /// Brings operands to the devices.
+  DividedProduct(Peers& peers, const Problem& problem, const std::vector<Region>& regions)
+      : peers_(peers), problem_(problem), regions_(regions), parts_(peers.count()) {
+    size_t busy = 0;
+    for (size_t device = 0; device < peers_.count(); ++device) busy += has_work(device);
+    is_apart_ = writes_apart(problem_, busy > 1);
+    const auto prepare = [&](size_t device) {
+      if (!has_work(device)) return;
+      Part& mine = parts_[device];
+      mine.problem = part_for(peers_, device, problem_, regions_[device], mine.kept);
+      mine.problem.witness = peers_.on_piece(device, mine.problem.witness);
+      mine.problem.c = mine.target = peers_.on_piece(device, mine.problem.c);
+    };
+    if (busy > 1) {
+      peers_.exchange(prepare);
+    } else {
+      for (size_t device = 0; device < peers_.count(); ++device) prepare(device);
+    }
+  }
+
+  /// C changes only if all parts have been started. Throws OverflowError for the first result that overflows.
+  void start(const Placement& where) {
+    peers_.run([&](size_t device) {
+      if (has_work(device)) start_part(device, where);
+    });
+    const Part* first = nullptr;
+    for (const Part& it : parts_) {
+      if (it.overflow && (!first || *it.overflow < *first->overflow)) first = &it;
+    }
+    if (first) throw OverflowError(problem_, *first->overflow, first->sum);
+  }
+
+  void hand_over(size_t index, Joined& to) {
+    for (size_t device = 0; device < peers_.count(); ++device) {
+      Part& mine = parts_[device];
+      to.kept().insert(to.kept().end(), mine.kept.begin(), mine.kept.end());
+      if (!mine.work) continue;
+      to.add({device, std::move(mine.work), index});
+      if (is_apart_) to.add({device, copy(device, read_only(mine.problem.c), mine.target)});
+    }
+  }
+
+ private:
+  struct Part {
+    Problem problem;
+    MutableMatrixView target;  ///< where its results go in the end
+    Kept kept;
+    std::unique_ptr<Pending> work;  ///< uses what is kept
+    std::optional<int64_t> overflow;
+    int64_t sum = 0;
+  };
+
+  /// A product without results has a plan too.
+  bool has_work(size_t device) const {
+    return !regions_[device].is_empty() || (device == 0 && problem_.outputs() == 0);
+  }
+
+  std::unique_ptr<Pending> copy(size_t device, const MatrixView& from, const MutableMatrixView& to) {
+    return peers_.of_device(device, [&] {
+      return peers_.session(device).copy(problem_.operation.dtype, parts_[device].problem.batch, from, to);
+    });
+  }
+
+  void start_part(size_t device, const Placement& where) {
+    Part& mine = parts_[device];
+    Problem& part = mine.problem;
+    if (is_apart_) {
+      const int64_t bytes = part.outputs() * element_bytes(part.operation.dtype);
+      const std::shared_ptr<Memory> apart =
+          peers_.of_device(device, [&] { return peers_.session(device).allocate(bytes); });
+      mine.kept.push_back(apart);
+      part.c = row_major(apart->data(), part.m(), part.n());
+      part.c.memory = apart.get();
+      part.keeps_c = false;
+      // What is outside stays as it is, though the whole is copied back.
+      if (!part.structure.c.is_all(part.m(), part.n())) copy(device, read_only(mine.target), part.c)->finish();
+    }
+    try {
+      mine.work = peers_.multiply(device, part, for_part(problem_, regions_[device], where), mine.kept);
+    } catch (const OverflowError& error) {
+      mine.overflow = index_in_whole(regions_[device], problem_.m(), problem_.n(), error.index());
+      mine.sum = error.sum();
+    }
+  }
+
+  Peers& peers_;
+  const Problem& problem_;
+  const std::vector<Region>& regions_;
+  std::vector<Part> parts_;
+  bool is_apart_ = false;
+};
 
 }  // namespace
 
@@ -92,143 +183,44 @@ void require_elements_of(Session& whole, const Operation& operation, int64_t bat
 
 std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vector<Problem>& problems,
                                   const Placement& where) {
-  std::vector<Joined::Share> shares(peers.count());
-  Kept kept;
+  auto started = std::make_unique<Joined>(peers, problems.size());
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];
-    const DataType dtype = problem.operation.dtype;
     const Writing writing_c(problem.c.memory), writing_witness(problem.witness.memory);
     try {
       require_elements_of_operands(whole, problem);
-      const std::optional<Lots> lots = lots_of_product(peers, problem);
-      if (!lots) {
-        Problem there = problem;
-        const Whole c = peers.fetch_whole(problem.c, dtype, problem.batch);
-        kept.push_back(c.memory);
-        there.c = c.view;
-        const bool in_place = problem.c0.data == problem.c.data && problem.c0.memory == problem.c.memory;
-        there.c0 = in_place ? moved(problem.c0, *c.memory, c.extent.first)
-                            : peers.on(0, problem.c0, dtype, problem.batch, kept);
-        there.a = peers.on(0, problem.a, dtype, problem.batch, kept);
-        there.b = peers.on(0, problem.b, dtype, problem.batch, kept);
-        there.through = peers.on(0, problem.through, DataType::kInt32, problem.batch, kept);
-        std::optional<Whole> witness;
-        if (problem.witness.data) {
-          witness = peers.fetch_whole(problem.witness, DataType::kInt32, problem.batch);
-          kept.push_back(witness->memory);
-          there.witness = witness->view;
-        }
-        shares[0].works.push_back(peers.multiply(0, there, where, kept));
-        shares[0].products.push_back({index});
-        peers.put_back(problem.c, c);
-        if (witness) peers.put_back(problem.witness, *witness);
+      const auto regions = regions_of(peers, problem);
+      if (!regions) {
+        start_on_first(peers, problem, index, where, *started);
         continue;
       }
-      // Somebody must say what computes a product without results.
-      const auto has_work = [&](size_t device) {
-        return lots->of[device].size() > 0 || (device == 0 && problem.outputs() == 0);
-      };
-      std::vector<Problem> parts(peers.count());
-      std::vector<Kept> copies(peers.count());
-      size_t busy = 0;
-      for (size_t device = 0; device < peers.count(); ++device) busy += has_work(device);
-      const auto prepare = [&](size_t device) {
-        if (has_work(device)) parts[device] = part_on(peers, device, problem, *lots, copies[device]);
-      };
-      if (busy > 1) {
-        peers.exchange(prepare);
-      } else {
-        for (size_t device = 0; device < peers.count(); ++device) prepare(device);
-      }
-      for (const Kept& copy : copies) kept.insert(kept.end(), copy.begin(), copy.end());
-      const Placement place = place_of_parts(problem, *lots, busy, where);
-      // C changes only if all parts have been started.
-      const bool is_apart = busy > 1 && problem.keeps_c;
-      struct OnDevice {
-        MutableMatrixView target;
-        std::shared_ptr<Memory> apart;
-        std::unique_ptr<Pending> work;
-        Kept kept;
-        std::optional<int64_t> overflow;
-        int64_t sum = 0;
-      };
-      std::vector<OnDevice> there(peers.count());
-      peers.run([&](size_t device) {
-        const Lot& lot = lots->of[device];
-        if (!has_work(device)) return;
-        OnDevice& mine = there[device];
-        Problem& part = parts[device];
-        mine.target = part.c;
-        if (is_apart) {
-          mine.apart = peers.of_device(
-              device, [&] { return peers.session(device).allocate(part.outputs() * element_bytes(dtype)); });
-          mine.kept.push_back(mine.apart);
-          part.c = row_major(mine.apart->data(), part.m(), part.n());
-          part.c.memory = mine.apart.get();
-          part.keeps_c = false;
-          if (!part.structure.c.is_all(part.m(), part.n())) {
-            // What is outside stays as it is, though the whole is copied back.
-            peers.of_device(device, [&] {
-              peers.session(device).copy(dtype, part.batch, read_only(mine.target), part.c)->finish();
-            });
-          }
-        }
-        try {
-          mine.work = peers.multiply(device, part, place, mine.kept);
-        } catch (const OverflowError& error) {
-          const OverflowError::Place& at = error.place();
-          const int64_t item = std::max<int64_t>(at.item, 0) + (lots->by_instances ? lot.first : 0);
-          const int64_t row = at.row + (lots->by_instances ? 0 : lot.first);
-          mine.overflow = (item * problem.m() + row) * problem.n() + at.col;
-          mine.sum = error.sum();
-        }
-      });
-      const OnDevice* first = nullptr;
-      for (const OnDevice& it : there) {
-        if (it.overflow && (!first || *it.overflow < *first->overflow)) first = &it;
-      }
-      if (first) {
-        const int64_t at = *first->overflow, m = problem.m(), n = problem.n();
-        throw OverflowError(problem.operation, {problem.batch > 1 ? at / n / m : -1, at / n % m, at % n}, first->sum);
-      }
-      for (size_t device = 0; device < peers.count(); ++device) {
-        OnDevice& it = there[device];
-        if (!it.work) continue;
-        kept.insert(kept.end(), it.kept.begin(), it.kept.end());
-        shares[device].works.push_back(std::move(it.work));
-        shares[device].products.push_back({index});
-        if (!is_apart) continue;
-        const Problem& part = parts[device];
-        peers.of_device(device, [&] {
-          shares[device].works.push_back(peers.session(device).copy(dtype, part.batch, read_only(part.c), it.target));
-        });
-        shares[device].products.push_back({});
-      }
+      DividedProduct product(peers, problem, *regions);
+      product.start(where);
+      product.hand_over(index, *started);
     } catch (const Error& error) {
       if (problems.size() == 1) throw;
       throw Error(error.code(), error.what(), index);
     }
   }
-  return std::make_unique<Joined>(std::move(shares), std::move(kept), problems.size());
+  return started;
 }
 
 Plan plan(Peers& peers, const Problem& problem, const Placement& where) {
   Kept kept;
-  const bool by_instances = problem.batch > 1;
-  const int64_t units = by_instances ? problem.batch : problem.m();
+  Span Region::* const axis = Peers::axis_of(problem.batch);
+  Region region = whole(problem);
+  const int64_t units = (region.*axis).size();
   const int64_t unit_bytes = problem.outputs() / units * element_bytes(problem.operation.dtype);
-  const Lots lots{by_instances, peers.lots_of_memory(units, unit_bytes)};
-  const auto busy = std::count_if(lots.of.begin(), lots.of.end(), [](const Lot& lot) { return lot.size() > 0; });
-  const Placement place = place_of_parts(problem, lots, static_cast<size_t>(busy), where);
-  std::optional<Plan> worst;
+  const std::vector<Span> shares = peers.divide(units, unit_bytes);
+  Outcome all;
   for (size_t device = 0; device < peers.count(); ++device) {
-    if (lots.of[device].size() == 0) continue;
-    const Problem part = part_for(peers, device, problem, lots, kept);
-    const Plan plan =
-        peers.of_device(device, [&] { return peers.session(device).plan(part, peers.place(device, place)); });
-    if (!worst || plan.path > worst->path) worst = plan;
+    region.*axis = shares[device];
+    if (region.is_empty()) continue;
+    const Problem part = part_for(peers, device, problem, region, kept);
+    const Placement place = peers.place(device, for_part(problem, region, where));
+    all.take_plan(peers.of_device(device, [&] { return peers.session(device).plan(part, place); }));
   }
-  return *worst;
+  return all.plan;
 }
 
 }  // namespace mpmml

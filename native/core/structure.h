@@ -36,6 +36,12 @@ struct Band {
 struct Span {
   int64_t first, end;
   MPMML_HOST_DEVICE constexpr bool is_empty() const { return end <= first; }
+  /// Only of a span whose end isn't before its first.
+  MPMML_HOST_DEVICE constexpr int64_t size() const { return end - first; }
+  MPMML_HOST_DEVICE constexpr bool holds(Span other) const { return first <= other.first && other.end <= end; }
+  /// The same numbers counted from `origin` on.
+  MPMML_HOST_DEVICE constexpr Span from(int64_t origin) const { return {first - origin, end - origin}; }
+  constexpr bool operator==(const Span& other) const { return first == other.first && end == other.end; }
 };
 
 /// The structure of the matrices of a product. Every instance of a batch has the same.

@@ -25,7 +25,7 @@ inline bool is_structured(const Problem& problem) {
 /// How many steps count, for all results of the batch.
 double steps_of(const Problem& problem);
 
-/// Sets the elements of C and of the witness that are no results: to zero, and to −1. For matrices that nobody has seen
+/// Sets the elements of C and of the witness that are no results: to zero, and to −1. For matrices that have not been seen
 /// yet: C only if it needn't be kept, the witness only if it doesn't follow paths.
 void clear_outside(const Problem& problem);
 

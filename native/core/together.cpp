@@ -13,14 +13,6 @@ namespace {
 /// Whether the product would fail in the same way on any device.
 bool is_of_values(ErrorCode code) { return code == ErrorCode::kValue || code == ErrorCode::kVariant; }
 
-/// What parts that have run at the same time took.
-void join(Timing& all, const Timing& part) {
-  all.kernel = std::max(all.kernel, part.kernel);
-  all.analysis = std::max(all.analysis, part.analysis);
-  all.h2d = std::max(all.h2d, part.h2d);
-  all.d2h = std::max(all.d2h, part.d2h);
-}
-
 }  // namespace
 
 Error of_device(BackendKind backend, int device, const Error& error) {
@@ -29,34 +21,33 @@ Error of_device(BackendKind backend, int device, const Error& error) {
                error.product());
 }
 
-Together::Together(const Problem& problem, std::vector<Part> parts, Backend& backend, const RunPart& run, bool shares)
+Together::Together(const Problem& problem, std::vector<Task> tasks, Backend& backend, bool shares)
     : whole_(problem),
-      parts_(std::move(parts)),
+      tasks_(std::move(tasks)),
       backend_(backend),
-      run_(run),
-      agreement_(parts_.size()),
-      outcomes_(parts_.size()) {
+      agreement_(tasks_.size()),
+      outcomes_(tasks_.size()) {
   Problem stoppable = whole_;
   stoppable.cancelled = &stopped_;
   std::vector<int> devices;
-  for (const Part& part : parts_) {
-    problems_.push_back(cut(stoppable, part.slice));
-    devices.push_back(part.device);
+  for (const Task& task : tasks_) {
+    problems_.push_back(sub(stoppable, task.region));
+    devices.push_back(task.device);
   }
-  const bool may_share = shares && parts_.front().slice.axis == Axis::kRows && whole_.batch == 1;
+  const bool may_share = shares && whole_.batch == 1 && tasks_.front().region.cols == whole(whole_).cols;
   if (may_share) shared_ = backend_.share_b(problems_, devices);
 }
 
 void Together::compute(const Placement& where) {
   on_threads(
-      parts_.size(), [&](size_t index) { compute_part(index, where); },
+      tasks_.size(), [&](size_t index) { compute_part(index, where); },
       [&] {
         if (whole_.is_cancelled()) stopped_ = 1;
       },
       [&](size_t first) {
         stopped_ = 1;
         agreement_.fail();
-        for (size_t index = first; shared_ && index < parts_.size(); ++index) shared_->leave(index);
+        for (size_t index = first; shared_ && index < tasks_.size(); ++index) shared_->leave(index);
       });
   if (whole_.is_cancelled()) throw given_up();
 }
@@ -80,15 +71,14 @@ void Together::compute_part(size_t index, const Placement& where) {
 bool Together::run_part(size_t index, const Placement& where) {
   const Problem& problem = problems_[index];
   PartOfProduct self(index, agreement_, shared_.get());
-  Placement place = place_of(whole_, parts_[index].slice, where, parts_[index].device);
+  Placement place = on_device(tasks_[index].device, for_part(whole_, tasks_[index].region, where));
   place.part = &self;
   Outcome& outcome = outcomes_[index];
   try {
-    outcome = run_(problem, place);
+    outcome = backend_.run(problem, place);
     if (!outcome.overflow) self.before_writing(problem);
   } catch (const OverflowError& error) {
-    const OverflowError::Place& at = error.place();
-    outcome.overflow = (std::max<int64_t>(at.item, 0) * problem.m() + at.row) * problem.n() + at.col;
+    outcome.overflow = error.index();
   }
   return !outcome.overflow;
 }
@@ -116,7 +106,7 @@ Outcome Together::outcome() const {
         require_elements(whole_.operation, whole_.b, whole_.batch, "b", whole_.structure.b);
       }
       if (is_of_values(error.code())) throw;
-      throw of_device(backend_.kind(), parts_[failed_[at]].number, error);
+      throw of_device(backend_.kind(), tasks_[failed_[at]].device, error);
     }
   }
   const Outcome all = joined();
@@ -126,14 +116,13 @@ Outcome Together::outcome() const {
 
 Outcome Together::joined() const {
   Outcome all;
-  for (size_t index = 0; index < parts_.size(); ++index) {
+  for (size_t index = 0; index < tasks_.size(); ++index) {
     const Outcome& part = outcomes_[index];
     if (part.overflow) {
-      const int64_t place = index_in_whole(whole_, parts_[index].slice, *part.overflow);
-      all.overflow = std::min(all.overflow.value_or(place), place);
+      all.take_overflow(index_in_whole(tasks_[index].region, whole_.m(), whole_.n(), *part.overflow));
     }
-    if (!all.plan.variant || part.plan.path > all.plan.path) all.plan = part.plan;
-    join(all.timing, part.timing);
+    all.take_plan(part.plan);
+    all.timing.overlap(part.timing);
   }
   return all;
 }

@@ -18,19 +18,17 @@ Error of_device(BackendKind backend, int device, const Error& error);
 
 class Together {
  public:
-  struct Part {
-    Slice slice;
-    int number;  ///< of the device, as users count
-    int device;  ///< as the backend counts
+  struct Task {
+    Region region;
+    int device;
   };
-  using RunPart = std::function<Outcome(const Problem&, const Placement&)>;
 
-  /// `problem` has a place for the results, and must stay, as `backend` and `run` must. `shares`: whether the parts may
-  /// give each other operands.
-  Together(const Problem& problem, std::vector<Part> parts, Backend& backend, const RunPart& run, bool shares);
+  /// `problem` has a place for the results, and must stay, as `backend` must. `shares`: whether the parts may give each
+  /// other operands.
+  Together(const Problem& problem, std::vector<Task> tasks, Backend& backend, bool shares);
 
   /// Computes the parts, each on a thread of its own. What becomes of them is for the functions below. Throws Error if
-  /// the system refuses a thread, or if somebody asks that the product be given up.
+  /// the system refuses a thread, or if the product is given up.
   void compute(const Placement& where);
 
   /// Whether the devices can't give each other operands after all. Then there are no results.
@@ -51,9 +49,8 @@ class Together {
   Outcome joined() const;
 
   const Problem& whole_;
-  const std::vector<Part> parts_;
+  const std::vector<Task> tasks_;
   Backend& backend_;
-  const RunPart& run_;
   std::atomic<int32_t> stopped_{0};
   std::vector<Problem> problems_;
   std::unique_ptr<SharedOperand> shared_;

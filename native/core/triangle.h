@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/sentinels.h"
+#include "core/triangle_block.h"
+
 namespace mpmml {
 
 /// A strand of n bases has n + 1 nodes, before, between and after its bases. Element [a, b], a ≤ b, is of the bases from node
@@ -14,7 +17,7 @@ namespace mpmml {
 /// columns from its own block of kBlock on, as far as intervals reach. What of these isn't an interval holds kNoInterval.
 class Triangle {
  public:
-  static constexpr int64_t kBlock = 32;
+  static constexpr int64_t kBlock = kTriangleBlock;
 
   /// `reach` is the number of bases of the longest interval.
   Triangle(int64_t bases, int64_t reach)
@@ -45,10 +48,5 @@ class Triangle {
   int64_t reach_, positions_, padding_, elements_ = 0;
   std::vector<int64_t> rows_;
 };
-
-/// Stands for no score at all: smaller than any, also after a score has been added. Two of them don't leave the type.
-/// lib/rna/options.ts refuses scores that are so large.
-template <class Score>
-constexpr Score kNoInterval = static_cast<Score>(-(Score{1} << (8 * sizeof(Score) - 2)));
 
 }  // namespace mpmml

@@ -63,8 +63,8 @@ class CpuBackend final : public Backend {
   std::string unusable(int) override { return settled().misconfigured ? settled().misconfigured->what() : ""; }
   std::string refuses(const Problem&, const Placement&) override { return {}; }
 
-  bool looks_at_lines(const Problem&, const Placement&) override { return false; }
-  ForRuns for_runs(const Problem& problem) override { return look_of(problem); }
+  bool scans_lines(const Problem&, const Placement&) override { return false; }
+  ForRuns for_runs(const Problem& problem) override { return scan_runs_of(problem); }
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
     return plan(problem, exact_paths(problem.operation, a, b), where.variant, likely_variant(problem, where.variant));
   }
@@ -205,7 +205,7 @@ class CpuBackend final : public Backend {
     return static_cast<double>(problem.batch) * static_cast<double>(problem.k()) * lanes;
   }
 
-  /// Whether it is worth a look at some elements, to tell which variant is likely.
+  /// Whether it is worth sampling some elements, to tell which variant is likely.
   static bool is_sampled(const Problem& problem) { return elements_of(problem) >= 1 << 16; }
 
   /// What it costs that the values must be known before the operands are packed: scanning them, or packing them twice.
@@ -323,21 +323,20 @@ class CpuBackend final : public Backend {
     return outcome;
   }
 
-  /// What is known of the operands, or else what `look` finds.
-  template <class Look>
-  static Ranges ranges_of(const Problem& problem, Look look) {
+  /// What is known of the operands, or else what `scan` finds.
+  template <class Scan>
+  static Ranges ranges_of(const Problem& problem, Scan scan) {
     if (problem.known) {
       const ValueRange& known = problem.known_operands ? *problem.known_operands : *problem.known;
       return {known, known};
     }
-    const Ranges ranges = look();
+    const Ranges ranges = scan();
     require_elements(problem, ranges.a, ranges.b);
     return ranges;
   }
 
-  /// Only 64-bit sums can turn out to overflow.
   static Destination destination_of(const Problem& problem, const Plan& plan) {
-    return Destination(problem, plan.path == RangePath::kWide && overflow_fails(problem.operation));
+    return Destination(problem, may_overflow(problem, plan.path));
   }
 
   static void settle(const Problem& problem, const Destination& destination, int64_t overflow, Outcome& outcome) {

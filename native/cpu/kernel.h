@@ -23,7 +23,7 @@ struct Lanes {
   int64_t k_stride;
 };
 
-/// The values in an operand, like ValueRange (core/range.h), but only what the CPU's kernels must know: the range if
+/// The values in an operand, like ValueRange (core/value_range.h), but only what the CPU's kernels must know: the range if
 /// sums can overflow, and outsiders if there may be any. Nothing else is checked.
 struct Occurring {
   int64_t minimum;

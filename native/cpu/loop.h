@@ -48,10 +48,10 @@ void for_each_run(const Problem& problem, int64_t count, int64_t work, int64_t w
   }
 }
 
-/// Looks at elements of matrices, as for_each_run() does k-steps.
-inline ForRuns look_of(const Problem& problem) {
+/// Scans elements of matrices, as for_each_run() does k-steps.
+inline ForRuns scan_runs_of(const Problem& problem) {
   return [&problem](int64_t count, int64_t elements, const std::function<void(int64_t, int64_t)>& body) {
-    // Looking at an element takes as long as this many k-steps.
+    // Scanning an element takes as long as this many k-steps.
     constexpr int64_t kStepsPerElement = 8, kStepsAtOnce = 1 << 20;
     if (count == 0) return;
     const int64_t work = saturating_product(saturating_product(count, elements), kStepsPerElement);

@@ -52,6 +52,6 @@ struct PivotKernels {
 /// One for each instruction set of the build. The generator writes it.
 const std::vector<PivotKernels>& pivot_kernels();
 
-void pass_pivots(const Pivots& pivots);
+void eliminate_pivots(const Pivots& pivots);
 
 }  // namespace mpmml::cpu

@@ -237,7 +237,7 @@ int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePat
 Ranges scan(const Problem& problem) {
   if (!can_overflow(problem.operation) && !restricts_elements(problem.operation)) return {};
   const auto scan_one = [&](const MatrixView& view, const Band& band) {
-    return scan_matrices(problem.operation, view, problem.batch, band, look_of(problem));
+    return scan_matrices(problem.operation, view, problem.batch, band, scan_runs_of(problem));
   };
   return {scan_one(problem.a, problem.structure.a), scan_one(problem.b, problem.structure.b)};
 }

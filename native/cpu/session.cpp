@@ -148,7 +148,7 @@ void combine_with(int64_t batch, const MutableMatrixView& c, const MatrixView& d
 }
 
 template <class S>
-void point_with(int64_t batch, const MatrixView& d, const MutableMatrixView& next) {
+void set_successors_of(int64_t batch, const MatrixView& d, const MutableMatrixView& next) {
   const Lines lines(next, false);
   const Lines other = lines_along(d, lines);
   for_each_line(batch, lines, nullptr, [&](int64_t item, int64_t line) {
@@ -231,19 +231,19 @@ class CpuSession final : public Session {
 
   ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) override {
     if (!must_scan(operation)) return {};
-    return scan_matrices(operation, matrix, batch, {}, look_of(Problem{}));
+    return scan_matrices(operation, matrix, batch, {}, scan_runs_of(Problem{}));
   }
 
   int64_t most_pivots(const Operation&) const override { return kMostPivots; }
 
-  std::unique_ptr<Pending> pass(const Pivots& pivots) override {
-    pass_pivots(pivots);
+  std::unique_ptr<Pending> eliminate(const Pivots& pivots) override {
+    eliminate_pivots(pivots);
     return std::make_unique<Done>();
   }
 
-  std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,
-                                 const MutableMatrixView& next) override {
-    with_semiring(operation, [&](auto semiring) { point_with<decltype(semiring)>(batch, d, next); });
+  std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
+                                          const MutableMatrixView& next) override {
+    with_semiring(operation, [&](auto semiring) { set_successors_of<decltype(semiring)>(batch, d, next); });
     return std::make_unique<Done>();
   }
 

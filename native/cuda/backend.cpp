@@ -12,26 +12,41 @@
 #include "core/session_pool.h"
 #include "core/status.h"
 #include "core/structured.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/device/device.h"
+#include "cuda/launch/function.h"
+#include "cuda/launch/kernel.h"
 #include "cuda/plan/blocks.h"
 #include "cuda/plan/choices.h"
 #include "cuda/plan/cost.h"
 #include "cuda/plan/workspace.h"
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/boolean_check.h"
-#include "cuda/runtime/device.h"
 #include "cuda/runtime/divided.h"
 #include "cuda/runtime/exponent_check.h"
-#include "cuda/runtime/function.h"
 #include "cuda/runtime/launcher.h"
 #include "cuda/runtime/product.h"
-#include "cuda/runtime/ranked_look.h"
+#include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/session.h"
 #include "cuda/runtime/shared_b.h"
 #include "cuda/runtime/witness.h"
 
 namespace mpmml::cuda {
 namespace {
+
+/// Whether a device has what a kernel relies on. The first question for it may compute products that check that.
+bool has_ability(int device, Ability ability) {
+  switch (ability) {
+    case Ability::kNone:
+      return true;
+    case Ability::kExponents:
+      return computes_exponents(device);
+    case Ability::kWarpExponents:
+      return computes_warp_exponents(device);
+    case Ability::kPairs:
+      return counts_pairs(device);
+  }
+  return false;
+}
 
 /// Products that need no more memory don't ask for admission, because asking takes longer than they do.
 int64_t little_memory(const Placement& where) {
@@ -93,22 +108,22 @@ class CudaBackend : public Backend {
 
   BackendKind kind() const override { return BackendKind::kCuda; }
   const std::vector<const Variant*>& variants() const override { return variants_; }
-  std::string unusable(int device) override { return cuda::unusable(device, architectures_); }
+  std::string unusable(int device) override {
+    return cuda::unusable(device, kernel_variants().front().kernel->function(RangePath::kDirect), architectures_);
+  }
   int device_count() override { return cuda::device_count(); }
   std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& parts, const std::vector<int>& devices) override {
     return cuda::share_b(parts, devices);
   }
   std::string refuses(const Problem& problem, const Placement& where) override;
-  bool looks_at_lines(const Problem& problem, const Placement& where) override;
+  bool scans_lines(const Problem& problem, const Placement& where) override;
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
   Outcome run(const Problem& problem, const Placement& where) override;
   bool runs_together(const Problem& problem, const Placement& where) override;
   std::vector<Outcome> run_together(const std::vector<Problem>& problems, const Placement& where) override;
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {
-    return open_session(device, device_memory,
-                        [this](const Problem& problem, const ValueRange& a, const ValueRange& b,
-                               const Placement& where) { return plan(problem, a, b, where); });
+    return open_session(device, device_memory, planner_);
   }
 
  private:
@@ -135,6 +150,8 @@ class CudaBackend : public Backend {
   }
 
   std::string architectures_;
+  const Planner planner_ = [this](const Problem& problem, const ValueRange& a, const ValueRange& b,
+                                  const Placement& where) { return plan(problem, a, b, where); };
   SessionPool sessions_;
   std::vector<const Variant*> variants_;
   /// Those that may be taken unasked.
@@ -187,7 +204,7 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
 Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered,
                              int device) {
   const Kernel& kernel = kernel_for(problem, {&variant, path}, numbered, device);
-  if (kernel.runs_on && !kernel.runs_on(device)) {
+  if (!has_ability(device, kernel.needs)) {
     return {"device " + std::to_string(device) +
                 " doesn't compute it: it has no tensor cores for it, or a check of them has failed (`mpmml info` says "
                 "which)",
@@ -239,7 +256,7 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
   return [this, &problem, measured, like, clocks_of_choice, clocks_of_measured, numbered, &where](
              const Variant& variant, RangePath path) -> Judgement {
     // Hopper's own instructions are the better ones, so the others needn't be checked.
-    const bool is_second = kernel_of(variant).runs_on == &computes_warp_exponents;
+    const bool is_second = kernel_of(variant).needs == Ability::kWarpExponents;
     if (is_second && !where.variant && computes_exponents(where.device))
       return {"the family exponent takes less time", 0};
     Judgement judgement = judge(variant, path, problem, numbered, where.device);
@@ -265,11 +282,10 @@ Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueR
                    judge_for(problem, exact, numbers_fit(a, b, problem.k()), where));
 }
 
-bool CudaBackend::looks_at_lines(const Problem& problem, const Placement& where) {
-  // The host would have to look at those of small products, which takes longer than they do.
+bool CudaBackend::scans_lines(const Problem& problem, const Placement& where) {
+  // The host would have to scan those of small products, which takes longer than they do.
   if (!where.variant && fits_slots(problem)) return false;
-  return may_look_at_lines(problem, where.variant != nullptr,
-                           [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); });
+  return may_scan_lines(problem, where, planner_);
 }
 
 int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) {
@@ -284,7 +300,7 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
       body(*plan, kernel);
       most_searched = std::max(most_searched, bytes_to_search(kernel, part));
       most_beside = std::max(most_beside, bytes_beside(kernel, launch, division_of(kernel, launch, where.device)));
-      const auto ranked = where.variant ? std::nullopt : plan_to_look_for(part, *plan, exact, where);
+      const auto ranked = where.variant ? std::nullopt : ranked_plan(part, *plan, exact, where);
       if (ranked) body(*ranked, kernel_of(*ranked->variant));
     };
     for (const PathSet exact : possible_paths(problem.operation)) {
@@ -296,11 +312,10 @@ int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, cons
 }
 
 Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
-  const Planner planner = [&](const ValueRange& a, const ValueRange& b) { return plan(problem, a, b, where); };
   Placement place = where;
   int64_t reserved = little_memory(where);
   const auto multiply = [&](const Problem& part) {
-    if (!part.witness.data) return multiply_on_device(part, place, planner, looks_at_lines(part, where));
+    if (!part.witness.data) return multiply_on_device(part, problem, place, planner_, scans_lines(part, where));
     // Only the products of a session find witnesses.
     return with_session(place, reserved, [&](Session& session) { return multiply_with_witness(session, part, place); });
   };

@@ -200,7 +200,7 @@ if (isAsked('main')) {
   if (!values.build) run('npm', ['run', '--silent', 'build:ts'])
   const folder = folderOf('mpmml')
   const files = [
-    ...['dist', 'docs', 'bench/data', 'native/variants'].flatMap(filesUnder),
+    ...['dist', 'docs', 'examples', 'bench/data', 'native/variants'].flatMap(filesUnder),
     'CHANGELOG.md',
     'README.md',
     'LICENSE',

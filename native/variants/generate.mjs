@@ -19,7 +19,7 @@ import { dataTypes, instructionSets, optionsBehindOthers, semirings } from './ta
 const notice = 'Written by native/variants/generate.mjs from native/variants/table.mjs. Do not edit.'
 
 /** The header that declares what a kernel of a backend is. */
-const kernelHeaders = { cpu: 'cpu/kernel.h', cuda: 'cuda/kernels/kernel.h' }
+const kernelHeaders = { cpu: 'cpu/kernel.h', cuda: 'cuda/launch/kernel.h' }
 
 function writeIfChanged(path, content) {
   if (existsSync(path) && readFileSync(path, 'utf8') === content) return
@@ -176,7 +176,7 @@ function microbenchmarkRegistry() {
     (microbenchmark) => `std::vector<Instance> ${microbenchmarkFunction(microbenchmark)}();`,
   )
   return `// ${notice}
-#include "microbench/microbench.h"
+#include "lab/microbench/microbench.h"
 
 namespace mpmml::microbench {
 
@@ -208,8 +208,8 @@ ${bandwidths.map(({ name, summary, template }) => `      ${template}::row("${nam
 
 /** What an addon without the laboratory has in their place. */
 const noMicrobenchmarks = `// ${notice}
-#include "microbench/bandwidth.h"
-#include "microbench/microbench.h"
+#include "lab/microbench/bandwidth.h"
+#include "lab/microbench/microbench.h"
 
 namespace mpmml::microbench {
 
@@ -232,7 +232,7 @@ const closureFile = (semiring) => `closure_${semiring.name.replaceAll('-', '')}.
 const closureSemirings = [...new Set(closures.map(({ semiring }) => semiring))]
 
 const closureInstances = (semiring) => `// ${notice}
-#include "cuda/kernels/closure.cuh"
+#include "cuda/launch/closure.cuh"
 
 namespace mpmml::cuda {
 
@@ -241,7 +241,7 @@ ${closures
   .map(
     ({ name, template, dataType }) => `extern const ClosureKernel ${name};
 const ClosureKernel ${name} =
-    ${template}::template kernel<${semiring.struct}<${dataType.element}>>(SemiringId::${identifier(semiring.name)}, DataType::${dataType.id});
+    Family<${template}>::template kernel<${semiring.struct}<${dataType.element}>>(SemiringId::${identifier(semiring.name)}, DataType::${dataType.id});
 `,
   )
   .join('\n')}
@@ -249,7 +249,7 @@ const ClosureKernel ${name} =
 `
 
 const closureRegistry = () => `// ${notice}
-#include "cuda/kernels/closure.h"
+#include "cuda/launch/closure.h"
 
 namespace mpmml::cuda {
 

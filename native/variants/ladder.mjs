@@ -1,4 +1,4 @@
-// The rows of the ladder family (native/cuda/kernels/ladder): the steps from one thread per cell to tiles in shared
+// The rows of the ladder family (native/lab/ladder): the steps from one thread per cell to tiles in shared
 // memory. Tiles are square, and a block has one thread per cell.
 
 const orders = { coalesced: 'ladder::Order::kCoalesced', uncoalesced: 'ladder::Order::kUncoalesced' }
@@ -25,7 +25,7 @@ const steps = [
 export const ladder = {
   name: 'ladder',
   backend: 'cuda',
-  header: (p) => `cuda/kernels/ladder/${p.technique}.cuh`,
+  header: 'lab/ladder/launch.cuh',
   template: (p) => `ladder::${techniques[p.technique]}`,
   arguments: (p) => [p.tile, orders[p.order], ...(p.technique === 'naive' ? [] : [borderings[p.borders]])],
   parameters: ['technique', 'tile', 'order', 'borders', 'accumulator'],

@@ -1,4 +1,4 @@
-// The table of microbenchmarks: which kernels are compiled for each (native/microbench/). From it the generator writes
+// The table of microbenchmarks: which kernels are compiled for each (native/lab/microbench/). From it the generator writes
 // their instantiations and their registry. X × Y are the steps per thread and iteration, K the iterations between two
 // reads of shared memory. Everything else is a run-time parameter. Bandwidths have no compile-time parameters.
 
@@ -17,7 +17,7 @@ const maxima = { intrinsic: 'Plain<Intrinsic>', ternary: 'Plain<Ternary>' }
 
 const algorithm = (name, number, summary, template, depths) => ({
   name,
-  header: `microbench/${name.replace('-', '_')}.cuh`,
+  header: `lab/microbench/${name.replace('-', '_')}.cuh`,
   summary: `Algorithm ${number}: ${summary}`,
   instances: tiles.flatMap(([x, y]) =>
     depths.flatMap((k) =>
@@ -33,7 +33,7 @@ const algorithm = (name, number, summary, template, depths) => ({
 
 const mix = (name, summary, steps) => ({
   name,
-  header: 'microbench/reg_reg.cuh',
+  header: 'lab/microbench/reg_reg.cuh',
   summary,
   instances: [
     [8, 8],
@@ -60,7 +60,7 @@ export const microbenchmarks = [
 
 const bandwidth = (name, file, template, summary) => ({
   name,
-  header: `microbench/${file}.cuh`,
+  header: `lab/microbench/${file}.cuh`,
   template,
   summary,
 })

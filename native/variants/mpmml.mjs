@@ -1,4 +1,4 @@
-// The rows of the MPMML family (Algorithm 5 of the thesis, native/cuda/kernels/mpmml.cuh).
+// The rows of the MPMML family (Algorithm 5 of the thesis, native/lab/thesis/mpmml.cuh).
 
 const best = { X: 8, Y: 8, BS_i: 16, BS_j: 16, S: 16 }
 const blockCyclic = { Sub_X: 4, Sub_Y: 4 }
@@ -86,7 +86,7 @@ const sharedBytes = (p) =>
 export const mpmml = {
   name: 'mpmml',
   backend: 'cuda',
-  header: 'cuda/kernels/mpmml.cuh',
+  header: 'lab/thesis/launch.cuh',
   template: 'Mpmml',
   semirings: ['max-plus', 'min-plus', 'plus-times'],
   parameters,

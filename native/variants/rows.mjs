@@ -33,6 +33,9 @@ function expand(family, parameters, semiring, dataType) {
   const arithmetics = arithmeticsOf(parameters, semiring, dataType).map(
     (arithmetic) => `${arithmetic}<${semiringType}>`,
   )
+  const configuration =
+    ofRow(family.template, parameters) +
+    (templateArguments.length > 0 ? `<${templateArguments.join(', ')}>` : '')
   return {
     name,
     family,
@@ -44,10 +47,7 @@ function expand(family, parameters, semiring, dataType) {
     isa: instructionSets.find((isa) => isa.name === parameters.isa),
     identifier: identifier(name),
     header: ofRow(family.header, parameters),
-    expression:
-      ofRow(family.template, parameters) +
-      (templateArguments.length > 0 ? `<${templateArguments.join(', ')}>` : '') +
-      `::template kernel<${arithmetics.join(', ')}>()`,
+    expression: `${family.backend === 'cuda' ? `Family<${configuration}>` : configuration}::template kernel<${arithmetics.join(', ')}>()`,
   }
 }
 

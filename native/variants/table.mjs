@@ -119,7 +119,7 @@ export const families = [
   {
     name: 'pipelined',
     backend: 'cuda',
-    header: 'cuda/kernels/pipelined.cuh',
+    header: 'cuda/launch/pipelined.cuh',
     template: 'Pipelined',
     parameters: ['BM', 'BN', 'BK', 'TM', 'TN', 'stages', 'slices', 'accumulator'],
     label: (p) =>
@@ -150,7 +150,7 @@ export const families = [
   {
     name: 'tensor',
     backend: 'cuda',
-    header: 'cuda/kernels/tensor.cuh',
+    header: 'cuda/launch/tensor.cuh',
     template: 'Tensor',
     semirings: ['plus-times'],
     parameters: ['BM', 'BN', 'BK', 'WM', 'WN', 'stages', 'accumulator'],
@@ -161,7 +161,7 @@ export const families = [
   {
     name: 'exponent',
     backend: 'cuda',
-    header: 'cuda/kernels/exponent.cuh',
+    header: 'cuda/launch/exponent.cuh',
     template: 'ExponentTiles',
     semirings: ['max-plus', 'min-plus'],
     parameters: ['BM', 'BN', 'BK', 'stages', 'accumulator'],
@@ -178,7 +178,7 @@ export const families = [
   {
     name: 'warpexponent',
     backend: 'cuda',
-    header: 'cuda/kernels/warp_exponent.cuh',
+    header: 'cuda/launch/warp_exponent.cuh',
     template: 'WarpExponentTiles',
     semirings: ['max-plus', 'min-plus'],
     parameters: ['BM', 'BN', 'BK', 'WM', 'WN', 'stages', 'accumulator'],
@@ -193,10 +193,10 @@ export const families = [
   },
   {
     // How long it takes depends on the values, so the planner takes it only after a look at them
-    // (cuda/runtime/ranked_look.h).
+    // (cuda/runtime/ranked_choice.h).
     name: 'ranked',
     backend: 'cuda',
-    header: 'cuda/kernels/ranked.cuh',
+    header: 'cuda/launch/ranked.cuh',
     template: 'Ranked',
     semirings: ['max-plus', 'min-plus'],
     parameters: ['BN', 'threads', 'accumulator'],
@@ -208,7 +208,7 @@ export const families = [
   {
     name: 'boolean',
     backend: 'cuda',
-    header: 'cuda/kernels/boolean.cuh',
+    header: 'cuda/launch/boolean.cuh',
     template: 'BooleanTiles',
     semirings: ['or-and'],
     parameters: ['BM', 'BN', 'BK', 'stages', 'accumulator'],
@@ -220,7 +220,7 @@ export const families = [
   {
     name: 'small',
     backend: 'cuda',
-    header: 'cuda/kernels/small.cuh',
+    header: 'cuda/launch/small.cuh',
     template: 'Small',
     parameters: ['BM', 'BN', 'BK', 'TM', 'accumulator'],
     label: (p) => `${p.BM}x${p.BN}x${p.BK}_${p.TM}x4${accumulatorSuffix(p)}`,

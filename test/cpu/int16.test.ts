@@ -1,12 +1,9 @@
-/** Operands in Int16Arrays, on the CPU; and what of them is the same everywhere. */
+/** Operands in Int16Arrays: the paths that the CPU takes for them, and what is refused everywhere. */
 import { describe, expect, it } from 'vitest'
 import { type MatrixLike, matrix, mpmmSync, plan } from '../../lib/index.js'
 import { expectError, thrown } from '../support/expect.js'
-import { int16Suite } from '../support/suite-int16.js'
 
 describe('int16 operands', () => {
-  int16Suite('cpu')
-
   it('take sums of 8 or 16 bits where those suffice', async () => {
     const path = async (limit: number, everyZero: number) => {
       const data = Int16Array.from({ length: 600 * 600 }, (_, index) =>

@@ -1,14 +1,15 @@
 /** Which k decides each result, on the CPU. */
 import { describe, expect, it } from 'vitest'
 import { matrix, mpmmSync } from '../../lib/index.js'
-import { witnessOracle } from '../support/expected-witness.js'
 import { Random } from '../support/generators.js'
+import { algebraOf, elementsOf } from '../support/products/case.js'
+import { expectValues } from '../support/products/law.js'
 import { witnessSuite } from '../support/suite-witness.js'
 
 describe('cpu', () => witnessSuite('cpu'))
 
 describe('witnesses of truth values', () => {
-  const algebra = { semiring: 'or-and', type: 'uint8' } as const
+  const algebra = algebraOf('or-and', 'uint8')
   const filled = (random: Random, rows: number, cols: number, share: number) =>
     matrix(
       rows,
@@ -33,10 +34,9 @@ describe('witnesses of truth values', () => {
     for (const [m, k, n] of sizes) {
       const random = new Random(m + n)
       const [a, b] = [filled(random, m, k, shareA), filled(random, k, n, shareB)]
-      const expected = witnessOracle(algebra, a, b)
       const { c, witness } = mpmmSync(a, b, { semiring: 'or-and', backend: 'cpu', witness: true })
-      expect([...c.data]).toEqual(expected.values)
-      expect([...witness.data]).toEqual(expected.witness)
+      const what = `${m} × ${k} × ${n}`
+      expectValues({ algebra, a: elementsOf(a), b: elementsOf(b), witness: true, what }, c, { witness })
     }
   })
 })
@@ -48,11 +48,16 @@ describe('witnesses along many k-steps', () => {
     const random = new Random(8)
     const values = (length: number) => Int32Array.from({ length }, () => random.integer(0, 127))
     const [a, b] = [matrix(m, k, values(m * k)), matrix(k, n, values(k * n))]
-    const expected = witnessOracle({ semiring, type: 'int32' }, a, b)
     const { c, witness, path } = mpmmSync(a, b, { semiring, backend: 'cpu', witness: true })
     expect(path).toBe('byte')
-    expect([...c.data]).toEqual(expected.values)
-    expect([...witness.data]).toEqual(expected.witness)
+    const one = {
+      algebra: algebraOf(semiring),
+      a: elementsOf(a),
+      b: elementsOf(b),
+      witness: true,
+      what: path,
+    }
+    expectValues(one, c, { witness })
     expect(Math.max(...witness.data)).toBeGreaterThan(k / 2)
   })
 })

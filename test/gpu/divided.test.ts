@@ -3,13 +3,13 @@
  * depends on the GPU's multiprocessors, so the sizes cover both on small GPUs and on large ones: the shares of blocks end
  * within tiles and at their ends, a tile has few parts or many, and there are whole waves before the divided tiles or none.
  */
-import { describe, expect, it } from 'vitest'
+import { describe, it } from 'vitest'
 import { EPSILON, matrix, mpmm, mpmmSync, type VariantName } from '../../lib/index.js'
 import { expectElements, expectProduct } from '../support/expect.js'
-import { floatMismatch, floatOracle } from '../support/float-oracle.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { dense, type Strided } from '../support/oracle.js'
+import { expectIs } from '../support/resident.js'
 
 const reason = withoutCuda()
 
@@ -179,7 +179,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       const a = floats(m, k, 1),
         b = floats(k, n, 2)
       const { c } = mpmmSync(a, b, { backend: 'cuda', variant, semiring })
-      expect(floatMismatch(c, floatOracle(a, b, semiring))).toBeUndefined()
+      expectIs(c, { semiring, type: 'float32' }, a, b)
     })
 
     // Slices of K that have a sign each, so that what some of them assume is wrong; only here and there, or everywhere.
@@ -201,7 +201,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
             })
             const [a, b] = [values(m, k, (_, col) => col), values(k, n, (row) => row)]
             const { c } = mpmmSync(a, b, { backend: 'cuda', variant, semiring })
-            expect(floatMismatch(c, floatOracle(a, b, semiring))).toBeUndefined()
+            expectIs(c, { semiring, type: 'float32' }, a, b)
           }
         }
       }

@@ -2,15 +2,12 @@
 import { describe, expect, it } from 'vitest'
 import { mpmmSync } from '../../lib/index.js'
 import { withoutCuda } from '../support/machine.js'
-import { int16Suite } from '../support/suite-int16.js'
 
 const reason = withoutCuda()
 
 describe.skipIf(reason !== undefined)(
   reason === undefined ? 'int16 operands' : `int16 operands (skipped: ${reason})`,
   () => {
-    int16Suite('cuda')
-
     it.each([
       ['half', 15000, 0],
       ['half-translated', 8000, 11],

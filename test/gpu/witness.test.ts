@@ -2,11 +2,9 @@
 import { describe } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
 import { witnessSuite } from '../support/suite-witness.js'
-import { witnessLevelsSuite } from '../support/suite-witness-levels.js'
 
 const reason = withoutCuda()
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
-  witnessSuite('cuda')
-  describe('few levels', () => witnessLevelsSuite('cuda'))
-})
+describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () =>
+  witnessSuite('cuda'),
+)

@@ -1,37 +1,8 @@
 /** Operands for products, reproducible by their seed. */
+import { Random } from '../../native/tools/fuzz/random.mjs'
 import { finiteRange, type SemiringName, zeroValue } from './oracle.js'
 
-/** Uniform integers (splitmix32). */
-export class Random {
-  #state: number
-
-  constructor(seed: number) {
-    this.#state = seed | 0
-  }
-
-  /** From 0 to 2^32 − 1. */
-  bits(): number {
-    this.#state = (this.#state + 0x9e3779b9) | 0
-    let x = this.#state ^ (this.#state >>> 16)
-    x = Math.imul(x, 0x21f0aaad)
-    x ^= x >>> 15
-    x = Math.imul(x, 0x735a2d97)
-    return (x ^ (x >>> 15)) >>> 0
-  }
-
-  /** From `low` to `high`, both included. */
-  integer(low: number, high: number): number {
-    return low + Math.floor((this.bits() / 2 ** 32) * (high - low + 1))
-  }
-
-  chance(probability: number): boolean {
-    return this.bits() / 2 ** 32 < probability
-  }
-
-  pick<T>(choices: readonly T[]): T {
-    return choices[this.integer(0, choices.length - 1)]!
-  }
-}
+export { Random }
 
 /** The largest magnitude of finite values that may meet a zero in plain int32 sums (docs/exactness.md). */
 export const translatedLimit = (semiring: SemiringName): number =>
@@ -52,6 +23,7 @@ const half: Element = ({ random }) => random.integer(-(2 ** 30) + 1, 2 ** 30 - 1
 const low: Element = ({ random, least }) => least + random.integer(0, 1000)
 const high: Element = ({ random, most }) => most - random.integer(0, 1000)
 const near0: Element = ({ random }) => random.integer(-1000, 1000)
+const int16: Element = ({ random }) => random.pick([-32767, 32766, random.integer(-32767, 32766)])
 const within: Element = ({ random, limit }) => random.integer(-limit, limit)
 const atLimit: Element = ({ random, limit }) => random.pick([limit, -limit, limit - 1, 1 - limit])
 const beyondLimit: Element = ({ random, limit }) => random.pick([limit + 1, -limit - 1, limit, -limit])
@@ -109,6 +81,12 @@ const sumsAtTheEnds =
     return (k % 2 === 0 ? 1 : -1) * 2 ** 30 + (side === 'A' ? (line % 5) - 2 : (line % 7) - 3)
   }
 
+const beyondOne: Element = ({ random }) => random.integer(1_500_000_000, 2_000_000_000)
+const beyondOther: Element = ({ random }) => -random.integer(1_500_000_000, 2_000_000_000)
+const atAnEnd: Element = ({ random }) =>
+  random.pick([-(2 ** 30), 2 ** 30 - 1, 2 ** 30, 1 - 2 ** 30, -(2 ** 30) - 1])
+const ontoZero: Element = ({ random }) => random.pick([2 ** 30, -(2 ** 30), 2 ** 30 - 1, 3, 2 ** 31 - 4])
+
 const zero: Element = (context) => context.zero
 const some =
   (probability: number, element: Element): Element =>
@@ -151,6 +129,11 @@ export const kinds = {
   'low + high': [low, high],
   extremes: [extremes, extremes],
   'sums at the ends': [sumsAtTheEnds('A'), sumsAtTheEnds('B')],
+  'sums beyond one end': [beyondOne, beyondOne],
+  'sums beyond the other end': [beyondOther, beyondOther],
+  'sums at an end, and one or two beyond': [atAnEnd, atAnEnd],
+  'sums that wrap onto ε': [ontoZero, ontoZero],
+  'sums beyond the ends, ε': [some(0.3, atAnEnd), some(0.3, ontoZero)],
   'the best meets the worst': [bestMeetsWorst('A'), bestMeetsWorst('B')],
   'far from the best': [farFromBest('A'), farFromBest('B')],
   'far from the best in some rows': [farFromBest('A', 7), farFromBest('B')],
@@ -159,6 +142,8 @@ export const kinds = {
   'spreads of 14 bits, ε': [some(0.2, around(-1_000_000_000, 16383)), some(0.2, around(-900_000_000, 16383))],
   'spreads of 14 bits, ε in A alone': [some(0.2, around(900_000_000, 16383)), around(900_000_000, 16383)],
   'spreads beyond 14 bits, ε': [some(0.2, around(300_000_000, 16384)), some(0.2, around(-300_000_000, 9))],
+  'all of int16': [int16, int16],
+  'all of int16, ε': [some(0.2, int16), some(0.2, int16)],
   'equal elements': [around(3, 0), around(-9, 0)],
   '31 levels of B, any A, ε': [some(0.3, within), around(-5000, 31)],
   '31 levels of A, any B, ε': [around(100_000_000, 31), some(0.3, within)],
@@ -177,6 +162,7 @@ export const kinds = {
   '42 levels in lines of both, ε': [some(0.2, aroundInLines('A', 21)), some(0.2, aroundInLines('B', 21))],
   '49 levels in lines of both, ε': [some(0.2, aroundInLines('A', 24)), some(0.2, aroundInLines('B', 25))],
   '50 levels in lines of both, ε': [some(0.2, aroundInLines('A', 25)), some(0.2, aroundInLines('B', 25))],
+  'few levels, ties': [around(5, 2), around(-900, 2)],
   'few levels, mostly ε': [some(0.97, around(-70, 20)), some(0.97, around(70, 20))],
 } satisfies Record<string, [Element, Element]>
 
@@ -229,97 +215,6 @@ export function randomMatrix(
     data: Int32Array.from({ length: rows * cols }, () => random.integer(low, high)),
     shape: [rows, cols],
   }
-}
-
-/** The paths on which the product of these operands is exact (docs/products.md), cheapest first. */
-export function exactPaths(
-  a: Plain,
-  b: Plain,
-  semiring: SemiringName,
-  overflow: 'throw' | 'saturate' | 'wrap',
-): string[] {
-  const [least, most] = finiteRange(semiring)
-  const limit = translatedLimit(semiring)
-  const range = (data: Iterable<number>) => {
-    let low = Number.POSITIVE_INFINITY
-    let high = Number.NEGATIVE_INFINITY
-    let hasZero = false
-    for (const value of data) {
-      if (value === zeroValue(semiring)) hasZero = true
-      else {
-        low = Math.min(low, value)
-        high = Math.max(high, value)
-      }
-    }
-    return { low, high, hasZero, spread: Math.max(high - low, 0) }
-  }
-  /** The greatest spread in a row or a column, and in 32 neighbours there; whether a line has ε beside other elements. */
-  const inLines = ({ data, shape }: Plain, side: 'A' | 'B') => {
-    const [rows, cols] = shape.slice(-2) as [number, number]
-    const lines = new Map<number, number[]>()
-    for (const [index, value] of data.entries()) {
-      const line =
-        side === 'A' ? Math.floor(index / cols) : Math.floor(index / cols / rows) * cols + (index % cols)
-      if (!lines.has(line)) lines.set(line, [])
-      lines.get(line)!.push(value)
-    }
-    const ranges = [...lines.values()].map(range).filter(({ low, high }) => low <= high)
-    const chunks = [...lines.values()].flatMap((line) =>
-      Array.from({ length: Math.ceil(line.length / 32) }, (_, chunk) =>
-        range(line.slice(chunk * 32, chunk * 32 + 32)),
-      ),
-    )
-    return {
-      spread: Math.max(0, ...ranges.map(({ spread }) => spread)),
-      chunkSpread: chunks.reduce((most, { spread }) => Math.max(most, spread), 0),
-      hasZero: ranges.some(({ hasZero }) => hasZero),
-    }
-  }
-  const [x, y] = [range(a.data), range(b.data)]
-  const [rows, columns] = [inLines(a, 'A'), inLines(b, 'B')]
-  // Without a finite value on one side there are no sums: these comparisons are with infinities, and hold.
-  const fits = !(x.low + y.low < least) && !(x.high + y.high > most)
-  const wraps = overflow === 'wrap'
-  const always = wraps ? 'wrapping' : 'wide'
-  // Floats have 254 exponents. With s of them per level, sums of s = 6 and s = 5 have room for 41 and 49 levels, and an
-  // operand for 31 and 37.
-  const levels = (one: number, both: number) =>
-    fits &&
-    x.low <= x.high &&
-    y.low <= y.high &&
-    ((!rows.hasZero && rows.spread <= one) ||
-      (!columns.hasZero && columns.spread <= one) ||
-      (Math.max(rows.spread, columns.spread) <= one && rows.spread + columns.spread <= both))
-  // One operand has no ε and at most 31 levels within chunks. Distances of 6 exponents per level fit 31 bits: those of both
-  // operands, and once more those of this one.
-  const bounded = (hasZero: boolean, own: typeof rows, other: typeof rows) =>
-    fits &&
-    x.low <= x.high &&
-    y.low <= y.high &&
-    !hasZero &&
-    own.chunkSpread <= 31 &&
-    6 * (2 * own.spread + other.spread) + 256 < 2 ** 31
-  const exponents = [
-    ...(levels(31, 41) ? ['exponent'] : []),
-    ...(levels(37, 49) ? ['exponent-wide'] : []),
-    ...(bounded(x.hasZero, rows, columns) || bounded(y.hasZero, columns, rows) ? ['exponent-bounded'] : []),
-  ]
-  if (x.hasZero || y.hasZero) {
-    const withinLimit = Math.min(x.low, y.low) >= -limit && Math.max(x.high, y.high) <= limit
-    const byte = fits && Math.max(x.spread, y.spread) <= 63
-    const half = fits && Math.max(x.spread, y.spread) <= 16383
-    return [
-      ...exponents,
-      ...(byte ? ['byte-translated'] : []),
-      ...(half ? ['half-translated'] : []),
-      ...(withinLimit ? ['translated'] : []),
-      always,
-    ]
-  }
-  const byte = fits && x.spread + y.spread <= 255
-  const half = fits && x.spread + y.spread <= 65535
-  const narrow = [...(byte ? ['byte'] : []), ...(half ? ['half'] : [])]
-  return [...exponents, ...narrow, ...(fits || wraps ? ['direct'] : []), always]
 }
 
 export const listOf = (length: number, next: (index: number) => number): number[] =>

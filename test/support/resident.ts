@@ -3,10 +3,9 @@ import { expect } from 'vitest'
 import type { DenseMatrix, MatrixLike, OperandArray } from '../../lib/index.js'
 import { type Algebra, arrayOf, oneOf, zeroOf } from './algebras.js'
 import { expectError as expectCoded } from './expect.js'
-import { type FloatMatrix, type FloatSemiring, floatMismatch, floatOracle } from './float-oracle.js'
 import { Random } from './generators.js'
-import { dense, oracle, type SemiringName, type Strided } from './oracle.js'
-import { type OtherMatrix, type OtherSemiring, otherMismatch, otherOracle } from './semirings-oracle.js'
+import { algebraOf, elementsOf } from './products/case.js'
+import { expectValues } from './products/law.js'
 
 export type Made = DenseMatrix<OperandArray>
 
@@ -57,47 +56,18 @@ export function identity(algebra: Algebra, size: number): Made {
 /** Fails unless `c` is C0 ⊕ A⊗B by the definition. */
 export function expectIs(
   c: MatrixLike<OperandArray>,
-  { semiring }: Algebra,
+  { semiring, type }: Algebra,
   a: MatrixLike<OperandArray>,
   b: MatrixLike<OperandArray>,
   c0?: MatrixLike<OperandArray>,
-  what = '',
+  what = 'a product',
 ): void {
-  const isInt32 = c.data instanceof Int32Array
-  if (isInt32 && (semiring === 'max-plus' || semiring === 'min-plus')) {
-    const expected = oracle(a as Strided, b as Strided, {
-      semiring: semiring as SemiringName,
-      c0: c0 as Strided,
-    })
-    if (expected.overflow) expect.fail('nothing overflows')
-    expectSame(c, made(expected.data, [...Array.from(c.shape)]), what)
-  } else if (semiring === 'max-plus' || semiring === 'min-plus' || semiring === 'plus-times') {
-    const expected = floatOracle(
-      a as FloatMatrix,
-      b as FloatMatrix,
-      semiring as FloatSemiring,
-      c0 as FloatMatrix,
-    )
-    expect(floatMismatch(c as FloatMatrix, expected), what).toBeUndefined()
-  } else {
-    const expected = otherOracle(
-      a as OtherMatrix,
-      b as OtherMatrix,
-      semiring as OtherSemiring,
-      c0 as OtherMatrix,
-    )
-    expect(otherMismatch(c as OtherMatrix, expected), what).toBeUndefined()
-  }
+  const algebra = algebraOf(semiring, type)
+  expectValues({ algebra, a: elementsOf(a), b: elementsOf(b), c0: c0 && elementsOf(c0), what }, c)
 }
 
 /** The elements in row-major order. */
-export function elements(source: MatrixLike<OperandArray>): number[] {
-  const { data } = source
-  const { data: places } = dense({ ...layoutOf(source), data: Int32Array.from(data, (_, index) => index) })
-  return Array.from(places, (index) => data[index]!)
-}
-
-const layoutOf = ({ shape, strides, offset }: MatrixLike<OperandArray>) => ({ shape, strides, offset })
+export const elements = (source: MatrixLike<OperandArray>): number[] => Array.from(elementsOf(source).data)
 
 /** Fails unless two matrices have the same shape and elements. */
 export function expectSame(

@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { type Device, type DeviceMatrix, mpmm, variants } from '../../lib/index.js'
 import { expectElements } from './expect.js'
-import { floatMismatch, floatOracle } from './float-oracle.js'
 import { Random, randomMatrix } from './generators.js'
 import { type Dense, oracle, type Strided } from './oracle.js'
+import { expectIs } from './resident.js'
 
 export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
   const chain = (count: number, size: number) =>
@@ -78,7 +78,7 @@ export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
         const expectProduct = async (A: DeviceMatrix<Float32Array>, B: DeviceMatrix<Float32Array>) => {
           const { c } = await mpmm(A, B, { semiring, variant })
           const [a, b] = [A === made ? elements : left, B === made ? elements : right]
-          expect(floatMismatch(await c.download(), floatOracle(a, b, semiring)), variant).toBeUndefined()
+          expectIs(await c.download(), { semiring, type: 'float32' }, a, b, undefined, variant)
           c.dispose()
         }
         await expectProduct(made, R).catch(unlessRefused)

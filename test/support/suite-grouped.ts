@@ -16,12 +16,13 @@ import {
   variants,
 } from '../../lib/index.js'
 import { algebras } from './algebras.js'
-import { policies, ragged, type Size, semirings } from './cases.js'
-import { expectElements } from './expect.js'
-import { type FloatMatrix, floatMismatch, floatOracle } from './float-oracle.js'
-import { kindNames, operands, Random, randomMatrix } from './generators.js'
+import type { Size } from './cases.js'
+import { Random } from './generators.js'
 import { givenUp } from './in-time.js'
 import { type Dense, oracle } from './oracle.js'
+import { algebraOf, type Case, sourceOf } from './products/case.js'
+import { expectValues } from './products/law.js'
+import { kindNamesOf, valuesFor } from './products/values.js'
 import {
   caught,
   expectError,
@@ -31,10 +32,8 @@ import {
   type Made,
   made,
   random,
-  randomInt16,
-  widened,
 } from './resident.js'
-import { floatKinds, operands as floatOperands } from './suite-floats.js'
+import { drawn } from './suite-products.js'
 
 type Operand = MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 interface AnyProduct {
@@ -116,108 +115,30 @@ function results(backend: 'cpu' | 'cuda', options: GroupedOptions, there: There,
     })
   }
 
-  for (const semiring of semirings) {
-    it.each(kindNames)(`${semiring}: the oracle's, %s`, async (kind) => {
-      const { a, b } = operands(kind, semiring, ragged)
-      const other = {
-        a: made(randomMatrix(7, 9, 1).data, [7, 9]),
-        b: made(randomMatrix(9, 5, 2).data, [9, 5]),
-      }
-      for (const overflow of policies) {
-        const expected = oracle(a, b, { semiring, overflow })
-        const running = grouped(
-          [
-            { a: await there(other.a), b: await there(other.b) },
-            { a: await there(made(a.data, a.shape)), b: await there(made(b.data, b.shape)) },
-          ],
-          { ...options, semiring, overflow },
-        )
-        if (expected.overflow) {
-          const { row, col, sum } = expected.overflow
-          const error = await caught(running)
-          expectError(error, 'OVERFLOW', '^products\\[1\\]: ')
-          expect((error as Error).message).toContain(`C[${row}, ${col}] is decided by the sum ${sum},`)
-        } else {
-          const [first, second] = await running
-          expectElements(
-            (await here(first!.c)) as Made & { data: Int32Array },
-            oracle(other.a as never, other.b as never, { semiring }) as Dense,
-          )
-          expectElements((await here(second!.c)) as Made & { data: Int32Array }, expected, overflow)
-        }
-      }
-    })
-  }
-
   for (const semiring of ['max-plus', 'min-plus'] as const) {
+    const algebra = algebraOf(semiring, 'float32')
     // Structured products share no launch, so the other is computed by the kernel that it has by itself.
-    it.each(floatKinds)(`${semiring} on floats beside a structured product: %s`, async (kind) => {
+    it.each(kindNamesOf(algebra))(`${semiring} on floats beside a structured product: %s`, async (kind) => {
       for (const size of [
         [4, 1514, 8],
         [70, 90, 110],
       ] as Size[]) {
         // What a NaN decides mustn't be decided by the other operand.
-        const { a } = floatOperands(kind, semiring, 'float32', size)
-        const { b } = floatOperands('whole numbers', semiring, 'float32', size)
-        const other = floatOperands('any numbers', semiring, 'float32', [40, 40, 40])
-        const put = ({ data, shape }: FloatMatrix) => there(made(data, Array.from(shape)))
-        const [, second] = await grouped(
-          [
-            { a: await put(other.a), b: await put(other.b), structure: { a: 'lower' } },
-            { a: await put(a), b: await put(b) },
-          ],
-          { ...options, semiring },
-        )
-        const c = (await here(second!.c)) as FloatMatrix
-        expect(floatMismatch(c, floatOracle(a, b, semiring))).toBeUndefined()
+        const one = drawn(algebra, kind, size, { b: valuesFor(algebra, 'whole numbers', size)[1] })
+        const other = drawn(algebra, 'any numbers', [40, 40, 40])
+        const put = async ({ a, b }: Case) => ({
+          a: await there(sourceOf(a) as Made),
+          b: await there(sourceOf(b) as Made),
+        })
+        const products = [{ ...(await put(other)), structure: { a: 'lower' } as const }, await put(one)]
+        const [, second] = await grouped(products, { ...options, semiring })
+        expectValues(one, await here(second!.c))
       }
     })
   }
 
   it('nothing gives nothing', async () => {
     expect(await grouped([], options)).toEqual([])
-  })
-
-  it('one product', async () => {
-    const a = random({ semiring: 'max-plus', type: 'int32' }, [20, 20], 1)
-    const [result] = await grouped([{ a: await there(a), b: await there(a) }], options)
-    expectIs(await here(result!.c), { semiring: 'max-plus', type: 'int32' }, a, a)
-    expect(result!.timing.totalMs).toBeGreaterThan(0)
-  })
-
-  it('batches beside single matrices, which may be shared', async () => {
-    const algebra = { semiring: 'min-plus', type: 'int32' } as const
-    const [a, b, one, c0] = [
-      random(algebra, [3, 9, 11], 1),
-      random(algebra, [3, 11, 6], 2),
-      random(algebra, [11, 6], 3),
-      random(algebra, [9, 6], 4),
-    ]
-    const [A, B, one_, c0_] = [await there(a), await there(b), await there(one), await there(c0)]
-    const made = await grouped(
-      [
-        { a: A, b: B },
-        { a: A, b: one_, accumulate: c0_ },
-        { a: A, b: B, accumulate: c0_ },
-      ],
-      { ...options, semiring: 'min-plus' },
-    )
-    expectIs(await here(made[0]!.c), algebra, a, b)
-    expectIs(await here(made[1]!.c), algebra, a, one, c0)
-    expectIs(await here(made[2]!.c), algebra, a, b, c0)
-  })
-
-  it('int16 operands', async () => {
-    const algebra = { semiring: 'max-plus', type: 'int32' } as const
-    const [a, b] = [randomInt16([30, 20], 1), randomInt16([20, 10], 2)]
-    const made = await grouped(
-      [
-        { a: await there(a), b: await there(b) },
-        { a: await there(widened(a)), b: await there(b) },
-      ],
-      options,
-    )
-    for (const { c } of made) expectIs(await here(c), algebra, widened(a), widened(b))
   })
 
   it('thousands of small ones', async () => {
@@ -241,30 +162,6 @@ function results(backend: 'cpu' | 'cuda', options: GroupedOptions, there: There,
     for (const [index, { a, b }] of pairs.entries()) {
       if (index % 7 === 0)
         expectIs(await here(made[index]!.c), algebra, a.matrix, b.matrix, undefined, `${index}`)
-    }
-  })
-
-  it('into themselves and into parts of one matrix', async () => {
-    const algebra = { semiring: 'max-plus', type: 'int32' } as const
-    const sources = [0, 1, 2].map((seed) => ({
-      a: random(algebra, [10, 10], seed),
-      b: random(algebra, [10, 10], seed + 10),
-      c: random(algebra, [10, 10], seed + 20),
-    }))
-    const products = []
-    for (const { a, b, c } of sources) {
-      products.push({
-        a: await there(a),
-        b: await there(b),
-        out: await there(made(c.data.slice(), [10, 10])),
-      })
-    }
-    await grouped(
-      products.map((each) => ({ ...each, accumulate: true })),
-      options,
-    )
-    for (const [index, { a, b, c }] of sources.entries()) {
-      expectIs(await here(products[index]!.out as never), algebra, a, b, c)
     }
   })
 }

@@ -1,251 +1,410 @@
-/** Products whose elements are few levels apart within the lines of an operand: on a GPU's tensor cores as exponents. */
+/**
+ * Products whose elements are few levels apart, in lines or in chunks of K: on a GPU's tensor cores as exponents, with and without
+ * their witnesses. Each case says which paths can compute it; all others must refuse it.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  type DataType,
   type Device,
-  type DeviceMatrix,
-  type MatrixLike,
   mpmm,
-  mpmmSync,
   openDevice,
+  type ProductStructure,
   plan,
+  type VariantName,
+  variants,
 } from '../../lib/index.js'
-import { semirings } from './cases.js'
-import { expectElements, expectError, thrown } from './expect.js'
-import { type FloatMatrix, floatMismatch, floatOracle } from './float-oracle.js'
-import { type Plain, Random } from './generators.js'
+import type { Size } from './cases.js'
+import { expectError } from './expect.js'
+import { Random } from './generators.js'
 import { tensorCores } from './machine.js'
-import { type Dense, oracle, type SemiringName, type Strided, zeroValue } from './oracle.js'
+import {
+  type Algebra,
+  algebraOf,
+  by,
+  type Case,
+  type Elements,
+  elements,
+  elementsOf,
+  nameOf,
+  sourceOf,
+} from './products/case.js'
+import { expectRight, expectValues } from './products/law.js'
+import { compute, type Place, type Way } from './products/places.js'
+import { startFor } from './products/values.js'
 import { caught } from './resident.js'
+import { withStructure } from './suite-products.js'
 import { exponentVariants } from './table.js'
 
-/** The elements of an operand's lines: the rows of A, the columns of B. */
+type Path = 'exponent' | 'exponent-wide' | 'exponent-bounded'
+const accumulators: Record<Path, string> = {
+  exponent: 'exponent',
+  'exponent-wide': 'exponentwide',
+  'exponent-bounded': 'exponentbounded',
+}
+const paths = Object.keys(accumulators) as Path[]
+const byLines: Path[] = ['exponent', 'exponent-wide']
+const wide: Path[] = ['exponent-wide']
+const bounded: Path[] = ['exponent-bounded']
+
+const sums = (['max-plus', 'min-plus'] as const).map((semiring) => algebraOf(semiring))
+const floats = (['max-plus', 'min-plus'] as const).map((semiring) => algebraOf(semiring, 'float32'))
+const named = (list: Algebra[]) => list.map((one) => [nameOf(one), one] as const)
+
+/** An element by its row of A or column of B, and its k; NaN is the semiring's zero. */
+type Element = (line: number, k: number) => number
+
+/** An operand of such elements: the rows of A, the columns of B. */
+function operand(
+  side: 'A' | 'B',
+  { zero, dtype }: Algebra,
+  element: Element,
+  rows: number,
+  cols: number,
+  batch?: number,
+): Elements {
+  const data = new (dtype === 'float32' ? Float32Array : Int32Array)((batch ?? 1) * rows * cols)
+  for (let at = 0; at < data.length; at++) {
+    const [row, col] = [Math.floor(at / cols), at % cols]
+    const line = side === 'A' ? row : Math.floor(row / rows) * cols + col
+    const value = side === 'A' ? element(line, col) : element(line, row % rows)
+    data[at] = Number.isNaN(value) ? zero : value
+  }
+  return elements(data, rows, cols, batch)
+}
+
+/** Products whose paths are for operands by lines: levels of the last line are `spread` apart, those of others less. */
 interface Lines {
-  /** How far elements of the last line are apart. Those of other lines are less. */
   spread: number
-  /** The share of ε. */
   zeros?: number
-  /** Whether every fifth line is all ε. */
+  /** Whether every fifth line is all ε, and whether the last line has an ε. */
   empty?: boolean
-  /** Whether the last line has an ε. */
   oneZero?: boolean
+  /** Floats are offset + step · (line · apart + level), and the very last element may be another. */
+  step?: number
+  offset?: number
+  apart?: number
+  last?: number
 }
 
 /** More than one slot of pinned memory holds, and more than the library looks at to guess how lines are. */
 const [m, k, n] = [300, 530, 310] as const
 const anything: Lines = { spread: 200_000_000, zeros: 0.3 }
 
-const cases: [string, Lines, Lines, paths: string[]][] = [
-  ['31 in B, anything in A', anything, { spread: 31 }, ['exponent', 'exponent-wide']],
-  ['32 in B, anything in A', anything, { spread: 32 }, ['exponent-wide']],
-  ['37 in B, anything in A', anything, { spread: 37 }, ['exponent-wide']],
+const integerCases: [string, Lines, Lines, Path[]][] = [
+  ['31 in B, anything in A', anything, { spread: 31 }, byLines],
+  ['32 in B, anything in A', anything, { spread: 32 }, wide],
+  ['37 in B, anything in A', anything, { spread: 37 }, wide],
   ['38 in B, anything in A', anything, { spread: 38 }, []],
-  ['31 in A, anything in B', { spread: 31 }, anything, ['exponent', 'exponent-wide']],
+  ['31 in A, anything in B', { spread: 31 }, anything, byLines],
   ['38 in A, anything in B', { spread: 38 }, anything, []],
   ['31 in A with an ε', { spread: 31, oneZero: true }, anything, []],
-  ['31 in A with rows of ε', { spread: 31, empty: true }, anything, ['exponent', 'exponent-wide']],
-  [
-    '41 in both, ε',
-    { spread: 20, zeros: 0.2 },
-    { spread: 21, zeros: 0.2, empty: true },
-    ['exponent', 'exponent-wide'],
-  ],
-  ['42 in both, ε', { spread: 21, zeros: 0.2 }, { spread: 21, zeros: 0.2 }, ['exponent-wide']],
-  ['49 in both, ε', { spread: 24, zeros: 0.2 }, { spread: 25, zeros: 0.2 }, ['exponent-wide']],
+  ['31 in A with rows of ε', { spread: 31, empty: true }, anything, byLines],
+  ['41 in both, ε', { spread: 20, zeros: 0.2 }, { spread: 21, zeros: 0.2, empty: true }, byLines],
+  ['42 in both, ε', { spread: 21, zeros: 0.2 }, { spread: 21, zeros: 0.2 }, wide],
+  ['49 in both, ε', { spread: 24, zeros: 0.2 }, { spread: 25, zeros: 0.2 }, wide],
   ['50 in both, ε', { spread: 25, zeros: 0.2 }, { spread: 25, zeros: 0.2 }, []],
 ]
 
-function lines(
-  side: 'A' | 'B',
-  { spread, zeros = 0, empty = false, oneZero = false }: Lines,
-  semiring: SemiringName,
-  seed: number,
-  batch?: number,
-): Plain {
-  const random = new Random(seed)
-  const [rows, cols] = side === 'A' ? [m, k] : [k, n]
-  const [count, length] = side === 'A' ? [m, k] : [n, k]
-  const items = batch ?? 1
-  const data = new Int32Array(items * rows * cols)
-  const zero = zeroValue(semiring)
-  for (let item = 0; item < items; item++) {
-    for (let line = 0; line < count; line++) {
-      const isLast = item === items - 1 && line === count - 1
-      const center = spread > 1000 ? -100_000_000 : (((line * 37) % 201) - 100) * 1_000_000
-      for (let step = 0; step < length; step++) {
-        const at = item * rows * cols + (side === 'A' ? line * cols + step : step * cols + line)
-        data[at] = center + random.integer(0, isLast ? spread : spread - 1)
-        if (isLast && step < 2) data[at] = center + step * spread
-        else if ((empty && line % 5 === 3) || random.chance(zeros)) data[at] = zero
-        else if (isLast && oneZero && step === length - 1) data[at] = zero
-      }
-    }
-  }
-  return { data, shape: batch === undefined ? [rows, cols] : [batch, rows, cols] }
-}
-
-/** Floats of a line: offset + step · an integer. */
-interface FloatLines extends Lines {
-  step?: number
-  offset?: number
-  /** How far the lines are apart, in steps. */
-  apart?: number
-  /** The last element of all. */
-  last?: number
-}
-
-const [floatM, floatK, floatN] = [300, 530, 310] as const
-const anyWhole: FloatLines = { spread: 100_000, zeros: 0.3 }
-const both = ['exponent', 'exponent-wide']
-
-const floatCases: [string, FloatLines, FloatLines, paths: string[]][] = [
-  ['whole numbers, 31 in B', anyWhole, { spread: 31 }, both],
-  ['whole numbers, 32 in A', { spread: 32 }, anyWhole, ['exponent-wide']],
-  ['whole numbers, 38 in A', { spread: 38 }, anyWhole, []],
+const whole: Lines = { spread: 100_000, zeros: 0.3 }
+const floatCases: [string, Lines, Lines, Path[]][] = [
+  ['whole numbers, 31 in B', whole, { spread: 31 }, byLines],
+  ['whole numbers, 32 in A', { spread: 32 }, whole, wide],
+  ['whole numbers, 38 in A', { spread: 38 }, whole, []],
   [
     'steps of 1/2 from −3.25',
     { spread: 31, step: 0.5, offset: -3.25 },
-    { ...anyWhole, step: 0.5, apart: 0 },
-    both,
+    { ...whole, step: 0.5, apart: 0 },
+    byLines,
   ],
-  ['steps of 3 and of 6', { spread: 15, step: 6, offset: 1 }, { ...anyWhole, step: 3, offset: 0.5 }, both],
-  ['steps of 6 and of 4, 18 of 6', { spread: 18, step: 6 }, { ...anyWhole, step: 4 }, []],
+  ['steps of 3 and of 6', { spread: 15, step: 6, offset: 1 }, { ...whole, step: 3, offset: 0.5 }, byLines],
+  ['steps of 6 and of 4, 18 of 6', { spread: 18, step: 6 }, { ...whole, step: 4 }, []],
   ['steps of 1/10, which floats round', { spread: 9, step: 0.1 }, { spread: 9, step: 0.1 }, []],
-  ['41 in both, ε', { spread: 20, zeros: 0.2 }, { spread: 21, zeros: 0.2 }, both],
+  ['41 in both, ε', { spread: 20, zeros: 0.2 }, { spread: 21, zeros: 0.2 }, byLines],
   ['50 in both, ε', { spread: 25, zeros: 0.2 }, { spread: 25, zeros: 0.2 }, []],
-  ['31 and columns of ε', anyWhole, { spread: 31, empty: true }, both],
+  ['31 and columns of ε', whole, { spread: 31, empty: true }, byLines],
   // Floats have 24 bits.
-  ['sums up to 2²⁴', { spread: 31, apart: 0, last: 2 ** 24 - 31 }, { spread: 31, apart: 0 }, both],
+  ['sums up to 2²⁴', { spread: 31, apart: 0, last: 2 ** 24 - 31 }, { spread: 31, apart: 0 }, byLines],
   ['sums beyond 2²⁴', { spread: 31, apart: 0, last: 2 ** 24 - 30 }, { spread: 31, apart: 0 }, []],
-  ['−0 in A', { spread: 31, apart: 0, last: -0 }, anyWhole, both],
-  ['−0 in A and B', { spread: 31, apart: 0, last: -0 }, { ...anyWhole, last: -0 }, []],
+  ['−0 in A', { spread: 31, apart: 0, last: -0 }, whole, byLines],
+  ['−0 in A and B', { spread: 31, apart: 0, last: -0 }, { ...whole, last: -0 }, []],
   ['NaN in A', { spread: 31, last: Number.NaN }, { spread: 31 }, []],
   ['the other infinity in B', { spread: 31 }, { spread: 31, last: Number.POSITIVE_INFINITY }, []],
   ['a tiny number in A', { spread: 31, last: 2 ** -149 }, { spread: 31 }, []],
 ]
 
-function floatLines(side: 'A' | 'B', lines: FloatLines, semiring: SemiringName, seed: number): FloatMatrix {
-  const { spread, zeros = 0, empty = false, step = 1, offset = 0, apart = 50, last } = lines
+function lines(side: 'A' | 'B', given: Lines, algebra: Algebra, seed: number, batch?: number): Elements {
+  const { spread, zeros = 0, empty = false, oneZero = false, step = 1, offset = 0, last } = given
+  const { isInteger, greatest } = algebra
   const random = new Random(seed)
-  const [rows, cols] = side === 'A' ? [floatM, floatK] : [floatK, floatN]
-  const sign = semiring === 'max-plus' ? 1 : -1
-  const data = new Float32Array(rows * cols)
-  for (let at = 0; at < data.length; at++) {
-    const [row, col] = [Math.floor(at / cols), at % cols]
-    const [line, k] = side === 'A' ? [row, col] : [col, row]
-    const level = k < 2 ? k * spread : random.integer(0, spread)
-    const zero = (empty && line % 5 === 3) || random.chance(zeros)
-    const value = offset + step * ((((line * 37) % 201) - 100) * apart + level)
-    data[at] = zero ? -sign * Number.POSITIVE_INFINITY : value
-  }
-  if (last !== undefined) data[data.length - 1] = Object.is(last, -0) ? -0 : sign * last
-  return { data, shape: [rows, cols] }
+  const [rows, cols] = side === 'A' ? [m, k] : [k, n]
+  const count = (batch ?? 1) * (side === 'A' ? m : n)
+  const far = isInteger ? 1_000_000 : (given.apart ?? 50)
+  const made = operand(
+    side,
+    algebra,
+    (line, at) => {
+      const isLast = line === count - 1
+      const center = isInteger && spread > 1000 ? -100_000_000 : (((line * 37) % 201) - 100) * far
+      const level =
+        at < 2 && (isLast || !isInteger) ? at * spread : random.integer(0, isLast ? spread : spread - 1)
+      const isHole = (empty && line % 5 === 3) || random.chance(zeros) || (oneZero && isLast && at === k - 1)
+      if (isHole && !(isInteger && isLast && at < 2)) return Number.NaN
+      return offset + step * (center + level)
+    },
+    rows,
+    cols,
+    batch,
+  )
+  if (last !== undefined) made.data[made.data.length - 1] = Object.is(last, -0) ? -0 : greatest ? last : -last
+  return made
 }
 
-/** By the path of their sums. */
-const accumulators = { exponent: 'exponent', 'exponent-wide': 'exponentwide' }
+/** Levels below the best of all, of which K is divided into tiles of 64 steps, or 62 of the path `exponent-wide`. */
+type Level = (random: Random, line: number, k: number) => number | null
+
+const upTo =
+  (most: number, zeros = 0): Level =>
+  (random) =>
+    random.chance(zeros) ? null : random.integer(0, most)
+const equal: Level = () => 0
+/** Lines that are far apart, with their best elements in different places. Of float32 fewer than 2^24 steps. */
+const anyLevel: Level = (random, line) => random.integer(0, 100_000) + 300_000 * (line % 41)
+const emptyLines =
+  (level: Level): Level =>
+  (random, line, k) =>
+    line % 5 === 3 ? null : level(random, line, k)
+const best: Record<string, Level> = {
+  'from place to place on': (_, line, k) => (k >= line ? 0 : 1),
+  'again in every tile': (_, line, k) => (k % 64 === line % 64 ? 0 : 1),
+  'alone, others far below': (_, line, k) => (k === (line * 7) % 131 ? 0 : 31),
+  'alone, others zero': (_, line, k) => (k === (line * 7) % 131 ? 0 : null),
+  'last in its tile': (_, line, k) => (k === 64 * (line % 3) + 63 ? 0 : 1),
+  'last in its tile of 62 steps': (_, line, k) => (k === 62 * (line % 3) + 61 ? 0 : 1),
+  'first of 31 steps': (_, line, k) => (k === 31 * (line % 5) ? 0 : 1),
+}
+
+const witnessCases: [string, Level, Level, Path[]][] = [
+  ['all equal', equal, equal, paths],
+  ['few levels, many ties', upTo(2), upTo(2), paths],
+  ['16 levels', upTo(15), upTo(15), paths],
+  ['31 levels in B, anything in A', anyLevel, upTo(31), paths],
+  ['31 levels in A, anything in B', upTo(31), anyLevel, paths],
+  ['37 levels in B, anything in A', anyLevel, upTo(37), wide],
+  ['37 levels in A, anything and empty columns in B', upTo(37), emptyLines(anyLevel), wide],
+  ['zeros in both, 41 levels', upTo(20, 0.3), upTo(21, 0.3), byLines],
+  ['zeros in both, 49 levels', upTo(24, 0.3), upTo(25, 0.3), wide],
+  ['mostly zeros', upTo(3, 0.97), upTo(3, 0.97), byLines],
+  ['empty rows', emptyLines(upTo(9)), upTo(9), paths],
+  ['empty rows and columns', emptyLines(upTo(9)), emptyLines(upTo(9)), byLines],
+  ...Object.entries(best).flatMap(([name, level]): [string, Level, Level, Path[]][] => [
+    [`the best of A ${name}`, level, equal, paths],
+    [`the best of B ${name}`, equal, level, paths],
+  ]),
+  [
+    'the best of both from place to place on',
+    best['from place to place on']!,
+    best['from place to place on']!,
+    paths,
+  ],
+]
+const witnessSizes: Size[] = [
+  [130, 150, 66],
+  [1, 1, 1],
+  [3, 64, 131],
+  [129, 65, 2],
+  [21, 300, 33],
+  [9, 62, 11],
+  [11, 125, 9],
+]
+
+/** In float32 with steps of 1/2. No −0, which both operands may not have. */
+function levels(
+  side: 'A' | 'B',
+  algebra: Algebra,
+  level: Level,
+  rows: number,
+  cols: number,
+  seed: number,
+  batch?: number,
+) {
+  const random = new Random(seed)
+  const unit = (algebra.greatest ? 1 : -1) * (algebra.dtype === 'float32' ? 0.5 : 1)
+  const element: Element = (line, at) => {
+    const below = level(random, line, at)
+    return below === null ? Number.NaN : unit * (7 - below) + 0
+  }
+  return operand(side, algebra, element, rows, cols, batch)
+}
+
+/** K is neither whole tiles of 64 steps nor whole chunks of 32. */
+const [boundedM, boundedK, boundedN] = [141, 613, 150] as const
+const chunk = 32
+
+/** Differences of ±1, columns far apart. */
+function walk(seed: number): Element {
+  const known = new Map<number, Int32Array>()
+  return (line, step) => {
+    const steps = known.get(line) ?? new Int32Array(boundedK)
+    if (!known.has(line)) {
+      known.set(line, steps)
+      const random = new Random(seed + line)
+      steps[0] = random.integer(-100_000_000, 100_000_000)
+      for (let at = 1; at < boundedK; at++) steps[at] = steps[at - 1]! + (random.chance(0.5) ? 1 : -1)
+    }
+    return steps[step]!
+  }
+}
+
+/** Whole chunks are `most` apart, and go up and down by a million from one to the next. */
+const jumps =
+  (most: number): Element =>
+  (line, step) =>
+    (line % 7) * 1_000_000 +
+    (Math.floor(step / chunk) % 2) * 1_000_000 +
+    (step % chunk === 9 ? most : step % 5)
+
+/** Lines spread by `most`: all chunks but the sixth are that far below it. */
+const tall =
+  (most: number): Element =>
+  (line, step) =>
+    line * 1000 + (Math.floor(step / chunk) === 5 ? most - (step % 5) : step % 7)
+
+/** Results at the places where those lines are low, high, and where both are equally good but for 1. */
+const acrossTall =
+  (most: number): Element =>
+  (line, step) => {
+    const at = Math.floor(step / chunk)
+    const kind = line % 6
+    if (kind === 0) return step === 9 * chunk + (line % chunk) ? -line : Number.NaN
+    if (kind === 1) return at === 5 ? -100_000_000 + step : at === 9 ? 100_000_000 : Number.NaN
+    if (kind === 2) return Number.NaN
+    return (at === 5 ? kind - 4 - most : at === 9 ? 0 : -40_000) + (step % 2)
+  }
+
+/** In these chunks of some lines, one step is 32 better and one 32 worse than the others. */
+const rough =
+  (chunks: readonly number[], other: Element): Element =>
+  (line, step) => {
+    if (line % 3 !== 1 || !chunks.includes(Math.floor(step / chunk))) return other(line, step)
+    return other(line, step) + (step % chunk === 7 ? 32 : step % chunk === 21 ? -32 : 0)
+  }
+
+/** The last chunk, which isn't whole, is ε in some lines, and chunk 2 holds anything. */
+const holes: Element = (line, step) => {
+  if (step >= 608 && line % 2) return Number.NaN
+  if (Math.floor(step / chunk) === 2) return ((line * 7919 + step * 104_729) % 20_011) * 1000
+  return step % 31
+}
+
+const boundedCases: [string, Element, fits: boolean][] = [
+  ['differences of ±1', walk(1), true],
+  ['31 within a chunk', jumps(31), true],
+  ['32 within a chunk', jumps(32), false],
+  // Two of the 20 chunks are rough: they are computed in integers.
+  ['an ε', (line, step) => (line === boundedN - 1 && step === 3 ? Number.NaN : step % 3), true],
+  ['32 within two chunks', rough([4, 18], jumps(31)), true],
+  ['32 within three chunks', rough([4, 11, 18], jumps(31)), false],
+  ['chunks of ε, and one without bounds', holes, true],
+  // Chunks that aren't aligned are 32 apart, aligned ones 31.
+  ['a slope', (line, step) => step + line, true],
+]
+
+/** Anything: `zeros` of the elements are ε, and whole chunks and some whole lines. */
+function chaos(zeros: number, spread = 200_000_000): Element {
+  const random = new Random(17)
+  return (line, step) =>
+    random.chance(zeros) ||
+    (zeros > 0 && (line % 11 === 4 || (line % 5 === 2 && Math.floor(step / chunk) % 3 !== 1)))
+      ? Number.NaN
+      : random.integer(-spread / 2, spread / 2)
+}
 
 export function levelsSuite(backend: 'cpu' | 'cuda'): void {
   const computes = backend === 'cuda' && tensorCores()
-  /** The variants that compute exponents here, and their paths. */
-  const variantsOf = (semiring: SemiringName, dtype: DataType = 'int32') =>
-    (computes ? Object.entries(accumulators) : []).flatMap(([path, accumulator]) =>
-      exponentVariants(semiring, accumulator, dtype).map((variant) => [path, variant] as const),
-    )
-  const wideVariantsOf = (semiring: SemiringName) =>
-    variantsOf(semiring).filter(([path]) => path === 'exponent-wide')
-  const expected = (a: Strided, b: Strided, semiring: SemiringName): Dense => {
-    const product = oracle(a, b, { semiring })
-    return product.overflow ? expect.fail('no sum leaves int32') : product
-  }
-
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })
   })
   afterAll(() => device.close())
+  const inArrays: Place = {
+    name: 'arrays',
+    options: { backend },
+    expectation: { backend, timed: true },
+    sync: true,
+  }
+  const onDevice: Place = {
+    name: 'a device',
+    options: {},
+    device: () => device,
+    expectation: { backend, timed: true },
+  }
+  const narrow: Place = { ...inArrays, name: 'int16', narrow: true }
+  const places = [inArrays, onDevice]
 
-  describe.each(semirings)('%s', (semiring) => {
-    it.each(cases)('%s', async (_, linesA, linesB, paths) => {
-      const a = lines('A', linesA, semiring, 1)
-      const b = lines('B', linesB, semiring, 2)
-      const right = expected(a, b, semiring)
-      expectElements(mpmmSync(a, b, { backend, semiring }).c as Strided, right)
-      const there = { a: await device.upload(a), b: await device.upload(b) }
-      for (const [path, variant] of variantsOf(semiring)) {
-        if (paths.includes(path)) {
-          expect((await plan(a, b, { semiring, variant })).path).toBe(path)
-          const result = mpmmSync(a, b, { semiring, variant })
-          expectElements(result.c as Strided, right, variant)
-          expect(result.path).toBe(path)
-          // Twice, because what is found about the lines stays known.
-          for (const turn of ['first', 'second']) {
-            const { c, path: taken } = await mpmm(there.a, there.b, { semiring, variant })
-            expectElements((await c.download()) as Strided, right, `${variant}, resident, ${turn}`)
-            expect(taken).toBe(path)
-            c.dispose()
+  const variantsOf = ({ semiring, dtype }: Algebra, of = paths): [Path, VariantName][] =>
+    (computes ? of : []).flatMap((path) =>
+      exponentVariants(semiring, accumulators[path], dtype).map((name): [Path, VariantName] => [path, name]),
+    )
+
+  /** The planner's choice is right; the variants of the paths that fit are too, and the others refuse. */
+  async function check(
+    one: Case,
+    fitting: Path[],
+    where: Place[] = places,
+    ways: Way[] = ['new'],
+    looked = paths,
+  ) {
+    for (const place of where) {
+      for (const way of ways) {
+        expectRight(
+          one,
+          await compute(place, one, way),
+          place.expectation,
+          `${place.name}, by itself, ${way}`,
+        )
+        for (const [path, name] of variantsOf(one.algebra, looked)) {
+          const outcome = await compute(place, by(name, one, { path }), way)
+          if (fitting.includes(path)) {
+            expectRight(by(name, one, { path }), outcome, place.expectation, `${place.name}, ${name}, ${way}`)
+          } else {
+            expectError(outcome.error, 'ERR_MPMML_VARIANT', `variant ${name} can't run this product`)
           }
-        } else {
-          const refusal = [`variant ${variant} can't run this product`] as const
-          expectError(
-            thrown(() => mpmmSync(a, b, { semiring, variant })),
-            'ERR_MPMML_VARIANT',
-            ...refusal,
-          )
-          expectError(
-            await caught(mpmm(there.a, there.b, { semiring, variant })),
-            'ERR_MPMML_VARIANT',
-            ...refusal,
-          )
         }
       }
-      const { c } = await mpmm(there.a, there.b, { semiring })
-      expectElements((await c.download()) as Strided, right, 'resident')
-      for (const matrix of [c, there.a, there.b]) matrix.dispose()
-    })
+    }
+  }
+  const caseOf = (
+    algebra: Algebra,
+    a: Elements,
+    b: Elements,
+    what: string,
+    more: Partial<Case> = {},
+  ): Case => ({
+    algebra,
+    a,
+    b,
+    what: `${nameOf(algebra)}, ${what}`,
+    ...more,
+  })
 
-    it.each(floatCases)('float32: %s', async (_, linesA, linesB, paths) => {
-      const a = floatLines('A', linesA, semiring, 1)
-      const b = floatLines('B', linesB, semiring, 2)
-      const accumulate = floatLines('B', { spread: 9, zeros: 0.5 }, semiring, 3)
-      const c0 = { data: accumulate.data.subarray(0, floatM * floatN), shape: [floatM, floatN] }
-      const right = floatOracle(a, b, semiring)
-      const rightWithC0 = floatOracle(a, b, semiring, c0)
-      const matches = (c: unknown, wanted: typeof right, what: string) =>
-        expect(floatMismatch(c as FloatMatrix, wanted), what).toBeUndefined()
-      const product = mpmm as (a: unknown, b: unknown, options: object) => ReturnType<typeof mpmm>
-      const productNow = mpmmSync as (a: unknown, b: unknown, options: object) => ReturnType<typeof mpmmSync>
-      matches(productNow(a, b, { backend, semiring }).c, right, 'by itself')
-      const there = [await device.upload(a as never), await device.upload(b as never)]
-      for (const [path, variant] of variantsOf(semiring, 'float32')) {
-        const options = { semiring, variant }
-        if (paths.includes(path)) {
-          const result = productNow(a, b, options)
-          matches(result.c, right, variant)
-          expect(result.path).toBe(path)
-          matches(productNow(a, b, { ...options, accumulate: c0 }).c, rightWithC0, `${variant}, accumulated`)
-          const resident = await product(there[0], there[1], options)
-          matches(await (resident.c as unknown as DeviceMatrix).download(), right, `${variant}, resident`)
-          expect(resident.path).toBe(path)
-        } else {
-          expectError(
-            thrown(() => productNow(a, b, options)),
-            'ERR_MPMML_VARIANT',
-          )
-          expectError(await caught(product(there[0], there[1], options)), 'ERR_MPMML_VARIANT')
-        }
+  describe.each(named(sums))('lines of %s', (_, algebra) => {
+    const { semiring } = algebra
+
+    it.each(integerCases)('%s', async (what, linesA, linesB, fitting) => {
+      const one = caseOf(algebra, lines('A', linesA, algebra, 1), lines('B', linesB, algebra, 2), what)
+      await check(one, fitting, places, ['new'], byLines)
+      for (const [path, variant] of variantsOf(algebra, fitting)) {
+        expect(
+          (await plan(sourceOf(one.a) as never, sourceOf(one.b) as never, { semiring, variant })).path,
+        ).toBe(path)
       }
-      const { c } = await product(there[0], there[1], { semiring })
-      matches(await (c as unknown as DeviceMatrix).download(), right, 'resident')
-      for (const matrix of [c as unknown as DeviceMatrix, ...there]) matrix.dispose()
     })
 
     // A sum has 31 steps, a tile 62: equal elements reach the greatest sum, which is just below that of the next level.
     it.each([1, 30, 31, 32, 61, 62, 63, 93, 124, 125])(
       '%i steps that are all equal, or one but the last',
-      (depth) => {
-        const sign = semiring === 'max-plus' ? 1 : -1
-        const element = (line: number, step: number): number =>
+      async (depth) => {
+        const sign = algebra.greatest ? 1 : -1
+        const element: Element = (line, step) =>
           sign *
           (line % 3 === 0
             ? 5
@@ -256,70 +415,46 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
               : step === line % depth
                 ? 41
                 : 4)
-        const a = { data: new Int32Array(40 * depth), shape: [40, depth] }
-        const b = { data: new Int32Array(depth * 50), shape: [depth, 50] }
-        for (let step = 0; step < depth; step++) {
-          for (let row = 0; row < 40; row++) a.data[row * depth + step] = element(row, step)
-          for (let col = 0; col < 50; col++) b.data[step * 50 + col] = element(col, step)
-        }
-        const right = expected(a, b, semiring)
-        for (const [, variant] of [[undefined, undefined], ...wideVariantsOf(semiring)] as const) {
-          const options = { backend, semiring, ...(variant && { variant }) } as const
-          expectElements(mpmmSync(a, b, options).c as Strided, right, variant)
-        }
+        const [a, b] = [operand('A', algebra, element, 40, depth), operand('B', algebra, element, depth, 50)]
+        await check(caseOf(algebra, a, b, `${depth}`), wide, [inArrays], ['new'], wide)
       },
     )
 
     it('a line of a batch decides', async () => {
-      const a = lines('A', anything, semiring, 3)
-      for (const [spread, fits] of [
-        [37, true],
-        [38, false],
-      ] as const) {
-        const b = lines('B', { spread }, semiring, 4, 2)
-        const right = expected(a, b, semiring)
-        expectElements(mpmmSync(a, b, { backend, semiring }).c as Strided, right)
-        for (const [path, variant] of wideVariantsOf(semiring)) {
-          if (fits) {
-            const result = mpmmSync(a, b, { semiring, variant })
-            expectElements(result.c as Strided, right, variant)
-            expect(result.path).toBe(path)
-          } else {
-            expectError(
-              thrown(() => mpmmSync(a, b, { semiring, variant })),
-              'ERR_MPMML_VARIANT',
-            )
-          }
-        }
+      const a = lines('A', anything, algebra, 3)
+      for (const [spread, fitting] of [
+        [37, wide],
+        [38, []],
+      ] as [number, Path[]][]) {
+        await check(
+          caseOf(algebra, a, lines('B', { spread }, algebra, 4, 2), `${spread}`),
+          fitting,
+          [inArrays],
+          ['new'],
+          wide,
+        )
       }
     })
 
     it('views have lines of their own', async () => {
       // The rows of A have few levels, its columns any; its last row is one level too far apart.
-      const a = lines('A', { spread: 38 }, semiring, 5)
-      const b = lines('B', anything, semiring, 6)
-      const there = { a: await device.upload(a), b: await device.upload(b) }
-      const transposed = ({ data, shape: [rows, cols] }: Plain): MatrixLike & Strided => ({
-        data,
-        shape: [cols, rows],
-        strides: [1, cols],
-      })
-      for (const [path, variant] of [[undefined, undefined], ...wideVariantsOf(semiring)] as const) {
+      const [a, b] = [lines('A', { spread: 38 }, algebra, 5), lines('B', anything, algebra, 6)]
+      const there = {
+        a: await device.upload(sourceOf(a) as never),
+        b: await device.upload(sourceOf(b) as never),
+      }
+      const all = there.a.view({ rows: [0, m - 1] })
+      const some = { ...a, data: a.data.subarray(0, (m - 1) * k), rows: m - 1 }
+      const transposed = (x: Elements) =>
+        elementsOf({ data: x.data, shape: [x.cols, x.rows], strides: [1, x.cols] })
+      for (const [path, variant] of [[undefined, undefined], ...variantsOf(algebra, wide)] as const) {
         const options = variant ? { semiring, variant } : { semiring }
-        const all = there.a.view({ rows: [0, m - 1] })
         const { c, path: taken } = await mpmm(all, there.b, options)
-        const some = { data: a.data, shape: [m - 1, k] }
-        expectElements((await c.download()) as Strided, expected(some, b, semiring), 'without the last row')
-        if (path) expect(taken).toBe(path)
+        expectValues(caseOf(algebra, some, b, 'without the last row'), await c.download())
         // Bᵀ ⊗ Aᵀ: the columns of Aᵀ are the rows of A.
         const other = await mpmm(there.b.transpose(), all.transpose(), options)
-        const right = expected(
-          transposed(b),
-          transposed({ data: a.data.subarray(0, (m - 1) * k), shape: [m - 1, k] }),
-          semiring,
-        )
-        expectElements((await other.c.download()) as Strided, right, 'transposed')
-        if (path) expect(other.path).toBe(path)
+        expectValues(caseOf(algebra, transposed(b), transposed(some), 'transposed'), await other.c.download())
+        if (path) expect([taken, other.path]).toEqual([path, path])
         if (variant) {
           expectError(await caught(mpmm(there.a, there.b, options)), 'ERR_MPMML_VARIANT')
           // The lines of Aᵀ as the left operand are A's columns.
@@ -331,30 +466,241 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
     })
 
     it('what is written is looked at again', async () => {
-      const a = lines('A', { spread: 31 }, semiring, 7)
-      const b = lines('B', anything, semiring, 8)
-      const there = { a: await device.upload(a), b: await device.upload(b) }
+      const [a, b] = [lines('A', { spread: 31 }, algebra, 7), lines('B', anything, algebra, 8)]
+      const there = {
+        a: await device.upload(sourceOf(a) as never),
+        b: await device.upload(sourceOf(b) as never),
+      }
       const product = async (what: string) => {
-        const right = expected(a, b, semiring)
         const { c } = await mpmm(there.a, there.b, { semiring })
-        expectElements((await c.download()) as Strided, right, what)
+        expectValues(caseOf(algebra, a, b, what), await c.download())
         c.dispose()
       }
-      for (const [, variant] of variantsOf(semiring)) {
-        ;(await mpmm(there.a, there.b, { semiring, variant })).c.dispose()
-      }
+      for (const [, variant] of variantsOf(algebra, byLines))
+        (await mpmm(there.a, there.b, { semiring, variant })).c.dispose()
       await product('as it was uploaded')
       // One element that is better than all others.
-      const better = 300_000_000 * (semiring === 'max-plus' ? 1 : -1)
-      const d = { data: new Int32Array(m * k).fill(zeroValue(semiring)), shape: [m, k] }
-      a.data[k] = d.data[k] = better
-      const written = await device.upload(d)
+      const d = elements(new Int32Array(m * k).fill(algebra.zero), m, k)
+      a.data[k] = d.data[k] = 300_000_000 * (algebra.greatest ? 1 : -1)
+      const written = await device.upload(sourceOf(d) as never)
       await there.a.combine(written, { semiring })
-      for (const [, variant] of variantsOf(semiring)) {
+      for (const [, variant] of variantsOf(algebra, byLines)) {
         expectError(await caught(mpmm(there.a, there.b, { semiring, variant })), 'ERR_MPMML_VARIANT')
       }
       await product('after an element was written')
       for (const matrix of [written, there.a, there.b]) matrix.dispose()
+    })
+  })
+
+  it.each(
+    named(floats).flatMap(([name, algebra]) => floatCases.map((each) => [name, ...each, algebra] as const)),
+  )('lines of %s: %s', async (_, what, linesA, linesB, fitting, algebra) => {
+    const [a, b] = [lines('A', linesA, algebra, 1), lines('B', linesB, algebra, 2)]
+    const start = lines('B', { spread: 9, zeros: 0.5 }, algebra, 3)
+    const c0 = elements(start.data.subarray(0, m * n), m, n)
+    await check(caseOf(algebra, a, b, what), fitting, places, ['new'], byLines)
+    await check(caseOf(algebra, a, b, `${what}, C0`, { c0 }), fitting, [inArrays], ['new'], byLines)
+  })
+
+  describe.each(named(sums))('bounded differences in %s', (_, algebra) => {
+    const left = (element: Element) => operand('A', algebra, element, boundedM, boundedK)
+    const right = (element: Element) => operand('B', algebra, element, boundedK, boundedN)
+    const expectBounded = (
+      a: Elements,
+      b: Elements,
+      fits: boolean,
+      what: string,
+      more: Partial<Case> = {},
+      where = places,
+    ) => check(caseOf(algebra, a, b, what, more), fits ? bounded : [], where, ['new'], bounded)
+
+    it.each(boundedCases)('of A or B: %s', async (what, element, fits) => {
+      for (const zeros of [0, 0.3, 0.95])
+        await expectBounded(left(chaos(zeros)), right(element), fits, `B: ${what}, ${zeros}`)
+      for (const zeros of [0, 0.95])
+        await expectBounded(left(element), right(chaos(zeros)), fits, `A: ${what}, ${zeros}`)
+    })
+
+    // Offsets of lines that spread by up to 10 900 fit halves of words, others don't.
+    it.each([0, 31, 10_899, 10_900, 10_901, 12_000, 70_000])('lines that spread by %i', async (most) => {
+      for (const sign of [1, -1]) {
+        const across: Element = (line, step) => sign * acrossTall(most)(line, step)
+        await expectBounded(left(tall(most)), right(across), true, `A, ${sign}`)
+        await expectBounded(left(across), right(tall(most)), true, `B, ${sign}`)
+      }
+    })
+
+    it('distances that are just short enough, and one more', async () => {
+      // 6 · (1_000_031 + x) + 512 < 2^31: the distances of B and of A.
+      const most = Math.floor((2 ** 31 - 513) / 6) - 1_000_031
+      for (const spread of [most, most + 1]) {
+        const a = left(chaos(0.5, 2))
+        // A row has both ends, in chunks of their own.
+        a.data.fill(algebra.zero, 0, boundedK)
+        a.data[5] = -100_000_000
+        a.data[boundedK - 1] = -100_000_000 + spread
+        await expectBounded(a, right(jumps(31)), spread === most, `${spread}`)
+      }
+    })
+
+    it.each([
+      ['smooth', walk(5)],
+      ['smooth, with a great spread', jumps(31)],
+      ['with rough chunks', holes],
+    ] as const)('batches, C0, strides and int16: %s', async (what, element) => {
+      const [a, b] = [left(chaos(0.4)), right(element)]
+      const start = right((line, step) => ((line + step) % 3 ? Number.NaN : 150_000_000 - line))
+      const c0 = elements(start.data.subarray(0, boundedM * boundedN), boundedM, boundedN)
+      const pair = elements(new Int32Array([...b.data, ...right(walk(6)).data]), boundedK, boundedN, 2)
+      await expectBounded(a, b, true, what, { c0, layouts: { b: 'transposed' } }, [inArrays])
+      await expectBounded(a, pair, true, `${what}, a batch`, {}, [inArrays])
+      await expectBounded(
+        left(chaos(0, 30_000)),
+        b,
+        true,
+        `${what}, int16`,
+        { layouts: { b: 'transposed' } },
+        [narrow],
+      )
+    })
+  })
+
+  describe.each(named([...sums, ...floats]))('witnesses of %s', (_, algebra) => {
+    const own = algebra.isInteger ? paths : byLines
+    const draw = (
+      levelA: Level,
+      levelB: Level,
+      [rows, steps, cols]: Size,
+      more: Partial<Case> = {},
+      batches: (number | undefined)[] = [],
+    ) => {
+      const a = levels('A', algebra, levelA, rows, steps, 1, batches[0])
+      const b = levels('B', algebra, levelB, steps, cols, 2, batches[1])
+      return caseOf(algebra, a, b, `${rows} × ${steps} × ${cols}`, { witness: true, ...more })
+    }
+    const startOf = (rows: number, cols: number) => levels('A', algebra, upTo(60, 0.2), rows, cols, 3)
+    const middle: Size = [70, 150, 133]
+
+    it.each(witnessCases)('%s', async (_name, levelA, levelB, fitting) => {
+      for (const size of witnessSizes) {
+        const one = draw(levelA, levelB, size, { c0: startOf(size[0], size[2]) })
+        // Operands without a finite element have no levels.
+        const hasLevels = [one.a, one.b].every(({ data }) => data.some((x) => x !== algebra.zero))
+        const looked = own.filter((path) => fitting.includes(path) && hasLevels)
+        await check({ ...one, c0: undefined }, looked, [inArrays], ['new'], looked)
+        await check(one, looked, [inArrays], ['new', 'in place'], looked)
+      }
+    })
+
+    it('in every layout, of batches, on a device, and of int16', async () => {
+      for (const layout of [
+        'transposed',
+        'in a larger one',
+        'transposed in a larger one',
+        'every other element',
+      ]) {
+        const layouts = { a: layout, b: layout, c0: layout, out: layout }
+        const one = draw(upTo(3), upTo(3), middle, { layouts, c0: startOf(70, 133) })
+        await check(one, own, places, ['in place'], own)
+      }
+      for (const batches of [
+        [3, 3],
+        [1, 3],
+        [3, 1],
+        [undefined, undefined],
+      ]) {
+        const one = draw(upTo(3), upTo(3), middle, {}, batches)
+        // Twice, because packed forms stay.
+        await check(one, own, [inArrays, onDevice, onDevice], ['new'], own)
+      }
+      if (algebra.isInteger)
+        await check(draw(upTo(20, 0.2), upTo(20, 0.2), middle), byLines, [narrow], ['new'], byLines)
+    })
+
+    it('with structures', async () => {
+      const structures: ProductStructure[] = [
+        { a: 'upper', b: 'upper', c: 'upper' },
+        { a: 'lower', b: 'upper' },
+        { c: { band: [20, 70] } },
+        { a: { band: [3, 90] }, b: { band: [70, 1] }, c: { band: [10, 100] } },
+      ]
+      for (const structure of structures) {
+        // A band makes zeros of both operands, which bounded differences don't allow.
+        const looked = algebra.isInteger ? (structure.a && structure.b ? byLines : paths) : []
+        await check(
+          withStructure(draw(upTo(3), upTo(3), middle), structure),
+          looked,
+          [inArrays],
+          ['new'],
+          looked,
+        )
+      }
+    })
+  })
+
+  it('the planner takes the same path with a witness', async () => {
+    // Enough for a GPU to be busy.
+    const algebra = algebraOf('max-plus')
+    const [rows, steps, cols] = [1500, 1400, 1600]
+    const a = levels('A', algebra, upTo(15), rows, steps, 11)
+    const b = levels('B', algebra, upTo(15), steps, cols, 12)
+    const [x, y] = [await device.upload(sourceOf(a) as never), await device.upload(sourceOf(b) as never)]
+    const without = await mpmm(x, y)
+    const { c, witness, path } = await mpmm(x, y, { witness: true })
+    if (computes) expect(path).toBe('exponent')
+    expect(path).toBe(without.path)
+    const [values, found] = [(await c.download()).data, (await witness.download()).data]
+    for (let index = 0; index < rows * cols; index += 7919) {
+      const [row, col] = [Math.floor(index / cols), index % cols]
+      const all = Array.from(
+        { length: steps },
+        (_, at) => a.data[row * steps + at]! + b.data[at * cols + col]!,
+      )
+      const greatest = Math.max(...all)
+      expect([values[index], found[index]]).toEqual([greatest, all.indexOf(greatest)])
+    }
+    for (const each of [without.c, c, witness, x, y]) each.dispose()
+  })
+
+  /** A tile has 1024 steps, and its bits are in an order of their own. */
+  describe('truth values', () => {
+    const algebra = algebraOf('or-and', 'uint8')
+    const random = new Random(13)
+    const kinds: [string, (row: number, k: number) => boolean, (col: number, k: number) => boolean][] = [
+      ['all true', () => true, () => true],
+      ['none', () => false, () => true],
+      ['from place to place on', (row, at) => at >= row * 17, (col, at) => at >= col],
+      ['alone', (row, at) => at === (row * 37) % 1100, () => true],
+      ['rare', () => random.chance(0.03), () => random.chance(0.03)],
+      ['very rare', () => random.chance(0.005), () => random.chance(0.01)],
+    ]
+    const counts = variants().filter(({ family }) => computes && family === 'boolean')
+    it.each(kinds)('%s', async (what, isTrueA, isTrueB) => {
+      for (const [rows, steps, cols] of [
+        [70, 1100, 66],
+        [20, 2100, 31],
+        [5, 1024, 7],
+        [131, 40, 2],
+      ] as Size[]) {
+        const a = elements(
+          new Uint8Array(rows * steps).map((_, at) => (isTrueA(Math.floor(at / steps), at % steps) ? 3 : 0)),
+          rows,
+          steps,
+        )
+        const b = elements(
+          new Uint8Array(steps * cols).map((_, at) => (isTrueB(at % cols, Math.floor(at / cols)) ? 3 : 0)),
+          steps,
+          cols,
+        )
+        const plain = caseOf(algebra, a, b, what, { witness: true })
+        const c0 = startFor(algebra, 'many bits', rows, cols)
+        for (const one of [plain, { ...plain, c0 }, { ...plain, structure: { c: 'upper' } as const }]) {
+          for (const name of [undefined, ...counts.map((row) => row.name as VariantName)]) {
+            const asked = name ? by(name, one) : one
+            expectRight(asked, await compute(inArrays, asked, 'new'), inArrays.expectation, name)
+          }
+        }
+      }
     })
   })
 }

@@ -5,10 +5,10 @@ import type { Dense, Places } from '../../bench/mixed/matrices.js'
 import { type Mistake, mistakes } from '../../bench/mixed/mistakes.js'
 import { judge, perform, untilIdle } from '../../bench/mixed/perform.js'
 import { openDevice } from '../../lib/index.js'
+import { Tally, wrongIn } from '../../native/tools/fuzz/check.mjs'
 import { expectError } from './expect.js'
-import { type FloatMatrix, type FloatSemiring, floatMismatch, floatOracle } from './float-oracle.js'
-import { oracle, type SemiringName, type Strided } from './oracle.js'
-import { type OtherMatrix, type OtherSemiring, otherMismatch, otherOracle } from './semirings-oracle.js'
+import { Random } from './generators.js'
+import { type AnyMatrix, algebraOf, elementsOf, problemOf, sourceOf } from './products/case.js'
 
 const limits = { largest: 200, large: 0.02 }
 
@@ -55,20 +55,8 @@ export function mixedSuite(backend: 'cpu' | 'cuda', count: number): void {
 function mismatch(product: Product, c: Dense): string | undefined {
   const { semiring, dtype, overflow } = product
   const { a, b, c0 } = matricesOf(product)
-  if (dtype === 'int32' && (semiring === 'max-plus' || semiring === 'min-plus')) {
-    const expected = oracle(a as Strided, b as Strided, {
-      semiring: semiring as SemiringName,
-      overflow: overflow ?? 'throw',
-      c0: (c0 ?? undefined) as Strided | undefined,
-    })
-    if (expected.overflow) return `it has a result, but [${Object.values(expected.overflow)}] overflows`
-    const at = expected.data.findIndex((value, index) => value !== c.data[index])
-    return at < 0 ? undefined : `element ${at} is ${c.data[at]} and should be ${expected.data[at]}`
-  }
-  if (semiring === 'max-plus' || semiring === 'min-plus' || semiring === 'plus-times') {
-    const [x, y, z] = [a, b, c0 ?? undefined] as FloatMatrix[]
-    return floatMismatch(c as FloatMatrix, floatOracle(x!, y!, semiring as FloatSemiring, z))
-  }
-  const [x, y, z] = [a, b, c0 ?? undefined] as OtherMatrix[]
-  return otherMismatch(c as OtherMatrix, otherOracle(x!, y!, semiring as OtherSemiring, z))
+  const of = (matrix: Dense) => elementsOf(matrix as AnyMatrix)
+  const algebra = algebraOf(semiring, dtype)
+  const problem = problemOf({ algebra, a: of(a), b: of(b), c0: c0 ? of(c0) : undefined, overflow, what: '' })
+  return wrongIn(problem, { c: sourceOf(of(c)), witness: undefined }, new Random(1), new Tally(), Infinity)
 }

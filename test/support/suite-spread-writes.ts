@@ -129,6 +129,28 @@ export function spreadWrites(open: () => Device): void {
     await expectSame(there, expected)
   })
 
+  it('all of a matrix is combined or nothing, if a device has no memory', async () => {
+    const other = await upload(two, values())
+    const at = (await other.download()).data
+    let failures = 0
+    for (let nth = 1; nth <= 6; nth++) {
+      const host = values()
+      const there = await upload(two, host)
+      const combined = square((row, col) => Math.max(host[row * n + col]!, at[col * n + row]!))
+      addon.failAllocation(nth, 1e15)
+      const failed = await there.combine(other.transpose()).then(
+        () => false,
+        () => true,
+      )
+      addon.failAllocation(0)
+      if (failed) failures++
+      await expectSame(there, failed ? host : combined)
+      there.dispose()
+    }
+    expect(failures).toBeGreaterThan(1)
+    other.dispose()
+  })
+
   it('what a write that failed has left', async () => {
     const [there, other] = [await upload(two, values()), await upload(two, values())]
     const writes = [

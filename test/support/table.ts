@@ -8,7 +8,8 @@ import {
   type VariantName,
   variants,
 } from '../../lib/index.js'
-import { exactPaths, type Plain } from './generators.js'
+import { exactPaths } from './exact-paths.js'
+import type { Plain } from './generators.js'
 import type { SemiringName } from './oracle.js'
 
 const { instructionSets } = (await import(
@@ -29,7 +30,8 @@ const pathsByAccumulator: Record<string, string[]> = {
   int64: ['wide', 'wrapping'],
 }
 
-const pathsOf = ({ parameters }: Variant): string[] => pathsByAccumulator[parameters.accumulator as string]!
+export const pathsOf = ({ parameters }: Variant): string[] =>
+  pathsByAccumulator[parameters.accumulator as string]!
 
 /** Why a variant can't run here at all; undefined where it must run. */
 export function missing({ parameters: { isa } }: Variant): string | undefined {

@@ -41,15 +41,15 @@ function imports(folder: string): [file: string, target: string][] {
 const cudaHeader = /^(cuda|cublas|cooperative_groups|cub\/|thrust\/|device_launch|sm_|mma|nv)/
 const isCudaHeader = (target: string) => cudaHeader.test(target) && !target.startsWith('cuda/')
 const isNodeHeader = (target: string) => /^(napi|node|js_native_api|uv|v8)[./_-]?/.test(target)
-const layer = (target: string) => /^(addon|core|cuda|cpu|microbench)\//.exec(target)?.[1]
+const layer = (target: string) => /^(addon|core|cuda|cpu|lab)\//.exec(target)?.[1]
 
 /** Which layers of native/ each one may include besides itself. */
 const allowed: Record<string, string[]> = {
   core: [],
   cpu: ['core'],
   cuda: ['core'],
-  microbench: ['core', 'cuda', 'cpu'],
-  addon: ['core', 'cuda', 'cpu', 'microbench'],
+  lab: ['core', 'cuda'],
+  addon: ['core', 'cuda', 'cpu', 'lab'],
 }
 
 describe('native', () => {
@@ -80,10 +80,10 @@ describe('native', () => {
     expect(wrong).toEqual([])
   })
 
-  it("includes CUDA's headers in cuda and microbench only", () => {
+  it("includes CUDA's headers in cuda and lab only", () => {
     expect(includes('native/cuda').some(([, target]) => isCudaHeader(target))).toBe(true)
     const wrong = includes('native').filter(
-      ([file, target]) => isCudaHeader(target) && !/^native.(cuda|microbench)/.test(file),
+      ([file, target]) => isCudaHeader(target) && !/^native.(cuda|lab)/.test(file),
     )
     expect(wrong).toEqual([])
   })
@@ -120,10 +120,11 @@ describe('objects that stay', () => {
 
 /** What a folder of native/cuda may include of the others, beside native/core. */
 const allowedInCuda: Record<string, RegExp> = {
-  kernels: /^cuda\/(kernels\/|runtime\/(device|error|function|memory|exponent_check|boolean_check)\.h$)/,
-  plan: /^cuda\/(plan|kernels)\//,
-  runtime: /^cuda\/(runtime|plan|kernels)\//,
-  lab: /^cuda\/(lab|runtime|plan|kernels)\//,
+  kernels: /^cuda\/kernels\//,
+  device: /^cuda\/device\//,
+  launch: /^cuda\/(launch|kernels|device)\//,
+  plan: /^cuda\/(plan|launch|kernels|device)\//,
+  runtime: /^cuda\/(runtime|plan|launch|kernels|device)\//,
 }
 
 /** The lines of native code that match, by file: comments are left out. */
@@ -153,10 +154,48 @@ describe('native/cuda', () => {
   })
 })
 
+describe('device code', () => {
+  /** Headers of the host's library whose functions GPUs have too, and CUDA's own. */
+  const usable = ['cmath', 'cstdint', 'cstring', 'initializer_list', 'limits', 'type_traits', 'cuda_bf16.h']
+  const ofDevice = [
+    ...filesUnder('native/cuda/kernels', /\.(h|cuh)$/),
+    ...filesUnder('native/lab/ladder', /\.cuh$/),
+    ...filesUnder('native/lab/thesis', /\.cuh$/),
+  ].filter((file) => !/(launch|padding)\.cuh$/.test(file))
+  const included = new Map<string, string[]>()
+  for (const [file, target] of includes('native')) included.set(file, [...(included.get(file) ?? []), target])
+
+  it('includes nothing of the host, on any way', () => {
+    expect(ofDevice.length).toBeGreaterThan(25)
+    const wrong = new Set<string>()
+    const seen = new Set<string>()
+    const visit = (file: string, path: string[]): void => {
+      if (seen.has(file)) return
+      seen.add(file)
+      for (const target of included.get(file) ?? []) {
+        const header = join('native', target)
+        if (existsSync(join(root, header))) visit(header, [...path, header])
+        else if (!usable.includes(target) && target !== 'generated/semirings.h') {
+          wrong.add([...path, target].join(' → '))
+        }
+      }
+    }
+    for (const file of ofDevice) visit(file, [file])
+    expect([...wrong]).toEqual([])
+    expect(seen).toContain(join('native', 'core', 'arithmetic.h'))
+  })
+
+  it('launches nothing', () => {
+    const launching = Object.keys(linesLike(/<<<|cudaStream_t|\bLaunch\b/))
+    expect(ofDevice.filter((file) => launching.includes(file))).toEqual([])
+    expect(launching).toContain(join('native', 'cuda', 'launch', 'packed.cuh'))
+  })
+})
+
 describe('each decision has one place', () => {
   it('C is written by the epilogues, and copied when a product has succeeded', () => {
     const places = Object.keys(
-      linesLike(/static_cast<(Element|char)\*>\((launch_\.|problem\.|results\.|block\.)?c\.data\)/),
+      linesLike(/static_cast<(Element|char)\*>\((problem_\.|problem\.|results\.|block\.)?c\.data\)/),
     )
     expect(places).toEqual([
       join('native', 'core', 'destination.cpp'),
@@ -328,7 +367,10 @@ describe('TypeScript', () => {
     expect(imported.filter((target) => /^(lib|bench|test|native|dist|\.)/.test(target))).toEqual([])
   })
 
-  it('the oracle imports nothing', () => {
-    expect(imports('test/support').filter(([file]) => file.endsWith('oracle.ts'))).toEqual([])
+  it('what says what is right imports nothing of the library', () => {
+    const fuzz = 'native/tools/fuzz'
+    const definition = imports(fuzz).filter(([file]) => /(definition|algebra)\.mjs$/.test(file))
+    expect(definition).toEqual([[`${fuzz}/definition.mjs`, `${fuzz}/algebra.mjs`]])
+    expect(imports('test/support').filter(([file]) => file.endsWith('-oracle.ts'))).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 /** What the npm package holds: what an install from source needs, and no developers' scripts. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../lib/native.js'
 
@@ -55,10 +55,22 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
     expect(files).not.toContain('bench/data/make.mjs')
     // The command line has no types for anybody.
     expect(files.filter((file) => /^dist\/bench\/.*\.d\.ts$/.test(file))).toEqual([])
-    const others = files.filter((file) => !/^(dist|native|bench\/data|docs)\//.test(file))
+    const others = files.filter((file) => !/^(dist|native|bench\/data|docs|examples)\//.test(file))
     expect(others.sort()).toEqual(
       ['CHANGELOG.md', 'CMakeLists.txt', 'LICENSE', 'README.md', 'binding.gyp.md', 'package.json'].sort(),
     )
+  })
+
+  it('has the pictures and examples that its pages show', () => {
+    const pages = files.filter((file) => file === 'README.md' || /^docs\/[^/]+\.md$/.test(file))
+    expect(pages.length).toBeGreaterThan(20)
+    for (const page of pages) {
+      const text = readFileSync(join(root, page), 'utf8')
+      for (const [, target] of text.matchAll(/\]\(([^)\s#:]+\.(?:svg|mjs))\)/g)) {
+        const path = join(dirname(page), target!)
+        if (!path.startsWith('native/')) expect(files, `${page} shows ${path}`).toContain(path)
+      }
+    }
   })
 
   it('needs none of what it leaves out: no file of it imports or includes that', () => {

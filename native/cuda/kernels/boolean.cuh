@@ -6,17 +6,13 @@
 // these store their results, the next operands arrive.
 #pragma once
 #include "core/arithmetic.h"
+#include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
-#include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
 #include "cuda/kernels/packing.cuh"
 #include "cuda/kernels/tile_witness.cuh"
 #include "cuda/kernels/warpgroup.cuh"
 #include "cuda/kernels/words.cuh"
-#include "cuda/runtime/boolean_check.h"
-#include "cuda/runtime/device.h"
-#include "cuda/runtime/error.h"
-#include "cuda/runtime/function.h"
 
 namespace mpmml::cuda {
 
@@ -38,7 +34,7 @@ struct BooleanProblem {
 };
 
 template <class Config, class Arithmetic>
-__global__ void boolean_kernel(Launch problem, BooleanProblem operands, Arithmetic arithmetic);
+__global__ void boolean_kernel(DeviceProblem problem, BooleanProblem operands, Arithmetic arithmetic);
 
 /// For the search for witnesses: what is noted is the number of the tile.
 struct BooleanNote {
@@ -211,100 +207,9 @@ struct BooleanTiles {
   /// Tiles begin at multiples of 1024 bytes. A stage has two barriers.
   static constexpr int kSharedBytes = 1024 + kStages * (kStageBytes + 16) + kResultBytes;
   static_assert(BM == kBooleanLines && BN == kBooleanLines && BK == kBooleanSteps, "tiles are as packing writes them");
-
-  template <class Arithmetic>
-  static constexpr Kernel kernel() {
-    // Steps per clock measured on an H200.
-    Kernel kernel = kernel_of<BooleanTiles, Arithmetic>(20000);
-    kernel.in_chunks = &kFinder<Arithmetic>;
-    return kernel;
-  }
-
- private:
-  template <class Config, class Arithmetic>
-  static constexpr Kernel kernel_of(double steps_per_clock) {
-    Kernel kernel{};
-    kernel.paths = paths_of<Arithmetic>();
-    kernel.runs_on = &counts_pairs;
-    kernel.launch = &launch<Config, Arithmetic>;
-    kernel.function = &function<Config, Arithmetic>;
-    kernel.packed_bytes = &packed_bytes;
-    kernel.pack = &pack_operand<typename Arithmetic::Element>;
-    kernel.shape = {BM, BN, BK, kThreads, kSharedBytes, steps_per_clock, 90};
-    return kernel;
-  }
-
-  template <class Arithmetic>
-  static constexpr Kernel kFinder = kernel_of<FindsWitnesses<BooleanTiles>, Arithmetic>(12000);
-
-  static BooleanProblem layout(const Launch& launch) {
-    BooleanProblem problem{};
-    problem.tiles_m = ceil_div(launch.m, BM);
-    problem.tiles_n = ceil_div(launch.n, BN);
-    problem.tiles_k = static_cast<int>(ceil_div(launch.k, BK));
-    const auto operand = [&](const MatrixView& view, const void* packed, int64_t tiles) {
-      const int64_t bytes = view.batch_stride == 0 ? 0 : tiles * problem.tiles_k * kBooleanTileBytes;
-      return BooleanOperand{static_cast<const unsigned char*>(packed) + launch.first_instance * bytes, bytes};
-    };
-    problem.a = operand(launch.a, launch.packed_a, problem.tiles_m);
-    problem.b = operand(launch.b, launch.packed_b, problem.tiles_n);
-    return problem;
-  }
-
-  static int64_t packed_bytes(const Launch& launch, Side side) {
-    const BooleanProblem problem = layout(launch);
-    const int64_t items = items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
-    return items * (side == Side::kA ? problem.tiles_m : problem.tiles_n) * problem.tiles_k * kBooleanTileBytes;
-  }
-
-  template <class Element>
-  static void pack_operand(const Launch& launch, Side side) {
-    const bool is_a = side == Side::kA;
-    const MatrixView& view = is_a ? launch.a : launch.b;
-    const BooleanProblem problem = layout(launch);
-    const int64_t tiles = is_a ? problem.tiles_m : problem.tiles_n;
-    const int64_t items = items_of(view, launch.batch);
-    auto* const target = static_cast<unsigned char*>(is_a ? launch.packed_a : launch.packed_b);
-    for (int64_t first = 0; first < items; first += kMostBlocks) {
-      PackSource source = pack_source(launch, side);
-      source.data = static_cast<const Element*>(source.data) + first * source.batch_stride;
-      const auto limited = [](int64_t blocks) { return static_cast<unsigned>(std::min(kMostBlocks, blocks)); };
-      const dim3 grid(static_cast<unsigned>(tiles * kBooleanParts), limited(problem.tiles_k), limited(items - first));
-      boolean_pack_kernel<Element><<<grid, kBooleanPackThreads, 0, launch.stream>>>(
-          source, target + first * tiles * problem.tiles_k * kBooleanTileBytes, problem.tiles_k);
-    }
-    MPMML_CUDA(cudaGetLastError());
-  }
-
-  template <class Config, class Arithmetic>
-  static void launch(const Launch& launch) {
-    allow_shared_bytes(function<Config, Arithmetic>(launch.path), kSharedBytes);
-    int device = 0;
-    MPMML_CUDA(cudaGetDevice(&device));
-    const int multiprocessors = device_limits(device).multiprocessors;
-    const BooleanProblem problem = layout(launch);
-    const int64_t tiles = problem.tiles_m * problem.tiles_n * launch.batch;
-    const auto blocks = static_cast<unsigned>(std::min<int64_t>(tiles, kBlocks * multiprocessors));
-    boolean_kernel<Config><<<blocks, kThreads, kSharedBytes, launch.stream>>>(launch, problem, Arithmetic{});
-    if constexpr (Config::kFindsWitnesses) {
-      for_instances(launch, [&](const Launch& part) {
-        const auto operand = [&](const BooleanOperand& whole) {
-          return TiledOperand{whole.tiles + (part.first_instance - launch.first_instance) * whole.instance_bytes,
-                              whole.instance_bytes / kBooleanTileBytes};
-        };
-        search_in_tiles<BooleanNote>(part, {operand(problem.a), operand(problem.b), problem.tiles_k});
-      });
-    }
-    MPMML_CUDA(cudaGetLastError());
-  }
-
-  template <class Config, class Arithmetic>
-  static const void* function(RangePath) {
-    return reinterpret_cast<const void*>(&boolean_kernel<Config, Arithmetic>);
-  }
 };
 
-/// A tile of C of the launch.
+/// A tile of C, of all instances.
 struct BooleanPlace {
   int64_t instance;
   TilePlace tile;
@@ -314,7 +219,7 @@ struct BooleanPlace {
         tile(locate_tile(index % (operands.tiles_m * operands.tiles_n), operands.tiles_m, operands.tiles_n)) {}
 
   template <class Config>
-  __device__ __forceinline__ DepthTiles depth(const Launch& problem, const BooleanProblem& operands,
+  __device__ __forceinline__ DepthTiles depth(const DeviceProblem& problem, const BooleanProblem& operands,
                                               bool& has_results) const {
     return depth_of_tile(problem, span_of_tile(tile.m, Config::BM), span_of_tile(tile.n, Config::BN), Config::BK,
                          {0, operands.tiles_k}, has_results);
@@ -323,7 +228,7 @@ struct BooleanPlace {
 
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 : Config::kBlocks)
-    boolean_kernel(Launch problem, BooleanProblem operands, Arithmetic arithmetic) {
+    boolean_kernel(DeviceProblem problem, BooleanProblem operands, Arithmetic arithmetic) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   constexpr int kStages = Config::kStages, kStageBytes = Config::kStageBytes, kCounters = Config::kCounters;
   // A count must not reach 2^32. So after this many tiles of K, 1 takes its place.

@@ -8,12 +8,9 @@
 // Each block of threads improves the elements between pivots for itself. This costs less than a launch. Only the last
 // block to arrive stores them, because until then others may have to read them as they were.
 #pragma once
-#include <algorithm>
-
 #include "core/arithmetic.h"
-#include "cuda/kernels/closure.h"
-#include "cuda/kernels/kernel.h"
-#include "cuda/runtime/error.h"
+#include "core/sentinels.h"
+#include "cuda/kernels/closure_problem.h"
 
 namespace mpmml::cuda {
 
@@ -83,14 +80,7 @@ __device__ __forceinline__ void copy_chunks(T* to, const T* from) {
   }
 }
 
-/// Whether rows of a matrix can be read and written so.
-inline bool takes_chunks(const MutableMatrixView& view, int64_t bytes, int64_t batch) {
-  const int64_t chunk = bytes == 8 ? 2 : 4;
-  return view.row_stride % chunk == 0 && (batch <= 1 || view.batch_stride % chunk == 0) &&
-         reinterpret_cast<uintptr_t>(view.data) % (chunk * bytes) == 0;
-}
-
-/// What the host adds to a launch.
+/// What differs between launches of a batch.
 struct ClosureGrid {
   unsigned row_blocks;  ///< the first blocks of the grid have rows of other nodes, the rest have columns
   /// Whether all matrices take chunks of four columns, counted from the first pivot or from other nodes.
@@ -98,7 +88,7 @@ struct ClosureGrid {
 };
 
 template <class Config, class S, bool kNext>
-__global__ void closure_kernel(ClosureLaunch launch, ClosureGrid grid);
+__global__ void closure_kernel(ClosureProblem problem, ClosureGrid grid);
 
 /// kOthers is 0 if all nodes are pivots.
 template <int pivots_, int others_>
@@ -110,56 +100,11 @@ struct ClosureConfig {
   static_assert(kPivots % kSide == 0 && kOthers % kSide == 0, "a thread's elements are all of the same kind");
   static_assert(kThreads <= 1024 && kThreads % 32 == 0, "a block of threads");
 
-  template <class S>
-  static constexpr ClosureKernel kernel(SemiringId semiring, DataType dtype) {
-    return {semiring, dtype, kPivots, kOthers, &launch<S>};
-  }
-
   /// Registers for 1024 threads per multiprocessor, if they suffice.
   template <class Element, bool kNext>
   static constexpr int blocks_per_multiprocessor() {
     constexpr int kResidentThreads = sizeof(Element) != 4 || kNext ? 512 : 1024;
     return kThreads >= kResidentThreads ? 1 : kResidentThreads / kThreads;
-  }
-
- private:
-  template <class S>
-  static void launch(const ClosureLaunch& whole) {
-    ClosureGrid grid{1, false};
-    unsigned blocks = 1;
-    if constexpr (kOthers > 0) {
-      const auto blocks_for = [&](int64_t nodes) {
-        return static_cast<unsigned>(std::max<int64_t>(1, ceil_div(nodes - whole.count, kOthers)));
-      };
-      grid.row_blocks = blocks_for(whole.down.rows);
-      blocks = grid.row_blocks + blocks_for(whole.along.cols);
-    }
-    const int64_t most = blocks > 1 ? kArrivals : kMostBlocks;
-    for (int64_t first = 0; first < whole.batch; first += most) {
-      ClosureLaunch part = whole;
-      part.batch = std::min(most, whole.batch - first);
-      part.gain += first * part.gain_stride;
-      grid.takes_chunks = whole.first_col % kSide == 0 &&
-                          (whole.count % kSide == 0 || whole.first_col + whole.count == whole.along.cols);
-      const auto move = [&](MutableMatrixView& view, int64_t bytes) {
-        if (!view.data) return;
-        view.data = static_cast<char*>(view.data) + first * view.batch_stride * bytes;
-        grid.takes_chunks &= takes_chunks(view, bytes, part.batch);
-      };
-      constexpr int64_t kBytes = sizeof(typename S::Element);
-      move(part.down, kBytes);
-      move(part.along, kBytes);
-      move(part.columns, kBytes);
-      move(part.rows, kBytes);
-      move(part.next_down, sizeof(int32_t));
-      move(part.next_along, sizeof(int32_t));
-      move(part.next_columns, sizeof(int32_t));
-      const dim3 size(blocks, static_cast<unsigned>(part.batch));
-      const auto kernel =
-          part.next_down.data ? &closure_kernel<ClosureConfig, S, true> : &closure_kernel<ClosureConfig, S, false>;
-      kernel<<<size, kThreads, 0, part.stream>>>(part, grid);
-      MPMML_CUDA(cudaGetLastError());
-    }
   }
 };
 
@@ -194,9 +139,9 @@ class ClosureBlock {
   using Buffers = ClosureBuffers<Word, kRows, kColumns, kNext>;
 
   /// `index` is the place of the block among those of its kind.
-  __device__ __forceinline__ ClosureBlock(const ClosureLaunch& launch, bool takes_chunks, int index, Buffers& buffers,
+  __device__ __forceinline__ ClosureBlock(const ClosureProblem& problem, bool takes_chunks, int index, Buffers& buffers,
                                           ClosureSigns& signs)
-      : launch_(launch),
+      : problem_(problem),
         takes_chunks_(takes_chunks),
         index_(index),
         buffers_(buffers),
@@ -205,7 +150,7 @@ class ClosureBlock {
         thread_n_(threadIdx.x % kThreadsN) {}
 
   __device__ __forceinline__ void run() {
-    int32_t* const gain = launch_.gain + blockIdx.y * launch_.gain_stride;
+    int32_t* const gain = problem_.gain + blockIdx.y * problem_.gain_stride;
     if (threadIdx.x == 0) {
       signs_.gain = kNoGain;
       signs_.is_over = *gain != kNoGain;
@@ -221,16 +166,18 @@ class ClosureBlock {
     if (is_over) return;
     if (can_gain<S> && signs_.gain != kNoGain) {
       // All blocks of threads have found the same.
-      if (threadIdx.x == 0 && blockIdx.x == 0) *gain = launch_.first_node + signs_.gain;
+      if (threadIdx.x == 0 && blockIdx.x == 0) *gain = problem_.first_node + signs_.gain;
       return;
     }
     store();
   }
 
  private:
-  __device__ __forceinline__ const MutableMatrixView& matrix() const { return kHasRows ? launch_.down : launch_.along; }
+  __device__ __forceinline__ const MutableMatrixView& matrix() const {
+    return kHasRows ? problem_.down : problem_.along;
+  }
   __device__ __forceinline__ const MutableMatrixView& next_matrix() const {
-    return kHasRows ? launch_.next_down : launch_.next_along;
+    return kHasRows ? problem_.next_down : problem_.next_along;
   }
 
   /// Where line `local` of this block's rows or columns is in matrix(), and whether there is one. Neighbours are neighbours.
@@ -239,17 +186,17 @@ class ClosureBlock {
     bool exists;
   };
   __device__ __forceinline__ Line row_at(int local) const {
-    if constexpr (!kHasRows) return {local, local < launch_.count};
-    return line(local, launch_.first_row, static_cast<int>(launch_.down.rows));
+    if constexpr (!kHasRows) return {local, local < problem_.count};
+    return line(local, problem_.first_row, static_cast<int>(problem_.down.rows));
   }
   __device__ __forceinline__ Line column_at(int local) const {
-    if constexpr (kHasRows) return {local, local < launch_.count};
-    return line(local, launch_.first_col, static_cast<int>(launch_.along.cols));
+    if constexpr (kHasRows) return {local, local < problem_.count};
+    return line(local, problem_.first_col, static_cast<int>(problem_.along.cols));
   }
   __device__ __forceinline__ Line line(int local, int first, int lines) const {
-    if (kOthers == 0 || local < kPivots) return {first + local, local < launch_.count};
+    if (kOthers == 0 || local < kPivots) return {first + local, local < problem_.count};
     const int other = index_ * kOthers + local - kPivots;
-    return {other < first ? other : other + launch_.count, other < lines - launch_.count};
+    return {other < first ? other : other + problem_.count, other < lines - problem_.count};
   }
 
   template <class T>
@@ -343,7 +290,7 @@ class ClosureBlock {
 
   __device__ __forceinline__ void pass() {
     // Pivots past the last one have rows and columns of zeros, and change nothing.
-    const int groups = ceil_div(launch_.count, kSide);
+    const int groups = ceil_div(problem_.count, kSide);
     for (int group = 0; group < groups; ++group) {
 #pragma unroll
       for (int u = 0; u < kSide; ++u) {
@@ -392,8 +339,8 @@ class ClosureBlock {
   /// Called by one thread when the block has read all that it has to.
   __device__ __forceinline__ void arrive() {
     __threadfence();
-    signs_.is_last = atomicAdd(launch_.arrivals + blockIdx.y, 1) + 1 == gridDim.x;
-    if (signs_.is_last) launch_.arrivals[blockIdx.y] = 0;
+    signs_.is_last = atomicAdd(problem_.arrivals + blockIdx.y, 1) + 1 == gridDim.x;
+    if (signs_.is_last) problem_.arrivals[blockIdx.y] = 0;
   }
 
   __device__ __forceinline__ void store() const {
@@ -405,10 +352,10 @@ class ClosureBlock {
     if constexpr (kRecords) {
       if (!has_other && index_ > 0) return;
       if constexpr (kHasRows) {
-        store_elements(launch_.columns, recorded_);
-        if constexpr (kNext) store_chunks(launch_.next_columns, recorded_next_);
+        store_elements(problem_.columns, recorded_);
+        if constexpr (kNext) store_chunks(problem_.next_columns, recorded_next_);
       } else {
-        store_elements(launch_.rows, recorded_);
+        store_elements(problem_.rows, recorded_);
       }
     }
   }
@@ -451,7 +398,7 @@ class ClosureBlock {
     store_chunks(next_matrix(), next);
   }
 
-  const ClosureLaunch& launch_;
+  const ClosureProblem& problem_;
   const bool takes_chunks_;
   const int index_;
   Buffers& buffers_;
@@ -467,12 +414,12 @@ class ClosureBlock {
 template <class Config, class S, bool kNext>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::template blocks_per_multiprocessor<typename S::Element, kNext>())
-    closure_kernel(ClosureLaunch launch, ClosureGrid grid) {
+    closure_kernel(ClosureProblem problem, ClosureGrid grid) {
   using WithRows = ClosureBlock<Config, S, kNext, true>;
   __shared__ ClosureSigns signs;
   if constexpr (Config::kOthers == 0) {
     __shared__ typename WithRows::Buffers buffers;
-    WithRows(launch, grid.takes_chunks, 0, buffers, signs).run();
+    WithRows(problem, grid.takes_chunks, 0, buffers, signs).run();
   } else {
     using WithColumns = ClosureBlock<Config, S, kNext, false>;
     __shared__ union Shared {
@@ -480,9 +427,9 @@ __global__ void __launch_bounds__(Config::kThreads,
       typename WithColumns::Buffers with_columns;
     } shared;
     if (blockIdx.x < grid.row_blocks) {
-      WithRows(launch, grid.takes_chunks, blockIdx.x, shared.with_rows, signs).run();
+      WithRows(problem, grid.takes_chunks, blockIdx.x, shared.with_rows, signs).run();
     } else {
-      WithColumns(launch, grid.takes_chunks, blockIdx.x - grid.row_blocks, shared.with_columns, signs).run();
+      WithColumns(problem, grid.takes_chunks, blockIdx.x - grid.row_blocks, shared.with_columns, signs).run();
     }
   }
 }

@@ -2,7 +2,7 @@
 // accumulators on and knows nothing of these. Anything else that results need belongs here too.
 #pragma once
 #include "core/arithmetic.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/numbered.cuh"
 
 namespace mpmml::cuda {
@@ -13,28 +13,29 @@ struct alignas(sizeof(Element) * kCount) Chunk {
   Element values[kCount];
 };
 
-/// Stores results of one instance of the launch.
+/// Stores results of one instance.
 template <class Arithmetic>
 class Epilogue {
  public:
   using Element = typename Arithmetic::Element;
   using Accumulator = typename Arithmetic::Accumulator;
 
-  __device__ __forceinline__ Epilogue(const Launch& launch, const Arithmetic& arithmetic, int64_t instance)
-      : launch_(launch), arithmetic_(arithmetic), instance_(instance) {}
+  __device__ __forceinline__ Epilogue(const DeviceProblem& problem, const Arithmetic& arithmetic, int64_t instance)
+      : problem_(problem), arithmetic_(arithmetic), instance_(instance) {}
 
   /// Stores the result of this row and column, unless it is outside C or its band.
   __device__ __forceinline__ void store(int64_t row, int64_t col, Accumulator sum) const {
-    if (row >= launch_.m || !is_result(row, col)) return;
-    const Element before = launch_.c0.data ? c0_at(row, col) : Arithmetic::Semiring::zero;
+    if (row >= problem_.m || !is_result(row, col)) return;
+    const Element before = problem_.c0.data ? c0_at(row, col) : Arithmetic::Semiring::zero;
     target(row)[col] = finish(row, col, before, sum);
   }
 
   /// Whether store_pair() can store a tile of these rows and columns: all are results, nothing is accumulated, and pairs
   /// begin where they may.
   __device__ __forceinline__ bool stores_pairs(Span rows, Span cols) const {
-    return !launch_.c0.data && launch_.c.row_stride % chunk_elements(sizeof(Element)) == 0 && rows.end <= launch_.m &&
-           cols.end <= launch_.n && (!launch_.is_structured || launch_.structure.is_whole(rows, cols));
+    return !problem_.c0.data && problem_.c.row_stride % chunk_elements(sizeof(Element)) == 0 &&
+           rows.end <= problem_.m && cols.end <= problem_.n &&
+           (!problem_.is_structured || problem_.structure.is_whole(rows, cols));
   }
   /// Stores two results at the address of the first, which is even in its row.
   __device__ __forceinline__ void store_pair(Element* first, Accumulator sum, Accumulator next_sum) const {
@@ -46,7 +47,7 @@ class Epilogue {
   }
   /// The first element of a row of C.
   __device__ __forceinline__ Element* target(int64_t row) const {
-    const MutableMatrixView& c = launch_.c;
+    const MutableMatrixView& c = problem_.c;
     return static_cast<Element*>(c.data) + instance_ * c.batch_stride + row * c.row_stride;
   }
 
@@ -68,7 +69,7 @@ class Epilogue {
     finish(row, col, sums, before, values);
     // C0 may be C: it has been read by now.
     store_values(row, col, values);
-    if (launch_.through.data) {
+    if (problem_.through.data) {
       follow(row, col, before, values, found);
     } else {
       store_witnesses(row, col, sums, values, found);
@@ -80,9 +81,9 @@ class Epilogue {
 
   /// The columns of this row's results.
   __device__ __forceinline__ Span results_of(int64_t row) const {
-    if (!launch_.is_structured) return {0, launch_.n};
-    const Band& band = launch_.structure.c;
-    return {row - band.below, min(launch_.n, row + band.above + 1)};
+    if (!problem_.is_structured) return {0, problem_.n};
+    const Band& band = problem_.structure.c;
+    return {row - band.below, min(problem_.n, row + band.above + 1)};
   }
   __device__ __forceinline__ bool is_result(int64_t row, int64_t col) const {
     const Span results = results_of(row);
@@ -96,7 +97,7 @@ class Epilogue {
   }
 
   __device__ __forceinline__ Element c0_at(int64_t row, int64_t col) const {
-    const MatrixView& c0 = launch_.c0;
+    const MatrixView& c0 = problem_.c0;
     const auto* instance = static_cast<const Element*>(c0.data) + instance_ * c0.batch_stride;
     const Element element = instance[row * c0.row_stride + col * c0.col_stride];
     // Any other truth value than 0 is 1.
@@ -118,7 +119,7 @@ class Epilogue {
 #pragma unroll
     for (int v = 0; v < kColumns; ++v) {
       // What is outside C is computed too, which costs less than to branch around it.
-      before[v] = launch_.c0.data && col + v < launch_.n ? c0_at(row, col + v) : Arithmetic::Semiring::zero;
+      before[v] = problem_.c0.data && col + v < problem_.n ? c0_at(row, col + v) : Arithmetic::Semiring::zero;
       values[v] = finish(row, col + v, before[v], sums[v]);
     }
   }
@@ -127,7 +128,7 @@ class Epilogue {
   __device__ __forceinline__ void store_values(int64_t row, int64_t col, const Element (&values)[kColumns]) const {
     constexpr int kCount = chunk_elements(sizeof(Element));
     Element* const first = target(row) + col;
-    if (launch_.c.row_stride % kCount == 0 && are_results<kColumns>(row, col)) {
+    if (problem_.c.row_stride % kCount == 0 && are_results<kColumns>(row, col)) {
 #pragma unroll
       for (int v = 0; v < kColumns; v += kCount) store_chunk<kCount>(first + v, values + v);
     } else {
@@ -142,14 +143,14 @@ class Epilogue {
   template <int kColumns>
   __device__ __forceinline__ void follow(int64_t row, int64_t col, const Element (&before)[kColumns],
                                          const Element (&values)[kColumns], const int32_t (&found)[kColumns]) const {
-    const MatrixView& through = launch_.through;
+    const MatrixView& through = problem_.through;
     const auto* const ways =
         static_cast<const int32_t*>(through.data) + instance_ * through.batch_stride + row * through.row_stride;
     int32_t* const first = witnesses(row, col);
 #pragma unroll
     for (int v = 0; v < kColumns; ++v) {
       if (!is_result(row, col + v) || values[v] == before[v] || values[v] == Arithmetic::Semiring::zero) continue;
-      first[v * launch_.witness.col_stride] =
+      first[v * problem_.witness.col_stride] =
           numbers_steps<Arithmetic> ? ways[found[v] * through.col_stride] : found[v];
     }
   }
@@ -166,19 +167,19 @@ class Epilogue {
       decided[v] = values[v] == sum && sum != Arithmetic::Semiring::zero ? found[v] : -1;
     }
     int32_t* const first = witnesses(row, col);
-    const bool is_chunk = launch_.witness.col_stride == 1 && reinterpret_cast<uintptr_t>(first) % sizeof(decided) == 0;
+    const bool is_chunk = problem_.witness.col_stride == 1 && reinterpret_cast<uintptr_t>(first) % sizeof(decided) == 0;
     if (is_chunk && are_results<kColumns>(row, col)) {
       store_chunk<kColumns>(first, decided);
     } else {
 #pragma unroll
       for (int v = 0; v < kColumns; ++v) {
-        if (is_result(row, col + v)) first[v * launch_.witness.col_stride] = decided[v];
+        if (is_result(row, col + v)) first[v * problem_.witness.col_stride] = decided[v];
       }
     }
   }
 
   __device__ __forceinline__ int32_t* witnesses(int64_t row, int64_t col) const {
-    const MutableMatrixView& witness = launch_.witness;
+    const MutableMatrixView& witness = problem_.witness;
     return static_cast<int32_t*>(witness.data) + instance_ * witness.batch_stride + row * witness.row_stride +
            col * witness.col_stride;
   }
@@ -187,20 +188,20 @@ class Epilogue {
     bool overflowed = false;
     const Element result = arithmetic_.finish(sum, before, overflowed);
     if constexpr (kReportsOverflow) {
-      if (overflowed && launch_.overflow && is_result(row, col)) report_overflow(row, col);
+      if (overflowed && problem_.overflow && is_result(row, col)) report_overflow(row, col);
     }
     return result;
   }
 
   __device__ __forceinline__ void report_overflow(int64_t row, int64_t col) const {
-    // In row-major order of the whole product. The launch may be a part of it.
-    const int64_t item = launch_.first_item + instance_;
+    // In row-major order of the whole product. This may be a part of it.
+    const int64_t item = problem_.first_item + instance_;
     const int64_t index =
-        (item * launch_.whole_m + launch_.first_row + row) * launch_.whole_n + launch_.first_col + col;
-    atomicMin(launch_.overflow, static_cast<unsigned long long>(index));
+        (item * problem_.whole_m + problem_.first_row + row) * problem_.whole_n + problem_.first_col + col;
+    atomicMin(problem_.overflow, static_cast<unsigned long long>(index));
   }
 
-  const Launch& launch_;
+  const DeviceProblem& problem_;
   const Arithmetic& arithmetic_;
   const int64_t instance_;
 };

@@ -1,5 +1,5 @@
 // The exponent family: max-plus and min-plus of few levels on Hopper's tensor cores. They multiply and add powers of two,
-// and the exponent of a sum is the best of its terms (core/range.h, ExponentScale; docs/tensor-cores.md has the proofs).
+// and the exponent of a sum is the best of its terms (core/value_range.h, ExponentScale; docs/tensor-cores.md has the proofs).
 //
 // Packing takes the best element of each line (row of A, column of B) off and writes tiles exactly as shared memory holds
 // them, so that one thread moves a whole tile by a bulk copy. A block computes 128 × 128 of C: one group of four warps
@@ -7,16 +7,12 @@
 // bits, because floats that aren't negative are ordered like integers.
 #pragma once
 #include "core/arithmetic.h"
+#include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/exponent_packing.cuh"
 #include "cuda/kernels/exponent_witness.cuh"
-#include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
-#include "cuda/kernels/rough_chunks.cuh"
 #include "cuda/kernels/warpgroup.cuh"
-#include "cuda/runtime/error.h"
-#include "cuda/runtime/exponent_check.h"
-#include "cuda/runtime/function.h"
 
 namespace mpmml::cuda {
 
@@ -34,7 +30,7 @@ struct InHalves : Config {
 };
 
 template <class Config, class Arithmetic>
-__global__ void exponent_kernel(Launch problem, ExponentProblem operands, Arithmetic arithmetic);
+__global__ void exponent_kernel(DeviceProblem problem, ExponentProblem operands, Arithmetic arithmetic);
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
@@ -135,68 +131,11 @@ struct ExponentTiles {
       1024 + kStages * (2 * (kExponentTileBytes + kOffsetBytes<Arithmetic>)+16) + 2 * kBestBytes;
   static_assert(BM == kExponentLines && BN == kExponentLines && BK == kExponentDepth,
                 "tiles are as packing writes them");
-
-  static constexpr auto kRunsOn = &computes_exponents;
-  static constexpr int kFullSpeedFrom = 90;
-
-  template <class Arithmetic>
-  static constexpr Kernel kernel() {
-    Kernel kernel = exponent_family_kernel<ExponentTiles, Arithmetic>();
-    if constexpr (!Arithmetic::kByChunks) kernel.in_chunks = &kFinder<Arithmetic>;
-    return kernel;
-  }
-
-  /// As if there were 16 warps, from what was measured on an H200: a kernel has 12.
-  template <class Config, class Arithmetic>
-  static constexpr double steps_per_clock() {
-    if (Arithmetic::kByChunks) return 1000.0;
-    return (Config::kFindsWitnesses ? 550.0 : 1360.0) * Arithmetic::kScale.steps / kChunkPlaces;
-  }
-
-  template <class Config, class Arithmetic>
-  static void launch(const Launch& launch) {
-    const auto tiles_of = [](int64_t size, int of_tile) { return static_cast<int>(ceil_div(size, int64_t{of_tile})); };
-    const ExponentProblem whole{exponent_operand<Arithmetic>(launch, Side::kA),
-                                exponent_operand<Arithmetic>(launch, Side::kB),
-                                tiles_of(launch.m, BM),
-                                tiles_of(launch.n, BN),
-                                tiles_of(launch.k, kTileSteps<Arithmetic>),
-                                1};
-    const int64_t tiles = int64_t{whole.tiles_m} * whole.tiles_n;
-    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
-      auto* entry = &exponent_kernel<Config, Arithmetic>;
-      if constexpr (Arithmetic::kByChunks) {
-        if (arithmetic.in_halves) entry = &exponent_kernel<InHalves<Config>, Arithmetic>;
-      }
-      allow_shared_bytes(reinterpret_cast<const void*>(entry), kSharedBytes<Arithmetic>);
-      for_instances(launch, [&](const Launch& part) {
-        ExponentProblem problem = whole;
-        problem.a = problem.a.from(part.first_instance);
-        problem.b = problem.b.from(part.first_instance);
-        const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
-        entry<<<grid, kThreads, kSharedBytes<Arithmetic>, part.stream>>>(part, problem, arithmetic);
-        if constexpr (Arithmetic::kByChunks) add_rough_chunks(part, problem.a, problem.b, arithmetic);
-        if constexpr (Config::kFindsWitnesses) {
-          find_exponent_witnesses<Arithmetic>(part, problem.a, problem.b, problem.tiles_k);
-        }
-      });
-    });
-    MPMML_CUDA(cudaGetLastError());
-  }
-
-  template <class Config, class Arithmetic>
-  static const void* function(RangePath) {
-    return reinterpret_cast<const void*>(&exponent_kernel<Config, Arithmetic>);
-  }
-
- private:
-  template <class Arithmetic>
-  static constexpr Kernel kFinder = exponent_family_kernel<FindsWitnesses<ExponentTiles>, Arithmetic>();
 };
 
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads, 1)
-    exponent_kernel(Launch problem, ExponentProblem operands, Arithmetic arithmetic) {
+    exponent_kernel(DeviceProblem problem, ExponentProblem operands, Arithmetic arithmetic) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   constexpr int kStages = Config::kStages, kConsumers = 2;
   using Offset = std::conditional_t<Config::kInHalves, uint16_t, int32_t>;

@@ -2,7 +2,7 @@
 // distances within chunks of K, of each chunk; then tiles of powers of two exactly as shared memory holds them.
 #pragma once
 #include "core/arithmetic.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/packing.cuh"
 #include "cuda/kernels/warpgroup.cuh"
 
@@ -90,7 +90,7 @@ struct EncodeExponents {
   }
   /// Of a chunk whose best element this is.
   __device__ __forceinline__ int32_t offset(int32_t best_of_chunk, int32_t best_of_line) const {
-    if (best_of_chunk == OnLevels::zero) return bias - kFarDistance;
+    if (best_of_chunk == OnLevels::zero) return bias - kMostDistance;
     return bias - Arithmetic::kScale.scale * static_cast<int32_t>(Arithmetic::distance(best_of_line, best_of_chunk));
   }
   __device__ __forceinline__ uint16_t half_offset(int32_t best_of_chunk, int32_t best_of_line) const {
@@ -129,13 +129,6 @@ __device__ __forceinline__ int32_t best_of(const int32_t (&levels)[kExponentRun]
 #pragma unroll
   for (int i = 0; i < kExponentRun; ++i) best = OnLevels::combine(best, levels[i]);
   return best;
-}
-
-template <class Stored>
-bool is_dense_along_k(const PackSource& source) {
-  const auto is_whole = [](int64_t elements) { return elements * int64_t{sizeof(Stored)} % sizeof(uint4) == 0; };
-  return source.k_stride == 1 && is_whole(source.line_stride) && is_whole(source.batch_stride) &&
-         reinterpret_cast<uintptr_t>(source.data) % sizeof(uint4) == 0;
 }
 
 constexpr int kBestThreadsAlong = 256, kBestThreadsAcross = 1024;
@@ -260,99 +253,6 @@ __global__ void __launch_bounds__(kExponentPackThreads)
       __syncthreads();
     }
   }
-}
-
-/// Queues the packing of an operand.
-template <class Arithmetic, class Stored>
-void pack_exponents(const PackSource& whole, const ExponentTarget& target, int64_t items,
-                    const EncodeExponents<Arithmetic>& encode, cudaStream_t stream) {
-  const bool is_dense = is_dense_along_k<Stored>(whole), along_k = whole.k_stride < whole.line_stride;
-  constexpr int kTilesOfBlock = 4;
-  const auto lines = static_cast<unsigned>(target.padded_lines / kExponentPackLines);
-  const auto depths =
-      static_cast<unsigned>(std::min(kMostBlocks, ceil_div(int64_t{target.tiles_k}, int64_t{kTilesOfBlock})));
-  for (int64_t first = 0; first < items; first += kMostBlocks) {
-    const auto count = static_cast<unsigned>(std::min(kMostBlocks, items - first));
-    PackSource source = whole;
-    source.data = static_cast<const Stored*>(whole.data) + first * whole.batch_stride;
-    const ExponentTarget part = target.from(first);
-    const dim3 grid(lines, depths, count);
-    if (along_k) {
-      constexpr int kLines = kBestThreadsAlong / 32;
-      exponent_best_along<EncodeExponents<Arithmetic>, Stored>
-          <<<dim3(static_cast<unsigned>(target.padded_lines / kLines), 1, count), kBestThreadsAlong, 0, stream>>>(
-              source, part, encode, is_dense);
-      exponent_pack_kernel<Arithmetic, Stored, true>
-          <<<grid, kExponentPackThreads, 0, stream>>>(source, part, encode, is_dense);
-    } else {
-      exponent_best_across<EncodeExponents<Arithmetic>, Stored>
-          <<<dim3(lines, 1, count), kBestThreadsAcross, 0, stream>>>(source, part, encode);
-      exponent_pack_kernel<Arithmetic, Stored, false>
-          <<<grid, kExponentPackThreads, 0, stream>>>(source, part, encode, is_dense);
-    }
-  }
-  MPMML_CUDA(cudaGetLastError());
-}
-
-inline int64_t exponent_items(const Launch& launch, Side side) {
-  return items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
-}
-
-/// The place for the forms of an operand: device memory of exponent_bytes().
-template <class Arithmetic>
-ExponentTarget exponent_target(const Launch& launch, Side side) {
-  const int64_t lines = round_up(side == Side::kA ? launch.m : launch.n, int64_t{kExponentLines});
-  const int64_t all = lines * exponent_items(launch, side);
-  ExponentTarget target{};
-  target.padded_lines = lines;
-  target.tiles_k = static_cast<int>(ceil_div(launch.k, int64_t{kTileSteps<Arithmetic>}));
-  target.tiles = static_cast<unsigned char*>(side == Side::kA ? launch.packed_a : launch.packed_b);
-  target.best = reinterpret_cast<int32_t*>(target.tiles + all * target.tiles_k * kTileLineBytes);
-  target.offsets = target.best + all;
-  const int64_t offsets = all * target.tiles_k * kExponentChunks;
-  target.halves = reinterpret_cast<uint16_t*>(target.offsets + offsets);
-  target.rough = reinterpret_cast<unsigned char*>(target.halves + offsets);
-  return target;
-}
-
-template <class Arithmetic>
-int64_t exponent_bytes(const Launch& launch, Side side) {
-  // A tile's offsets, and a byte for its rough chunks.
-  constexpr int64_t kOfTile =
-      Arithmetic::kByChunks ? kExponentLines * kExponentChunks * int64_t{sizeof(int32_t) + sizeof(uint16_t)} + 1 : 0;
-  const ExponentTarget target = exponent_target<Arithmetic>(launch, side);
-  const int64_t items = exponent_items(launch, side);
-  const int64_t tiles = items * target.padded_lines / kExponentLines * target.tiles_k;
-  return tiles * (kExponentTileBytes + kOfTile) + items * target.padded_lines * int64_t{sizeof(int32_t)};
-}
-
-/// Queues the packing of a launch's operand.
-template <class Arithmetic>
-void pack_exponent_operand(const Launch& launch, Side side) {
-  const PackSource source = pack_source(launch, side);
-  const ExponentTarget target = exponent_target<Arithmetic>(launch, side);
-  const int64_t items = exponent_items(launch, side);
-  for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
-    using Element = typename Arithmetic::Element;
-    const auto encode = EncodeExponents<Arithmetic>::of(arithmetic, side);
-    if constexpr (std::is_same_v<Element, int32_t>) {
-      if ((side == Side::kA ? launch.a : launch.b).storage == Storage::kInt16) {
-        return pack_exponents<Arithmetic, int16_t>(source, target, items, encode, launch.stream);
-      }
-    }
-    pack_exponents<Arithmetic, Element>(source, target, items, encode, launch.stream);
-  });
-}
-
-/// The operand when it is packed.
-template <class Arithmetic>
-ExponentOperand exponent_operand(const Launch& launch, Side side) {
-  const ExponentTarget target = exponent_target<Arithmetic>(launch, side);
-  const bool repeats = (side == Side::kA ? launch.a : launch.b).batch_stride == 0;
-  const int64_t lines = repeats ? 0 : target.padded_lines;
-  return {target.tiles,  target.best,  target.offsets,
-          target.halves, target.rough, lines / kExponentLines * target.tiles_k,
-          lines};
 }
 
 }  // namespace mpmml::cuda

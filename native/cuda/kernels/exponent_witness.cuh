@@ -72,16 +72,16 @@ struct ExponentNote {
   static_assert(int64_t{kNumbers + 1} * kExponentTileBytes >= int64_t{1} << 39, "no device holds more tiles of a line");
 };
 
-/// Stores what has been noted for results of the launch's current instance.
+/// Stores what has been noted for results of the block's instance.
 template <class Arithmetic>
 struct StoreNotes {
-  const Launch& launch;
+  const DeviceProblem& problem;
   const Arithmetic& arithmetic;
   const Epilogue<Arithmetic> epilogue;
   const QuadOfRow quad{};
 
-  __device__ __forceinline__ StoreNotes(const Launch& all, const Arithmetic& own)
-      : launch(all), arithmetic(own), epilogue(all, own, blockIdx.z) {}
+  __device__ __forceinline__ StoreNotes(const DeviceProblem& all, const Arithmetic& own)
+      : problem(all), arithmetic(own), epilogue(all, own, blockIdx.z) {}
 
   /// `row` and `col` are those of the quad, the notes those of the thread's pairs. The best elements are of the quad's row,
   /// and from its first column on.
@@ -89,7 +89,7 @@ struct StoreNotes {
                                              const int32_t* best_of_cols) const {
     int32_t sums[4], found[4];
     quad.exchange(pairs, found);
-    if (row >= launch.m) return;
+    if (row >= problem.m) return;
 #pragma unroll
     for (int v = 0; v < 4; ++v) {
       const int exponent = ExponentNote<Arithmetic>::exponent(found[v]);
@@ -99,13 +99,5 @@ struct StoreNotes {
     epilogue.store(row, col, sums, found);
   }
 };
-
-/// Queues the search, after the product.
-template <class Arithmetic>
-void find_exponent_witnesses(const Launch& launch, const ExponentOperand& a, const ExponentOperand& b, int tiles_k) {
-  static_assert(kExponentLines == kLinesOfTile);
-  search_in_tiles<ExponentNote<Arithmetic>>(launch,
-                                            {{a.tiles, a.instance_tiles}, {b.tiles, b.instance_tiles}, tiles_k});
-}
 
 }  // namespace mpmml::cuda

@@ -1,7 +1,7 @@
 // Products that find the witness of each result on the way: a sum shares a word with the number of its step. They take as
 // long as products of 32-bit sums.
 #pragma once
-#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/words.cuh"
 
 namespace mpmml::cuda {
@@ -23,14 +23,14 @@ struct Numbered {
   int number_bits;
 
   static constexpr PathSet paths{RangePath::kTranslated, RangePath::kDirect};
-  static Numbered for_launch(const Launch& launch) {
-    const bool has_zero = launch.path == RangePath::kTranslated;
-    const int number_bits = bits_of_numbers(launch.k);
+  static Numbered for_steps(RangePath path, const ValueRange& a, const ValueRange& b, int64_t k) {
+    const bool has_zero = path == RangePath::kTranslated;
+    const int number_bits = bits_of_numbers(k);
     const int64_t base = has_zero && S::maximizes ? int64_t{1} << (30 - number_bits) : 0;
     const auto offset = [&](const ValueRange& range) {
       return static_cast<Element>((range.has_finite() ? range.minimum : 0) - base);
     };
-    return {offset(launch.range_a), offset(launch.range_b), has_zero, number_bits};
+    return {offset(a), offset(b), has_zero, number_bits};
   }
 
   __device__ Operand encode_a(Element x) const { return encode(x, offset_a) << number_bits; }

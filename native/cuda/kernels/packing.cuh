@@ -6,10 +6,9 @@
 // What is outside an operand's band isn't read: it is zero. What is so far outside that no tile reaches it isn't written.
 #pragma once
 #include "core/arithmetic.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/numbered.cuh"
 #include "cuda/kernels/words.cuh"
-#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 
@@ -22,21 +21,6 @@ struct PackSource {
   Band band{};  ///< of the elements (line, k)
   bool is_banded = false;
 };
-
-/// The operand on this side of the launch.
-inline PackSource pack_source(const Launch& launch, Side side) {
-  const bool is_a = side == Side::kA;
-  const MatrixView& view = is_a ? launch.a : launch.b;
-  return {view.data,
-          is_a ? launch.m : launch.n,
-          launch.k,
-          is_a ? view.row_stride : view.col_stride,
-          is_a ? view.col_stride : view.row_stride,
-          view.batch_stride,
-          view.storage,
-          is_a ? launch.structure.a : launch.structure.b.transposed(),
-          launch.is_structured};
-}
 
 /// Where packing writes: target[item][k][line] for k < padded_depth, line < padded_lines.
 struct PackTarget {
@@ -186,42 +170,6 @@ __global__ void __launch_bounds__(kPackTile* kPackRows, kPackBlocks)
   }
 }
 
-/// Calls `body(part of the source, where it goes, grid)` for launches whose blocks write kPackTile lines and
-/// `depth_of_block` steps of k of the target.
-template <class Stored, class Word, class Body>
-void for_pack_grids(const PackSource& source, const PackTarget& target, int depth_of_block, Body&& body) {
-  constexpr int64_t kMaxGrid = 65535;
-  for (int64_t first = 0; first < target.items; first += kMaxGrid) {
-    PackSource part = source;
-    part.data = static_cast<const Stored*>(source.data) + first * source.batch_stride;
-    const dim3 grid(static_cast<unsigned>(ceil_div(target.padded_lines, kPackTile)),
-                    static_cast<unsigned>(std::min(kMaxGrid, ceil_div(target.padded_depth, depth_of_block))),
-                    static_cast<unsigned>(std::min(kMaxGrid, target.items - first)));
-    body(part, static_cast<Word*>(target.data) + first * target.padded_lines * target.padded_depth, grid);
-  }
-  MPMML_CUDA(cudaGetLastError());
-}
-
-/// Queues the packing of matrices whose elements are stored as `Stored`.
-template <class Stored, class Encode>
-void pack_stored(const PackSource& source, const PackTarget& target, const Encode& encode, cudaStream_t stream) {
-  using Word = typename Encode::Target;
-  for_pack_grids<Stored, Word>(source, target, kPackTile, [&](const PackSource& part, Word* to, dim3 grid) {
-    pack_kernel<Encode, Stored>
-        <<<grid, dim3(kPackTile, kPackRows), 0, stream>>>(part, to, target.padded_lines, target.padded_depth, encode);
-  });
-}
-
-/// Queues the packing of a batch of matrices.
-template <class Encode>
-void pack(const PackSource& source, const PackTarget& target, const Encode& encode, cudaStream_t stream) {
-  using Element = typename Encode::Semiring::Element;
-  if constexpr (std::is_same_v<Element, int32_t>) {
-    if (source.storage == Storage::kInt16) return pack_stored<int16_t>(source, target, encode, stream);
-  }
-  pack_stored<Element>(source, target, encode, stream);
-}
-
 /// Writes words of 32 k-steps, one bit each. Blocks have 32 × 8 threads; a warp makes one word for each of 32 lines.
 template <class Arithmetic>
 __global__ void __launch_bounds__(kPackTile* kPackRows)
@@ -256,17 +204,6 @@ __global__ void __launch_bounds__(kPackTile* kPackRows)
     }
     if (line0 + lane < padded_lines) target[word * padded_lines + line0 + lane] = own;
   }
-}
-
-/// Queues the packing of truth values into bits.
-template <class Arithmetic>
-void pack_bits(const PackSource& source, const PackTarget& target, cudaStream_t stream) {
-  using Word = typename Arithmetic::Operand;
-  for_pack_grids<typename Arithmetic::Element, Word>(
-      source, target, kPackRows, [&](const PackSource& part, Word* to, dim3 grid) {
-        pack_bits_kernel<Arithmetic>
-            <<<grid, dim3(kPackTile, kPackRows), 0, stream>>>(part, to, target.padded_lines, target.padded_depth);
-      });
 }
 
 }  // namespace mpmml::cuda

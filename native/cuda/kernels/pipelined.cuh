@@ -7,25 +7,23 @@
 // K, and combine at the end. That fills the GPU if there are few tiles, without a second kernel. If tiles don't come to
 // whole waves, the last ones can be divided among blocks too: see division.h.
 #pragma once
-#include "cuda/kernels/chunks.cuh"
 #include "cuda/kernels/divided.cuh"
 #include "cuda/kernels/packed.cuh"
+#include "cuda/kernels/visitors.cuh"
 
 namespace mpmml::cuda {
 
 template <class Config, class Arithmetic>
-__global__ void pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
+__global__ void pipelined_kernel(DeviceProblem problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
                                  Arithmetic arithmetic);
 
 template <class Config, class Arithmetic>
-__global__ void divided_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
+__global__ void divided_kernel(DeviceProblem problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
                                Arithmetic arithmetic, Division division, PartMemory memory);
-
-template <class Config>
-struct InChunks;
 
 template <int BM_, int BN_, int BK_, int TM_, int TN_, int kStages_, int kSlices_>
 struct Pipelined {
+  static constexpr bool kFindsWitnesses = false;
   static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_, kStages = kStages_, kSlices = kSlices_;
   static constexpr int kThreadsM = BM / TM, kThreadsN = BN / TN;
   static constexpr int kSliceThreads = kThreadsM * kThreadsN;
@@ -58,21 +56,6 @@ struct Pipelined {
   }
 
   template <class Arithmetic>
-  static constexpr Kernel kernel() {
-    using S = typename Arithmetic::Semiring;
-    Kernel kernel = plain_kernel<Pipelined, Arithmetic>();
-    if constexpr (kDivides<Arithmetic>) {
-      kernel.shape.divides = true;
-      kernel.launch_divided = &PackedKernel<Pipelined>::template launch_divided<Arithmetic>;
-    }
-    if constexpr (kSlices == 1 && S::idempotent && Words<Arithmetic>::kLanes == 1) {
-      kernel.in_chunks = &kInChunks<Arithmetic>;
-      if constexpr (is_integer_sum<S>) kernel.numbered = &kNumbered<S>;
-    }
-    return kernel;
-  }
-
-  template <class Arithmetic>
   static constexpr auto entry() {
     return &pipelined_kernel<Pipelined, Arithmetic>;
   }
@@ -80,44 +63,13 @@ struct Pipelined {
   static constexpr auto divided_entry() {
     return &divided_kernel<Pipelined, Arithmetic>;
   }
-
- private:
-  /// Max-plus and min-plus on int32 and float32. One block per multiprocessor keeps the parts of tiles few: blocks without
-  /// slices would move four times as many bytes.
-  template <class Arithmetic>
-  static constexpr bool kDivides =
-      kSlices == 4 && (is_integer_sum<typename Arithmetic::Semiring> || has_sum_signs<typename Arithmetic::Semiring>);
-
-  template <class Config, class Arithmetic>
-  static constexpr Kernel plain_kernel() {
-    using W = Words<Arithmetic>;
-    // Fewer results per thread than 8 × 8 load more operands for each step.
-    constexpr double kOfLargeFragments = TM * TN < 64 ? 0.8 : 1;
-    return PackedKernel<Config>::template kernel<Arithmetic>(
-        (kSlices == 1 ? W::kStepsPerClock : W::kStepsPerClockInSlices) * kOfLargeFragments, W::kFullSpeedFrom);
-  }
-
-  template <class Arithmetic>
-  static constexpr Kernel chunk_kernel() {
-    using Config = InChunks<Pipelined>;
-    Kernel kernel = plain_kernel<Config, Arithmetic>();
-    // The notes take 160 of the 2800 instructions of a chunk.
-    kernel.shape.steps_per_clock *= 0.94;
-    kernel.notes_chunks = true;
-    kernel.least_chunk_shift = Config::template least_chunk_shift<Arithmetic>;
-    return kernel;
-  }
-
-  template <class Arithmetic>
-  static constexpr Kernel kInChunks = chunk_kernel<Arithmetic>();
-  template <class S>
-  static constexpr Kernel kNumbered = plain_kernel<Pipelined, Numbered<S>>();
 };
 
 /// The same kernel, which also notes chunks.
-template <class Config>
-struct InChunks : Config {
-  static constexpr bool kNotesChunks = true;
+template <int... parameters>
+struct FindsWitnesses<Pipelined<parameters...>> : Pipelined<parameters...> {
+  using Config = Pipelined<parameters...>;
+  static constexpr bool kFindsWitnesses = true;
   static_assert(Config::kSlices == 1, "slices of K don't reach a result one after the other");
   template <class Word>
   static constexpr int shared_bytes = Config::template shared_bytes<Word> + Config::BM * Config::BN * int{sizeof(Word)};
@@ -128,14 +80,14 @@ struct InChunks : Config {
 
   template <class Arithmetic>
   static constexpr auto entry() {
-    return &pipelined_kernel<InChunks, Arithmetic>;
+    return &pipelined_kernel<FindsWitnesses, Arithmetic>;
   }
 };
 
 /// Whether a thread keeps addresses that it could compute anew in each tile. Notes of chunks leave no registers for that,
 /// and doubles without slices take 4 % longer with it (H200).
 template <class Config, class Word>
-constexpr bool keeps_addresses = !notes_chunks<Config> && (sizeof(Word) == 4 || Config::kSlices > 1);
+constexpr bool keeps_addresses = !Config::kFindsWitnesses && (sizeof(Word) == 4 || Config::kSlices > 1);
 
 /// The address of a place in shared memory. If `kKept`, the compiler can't compute it anew. For that it would ask in each
 /// tile for the block's place in its cluster: 2 to 3 % of the time (H200). Before sm_80 it is counted from the block's
@@ -305,7 +257,7 @@ __device__ __forceinline__ void tile_steps(const Word* a, const Word* b, TwoStep
 
 /// A block's work on a tile of C, or on a part of one.
 template <class Config, class Arithmetic, class Tile>
-__device__ __forceinline__ void compute_tile(const Launch& problem,
+__device__ __forceinline__ void compute_tile(const DeviceProblem& problem,
                                              const PackedProblem<typename Words<Arithmetic>::Word>& packed,
                                              const Arithmetic& arithmetic, const Tile& own_tile) {
   using W = Words<Arithmetic>;
@@ -343,16 +295,9 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
   Word acc[TM][TN];
   const Word initial = W::word_of(arithmetic.initial());
 
-  [[maybe_unused]] const auto notes = [&] {
-    if constexpr (notes_chunks<Config>) {
-      const int64_t tile = (problem.first_instance + instance) * gridDim.x + blockIdx.x;
-      return ChunkNotes<Config, Arithmetic>(shared + Config::kStages * Config::kStageWords,
-                                            static_cast<uint16_t*>(problem.scratch) + tile * BM * BN);
-    } else {
-      return 0;
-    }
-  }();
-  if constexpr (notes_chunks<Config>) notes.start(initial);
+  using Visitor = VisitorOf<Config, Arithmetic>;
+  const Visitor visitor(problem, arithmetic, shared + Config::kStages * Config::kStageWords, instance);
+  visitor.start(initial);
 
   // Stages, in bytes from the first.
   constexpr int kStages = Pipe::kStages, kStage = Config::kStageWords * int{sizeof(Word)};
@@ -393,11 +338,7 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
         if constexpr (!kCopiesFirst) copy_next();
       });
       const bool ended = ends();
-      if constexpr (notes_chunks<Config>) {
-        const int number = depth.first + tile;
-        const bool ends_chunk = ((number + 1) & ((1 << problem.chunk_shift) - 1)) == 0 || tile + 1 == tiles_k;
-        if (ends_chunk) notes.note(acc, number >> problem.chunk_shift);
-      }
+      visitor.after_tile(acc, depth.first + tile, tile + 1 == tiles_k);
       if (tile + kStages - 1 < tiles_k) pipe.finish(writing);
       reading = reading + kStage == kStages * kStage ? 0 : reading + kStage;
       writing = writing + kStage == kStages * kStage ? 0 : writing + kStage;
@@ -419,7 +360,7 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
     const auto if_trailing = [&](const Word* a, const Word* b, auto&& copies) {
       tile_steps<Config>(a, b, [&](auto& x, auto& y) { two_steps_as_integers<S, false>(acc, x, y); }, copies);
     };
-    if constexpr (notes_chunks<Config>) {
+    if constexpr (Config::kFindsWitnesses) {
       // One loop, because with several the notes spill.
       SumSigns signs = arithmetic.signs;
       const auto by_signs = [&](const Word* a, const Word* b, auto&& copies) {
@@ -557,16 +498,10 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
       for (int j = 0; j < TN; j += kChunk) {
         typename Arithmetic::Accumulator sums[kColumns];
         sums_of(&acc[i][j], sums);
-        if constexpr (notes_chunks<Config> || numbers_steps<Arithmetic>) {
+        if constexpr (Visitor::kFinds) {
           int32_t found[kColumns];
 #pragma unroll
-          for (int v = 0; v < kColumns; ++v) {
-            if constexpr (notes_chunks<Config>) {
-              found[v] = hint_of_chunk(notes.latest(i * TN + j + v));
-            } else {
-              found[v] = arithmetic.step_of(sums[v]);
-            }
-          }
+          for (int v = 0; v < kColumns; ++v) found[v] = visitor.found(i * TN + j + v, sums[v]);
           epilogue.store(row_of(i), col_of(j), sums, found);
         } else {
           epilogue.store(row_of(i), col_of(j), sums);
@@ -579,7 +514,8 @@ __device__ __forceinline__ void compute_tile(const Launch& problem,
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())
-    pipelined_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic) {
+    pipelined_kernel(DeviceProblem problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
+                     Arithmetic arithmetic) {
   compute_tile<Config>(problem, packed, arithmetic, WholeTile());
 }
 
@@ -587,7 +523,7 @@ __global__ void __launch_bounds__(Config::kThreads,
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())
-    divided_kernel(Launch problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic,
+    divided_kernel(DeviceProblem problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic,
                    Division division, PartMemory memory) {
   __shared__ unsigned step;
   const TilePart part(division, memory, &step);

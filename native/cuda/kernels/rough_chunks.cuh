@@ -1,12 +1,11 @@
-// Chunks of K that are rough: lines of the narrow operand have zero there, or spread by too much (core/range.h, rough_share).
+// Chunks of K that are rough: lines of the narrow operand have zero there, or spread by too much (core/value_range.h, rough_share).
 // The exponent families leave them out, tile by tile, and these kernels add their steps to C in integers.
 #pragma once
 #include "core/arithmetic.h"
+#include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/exponent_packing.cuh"
-#include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
-#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 
@@ -42,47 +41,6 @@ static __global__ void __launch_bounds__(kRoughThreads)
   }
 }
 
-/// Queues the packing of a launch's operand, and leaves out its rough chunks if it is the narrow one.
-template <class Arithmetic>
-void pack_without_rough(const Launch& launch, Side side) {
-  pack_exponent_operand<Arithmetic>(launch, side);
-  if constexpr (Arithmetic::kByChunks) {
-    const auto arithmetic = Arithmetic::for_operands(launch.path, launch.range_a, launch.range_b);
-    const bool is_a = side == Side::kA;
-    if (!(is_a ? arithmetic.is_a_rough : arithmetic.is_b_rough)) return;
-    const ExponentTarget whole = exponent_target<Arithmetic>(launch, side);
-    const int64_t items = exponent_items(launch, side), tiles = whole.padded_lines / kExponentLines * whole.tiles_k;
-    for (int64_t first = 0; first < items; first += kMostBlocks) {
-      const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(std::min(kMostBlocks, items - first)));
-      leave_out_rough_kernel<<<grid, kRoughThreads, 0, launch.stream>>>(
-          whole.from(first), is_a ? launch.m : launch.n, launch.k,
-          EncodeExponents<Arithmetic>::of(arithmetic, side).bias - kFarDistance - kFarther);
-    }
-    MPMML_CUDA(cudaGetLastError());
-  }
-}
-
-/// The kernel of an exponent family's tiles, with or without witnesses.
-template <class Config, class Arithmetic>
-constexpr Kernel exponent_family_kernel() {
-  Kernel kernel{};
-  kernel.paths = paths_of<Arithmetic>();
-  kernel.takes_int16 = true;
-  kernel.runs_on = Config::kRunsOn;
-  kernel.launch = &Config::template launch<Config, Arithmetic>;
-  kernel.function = &Config::template function<Config, Arithmetic>;
-  kernel.packed_bytes = &exponent_bytes<Arithmetic>;
-  kernel.pack = &pack_without_rough<Arithmetic>;
-  kernel.shape = {Config::BM,
-                  Config::BN,
-                  kTileSteps<Arithmetic>,
-                  Config::kThreads,
-                  Config::template kSharedBytes<Arithmetic>,
-                  Config::template steps_per_clock<Config, Arithmetic>(),
-                  Config::kFullSpeedFrom};
-  return kernel;
-}
-
 /// A distance that stands for zero: farther than any sum of two, and two of it fit int32.
 constexpr int32_t kNowhere = (1 << 30) - 1;
 
@@ -111,7 +69,7 @@ struct RoughProblem {
 /// C = C ⊕ the sums over the chunks that were left out. A block computes 128 × 128 of C, a thread 8 × 8.
 template <class Arithmetic>
 __global__ void __launch_bounds__(kRoughThreads, 2)
-    rough_chunks_kernel(Launch launch, RoughProblem problem, Arithmetic arithmetic) {
+    rough_chunks_kernel(DeviceProblem whole, RoughProblem problem, Arithmetic arithmetic) {
   using OnLevels = typename Arithmetic::OnLevels;
   constexpr int kTile = kExponentLines, kOwn = 8, kPadded = kTile + 4;
   static_assert(kRoughThreads == (kTile / kOwn) * (kTile / kOwn));
@@ -166,46 +124,19 @@ __global__ void __launch_bounds__(kRoughThreads, 2)
     }
   }
   if (!has_any) return;
-  const Epilogue<Arithmetic> epilogue(launch, arithmetic, instance);
+  const Epilogue<Arithmetic> epilogue(whole, arithmetic, instance);
 #pragma unroll
   for (int i = 0; i < kOwn; ++i) {
     const int64_t row = first_row + own_row + i;
-    if (row >= launch.m) continue;
+    if (row >= whole.m) continue;
 #pragma unroll
     for (int j = 0; j < kOwn; ++j) {
       const int64_t col = first_col + own_col + j % (kOwn / 2) + j / (kOwn / 2) * (kTile / 2);
-      if (col >= launch.n || least[i][j] >= kNowhere) continue;
+      if (col >= whole.n || least[i][j] >= kNowhere) continue;
       const int32_t best = wrapping_add(best_a[row], best_b[col]);
       epilogue.store(row, col, wrapping_add(best, OnLevels::maximizes ? -least[i][j] : least[i][j]));
     }
   }
-}
-
-/// Queues that for the instances of `part`, whose packed operands these are.
-template <class Arithmetic>
-void add_rough_chunks(const Launch& part, const ExponentOperand& a, const ExponentOperand& b,
-                      const Arithmetic& arithmetic) {
-  if (!arithmetic.is_a_rough && !arithmetic.is_b_rough) return;
-  const ExponentOperand& narrow = arithmetic.is_b_rough ? b : a;
-  const auto tiles = [](int64_t size, int of_tile) { return static_cast<int>(ceil_div(size, int64_t{of_tile})); };
-  const RoughProblem problem{pack_source(part, Side::kA),
-                             pack_source(part, Side::kB),
-                             a.best,
-                             b.best,
-                             a.instance_lines,
-                             b.instance_lines,
-                             narrow.rough,
-                             narrow.instance_tiles,
-                             arithmetic.is_b_rough,
-                             tiles(part.m, kExponentLines),
-                             tiles(part.n, kExponentLines),
-                             tiles(part.k, kExponentDepth)};
-  Launch launch = part;
-  launch.c0 = read_only(part.c);
-  const int64_t blocks = int64_t{problem.tiles_m} * problem.tiles_n;
-  const dim3 grid(static_cast<unsigned>(blocks), 1, static_cast<unsigned>(part.batch));
-  rough_chunks_kernel<Arithmetic><<<grid, kRoughThreads, 0, part.stream>>>(launch, problem, arithmetic);
-  MPMML_CUDA(cudaGetLastError());
 }
 
 }  // namespace mpmml::cuda

@@ -6,20 +6,17 @@
 // A and B of depth BK pass through shared memory. While a tile is computed, the next one is on its way to registers.
 // Each thread computes TM × 4 of C.
 #pragma once
-#include <tuple>
-
 #include "core/arithmetic.h"
+#include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
-#include "cuda/kernels/kernel.h"
-#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 
 template <class Config, class Arithmetic>
-__global__ void small_kernel(Launch problem, Arithmetic arithmetic);
+__global__ void small_kernel(DeviceProblem problem, Arithmetic arithmetic);
 
 template <class Config, class Arithmetic>
-__global__ void small_group_kernel(GroupLaunch group, Arithmetic arithmetic);
+__global__ void small_group_kernel(DeviceGroup group, Arithmetic arithmetic);
 
 template <int BM_, int BN_, int BK_, int TM_>
 struct Small {
@@ -61,35 +58,6 @@ struct Small {
     const int threads = 65536 / registers;
     return (threads < kMostThreads ? threads : kMostThreads) / kThreads;
   }
-
-  /// Groups are launched with the tiles of a warp only: the larger ones. Their products are of different sizes, so that
-  /// small tiles gain nothing.
-  static constexpr bool kTakesGroups = kTileThreads == 32 && BM >= 32;
-
-  /// Measured on an H200, on batches of products of 4 × 4 tiles and 256 steps.
-  template <class... Arithmetics>
-  static constexpr double steps_per_clock() {
-    using Arithmetic = std::tuple_element_t<0, std::tuple<Arithmetics...>>;
-    using Accumulator = typename Arithmetic::Accumulator;
-    using S = typename Arithmetic::Semiring;
-    constexpr bool kIs64 = sizeof(Accumulator) == 8;
-    if (BM <= 4) return 5;
-    if (BM <= 8) return kIs64 ? 6.5 : 11.5;
-    if (BM <= 16) return 21;
-    if (std::is_same_v<Accumulator, int64_t>) return 8.4;
-    if (!S::idempotent) return kIs64 ? 22.5 : 46;
-    const bool has_sums = S::extend_kind == OperatorKind::kSum || S::extend_kind == OperatorKind::kProduct;
-    return has_sums ? (kIs64 ? 15 : 36) : (kIs64 ? 11 : 25);
-  }
-
-  template <class... Arithmetics>
-  static constexpr Kernel kernel();
-  template <class... Arithmetics>
-  static void launch(const Launch& launch);
-  template <class... Arithmetics>
-  static void launch_group(const GroupLaunch& group);
-  template <class... Arithmetics>
-  static const void* function(RangePath path);
 };
 
 /// An operand of one product: lines (rows of A, columns of B) of k-steps from the element `first` on.
@@ -312,8 +280,8 @@ __device__ __forceinline__ void accumulate_small_tile(SmallSums<Config, Arithmet
 
 template <class Config, class Arithmetic>
 __device__ __forceinline__ void store_small_tile(const SmallSums<Config, Arithmetic>& acc,
-                                                 const SmallTile<Config>& tile, const Launch& problem, int64_t instance,
-                                                 const Arithmetic& arithmetic) {
+                                                 const SmallTile<Config>& tile, const DeviceProblem& problem,
+                                                 int64_t instance, const Arithmetic& arithmetic) {
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, instance);
 #pragma unroll
   for (int i = 0; i < Config::TM; ++i) {
@@ -335,7 +303,7 @@ struct SmallTiles {
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::blocks_per_multiprocessor(sizeof(typename Arithmetic::Accumulator)))
-    small_kernel(Launch problem, Arithmetic arithmetic) {
+    small_kernel(DeviceProblem problem, Arithmetic arithmetic) {
   __shared__ SmallTiles<Config, typename Arithmetic::Operand> tiles;
   const int slot = threadIdx.x / Config::kTileThreads;
   const int64_t instance = int64_t{blockIdx.x} * (blockDim.x / Config::kTileThreads) + slot;
@@ -353,7 +321,7 @@ __global__ void __launch_bounds__(Config::kThreads,
 }
 
 /// The item of a group that a tile belongs to. The threads of a warp look for it together.
-__device__ __forceinline__ int64_t item_of_tile(const GroupLaunch& group, int64_t tile) {
+__device__ __forceinline__ int64_t item_of_tile(const DeviceGroup& group, int64_t tile) {
   int64_t first = 0, count = group.count;
   while (count > 1) {
     const int64_t step = (count + 31) / 32;
@@ -369,7 +337,7 @@ __device__ __forceinline__ int64_t item_of_tile(const GroupLaunch& group, int64_
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::blocks_per_multiprocessor(sizeof(typename Arithmetic::Accumulator)))
-    small_group_kernel(GroupLaunch group, Arithmetic arithmetic) {
+    small_group_kernel(DeviceGroup group, Arithmetic arithmetic) {
   static_assert(Config::kTileThreads == 32, "a warp looks for the item of its tile");
   __shared__ SmallTiles<Config, typename Arithmetic::Operand> tiles;
   const int warp = threadIdx.x / 32;
@@ -385,7 +353,7 @@ __global__ void __launch_bounds__(Config::kThreads,
                         {item.b.data, 0, item.b.col_stride, item.b.row_stride, item.b.storage}, item.m, item.n, item.k,
                         tiles.a[warp], tiles.b[warp], arithmetic);
   // Read only now, so that it doesn't take registers before.
-  Launch problem{};
+  DeviceProblem problem{};
   problem.m = problem.whole_m = item.m;
   problem.n = problem.whole_n = item.n;
   problem.c0.data = item.c0.data;
@@ -396,77 +364,6 @@ __global__ void __launch_bounds__(Config::kThreads,
   problem.first_item = item.instance;
   problem.overflow = group.overflows ? group.overflows + item.product : nullptr;
   store_small_tile(acc, tile, problem, 0, arithmetic);
-}
-
-/// Calls `body` with parts of the launch that have no more tiles of C than a grid's second and third dimension can hold.
-template <class Config, class Body>
-void for_tiles(const Launch& launch, Body&& body) {
-  constexpr int64_t kMostRows = kMostBlocks * Config::BM, kMostCols = kMostBlocks * Config::BN;
-  for (int64_t row = 0; row < launch.m; row += kMostRows) {
-    for (int64_t col = 0; col < launch.n; col += kMostCols) {
-      body(part_of(launch, 0, row, col, launch.batch, std::min(kMostRows, launch.m - row),
-                   std::min(kMostCols, launch.n - col)));
-    }
-  }
-}
-
-template <int BM_, int BN_, int BK_, int TM_>
-template <class... Arithmetics>
-constexpr Kernel Small<BM_, BN_, BK_, TM_>::kernel() {
-  Kernel kernel{};
-  kernel.paths = paths_of<Arithmetics...>();
-  kernel.takes_int16 = true;
-  kernel.launch = &launch<Arithmetics...>;
-  kernel.function = &function<Arithmetics...>;
-  if constexpr (kTakesGroups) kernel.launch_group = &launch_group<Arithmetics...>;
-  kernel.shape = {BM, BN, BK, kThreads, 0, steps_per_clock<Arithmetics...>(), 0, kTiles};
-  return kernel;
-}
-
-template <int BM_, int BN_, int BK_, int TM_>
-template <class... Arithmetics>
-void Small<BM_, BN_, BK_, TM_>::launch(const Launch& launch) {
-  // As few threads as the batch needs, in whole warps.
-  constexpr int64_t kTilesOfWarp = 32 / kTileThreads;
-  const int64_t tiles = std::min<int64_t>(kTiles, round_up(launch.batch, kTilesOfWarp));
-  constexpr int64_t kMostBlocksOfInstances = (int64_t{1} << 31) - 1;
-  for_arithmetic<Arithmetics...>(launch, [&](const auto& arithmetic) {
-    using Arithmetic = std::decay_t<decltype(arithmetic)>;
-    for_instances(
-        launch,
-        [&](const Launch& part) {
-          for_tiles<Small>(part, [&](const Launch& piece) {
-            const dim3 grid(static_cast<unsigned>(ceil_div(piece.batch, tiles)),
-                            static_cast<unsigned>(ceil_div(piece.m, BM)), static_cast<unsigned>(ceil_div(piece.n, BN)));
-            small_kernel<Small, Arithmetic>
-                <<<grid, static_cast<unsigned>(tiles * kTileThreads), 0, piece.stream>>>(piece, arithmetic);
-          });
-        },
-        kMostBlocksOfInstances * tiles);
-  });
-  MPMML_CUDA(cudaGetLastError());
-}
-
-template <int BM_, int BN_, int BK_, int TM_>
-template <class... Arithmetics>
-void Small<BM_, BN_, BK_, TM_>::launch_group(const GroupLaunch& group) {
-  if (group.tiles == 0) return;
-  for_arithmetic<Arithmetics...>(group.path, {}, {}, [&](const auto& arithmetic) {
-    using Arithmetic = std::decay_t<decltype(arithmetic)>;
-    const auto blocks = static_cast<unsigned>(ceil_div(group.tiles, kTiles));
-    small_group_kernel<Small, Arithmetic><<<blocks, kThreads, 0, group.stream>>>(group, arithmetic);
-  });
-  MPMML_CUDA(cudaGetLastError());
-}
-
-template <int BM_, int BN_, int BK_, int TM_>
-template <class... Arithmetics>
-const void* Small<BM_, BN_, BK_, TM_>::function(RangePath path) {
-  const void* found = nullptr;
-  for_arithmetic<Arithmetics...>(path, {}, {}, [&](const auto& arithmetic) {
-    found = reinterpret_cast<const void*>(&small_kernel<Small, std::decay_t<decltype(arithmetic)>>);
-  });
-  return found;
 }
 
 }  // namespace mpmml::cuda

@@ -13,7 +13,7 @@
 namespace mpmml::cuda {
 
 template <class Config, class Arithmetic>
-__global__ void tensor_kernel(Launch problem, PackedProblem<double> packed, Arithmetic arithmetic);
+__global__ void tensor_kernel(DeviceProblem problem, PackedProblem<double> packed, Arithmetic arithmetic);
 
 template <int BM_, int BN_, int BK_, int WM_, int WN_, int kStages_>
 struct Tensor {
@@ -32,17 +32,9 @@ struct Tensor {
   static_assert(BK * BM % (2 * kThreads) == 0 && BK * BN % (2 * kThreads) == 0, "equal shares of a copy");
 
   template <class Arithmetic>
-  static constexpr Kernel kernel() {
-    return PackedKernel<Tensor>::template kernel<Arithmetic>(kStepsPerClock, 80);
-  }
-
-  template <class Arithmetic>
   static constexpr auto entry() {
     return &tensor_kernel<Tensor, Arithmetic>;
   }
-
- private:
-  static constexpr double kStepsPerClock = 100;  ///< measured on an H200
 };
 
 /// c += a · b for 16 × 8 results over 8 steps. Lane 4g + t has rows g and g + 8 of the steps t and t + 4 of A, column g
@@ -98,7 +90,7 @@ __device__ __forceinline__ void copy_lines(double* shared, const double* from, i
 
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads, Config::kThreads >= 256 ? 1 : 256 / Config::kThreads)
-    tensor_kernel(Launch problem, PackedProblem<double> packed, Arithmetic arithmetic) {
+    tensor_kernel(DeviceProblem problem, PackedProblem<double> packed, Arithmetic arithmetic) {
   static_assert(std::is_same_v<typename Arithmetic::Semiring, PlusTimes<double>>, "tensor cores know one semiring");
   constexpr int BM = Config::BM, BN = Config::BN, BK = Config::BK, kStages = Config::kStages;
   constexpr int kTilesM = Config::WM / 16, kTilesN = Config::WN / 8;

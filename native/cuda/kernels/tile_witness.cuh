@@ -1,18 +1,13 @@
 // Witnesses of products on tensor cores. A product notes for each result the tile of K that reaches it first, and stores
 // hint_of_chunk() of what it has noted. A search that follows goes through that tile of the packed operands.
 #pragma once
-#include "cuda/kernels/kernel.h"
+#include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/packed.cuh"
+#include "cuda/kernels/visitors.cuh"
 #include "cuda/kernels/warpgroup.cuh"
 #include "cuda/kernels/witness.cuh"
 
 namespace mpmml::cuda {
-
-/// A configuration's kernel, which also notes tiles.
-template <class Config>
-struct FindsWitnesses : Config {
-  static constexpr bool kFindsWitnesses = true;
-};
 
 /// Of two neighbours of a row and two of the row 8 below, as tensor cores leave them in a thread, four neighbours of a row:
 /// of two neighbouring threads the first gets the first row, the other the second.
@@ -65,7 +60,8 @@ struct PartOfLine {
 ///   step(a, b, note, lane)   the first step that reaches the result, of those that the thread has; kStepsOfTile or more if
 ///                            none does.
 template <class Note>
-__global__ void __launch_bounds__(kTileSearchThreads, 4) tile_search_kernel(Launch problem, TileSearch operands) {
+__global__ void __launch_bounds__(kTileSearchThreads, 4)
+    tile_search_kernel(DeviceProblem problem, TileSearch operands) {
 #if __CUDA_ARCH__ >= 800
   constexpr int kTogether = 2;  // searches whose loads are under way at the same time
   constexpr int kSwizzle = 8;   // lines after which place_in_tile() repeats
@@ -137,14 +133,6 @@ __global__ void __launch_bounds__(kTileSearchThreads, 4) tile_search_kernel(Laun
     chunks_a += kSwizzle * kTileLineBytes;
   }
 #endif
-}
-
-/// Queues it, after the product. The launch has no more instances than a grid.
-template <class Note>
-void search_in_tiles(const Launch& launch, const TileSearch& search) {
-  const int64_t blocks = ceil_div(launch.m, int64_t{kTileSearchRows}) * ceil_div(launch.n, int64_t{kTileSearchCols});
-  const dim3 grid(static_cast<unsigned>(blocks), 1, static_cast<unsigned>(launch.batch));
-  tile_search_kernel<Note><<<grid, kTileSearchThreads, 0, launch.stream>>>(launch, search);
 }
 
 }  // namespace mpmml::cuda

@@ -9,15 +9,11 @@
 // Fragments: PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions", mma.m16n8k16 with .bf16, and ldmatrix.
 #pragma once
 #include "core/arithmetic.h"
+#include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/exponent_packing.cuh"
 #include "cuda/kernels/exponent_witness.cuh"
-#include "cuda/kernels/kernel.h"
 #include "cuda/kernels/packed.cuh"
-#include "cuda/kernels/rough_chunks.cuh"
-#include "cuda/runtime/error.h"
-#include "cuda/runtime/exponent_check.h"
-#include "cuda/runtime/function.h"
 
 namespace mpmml::cuda {
 
@@ -27,7 +23,7 @@ struct WarpExponentProblem {
 };
 
 template <class Config, class Arithmetic>
-__global__ void warpexponent_kernel(Launch problem, WarpExponentProblem operands, Arithmetic arithmetic);
+__global__ void warpexponent_kernel(DeviceProblem problem, WarpExponentProblem operands, Arithmetic arithmetic);
 
 template <int BM_, int BN_, int BK_, int WM_, int WN_, int kStages_>
 struct WarpExponentTiles {
@@ -48,55 +44,6 @@ struct WarpExponentTiles {
   static_assert(BM == kExponentLines && BN == kExponentLines && BK == kExponentDepth,
                 "tiles are as packing writes them");
   static_assert(BM % WM == 0 && BN % WN == 0 && WM % 16 == 0 && WN % 8 == 0, "warps tile the block by instructions");
-
-  static constexpr auto kRunsOn = &computes_warp_exponents;
-  static constexpr int kFullSpeedFrom = 80;
-
-  template <class Arithmetic>
-  static constexpr Kernel kernel() {
-    Kernel kernel = exponent_family_kernel<WarpExponentTiles, Arithmetic>();
-    if constexpr (!Arithmetic::kByChunks) kernel.in_chunks = &kFinder<Arithmetic>;
-    return kernel;
-  }
-
-  /// As if there were 16 warps, from what was measured on an H200.
-  template <class Config, class Arithmetic>
-  static constexpr double steps_per_clock() {
-    if (Arithmetic::kByChunks) return 620.0;
-    return 900.0 * Arithmetic::kScale.steps / kChunkPlaces;
-  }
-
-  template <class Config, class Arithmetic>
-  static void launch(const Launch& launch) {
-    auto* const entry = &warpexponent_kernel<Config, Arithmetic>;
-    allow_shared_bytes(function<Config, Arithmetic>(launch.path), kSharedBytes<Arithmetic>);
-    const WarpExponentProblem whole{exponent_operand<Arithmetic>(launch, Side::kA),
-                                    exponent_operand<Arithmetic>(launch, Side::kB),
-                                    static_cast<int>(ceil_div(launch.k, int64_t{kTileSteps<Arithmetic>}))};
-    const int64_t tiles = ceil_div(launch.m, int64_t{BM}) * ceil_div(launch.n, int64_t{BN});
-    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
-      for_instances(launch, [&](const Launch& part) {
-        const WarpExponentProblem operands{whole.a.from(part.first_instance), whole.b.from(part.first_instance),
-                                           whole.tiles_k};
-        const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
-        entry<<<grid, kThreads, kSharedBytes<Arithmetic>, part.stream>>>(part, operands, arithmetic);
-        if constexpr (Arithmetic::kByChunks) add_rough_chunks(part, operands.a, operands.b, arithmetic);
-        if constexpr (Config::kFindsWitnesses) {
-          find_exponent_witnesses<Arithmetic>(part, operands.a, operands.b, operands.tiles_k);
-        }
-      });
-    });
-    MPMML_CUDA(cudaGetLastError());
-  }
-
-  template <class Config, class Arithmetic>
-  static const void* function(RangePath) {
-    return reinterpret_cast<const void*>(&warpexponent_kernel<Config, Arithmetic>);
-  }
-
- private:
-  template <class Arithmetic>
-  static constexpr Kernel kFinder = exponent_family_kernel<FindsWitnesses<WarpExponentTiles>, Arithmetic>();
 };
 
 #if __CUDA_ARCH__ >= 800
@@ -141,7 +88,7 @@ __device__ __forceinline__ void copy_chunk(unsigned target, const void* from) {
 
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
-    warpexponent_kernel(Launch problem, WarpExponentProblem operands, Arithmetic arithmetic) {
+    warpexponent_kernel(DeviceProblem problem, WarpExponentProblem operands, Arithmetic arithmetic) {
 #if __CUDA_ARCH__ >= 800
   constexpr int kStages = Config::kStages, kThreads = Config::kThreads;
   constexpr int kOffsetBytes = Config::template kOffsetBytes<Arithmetic>;

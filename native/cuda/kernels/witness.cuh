@@ -2,7 +2,8 @@
 // product's kernel has noted chunks, the search goes through one chunk of K per result; otherwise through all of K.
 #pragma once
 #include "core/arithmetic.h"
-#include "cuda/kernels/kernel.h"
+#include "core/operation.h"
+#include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/witness_search.h"
 
 namespace mpmml::cuda {

@@ -94,13 +94,13 @@ struct ElementWords {
   static __device__ __forceinline__ Word combine(Word x, Word y) { return S::combine(x, y); }
 };
 
-/// Whether a ⊗ b is always a or b. If so, 32-bit elements are represented by their places (place_of), because the ALU
+/// Whether a ⊗ b is always a or b. If so, 32-bit elements are represented by their order keys, because the ALU
 /// can compare three integers at a time.
 template <class S>
 constexpr bool is_of_order = (S::extend_kind == OperatorKind::kMinimum || S::extend_kind == OperatorKind::kMaximum) &&
                              sizeof(typename S::Element) == sizeof(int32_t);
 
-/// Words of places. Two steps take three instructions of the ALU pipe.
+/// Words of order keys. Two steps take three instructions of the ALU pipe.
 template <class S>
 struct OrderedWords {
   using Element = typename S::Element;
@@ -110,9 +110,9 @@ struct OrderedWords {
   static constexpr double kStepsPerClock = 42, kStepsPerClockInSlices = 41;
 
   /// −0 becomes 0, as in results, so that words differ if and only if elements do.
-  static __host__ __device__ __forceinline__ Word word_of(Element x) { return static_cast<Word>(place_of(x + 0)); }
+  static __host__ __device__ __forceinline__ Word word_of(Element x) { return static_cast<Word>(order_key(x + 0)); }
   static __device__ __forceinline__ Element lane_of(Word word, int) {
-    return at_place<Element>(static_cast<int32_t>(word));
+    return from_order_key<Element>(static_cast<int32_t>(word));
   }
 
   static __device__ __forceinline__ int32_t extend(uint32_t x, uint32_t y) {

@@ -12,11 +12,15 @@ namespace {
 constexpr double kCellSteps = 1.5e10;
 constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
-std::vector<Span> spans_of(int64_t size, int64_t parts, int64_t granule) {
-  const int64_t step = round_up(ceil_div(size, parts), granule);
-  std::vector<Span> spans;
-  for (int64_t first = 0; first < size; first += step) spans.push_back({first, std::min(step, size - first)});
-  return spans;
+/// `whole`, divided along an axis.
+std::vector<Region> divided(const Region& whole, Span Region::* axis, int64_t parts, int64_t granule) {
+  const int64_t size = (whole.*axis).size(), step = round_up(ceil_div(size, parts), granule);
+  std::vector<Region> regions;
+  for (int64_t first = 0; first < size; first += step) {
+    regions.push_back(whole);
+    regions.back().*axis = {first, std::min(first + step, size)};
+  }
+  return regions;
 }
 
 /// Parts of A and B alternate, so that as many cells as possible can be computed early. A part of C0 comes before the
@@ -44,18 +48,18 @@ std::vector<Upload> order_uploads(const Cut& cut) {
   return uploads;
 }
 
-std::vector<Cell> cells_of(const Cut& cut) {
+std::vector<Cell> cells_of(const Cut& cut, bool by_instances) {
   std::vector<Cell> cells;
   const int a_parts = static_cast<int>(cut.a.size()), b_parts = static_cast<int>(cut.b.size());
   const int c0_parts = static_cast<int>(cut.c0.size());
-  if (cut.by_instances) {
+  if (by_instances) {
     for (int c = 0; c < static_cast<int>(cut.c.size()); ++c) {
-      cells.push_back({std::min(c, a_parts - 1), std::min(c, b_parts - 1), c, std::min(c, c0_parts - 1)});
+      cells.push_back({cut.c[c], std::min(c, a_parts - 1), std::min(c, b_parts - 1), c, std::min(c, c0_parts - 1)});
     }
     return cells;
   }
   for (int a = 0; a < a_parts; ++a) {
-    for (int b = 0; b < b_parts; ++b) cells.push_back({a, b, a, a});
+    for (int b = 0; b < b_parts; ++b) cells.push_back({{cut.a[a].items, cut.a[a].rows, cut.b[b].cols}, a, b, a, a});
   }
   std::vector<size_t> arrival_a(cut.a.size()), arrival_b(cut.b.size());
   for (size_t position = 0; position < cut.uploads.size(); ++position) {
@@ -75,13 +79,16 @@ Cut cut_into_cells(const Problem& problem, int64_t asked_strips) {
   const double steps = cost_of_step(problem.operation) * double(problem.outputs()) * problem.k();
   const double cells = std::clamp(steps / kCellSteps, 1.0, double(kMostPanels * kMostStrips));
   Cut cut{};
-  cut.by_instances = problem.batch > 1;
-  if (cut.by_instances) {
-    cut.c = spans_of(problem.batch, std::min<int64_t>(static_cast<int64_t>(cells), kMostPanels), 1);
-    const std::vector<Span> whole{{0, problem.batch}};
-    cut.a = problem.a.batch_stride == 0 ? whole : cut.c;
-    cut.b = problem.b.batch_stride == 0 ? whole : cut.c;
-    cut.c0 = problem.c0.batch_stride == 0 ? whole : cut.c;
+  const Region all = whole(problem);
+  const bool by_instances = problem.batch > 1;
+  if (by_instances) {
+    cut.c = divided(all, &Region::items, std::min<int64_t>(static_cast<int64_t>(cells), kMostPanels), 1);
+    const auto parts_of = [&](const MatrixView& view) {
+      return view.batch_stride == 0 ? std::vector<Region>{all} : cut.c;
+    };
+    cut.a = parts_of(problem.a);
+    cut.b = parts_of(problem.b);
+    cut.c0 = parts_of(problem.c0);
   } else {
     // Three transfers can't overlap computing: the uploads of the first panel and the first strip, and the download of
     // the last panel.
@@ -89,12 +96,12 @@ Cut cut_into_cells(const Problem& problem, int64_t asked_strips) {
                             ? asked_strips
                             : std::clamp(static_cast<int64_t>(std::sqrt(cells / 2)), int64_t{1}, int64_t{kMostStrips});
     const auto panels = std::clamp(static_cast<int64_t>(cells) / strips, int64_t{1}, int64_t{kMostPanels});
-    cut.a = cut.c = cut.c0 = spans_of(problem.m(), panels, kGranule);
-    cut.b = spans_of(problem.n(), strips, kGranule);
+    cut.a = cut.c = cut.c0 = divided(all, &Region::rows, panels, kGranule);
+    cut.b = divided(all, &Region::cols, strips, kGranule);
   }
   if (!problem.c0.data) cut.c0.clear();
   cut.uploads = order_uploads(cut);
-  cut.cells = cells_of(cut);
+  cut.cells = cells_of(cut, by_instances);
   return cut;
 }
 

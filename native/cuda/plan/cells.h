@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/problem.h"
+#include "core/region.h"
 
 namespace mpmml::cuda {
 
@@ -13,13 +13,9 @@ constexpr int kMostStrips = 4;
 /// The most parts that an operand is divided into.
 constexpr int kMostParts = kMostPanels;
 
-/// A run of rows, columns or instances.
-struct Span {
-  int64_t first, count;
-};
-
-/// The parts that one launch works on.
+/// What one launch computes, from which parts of the operands and of C0. `c` is the panel of C that it is in.
 struct Cell {
+  Region region;
   int a, b, c, c0;
 };
 
@@ -31,8 +27,8 @@ struct Upload {
 };
 
 struct Cut {
-  bool by_instances;  ///< spans are of instances; otherwise of the rows of A, C and C0, and the columns of B
-  std::vector<Span> a, b, c, c0;
+  /// The regions of the problem for which the parts of A, B, C and C0 are.
+  std::vector<Region> a, b, c, c0;
   std::vector<Upload> uploads;  ///< in the order of their transfer
   std::vector<Cell> cells;      ///< in the order in which their operands arrive
 };

@@ -78,32 +78,32 @@ struct Needed {
   double tiles, depth;
 };
 
-/// A kernel that packs leaves out what the structure does. Of many tiles some are looked at.
+/// A kernel that packs leaves out what the structure does. Of many tiles some are sampled.
 Needed needed_of(const KernelShape& shape, bool packs, const Problem& problem) {
-  constexpr int64_t kMostLooks = 16;  // along each dimension
+  constexpr int64_t kMostSamples = 16;  // along each dimension
   const int64_t m = problem.m(), n = problem.n(), k = problem.k();
   const int64_t tiles_m = ceil_div(m, shape.tile_m), tiles_n = ceil_div(n, shape.tile_n);
   const double tiles = double(tiles_m) * double(tiles_n) * double(problem.batch);
   const auto depth = double(round_up(k, shape.tile_k));
   if (!packs || problem.structure.is_general(m, n, k)) return {tiles, depth};
-  const int64_t looks_m = std::min(kMostLooks, tiles_m), looks_n = std::min(kMostLooks, tiles_n);
-  const auto tile = [](int64_t look, int64_t looks, int64_t tiles, int64_t size, int64_t end) {
-    const int64_t first = (2 * look + 1) * tiles / (2 * looks) * size;
-    return mpmml::Span{first, std::min(first + size, end)};
+  const int64_t samples_m = std::min(kMostSamples, tiles_m), samples_n = std::min(kMostSamples, tiles_n);
+  const auto tile = [](int64_t sample, int64_t samples, int64_t tiles, int64_t size, int64_t end) {
+    const int64_t first = (2 * sample + 1) * tiles / (2 * samples) * size;
+    return Span{first, std::min(first + size, end)};
   };
   double found = 0, steps = 0;
-  for (int64_t i = 0; i < looks_m; ++i) {
-    const mpmml::Span rows = tile(i, looks_m, tiles_m, shape.tile_m, m);
-    for (int64_t j = 0; j < looks_n; ++j) {
-      const mpmml::Span cols = tile(j, looks_n, tiles_n, shape.tile_n, n);
+  for (int64_t i = 0; i < samples_m; ++i) {
+    const Span rows = tile(i, samples_m, tiles_m, shape.tile_m, m);
+    for (int64_t j = 0; j < samples_n; ++j) {
+      const Span cols = tile(j, samples_n, tiles_n, shape.tile_n, n);
       if (!problem.structure.has_results(rows, cols)) continue;
-      const mpmml::Span needed = problem.structure.steps(rows, cols, k);
+      const Span needed = problem.structure.steps(rows, cols, k);
       ++found;
       if (!needed.is_empty()) steps += double(round_up(needed.end - needed.first, shape.tile_k));
     }
   }
   if (found == 0) return {0, 0};
-  return {tiles * found / double(looks_m * looks_n), steps / found};
+  return {tiles * found / double(samples_m * samples_n), steps / found};
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
 
 namespace mpmml::cuda {
 namespace {

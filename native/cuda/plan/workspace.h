@@ -5,7 +5,7 @@
 
 #include "core/plan.h"
 #include "core/problem.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
 
 namespace mpmml::cuda {
 

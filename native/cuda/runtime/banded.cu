@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "core/dispatch.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/device/error.h"
+#include "cuda/launch/kernel.h"
 #include "cuda/runtime/banded.h"
-#include "cuda/runtime/error.h"
 #include "cuda/runtime/range.cuh"
 #include "cuda/runtime/with_size.h"
 
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(kThreads) facts_kernel(BandedLines lines, cons
 }
 
 template <class S>
-__global__ void __launch_bounds__(kThreads) repair_kernel(Launch launch) {
+__global__ void __launch_bounds__(kThreads) repair_kernel(DeviceProblem launch) {
   using Element = typename S::Element;
   const int64_t instance = blockIdx.z;
   const auto* const a = static_cast<const Element*>(launch.a.data) + instance * launch.a.batch_stride;

@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/problem.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
 #include "cuda/runtime/range.h"
 
 namespace mpmml::cuda {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "cuda/kernels/kernel.h"
-#include "cuda/runtime/device.h"
+#include "cuda/device/device.h"
+#include "cuda/launch/kernel.h"
 #include "cuda/runtime/trial.h"
 
 namespace mpmml::cuda {

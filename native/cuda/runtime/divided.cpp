@@ -1,9 +1,9 @@
 #include "cuda/runtime/divided.h"
 
+#include "cuda/device/device.h"
+#include "cuda/device/error.h"
+#include "cuda/launch/function.h"
 #include "cuda/plan/cost.h"
-#include "cuda/runtime/device.h"
-#include "cuda/runtime/error.h"
-#include "cuda/runtime/function.h"
 
 namespace mpmml::cuda {
 namespace {

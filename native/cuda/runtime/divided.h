@@ -1,6 +1,6 @@
 // Launches with tiles that are divided among blocks: see kernels/division.h.
 #pragma once
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
 #include "cuda/runtime/memory.h"
 
 namespace mpmml::cuda {

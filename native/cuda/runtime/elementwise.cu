@@ -2,8 +2,8 @@
 
 #include "core/arithmetic.h"
 #include "core/dispatch.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/elementwise.h"
-#include "cuda/runtime/error.h"
 #include "cuda/runtime/with_size.h"
 
 namespace mpmml::cuda {
@@ -177,7 +177,7 @@ void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, d
   }
 }
 
-void point_matrices(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,
+void set_successors(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,
                     cudaStream_t stream) {
   with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);

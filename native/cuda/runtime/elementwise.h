@@ -15,7 +15,7 @@ void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const 
 void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, double value, cudaStream_t stream);
 
 /// Queues next[i, j] = j if d[i, j] isn't zero, and −1 if it is. `next` is int32.
-void point_matrices(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,
+void set_successors(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,
                     cudaStream_t stream);
 
 /// Queues the search for the first element that is NaN, of float or double. Lowers *index, in device memory, to its index

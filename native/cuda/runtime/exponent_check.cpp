@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/range.h"
-#include "cuda/kernels/kernel.h"
-#include "cuda/runtime/device.h"
+#include "cuda/device/device.h"
+#include "cuda/launch/kernel.h"
 #include "cuda/runtime/trial.h"
 
 namespace mpmml::cuda {

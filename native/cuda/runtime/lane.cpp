@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "core/fault.h"
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
 
 namespace mpmml::cuda {
 namespace {

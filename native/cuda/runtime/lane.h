@@ -42,7 +42,7 @@ class StagingRing {
 
   /// The next slot, once the device is done with it.
   void* acquire();
-  /// Says that the slot acquired last is in use until `stream` has passed this point.
+  /// Marks the slot acquired last as in use until `stream` has passed this point.
   void release(cudaStream_t stream);
   /// Waits until the slot acquired last is no longer in use.
   void finish() { used_[slot_].wait(); }

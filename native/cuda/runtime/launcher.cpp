@@ -1,11 +1,11 @@
 #include "cuda/runtime/launcher.h"
 
-#include "core/scan.h"
+#include "core/destination.h"
 #include "core/status.h"
+#include "cuda/device/error.h"
+#include "cuda/launch/function.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/divided.h"
-#include "cuda/runtime/error.h"
-#include "cuda/runtime/function.h"
 #include "cuda/runtime/trace.h"
 
 namespace mpmml::cuda {
@@ -21,31 +21,13 @@ const Kernel& kernel_for(const Problem& problem, const Plan& plan, bool numbered
   return finder ? *finder : kernel;
 }
 
-Part cut(const Part& part, DataType dtype, int64_t item, int64_t row, int64_t col, int64_t batch, int64_t m,
-         int64_t n) {
-  Part piece = part;
-  piece.batch = batch;
-  piece.m = m;
-  piece.n = n;
-  piece.first_item += item;
-  piece.first_row += row;
-  piece.first_col += col;
-  piece.c0 = view_from(part.c0, dtype, item, row, col);
-  piece.c = view_from(part.c, dtype, item, row, col);
-  piece.witness = view_from(part.witness, DataType::kInt32, item, row, col);
-  piece.through = view_from(part.through, DataType::kInt32, item, row, 0);
-  return piece;
-}
-
-Launch launch_of(const Problem& problem, const Plan& plan, const Part& part) {
-  Launch launch = launch_of(problem, plan);
-  launch.batch = part.batch;
-  launch.m = part.m;
-  launch.n = part.n;
-  launch.first_item = part.first_item;
-  launch.first_row = part.first_row;
-  launch.first_col = part.first_col;
-  set_structure(launch, problem.structure, part.first_row, part.first_col);
+Launch launch_of(const Problem& whole, const Plan& plan, const Region& region, const Problem& part) {
+  Launch launch = launch_of(part, plan);
+  launch.whole_m = whole.m();
+  launch.whole_n = whole.n();
+  launch.first_item = region.items.first;
+  launch.first_row = region.rows.first;
+  launch.first_col = region.cols.first;
   launch.c0 = part.c0;
   launch.c = part.c;
   launch.witness = part.witness;
@@ -53,17 +35,15 @@ Launch launch_of(const Problem& problem, const Plan& plan, const Part& part) {
   return launch;
 }
 
-LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStream_t stream, Room* room) {
-  require_elements(problem_, a.range(), b.range());
-  const Plan plan = planner_(a.range(), b.range());
-  if (!plan_.variant || plan.path > plan_.path) plan_ = plan;
+LaunchTimes Launcher::launch(const Plan& plan, Operand& a, Operand& b, const Region& region, const Problem& part,
+                             cudaStream_t stream, Room* room) {
   const Kernel& kernel = kernel_for(problem_, plan, numbers_fit(a.range(), b.range(), problem_.k()), lane_.device());
   // An event costs a small product a microsecond.
   Event* const started = &lane_.event();
   LaunchTimes times{started, started, &lane_.event()};
   if (timed_ == Timed::kPreparation) started->record(stream);
 
-  Launch launch = launch_of(problem_, plan, part);
+  Launch launch = launch_of(problem_, plan, region, part);
   const TraceRange range(*plan.variant, launch);
   launch.a = a.view_for(kernel, lane_, stream, room);
   launch.b = b.view_for(kernel, lane_, stream, room);
@@ -71,13 +51,13 @@ LaunchTimes Launcher::launch(Operand& a, Operand& b, const Part& part, cudaStrea
   launch.range_a = a.range();
   launch.range_b = b.range();
   launch.stream = stream;
-  if (plan.path == RangePath::kWide && problem_.operation.overflow == OverflowPolicy::kThrow) {
+  if (may_overflow(problem_, plan.path)) {
     watch_overflow(stream);
     launch.overflow = overflow_;
   }
   launch.packed_a = a.packed_for(kernel, launch, Side::kA, lane_, room);
   launch.packed_b = b.packed_for(kernel, launch, Side::kB, lane_, room);
-  const Division division = part.overlaps ? Division{} : division_of(kernel, launch, lane_.device());
+  const Division division = overlaps_ ? Division{} : division_of(kernel, launch, lane_.device());
   Room own;
   if (!room) own = Room(bytes_beside(kernel, launch, division), lane_.device(), stream);
   const Parts parts(kernel, launch, division, room ? *room : own);

@@ -4,7 +4,7 @@
 
 #include "core/dispatch.h"
 #include "core/levels.h"
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/levels.h"
 
 namespace mpmml::cuda {
@@ -278,7 +278,7 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
 }
 
 /// A look by chunks takes twice as long, and only decides if lines have too many levels (more than in the sample) or zero.
-bool worth_a_look_by_chunks(const LevelsFound& sample, bool has_zero) {
+bool worth_scanning_by_chunks(const LevelsFound& sample, bool has_zero) {
   return sample.rough_share() <= kMostRoughShare && (sample.spread > kMostOfChunk / 2 || has_zero);
 }
 
@@ -295,8 +295,8 @@ void with_stored_zero(const Operation& operation, Storage storage, Body&& body) 
 }
 
 /// The operand that has few rough chunks, and the other if it could be too far apart as far as is known.
-WorthALook worth_a_look_at_chunks(const ValueRange& a, const ValueRange& guess_a, const ValueRange& b,
-                                  const ValueRange& guess_b) {
+WorthScanning worth_scanning_at_chunks(const ValueRange& a, const ValueRange& guess_a, const ValueRange& b,
+                                       const ValueRange& guess_b) {
   if (fits_chunks(guess_b, guess_a)) return {!fits_chunks(guess_b, a), true};
   return {true, !fits_chunks(guess_a, b)};
 }
@@ -345,7 +345,7 @@ void sample_levels(const Operation& operation, const OperandLines& lines, Levels
 
 void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, bool has_zero,
                  LevelsFound* found, cudaStream_t stream) {
-  const bool by_chunks = worth_a_look_by_chunks(sample, has_zero);
+  const bool by_chunks = worth_scanning_by_chunks(sample, has_zero);
   LevelsFound nothing{};
   nothing.granule = sample.granule;
   nothing.step = sample.step;
@@ -372,24 +372,24 @@ void find_levels(const Operation& operation, const OperandLines& lines, const Le
   });
 }
 
-bool may_look_at_lines(const Problem& problem, bool requested, const Planner& planner) {
+bool may_scan_lines(const Problem& problem, const Placement& where, const Planner& planner) {
   const bool has_levels = with_semiring(problem.operation, [](auto semiring) { return has_range<decltype(semiring)>; });
   if (!has_levels || problem.known) return false;
   // A block of threads takes some whole lines.
   const auto is_deep = [&](const MatrixView& view, int64_t lines) {
     return items_of(view, problem.batch) * lines < problem.k() / kLines;
   };
-  if (!requested && (is_deep(problem.a, problem.m()) || is_deep(problem.b, problem.n()))) return false;
+  if (!where.variant && (is_deep(problem.a, problem.m()) || is_deep(problem.b, problem.n()))) return false;
   ValueRange range;
   range.minimum = range.maximum = 0;
   range.levels.spread = 0;
   range.levels.has_zero = false;
-  const RangePath path = planner(range, range).path;
+  const RangePath path = planner(problem, range, range, where).path;
   return std::find(std::begin(kExponentPaths), std::end(kExponentPaths), path) != std::end(kExponentPaths);
 }
 
-WorthALook worth_a_look(const Operation& operation, const ValueRange& a, const LineLevels& sample_a,
-                        const ValueRange& b, const LineLevels& sample_b) {
+WorthScanning worth_scanning(const Operation& operation, const ValueRange& a, const LineLevels& sample_a,
+                             const ValueRange& b, const LineLevels& sample_b) {
   const auto as_if = [](ValueRange range, const LineLevels& levels) {
     range.levels = levels;
     return range;
@@ -401,7 +401,7 @@ WorthALook worth_a_look(const Operation& operation, const ValueRange& a, const L
     // Of floats both are needed, and of integers those that have few levels.
     if (operation.dtype == DataType::kFloat32) return {true, true};
     if (path == RangePath::kExponentBounded)
-      return worth_a_look_at_chunks(a, as_if(a, sample_a), b, as_if(b, sample_b));
+      return worth_scanning_at_chunks(a, as_if(a, sample_a), b, as_if(b, sample_b));
     const int64_t most = exponent_scale_of(RangePath::kExponentWide).most;
     return {sample_a.spread <= most, sample_b.spread <= most};
   }

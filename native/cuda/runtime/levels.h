@@ -1,12 +1,11 @@
-// A look at the lines of operands on the device, the rows of A or the columns of B: how far the elements of a line are
-// apart, and for float whether they are integers of steps (core/range.h, LineLevels).
+// A scan of the lines of operands on the device, the rows of A or the columns of B: how far the elements of a line are
+// apart, and for float whether they are integers of steps (core/value_range.h, LineLevels).
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include <functional>
-
 #include "core/range.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
+#include "cuda/plan/planner.h"
 
 namespace mpmml::cuda {
 
@@ -25,7 +24,7 @@ struct OperandLines {
 };
 OperandLines lines_of(const MatrixView& view, Side side, int64_t items);
 
-/// What a look has found. Of float the numbers are integers of 2^granule.
+/// What a scan has found. Of float the numbers are integers of 2^granule.
 struct LevelsFound {
   /// A bit stands for every 512th chunk of K.
   static constexpr int kRoughWords = 16, kRoughBits = 32 * kRoughWords;
@@ -34,7 +33,7 @@ struct LevelsFound {
   int32_t has_zero, has_negative_zero;
   int32_t misfits;  ///< whether a float isn't offset + an integer · step
   int32_t granule, step, offset;
-  int32_t chunks;  ///< that were looked at; 0 if none
+  int32_t chunks;  ///< that were scanned; 0 if none
   uint32_t rough[kRoughWords];
 
   double rough_share() const;
@@ -42,26 +41,23 @@ struct LevelsFound {
   LineLevels levels(DataType dtype) const;
 };
 
-/// Queues a look at some elements of a few lines: what is found is a guess. `found` is device memory.
+/// Queues a scan of some elements of a few lines: what is found is a guess. `found` is device memory.
 void sample_levels(const Operation& operation, const OperandLines& lines, LevelsFound* found, cudaStream_t stream);
 
-/// Queues a look at all lines. `sample` is what the sample's levels are, which must be known; `has_zero` says whether some
+/// Queues a scan of all lines. `sample` is what the sample's levels are, which must be known; `has_zero` says whether some
 /// line may have zero.
 void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, bool has_zero,
                  LevelsFound* found, cudaStream_t stream);
 
-/// Chooses the plan of a launch from the values in its operands.
-using Planner = std::function<Plan(const ValueRange& a, const ValueRange& b)>;
+/// Whether the lines of the operands may be scanned: the planner would choose exponents if they had few levels, and
+/// unless a variant is asked for, that takes no longer than a scan of the elements.
+bool may_scan_lines(const Problem& problem, const Placement& where, const Planner& planner);
 
-/// Whether the lines of the operands may be looked at: the planner would choose exponents if they had few levels, and
-/// unless a variant is `requested`, a look takes no longer than a scan.
-bool may_look_at_lines(const Problem& problem, bool requested, const Planner& planner);
-
-/// Of which operands all lines should be looked at, if `sample_a` and `sample_b` are guesses of their levels.
-struct WorthALook {
+/// Of which operands all lines should be scanned, if `sample_a` and `sample_b` are guesses of their levels.
+struct WorthScanning {
   bool a, b;
 };
-WorthALook worth_a_look(const Operation& operation, const ValueRange& a, const LineLevels& sample_a,
-                        const ValueRange& b, const LineLevels& sample_b);
+WorthScanning worth_scanning(const Operation& operation, const ValueRange& a, const LineLevels& sample_a,
+                             const ValueRange& b, const LineLevels& sample_b);
 
 }  // namespace mpmml::cuda

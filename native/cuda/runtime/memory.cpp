@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/fault.h"
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
 
 namespace mpmml::cuda {
 namespace {

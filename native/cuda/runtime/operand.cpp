@@ -2,9 +2,9 @@
 
 #include "core/arithmetic.h"
 #include "core/dispatch.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/elementwise.h"
-#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 
@@ -65,21 +65,21 @@ void Operand::await() {
   if (sampled_) guess_ = sampled_->levels(operation_.dtype);
 }
 
-void Operand::look_at_lines(Operand& a, Operand& b, Lane& lane) {
-  const WorthALook worth = worth_a_look(a.operation_, a.range_, a.guess_, b.range_, b.guess_);
-  if (worth.a) a.look_at_lines(lane);
-  if (worth.b) b.look_at_lines(lane);
+void Operand::scan_lines(Operand& a, Operand& b, Lane& lane) {
+  const WorthScanning worth = worth_scanning(a.operation_, a.range_, a.guess_, b.range_, b.guess_);
+  if (worth.a) a.scan_lines(lane);
+  if (worth.b) b.scan_lines(lane);
 }
 
-void Operand::look_at_lines(Lane& lane) {
+void Operand::scan_lines(Lane& lane) {
   if (range_.levels.is_known() || !guess_.is_known()) return;
   // The scanning stream may already wait for later uploads.
   const cudaStream_t stream = lane.download();
   find_levels(operation_, lines_, *sampled_, range_.has_zero, on_device_, stream);
   MPMML_CUDA(cudaMemcpyAsync(sampled_, on_device_, sizeof(LevelsFound), cudaMemcpyDeviceToHost, stream));
-  Event& looked = lane.event();
-  looked.record(stream);
-  looked.wait();
+  Event& scanned = lane.event();
+  scanned.record(stream);
+  scanned.wait();
   range_.levels = guess_ = sampled_->levels(operation_.dtype);
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/plan.h"
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/levels.h"
 #include "cuda/runtime/memory.h"
@@ -42,13 +42,13 @@ class Operand {
   /// Queues a scan of the elements on the lane's scanning stream, if something must be known about them. `host` and
   /// `device` are places for the result in the lane's small results.
   void scan(Lane& lane, ScanResult* host, ScanResult* device);
-  /// Queues a look at a few lines, as those of this side of a product, before scan().
+  /// Queues a scan of a few lines, as those of this side of a product, before scan().
   void sample(Lane& lane, Side side, LevelsFound* host, LevelsFound* device);
   /// Waits until the elements are there and scanned.
   void await();
 
-  /// Looks at all lines, if that may decide how to compute the product of a and b. Both are there and scanned.
-  static void look_at_lines(Operand& a, Operand& b, Lane& lane);
+  /// Scans all lines, if that may decide how to compute the product of a and b. Both are there and scanned.
+  static void scan_lines(Operand& a, Operand& b, Lane& lane);
 
   const ValueRange& range() const { return range_; }
   void set_range(const ValueRange& range) { range_ = range; }
@@ -77,7 +77,7 @@ class Operand {
   double scan_time() const { return scan_result_ ? scanned_->since(*arrived_) : 0; }
 
  private:
-  void look_at_lines(Lane& lane);
+  void scan_lines(Lane& lane);
   bool must_widen(const Kernel& kernel) const {
     return !kernel.takes_int16 && (widened_ || view_.storage != Storage::kElement);
   }

@@ -2,7 +2,7 @@
 #pragma once
 #include <list>
 
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 
@@ -34,7 +34,7 @@ struct PackedForm {
   PackedKey key;
   DeviceBuffer buffer;
   int64_t bytes;
-  const Event* done;  ///< null if whoever uses it is queued in the same stream
+  const Event* done;  ///< null if what uses it is queued in the same stream
 };
 using PackedForms = std::list<PackedForm>;
 

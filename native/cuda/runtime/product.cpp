@@ -9,10 +9,10 @@
 #include "core/parts.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "cuda/device/error.h"
 #include "cuda/plan/cells.h"
-#include "cuda/runtime/error.h"
 #include "cuda/runtime/pages.h"
-#include "cuda/runtime/ranked_look.h"
+#include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/shared_b.h"
 
 namespace mpmml::cuda {
@@ -37,10 +37,10 @@ void throw_if_cancelled(const Problem& problem) {
 
 int64_t result_bytes(const Problem& problem) { return problem.outputs() * element_bytes(problem.operation.dtype); }
 
-/// Where rows of C from this one on go on the host.
-HostLayout host_of_c(const Problem& problem, const MutableMatrixView& rows, int64_t items, int64_t first_row) {
-  HostLayout host = host_layout(read_only(rows), items, problem.operation.dtype, false);
-  host.band = problem.structure.c.from(first_row, 0);
+/// Where results go on the host.
+HostLayout host_of_c(const Problem& problem) {
+  HostLayout host = host_layout(read_only(problem.c), problem.batch, problem.operation.dtype, false);
+  host.band = problem.structure.c;
   return host;
 }
 
@@ -84,10 +84,14 @@ class QuiesceOnFailure {
   const int before_ = std::uncaught_exceptions();
 };
 
+/// Makes the plan of a launch from what is known of its operands. Throws Error(kValue) if they have values that aren't
+/// elements of the semiring.
+using PlanCell = std::function<Plan(const Operand& a, const Operand& b)>;
+
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
 /// The kernel writes its results directly where the host reads them, because starting a copy of so little takes longer
 /// (10 µs of 111 for a whole call of 256³ on an H200).
-Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines,
+Outcome multiply_small(const Problem& problem, Lane& lane, const PlanCell& plan_cell, bool scans_lines,
                        PartOfProduct* part) {
   const cudaStream_t stream = lane.compute(0);
   StagingRing& ring = lane.ring(0);
@@ -101,7 +105,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
     clear_gathered(problem.operation, host, storage, band, slot + used);
     MPMML_CUDA(cudaMemcpyAsync(operand.data(), slot + used, host.bytes(), cudaMemcpyHostToDevice, stream));
     ValueRange range = scan_elements(problem.operation, storage, slot + used, host.elements());
-    if (looks_at_lines && side) {
+    if (scans_lines && side) {
       MatrixView staged = operand.view();
       staged.data = slot + used;
       range.levels = *side == Side::kA ? levels_of_rows(problem.operation, staged, problem.batch)
@@ -122,17 +126,19 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   ring.release(stream);
   a.arrived(stream);
   void* const c = ring.acquire();
-  Launcher launcher(problem, lane, planner, &on_device(lane)->overflow);
-  const Part whole{problem.batch, problem.m(), problem.n(), 0, 0, 0, c0.view(), row_major(c, problem.m(), problem.n())};
-  const LaunchTimes times = launcher.launch(a, b, whole, stream);
-  ring.release(stream);
+  Launcher launcher(problem, lane, &on_device(lane)->overflow);
+  Problem there = problem;
+  there.c0 = c0.view();
+  there.c = row_major(c, problem.m(), problem.n());
   Outcome outcome;
-  outcome.plan = launcher.plan();
+  outcome.plan = plan_cell(a, b);
+  const LaunchTimes times = launcher.launch(outcome.plan, a, b, whole(problem), there, stream);
+  ring.release(stream);
   outcome.overflow = launcher.overflow();
   if (outcome.overflow) return outcome;
   ring.finish();
   if (part) part->before_writing(problem);
-  const HostLayout target = host_of_c(problem, problem.c, problem.batch, 0);
+  const HostLayout target = host_of_c(problem);
   target.scatter(0, target.elements(), static_cast<const char*>(c));
   problem.count_steps(static_cast<double>(problem.outputs()));
   outcome.timing.h2d = a.arrival(begin);
@@ -141,7 +147,7 @@ Outcome multiply_small(const Problem& problem, Lane& lane, const Planner& planne
   return outcome;
 }
 
-/// For a part of a product whose B is shared: keeps the part's memory until nobody reads it. Must be declared before
+/// For a part of a product whose B is shared: keeps the part's memory until no part reads it. Must be declared before
 /// QuiesceOnFailure, and after everything that is shared.
 class Sharing {
  public:
@@ -153,7 +159,7 @@ class Sharing {
   }
   Sharing(const Sharing&) = delete;
 
-  /// Says that B is there.
+  /// Marks B as there.
   void received() {
     if (shared_) shared_->received(part_, false);
     has_received_ = true;
@@ -170,28 +176,28 @@ SharedB* shared_of(const PartOfProduct* part) { return part ? static_cast<Shared
 /// A product in cells: see plan/cells.h.
 class CellProduct {
  public:
-  CellProduct(const Problem& problem, Lane& lane, const Planner& planner, bool looks_at_lines, const Placement& where)
+  CellProduct(const Problem& problem, Lane& lane, const PlanCell& plan_cell, bool scans_lines, const Placement& where)
       : problem_(problem),
         dtype_(problem.operation.dtype),
         lane_(lane),
-        looks_at_lines_(looks_at_lines),
+        scans_lines_(scans_lines),
         shared_(shared_of(where.part)),
         cut_(cut_into_cells(problem, shared_ ? shared_->strips() : 0)),
         where_(where),
         part_(where.part),
-        planner_([this, &planner](const ValueRange& a, const ValueRange& b) { return plan_cell(planner(a, b), a, b); }),
-        launcher_(problem, lane, planner_, &on_device(lane)->overflow) {
-    const Structure& structure = problem.structure;
-    for (const Span& span : cut_.a) {
-      a_.emplace_back(problem.operation, rows_of(problem.a, span), items_of_span(span),
-                      structure.a.from(first_row(span), 0));
+        plan_cell_(plan_cell),
+        launcher_(problem, lane, &on_device(lane)->overflow, Launcher::Timed::kPreparation, cut_.cells.size() > 1) {
+    for (const Region& region : cut_.a) {
+      const Problem part = sub(problem, region);
+      a_.emplace_back(problem.operation, part.a, part.batch, part.structure.a);
     }
-    for (const Span& span : cut_.b) {
-      b_.emplace_back(problem.operation, cols_of(problem.b, span), items_of_span(span),
-                      structure.b.from(0, first_row(span)));
+    for (const Region& region : cut_.b) {
+      const Problem part = sub(problem, region);
+      b_.emplace_back(problem.operation, part.b, part.batch, part.structure.b);
     }
-    for (const Span& span : cut_.c0) {
-      c0_.emplace_back(problem.operation, rows_of(problem.c0, span), items_of_span(span));
+    for (const Region& region : cut_.c0) {
+      const Problem part = sub(problem, region);
+      c0_.emplace_back(problem.operation, part.c0, part.batch);
     }
   }
 
@@ -200,12 +206,11 @@ class CellProduct {
     const QuiesceOnFailure quiesce(lane_);
     TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     start_uploads(uploads);
-    const HostLayout result = host_of_c(problem_, problem_.c, problem_.batch, 0);
+    const HostLayout result = host_of_c(problem_);
     const Pages pages(result.data, result.dense() ? result.bytes() : 0);
-    compute_cells(uploads);
-    sharing.received();
     Outcome outcome;
-    outcome.plan = launcher_.plan();
+    outcome.plan = compute_cells(uploads);
+    sharing.received();
     if (launcher_.watches_overflow()) await_parts();
     outcome.overflow = launcher_.overflow();
     if (outcome.overflow) return outcome;
@@ -223,24 +228,6 @@ class CellProduct {
   };
 
   MutableMatrixView dense_c() const { return row_major(c_.get(), problem_.m(), problem_.n()); }
-
-  template <class View>
-  View rows_of(View view, const Span& span) const {
-    if (cut_.by_instances) return view_from(view, dtype_, span.first, 0, 0);
-    view = view_from(view, dtype_, 0, span.first, 0);
-    view.rows = span.count;
-    return view;
-  }
-  template <class View>
-  View cols_of(View view, const Span& span) const {
-    if (cut_.by_instances) return view_from(view, dtype_, span.first, 0, 0);
-    view = view_from(view, dtype_, 0, 0, span.first);
-    view.cols = span.count;
-    return view;
-  }
-  /// Or the first column, of a span of columns.
-  int64_t first_row(const Span& span) const { return cut_.by_instances ? 0 : span.first; }
-  int64_t items_of_span(const Span& span) const { return cut_.by_instances ? span.count : 1; }
 
   void start_uploads(TransferQueue& queue) {
     const cudaStream_t first = lane_.compute(0);
@@ -270,7 +257,7 @@ class CellProduct {
     if (is_shared) {
       const Span piece = shared_->piece_of(part_->index(), host);
       host.data += piece.first * host.line_stride * host.element_bytes;
-      host.lines = piece.count;
+      host.lines = piece.size();
       to += piece.first * host.length * host.element_bytes;
     }
     queue.add({host, to, [this, upload, is_shared, &operand] {
@@ -282,7 +269,7 @@ class CellProduct {
                  if (upload.source == Source::kC0) return;
                  const bool is_a = upload.source == Source::kA;
                  Results *const host = on_host(lane_), *const device = on_device(lane_);
-                 if (looks_at_lines_) {
+                 if (scans_lines_) {
                    const auto place = [&](Results* results) {
                      return &(is_a ? results->levels_a : results->levels_b)[upload.part];
                    };
@@ -317,19 +304,20 @@ class CellProduct {
   }
 
   /// The plan, or a better one that the values tell. The first cell for which there may be one decides for all.
-  Plan plan_cell(const Plan& plan, const ValueRange& a, const ValueRange& b) {
-    const std::optional<Plan> ranked =
-        where_.variant ? std::nullopt : plan_to_look_for(problem_, plan, exact_paths(problem_.operation, a, b), where_);
+  Plan plan_cell(const Operand& a, const Operand& b) {
+    const Plan plan = plan_cell_(a, b);
+    const PathSet exact = exact_paths(problem_.operation, a.range(), b.range());
+    const std::optional<Plan> ranked = where_.variant ? std::nullopt : ranked_plan(problem_, plan, exact, where_);
     if (!ranked) return plan;
     if (!favours_ranked_) {
-      const Cell& cell = cut_.cells[times_.size()];
-      favours_ranked_ =
-          look_favours_ranked(problem_, plan, a_[cell.a].view(), b_[cell.b].view(), lane_.device(), lane_.compute(0));
+      favours_ranked_ = sample_favours_ranked(problem_, plan, a.view(), b.view(), lane_.device(), lane_.compute(0));
     }
     return *favours_ranked_ ? *ranked : plan;
   }
 
-  void compute_cells(TransferQueue& uploads) {
+  /// Returns the costliest plan of a cell.
+  Plan compute_cells(TransferQueue& uploads) {
+    Outcome all;
     const bool sleeps = cut_.cells.size() > 1;
     std::vector<size_t> left(cut_.c.size());
     for (const Cell& cell : cut_.cells) ++left[cell.c];
@@ -338,9 +326,12 @@ class CellProduct {
       await(uploads, Source::kB, cell.b);
       if (!c0_.empty()) await(uploads, Source::kC0, cell.c0);
       throw_if_cancelled(problem_);
-      if (looks_at_lines_) Operand::look_at_lines(a_[cell.a], b_[cell.b], lane_);
+      Operand &a = a_[cell.a], &b = b_[cell.b];
+      if (scans_lines_) Operand::scan_lines(a, b, lane_);
       const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
-      times_.push_back(launcher_.launch(a_[cell.a], b_[cell.b], part_of(cell), stream));
+      const Plan plan = plan_cell(a, b);
+      all.take_plan(plan);
+      times_.push_back(launcher_.launch(plan, a, b, cell.region, problem_of(cell), stream));
       if (--left[cell.c] > 0) continue;
       // The cell that completes a part of C waits for the other cells of the part, which are on other streams.
       for (size_t index = 0; index < times_.size(); ++index) {
@@ -349,28 +340,14 @@ class CellProduct {
       completed_.push_back({cell.c, &lane_.event(sleeps)});
       completed_.back().event->record(stream);
     }
+    return all.plan;
   }
 
-  Part part_of(const Cell& cell) const {
-    const Span &rows = cut_.c[cell.c], &cols = cut_.b[cell.b];
-    Part part{};
-    part.overlaps = cut_.cells.size() > 1;
-    part.c = rows_of(dense_c(), rows);
-    if (!c0_.empty()) part.c0 = c0_[cell.c0].view();
-    if (cut_.by_instances) {
-      part.batch = rows.count;
-      part.m = problem_.m();
-      part.n = problem_.n();
-      part.first_item = rows.first;
-    } else {
-      part.batch = 1;
-      part.m = rows.count;
-      part.n = cols.count;
-      part.first_row = rows.first;
-      part.first_col = cols.first;
-      part.c = cols_of(part.c, cols);
-      part.c0 = cols_of(part.c0, cols);
-    }
+  /// The product that a cell is, with C0 and the results on the device.
+  Problem problem_of(const Cell& cell) const {
+    Problem part = sub(problem_, cell.region);
+    part.c = sub(dense_c(), dtype_, cell.region);
+    if (!c0_.empty()) part.c0 = sub(c0_[cell.c0].view(), dtype_, {0, part.m()}, cell.region.cols);
     return part;
   }
 
@@ -383,9 +360,7 @@ class CellProduct {
   }
 
   void count(const Completed& completed) const {
-    const Span& span = cut_.c[completed.part];
-    const int64_t rows = cut_.by_instances ? problem_.m() * span.count : span.count;
-    problem_.count_steps(static_cast<double>(rows) * static_cast<double>(problem_.n()));
+    problem_.count_steps(static_cast<double>(sub(problem_, cut_.c[completed.part]).outputs()));
   }
 
   /// Returns the milliseconds from now until all results are on the host.
@@ -393,9 +368,9 @@ class CellProduct {
     const auto start = std::chrono::steady_clock::now();
     TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
     for (const auto& [part, event] : completed_) {
-      const Span& span = cut_.c[part];
-      const HostLayout host = host_of_c(problem_, rows_of(problem_.c, span), items_of_span(span), first_row(span));
-      queue.add({host, static_cast<char*>(rows_of(dense_c(), span).data), nullptr, event});
+      const Region& region = cut_.c[part];
+      auto* const source = static_cast<char*>(sub(dense_c(), dtype_, region).data);
+      queue.add({host_of_c(sub(problem_, region)), source, nullptr, event});
     }
     queue.start();
     for (size_t index = 0; index < completed_.size(); ++index) {
@@ -428,13 +403,13 @@ class CellProduct {
   const Problem& problem_;
   const DataType dtype_;
   Lane& lane_;
-  const bool looks_at_lines_;
+  const bool scans_lines_;
   SharedB* const shared_;
   const Cut cut_;
   const Placement& where_;
   PartOfProduct* const part_;
   std::optional<bool> favours_ranked_;
-  const Planner planner_;
+  const PlanCell& plan_cell_;
   Launcher launcher_;
   DeviceBuffer c_;
   std::vector<Operand> a_, b_, c0_;
@@ -460,13 +435,17 @@ bool fits_slots(const Problem& problem) {
   return operand_bytes(problem) <= StagingRing::kSlotBytes && result_bytes(problem) <= StagingRing::kSlotBytes;
 }
 
-Outcome multiply_on_device(const Problem& problem, const Placement& where, const Planner& planner,
-                           bool looks_at_lines) {
+Outcome multiply_on_device(const Problem& problem, const Problem& whole, const Placement& where, const Planner& planner,
+                           bool scans_lines) {
   SharedB* const shared = shared_of(where.part);
   const LaneHandle lane = take_lane(where.device);
+  const PlanCell plan_cell = [&](const Operand& a, const Operand& b) {
+    require_elements(problem, a.range(), b.range());
+    return planner(whole, a.range(), b.range(), where);
+  };
   if (shared && fits_slots(problem)) shared->refuse();
-  if (fits_slots(problem)) return multiply_small(problem, *lane, planner, looks_at_lines, where.part);
-  return CellProduct(problem, *lane, planner, looks_at_lines, where).run();
+  if (fits_slots(problem)) return multiply_small(problem, *lane, plan_cell, scans_lines, where.part);
+  return CellProduct(problem, *lane, plan_cell, scans_lines, where).run();
 }
 
 }  // namespace mpmml::cuda

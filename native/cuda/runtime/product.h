@@ -15,7 +15,8 @@ int64_t operand_bytes(const Problem& problem);
 /// Whether the operands fit one pinned slot, and the result another.
 bool fits_slots(const Problem& problem);
 
-/// `looks_at_lines`: whether the lines of the operands are looked at (levels.h), if their ranges don't decide.
-Outcome multiply_on_device(const Problem& problem, const Placement& where, const Planner& planner, bool looks_at_lines);
+/// `whole` is the product of which `problem` is a block, or itself: what plans are made for. `scans_lines`: whether the lines of the operands are looked at (levels.h), if their ranges don't decide.
+Outcome multiply_on_device(const Problem& problem, const Problem& whole, const Placement& where, const Planner& planner,
+                           bool scans_lines);
 
 }  // namespace mpmml::cuda

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/range.cuh"
 
 namespace mpmml::cuda {

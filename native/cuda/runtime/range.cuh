@@ -18,13 +18,13 @@ struct FoundFacts {
   bool has_lowest = false, has_highest = false, has_negative = false;
 
   __device__ __forceinline__ void include(Stored value) {
-    if constexpr (has_places<Element>) {
-      const int32_t place = place_of(static_cast<Element>(value));
+    if constexpr (has_order_keys<Element>) {
+      const int32_t key = order_key(static_cast<Element>(value));
       const bool lowest = value == kLowest<Stored>, highest = value == kHighest<Stored>;
       has_lowest |= lowest;
       has_highest |= highest;
-      minimum = min(minimum, lowest || highest ? minimum : place);
-      maximum = max(maximum, lowest || highest ? maximum : place);
+      minimum = min(minimum, lowest || highest ? minimum : key);
+      maximum = max(maximum, lowest || highest ? maximum : key);
     }
     has_negative |= value < 0;
   }
@@ -32,7 +32,7 @@ struct FoundFacts {
   /// All threads of a warp call it together.
   __device__ __forceinline__ void add_to(ScanResult* result) {
     constexpr unsigned kAll = 0xffffffffu;
-    if constexpr (has_places<Element>) {
+    if constexpr (has_order_keys<Element>) {
       for (int lanes = 16; lanes > 0; lanes /= 2) {
         minimum = min(minimum, __shfl_down_sync(kAll, minimum, lanes));
         maximum = max(maximum, __shfl_down_sync(kAll, maximum, lanes));
@@ -42,7 +42,7 @@ struct FoundFacts {
     }
     has_negative = __any_sync(kAll, has_negative);
     if (threadIdx.x % 32 == 0) {
-      if constexpr (has_places<Element>) {
+      if constexpr (has_order_keys<Element>) {
         atomicMin(&result->minimum, minimum);
         atomicMax(&result->maximum, maximum);
         if (has_lowest) atomicOr(&result->has_lowest, 1);

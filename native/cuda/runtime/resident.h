@@ -23,7 +23,7 @@ class Reader {
   virtual void wait_for_copy() = 0;
 };
 
-/// What looks at lines of a memory have found, for semirings whose ⊕ is a maximum or a minimum.
+/// What scans of lines of a memory have found, for semirings whose ⊕ is a maximum or a minimum.
 struct KnownLines {
   OperandLines lines;
   bool maximizes;
@@ -72,7 +72,7 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
     is_exact_ = true;
   }
 
-  /// Says that elements are about to be written: all, or a part. `facts` are about the new ones.
+  /// Marks elements as written: all, or a part. `facts` are about the new ones. Called before they are.
   void written(bool all, const Facts& facts, bool exact) {
     wait_for_readers();
     forms().clear();

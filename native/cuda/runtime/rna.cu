@@ -5,9 +5,10 @@
 
 #include "core/layout.h"
 #include "core/rna_answer.h"
+#include "core/triangle.h"
 #include "core/workspace.h"
+#include "cuda/device/error.h"
 #include "cuda/kernels/rna.cuh"
-#include "cuda/runtime/error.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/rna.h"

@@ -9,10 +9,10 @@
 #include "core/dispatch.h"
 #include "core/scan.h"
 #include "core/status.h"
-#include "cuda/kernels/closure.h"
-#include "cuda/runtime/device.h"
+#include "cuda/device/device.h"
+#include "cuda/device/error.h"
+#include "cuda/launch/closure.h"
 #include "cuda/runtime/elementwise.h"
-#include "cuda/runtime/error.h"
 #include "cuda/runtime/session_device.h"
 #include "cuda/runtime/session_group.h"
 #include "cuda/runtime/shared_b.h"
@@ -55,7 +55,7 @@ class Queued final : public Pending {
   Lane& lane() { return *lane_; }
 
   void add(std::vector<QueuedProduct> products) { products_ = std::move(products); }
-  /// Says that all work has been queued.
+  /// Ends what is queued.
   void close() {
     if (products_.size() == 1) end_ = products_.front().end;
     if (end_) return;
@@ -212,7 +212,7 @@ class Reached final : public Moment {
 
 class CudaSession final : public Session {
  public:
-  CudaSession(int device, int64_t limit, const SessionPlanner& planner, bool is_ahead)
+  CudaSession(int device, int64_t limit, const Planner& planner, bool is_ahead)
       : device_(std::make_shared<SessionDevice>(device, limit, is_ahead)),
         lanes_(device_->lane()),
         make_plan_(planner),
@@ -384,7 +384,7 @@ class CudaSession final : public Session {
 
   int64_t most_pivots(const Operation& operation) const override { return cuda::most_pivots(operation); }
 
-  std::unique_ptr<Pending> pass(const Pivots& pivots) override {
+  std::unique_ptr<Pending> eliminate(const Pivots& pivots) override {
     device_->enter();
     const auto write = [&](const MutableMatrixView& view, DataType dtype, bool may_be_negative) {
       Facts facts = no_facts();
@@ -421,14 +421,14 @@ class CudaSession final : public Session {
     return queued();
   }
 
-  std::unique_ptr<Pending> point(const Operation& operation, int64_t batch, const MatrixView& d,
-                                 const MutableMatrixView& next) override {
+  std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
+                                          const MutableMatrixView& next) override {
     device_->enter();
     Facts facts;
     facts.include(-1, d.cols - 1);
     facts.has_negative = true;
     write_elements(next, DataType::kInt32, batch, facts);
-    point_matrices(operation, batch, d, next, stream());
+    cuda::set_successors(operation, batch, d, next, stream());
     return queued();
   }
 
@@ -455,7 +455,7 @@ class CudaSession final : public Session {
     return work;
   }
 
-  /// Says that elements are about to be written of which only this is known.
+  /// Marks elements as written, of which only this is known. Called before they are.
   static void write_elements(const MutableMatrixView& view, DataType dtype, int64_t batch, const Facts& facts) {
     ResidentMemory& memory = resident(view.memory);
     memory.written(memory.is_covered_by(view, dtype, batch), facts, false);
@@ -484,14 +484,14 @@ class CudaSession final : public Session {
   JobLanes lanes_;
   std::deque<std::weak_ptr<Copy>> copies_;  ///< latest last
   Plans plans_;
-  const SessionPlanner make_plan_;
-  const SessionPlanner planner_;
+  const Planner make_plan_;
+  const Planner planner_;
   const std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Session> open_session(int device, int64_t device_memory, const SessionPlanner& planner) {
+std::unique_ptr<Session> open_session(int device, int64_t device_memory, const Planner& planner) {
   return std::make_unique<CudaSession>(device, device_memory, planner, false);
 }
 

@@ -41,7 +41,7 @@ class Batch {
       : problems_(problems), count_(static_cast<int64_t>(problems.size())), device_(device) {}
 
   /// Whether all values are the semiring's, and no sum may overflow as far as the bounds tell: an error names a product.
-  bool needs_no_look() const {
+  bool is_certain() const {
     const Problem& first = *problems_.front();
     const Operation& operation = first.operation;
     const auto range = [&](MatrixView Problem::* which, const Band& band) {
@@ -56,7 +56,7 @@ class Batch {
     return exact_paths(operation, a, b).cheapest() < RangePath::kWide || operation.overflow != OverflowPolicy::kThrow;
   }
 
-  std::vector<QueuedProduct> queue(const Placement& where, const SessionPlanner& planner, Lane& lane) {
+  std::vector<QueuedProduct> queue(const Placement& where, const Planner& planner, Lane& lane) {
     Problem batch = *problems_.front();
     batch.batch = count_;
     const Gathered a = gather(&Problem::a, batch.structure.a), b = gather(&Problem::b, batch.structure.b),
@@ -66,7 +66,7 @@ class Batch {
     batch.c0 = c0.view;
     batch.c = row_major(c.memory->data(), batch.m(), batch.n());
     batch.c.memory = c.memory.get();
-    // Nobody sees the results before they are scattered.
+    // The results aren't seen before they are scattered.
     batch.keeps_c = false;
     QueuedProduct queued = queue_product(batch, where, planner, device_, lane);
     scatter(c);
@@ -155,10 +155,10 @@ size_t most_in_batch(const Problem& problem) {
 }
 
 std::optional<std::vector<QueuedProduct>> queue_batch(const std::vector<const Problem*>& problems,
-                                                      const Placement& where, const SessionPlanner& planner,
+                                                      const Placement& where, const Planner& planner,
                                                       SessionDevice& device, Lane& lane) {
   Batch batch(problems, device);
-  if (!batch.needs_no_look()) return std::nullopt;
+  if (!batch.is_certain()) return std::nullopt;
   try {
     return batch.queue(where, planner, lane);
   } catch (const Error& error) {

@@ -22,9 +22,9 @@ bool are_alike(const Problem& x, const Problem& y);
 size_t most_in_batch(const Problem& problem);
 
 /// Queues products that are alike as one batch, and divides its time among them. Returns nothing, and changes no
-/// matrix, if their values must be looked at one by one or if there is no memory for the batch.
+/// matrix, if their values must be scanned one by one or if there is no memory for the batch.
 std::optional<std::vector<QueuedProduct>> queue_batch(const std::vector<const Problem*>& problems,
-                                                      const Placement& where, const SessionPlanner& planner,
+                                                      const Placement& where, const Planner& planner,
                                                       SessionDevice& device, Lane& lane);
 
 }  // namespace mpmml::cuda

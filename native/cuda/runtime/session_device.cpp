@@ -5,10 +5,10 @@
 
 #include "core/problem.h"
 #include "core/status.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/elementwise.h"
-#include "cuda/runtime/error.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -145,7 +145,7 @@ DeviceBuffer SessionDevice::workspace(int64_t bytes, bool is_for_peers) {
                                   " of matrices: dispose matrices that you don't need any more");
 }
 
-void SessionDevice::await_turn(double steps) {
+void SessionDevice::limit_queued(double steps) {
   constexpr double kMostQueued = 6e11;
   while (!turns_.empty() && (queued_steps_ + steps > kMostQueued || turns_.front().end.has_passed())) {
     turns_.front().end.wait();
@@ -154,7 +154,7 @@ void SessionDevice::await_turn(double steps) {
   }
 }
 
-void SessionDevice::took_turn(double steps) {
+void SessionDevice::count_queued(double steps) {
   // A quarter of a millisecond. So many products aren't in flight that less would matter.
   constexpr double kLong = 4e9;
   if (steps < kLong) return;

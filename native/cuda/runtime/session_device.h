@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/session.h"
-#include "cuda/kernels/closure.h"
+#include "cuda/launch/closure.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/range.h"
@@ -30,7 +30,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   int64_t limit() const { return limit_; }
   cudaStream_t stream() const { return lane_.compute(0); }
 
-  /// Says that the calling thread is the session's, makes the device current, and gives back what others have released.
+  /// Makes the calling thread the session's, makes the device current, and gives back what others have released.
   void enter();
 
   /// As Session says.
@@ -49,9 +49,9 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   bool make_room(int64_t bytes, std::initializer_list<const Memory*> kept);
 
   /// Waits until no more than 36 ms of work (on an H200) are in the stream with `steps` more.
-  void await_turn(double steps);
-  /// Says that so many steps have been queued.
-  void took_turn(double steps);
+  void limit_queued(double steps);
+  /// Counts so many steps as queued.
+  void count_queued(double steps);
 
   /// Drops all packed forms, and waits until their memory has come back. Returns whether there were any.
   bool drop_forms();
@@ -76,7 +76,7 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// The same about what is inside the band of matrices.
   Facts scan_inside(DataType dtype, int64_t batch, const MatrixView& view, const Band& band);
 
-  /// Looks at some elements, or then at all, of lines that it knows of; waits.
+  /// Scans some elements, or then all, of lines that it knows of; waits.
   void sample_levels(const Operation& operation, std::initializer_list<KnownLines*> lines);
   void find_levels(const Operation& operation, KnownLines& lines, bool has_zero);
 

@@ -8,7 +8,7 @@
 #include "core/status.h"
 #include "core/structured.h"
 #include "core/workspace.h"
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/session_batch.h"
 
 namespace mpmml::cuda {
@@ -126,8 +126,8 @@ class HostOperands {
 
 class Group {
  public:
-  Group(const std::vector<Problem>& problems, const Placement& where, const SessionPlanner& planner,
-        SessionDevice& device, Lane& lane)
+  Group(const std::vector<Problem>& problems, const Placement& where, const Planner& planner, SessionDevice& device,
+        Lane& lane)
       : asked_(problems),
         on_device_(needs_copies(problems, where) ? problems : std::vector<Problem>()),
         where_(where),
@@ -217,7 +217,7 @@ class Group {
     const std::optional<Plan> plan =
         find_plan(operation, exact, group_variants(operation), nullptr,
                   [](const Variant&, RangePath path) { return Judgement{{}, double(path)}; });
-    // What a bound doesn't decide, and what may overflow, is looked at product by product.
+    // What a bound doesn't decide, and what may overflow, is scanned product by product.
     const bool is_certain = plan && (plan->path < RangePath::kWide || operation.overflow != OverflowPolicy::kThrow);
     if (!is_certain) return std::nullopt;
     for (size_t index = 0; index < buckets_.size(); ++index) {
@@ -368,7 +368,7 @@ class Group {
   std::optional<HostOperands> hosts_;
   const std::vector<Problem>& problems_ = on_device_.empty() ? asked_ : on_device_;
   const Placement& where_;
-  const SessionPlanner& planner_;
+  const Planner& planner_;
   SessionDevice& device_;
   Lane& lane_;
   std::vector<QueuedProduct> queued_;
@@ -384,7 +384,7 @@ class Group {
 }  // namespace
 
 std::vector<QueuedProduct> queue_products(const std::vector<Problem>& problems, const Placement& where,
-                                          const SessionPlanner& planner, SessionDevice& device, Lane& lane) {
+                                          const Planner& planner, SessionDevice& device, Lane& lane) {
   return Group(problems, where, planner, device, lane).run();
 }
 

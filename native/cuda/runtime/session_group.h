@@ -11,6 +11,6 @@ namespace mpmml::cuda {
 /// computed together, in one launch for each kernel and path; a launch's time is divided among its products by their
 /// steps. Throws Error with the place of the product that failed, if there are several.
 std::vector<QueuedProduct> queue_products(const std::vector<Problem>& problems, const Placement& where,
-                                          const SessionPlanner& planner, SessionDevice& device, Lane& lane);
+                                          const Planner& planner, SessionDevice& device, Lane& lane);
 
 }  // namespace mpmml::cuda

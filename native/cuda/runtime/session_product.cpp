@@ -4,16 +4,17 @@
 #include <utility>
 #include <vector>
 
+#include "core/destination.h"
 #include "core/dispatch.h"
 #include "core/overflow.h"
 #include "core/status.h"
 #include "core/structured.h"
+#include "cuda/device/error.h"
 #include "cuda/plan/blocks.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/divided.h"
 #include "cuda/runtime/elementwise.h"
-#include "cuda/runtime/error.h"
-#include "cuda/runtime/ranked_look.h"
+#include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/session_source.h"
 #include "cuda/runtime/witness.h"
 
@@ -33,14 +34,14 @@ constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists
 
 /// A part of a product, and what it is computed from.
 struct ReadyPart {
-  Part part;
+  Region region;
   double steps;
   Operand a, b;
 };
 
 class ResidentProduct {
  public:
-  ResidentProduct(const Problem& problem, const Placement& where, const SessionPlanner& planner, SessionDevice& device,
+  ResidentProduct(const Problem& problem, const Placement& where, const Planner& planner, SessionDevice& device,
                   Lane& lane)
       : problem_(problem),
         dtype_(problem.operation.dtype),
@@ -48,12 +49,12 @@ class ResidentProduct {
         device_(device),
         lane_(lane),
         sources_(problem, device),
-        planner_([&](const ValueRange& a, const ValueRange& b) { return planner(problem_, a, b, where_); }) {}
+        planner_(planner) {}
 
   QueuedProduct run() {
     if (problem_.is_cancelled()) throw given_up();
     if (problem_.outputs() == 0) {
-      result_.outcome.plan = planner_({}, {});
+      result_.outcome.plan = plan_for({}, {});
       return std::move(result_);
     }
     find_sources();
@@ -83,6 +84,7 @@ class ResidentProduct {
  private:
   cudaStream_t stream() const { return device_.stream(); }
   ValueRange range(const Source& source) const { return sources_.range(source); }
+  Plan plan_for(const ValueRange& a, const ValueRange& b) const { return planner_(problem_, a, b, where_); }
 
   void find_sources() {
     a_ = sources_.find(problem_.a, problem_.structure.a);
@@ -98,7 +100,7 @@ class ResidentProduct {
 
   /// C = C0 ⊕ zero.
   void store_without_steps() {
-    result_.outcome.plan = planner_({}, {});
+    result_.outcome.plan = plan_for({}, {});
     const bool finds = problem_.witness.data && !problem_.through.data;
     const DeviceBuffer c_apart = apart_unless_all(dtype_), witness_apart = apart_unless_all(DataType::kInt32, finds);
     write_c(false);
@@ -133,25 +135,25 @@ class ResidentProduct {
     copy_inside(dtype, problem_.batch, read_only(all), problem_.structure.c, target, stream());
   }
 
-  /// Looks at the lines of the operands, if that may lead to exponents.
-  void look_at_lines() {
+  /// Scans the lines of the operands, if that may lead to exponents.
+  void scan_lines() {
     if (a_.is_banded() || b_.is_banded()) return;
     const Operation& operation = problem_.operation;
-    if (!may_look_at_lines(problem_, where_.variant != nullptr, planner_)) return;
+    if (!may_scan_lines(problem_, where_, planner_)) return;
     if (exact_paths(operation, range(a_), range(b_)).has(RangePath::kExponent)) return;
     const double steps = double(problem_.outputs()) * problem_.k();
     if (!(a_.is_exact && b_.is_exact) && steps < kStepsWorthAScan && !where_.variant) return;
     const OperandLines lines_a = lines_of(a_.view, Side::kA, items_of(a_.view, problem_.batch)),
                        lines_b = lines_of(b_.view, Side::kB, items_of(b_.view, problem_.batch));
-    sources_.look_at(a_);
-    sources_.look_at(b_);
+    sources_.scan(a_);
+    sources_.scan(b_);
     const bool maximizes = with_semiring(operation, [](auto semiring) { return decltype(semiring)::maximizes; });
     KnownLines copied_a{lines_a, maximizes}, copied_b{lines_b, maximizes};
     KnownLines& known_a = a_.memory ? a_.memory->known_lines(lines_a, maximizes) : copied_a;
     KnownLines& known_b = b_.memory ? b_.memory->known_lines(lines_b, maximizes) : copied_b;
     device_.sample_levels(operation, {&known_a, &known_b});
-    const WorthALook worth = worth_a_look(operation, range(a_), known_a.found.levels(operation.dtype), range(b_),
-                                          known_b.found.levels(operation.dtype));
+    const WorthScanning worth = worth_scanning(operation, range(a_), known_a.found.levels(operation.dtype), range(b_),
+                                               known_b.found.levels(operation.dtype));
     const auto find = [&](Source& source, KnownLines& known) {
       device_.find_levels(operation, known, range(source).has_zero);
       source.levels = known.found.levels(operation.dtype);
@@ -161,34 +163,34 @@ class ResidentProduct {
   }
 
   /// Chooses how to compute from what is known of the values. If sums might leave the type as far as the bounds tell,
-  /// it looks at the values themselves.
+  /// it scans the values themselves.
   Plan choose() {
-    look_at_lines();
-    const Plan plan = planner_(range(a_), range(b_));
+    scan_lines();
+    const Plan plan = plan_for(range(a_), range(b_));
     const bool suffices = plan.path < RangePath::kWide || problem_.known || (a_.is_exact && b_.is_exact);
-    if (suffices) return look_closer(plan);
-    sources_.look_at(a_);
-    sources_.look_at(b_);
-    return look_closer(planner_(range(a_), range(b_)));
+    if (suffices) return sample_values(plan);
+    sources_.scan(a_);
+    sources_.scan(b_);
+    return sample_values(plan_for(range(a_), range(b_)));
   }
 
   /// The same plan, or a better one that only the values tell.
-  Plan look_closer(const Plan& plan) const {
+  Plan sample_values(const Plan& plan) const {
     // Who knows the values queues many products, which are not to wait.
     if (where_.variant || problem_.known) return plan;
     const PathSet exact = exact_paths(problem_.operation, range(a_), range(b_));
-    const std::optional<Plan> ranked = plan_to_look_for(problem_, plan, exact, where_);
+    const std::optional<Plan> ranked = ranked_plan(problem_, plan, exact, where_);
     if (!ranked) return plan;
-    return look_favours_ranked(problem_, plan, a_.view, b_.view, device_.device(), stream()) ? *ranked : plan;
+    return sample_favours_ranked(problem_, plan, a_.view, b_.view, device_.device(), stream()) ? *ranked : plan;
   }
 
   void multiply() {
     const Plan plan = choose();
     result_.outcome.plan = plan;
-    const bool may_overflow = plan.path == RangePath::kWide && problem_.operation.overflow == OverflowPolicy::kThrow;
+    const bool overflows = may_overflow(problem_, plan.path);
     MutableMatrixView c = problem_.c;
     DeviceBuffer results;
-    const bool is_apart = (may_overflow && problem_.keeps_c) || !takes_stores(c, dtype_, problem_.batch);
+    const bool is_apart = writes_apart(problem_, overflows) || !takes_stores(c, dtype_, problem_.batch);
     if (is_apart) {
       results = apart(dtype_);
       c = row_major(results.get(), problem_.m(), problem_.n());
@@ -206,16 +208,18 @@ class ResidentProduct {
     // From here on a product that is given up leaves old and new elements.
     if (!is_apart) write_c(false);
     if (problem_.witness.data) write_witness(false);
-    const Part whole{problem_.batch,   problem_.m(),    problem_.n(), 0, 0, 0, c0_.view, c,
-                     problem_.witness, problem_.through};
-    std::vector<ReadyPart> parts = prepare(plan, whole);
-    const Planner chosen = [&](const ValueRange&, const ValueRange&) { return plan; };
-    Launcher launcher(problem_, lane_, chosen, device_.overflow(), Launcher::Timed::kKernel);
-    for (ReadyPart& part : parts) launch(launcher, kernel_for(plan), part);
-    if (may_overflow) {
+    there_ = problem_;
+    there_.a = a_.view;
+    there_.b = b_.view;
+    there_.c0 = c0_.view;
+    there_.c = c;
+    std::vector<ReadyPart> parts = prepare(plan);
+    Launcher launcher(problem_, lane_, device_.overflow(), Launcher::Timed::kKernel);
+    for (ReadyPart& part : parts) launch(launcher, plan, part);
+    if (overflows) {
       if (const auto index = launcher.overflow()) throw overflow(*index);
     }
-    if (finds_later) find_all_witnesses(whole);
+    if (finds_later) find_all_witnesses();
     result_.end = result_.launches.back().computed;
     if (!is_apart) return;
     write_c(false);
@@ -223,56 +227,49 @@ class ResidentProduct {
     result_.end = nullptr;
   }
 
-  double steps_of_part(const Part& part) const {
-    const double cost = cost_of_step(problem_.operation);
-    if (!is_structured(problem_)) return cost * double(part.batch) * part.m * part.n * problem_.k();
-    Problem of_part = problem_;
-    of_part.batch = part.batch;
-    of_part.a.rows = part.m;
-    of_part.b.cols = part.n;
-    of_part.structure = problem_.structure.from(part.first_row, part.first_col);
-    return cost * steps_of(of_part);
+  double steps_of_part(const Region& region) const {
+    return cost_of_step(problem_.operation) * steps_of(sub(problem_, region));
   }
 
   /// Calls `take` with parts of a product that are short, and that `fits` takes.
   template <class Fits, class Take>
-  void divide(const Part& part, const Fits& fits, const Take& take) {
-    const double steps = steps_of_part(part);
-    const bool by_items = part.batch > 1, by_rows = !by_items && part.m >= part.n;
-    const int64_t size = by_items ? part.batch : by_rows ? part.m : part.n;
-    const bool is_long = steps > kMostSteps && (by_items || size > 2 * kGranule);
-    if (!is_long && (fits(part) || (!by_items && size <= kLeastSide))) return take(part, steps);
-    const int64_t half = round_up(size / 2, by_items ? 1 : is_long ? kGranule : kLeastSide);
-    const auto piece = [&](int64_t first, int64_t count) {
-      if (by_items) return cut(part, dtype_, first, 0, 0, count, part.m, part.n);
-      if (by_rows) return cut(part, dtype_, 0, first, 0, part.batch, count, part.n);
-      return cut(part, dtype_, 0, 0, first, part.batch, part.m, count);
-    };
-    divide(piece(0, half), fits, take);
-    divide(piece(half, size - half), fits, take);
+  void divide(const Region& region, const Fits& fits, const Take& take) {
+    const double steps = steps_of_part(region);
+    const bool by_items = region.items.size() > 1;
+    Span Region::* const axis = by_items                                   ? &Region::items
+                                : region.rows.size() >= region.cols.size() ? &Region::rows
+                                                                           : &Region::cols;
+    const Span all = region.*axis;
+    const bool is_long = steps > kMostSteps && (by_items || all.size() > 2 * kGranule);
+    if (!is_long && (fits(region) || (!by_items && all.size() <= kLeastSide))) return take(region, steps);
+    const int64_t half = all.first + round_up(all.size() / 2, by_items ? 1 : is_long ? kGranule : kLeastSide);
+    Region before = region, after = region;
+    (before.*axis).end = (after.*axis).first = half;
+    divide(before, fits, take);
+    divide(after, fits, take);
   }
 
   /// Takes the memory for all parts of a product, because nothing may fail for want of it when a part has been launched.
-  std::vector<ReadyPart> prepare(const Plan& plan, const Part& whole) {
+  std::vector<ReadyPart> prepare(const Plan& plan) {
     std::vector<ReadyPart> parts;
     try {
-      if (keep_forms(plan, whole, parts)) return parts;
+      if (keep_forms(plan, parts)) return parts;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kOutOfMemory) throw;
     }
     parts.clear();
-    pack_in_turn(plan, whole, parts);
+    pack_in_turn(plan, parts);
     return parts;
   }
 
   /// Packs operands once, for all parts and for later products. Returns whether there is room for that.
-  bool keep_forms(const Plan& plan, const Part& whole, std::vector<ReadyPart>& parts) {
+  bool keep_forms(const Plan& plan, std::vector<ReadyPart>& parts) {
     const Kernel& kernel = kernel_for(plan);
     divide(
-        whole, [](const Part&) { return true; },
-        [&](const Part& part, double steps) {
-          parts.push_back(
-              {part, steps, operand(a_, part, Side::kA, kernel, true), operand(b_, part, Side::kB, kernel, true)});
+        whole(problem_), [](const Region&) { return true; },
+        [&](const Region& region, double steps) {
+          parts.push_back({region, steps, operand(a_, region, Side::kA, kernel, true),
+                           operand(b_, region, Side::kB, kernel, true)});
         });
     int64_t beside = 0;
     for (ReadyPart& ready : parts) {
@@ -295,23 +292,23 @@ class ResidentProduct {
 
   /// Each part packs its operands when its turn comes, in memory that the next one takes over. Divides parts further until
   /// that is little enough.
-  void pack_in_turn(const Plan& plan, const Part& whole, std::vector<ReadyPart>& parts) {
+  void pack_in_turn(const Plan& plan, std::vector<ReadyPart>& parts) {
     const Kernel& kernel = kernel_for(plan);
     for (Source* source : {&a_, &b_}) {
       source->forms.clear();
       source->cleared_forms.clear();
     }
     device_.drop_forms();
-    const auto ready = [&](const Part& part, double steps) {
-      return ReadyPart{part, steps, operand(a_, part, Side::kA, kernel, false),
-                       operand(b_, part, Side::kB, kernel, false)};
+    const auto ready = [&](const Region& region, double steps) {
+      return ReadyPart{region, steps, operand(a_, region, Side::kA, kernel, false),
+                       operand(b_, region, Side::kB, kernel, false)};
     };
     const auto bytes_of = [&](const ReadyPart& part) { return bytes_beside(kernel, launch_to_be(plan, part), part); };
     int64_t most = 0;
     divide(
-        whole, [&](const Part& part) { return device_.make_room(bytes_of(ready(part, 0)), {}); },
-        [&](const Part& part, double steps) {
-          parts.push_back(ready(part, steps));
+        whole(problem_), [&](const Region& region) { return device_.make_room(bytes_of(ready(region, 0)), {}); },
+        [&](const Region& region, double steps) {
+          parts.push_back(ready(region, steps));
           most = std::max(most, bytes_of(parts.back()));
         });
     room_ = Room(most, device_.device(), stream());
@@ -320,7 +317,7 @@ class ResidentProduct {
   /// Enough of the launch to say what it needs, and to pack operands whose forms are kept.
   Launch launch_to_be(const Plan& plan, const ReadyPart& ready) const {
     const Kernel& kernel = kernel_for(plan);
-    Launch launch = launch_of(problem_, plan, ready.part);
+    Launch launch = launch_of(problem_, plan, ready.region, sub(there_, ready.region));
     launch.a = ready.a.view_to_be(kernel);
     launch.b = ready.b.view_to_be(kernel);
     launch.range_a = ready.a.range();
@@ -334,25 +331,27 @@ class ResidentProduct {
     int64_t bytes = cuda::bytes_beside(kernel, launch, division_of(kernel, launch, device_.device()));
     for (const Side side : {Side::kA, Side::kB}) {
       const Operand& operand = side == Side::kA ? ready.a : ready.b;
-      bytes += operand.bytes_beside(kernel, launch, side) + Room::piece(bytes_of_lines(kernel, ready.part, side));
+      bytes += operand.bytes_beside(kernel, launch, side) + Room::piece(bytes_of_lines(kernel, ready.region, side));
     }
     return bytes;
   }
 
   /// Of an operand's lines along K, if the witnesses are looked for in them.
-  int64_t bytes_of_lines(const Kernel& kernel, const Part& part, Side side) const {
+  int64_t bytes_of_lines(const Kernel& kernel, const Region& region, Side side) const {
     if (!kernel.notes_chunks) return 0;
     const Source& source = side == Side::kA ? a_ : b_;
     const MatrixView& whole = source.is_banded() ? source.cleared : source.view;
-    return bytes_along_k(problem_.operation, part.batch, view_of(whole, part, side), side);
+    return bytes_along_k(problem_.operation, region.items.size(), view_of(whole, region, side), side);
   }
 
-  void launch(Launcher& launcher, const Kernel& kernel, ReadyPart& ready) {
-    await_turn(ready.steps);
+  void launch(Launcher& launcher, const Plan& plan, ReadyPart& ready) {
+    const Kernel& kernel = kernel_for(plan);
+    limit_queued(ready.steps);
     room_.begin_again();
-    result_.launches.push_back(launcher.launch(ready.a, ready.b, ready.part, stream(), &room_));
-    if (kernel.notes_chunks) find_noted(kernel, ready.part);
-    device_.took_turn(ready.steps);
+    result_.launches.push_back(
+        launcher.launch(plan, ready.a, ready.b, ready.region, sub(there_, ready.region), stream(), &room_));
+    if (kernel.notes_chunks) find_noted(kernel, ready.region);
+    device_.count_queued(ready.steps);
   }
 
   const Kernel& kernel_for(const Plan& plan) const {
@@ -362,13 +361,13 @@ class ResidentProduct {
   bool finds_witnesses(const Plan& plan) const { return &kernel_for(plan) != &kernel_of(*plan.variant); }
 
   /// Finds the witnesses of a part in the chunks that have been noted.
-  void find_noted(const Kernel& kernel, const Part& part) {
+  void find_noted(const Kernel& kernel, const Region& region) {
     const auto lines_of = [&](Source& source, Side side) {
-      const MatrixView view = view_of(sources_.cleared(source), part, side);
-      void* const lines = room_.take(bytes_of_lines(kernel, part, side));
-      return copy_along_k(problem_.operation, part.batch, view, side, lines, stream());
+      const MatrixView view = view_of(sources_.cleared(source), region, side);
+      void* const lines = room_.take(bytes_of_lines(kernel, region, side));
+      return copy_along_k(problem_.operation, region.items.size(), view, side, lines, stream());
     };
-    WitnessSearch search = search_in(part);
+    WitnessSearch search = search_in(region);
     search.a = lines_of(a_, Side::kA);
     search.b = lines_of(b_, Side::kB);
     search.chunk_steps = int64_t{kernel.shape.tile_k} << chunk_shift_for(kernel, problem_.k());
@@ -378,16 +377,17 @@ class ResidentProduct {
     result_.launches.back().computed = &found;
   }
 
-  WitnessSearch search_in(const Part& part) const {
+  WitnessSearch search_in(const Region& region) const {
+    const Problem part = sub(there_, region);
     WitnessSearch search{};
     search.batch = part.batch;
-    search.m = part.m;
-    search.n = part.n;
-    search.k = problem_.k();
+    search.m = part.m();
+    search.n = part.n();
+    search.k = part.k();
     search.c = read_only(part.c);
     search.witness = part.witness;
     search.through = part.through;
-    search.band = problem_.structure.c.from(part.first_row, part.first_col);
+    search.band = part.structure.c;
     return search;
   }
 
@@ -406,8 +406,8 @@ class ResidentProduct {
     copy_matrices(dtype_, problem_.batch, c0_.view, kept, stream());
   }
 
-  /// Searches for the witnesses when the product has succeeded, row by row of `part` if it is large.
-  void find_all_witnesses(const Part& part) {
+  /// Searches for the witnesses when the product has succeeded, some rows at a time if it is large.
+  void find_all_witnesses() {
     LaunchTimes times{};
     times.started = times.packed = &lane_.event();
     times.packed->record(stream());
@@ -415,29 +415,25 @@ class ResidentProduct {
     const auto rows =
         round_up(static_cast<int64_t>(std::clamp(kMostSteps / steps_of_row, 1.0, double(problem_.m()))), kLeastSide);
     for (int64_t row = 0; row < problem_.m(); row += rows) {
-      WitnessSearch search = search_in(part);
-      search.m = std::min(rows, problem_.m() - row);
-      search.a = view_from(sources_.cleared(a_), dtype_, 0, row, 0);
+      Region region = whole(problem_);
+      region.rows = {row, std::min(row + rows, problem_.m())};
+      WitnessSearch search = search_in(region);
+      search.a = view_of(sources_.cleared(a_), region, Side::kA);
       search.b = sources_.cleared(b_);
-      search.band = problem_.structure.c.from(row, 0);
-      search.c = view_from(search.c, dtype_, 0, row, 0);
       if (kept_c0_.get()) {
-        search.before =
-            view_from(row_major<const void*>(kept_c0_.get(), problem_.m(), problem_.n()), dtype_, 0, row, 0);
+        search.before = sub(row_major<const void*>(kept_c0_.get(), problem_.m(), problem_.n()), dtype_, region);
       }
-      search.witness = view_from(search.witness, DataType::kInt32, 0, row, 0);
-      search.through = view_from(search.through, DataType::kInt32, 0, row, 0);
       const double steps = steps_of_row * double(search.m);
-      await_turn(steps);
+      limit_queued(steps);
       find_all(problem_.operation, search, stream());
-      device_.took_turn(steps);
+      device_.count_queued(steps);
     }
     times.computed = &lane_.event();
     times.computed->record(stream());
     result_.launches.push_back(times);
   }
 
-  /// Says that results are about to be written, or, in the end, that they are `all` that the matrices hold.
+  /// Marks results as written before they are, and in the end, if so, as `all` that the matrices hold.
   void write_c(bool all) {
     ResidentMemory& memory = resident(problem_.c.memory);
     memory.written(all && memory.is_covered_by(problem_.c, dtype_, problem_.batch), result_facts(), false);
@@ -454,21 +450,20 @@ class ResidentProduct {
   }
 
   /// Waits while so much is queued that giving up would take long, which a queued kernel can't any more.
-  void await_turn(double steps) {
-    device_.await_turn(steps);
+  void limit_queued(double steps) {
+    device_.limit_queued(steps);
     if (problem_.is_cancelled()) throw given_up();
   }
 
-  MatrixView view_of(const MatrixView& whole, const Part& part, Side side) const {
-    const bool is_a = side == Side::kA;
-    MatrixView view = view_from(whole, dtype_, part.first_item, is_a ? part.first_row : 0, is_a ? 0 : part.first_col);
-    (is_a ? view.rows : view.cols) = is_a ? part.m : part.n;
-    return view;
+  MatrixView view_of(const MatrixView& view, const Region& region, Side side) const {
+    const Span steps{0, problem_.k()};
+    return side == Side::kA ? sub(view, dtype_, {region.items, region.rows, steps})
+                            : sub(view, dtype_, {region.items, steps, region.cols});
   }
 
-  Operand operand(Source& source, const Part& part, Side side, const Kernel& kernel, bool keeps_forms) {
-    const auto from = [&](const MatrixView& whole, PackedForms& forms) {
-      return Operand(problem_.operation, view_of(whole, part, side), part.batch, range(source),
+  Operand operand(Source& source, const Region& region, Side side, const Kernel& kernel, bool keeps_forms) {
+    const auto from = [&](const MatrixView& view, PackedForms& forms) {
+      return Operand(problem_.operation, view_of(view, region, side), region.items.size(), range(source),
                      keeps_forms ? &forms : nullptr);
     };
     if (source.is_banded() && !kernel.packs_bands) return from(sources_.cleared(source), source.cleared_forms);
@@ -476,17 +471,11 @@ class ResidentProduct {
   }
 
   OverflowError overflow(int64_t index) {
-    const int64_t col = index % problem_.n(), row = index / problem_.n() % problem_.m();
-    const int64_t item = index / problem_.n() / problem_.m();
-    MatrixView a = view_from(a_.view, dtype_, item, row, 0), b = view_from(b_.view, dtype_, item, 0, col);
-    a.rows = b.cols = 1;
-    const SessionDevice::HostCopy host_a = device_.fetch(dtype_, 1, a), host_b = device_.fetch(dtype_, 1, b);
-    Problem cell = problem_;
-    cell.batch = 1;
+    Problem cell = sub(there_, result_at(problem_, index));
+    const SessionDevice::HostCopy host_a = device_.fetch(dtype_, 1, cell.a), host_b = device_.fetch(dtype_, 1, cell.b);
     cell.a = host_a.view;
     cell.b = host_b.view;
-    cell.structure = problem_.structure.from(row, col);
-    return overflow_error(cell, problem_.batch > 1 ? item : -1, row, col);
+    return overflow_error(problem_, index, cell);
   }
 
   Facts result_facts() const {
@@ -507,8 +496,9 @@ class ResidentProduct {
   SessionDevice& device_;
   Lane& lane_;
   Sources sources_;
-  const Planner planner_;
+  const Planner& planner_;
   Source a_, b_, c0_;
+  Problem there_;  ///< the same with all matrices on the device
   DeviceBuffer kept_c0_;
   Room room_;
   QueuedProduct result_{&problem_, {}, {}, {}, 1, nullptr};
@@ -524,12 +514,12 @@ bool takes_stores(const MutableMatrixView& c, DataType dtype, int64_t batch) {
          (batch <= 1 || c.batch_stride % chunk == 0);
 }
 
-QueuedProduct queue_product(const Problem& problem, const Placement& where, const SessionPlanner& planner,
+QueuedProduct queue_product(const Problem& problem, const Placement& where, const Planner& planner,
                             SessionDevice& device, Lane& lane) {
   return ResidentProduct(problem, where, planner, device, lane).run();
 }
 
-Plan plan_product(const Problem& problem, const Placement& where, const SessionPlanner& planner, SessionDevice& device,
+Plan plan_product(const Problem& problem, const Placement& where, const Planner& planner, SessionDevice& device,
                   Lane& lane) {
   return ResidentProduct(problem, where, planner, device, lane).plan();
 }

@@ -33,7 +33,7 @@ Source Sources::find(const MatrixView& view, const Band& band) {
   copying_ += taken.count();
   source.facts = no_facts();
   source.is_exact = false;
-  if (must_scan(problem_.operation) && !problem_.known) look_at(source, host.elements());
+  if (must_scan(problem_.operation) && !problem_.known) scan(source, host.elements());
   return source;
 }
 
@@ -55,7 +55,7 @@ void Sources::include_outside(Source& source) const {
       with_semiring(problem_.operation, [](auto semiring) { return facts_of_value(decltype(semiring)::zero); }));
 }
 
-void Sources::look_at(Source& source, int64_t elements) {
+void Sources::scan(Source& source, int64_t elements) {
   if (source.is_exact) return;
   source.is_exact = true;
   if (source.is_banded()) {
@@ -73,7 +73,7 @@ void Sources::look_at(Source& source, int64_t elements) {
 
 void Sources::require_elements(Source& source, const char* name) {
   if (!source.view.data || !range(source).has_outsider) return;
-  look_at(source);
+  scan(source);
   if (!range(source).has_outsider) return;
   const SessionDevice::HostCopy copy = device_.fetch(dtype(), problem_.batch, cleared(source));
   mpmml::require_elements(problem_.operation, copy.view, problem_.batch, name);

@@ -16,7 +16,7 @@ struct Source {
   bool is_operand = true;  ///< it isn't C0
   DeviceBuffer copied;
   PackedForms forms;
-  /// A copy that is zero outside the band, if somebody has needed one.
+  /// A copy that is zero outside the band, if one has been needed.
   MatrixView cleared;
   DeviceBuffer cleared_buffer;
   PackedForms cleared_forms;
@@ -37,7 +37,7 @@ class Sources {
   /// Its range, as far as is known.
   ValueRange range(const Source& source) const;
   /// Replaces a bound by what the elements are.
-  void look_at(Source& source) { look_at(source, 0); }
+  void scan(Source& source) { scan(source, 0); }
   /// Throws Error(kValue) if there are values that aren't elements of the semiring.
   void require_elements(Source& source, const char* name);
 
@@ -46,7 +46,7 @@ class Sources {
 
  private:
   DataType dtype() const { return problem_.operation.dtype; }
-  void look_at(Source& source, int64_t elements);
+  void scan(Source& source, int64_t elements);
   void include_outside(Source& source) const;
 
   const Problem& problem_;

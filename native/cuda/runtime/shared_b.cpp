@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/status.h"
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/product.h"
 
@@ -42,7 +42,7 @@ SharedB::SharedB(std::vector<int> devices, int64_t strips)
 Span SharedB::piece_of(size_t part, const HostLayout& strip) const {
   const auto count = static_cast<int64_t>(devices_.size()), index = static_cast<int64_t>(part);
   const int64_t first = strip.lines * index / count;
-  return {first, strip.lines * (index + 1) / count - first};
+  return {first, strip.lines * (index + 1) / count};
 }
 
 void SharedB::offer(size_t part, size_t strip, const char* data, const Event& arrived) {
@@ -58,7 +58,7 @@ void SharedB::fetch(size_t part, size_t strip, const HostLayout& layout, char* d
   for (size_t step = 1; step < devices_.size(); ++step) {
     const size_t from = (part + step) % devices_.size();
     const Span piece = piece_of(from, layout);
-    if (piece.count == 0) continue;
+    if (piece.is_empty()) continue;
     Offer offer;
     {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -73,7 +73,7 @@ void SharedB::fetch(size_t part, size_t strip, const HostLayout& layout, char* d
     offer.arrived->hold(stream);
     const int64_t first = piece.first * line_bytes;
     MPMML_CUDA(cudaMemcpyPeerAsync(data + first, devices_[part], offer.data + first, devices_[from],
-                                   static_cast<size_t>(piece.count * line_bytes), stream));
+                                   static_cast<size_t>(piece.size() * line_bytes), stream));
   }
 }
 

@@ -29,7 +29,7 @@ class SharedB final : public SharedOperand {
   /// The lines of a strip that a part sends from the host, as the strip's layout counts them.
   Span piece_of(size_t part, const HostLayout& strip) const;
 
-  /// Says that `part` has its piece of a strip, in the strip's memory `data`, once `arrived` has passed. The memory stays
+  /// Marks the piece of a strip of `part` as there, in the strip's memory `data`, once `arrived` has passed. The memory stays
   /// until await_readers() has returned.
   void offer(size_t part, size_t strip, const char* data, const Event& arrived);
 
@@ -38,7 +38,7 @@ class SharedB final : public SharedOperand {
   void fetch(size_t part, size_t strip, const HostLayout& layout, char* data, cudaStream_t stream,
              const std::function<bool()>& is_cancelled);
 
-  /// Says that all that `part` has fetched is there, or that it has failed and has nothing under way.
+  /// Marks all that `part` has fetched as there, or the part as one that has failed and has nothing under way.
   void received(size_t part, bool failed);
   /// Waits until all others have received what they fetch.
   void await_readers(size_t part);

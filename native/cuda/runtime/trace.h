@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
 
 // It comes with the toolkits from CUDA 10 on.
 #if __has_include(<nvtx3/nvToolsExt.h>)

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "core/status.h"
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/worker_threads.h"
 
 namespace mpmml::cuda {

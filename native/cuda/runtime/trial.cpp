@@ -1,6 +1,6 @@
 #include "cuda/runtime/trial.h"
 
-#include "cuda/runtime/error.h"
+#include "cuda/device/error.h"
 #include "cuda/runtime/memory.h"
 
 namespace mpmml::cuda {

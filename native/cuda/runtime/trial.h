@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "cuda/kernels/kernel.h"
+#include "cuda/launch/kernel.h"
 
 namespace mpmml::cuda {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "core/dispatch.h"
-#include "cuda/kernels/packing.cuh"
+#include "cuda/device/error.h"
 #include "cuda/kernels/witness.cuh"
-#include "cuda/runtime/error.h"
+#include "cuda/launch/packing.cuh"
 #include "cuda/runtime/witness.h"
 
 namespace mpmml::cuda {

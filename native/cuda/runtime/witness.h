@@ -3,8 +3,8 @@
 #include <cuda_runtime_api.h>
 
 #include "core/problem.h"
-#include "cuda/kernels/kernel.h"
 #include "cuda/kernels/witness_search.h"
+#include "cuda/launch/kernel.h"
 
 namespace mpmml::cuda {
 

@@ -70,9 +70,9 @@ const show = (x) => (Object.is(x, -0) ? '−0' : `${x}`)
 
 /**
  * What is wrong with a result, in words; undefined if nothing is, as far as was looked. `c` and `witness` are matrices as a
- * product gives them, `held` is what `out` held before, row-major, or null.
+ * product gives them, `held` is what `out` held before, row-major, or null. `define` says what cells must be.
  */
-export function wrongIn(problem, { c, witness }, random, tally, budget) {
+export function wrongIn(problem, { c, witness }, random, tally, budget, define = cells) {
   const { algebra, batch, m, n, k, held } = problem
   const expectedShape = problem.batched ? [batch, m, n] : [m, n]
   for (const [name, matrix] of [['c', c], ...(witness ? [['witness', witness]] : [])]) {
@@ -83,7 +83,7 @@ export function wrongIn(problem, { c, witness }, random, tally, budget) {
   const atWitness = witness ? placeIn(witness) : null
   tally.products += batch
   for (const { item, rows, cols } of sample(random, problem, budget)) {
-    const expected = cells(problem, item, rows, cols, Boolean(witness))
+    const expected = define(problem, item, rows, cols, Boolean(witness))
     tally.add(`${algebra.semiring} ${algebra.dtype}`, rows.length * cols.length, expected.steps)
     let place = 0
     for (const i of rows) {
@@ -131,7 +131,7 @@ function wrongOutside({ zero }, came, held, index) {
 }
 
 /** What is wrong with the error of a product that was refused because of its values; undefined if nothing is. */
-export function wrongRefusal(problem, error, random, budget) {
+export function wrongRefusal(problem, error, random, budget, define = cells) {
   const { algebra, batched } = problem
   const { code, message } = error
   if (code === 'ERR_MPMML_OVERFLOW') {
@@ -144,7 +144,7 @@ export function wrongRefusal(problem, error, random, budget) {
     if (values[0] !== sum || leaves[0] === 0)
       return `names C[${item}, ${i}, ${j}] and ${sum}, but it is ${values[0]}`
     for (const part of sample(random, problem, budget)) {
-      const expected = cells(problem, part.item, part.rows, part.cols)
+      const expected = define(problem, part.item, part.rows, part.cols, false)
       for (let place = 0; place < expected.values.length; place++) {
         const [row, col] = [
           part.rows[Math.floor(place / part.cols.length)],

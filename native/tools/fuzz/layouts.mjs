@@ -24,6 +24,8 @@ const layouts = {
   interleaved: ({ batch, cols }) => ({ strides: [1, cols * batch, batch] }),
 }
 
+export const layoutNames = Object.keys(layouts)
+
 /** What is between the elements: it would decide results if it were read. */
 const gapOf = (data) =>
   data instanceof Uint8Array
@@ -36,18 +38,16 @@ const gapOf = (data) =>
 
 const shapeOf = ({ batched, batch, rows, cols }) => (batched ? [batch, rows, cols] : [rows, cols])
 
-/** Puts a row-major matrix into an array of its own, `Type` if it is given. */
-export function place(random, source, Type = source.data.constructor) {
+/** Puts a row-major matrix into an array of its own, `Type` if it is given: `shift` elements after its begin, `tail` before its end. */
+export function placeAs(name, source, { Type = source.data.constructor, shift = 0, tail = 0 } = {}) {
   const { data, batched, batch, rows, cols } = source
-  const name = random.chance(0.4) ? 'row-major' : random.pick(Object.keys(layouts))
   const { strides, offset = 0 } = layouts[name](source)
   const [byItem, byRow, byCol] = strides
-  const shift = random.pick([0, 0, 0, 1, 3, 16])
   const last =
     batch * rows * cols === 0
       ? 0
       : offset + (batch - 1) * byItem + (rows - 1) * byRow + (cols - 1) * byCol + 1
-  const whole = new Type(shift + last + random.integer(0, 2)).fill(gapOf(new Type(0)))
+  const whole = new Type(shift + last + tail).fill(gapOf(new Type(0)))
   const placed = whole.subarray(shift)
   let next = 0
   for (let item = 0; item < batch; item++) {
@@ -65,11 +65,19 @@ export function place(random, source, Type = source.data.constructor) {
   }
 }
 
+/** The same in a layout that is drawn. */
+export function place(random, source, Type) {
+  const name = random.chance(0.4) ? 'row-major' : random.pick(layoutNames)
+  const shift = random.pick([0, 0, 0, 1, 3, 16])
+  return placeAs(name, source, { Type, shift, tail: random.integer(0, 2) })
+}
+
 /** The elements in row-major order of what `place` or a download made. */
 export function read({ data, shape, strides, offset = 0 }) {
   const batched = shape.length === 3
   const [batch, rows, cols] = batched ? shape : [1, ...shape]
-  const [byItem, byRow, byCol] = batched ? strides : [0, ...strides]
+  const given = strides && (batched ? strides : [0, ...strides])
+  const [byItem, byRow, byCol] = given ?? [rows * cols, cols, 1]
   const matrix = newMatrix(data.constructor, batched, batch, rows, cols)
   let next = 0
   for (let item = 0; item < batch; item++) {

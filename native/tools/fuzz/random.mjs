@@ -2,6 +2,7 @@
 export class Random {
   #state
 
+  /** @param {number} seed */
   constructor(seed) {
     this.#state = seed | 0
   }
@@ -21,7 +22,12 @@ export class Random {
     return this.bits() / 2 ** 32
   }
 
-  /** From `low` to `high`, both included. */
+  /**
+   * From `low` to `high`, both included.
+   *
+   * @param {number} low
+   * @param {number} high
+   */
   integer(low, high) {
     return low + Math.floor(this.share() * (high - low + 1))
   }
@@ -31,10 +37,18 @@ export class Random {
     return Math.min(high, Math.floor(low * ((high + 1) / low) ** this.share()))
   }
 
+  /** @param {number} probability */
   chance(probability) {
     return this.share() < probability
   }
 
+  /**
+   * One of them.
+   *
+   * @template T
+   * @param {readonly T[]} choices
+   * @returns {T}
+   */
   pick(choices) {
     return choices[this.integer(0, choices.length - 1)]
   }

@@ -96,7 +96,9 @@ export function isInMain(file) {
   }
   if (file.startsWith('dist/bench/')) return !file.endsWith('.d.ts')
   return (
-    /^docs\/[^/]+\.md$/.test(file) ||
+    /^docs\/([^/]+\.md|images\/[^/]+\.svg)$/.test(file) ||
+    // The pages and the README point at them.
+    file.startsWith('examples/') ||
     ['bench/data/a.npy', 'bench/data/b.npy', 'bench/data/README.md'].includes(file) ||
     // The library reads the measured choices when the first product runs.
     ['native/variants/tuning.json', 'CHANGELOG.md', 'README.md', 'LICENSE'].includes(file)

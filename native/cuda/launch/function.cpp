@@ -1,0 +1,61 @@
+#include "cuda/launch/function.h"
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "cuda/device/device.h"
+#include "cuda/device/error.h"
+
+namespace mpmml::cuda {
+namespace {
+
+/// The shared memory that every GPU gives a block without an opt-in.
+constexpr int kSharedBytesUnasked = 48 << 10;
+
+std::mutex mutex;
+
+}  // namespace
+
+void allow_shared_bytes(const void* function, int bytes) {
+  if (bytes <= kSharedBytesUnasked) return;
+  int device = 0;
+  MPMML_CUDA(cudaGetDevice(&device));
+  static auto& allowed = *new std::set<std::pair<const void*, int>>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (allowed.count({function, device})) return;
+  MPMML_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  // As many blocks at a time as fit: these kernels read device memory past the L1 cache.
+  MPMML_CUDA(
+      cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
+  allowed.insert({function, device});
+}
+
+int resident_blocks(const Kernel& kernel, RangePath path, int device) {
+  const int bytes = kernel.shape.shared_bytes;
+  if (bytes > device_limits(device).shared_bytes_per_block) return 0;
+  static auto& known = *new std::map<std::pair<const void*, int>, int>;
+  const void* function = kernel.function(path);
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    const auto found = known.find({function, device});
+    if (found != known.end()) return found->second;
+  }
+  MPMML_CUDA(cudaSetDevice(device));
+  allow_shared_bytes(function, bytes);
+  int blocks = 0;
+  MPMML_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, kernel.shape.threads, bytes));
+  const std::lock_guard<std::mutex> lock(mutex);
+  return known[{function, device}] = blocks;
+}
+
+const Kernel* witness_kernel(const Kernel& kernel, RangePath path, bool numbered, int device) {
+  const auto runs = [&](const Kernel* found) {
+    return found && found->paths.has(path) && resident_blocks(*found, path, device) > 0;
+  };
+  if (numbered && runs(kernel.numbered)) return kernel.numbered;
+  return runs(kernel.in_chunks) ? kernel.in_chunks : nullptr;
+}
+
+}  // namespace mpmml::cuda

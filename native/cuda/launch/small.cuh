@@ -1,0 +1,107 @@
+// The host side of the small family.
+#pragma once
+#include <tuple>
+
+#include "cuda/device/error.h"
+#include "cuda/kernels/small.cuh"
+#include "cuda/launch/kernel.h"
+
+namespace mpmml::cuda {
+
+/// Calls `body` with parts of the launch that have no more tiles of C than a grid's second and third dimension can hold.
+template <class Config, class Body>
+void for_tiles(const Launch& launch, Body&& body) {
+  constexpr int64_t kMostRows = kMostBlocks * Config::BM, kMostCols = kMostBlocks * Config::BN;
+  for (int64_t row = 0; row < launch.m; row += kMostRows) {
+    for (int64_t col = 0; col < launch.n; col += kMostCols) {
+      body(part_of(
+          launch,
+          {{0, launch.batch}, {row, std::min(row + kMostRows, launch.m)}, {col, std::min(col + kMostCols, launch.n)}}));
+    }
+  }
+}
+
+template <int... parameters>
+struct Family<Small<parameters...>> {
+  using Config = Small<parameters...>;
+
+  template <class... Arithmetics>
+  static constexpr Kernel kernel() {
+    Kernel kernel{};
+    kernel.paths = paths_of<Arithmetics...>();
+    kernel.takes_int16 = true;
+    kernel.launch = &launch<Arithmetics...>;
+    kernel.function = &function<Arithmetics...>;
+    if constexpr (kTakesGroups) kernel.launch_group = &launch_group<Arithmetics...>;
+    kernel.shape = {Config::BM, Config::BN,    Config::BK, Config::kThreads, 0, steps_per_clock<Arithmetics...>(),
+                    0,          Config::kTiles};
+    return kernel;
+  }
+
+ private:
+  /// Groups are launched with the tiles of a warp only: the larger ones. Their products are of different sizes, so that
+  /// small tiles gain nothing.
+  static constexpr bool kTakesGroups = Config::kTileThreads == 32 && Config::BM >= 32;
+
+  /// Measured on an H200, on batches of products of 4 × 4 tiles and 256 steps.
+  template <class... Arithmetics>
+  static constexpr double steps_per_clock() {
+    using Arithmetic = std::tuple_element_t<0, std::tuple<Arithmetics...>>;
+    using Accumulator = typename Arithmetic::Accumulator;
+    using S = typename Arithmetic::Semiring;
+    constexpr bool kIs64 = sizeof(Accumulator) == 8;
+    if (Config::BM <= 4) return 5;
+    if (Config::BM <= 8) return kIs64 ? 6.5 : 11.5;
+    if (Config::BM <= 16) return 21;
+    if (std::is_same_v<Accumulator, int64_t>) return 8.4;
+    if (!S::idempotent) return kIs64 ? 22.5 : 46;
+    const bool has_sums = S::extend_kind == OperatorKind::kSum || S::extend_kind == OperatorKind::kProduct;
+    return has_sums ? (kIs64 ? 15 : 36) : (kIs64 ? 11 : 25);
+  }
+
+  template <class... Arithmetics>
+  static void launch(const Launch& launch) {
+    // As few threads as the batch needs, in whole warps.
+    constexpr int64_t kTilesOfWarp = 32 / Config::kTileThreads;
+    const int64_t tiles = std::min<int64_t>(Config::kTiles, round_up(launch.batch, kTilesOfWarp));
+    constexpr int64_t kMostBlocksOfInstances = (int64_t{1} << 31) - 1;
+    for_arithmetic<Arithmetics...>(launch, [&](const auto& arithmetic) {
+      using Arithmetic = std::decay_t<decltype(arithmetic)>;
+      for_instances(
+          launch,
+          [&](const Launch& part) {
+            for_tiles<Config>(part, [&](const Launch& piece) {
+              const dim3 grid(static_cast<unsigned>(ceil_div(piece.batch, tiles)),
+                              static_cast<unsigned>(ceil_div(piece.m, Config::BM)),
+                              static_cast<unsigned>(ceil_div(piece.n, Config::BN)));
+              small_kernel<Config, Arithmetic>
+                  <<<grid, static_cast<unsigned>(tiles * Config::kTileThreads), 0, piece.stream>>>(piece, arithmetic);
+            });
+          },
+          kMostBlocksOfInstances * tiles);
+    });
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class... Arithmetics>
+  static void launch_group(const GroupLaunch& group) {
+    if (group.tiles == 0) return;
+    for_arithmetic<Arithmetics...>(group.path, {}, {}, [&](const auto& arithmetic) {
+      using Arithmetic = std::decay_t<decltype(arithmetic)>;
+      const auto blocks = static_cast<unsigned>(ceil_div(group.tiles, Config::kTiles));
+      small_group_kernel<Config, Arithmetic><<<blocks, Config::kThreads, 0, group.stream>>>(group, arithmetic);
+    });
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  template <class... Arithmetics>
+  static const void* function(RangePath path) {
+    const void* found = nullptr;
+    for_arithmetic<Arithmetics...>(path, {}, {}, [&](const auto& arithmetic) {
+      found = reinterpret_cast<const void*>(&small_kernel<Config, std::decay_t<decltype(arithmetic)>>);
+    });
+    return found;
+  }
+};
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,85 @@
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "core/dispatch.h"
+#include "core/structured.h"
+#include "cuda/device/error.h"
+#include "cuda/launch/kernel.h"
+#include "cuda/launch/ranked_sample.cuh"
+#include "cuda/runtime/memory.h"
+#include "cuda/runtime/ranked_choice.h"
+
+namespace mpmml::cuda {
+namespace {
+
+// A sample takes 0.13 ms on an H200, which is to be less than a hundredth of the product (11 ms from here on).
+constexpr double kLeastSteps = 2e11;
+constexpr int64_t kLeastSide = 1024;
+
+/// Semirings that the family computes.
+struct IsIntegerSum {
+  template <class S>
+  static constexpr bool holds = is_integer_sum<S>;
+};
+
+bool is_integer_sum_of(const Operation& operation) {
+  return with_semiring(operation, [](auto semiring) { return is_integer_sum<decltype(semiring)>; });
+}
+
+const Variant* ranked_variant(const Operation& operation) {
+  for (const KernelVariant& row : kernel_variants()) {
+    const Variant& variant = row.variant;
+    if (std::strcmp(variant.family, "ranked") == 0 && variant.semiring == operation.semiring &&
+        variant.dtype == operation.dtype) {
+      return &variant;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, PathSet exact, const Placement& where) {
+  // Many times sooner for the whole product is many times sooner for a part of it.
+  const int64_t m = std::max(problem.m(), where.whole_m), n = std::max(problem.n(), where.whole_n);
+  const double steps = double(problem.batch) * double(m) * double(n) * double(problem.k());
+  const bool is_large = problem.batch == 1 && steps >= kLeastSteps && std::min({m, n, problem.k()}) >= kLeastSide;
+  if (!is_large || is_structured(problem) || problem.witness.data || problem.has_int16() ||
+      !is_integer_sum_of(problem.operation) || problem.operation.overflow == OverflowPolicy::kWrap) {
+    return std::nullopt;
+  }
+  if (std::find(std::begin(kExponentPaths), std::end(kExponentPaths), plan.path) != std::end(kExponentPaths)) {
+    return std::nullopt;
+  }
+  const Variant* const variant = ranked_variant(problem.operation);
+  if (!variant) return std::nullopt;
+  for (const RangePath path : {RangePath::kDirect, RangePath::kTranslated}) {
+    if (exact.has(path) && variant->paths.has(path)) return Plan{variant, path};
+  }
+  return std::nullopt;
+}
+
+bool sample_favours_ranked(const Problem& problem, const Plan& plan, const MatrixView& a, const MatrixView& b,
+                           int device, cudaStream_t stream) {
+  const DeviceBuffer memory(sizeof(RankedSample), device, stream);
+  auto* const sample = static_cast<RankedSample*>(memory.get());
+  with_semiring_that<IsIntegerSum>(problem.operation.semiring, problem.operation.dtype, [&](auto semiring) {
+    using S = decltype(semiring);
+    const RankedLines rows{static_cast<const int32_t*>(a.data), a.rows, a.cols, a.row_stride, a.col_stride, 0};
+    const RankedLines cols{static_cast<const int32_t*>(b.data), b.cols, b.rows, b.col_stride, b.row_stride, 0};
+    sample_product<S>(rows, cols, sample, stream);
+  });
+  MPMML_CUDA(cudaGetLastError());
+  RankedDepths known;
+  MPMML_CUDA(cudaMemcpyAsync(&known, &sample->known, sizeof(known), cudaMemcpyDeviceToHost, stream));
+  MPMML_CUDA(cudaStreamSynchronize(stream));
+  // Trying a pair takes some 50 times as long as a step of the kernels in words (H200), and a visit of a row of B without
+  // pairs takes time too.
+  constexpr double kWordStepsPerPair = 128;
+  const bool is_half = plan.path == RangePath::kHalf || plan.path == RangePath::kHalfTranslated;
+  const double per_element = double(known.pairs[known.chosen()]) / (double(kRankedSampleRows) * kRankedSampleCols);
+  return per_element * kWordStepsPerPair * (is_half ? 2 : 1) <= double(problem.k());
+}
+
+}  // namespace mpmml::cuda

@@ -1,0 +1,90 @@
+// What the microbenchmarks share: operands from the thread's index, the clocks that the loop takes, and a result that
+// depends on every accumulator, so that the compiler can't leave anything out.
+#pragma once
+#include <cstdint>
+
+#include "lab/microbench/steps.cuh"
+
+namespace mpmml::microbench {
+
+__device__ __forceinline__ uint64_t nanoseconds() {
+  uint64_t time;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+  return time;
+}
+
+__device__ __forceinline__ uint64_t clocks() {
+  uint64_t time;
+  asm volatile("mov.u64 %0, %clock64;" : "=l"(time));
+  return time;
+}
+
+/// Measures the loop of the grid's first thread.
+class Stopwatch {
+ public:
+  __device__ __forceinline__ Stopwatch() : clocks_(clocks()), nanoseconds_(nanoseconds()) {}
+  __device__ __forceinline__ void stop(const Arguments& p) const {
+    if (blockIdx.x + blockIdx.y + threadIdx.x + threadIdx.y > 0) return;
+    p.clock[0] = clocks() - clocks_;
+    p.clock[1] = nanoseconds() - nanoseconds_;
+  }
+
+ private:
+  uint64_t clocks_, nanoseconds_;
+};
+
+/// Small values that differ from each other. The packed forms use each half as one value.
+__device__ __forceinline__ uint32_t value(const Arguments& p, int index) {
+  return (p.seed * (index + 1) + threadIdx.x * 3 + threadIdx.y * 5) & 0x00ff00ff;
+}
+
+template <int X, int Y>
+__device__ __forceinline__ void clear(uint32_t (&c)[X][Y]) {
+#pragma unroll
+  for (int i = 0; i < X; ++i) {
+#pragma unroll
+    for (int j = 0; j < Y; ++j) c[i][j] = 0;
+  }
+}
+
+template <int X, int Y>
+__device__ __forceinline__ void keep(const uint32_t (&c)[X][Y], const Arguments& p) {
+  uint32_t all = 0;
+#pragma unroll
+  for (int i = 0; i < X; ++i) {
+#pragma unroll
+    for (int j = 0; j < Y; ++j) all ^= c[i][j];
+  }
+  const int64_t block = int64_t{blockIdx.y} * gridDim.x + blockIdx.x;
+  p.results[(block * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x] = all;
+}
+
+/// The operand of the next iteration, from that of this one.
+template <class Steps, int N>
+__device__ __forceinline__ void update(uint32_t (&to)[N], const uint32_t (&from)[N], const Arguments& p) {
+#pragma unroll
+  for (int index = 0; index < N; ++index) to[index] = Steps::update(from[index], p);
+}
+
+/// The row of a kernel that uses no memory and doesn't update its operands.
+template <class Steps, int X, int Y>
+Instance instance_of(const char* max, const void* function) {
+  Instance instance{};
+  instance.x = X;
+  instance.y = Y;
+  instance.k = 1;
+  instance.max = max;
+  instance.function = function;
+  instance.unrolled = instance.body = 1;
+  instance.form = Steps::form;
+  instance.lanes = Steps::lanes;
+  instance.is_signed = Steps::is_signed;
+  instance.multiplied = Steps::multiplied(X, Y);
+  return instance;
+}
+
+/// Iterations that make a loop body of about 256 steps: few enough for the instruction cache, and enough that the
+/// loop's own instructions don't matter.
+constexpr int unrolled(int steps) { return steps >= 128 ? 2 : steps >= 64 ? 4 : steps >= 32 ? 8 : 16; }
+
+}  // namespace mpmml::microbench

@@ -1,0 +1,5 @@
+/** Products of every semiring and element type, wherever their matrices are, on the CPU. */
+import { describe } from 'vitest'
+import { productSuite } from '../support/suite-products.js'
+
+describe('cpu', () => productSuite('cpu'))

@@ -1,0 +1,68 @@
+/** Calls of products that stand alone, on a GPU; and which backend auto takes. */
+import { describe, expect, it } from 'vitest'
+import { mpmm, mpmmSync } from '../../lib/index.js'
+import { expectElements, expectError, thrown } from '../support/expect.js'
+import { operands } from '../support/generators.js'
+import { withoutCuda } from '../support/machine.js'
+import { type Dense, dense, oracle } from '../support/oracle.js'
+import { callSuite } from '../support/suite-calls.js'
+
+const reason = withoutCuda()
+
+describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+  callSuite('cuda')
+
+  it('is what auto takes, unless the product is too small for it', async () => {
+    const large = operands('small', 'max-plus', [1500, 1500, 1500])
+    expect((await mpmm(large.a, large.b)).backend).toBe('cuda')
+    const small = operands('small', 'max-plus', [16, 16, 16])
+    expect((await mpmm(small.a, small.b)).backend).toBe('cpu')
+  })
+
+  it('is not what auto takes for a row by a column, which a GPU would pack to whole tiles', async () => {
+    for (const kind of ['small', 'small, ε scattered', 'full range'] as const) {
+      const { a, b } = operands(kind, 'max-plus', [1, 2 ** 22, 1])
+      const { c, backend } = await mpmm(a, b, { overflow: 'saturate' })
+      expect(backend).toBe('cpu')
+      expectElements(c, dense(mpmmSync(a, b, { overflow: 'saturate', backend: 'cuda' }).c), kind)
+      expectElements(c, oracle(a, b, { overflow: 'saturate' }) as Dense, kind)
+    }
+  })
+
+  it('refuses a device that there is none of', () => {
+    const { a, b } = operands('small', 'max-plus', [2, 2, 2])
+    expectError(
+      thrown(() => mpmmSync(a, b, { backend: 'cuda', device: 4711 })),
+      'ERR_MPMML_NO_CUDA',
+      '4711',
+    )
+    expect(mpmmSync(a, b, { device: 4711 }).backend).toBe('cpu')
+  })
+
+  it('stays usable after a product that failed', () => {
+    const { a, b } = operands('high + high', 'max-plus', [64, 64, 64])
+    for (let round = 0; round < 3; round++) {
+      expectError(
+        thrown(() => mpmmSync(a, b, { backend: 'cuda' })),
+        'ERR_MPMML_OVERFLOW',
+      )
+      expect(mpmmSync(a, b, { backend: 'cuda', overflow: 'saturate' }).c.data[5]).toBe(2 ** 31 - 1)
+    }
+  })
+})
+
+describe.skipIf(reason === undefined)(
+  `without a usable GPU${reason === undefined ? ' (skipped: there is one)' : ''}`,
+  () => {
+    it("backend 'cuda' is an error that says why", () => {
+      const { a, b } = operands('small', 'max-plus', [2, 2, 2])
+      const error = thrown(() => mpmmSync(a, b, { backend: 'cuda' }))
+      expectError(error, 'ERR_MPMML_NO_CUDA')
+      expect((error as Error).message).toContain(reason)
+    })
+    it("'auto' takes the CPU", () => {
+      const { a, b } = operands('small', 'max-plus', [2, 2, 2])
+      expect(mpmmSync(a, b).backend).toBe('cpu')
+    })
+  },
+)

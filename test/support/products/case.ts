@@ -1,0 +1,131 @@
+/** Products that tests list, and what they must be: by the definition that the fuzzer checks with, of which nothing is the library's. */
+import type {
+  DataType,
+  MatrixLike,
+  OperandArray,
+  Overflow,
+  ProductStructure,
+  Semiring,
+  VariantName,
+} from '../../../lib/index.js'
+import { algebras as defined } from '../../../native/tools/fuzz/algebra.mjs'
+import { cells } from '../../../native/tools/fuzz/definition.mjs'
+import { placeAs, read } from '../../../native/tools/fuzz/layouts.mjs'
+
+/** A semiring on an element type. */
+export interface Algebra {
+  semiring: Semiring
+  dtype: DataType
+  /** What ⊗ is. */
+  kind: 'sum' | 'least' | 'greatest' | 'product' | 'ordinary'
+  /** Whether ⊕ takes the greater. */
+  greatest: boolean
+  /** The neutral elements of ⊕ and of ⊗. */
+  zero: number
+  one: number
+  /** Whether sums can leave int32. */
+  isInteger: boolean
+  /** The finite range of int32. */
+  least: number
+  most: number
+  isFloat: boolean
+}
+
+export const algebras = defined as unknown as Algebra[]
+export const algebraOf = (semiring: Semiring, dtype: DataType = 'int32') =>
+  algebras.find((one) => one.semiring === semiring && one.dtype === dtype)!
+export const nameOf = ({ semiring, dtype }: Algebra) => `${semiring} on ${dtype}`
+
+/** Of int32 in max-plus and min-plus. */
+export const integerSums = algebras.filter(({ isInteger }) => isInteger)
+/** Those with a witness. */
+export const idempotent = algebras.filter(({ kind }) => kind !== 'ordinary')
+
+/** Row-major elements, as the definition takes them. */
+export interface Elements {
+  data: OperandArray
+  batched: boolean
+  batch: number
+  rows: number
+  cols: number
+}
+
+export type AnyMatrix = MatrixLike<OperandArray>
+
+/** The elements of a matrix in any layout. */
+export const elementsOf = (matrix: AnyMatrix): Elements => {
+  const { shape, strides, ...rest } = matrix
+  return read({ ...rest, shape: Array.from(shape), strides: strides && Array.from(strides) })
+}
+
+/** The row-major matrix, as the library takes it. */
+export const sourceOf = (source: Elements) => placeAs('row-major', source).matrix as AnyMatrix
+
+export interface Case {
+  algebra: Algebra
+  a: Elements
+  b: Elements
+  c0?: Elements | undefined
+  structure?: ProductStructure | undefined
+  overflow?: Overflow | undefined
+  witness?: boolean | undefined
+  variant?: VariantName | undefined
+  /** The path that must compute it, if that matters. */
+  path?: string | undefined
+  /** Where the elements are, by the names of layouts; row-major if left out. */
+  layouts?: { [name in 'a' | 'b' | 'c0' | 'out']?: string | undefined } | undefined
+  /** The case that this one differs from only in how it is asked for: what must come is the same. */
+  as?: Case | undefined
+  /** Operands as they are given, in place of a layout. */
+  given?: { a?: AnyMatrix; b?: AnyMatrix } | undefined
+  what: string
+}
+
+/** What `cells` gives for some elements. */
+export type Cells = ReturnType<typeof cells>
+
+/** A case as the definition takes it. */
+export function problemOf({ algebra, a, b, c0, structure, overflow }: Case, held: Elements | null = null) {
+  const batched = a.batched || b.batched
+  const batch = a.batch === 1 ? b.batch : a.batch
+  const sizes = { m: a.rows, k: a.cols, n: b.cols, batch, batched }
+  return { algebra, ...sizes, a, b, c0: c0 ?? null, held, structure, overflow }
+}
+
+export type Problem = ReturnType<typeof problemOf>
+
+const known = new WeakMap<Case, Map<number, Cells>>()
+
+/** All elements of one product of a batch, worked out once. */
+export function cellsOf(asked: Case, item: number): Cells {
+  const one = asked.as ?? asked
+  const items = known.get(one) ?? known.set(one, new Map()).get(one)!
+  const before = items.get(item)
+  if (before) return before
+  const problem = problemOf(one)
+  const all = (count: number) => Int32Array.from({ length: count }, (_, index) => index)
+  const found = cells(problem, item, all(problem.m), all(problem.n), one.witness ?? false)
+  items.set(item, found)
+  return found
+}
+
+const itemsOf = (one: Case) => Array.from({ length: problemOf(one).batch }, (_, item) => cellsOf(one, item))
+
+/** The case, computed by a variant of this name. */
+export const by = (variant: VariantName, one: Case, more: Partial<Case> = {}): Case => ({
+  ...one,
+  ...more,
+  variant,
+  as: one.as ?? one,
+})
+
+/** Whether a sum that decides a result leaves int32, and must be an error. */
+export const overflows = (one: Case) => itemsOf(one).some(({ leaves }) => leaves.includes(1))
+
+/** The steps that count. */
+export const stepsOf = (one: Case) => itemsOf(one).reduce((sum, { steps }) => sum + steps, 0)
+
+/** Elements of a case's algebra. */
+export function elements(data: OperandArray, rows: number, cols: number, batch?: number): Elements {
+  return { data, batched: batch !== undefined, batch: batch ?? 1, rows, cols }
+}

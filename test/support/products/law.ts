@@ -1,0 +1,155 @@
+/** What is true of every product, wherever its matrices are: it is what the definition says, bit for bit, or the error that it says. */
+import { expect } from 'vitest'
+import { MpmmlError, type MpmmResult, variants } from '../../../lib/index.js'
+import { bandOf, belongs } from '../../../native/tools/fuzz/algebra.mjs'
+import { Tally, wrongIn, wrongRefusal } from '../../../native/tools/fuzz/check.mjs'
+import { Random } from '../../../native/tools/fuzz/random.mjs'
+import { exactPaths } from '../exact-paths.js'
+import type { Plain } from '../generators.js'
+import type { SemiringName } from '../oracle.js'
+import { pathsOf } from '../table.js'
+import {
+  type AnyMatrix,
+  type Case,
+  cellsOf,
+  type Elements,
+  elementsOf,
+  overflows,
+  problemOf,
+  sourceOf,
+  stepsOf,
+} from './case.js'
+
+/** What has come of a product. */
+export interface Outcome {
+  c?: AnyMatrix
+  witness?: AnyMatrix | undefined
+  result?: Omit<MpmmResult, 'c'>
+  error?: unknown
+  /** What `out` held before, and holds now; null if there was none. */
+  held: Elements | null
+  now: Elements | null
+  /** Whether anything beside the elements of `out` was written. */
+  spilled: boolean
+}
+
+/** How the place of a product changes what is expected. */
+export interface Expectation {
+  backend?: 'cpu' | 'cuda'
+  /** What a message begins with. */
+  prefix?: string
+  /** Whether the product was computed as the transposed one, so that messages name other places. */
+  turned?: boolean
+  /** Whether int32 sums are on the cheapest path of their variant, whatever else is known of other operands or parts. */
+  cheapest?: boolean
+  /** Whether its time is its own, and not that of a group. */
+  timed?: boolean
+}
+
+const sameBits = (x: Elements, y: Elements) =>
+  Buffer.from(x.data.buffer, x.data.byteOffset, x.data.byteLength).equals(
+    Buffer.from(y.data.buffer, y.data.byteOffset, y.data.byteLength),
+  )
+
+/** Negative elements of max-times that belong to the product. */
+function hasOutsiders({ algebra, a, b, c0, structure }: Case): boolean {
+  if (algebra.kind !== 'product') return false
+  const has = (matrix: Elements | undefined, own: 'a' | 'b' | 'c') => {
+    const band = bandOf(structure?.[own])
+    return matrix?.data.some((x, at) => {
+      const row = Math.floor(at / matrix.cols)
+      return x < 0 && belongs(band, row % matrix.rows, at - row * matrix.cols)
+    })
+  }
+  return Boolean(has(a, 'a') || has(b, 'b') || has(c0, 'c'))
+}
+
+/** Fails unless the outcome is what the definition says of the case. */
+export function expectRight(one: Case, outcome: Outcome, expectation: Expectation, what = ''): void {
+  const where = `${one.what}; ${what}`
+  const { held, now, error, spilled } = outcome
+  const problem = problemOf(one, held)
+  const define = (_: unknown, item: number) => cellsOf(one, item)
+  expect(spilled, `${where}: what is beside the elements of out was written`).toBe(false)
+  const mustFail = (one.overflow ?? 'throw') === 'throw' && overflows(one)
+  const isRefused = hasOutsiders(one)
+  if (mustFail || isRefused) {
+    if (!error) expect.fail(`${where}: there is a result, and not an error`)
+    expectError(error, isRefused ? 'VALUE' : 'OVERFLOW', where)
+    const { message } = error as Error
+    expect(message.startsWith(expectation.prefix ?? ''), `${where}: ${message}`).toBe(true)
+    if (!expectation.turned)
+      expect(wrongRefusal(problem, error, new Random(1), Infinity, define), where).toBeUndefined()
+    if (held && !sameBits(held, now!)) expect.fail(`${where}: out has changed, although the product failed`)
+    return
+  }
+  if (error) throw new Error(`${where}: ${(error as Error).message}`, { cause: error })
+  const { result, c, witness } = outcome
+  expect(witness !== undefined, where).toBe(one.witness ?? false)
+  const wrong = wrongIn(problem, { c, witness }, new Random(1), new Tally(), Infinity, define)
+  if (wrong !== undefined) expect.fail(`${where}: ${wrong}; by ${result!.variant}, ${result!.path}`)
+  expectConsistent(one, outcome, expectation, where)
+}
+
+function expectError(error: unknown, code: string, where: string): void {
+  if (!(error instanceof MpmmlError)) throw error
+  expect(error.code, `${where}: ${error.message}`).toBe(`ERR_MPMML_${code}`)
+}
+
+/** Whether the paths on which sums are exact follow from all elements. */
+const isPlain = (one: Case) => one.algebra.isInteger && !one.structure && stepsOf(one) > 0
+
+const knownPaths = new WeakMap<Case, string[]>()
+function exactPathsOf(asked: Case): string[] {
+  const one = asked.as ?? asked
+  const before = knownPaths.get(one)
+  if (before) return before
+  const plain = ({ data, rows, cols, batch }: Elements) => ({ data, shape: [batch, rows, cols] }) as Plain
+  const { semiring } = one.algebra
+  const found = exactPaths(plain(one.a), plain(one.b), semiring as SemiringName, one.overflow ?? 'throw')
+  knownPaths.set(one, found)
+  return found
+}
+
+/** The result says what ran, and the times fit. */
+function expectConsistent(
+  one: Case,
+  { result, c, witness }: Outcome,
+  expectation: Expectation,
+  where: string,
+) {
+  const { backend, variant, path, timing, gops } = result!
+  const { semiring, dtype } = one.algebra
+  if (expectation.backend) expect(backend, where).toBe(expectation.backend)
+  if (one.variant) expect(variant, where).toBe(one.variant)
+  const row = variants().find(({ name }) => name === variant)
+  expect(row, where).toMatchObject({ backend, semiring, dtype })
+  if (one.path) expect(path, `${where}, ${variant}`).toBe(one.path)
+  if (expectation.cheapest && row && isPlain(one)) {
+    const able = pathsOf(row)
+    expect(path, `${where}, ${variant}`).toBe(exactPathsOf(one).find((each) => able.includes(each)))
+  }
+  expect(c!.data.constructor.name.toLowerCase(), where).toBe(`${dtype}array`)
+  if (witness) expect(witness.data, where).toBeInstanceOf(Int32Array)
+  for (const time of Object.values(timing)) expect(time, where).toBeGreaterThanOrEqual(0)
+  if (!expectation.timed) return
+  expect(timing.totalMs, where).toBeGreaterThanOrEqual(timing.kernelMs)
+  const steps = stepsOf(one)
+  if (steps === 0) expect(gops, where).toBe(0)
+  else if (timing.kernelMs > 0) expect(gops / ((2 * steps) / timing.kernelMs / 1e6), where).toBeCloseTo(1, 9)
+}
+
+/** Fails unless the elements of C, and of the witness, are what the definition says; `held` is what C held before. */
+export function expectValues(
+  one: Case,
+  c: AnyMatrix,
+  { witness, held = null }: { witness?: AnyMatrix | undefined; held?: Elements | null } = {},
+): void {
+  const define = (_: unknown, item: number) => cellsOf(one, item)
+  const straight = (matrix: AnyMatrix) => sourceOf(elementsOf(matrix))
+  const result = { c: straight(c), witness: witness && straight(witness) }
+  expect(
+    wrongIn(problemOf(one, held), result, new Random(1), new Tally(), Infinity, define),
+    one.what,
+  ).toBeUndefined()
+}

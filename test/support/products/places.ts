@@ -1,0 +1,267 @@
+/** Where the matrices of a product can be, and the ways to ask for it: each computes a case and says what has come of it. */
+import {
+  type Device,
+  DeviceMatrix,
+  type GroupedProduct,
+  type MatrixStructure,
+  type MpmmResult,
+  mpmm,
+  mpmmGrouped,
+  mpmmSync,
+  openDevice,
+  type ProductStructure,
+} from '../../../lib/index.js'
+import { addon } from '../../../lib/native.js'
+import { gapsChanged, newMatrix, placeAs } from '../../../native/tools/fuzz/layouts.mjs'
+import { narrowed } from '../../../native/tools/fuzz/problem.mjs'
+import { type AnyMatrix, type Case, type Elements, elementsOf, problemOf, sourceOf } from './case.js'
+import type { Expectation, Outcome } from './law.js'
+import { valuesFor } from './values.js'
+
+type There = DeviceMatrix<never>
+type Anywhere = AnyMatrix | There
+
+/** Whether the result is new, is written into `out`, or is accumulated to what `out` holds. */
+export type Way = 'new' | 'out' | 'in place'
+
+export interface Place {
+  name: string
+  /** Options that lead there. */
+  options: object
+  expectation: Expectation
+  /** The device that the matrices are on, if they aren't in arrays. */
+  device?: () => Device
+  /** Whether the product is asked for with others. */
+  grouped?: boolean
+  /** Whether what is asked for is (Bᵀ ⊗ Aᵀ)ᵀ. */
+  turned?: boolean
+  /** Whether operands are stored as int16 if they can be. */
+  narrow?: boolean
+  sync?: boolean
+}
+
+/** The transpose of a matrix, wherever it is: the same memory, seen in another way. */
+function turn<T extends Anywhere>(matrix: T): T {
+  if (matrix instanceof DeviceMatrix) return matrix.transpose() as T
+  const { data, shape, strides, offset } = matrix as AnyMatrix
+  const [rows, cols] = Array.from(shape).slice(-2) as [number, number]
+  const steps = strides ? Array.from(strides) : [...(shape.length === 3 ? [rows * cols] : []), cols, 1]
+  const swap = (list: number[]) => [...list.slice(0, -2), list.at(-1)!, list.at(-2)!]
+  return { data, shape: swap(Array.from(shape)), strides: swap(steps), offset } as unknown as T
+}
+
+function turnedBand(structure: MatrixStructure | undefined): MatrixStructure | undefined {
+  if (typeof structure === 'object') return { band: [structure.band[1], structure.band[0]] }
+  const others = {
+    general: 'general',
+    upper: 'lower',
+    lower: 'upper',
+    'strictly-upper': 'strictly-lower',
+    'strictly-lower': 'strictly-upper',
+  } as const
+  return structure && others[structure]
+}
+
+function turnedStructure({ a, b, c }: ProductStructure): ProductStructure {
+  const all = { a: turnedBand(b), b: turnedBand(a), c: turnedBand(c) }
+  return Object.fromEntries(Object.entries(all).filter(([, band]) => band)) as ProductStructure
+}
+
+/** The matrix in a frame of other elements. */
+function framed({ data, batched, batch, rows, cols }: Elements): Elements {
+  const frame = newMatrix(data.constructor as Int32ArrayConstructor, batched, batch, rows + 3, cols + 4)
+  frame.data.fill(1)
+  for (let row = 0; row < batch * rows; row++) {
+    const to = (Math.floor(row / rows) * (rows + 3) + (row % rows) + 1) * (cols + 4) + 2
+    frame.data.set(data.subarray(row * cols, (row + 1) * cols), to)
+  }
+  return frame
+}
+
+const transposed = ({ data, batched, batch, rows, cols }: Elements): Elements => ({
+  data: data.map((_, at) => {
+    const [row, col] = [Math.floor(at / rows) % cols, at % rows]
+    return data[Math.floor(at / rows / cols) * rows * cols + col * cols + row]!
+  }),
+  batched,
+  batch,
+  rows: cols,
+  cols: rows,
+})
+
+/** A matrix at its place, and how to look at it. */
+interface Held {
+  matrix: Anywhere
+  /** What it holds now. */
+  read: () => Promise<Elements>
+  spilled: () => Promise<boolean>
+}
+
+/** Puts elements where the place has its matrices, in the layout. */
+async function put(place: Place, source: Elements, layout = 'row-major'): Promise<Held> {
+  const device = place.device?.()
+  if (!device) {
+    const placed = placeAs(layout, source, { shift: 3, tail: 2 })
+    const before = placed.whole.slice()
+    return {
+      matrix: placed.matrix as AnyMatrix,
+      read: async () => elementsOf(placed.matrix as AnyMatrix),
+      spilled: async () => gapsChanged(placed, before),
+    }
+  }
+  // On a device layouts are views: of a larger matrix, of a transposed one.
+  const isTurned = layout.startsWith('transposed')
+  const inner = isTurned ? transposed(source) : source
+  const isFramed = layout.endsWith('a larger one')
+  const root = isFramed ? framed(inner) : inner
+  const whole = (await device.upload(placeAs('row-major', root).matrix as never)) as unknown as There
+  const part = isFramed ? { rows: [1, 1 + inner.rows], cols: [2, 2 + inner.cols] } : {}
+  const view = whole.view(part as never)
+  const matrix = (isTurned ? view.transpose() : view) as There
+  const read = async () => elementsOf((await matrix.download()) as AnyMatrix)
+  return {
+    matrix,
+    read,
+    async spilled() {
+      if (!isFramed) return false
+      const now = await read()
+      const { data } = (await whole.download()) as AnyMatrix
+      return framed(isTurned ? transposed(now) : now).data.some((x, at) => !Object.is(x, data[at]))
+    },
+  }
+}
+
+type Results = Omit<MpmmResult, 'c'> & { c: Anywhere; witness?: Anywhere }
+
+/** A product that others are beside in a group. */
+function neighbour({ algebra }: Case): { a: AnyMatrix; b: AnyMatrix } {
+  const [a, b] = valuesFor(algebra, 'neighbour', [3, 5, 4])
+  return { a: sourceOf(a!), b: sourceOf(b!) }
+}
+
+async function ask(place: Place, one: Case, a: Anywhere, b: Anywhere, own: object): Promise<Results> {
+  const { algebra, overflow, witness, variant } = one
+  const shared = {
+    ...place.options,
+    semiring: algebra.semiring,
+    ...(overflow && !algebra.isFloat && { overflow }),
+    ...(witness && { witness }),
+  }
+  if (place.grouped) {
+    const [, result] = await mpmmGrouped(
+      [neighbour(one), { a, b, ...own }, neighbour(one)] as GroupedProduct[],
+      shared as never,
+    )
+    return result as unknown as Results
+  }
+  const all = { ...shared, ...own, ...(variant && { variant }) }
+  if (place.sync) return mpmmSync(a as never, b as never, all) as unknown as Results
+  return (await mpmm(a as never, b as never, all)) as unknown as Results
+}
+
+const fetched = async (matrix: Anywhere): Promise<AnyMatrix> =>
+  matrix instanceof DeviceMatrix ? await matrix.download() : matrix
+
+/** Computes the case there. */
+export async function compute(place: Place, one: Case, way: Way): Promise<Outcome> {
+  const { layouts = {}, given = {}, c0 } = one
+  const operand = async (name: 'a' | 'b') => {
+    const source = ((place.narrow && narrowed(one.algebra, one[name])) || one[name]) as Elements
+    if (!place.device && given[name] && source === one[name]) return given[name]
+    return (await put(place, source, layouts[name])).matrix
+  }
+  const [a, b] = [await operand('a'), await operand('b')]
+  const { m, n, batch, batched } = problemOf(one)
+  const before =
+    way === 'new'
+      ? null
+      : way === 'in place'
+        ? c0!
+        : valuesFor(one.algebra, 'before', [m, n, 1], batched ? batch : undefined)[0]!
+  const out = before && (await put(place, before, layouts.out))
+  const start = c0 && way !== 'in place' ? (await put(place, c0, layouts.c0)).matrix : undefined
+  const own = {
+    ...(out && { out: place.turned ? turn(out.matrix) : out.matrix }),
+    ...(start && { accumulate: place.turned ? turn(start) : start }),
+    ...(way === 'in place' && { accumulate: true }),
+    ...(one.structure && { structure: place.turned ? turnedStructure(one.structure) : one.structure }),
+  }
+  const outcome: Outcome = { held: before, now: null, spilled: false }
+  try {
+    const { c, witness, ...result } = await (place.turned
+      ? ask(place, one, turn(b), turn(a), own)
+      : ask(place, one, a, b, own))
+    const straight = async (matrix: Anywhere) => {
+      const it = await fetched(place.turned ? turn(matrix) : matrix)
+      return placeAs('row-major', elementsOf(it)).matrix as AnyMatrix
+    }
+    outcome.result = result
+    outcome.c = await straight(c)
+    outcome.witness = witness && (await straight(witness))
+  } catch (error) {
+    outcome.error = error
+  }
+  if (out) {
+    outcome.now = await out.read()
+    outcome.spilled = await out.spilled()
+  }
+  return outcome
+}
+
+/** The places that a backend has, and what must be done before and after they are used. */
+export function placesOf(backend: 'cpu' | 'cuda'): {
+  places: Place[]
+  open(): Promise<void>
+  close(): Promise<void>
+} {
+  let one: Device | undefined
+  let several: Device | undefined
+  const inArrays = { options: { backend }, expectation: { backend, timed: true, cheapest: true } }
+  const on = (device: () => Device) => ({ options: {}, device, expectation: { backend, timed: true } })
+  const onOne = on(() => one!)
+  const onSeveral = on(() => several!)
+  const inGroup = { grouped: true, expectation: { backend, prefix: 'products[1]' } }
+  // A GPU takes alike products of a group together.
+  const grouped = { ...inGroup, expectation: { ...inGroup.expectation, cheapest: backend === 'cpu' } }
+  const turned = { turned: true, expectation: { backend, turned: true, timed: true } }
+  // Without a GPU devices are only pretended if no backend is named.
+  const devices = { ...(backend === 'cuda' && { backend }), devices: 'all' }
+  return {
+    places: [
+      { name: 'arrays, at once', ...inArrays, sync: true },
+      { name: 'arrays', ...inArrays },
+      { name: 'arrays, transposed', ...inArrays, ...turned },
+      { name: 'arrays of int16', ...inArrays, narrow: true },
+      { name: 'arrays in a group', ...inArrays, ...grouped },
+      { name: 'a device', ...onOne },
+      { name: 'a device, transposed', ...onOne, ...turned },
+      { name: 'int16 on a device', ...onOne, narrow: true },
+      { name: 'a device, in a group', ...onOne, ...inGroup },
+      { name: 'arrays for several devices', options: devices, expectation: { backend, timed: true } },
+      {
+        name: 'arrays for some devices',
+        options: { ...devices, devices: [3, 1] },
+        expectation: { backend, timed: true },
+      },
+      {
+        name: 'a group for several devices',
+        ...inArrays,
+        options: { ...devices, devices: [3, 1, 4] },
+        ...inGroup,
+      },
+      { name: 'spread among devices', ...onSeveral },
+      { name: 'spread among devices, transposed', ...onSeveral, ...turned },
+      { name: 'spread among devices, in a group', ...onSeveral, ...inGroup },
+    ],
+    async open() {
+      one = await openDevice({ backend })
+      addon.pretendDevices(5)
+      several = await openDevice({ devices: [0, 1, 2] })
+    },
+    async close() {
+      await several!.close()
+      await one!.close()
+      addon.pretendDevices(0)
+    },
+  }
+}

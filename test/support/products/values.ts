@@ -1,0 +1,205 @@
+/** The values of operands, by kinds: each is about one way in which a product is computed, or an edge of it. */
+import type { OperandArray, ProductStructure } from '../../../lib/index.js'
+import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
+import { spoil } from '../../../native/tools/fuzz/values.mjs'
+import type { Size } from '../cases.js'
+import { Random, kinds as sumKinds, translatedLimit } from '../generators.js'
+import type { SemiringName } from '../oracle.js'
+import { type Algebra, type Elements, elements } from './case.js'
+
+type Value = (random: Random, algebra: Algebra) => number
+
+const zero: Value = (_, algebra) => algebra.zero
+const one: Value = (_, algebra) => algebra.one
+const some =
+  (share: number, rare: Value, value: Value): Value =>
+  (random, algebra) =>
+    random.chance(share) ? rare(random, algebra) : value(random, algebra)
+const picked =
+  (...values: number[]): Value =>
+  (random) =>
+    random.pick(values)
+const whole =
+  (low: number, high: number): Value =>
+  (random) =>
+    random.integer(low, high)
+
+/** A value `steps` away from the end of int32 that `end` is. */
+const inward = (end: number, steps: number) => (end < 0 ? end + steps : end - steps)
+
+/** For the semirings on int32 that order elements and don't add them. */
+const orders: Record<string, Value> = {
+  small: whole(-9, 9),
+  'any int32': whole(-(2 ** 31), 2 ** 31 - 1),
+  ends: picked(-(2 ** 31), -(2 ** 31) + 1, -1, 0, 1, 2 ** 31 - 2, 2 ** 31 - 1),
+  'zero scattered': some(0.3, zero, whole(-1000, 1000)),
+  'mostly zero': some(0.97, zero, whole(-1000, 1000)),
+  'zero alone': zero,
+  'one alone': one,
+  'all of int16': some(0.3, picked(-32767, 32766, 0, -1), some(0.1, zero, whole(-32767, 32766))),
+  // What fills the border of a tile decides a result if it isn't neutral.
+  'next to zero': (random, algebra) => inward(algebra.zero, random.integer(1, 9)),
+  'next to one': (random, algebra) => inward(algebra.one, random.integer(1, 9)),
+  ties: whole(-1, 1),
+}
+
+/** From −1 to 1. */
+const uniform = (random: Random) => random.bits() / 2 ** 31 - 1
+const least = ({ dtype }: Algebra) => (dtype === 'float32' ? 2 ** -149 : Number.MIN_VALUE)
+const isSingle = ({ dtype }: Algebra) => dtype === 'float32'
+const number: Value = (random) => uniform(random) * 2 ** random.integer(-30, 30)
+const specials = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0]
+/** Zeros of both signs and of the semiring among numbers of one sign, as in lengths and logarithms of probabilities. */
+const ofOneSign = (sign: number) =>
+  some(
+    0.2,
+    (random, algebra) => random.pick([0, -0, algebra.zero]),
+    (random) => sign * random.integer(1, 1000),
+  )
+
+/** For floats; those of max-times lose their signs. */
+const floats: Record<string, Value> = {
+  'whole numbers': whole(-1000, 1000),
+  'any numbers': number,
+  probabilities: (random) => random.bits() / 2 ** 32,
+  'zero scattered': some(0.3, zero, number),
+  'mostly zero': some(0.97, zero, number),
+  'zero alone': zero,
+  'one alone': one,
+  ties: whole(-1, 1),
+  'ties and zero': some(0.3, zero, whole(-1, 1)),
+  'far from 0': (random) => 1e7 + random.integer(0, 99),
+  'above 0': whole(1, 1001),
+  'below 0': whole(-1001, -1),
+  'from 0 up': ofOneSign(1),
+  'from 0 down': ofOneSign(-1),
+  'mostly below 0': (random) => (random.chance(0.02) ? 1 : -1) * (1 + random.integer(0, 1000)),
+  'mostly above 0': (random) => (random.chance(0.02) ? -1 : 1) * (1 + random.integer(0, 1000)),
+  subnormals: (random, algebra) => random.integer(-9, 9) * least(algebra),
+  'zeros of both signs': picked(0, -0),
+  'zeros of both signs, and zero': (random, algebra) => random.pick([0, -0, algebra.zero]),
+  'zeros of both signs among small numbers': (random, algebra) =>
+    random.pick([0, -0, least(algebra), -least(algebra), 1, -1]),
+  'infinities scattered': some(
+    0.2,
+    picked(Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0),
+    number,
+  ),
+  'infinities and zeros alone': picked(Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0),
+  'infinities that meet no zero': some(
+    0.01,
+    (_, algebra) => -algebra.zero,
+    (random) => 10 * uniform(random),
+  ),
+  'NaN scattered': some(0.3, picked(Number.NaN), number),
+  'NaN alone': picked(Number.NaN),
+  'NaN, infinities and zeros': picked(...specials, 1, -1),
+  anything: some(
+    0.1,
+    (random, algebra) => random.pick([...specials, least(algebra)]),
+    (random, { kind }) => uniform(random) * (kind === 'ordinary' ? 10 : 1e30),
+  ),
+  'sums that overflow': (random, algebra) =>
+    uniform(random) * (algebra.kind === 'ordinary' ? 1 : isSingle(algebra) ? 3.4e38 : 1.79e308),
+  'sums that round to the same': picked(2 ** 24, 1, -1, 2 ** -30),
+  'products that round to the same': picked(1, 1 + 2 ** -23, 3),
+  // Products of these lie about the least subnormal number, and about the largest finite one.
+  'products that underflow': (random, algebra) =>
+    (1 + random.bits() / 2 ** 32) *
+    2 ** (isSingle(algebra) ? random.integer(-76, -70) : random.integer(-540, -530)),
+  'products that overflow': (random, algebra) =>
+    algebra.kind === 'ordinary'
+      ? uniform(random)
+      : (1 + random.bits() / 2 ** 32) * 2 ** (isSingle(algebra) ? 63 : 511),
+}
+
+const bytes: Record<string, Value> = {
+  'few bits': some(0.95, picked(0), picked(1)),
+  'many bits': some(0.1, picked(0), picked(1)),
+  'few bytes': some(0.95, picked(0), whole(1, 255)),
+  'any bytes': some(0.5, picked(0), whole(1, 255)),
+  'even bytes': picked(0, 0, 0, 0, 0, 0, 2, 128),
+  'all true': whole(1, 255),
+  'all false': picked(0),
+}
+
+type Kinds = Record<string, Value>
+const kindsOf = ({ dtype }: Algebra): Kinds =>
+  dtype === 'int32' ? orders : dtype === 'uint8' ? bytes : floats
+
+export const kindNamesOf = (algebra: Algebra): string[] =>
+  Object.keys(algebra.isInteger ? sumKinds : kindsOf(algebra))
+
+/** A kind with zeros and other values, for tests that aren't about values. */
+export const mixed = ({ isInteger, dtype }: Algebra) =>
+  isInteger ? 'small, ε scattered' : dtype === 'uint8' ? 'few bytes' : 'zero scattered'
+
+/** Kinds on which a tile's border that isn't neutral shows. */
+export function decisive({ isInteger, dtype }: Algebra): string[] {
+  if (isInteger) return ['low + small', 'high + small']
+  if (dtype === 'int32') return ['next to zero', 'next to one']
+  return dtype === 'uint8' ? ['few bits', 'all true'] : ['below 0', 'above 0', 'anything']
+}
+
+/** Kinds with many candidates that are equally good. */
+export const tied = ({ isInteger, dtype }: Algebra) =>
+  isInteger ? 'few levels, ties' : dtype === 'uint8' ? 'many bits' : 'ties'
+
+const own = ['neighbour', 'before']
+
+/** The operands of a product of these sizes; of a batch of them if `batch` is given. */
+export function valuesFor(
+  algebra: Algebra,
+  kind: string,
+  [m, k, n]: Size,
+  batch?: number,
+  seed = 1,
+): [a: Elements, b: Elements] {
+  const name = own.includes(kind) ? mixed(algebra) : kind
+  const random = new Random(seed + 7919 * kindNamesOf(algebra).indexOf(name) + (own.includes(kind) ? 5 : 0))
+  const sides = algebra.isInteger
+    ? sumValues(name, algebra, random)
+    : (Array(2).fill(() => kindsOf(algebra)[name]!(random, algebra)) as Sides)
+  const [elementA, elementB] = sides
+  const make = (element: Sides[0], rows: number, cols: number): Elements => {
+    const data = new arrays[algebra.dtype]((batch ?? 1) * rows * cols) as OperandArray
+    for (let at = 0; at < data.length; at++) {
+      const x = element(Math.floor(at / cols), at % cols)
+      data[at] = algebra.kind === 'product' && x < 0 ? -x : x
+    }
+    return elements(data, rows, cols, batch)
+  }
+  return [make(elementA, m, k), make(elementB, k, n)]
+}
+
+type Sides = [a: (row: number, col: number) => number, b: (row: number, col: number) => number]
+
+function sumValues(name: string, { semiring, zero, least, most }: Algebra, random: Random): Sides {
+  const limit = translatedLimit(semiring as SemiringName)
+  const context = { random, zero, least, most, limit }
+  const [a, b] = sumKinds[name as keyof typeof sumKinds]
+  return [(row, col) => a(context, row, col), (row, col) => b(context, row, col)]
+}
+
+/** A matrix of the operands' type with such values, as C0 is one. */
+export const startFor = (
+  algebra: Algebra,
+  kind: string,
+  rows: number,
+  cols: number,
+  batch?: number,
+  seed = 3,
+) => valuesFor(algebra, kind, [rows, cols, 0], batch, seed)[0]
+
+/** Puts what would decide results where the structure has no elements. */
+export function spoiled(
+  algebra: Algebra,
+  structure: ProductStructure,
+  matrices: { a: Elements; b: Elements; c0?: Elements | undefined },
+) {
+  const random = new Random(7)
+  spoil(random, matrices.a, structure.a, algebra)
+  spoil(random, matrices.b, structure.b, algebra)
+  if (matrices.c0) spoil(random, matrices.c0, structure.c, algebra)
+  return matrices
+}

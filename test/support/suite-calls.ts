@@ -1,0 +1,373 @@
+/** Calls of products that stand alone: what they say beside their values, and matrices that only some programs have. */
+import ndarray from 'ndarray'
+import { describe, expect, it } from 'vitest'
+import {
+  type MatrixLike,
+  type MpmmOptions,
+  matrix,
+  mpmm,
+  mpmmSync,
+  pinnedInt32Array,
+  plan,
+} from '../../lib/index.js'
+import { arrays } from '../../native/tools/fuzz/algebra.mjs'
+import { policies, ragged, type Size, semirings } from './cases.js'
+import { expectElements, expectError, expectProduct, thrown } from './expect.js'
+import { operands, randomMatrix } from './generators.js'
+import { type Dense, oracle, type Strided } from './oracle.js'
+import { algebraOf, algebras, elementsOf, sourceOf } from './products/case.js'
+import { expectValues } from './products/law.js'
+import { compute } from './products/places.js'
+import { startFor, valuesFor } from './products/values.js'
+import { edgesOfPaths } from './suite-paths.js'
+import { drawn } from './suite-products.js'
+
+export function callSuite(backend: 'cpu' | 'cuda'): void {
+  describe('edges of the paths', () => edgesOfPaths(backend))
+  describe('results', () => results(backend))
+  describe('matrices', () => matrices(backend))
+  describe('what out holds', () => outs(backend))
+  describe('options and types', () => optionsAndTypes(backend))
+  describe('int16', () => int16(backend))
+}
+
+function results(backend: 'cpu' | 'cuda'): void {
+  it('say what ran and how long it took', () => {
+    const { a, b } = operands('small', 'max-plus', [200, 200, 200])
+    const result = mpmmSync(a, b, { backend })
+    const { timing } = result
+    expect(result.device).not.toBe('')
+    expect(timing.kernelMs).toBeGreaterThan(0)
+    expect(result.gops).toBeCloseTo((2 * 200 ** 3) / timing.kernelMs / 1e6, 6)
+    expect(Object.keys(timing).sort()).toEqual(['analysisMs', 'd2hMs', 'h2dMs', 'kernelMs', 'totalMs'])
+  })
+  it('are the same from mpmm and mpmmSync, several products at once', async () => {
+    const place = { name: 'arrays', options: { backend }, expectation: { backend } }
+    const tasks = algebras.flatMap((algebra) =>
+      [60, 61].map((m) => drawn(algebra, kindOf(algebra), [m, 50, 130 - m])),
+    )
+    const together = await Promise.all(tasks.map((one) => compute(place, one, 'new')))
+    for (const [index, one] of tasks.entries()) {
+      expectValues(one, together[index]!.c!)
+      const again = await compute({ ...place, sync: true }, one, 'new')
+      expect(again.c!.data, one.what).toEqual(together[index]!.c!.data)
+    }
+  })
+  it('of 700 × 703 × 697 with ε', () => {
+    for (const [semiring, kind] of [
+      ['max-plus', 'ε in B alone'],
+      ['min-plus', 'small, ε scattered'],
+    ] as const) {
+      const { a, b } = operands(kind, semiring, [700, 703, 697])
+      expectProduct(a, b, { backend, semiring }, semiring)
+    }
+  })
+  it('of a matrix and a vector', async () => {
+    const place = { name: 'arrays', options: { backend }, expectation: { backend } }
+    for (const algebra of algebras) {
+      for (const size of [
+        [1, 1000, 333],
+        [333, 1000, 1],
+        [4, 70, 2001],
+        [2001, 7, 5],
+      ] as Size[]) {
+        for (const layout of ['row-major', 'transposed']) {
+          const one = drawn(algebra, kindOf(algebra), size, { layouts: { a: layout, b: layout } })
+          expectValues(one, (await compute(place, one, 'new')).c!)
+        }
+      }
+    }
+  })
+}
+
+const kindOf = ({ isInteger, dtype }: (typeof algebras)[number]) =>
+  isInteger
+    ? 'small, ε scattered'
+    : dtype === 'int32'
+      ? 'any int32'
+      : dtype === 'uint8'
+        ? 'few bytes'
+        : 'whole numbers'
+
+function matrices(backend: 'cpu' | 'cuda'): void {
+  it.each([
+    ['ordinary memory', (length: number) => new Int32Array(length)],
+    ['pinned memory', pinnedInt32Array],
+  ])('with rows that overlap, in %s', (_, make) => {
+    for (const [m, k, n] of [ragged, [513, 300, 257]] as Size[]) {
+      for (const [stepA, stepB] of [
+        [1, 1],
+        [k - 1, n - 1],
+        [3, n],
+      ] as const) {
+        const overlapping = (rows: number, cols: number, step: number, seed: number) => {
+          const data = make((rows - 1) * step + cols)
+          data.set(randomMatrix(1, data.length, seed).data)
+          return { data, shape: [rows, cols], strides: [step, 1] }
+        }
+        const [a, b] = [overlapping(m, k, stepA, 3), overlapping(k, n, stepB, 4)]
+        expectProduct(a, b, { backend }, `${stepA}, ${stepB}`)
+        const accumulate = overlapping(m, n, 2, 5)
+        expectProduct(a, b, { backend, accumulate }, `${stepA}, ${stepB}, C0`)
+      }
+    }
+  })
+
+  it('of scijs, as they are', () => {
+    const { a, b } = operands('small, ε scattered', 'max-plus', [40, 30, 20])
+    const left = ndarray(a.data, [40, 30]).lo(3, 2).hi(31, 27)
+    const right = ndarray(b.data, [30, 20]).transpose(1, 0).lo(1, 2).hi(17, 27).transpose(1, 0)
+    const out = ndarray(new Int32Array(40 * 17), [17, 40])
+      .transpose(1, 0)
+      .lo(4, 0)
+      .hi(31, 17)
+    const result = mpmmSync(left, right, { backend, out })
+    expect(result.c).toBe(out)
+    const asStrided = (x: typeof left): Strided => ({
+      data: x.data,
+      shape: x.shape,
+      strides: x.stride,
+      offset: x.offset,
+    })
+    expectElements(asStrided(out), oracle(asStrided(left), asStrided(right)) as Dense)
+    expect(out.get(2, 3)).toBe((oracle(asStrided(left), asStrided(right)) as Dense).data[2 * 17 + 3])
+  })
+
+  it('that are halves of one buffer which interleave', () => {
+    const data = new Int32Array(8 * 20)
+    const { a, b } = operands('small', 'max-plus', [8, 10, 10])
+    for (let i = 0; i < 8; i++) data.set(a.data.subarray(i * 10, (i + 1) * 10), i * 20)
+    const left = { data, shape: [8, 10], strides: [20, 1] }
+    const right = { data, shape: [8, 10], strides: [20, 1], offset: 10 }
+    mpmmSync(left, b, { backend, out: right })
+    expectElements(right, oracle(a, b) as Dense)
+    expectElements(left, { batch: 1, rows: 8, cols: 10, data: a.data })
+  })
+}
+
+function outs(backend: 'cpu' | 'cuda'): void {
+  it('can be accumulated to in three ways', () => {
+    const { a, b } = operands('small, ε scattered', 'max-plus', ragged)
+    const start = randomMatrix(37, 43, 4, [-500, 3000])
+    const expected = oracle(a, b, { c0: start }) as Dense
+    for (const accumulate of ['true', 'out', 'the same elements'] as const) {
+      const out = { ...start, data: Int32Array.from(start.data) }
+      const value = accumulate === 'true' ? true : accumulate === 'out' ? out : { ...out }
+      const { c } = mpmmSync(a, b, { backend, out, accumulate: value })
+      expect(c).toBe(out)
+      expectElements(out, expected, accumulate)
+    }
+  })
+
+  it('is written, large or a batch, after nothing overflowed that might have', () => {
+    const [m, n] = [1021, 530]
+    const { a, b } = operands('small', 'max-plus', [m, 2, n])
+    a.data[0] = 2 ** 30
+    b.data.fill(2 ** 30, n)
+    for (const strides of [
+      [n + 3, 1],
+      [1, m + 3],
+    ] as const) {
+      const data = new Int32Array((m + 3) * (n + 3)).fill(123456789)
+      const out = { data, shape: [m, n], strides, offset: 2 }
+      expect(mpmmSync(a, b, { backend, out }).path).toBe('wide')
+      expectElements(out, oracle(a, b) as Dense)
+      expect(out.data.filter((value) => value === 123456789)).toHaveLength(out.data.length - m * n)
+    }
+    const [batch, rows, cols] = [5, 19, 21]
+    for (const semiring of semirings) {
+      const { a, b } = operands('the best meets the worst', semiring, [rows, 24, cols], 1, batch)
+      const c0 = operands('small', semiring, [rows, cols, 1], 2, batch).a
+      const expected = oracle(a, b, { semiring, c0 }) as Dense
+      for (const strides of [
+        [rows * cols, cols, 1],
+        [1, cols * batch, batch],
+        [rows * cols + 7, 1, rows],
+      ] as const) {
+        const out = { data: new Int32Array(batch * (rows * cols + 7)), shape: [batch, rows, cols], strides }
+        expect(mpmmSync(a, b, { backend, semiring, out, accumulate: c0 }).path).toBe('wide')
+        expectElements(out, expected, `${semiring}, ${strides}`)
+      }
+    }
+  })
+
+  it('stays after an overflow, also if that is accumulated to', () => {
+    const out = matrix(1, 2, [5, 6])
+    const call = () =>
+      mpmmSync(matrix(1, 1, [2 ** 31 - 1]), matrix(1, 2, [-1, 1]), { backend, out, accumulate: true })
+    expectError(thrown(call), 'ERR_MPMML_OVERFLOW', 'C[0, 1]', '2147483648', /saturate.*wrap/)
+    expect([...out.data]).toEqual([5, 6])
+  })
+
+  it.each(['float32', 'float64'] as const)(
+    '%s: may be negative unless it is accumulated to',
+    async (dtype) => {
+      const algebra = algebraOf('max-times', dtype)
+      const [a, b] = valuesFor(algebra, 'probabilities', ragged)
+      const out = { data: new arrays[dtype](37 * 43).fill(-1), shape: [37, 43] }
+      const options = { backend, semiring: 'max-times', out } as unknown as MpmmOptions
+      const multiply = (more: object) =>
+        mpmmSync(sourceOf(a) as never, sourceOf(b) as never, { ...options, ...more })
+      expectError(
+        thrown(() => multiply({ accumulate: true })),
+        'ERR_MPMML_VALUE',
+        '[0, 0]',
+        '-1',
+      )
+      expect(out.data.every((value) => value === -1)).toBe(true)
+      multiply({})
+      expectValues({ algebra, a, b, what: 'probabilities' }, out)
+    },
+  )
+}
+
+function optionsAndTypes(backend: 'cpu' | 'cuda'): void {
+  it.each(policies)(
+    "overflow: '%s' makes no difference without sums, and floats don't take it",
+    async (overflow) => {
+      for (const algebra of algebras.filter(({ isInteger }) => !isInteger)) {
+        const { semiring, dtype, isFloat } = algebra
+        const [a, b] = valuesFor(
+          algebra,
+          isFloat ? 'whole numbers' : dtype === 'int32' ? 'ends' : 'few bytes',
+          ragged,
+        )
+        const options = { backend, semiring, overflow } as MpmmOptions
+        const multiply = (more: object) =>
+          mpmmSync(sourceOf(a) as never, sourceOf(b) as never, { ...options, ...more } as MpmmOptions)
+        if (isFloat) {
+          expectError(
+            thrown(() => multiply({})),
+            'ERR_MPMML_OPTION',
+            'option overflow is for integers',
+            dtype,
+          )
+          continue
+        }
+        const c0 = startFor(algebra, dtype === 'int32' ? 'ends' : 'few bytes', 37, 43)
+        const what = `${semiring}, ${overflow}`
+        expectValues({ algebra, a, b, what }, multiply({}).c)
+        expectValues({ algebra, a, b, c0, what }, multiply({ accumulate: sourceOf(c0) }).c)
+      }
+    },
+  )
+
+  it('every semiring has its element types and no others', () => {
+    for (const { semiring } of algebras) {
+      for (const [dtype, Type] of Object.entries(arrays)) {
+        if (algebras.some((one) => one.semiring === semiring && one.dtype === dtype)) continue
+        const one = matrix(1, 1, new Type(1) as never)
+        const error = thrown(() => mpmmSync(one, one, { semiring, backend } as MpmmOptions))
+        expectError(error, 'ERR_MPMML_DTYPE', semiring, `of ${dtype}`)
+      }
+    }
+  })
+
+  it('a Buffer is a Uint8Array, and the result is none', () => {
+    const a = { data: Buffer.from([0, 9, 0, 1]), shape: [2, 2] }
+    const { c } = mpmmSync(a, a, { semiring: 'or-and', backend })
+    expect(c.data).toEqual(Uint8Array.of(0, 1, 0, 1))
+  })
+
+  it('bytes clamped are refused', () => {
+    const a = { data: new Uint8ClampedArray(1), shape: [1, 1] } as never
+    const error = thrown(() => mpmmSync(a, a, { semiring: 'or-and', backend } as MpmmOptions))
+    expectError(error, 'ERR_MPMML_DTYPE', 'a.data', 'Uint8Array', 'Uint8ClampedArray')
+  })
+}
+
+/** What is true only of operands in Int16Arrays; all else is true of them as of others. */
+function int16(backend: 'cpu' | 'cuda'): void {
+  const place = { name: 'arrays of int16', options: { backend }, expectation: { backend }, narrow: true }
+
+  it.each(['max-plus', 'min-plus', 'max-min', 'min-max'] as const)(
+    '%s: beside int32 of any values',
+    async (semiring) => {
+      const algebra = algebraOf(semiring)
+      const [narrow, wide] = algebra.isInteger
+        ? ['all of int16, ε', 'full range']
+        : ['all of int16', 'any int32']
+      for (const [m, k, n] of [
+        [70, 90, 110],
+        [2, 300, 130],
+        [257, 100, 263],
+      ] as Size[]) {
+        const [a] = valuesFor(algebra, narrow, [m, k, n])
+        const [, b] = valuesFor(algebra, wide, [m, k, n])
+        const common = { algebra, overflow: 'saturate' as const, what: `${m} × ${k} × ${n}` }
+        const turned = { a: { ...b, rows: n, cols: k }, b: { ...a, rows: k, cols: m } }
+        for (const one of [
+          { ...common, a, b },
+          { ...common, ...turned },
+        ]) {
+          const outcome = await compute(place, one, 'new')
+          expectValues(one, outcome.c!)
+          if (algebra.isInteger) expect(outcome.result!.path).toBe('wide')
+        }
+      }
+    },
+  )
+
+  it('an overflow has the sum of the numbers that stand there', () => {
+    for (const [m, k, n] of [
+      [1, 1, 1],
+      [2, 3, 2],
+      [70, 90, 110],
+    ] as const) {
+      for (const row of new Set([0, m - 1])) {
+        // One row of A, or column of B, has sums beyond int32: 32767 + 2147483647 = 2147516414.
+        const narrow = { data: new Int16Array(m * k).fill(-5), shape: [m, k] }
+        narrow.data.fill(32767, row * k, (row + 1) * k)
+        const wide = { data: new Int32Array(k * n).fill(2 ** 31 - 1), shape: [k, n] }
+        const place = (at: string) => `C${at} is decided by the sum 2147516414,`
+        const turned = <T extends { shape: number[] }>(x: T) => ({
+          ...x,
+          shape: [x.shape[1]!, x.shape[0]!],
+          strides: [1, x.shape[1]!],
+        })
+        const options = { backend } as const
+        expectError(
+          thrown(() => mpmmSync(narrow, wide, options)),
+          'ERR_MPMML_OVERFLOW',
+          place(`[${row}, 0]`),
+        )
+        const across = () => mpmmSync(turned(wide), turned(narrow), options)
+        expectError(thrown(across), 'ERR_MPMML_OVERFLOW', place(`[0, ${row}]`))
+      }
+      const narrow = { data: new Int16Array(m * k).fill(-32768), shape: [m, k] }
+      const wide = { data: new Int32Array(k * n).fill(2 ** 31 - 1), shape: [k, n] }
+      expect(new Set(mpmmSync(narrow, wide, { backend }).c.data)).toEqual(new Set([-(2 ** 31)]))
+    }
+  })
+
+  it.each(['max-min', 'min-max'] as const)(
+    '%s: the value that is zero is zero, and the other end is itself',
+    (semiring) => {
+      const { zero, one } = algebraOf(semiring)
+      const ends = { data: Int16Array.of(-32768, 32767), shape: [2, 1] }
+      const { c } = mpmmSync(ends, { data: Int32Array.of(one), shape: [1, 1] }, { backend, semiring })
+      expect([...c.data]).toEqual(zero < 0 ? [zero, 32767] : [-32768, zero])
+    },
+  )
+
+  it('are parts of a larger array, with a C0', async () => {
+    const algebra = algebraOf('max-plus')
+    const [{ data }] = valuesFor(algebra, 'all of int16, ε', [3, 2000, 1])
+    const narrow = Int16Array.from(data, (x) => Math.max(x, -32768))
+    const a = { data: narrow, shape: [2, 30, 20], strides: [2000, 1, 40], offset: 7 }
+    const b = { data: narrow, shape: [20, 33], strides: [50, 1], offset: 11 }
+    const c0 = startFor(algebra, 'small', 30, 33)
+    const wide = (x: typeof a) => elementsOf({ ...x, data: data as Int32Array } as MatrixLike<Int32Array>)
+    const { c } = await mpmm(a, b, { backend, accumulate: sourceOf(c0) as MatrixLike })
+    expectValues({ algebra, a: wide(a), b: wide(b), c0, what: 'parts' }, c)
+  })
+
+  it('are planned as the same numbers in Int32Arrays are', async () => {
+    for (const kind of ['small', 'small, ε scattered', 'all of int16', 'all of int16, ε', 'all ε']) {
+      const [{ data }] = valuesFor(algebraOf('max-plus'), kind, [600, 600, 1])
+      const wide = { data: data as Int32Array, shape: [600, 600] }
+      const narrow = { data: Int16Array.from(data, (x) => Math.max(x, -32768)), shape: [600, 600] }
+      expect(await plan(narrow, narrow, { backend }), kind).toEqual(await plan(wide, wide, { backend }))
+    }
+  })
+}

@@ -1,0 +1,535 @@
+/** What is true of products in every semiring on every element type, wherever their matrices are: test/cpu and test/gpu run it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { MatrixStructure, ProductStructure } from '../../lib/index.js'
+import { layoutNames } from '../../native/tools/fuzz/layouts.mjs'
+import { policies, ragged, type Size, sizes } from './cases.js'
+import {
+  type Algebra,
+  type AnyMatrix,
+  algebras,
+  type Case,
+  elements,
+  elementsOf,
+  idempotent,
+  integerSums,
+  nameOf,
+  sourceOf,
+} from './products/case.js'
+import { expectRight } from './products/law.js'
+import { compute, type Place, placesOf, type Way } from './products/places.js'
+import { decisive, kindNamesOf, mixed, spoiled, startFor, tied, valuesFor } from './products/values.js'
+
+/** Depths about the words that bits are packed into, and about blocks of them. */
+export const depths = [31, 32, 33, 63, 64, 65, 95, 127, 128, 129, 255, 257, 511, 513, 1023, 2047, 2048, 2049]
+
+export const structures: Record<string, ProductStructure> = {
+  'upper × upper': { a: 'upper', b: 'upper', c: 'upper' },
+  'upper × upper, all of C': { a: 'upper', b: 'upper' },
+  'lower × upper': { a: 'lower', b: 'upper' },
+  'strictly lower × strictly lower': { a: 'strictly-lower', b: 'strictly-lower', c: 'strictly-lower' },
+  'upper × strictly lower to lower': { a: 'upper', b: 'strictly-lower', c: 'lower' },
+  'a part of C': { c: { band: [2, 9] } },
+  'one diagonal': { a: { band: [0, 0] }, b: { band: [0, 0] } },
+  'one diagonal beside the middle': { a: { band: [-5, 5] }, c: { band: [3, -3] } },
+  'narrow bands': { a: { band: [3, 4] }, b: { band: [7, 1] }, c: { band: [10, 5] } },
+  'no elements of A': { a: { band: [-4, 2] } },
+  'no elements of C': { c: { band: [-4, 2] } },
+  'a band beyond the matrix': { a: { band: [-5000, Number.POSITIVE_INFINITY] }, b: 'upper' },
+  'bands that have all': { a: { band: [5000, 5000] }, b: { band: [9000, Number.POSITIVE_INFINITY] } },
+}
+
+/** Around tiles and slabs, primes, long and thin. */
+const structuredSizes: Size[] = [
+  [1, 1, 1],
+  [2, 3, 2],
+  [17, 33, 31],
+  [64, 64, 64],
+  [67, 141, 83],
+  [129, 127, 65],
+  [5, 211, 130],
+  [130, 300, 3],
+]
+
+/** A case with operands of a kind. */
+export function drawn(algebra: Algebra, kind: string, size: Size, more: Partial<Case> = {}, seed = 1): Case {
+  const [a, b] = valuesFor(algebra, kind, size, undefined, seed)
+  return { algebra, a, b, what: `${nameOf(algebra)}, ${kind}, ${size.join(' × ')}`, ...more }
+}
+
+/** What stands outside of the structure would decide results. */
+export function withStructure(one: Case, structure: ProductStructure): Case {
+  const c0 = one.c0 && { ...one.c0, data: one.c0.data.slice() }
+  spoiled(one.algebra, structure, { a: one.a, b: one.b, c0 })
+  return { ...one, structure, c0, what: `${one.what}, ${JSON.stringify(structure)}` }
+}
+
+/** The overflow policies that the algebra has. */
+const policiesOf = ({ isInteger }: Algebra) => (isInteger ? policies : [undefined])
+
+export function productSuite(backend: 'cpu' | 'cuda'): void {
+  const { places, open, close } = placesOf(backend)
+  beforeAll(open)
+  afterAll(close)
+
+  /** Checks the case at the places, into new matrices and into those that are there. */
+  async function check(one: Case, where: readonly Place[] = places, ways?: Way[]): Promise<void> {
+    // A result can be accumulated in place if there is a C0 for each product.
+    const inPlace = one.c0 && one.c0.batched === (one.a.batched || one.b.batched)
+    const all: Way[] = ways ?? (one.c0 ? ['new', inPlace ? 'in place' : 'out'] : ['new', 'out'])
+    for (const place of where) {
+      for (const way of all) {
+        const outcome = await compute(place, one, way)
+        expectRight(one, outcome, place.expectation, `${place.name}, ${way}`)
+      }
+    }
+  }
+  const place = (name: string) => places.filter((each) => each.name === name)
+  const inArrays = place('arrays, at once')
+  const few = [...inArrays, ...place('a device')]
+
+  describe.each(algebras.map((algebra) => [nameOf(algebra), algebra] as const))('%s', (_, algebra) => {
+    const mayHaveWitness = idempotent.includes(algebra)
+
+    it.each(kindNamesOf(algebra))('values: %s', async (kind) => {
+      for (const overflow of policiesOf(algebra)) {
+        await check(
+          drawn(algebra, kind, ragged, { overflow }, 3),
+          places,
+          overflow === 'wrap' ? ['new'] : ['out'],
+        )
+        const c0 = startFor(algebra, kind, ragged[0], ragged[2])
+        const where = (overflow ?? 'throw') === 'throw' ? places : few
+        await check(drawn(algebra, kind, ragged, { overflow, c0, witness: mayHaveWitness }, 4), where, [
+          'in place',
+        ])
+      }
+      await check(
+        drawn(algebra, kind, [70, 90, 110], {
+          witness: mayHaveWitness,
+          overflow: algebra.isInteger ? 'saturate' : undefined,
+        }),
+        few,
+      )
+    })
+
+    it.each(kindNamesOf(algebra))('C0: %s', async (kind) => {
+      const overflow = algebra.isInteger ? 'saturate' : undefined
+      const c0 = startFor(algebra, kind, ragged[0], ragged[2], undefined, 5)
+      await check(drawn(algebra, mixed(algebra), ragged, { c0, overflow, witness: mayHaveWitness }), few)
+      // C0 alone decides.
+      const zeros = (one: Case) => {
+        one.a.data.fill(algebra.zero)
+        return one
+      }
+      await check(zeros(drawn(algebra, mixed(algebra), ragged, { c0, overflow })), few)
+      const none = drawn(algebra, mixed(algebra), [3, 0, 5], { c0: startFor(algebra, kind, 3, 5) })
+      await check(none, few)
+    })
+
+    it.each(sizes)('%i × %i × %i', async (...size) => {
+      const listed = algebra.isInteger
+        ? [
+            'small',
+            'ε in rows and columns',
+            'extremes',
+            'the best meets the worst',
+            'far from the best in some rows',
+          ]
+        : [mixed(algebra)]
+      for (const kind of [...listed, ...decisive(algebra)]) {
+        for (const overflow of policiesOf(algebra))
+          await check(drawn(algebra, kind, size, { overflow }), inArrays)
+      }
+      const c0 = startFor(algebra, mixed(algebra), size[0], size[2])
+      await check(drawn(algebra, mixed(algebra), size, { c0, witness: mayHaveWitness }), places, ['in place'])
+    })
+
+    it.each(depths)('K = %i', async (k) => {
+      for (const [m, n] of [
+        [1, 1],
+        [5, 7],
+        [33, 65],
+      ] as const) {
+        for (const kind of [mixed(algebra), ...decisive(algebra)]) {
+          await check(
+            drawn(algebra, kind, [m, k, n], { overflow: algebra.isInteger ? 'saturate' : undefined }),
+            inArrays,
+            ['new'],
+          )
+        }
+        await check(drawn(algebra, tied(algebra), [m, k, n], { witness: mayHaveWitness }), few, ['new'])
+      }
+    })
+
+    it.each([
+      [0, 3, 4],
+      [3, 4, 0],
+      [0, 5, 0],
+      [0, 0, 0],
+      [3, 0, 4],
+    ])('%i × %i × %i', async (...size) => {
+      for (const batch of [undefined, 0, 3]) {
+        const [a, b] = valuesFor(algebra, mixed(algebra), size as Size, batch)
+        const c0 = startFor(algebra, mixed(algebra), size[0], size[2], batch)
+        const what = `${batch} of ${size.join(' × ')}`
+        await check({ algebra, a, b, what })
+        await check({ algebra, a, b, c0, what, witness: mayHaveWitness })
+      }
+    })
+
+    it.each(layoutNames)('A is %s, everything else in every layout', async (name) => {
+      for (const size of [ragged, [5, 130, 67], [1, 70, 33], [65, 64, 2]] as Size[]) {
+        for (const [index, other] of layoutNames.entries()) {
+          const third = layoutNames[(index + 2) % layoutNames.length]
+          const layouts = { a: name, b: other, c0: third, out: name === 'row-major' ? other : third }
+          const c0 = startFor(algebra, mixed(algebra), size[0], size[2])
+          const witness = mayHaveWitness && index % 2 === 0
+          const one = drawn(algebra, index % 2 ? mixed(algebra) : decisive(algebra)[0]!, size, {
+            layouts,
+            c0,
+            witness,
+          })
+          await check(one, size === ragged ? places : inArrays, ['out', 'in place'])
+        }
+      }
+    })
+
+    it('operands whose elements share places', async () => {
+      const [m, k, n] = ragged
+      const overlapping: Record<string, (cols: number) => number[]> = {
+        'rows that overlap': () => [1, 1],
+        'rows that overlap by one': (cols) => [cols - 1, 1],
+        'one row again and again': () => [0, 1],
+        'one column again and again': () => [1, 0],
+        'one element': () => [0, 0],
+      }
+      const list = Object.values(overlapping)
+      const [sourceA, sourceB] = valuesFor(algebra, mixed(algebra), [m, k, n]).map(sourceOf) as [
+        AnyMatrix,
+        AnyMatrix,
+      ]
+      for (const left of list) {
+        for (const right of list) {
+          const given = { a: { ...sourceA, strides: left(k) }, b: { ...sourceB, strides: right(n) } }
+          const [a, b] = [elementsOf(given.a), elementsOf(given.b)]
+          const c0 = startFor(algebra, mixed(algebra), m, n)
+          await check(
+            { algebra, a, b, c0, given, what: `${left(9)}, ${right(9)}`, witness: mayHaveWitness },
+            inArrays,
+          )
+        }
+      }
+      const given = (strides: number[], rows: number, cols: number, source: AnyMatrix) =>
+        ({ data: source.data, shape: [3, rows, cols], strides, offset: 2 }) as AnyMatrix
+      for (const strides of [
+        [5, 1, 9],
+        [0, 8, 1],
+        [200, 1, 9],
+      ]) {
+        const views = { a: given(strides, 5, 7, sourceA), b: given([30, 13, 2], 7, 4, sourceB) }
+        const one = {
+          algebra,
+          a: elementsOf(views.a),
+          b: elementsOf(views.b),
+          given: views,
+          what: `${strides}`,
+        }
+        await check(one, inArrays)
+        await check({ ...one, c0: startFor(algebra, mixed(algebra), 5, 4, 3) }, inArrays)
+      }
+    })
+
+    it.each([1, 2, 7, 23])('batches of %i, or of one', async (batch) => {
+      const [m, k, n]: Size = [18, 33, 17]
+      const kind = algebra.isInteger ? 'small, ε scattered' : mixed(algebra)
+      const [a, b] = valuesFor(algebra, kind, [m, k, n], batch)
+      const [singleA, singleB] = valuesFor(algebra, kind, [m, k, n], undefined, 2)
+      const [oneA, oneB] = valuesFor(algebra, kind, [m, k, n], 1, 3)
+      const starts = [undefined, startFor(algebra, kind, m, n, batch), startFor(algebra, kind, m, n)]
+      for (const [left, right] of [
+        [a, b],
+        [a, singleB],
+        [singleA, b],
+        [a, oneB],
+        [oneA, b],
+      ] as const) {
+        for (const [index, c0] of starts.entries()) {
+          for (const structure of index === 1 ? [undefined, structures['narrow bands']!] : [undefined]) {
+            const one = {
+              algebra,
+              a: left,
+              b: right,
+              c0,
+              witness: mayHaveWitness && index > 0,
+              what: `${batch}`,
+            }
+            await check(
+              structure ? withStructure({ ...one, ...copied(one) }, structure) : one,
+              batch === 1 || batch === 23 ? few : places,
+              index === 1 ? ['in place'] : ['out'],
+            )
+          }
+        }
+      }
+    })
+
+    it.each(Object.entries(structures))('structure: %s', async (_name, structure) => {
+      for (const size of structuredSizes) {
+        const isMany = size[1] === 141
+        for (const witness of mayHaveWitness ? [false, true] : [false]) {
+          const c0 = witness ? startFor(algebra, mixed(algebra), size[0], size[2]) : undefined
+          const one = withStructure(
+            drawn(algebra, witness ? tied(algebra) : mixed(algebra), size, { c0, witness }),
+            structure,
+          )
+          await check(one, isMany ? places : few, witness ? ['in place'] : ['out'])
+        }
+      }
+      const layouts = {
+        a: 'transposed',
+        b: 'every other element',
+        c0: 'row-major',
+        out: 'transposed in a larger one',
+      }
+      await check(withStructure(drawn(algebra, mixed(algebra), [40, 53, 37], { layouts }), structure))
+    })
+
+    it('one is the identity', async () => {
+      const size = 67
+      const identity = elements(
+        valuesFor(algebra, mixed(algebra), [size, size, 0])[0].data.slice().fill(algebra.zero),
+        size,
+        size,
+      )
+      for (let i = 0; i < size; i++) identity.data[i * size + i] = algebra.one
+      const kind = algebra.isInteger ? 'extremes' : kindNamesOf(algebra)[1]!
+      const [a] = valuesFor(algebra, kind, [size, size, 0])
+      await check({ algebra, a, b: identity, what: 'A ⊗ 1' })
+      await check({ algebra, a: identity, b: a, what: '1 ⊗ A' })
+    })
+
+    it.skipIf(!mayHaveWitness)('the winner is alone, anywhere in K; K beyond 65 536', async () => {
+      for (const k of [7, 130, 1500]) {
+        const one = drawn(algebra, mixed(algebra), [9, k, 20], { witness: true })
+        one.a.data.fill(algebra.zero)
+        one.b.data.fill(algebra.greatest ? 1 : 2)
+        for (let row = 0; row < 9; row++) one.a.data[row * k + Math.floor((row * (k - 1)) / 8)] = 1
+        await check(one)
+      }
+      for (const size of [
+        [1, 70_001, 3],
+        [13, 66_000, 13],
+      ] as Size[]) {
+        await check(drawn(algebra, tied(algebra), size, { witness: true }), few, ['new'])
+      }
+    })
+
+    it('more than one block', async () => {
+      const size: Size = [300, 601, 297]
+      const overflow = algebra.isInteger ? 'saturate' : undefined
+      const where = [...few, ...place('arrays for several devices'), ...place('spread among devices')]
+      for (const kind of [mixed(algebra), tied(algebra)]) {
+        await check(drawn(algebra, kind, size, { overflow, witness: mayHaveWitness }), where, ['new'])
+        const structure = structures['lower × upper']!
+        await check(
+          withStructure(drawn(algebra, kind, size, { overflow, witness: mayHaveWitness }), structure),
+          few,
+          ['new'],
+        )
+      }
+    })
+  })
+
+  describe.each(integerSums.map((algebra) => [algebra.semiring, algebra] as const))(
+    'overflow in %s',
+    (_, algebra) => {
+      const least = algebra.greatest ? -(2 ** 30) : -(2 ** 30)
+
+      it('finds the one result that overflows, wherever it is', async () => {
+        const [m, k, n] = [13, 3, 37]
+        for (let row = 0; row < m; row++) {
+          for (let col = 0; col < n; col++) {
+            const one = drawn(algebra, 'all ε', [m, k, n])
+            one.a.data[row * k + 1] = least - row
+            one.b.data[n + col] = least - col - 1
+            await check(one, row % 6 === col % 6 ? places : inArrays, ['out'])
+          }
+        }
+      })
+
+      it('names the first result in row-major order, alone or in a batch, however the product is divided', async () => {
+        // Instances, rows and columns are divided.
+        for (const [batch, m, n] of [
+          [3, 20, 15],
+          [23, 9, 7],
+          [4, 290, 12],
+          [4, 7, 420],
+          [1, 641, 3],
+          [1, 3, 900],
+        ] as const) {
+          const last = batch - 1
+          const before = Math.max(batch - 2, 0)
+          for (const [item, row, col] of [
+            [last, m - 1, 0],
+            [before, m - 1, n - 1],
+            [before, m >> 1, n >> 1],
+          ] as const) {
+            const [a, b] = valuesFor(algebra, 'small', [m, 5, n], batch)
+            b.data.forEach((value, at) => {
+              b.data[at] = Math.abs(value) + 200
+            })
+            // These rows of A overflow with one column of B, and later items with all.
+            for (let line = item * m + row; line < batch * m; line += 3)
+              a.data.fill(2 ** 31 - 1500, line * 5, line * 5 + 5)
+            for (let step = 0; step < 5; step++) b.data[(item * 5 + step) * n + col] = 9000
+            const what = `${batch} of ${m} × ${n}, C[${item}, ${row}, ${col}]`
+            await check({ algebra, a, b, what }, places, ['out'])
+          }
+        }
+      })
+
+      it('only inside of a structure', async () => {
+        const a = elements(new Int32Array(9).fill(2 ** 30), 3, 3)
+        const b = elements(new Int32Array(9).fill(2 ** 30 - 2), 3, 3)
+        b.data[8] = 2 ** 30 // Only C[i, 2] can overflow, and C[2, 2] is outside of the second.
+        const diagonals: ProductStructure = { a: { band: [0, 0] }, b: { band: [0, 0] } }
+        for (const c of [undefined, { band: [9, -1] } as MatrixStructure]) {
+          await check({ algebra, a, b, structure: c ? { ...diagonals, c } : diagonals, what: 'a corner' })
+        }
+        for (const structure of Object.values(structures)) {
+          await check(withStructure(drawn(algebra, 'sums at the ends', [140, 60, 130]), structure), places, [
+            'out',
+          ])
+        }
+      })
+
+      it('the one element inside of a structure that needs other sums, wherever it is', async () => {
+        for (const [structure, row, col] of [
+          [{ a: 'lower' }, 690, 600],
+          [{ a: 'lower' }, 300, 300],
+          [{ a: 'upper' }, 650, 699],
+          [{ a: { band: [50, 60] } }, 500, 560],
+        ] as [ProductStructure, number, number][]) {
+          const one = withStructure(drawn(algebra, 'few levels, ties', [700, 700, 16]), structure)
+          one.a.data[row * 700 + col] = 1_000_000
+          await check(one, few, ['new'])
+        }
+      })
+
+      it('candidates beyond an end that lose aren’t equal to a result at that end', async () => {
+        const { greatest, zero } = algebra
+        const end = greatest ? 1 - 2 ** 31 : 2 ** 31 - 2
+        const beyond = greatest ? -1 : 1
+        const a = elements(Int32Array.of(end, end, end), 1, 3)
+        const c0 = elements(Int32Array.of(end), 1, 1)
+        for (const overflow of policies) {
+          const common = { algebra, a, overflow, witness: true, what: overflow }
+          await check({ ...common, b: elements(Int32Array.of(2 * beyond, beyond, 0), 3, 1) })
+          await check({ ...common, b: elements(Int32Array.of(2 * beyond, beyond, zero), 3, 1), c0 })
+        }
+      })
+
+      it('C0 saves a sum that overflows if it decides', async () => {
+        const [a, b] = algebra.greatest ? [-(2 ** 31) + 1, -5] : [2 ** 31 - 2, 5]
+        for (const start of [undefined, 7, algebra.zero]) {
+          const c0 = start === undefined ? undefined : elements(Int32Array.of(start), 1, 1)
+          await check({
+            algebra,
+            a: elements(Int32Array.of(a), 1, 1),
+            b: elements(Int32Array.of(b), 1, 1),
+            c0,
+            what: `${start}`,
+          })
+        }
+      })
+
+      it('decides by the values of the whole batch', async () => {
+        const [a, b] = valuesFor(algebra, 'small', [9, 17, 9], 5)
+        a.data.fill(2 ** 31 - 2, 4 * 9 * 17)
+        a.data[5 * 9 * 17 - 1] = algebra.zero
+        for (const overflow of policies) await check({ algebra, a, b, overflow, what: overflow })
+      })
+    },
+  )
+
+  describe.each(algebras.filter(({ kind }) => kind === 'product').map((one) => [nameOf(one), one] as const))(
+    'negative elements in %s',
+    (_, algebra) => {
+      const least = algebra.dtype === 'float32' ? 2 ** -149 : Number.MIN_VALUE
+      it.each(['a', 'b', 'c0'] as const)('in %s are an error that names the first', async (where) => {
+        for (const size of [
+          [1, 1, 1],
+          [9, 10, 11],
+          [70, 90, 110],
+          [1, 1000, 30],
+          [290, 20, 290],
+        ] as Size[]) {
+          const c0 = startFor(algebra, 'anything', size[0], size[2])
+          const one = drawn(algebra, 'anything', size, { c0 })
+          const { data } = one[where]!
+          for (const at of [0, Math.floor(data.length / 3), data.length - 1]) {
+            for (const value of [-1, -2.5, -least, Number.NEGATIVE_INFINITY]) {
+              const before = data[at]!
+              data[at] = value
+              await check(
+                { ...one, what: `${where}[${at}] is ${value}` },
+                at === 0 || size[0] > 200 ? places : inArrays,
+              )
+              data[at] = before
+            }
+          }
+        }
+      })
+      it.each(['a', 'b', 'c0'] as const)(
+        'in %s, where they decide nothing, in layouts, batches and structures',
+        async (where) => {
+          const c0 = startFor(algebra, 'above 0', 5, 7)
+          const zeros = drawn(algebra, 'zero alone', [5, 6, 7], { c0 })
+          zeros[where]!.data[4] = -3
+          await check(zeros)
+          for (const name of layoutNames) {
+            const one = drawn(algebra, 'above 0', ragged, {
+              c0: startFor(algebra, 'above 0', ragged[0], ragged[2]),
+              layouts: { [where]: name },
+            })
+            one[where]!.data[2 * one[where]!.cols + 5] = -8
+            await check(one, few)
+          }
+          const [a, b] = valuesFor(algebra, 'above 0', [6, 5, 7], 4)
+          const batch = { algebra, a, b, c0: startFor(algebra, 'above 0', 6, 7, 4), what: 'a batch' }
+          const { data, rows, cols } = batch[where]
+          data[2 * rows * cols + 3 * cols + 4] = -9
+          await check(batch)
+          const structure: ProductStructure = { a: 'lower', b: 'upper', c: { band: [40, 60] } }
+          const size: Size = [300, 300, 300]
+          const inside = withStructure(
+            drawn(algebra, 'above 0', size, { c0: startFor(algebra, 'above 0', 300, 300) }),
+            structure,
+          )
+          await check(inside, places, ['new'])
+          inside[where]!.data[where === 'b' ? 200 * 300 + 216 : 216 * 300 + 200] = -1
+          await check({ ...inside, what: `${inside.what}, ${where}` }, places, ['out'])
+        },
+      )
+    },
+  )
+
+  it('the same product again and again has the same bits', async () => {
+    for (const algebra of algebras.filter(({ isFloat }) => isFloat)) {
+      const one = drawn(algebra, 'anything', [130, 300, 140])
+      const several = places.filter(({ narrow, turned, grouped }) => !narrow && !turned && !grouped)
+      for (const each of several) {
+        const [first, second] = [await compute(each, one, 'new'), await compute(each, one, 'new')]
+        expect(Buffer.from(second.c!.data.buffer).equals(Buffer.from(first.c!.data.buffer)), each.name).toBe(
+          true,
+        )
+      }
+    }
+  })
+}
+
+/** The same with elements of their own, because those outside of a structure are overwritten. */
+const copied = ({ a, b }: Pick<Case, 'a' | 'b'>) => ({
+  a: { ...a, data: a.data.slice() },
+  b: { ...b, data: b.data.slice() },
+})
