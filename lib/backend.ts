@@ -79,6 +79,9 @@ function readDevices(value: unknown, name: string): number {
   return set
 }
 
+/** Where to compute. */
+export const whereSet = { backend, device, devices }
+
 /** The indices that the bits of a number stand for. */
 export function devicesIn(set: number): number[] {
   const indices: number[] = []

@@ -43,21 +43,18 @@ export function option<Read, Usual = Read>(
 }
 
 /** An option that can't be left out: `read` says so. */
-export function required<Read>(
-  read: (value: unknown, name: string) => Read,
-  facts: Facts = {},
-): Option<Read> {
-  return { read, usual: undefined as never, isRequired: true, ...facts }
-}
+export const required = <Read>(read: (value: unknown, name: string) => Read): Option<Read> => ({
+  read,
+  usual: undefined as never,
+  isRequired: true,
+})
 
 /** One of some names. */
 export function choice<Choice extends string, Usual extends Choice | undefined>(
   choices: readonly Choice[],
   usual: Usual,
-  commandLine?: CommandLine,
 ): Option<Choice | Usual> {
-  const facts = commandLine ? { choices, commandLine } : { choices }
-  return option(usual, (value, name) => choices[readChoice(choices, value, name)]!, facts)
+  return option(usual, (value, name) => choices[readChoice(choices, value, name)]!, { choices })
 }
 
 /** What the function checks itself, with other arguments. */
@@ -65,22 +62,18 @@ export const checkedLater = <Type = unknown>(): Option<Type | undefined> =>
   option(undefined, (value) => value as Type)
 
 /** A whole number from `least` to `most`. */
-export function whole<Usual extends number | undefined>(
+export const whole = <Usual extends number | undefined>(
   usual: Usual,
   least: number,
   most: number,
-  commandLine?: CommandLine,
-): Option<number | Usual> {
-  return option(
-    usual,
-    (value, name) => readWhole(value, name, least, most),
-    commandLine ? { commandLine } : {},
-  )
-}
+): Option<number | Usual> => option(usual, (value, name) => readWhole(value, name, least, most))
 
 /** A boolean. */
-export const boolean = (usual: boolean, commandLine?: CommandLine): Option<boolean> =>
-  option(usual, readBoolean, commandLine ? { commandLine } : {})
+export const boolean = (usual: boolean): Option<boolean> =>
+  option(usual, (value, name) => {
+    if (typeof value === 'boolean') return value
+    throw new OptionError(`option ${name} must be a boolean, but it is ${show(value)}`)
+  })
 
 /** A function that is told something. */
 export const listener = <Told>(): Option<((told: Told) => void) | undefined> =>
@@ -171,12 +164,6 @@ export function readChoice(choices: readonly string[], value: unknown, name: str
   const index = choices.indexOf(value as string)
   if (index >= 0) return index
   throw new OptionError(`option ${name} must be ${showChoices(choices)}, but it is ${show(value)}`)
-}
-
-/** What was given as option `name`, which must be a boolean. */
-export function readBoolean(value: unknown, name: string): boolean {
-  if (typeof value === 'boolean') return value
-  throw new OptionError(`option ${name} must be a boolean, but it is ${show(value)}`)
 }
 
 /** What was given as option `name`, which must be an integer. */

@@ -7,16 +7,15 @@ import { greatestDivisor, signOf, unscaled } from '../graph-core/fractions.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { Options, type OptionsOf } from '../options.js'
+import type { MpmmOptions } from '../product/options.js'
 import { PolicyIteration } from './howard.js'
 import { type Inner, innerEdges } from './inner-edges.js'
 import { type Graph, numberOf, readGraph, type SumSemiring, sumSemiring, type Weights } from './weights.js'
 
 /** Options of functions that look at cycles. */
-export interface CycleOptions {
+export interface CycleOptions extends Pick<MpmmOptions, 'signal'> {
   /** 'max-plus' (default) for maxima, 'min-plus' for minima. */
   semiring?: SumSemiring | undefined
-  /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
-  signal?: AbortSignal | undefined
 }
 
 /** The mean of a cycle: the sum of its weights divided by the number of its edges. */
@@ -51,7 +50,8 @@ export interface BestCycle {
   readonly sum: bigint
 }
 
-const cycleOptions = new Options({ semiring: sumSemiring, signal } satisfies OptionsOf<CycleOptions>)
+export const cycleSet = { semiring: sumSemiring, signal } satisfies OptionsOf<CycleOptions>
+const cycleOptions = new Options(cycleSet)
 
 /** Reads a graph, and does work on it in slices. */
 export async function onSpectral<Result>(

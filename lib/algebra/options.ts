@@ -1,8 +1,8 @@
 /** The options and the results that functions on matrices have in common. */
-import { signal } from '../abort.js'
-import { backend, device, devices, requireDevicesOnly, type Where } from '../backend.js'
+import { longWorkSet } from '../abort.js'
+import { requireDevicesOnly, type Where, whereSet } from '../backend.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
-import { checkedLater, LEFT_OUT, listener, Options, type OptionsOf } from '../options.js'
+import { checkedLater, LEFT_OUT, Options, type OptionsOf } from '../options.js'
 import type { Asked } from '../placement.js'
 import {
   type AnyResult,
@@ -10,19 +10,13 @@ import {
   type MpmmOptions,
   type Overflow,
   overflow,
-  type Progress,
   type ReadOptions,
 } from '../product/options.js'
 import { semiring } from '../semirings.js'
 
 /** The options of {@link star}, {@link plus} and {@link power}. `undefined` means the default. */
 export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
-  extends Pick<MpmmOptions<Out>, 'semiring' | 'backend' | 'device' | 'signal' | 'onProgress'> {
-  /**
-   * CUDA devices that compute together: 'all' that there are, or their indices. Each has some rows of the matrix (of a batch,
-   * instances). The values don't depend on them. If there is no GPU, 'all' is as if it weren't given. Not together with `device`.
-   */
-  devices?: 'all' | readonly number[] | undefined
+  extends Pick<MpmmOptions<Out>, 'semiring' | 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'> {
   /**
    * A matrix of a's shape to write into, which is then the result's `c`. It may be `a` itself: it changes only if all has
    * succeeded. Its elements may not overlap each other. If a is a {@link DeviceMatrix}, so must `out` be, on the same device.
@@ -57,12 +51,9 @@ export interface AlgebraResult<C extends AnyResult = DenseMatrix> {
 const algebraOptions = new Options({
   semiring,
   out: checkedLater(),
-  backend,
-  device,
-  devices,
+  ...whereSet,
   overflow,
-  signal,
-  onProgress: listener<Progress>(),
+  ...longWorkSet,
 } satisfies OptionsOf<AlgebraOptions>)
 
 /** Reads what the user passed as options. */

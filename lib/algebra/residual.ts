@@ -1,6 +1,6 @@
 /** Residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
-import { signal } from '../abort.js'
-import { backend, device, devices } from '../backend.js'
+import { longWorkSet } from '../abort.js'
+import { whereSet } from '../backend.js'
 import { show, showList } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
@@ -9,10 +9,10 @@ import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
-import { listener, Options, type OptionsOf } from '../options.js'
+import { Options, type OptionsOf } from '../options.js'
 import { policy, policyFor, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
-import type { AnyOperand, MpmmOptions, Overflow, Progress } from '../product/options.js'
+import type { AnyOperand, MpmmOptions, Overflow } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import type { MpmmResult, ResultOf } from '../product/result.js'
 import { readSemiring, requireSemiringType, storedZeroOf } from '../semirings.js'
@@ -36,11 +36,8 @@ export interface ResidualOptions
 const residualOptions = new Options({
   semiring: sumSemiring,
   overflow: policy,
-  backend,
-  device,
-  devices,
-  signal,
-  onProgress: listener<Progress>(),
+  ...whereSet,
+  ...longWorkSet,
 } satisfies OptionsOf<ResidualOptions>)
 
 /**
@@ -75,12 +72,7 @@ export function leftResidual<
   a: MatrixLike<A> | DeviceMatrix<ThereA>,
   b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: ResidualOptions,
-): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
-export function leftResidual(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<AnyMatrix>> {
+): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>> {
   return residual(a, b, options, true)
 }
 
@@ -105,12 +97,7 @@ export function rightResidual<
   a: MatrixLike<A> | DeviceMatrix<ThereA>,
   b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: ResidualOptions,
-): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
-export function rightResidual(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<AnyMatrix>> {
+): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>> {
   return residual(a, b, options, false)
 }
 
@@ -252,17 +239,19 @@ function requireFit(a: HostView, b: HostView, left: boolean): void {
   )
 }
 
-async function residual(
+async function residual<C extends AnyMatrix>(
   a: AnyOperand,
   b: AnyOperand,
   options: ResidualOptions | undefined,
   left: boolean,
-): Promise<AlgebraResult<AnyMatrix>> {
+): Promise<AlgebraResult<C>> {
   const began = performance.now()
   const question = await ask(a, b, options, left)
   const { c, backend, device, kernelMs } = await compute(question)
   const placed = await question.place(c)
-  return { c: placed, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
+  const timing = { totalMs: performance.now() - began, kernelMs }
+  // On a device if an operand is, as the types say.
+  return { c: placed as C, backend, device, timing }
 }
 
 interface Computed {

@@ -8,18 +8,17 @@ import { type EdgeList, makeEdges } from '../graph-core/edges.js'
 import { ownersOf } from '../graph-core/rows.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
+import type { MpmmOptions } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { readVector, type Vector } from './vector.js'
 import { type Graph, readGraph, type Weights } from './weights.js'
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
-export interface EarliestOptions {
+export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
   /** From when on each job may start: one number for all, 0 by default, or one for each. */
   release?: number | Vector | undefined
   /** How long each job takes: one number of 0 or more for all, 0 by default, or one for each. They only say when the project ends. */
   durations?: number | Vector | undefined
-  /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
-  signal?: AbortSignal | undefined
 }
 
 // Numbers, or vectors of the project's element type.

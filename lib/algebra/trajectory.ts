@@ -1,6 +1,6 @@
 /** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
-import { signal } from '../abort.js'
-import { backend, CUDA, device, devices } from '../backend.js'
+import { longWorkSet } from '../abort.js'
+import { CUDA, whereSet } from '../backend.js'
 import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import type { Session } from '../device/resident.js'
@@ -10,21 +10,13 @@ import { type EdgeList, isEdgeList } from '../graph-core/edges.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } from '../matrix.js'
-import {
-  checkedLater,
-  listener,
-  Options,
-  type OptionsOf,
-  readWhole,
-  required,
-  requireNames,
-} from '../options.js'
+import { checkedLater, Options, type OptionsOf, readWhole, required, requireNames } from '../options.js'
 import { type Finite, finiteOf, policy, policyFor, storedAs } from '../overflow.js'
 import type { Asked } from '../placement.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyOperand, ElementsOf, MpmmOptions, Overflow, Progress } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
-import { ProgressReports } from '../product/progress.js'
+import { reporting } from '../product/progress.js'
 import { readSemiring, requireSemiringType, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireThere, type View } from '../view.js'
@@ -67,12 +59,9 @@ const trajectoryOptions = new Options({
   steps: required((value, name) => readWhole(value, name, 0, MOST_STEPS)),
   input: checkedLater(),
   overflow: policy,
-  backend,
-  device,
-  devices,
+  ...whereSet,
   semiring: sumSemiring,
-  signal,
-  onProgress: listener<Progress>(),
+  ...longWorkSet,
 } satisfies OptionsOf<TrajectoryOptions>)
 
 /**
@@ -119,6 +108,12 @@ export async function trajectory(
     ...asked
   } = trajectoryOptions.read(options)
   const place = placeOf(asked)
+  const walked: Walked = { done: 0, inVain: false }
+  const share = () => (steps > 0 ? walked.done / steps : 1)
+  const giveUp = () => {
+    walked.inVain = true
+  }
+  const followed = <Result>(work: () => Promise<Result>) => reporting(onProgress, share, giveUp, work)
   if (isEdgeList(a)) {
     if (place.backend === CUDA) refuseOfList("option backend is 'cuda'")
     if (place.devices !== 0) refuseOfList('option devices names GPUs')
@@ -128,9 +123,7 @@ export async function trajectory(
     const graph = await readGraph(a, semiring, signal, WHAT)
     const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
     const stores = policyFor(overflow, elementType(x))
-    return await new Walked(steps, onProgress).follow((walked) =>
-      inSlices(walk(graph, x, walked, stores), signal, WHAT),
-    )
+    return await followed(() => inSlices(walk(graph, x, steps, stores, walked), signal, WHAT))
   }
   const view = readView(a, 'a', 'operand')
   requireThere(view, 'a')
@@ -153,8 +146,8 @@ export async function trajectory(
     drive: input && (await driveOf(input, view, input.isResident ? common : where)),
   }
   try {
-    return await new Walked(steps, onProgress).follow<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(
-      (walked) => (a instanceof DeviceMatrix ? onDevice(system, a, walked) : inArrays(system, walked)),
+    return await followed<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(() =>
+      a instanceof DeviceMatrix ? onDevice(system, a, walked) : inArrays(system, walked),
     )
   } finally {
     letGo(system.drive)
@@ -170,34 +163,12 @@ function refuseOfList(what: string): never {
   )
 }
 
-/** The steps that are done. */
-class Walked {
-  done = 0
+/** How far it is. */
+interface Walked {
+  /** Steps that are done. */
+  done: number
   /** Whether the listener threw: then further steps are in vain. */
-  inVain = false
-
-  constructor(
-    readonly steps: number,
-    readonly onProgress: ((progress: Progress) => void) | undefined,
-  ) {}
-
-  /** What `work` gives, which counts its steps. */
-  async follow<Result>(work: (walked: Walked) => Promise<Result>): Promise<Result> {
-    const { onProgress } = this
-    const share = () => (this.steps > 0 ? this.done / this.steps : 1)
-    const giveUp = () => {
-      this.inVain = true
-    }
-    const progress = onProgress && new ProgressReports(onProgress, share, giveUp)
-    let succeeded = false
-    try {
-      const result = await work(this)
-      succeeded = true
-      return result
-    } finally {
-      progress?.end(succeeded)
-    }
-  }
+  inVain: boolean
 }
 
 type Where = Pick<MpmmOptions, 'semiring' | 'overflow' | 'backend' | 'device' | 'devices' | 'signal'>
@@ -344,10 +315,10 @@ async function onDevice(
 function* walk(
   { rows, semiring, exact }: Graph,
   x: ElementArray,
-  walked: Walked,
+  steps: number,
   overflow: Overflow,
+  walked: Walked,
 ): Steps<DenseMatrix<ElementArray>> {
-  const { steps } = walked
   const { nodes: n, start, to, weight } = rows
   const maximizes = semiring === 'max-plus'
   const zero = zeroOf(semiring, exact ? 'int32' : 'float64')

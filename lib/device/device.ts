@@ -4,14 +4,12 @@ import { aborted, notCancelled, signal } from '../abort.js'
 import {
   AUTO,
   automaticBackend,
-  backend,
   CPU,
-  device,
   deviceName,
-  devices,
   devicesIn,
   indexOf,
   requireDevicesOnly,
+  whereSet,
 } from '../backend.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
 import { bytesOf, newUnwrittenArray, storedTypeName } from '../elements.js'
@@ -45,7 +43,7 @@ export interface OpenOptions {
   devices?: 'all' | readonly number[] | undefined
 }
 
-const openOptions = new Options({ backend, device, devices } satisfies OptionsOf<OpenOptions>)
+const openOptions = new Options(whereSet satisfies OptionsOf<OpenOptions>)
 
 /** The memory of a device, in bytes. */
 export interface MemoryUse {

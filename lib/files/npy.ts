@@ -1,6 +1,8 @@
 /** NumPy's .npy files: read into matrices exactly or refused with the reason, and written as NumPy writes them. */
+
 import type { FileHandle } from 'node:fs/promises'
 import { endianness } from 'node:os'
+import { longWorkSet } from '../abort.js'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { FileError, MpmmlError } from '../errors.js'
 import { shapeOf } from '../layout.js'
@@ -29,7 +31,7 @@ import {
   truncatedHeader,
 } from './npy-header.js'
 import { type FileType, swapBytes } from './npy-types.js'
-import { type FileOptions, FileWork, fileOptions, fileSet } from './progress.js'
+import { type FileOptions, FileWork, fileOptions } from './progress.js'
 
 /** Bytes of one read or write: enough for the full speed of a disk, few enough to stop soon after a signal. */
 const chunkBytes = 1 << 22
@@ -46,7 +48,7 @@ export interface ReadNpyOptions extends FileOptions, MemoryOptions {
 const readOptions = new Options({
   dtype: bytesType,
   maxBytes,
-  ...fileSet,
+  ...longWorkSet,
 } satisfies OptionsOf<ReadNpyOptions>)
 
 /**

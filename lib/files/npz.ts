@@ -1,9 +1,11 @@
 /** NumPy's .npz files: named arrays, each a .npy file in a zip archive. */
+
 import { read } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
 import type { Entry, RandomAccessReader, ZipFile } from 'yauzl'
+import { longWorkSet } from '../abort.js'
 import { show, showChoices, typeName } from '../describe.js'
 import { FileError, MpmmlError, OptionError } from '../errors.js'
 import type { Matrix, MatrixLike } from '../matrix.js'
@@ -18,7 +20,7 @@ import { npyBytes } from './npy.js'
 import { bytesType } from './npy-content.js'
 import { NpyProblem } from './npy-header.js'
 import { NpyBuilder } from './npy-stream.js'
-import { type FileOptions, FileWork, fileOptions, fileSet, type ReadFileOptions } from './progress.js'
+import { type FileOptions, FileWork, fileOptions, type ReadFileOptions } from './progress.js'
 
 const STORED = 0
 const DEFLATED = 8
@@ -47,7 +49,7 @@ const readOptions = new Options({
   }),
   dtype: bytesType,
   maxBytes,
-  ...fileSet,
+  ...longWorkSet,
 } satisfies OptionsOf<ReadNpzOptions>)
 
 /**
@@ -345,7 +347,7 @@ export interface WriteNpzOptions extends FileOptions {
 
 const writeOptions = new Options({
   compress: boolean(false),
-  ...fileSet,
+  ...longWorkSet,
 } satisfies OptionsOf<WriteNpzOptions>)
 
 /**

@@ -1,6 +1,6 @@
 /** Telling how far the reading or writing of a file is. */
-import { signal } from '../abort.js'
-import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
+import { longWorkSet } from '../abort.js'
+import { Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { Progress } from '../product/options.js'
 import { throwIfAborted } from './files.js'
 
@@ -12,9 +12,7 @@ export interface FileOptions {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** These options. */
-export const fileSet = { signal, onProgress: listener<Progress>() } satisfies OptionsOf<FileOptions>
-export const fileOptions = new Options(fileSet)
+export const fileOptions = new Options(longWorkSet satisfies OptionsOf<FileOptions>)
 
 /** Between two calls of `onProgress`. */
 const INTERVAL_MS = 250

@@ -1,4 +1,5 @@
 /** Reading a matrix from a file of any format. What a format needs is loaded when it is asked for. */
+import { longWorkSet } from '../abort.js'
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import type { Matrix } from '../matrix.js'
@@ -10,7 +11,7 @@ import type { DataType, Semiring } from '../variant-names.js'
 import { pathOf } from './files.js'
 import { type MemoryOptions, maxBytes } from './memory.js'
 import { arrayName, type FileFormat, fileFormats, formatOf } from './names.js'
-import { type FileOptions, fileSet } from './progress.js'
+import type { FileOptions } from './progress.js'
 
 /** The array that holds each element type. */
 export interface ArrayTypes {
@@ -42,7 +43,7 @@ export const readSet = {
   dtype: choice(addon.dataTypes, undefined),
   array: arrayName,
   maxBytes,
-  ...fileSet,
+  ...longWorkSet,
 } satisfies OptionsOf<ReadMatrixOptions>
 const readOptions = new Options(readSet)
 

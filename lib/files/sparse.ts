@@ -1,5 +1,7 @@
 /** Sparse matrices in files, as lists of their entries: they may be far too large to be dense. */
+
 import { types } from 'node:util'
+import { longWorkSet } from '../abort.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
 import { dimension } from '../matrix.js'
@@ -11,7 +13,7 @@ import { readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
 import { type MemoryOptions, maxBytes } from './memory.js'
 import { formatInName, formatOf } from './names.js'
-import { type FileOptions, FileWork, fileSet, type ReadFileOptions } from './progress.js'
+import { type FileOptions, FileWork, type ReadFileOptions } from './progress.js'
 import type { LineParser } from './text.js'
 import { numberText, writeLines } from './write-text.js'
 
@@ -48,12 +50,12 @@ export interface WriteEntriesOptions extends FileOptions {
 const readOptions = new Options({
   format: choice(readable, undefined),
   maxBytes,
-  ...fileSet,
+  ...longWorkSet,
 } satisfies OptionsOf<ReadEntriesOptions>)
 
 const writeOptions = new Options({
   format: choice(formats, undefined),
-  ...fileSet,
+  ...longWorkSet,
 } satisfies OptionsOf<WriteEntriesOptions>)
 
 /**

@@ -1,4 +1,5 @@
 /** Writing a matrix to a file of any format. What a format needs is loaded when it is asked for. */
+import { longWorkSet } from '../abort.js'
 import { typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
@@ -10,7 +11,7 @@ import { readHostView, requireThere } from '../view.js'
 import { pathOf } from './files.js'
 import { arrayName, type FileFormat, fileFormats, formatOf } from './names.js'
 import { writeNpy } from './npy.js'
-import { type FileOptions, FileWork, fileSet } from './progress.js'
+import { type FileOptions, FileWork } from './progress.js'
 
 /** The options of {@link writeMatrix}. `undefined` means the default. */
 export interface WriteMatrixOptions extends FileOptions {
@@ -29,7 +30,7 @@ export const writeSet = {
   semiring: semiringName,
   array: arrayName,
   compress: boolean(false),
-  ...fileSet,
+  ...longWorkSet,
 } satisfies OptionsOf<WriteMatrixOptions>
 const writeOptions = new Options(writeSet)
 

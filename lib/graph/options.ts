@@ -1,13 +1,14 @@
 /** The options of the path functions, read once and checked. */
-import { signal } from '../abort.js'
-import { backend, device, devices } from '../backend.js'
+import { longWorkSet } from '../abort.js'
+import { whereSet } from '../backend.js'
 import { typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
-import { boolean, listener, Options, type OptionsOf, option, type ReadOf } from '../options.js'
+import { boolean, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import {
   asProduct,
   type BackendChoice,
+  type MpmmOptions,
   type Overflow,
   overflow,
   type Progress,
@@ -18,7 +19,7 @@ import { readSemiring } from '../semirings.js'
 import type { PathSemiring } from './rules.js'
 
 /** The options of {@link shortestPaths} and the other path functions. `undefined` means the default. */
-export interface PathOptions {
+export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 'signal'> {
   /** Whether `next` and `path()` are wanted; false by default. They take memory of the size of the distances, or more. */
   paths?: boolean | undefined
   /**
@@ -40,16 +41,6 @@ export interface PathOptions {
    * used, or if a cycle of floats gains so little, or nothing, that rounding keeps a closure from finding paths.
    */
   backend?: BackendChoice | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-  /**
-   * CUDA devices that compute all pairs together: 'all' that there are, or their indices. Each has some rows of the matrix (of
-   * a batch, instances). The values don't depend on them. If there is no GPU, 'all' is as if it weren't given. Not together
-   * with `device`.
-   */
-  devices?: 'all' | readonly number[] | undefined
-  /** Gives up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
-  signal?: AbortSignal | undefined
   /** As {@link MpmmOptions.onProgress}: `done` is the share of the steps of a closure, or of the searches. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
@@ -59,11 +50,8 @@ const pathOptions = new Options({
   sources: option(null, readNodes),
   targets: option(null, readNodes),
   overflow,
-  backend,
-  device,
-  devices,
-  signal,
-  onProgress: listener<Progress>(),
+  ...whereSet,
+  ...longWorkSet,
 } satisfies OptionsOf<PathOptions>)
 
 export interface ReadPathOptions

@@ -1,4 +1,5 @@
 /** Graphs in files. */
+import { longWorkSet } from '../abort.js'
 import { csvEdgesParser } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import type { EntryArrays, EntrySink } from '../files/entries.js'
@@ -7,7 +8,7 @@ import { readLines } from '../files/lines.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
 import { type MemoryOptions, maxBytes } from '../files/memory.js'
 import { formatOf } from '../files/names.js'
-import { type FileOptions, fileSet } from '../files/progress.js'
+import type { FileOptions } from '../files/progress.js'
 import type { LineParser } from '../files/text.js'
 import { choice, Options, type OptionsOf } from '../options.js'
 import { edgeSink, edgesOf, type ReadEdgeList } from './formats.js'
@@ -25,7 +26,7 @@ const formats = ['dimacs', 'matrix-market', 'csv'] as const
 const readOptions = new Options({
   format: choice(formats, undefined),
   maxBytes,
-  ...fileSet,
+  ...longWorkSet,
 } satisfies OptionsOf<ReadGraphOptions>)
 const parsers: Record<GraphFormat, (sink: EntrySink<EntryArrays>) => LineParser<EntryArrays>> = {
   dimacs: dimacsParser,

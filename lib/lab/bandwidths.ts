@@ -2,26 +2,17 @@
 
 import { show, showChoices } from '../describe.js'
 import { fromNative, VariantError } from '../errors.js'
-import { addon, type LabBandwidth, type LabBandwidthResult } from '../native.js'
+import { addon, type LabBandwidth, type LabBandwidthRequest, type LabBandwidthResult } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import { checkLaboratory } from './machine.js'
-import { deviceOrFirst, given, repetitions, warmup } from './options.js'
+import { given, launchesSet } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** A bandwidth that can be measured. */
 export interface Bandwidth extends Readonly<LabBandwidth> {}
 
 /** The options of {@link bandwidth}. `undefined` means the default. */
-export interface BandwidthOptions {
-  /** 32-bit words from one thread to the next, for 'strided'; 1 by default. */
-  stride?: number | undefined
-  /** Timed launches; 5 by default. */
-  repetitions?: number | undefined
-  /** Launches before the timed ones; 1 by default. */
-  warmup?: number | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-}
+export interface BandwidthOptions extends Omit<LabBandwidthRequest, 'name'> {}
 
 /** What {@link bandwidth} measures. */
 export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
@@ -35,9 +26,7 @@ export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
 
 const bandwidthOptions = new Options({
   stride: whole(undefined, 1, 2 ** 20),
-  repetitions,
-  warmup,
-  device: deviceOrFirst,
+  ...launchesSet,
 } satisfies OptionsOf<BandwidthOptions>)
 
 /**

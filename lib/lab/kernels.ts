@@ -1,38 +1,15 @@
 /** Kernel variants, timed without transfers. */
 
 import { fromNative, OptionError } from '../errors.js'
-import { addon } from '../native.js'
+import { addon, type LabMeasureRequest } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import type { VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
-import { deviceOrFirst, fraction, given, repetitions, requiredSize, size, warmup } from './options.js'
+import { fraction, given, launchesSet, requiredSize, size } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** What to measure a variant on. */
-export interface MeasureOptions {
-  /** C is M × N, A is M × K, B is K × N. */
-  m: number
-  /** Columns of B and C. */
-  n: number
-  /** Columns of A and rows of B. */
-  k: number
-  /** The number of products (the thesis' Ninst); 1 by default. */
-  batch?: number | undefined
-  /** Timed launches; 5 by default. */
-  repetitions?: number | undefined
-  /** Launches before the timed ones; 1 by default. */
-  warmup?: number | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-  /** Finite values are drawn evenly from [minimum, maximum]; −1000 and 1000 by default. */
-  minimum?: number | undefined
-  /** See minimum. */
-  maximum?: number | undefined
-  /** The share of the elements that are the semiring's zero; 0 by default. */
-  zeroFraction?: number | undefined
-  /** Of the random values; 1 by default. */
-  seed?: number | undefined
-}
+export interface MeasureOptions extends Omit<LabMeasureRequest, 'variant'> {}
 
 /** What measuring a variant gives. */
 export interface Measurement {
@@ -67,9 +44,7 @@ const measureOptions = new Options({
   n: requiredSize(),
   k: requiredSize(),
   batch: size,
-  repetitions,
-  warmup,
-  device: deviceOrFirst,
+  ...launchesSet,
   minimum: whole(undefined, -2147483647, 2147483646),
   maximum: whole(undefined, -2147483647, 2147483646),
   zeroFraction: fraction(0, 1),

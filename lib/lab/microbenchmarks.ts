@@ -6,43 +6,14 @@ import { choice, Options, type OptionsOf, whole } from '../options.js'
 import { semiringName } from '../semirings.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { checkLaboratory, peakOf } from './machine.js'
-import { deviceOrFirst, given, repetitions, size, warmup } from './options.js'
+import { deviceOrFirst, given, launchesSet, size } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** A microbenchmark of this build, with the compile-time parameters that it exists for. */
 export interface Microbench extends Readonly<LabMicrobench> {}
 
 /** The parameters of a microbenchmark, by the thesis' names. Which of them one has, {@link microbenches} tells. */
-export interface MicrobenchOptions {
-  /** X × Y steps per thread and iteration; compile-time, the first instance by default. */
-  x?: number | undefined
-  /** See x. */
-  y?: number | undefined
-  /** Iterations between two reads of shared memory; compile-time. */
-  k?: number | undefined
-  /** How the maximum is written: `a > b ? a : b` or `max(a, b)`; compile-time. */
-  max?: 'ternary' | 'intrinsic' | undefined
-  /** Columns of the operand in shared memory; 32 by default. Powers of two bring bank conflicts. */
-  m?: number | undefined
-  /** Threads of a block: BS_i rows of BS_j. 16 × 16 by default. */
-  bsi?: number | undefined
-  /** See bsi. */
-  bsj?: number | undefined
-  /** Blocks of the grid: GS_i rows of GS_j. As many as fill the device by default. */
-  gsi?: number | undefined
-  /** See gsi. */
-  gsj?: number | undefined
-  /** Iterations of the outermost loop; 1000 by default. It is rounded up to whole bodies of the unrolled loop. */
-  n?: number | undefined
-  /** Const of the thesis' listings; 1 by default. */
-  constant?: number | undefined
-  /** Timed launches; 5 by default. */
-  repetitions?: number | undefined
-  /** Launches before the timed ones; 1 by default. */
-  warmup?: number | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-}
+export interface MicrobenchOptions extends Omit<LabMicrobenchRequest, 'name'> {}
 
 /** What a microbenchmark gives: what ran, and how fast in operations, steps and instructions. */
 export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
@@ -77,9 +48,7 @@ const microbenchOptions = new Options({
   gsj: whole(undefined, 1, 2 ** 20),
   n: whole(undefined, 1, 2 ** 30),
   constant: whole(undefined, -(2 ** 31), 2 ** 31 - 1),
-  repetitions,
-  warmup,
-  device: deviceOrFirst,
+  ...launchesSet,
 } satisfies OptionsOf<MicrobenchOptions>)
 
 /**
@@ -153,9 +122,7 @@ export interface Ceiling {
 }
 
 /** The options of {@link ceiling}. `undefined` means the default. */
-export interface CeilingOptions {
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
+export interface CeilingOptions extends Pick<MicrobenchOptions, 'device'> {
   /** 'int32' by default, or 'float32'. */
   dtype?: DataType | undefined
   /** 'max-plus' (by default; min-plus is as fast) or 'plus-times'. */

@@ -2,18 +2,23 @@
 import { device } from '../backend.js'
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
-import { option, readWhole, required, whole } from '../options.js'
+import type { LabLaunches } from '../native.js'
+import { type OptionsOf, option, readWhole, required, whole } from '../options.js'
 
 const MOST_INT32 = 2147483647
 
 /** A number of elements. */
 export const size = whole(undefined, 1, MOST_INT32)
 export const requiredSize = (most = MOST_INT32) => required((value, name) => readWhole(value, name, 1, most))
-/** Timed launches, and those before them. */
+/** Timed launches. */
 export const repetitions = whole(undefined, 1, 1e6)
-export const warmup = whole(undefined, 0, 1e6)
 /** The first device, if none is named. */
 export const deviceOrFirst = { ...device, usual: 0 }
+export const launchesSet = {
+  repetitions,
+  warmup: whole(undefined, 0, 1e6),
+  device: deviceOrFirst,
+} satisfies OptionsOf<LabLaunches>
 
 /** A number, not necessarily a whole one. */
 export const fraction = (least: number, most: number) =>
@@ -25,10 +30,5 @@ export const fraction = (least: number, most: number) =>
   })
 
 /** What isn't left out. */
-export function given<Read extends object>(
-  read: Read,
-): { [Name in keyof Read as undefined extends Read[Name] ? never : Name]: Read[Name] } & {
-  [Name in keyof Read as undefined extends Read[Name] ? Name : never]?: Exclude<Read[Name], undefined>
-} {
-  return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined)) as never
-}
+export const given = <Read extends object>(read: Read): Read =>
+  Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined)) as Read

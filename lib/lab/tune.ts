@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { signal } from '../abort.js'
 import { show } from '../describe.js'
 import { AbortedError, FileError, OptionError, VariantError } from '../errors.js'
+import type { LabLaunches } from '../native.js'
 import { listener, Options, type OptionsOf, required } from '../options.js'
 import { semiringName } from '../semirings.js'
 import { readTuning, reloadTuning, type TunedChoice, type TuningFile, tuningPath } from '../tuning.js'
@@ -29,15 +30,11 @@ export interface TuneShape {
 }
 
 /** What to measure. */
-export interface TuneOptions {
+export interface TuneOptions extends Pick<LabLaunches, 'repetitions' | 'device'> {
   /** The sizes to measure. */
   shapes: readonly TuneShape[]
   /** The semiring whose variants are measured, 'max-plus' by default. The other semirings' take the same time. */
   semiring?: Semiring | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-  /** Timed launches of each variant; 5 by default. */
-  repetitions?: number | undefined
   /** Gives up, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
   /** Is called before each measurement: `done` is the share of all `total` measurements that are `measured`. */

@@ -1,6 +1,6 @@
 /** Many products in one call. */
 import { aborted, givenUpBy, notCancelled, signal } from '../abort.js'
-import { backend, device, devices } from '../backend.js'
+import { whereSet } from '../backend.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { typeNameOf } from '../elements.js'
@@ -92,9 +92,7 @@ export type GroupedOptions<Witness extends AnyWitness = AnyWitness> = Pick<
 const groupedOptions = new Options({
   semiring,
   overflow,
-  backend,
-  device,
-  devices,
+  ...whereSet,
   witness: boolean(false),
   structure,
   signal,

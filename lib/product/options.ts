@@ -1,6 +1,6 @@
 /** The options of a product, read once and checked. */
-import { signal } from '../abort.js'
-import { backend, device, devices, requireDevicesOnly } from '../backend.js'
+import { longWorkSet } from '../abort.js'
+import { requireDevicesOnly, whereSet } from '../backend.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, indexIn } from '../native.js'
@@ -8,7 +8,6 @@ import {
   boolean,
   checkedLater,
   LEFT_OUT,
-  listener,
   Options,
   type OptionsOf,
   option,
@@ -76,8 +75,8 @@ export interface MpmmOptions<
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */
   device?: number | undefined
   /**
-   * CUDA devices that compute the product together: 'all' that there are, or their indices. Each gets rows of the result (of a
-   * batch, instances), and as many of them take part as pay off: the result's `devices` says which. The values don't depend on
+   * CUDA devices that compute together: 'all' that there are, or their indices. Each gets rows of the result (of a batch,
+   * instances). As many of them take part in a product as pay off: its result's `devices` says which. The values don't depend on
    * them. If there is no GPU, 'all' is as if it weren't given. Not together with `device`.
    */
   devices?: 'all' | readonly number[] | undefined
@@ -104,7 +103,7 @@ export interface MpmmOptions<
    * zero there, and a witness −1), nothing is accumulated to them, and they can't overflow. See {@link MatrixStructure}.
    */
   structure?: ProductStructure | undefined
-  /** Gives up the product, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
+  /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
   /**
    * Is called four times per second while the product runs, and with `done: 1` when it has succeeded: so a product that
@@ -137,15 +136,12 @@ const productOptions = new Options({
   // Matrices, which are read with the operands.
   out: checkedLater(),
   accumulate: checkedLater(),
-  backend,
-  device,
-  devices,
+  ...whereSet,
   variant,
   overflow,
   witness: boolean(false),
   structure,
-  signal,
-  onProgress: listener<Progress>(),
+  ...longWorkSet,
 } satisfies OptionsOf<MpmmOptions>)
 
 /** Options as indices into the addon's lists; matrices and the signal as they came. */

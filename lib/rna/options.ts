@@ -1,5 +1,5 @@
 /** The options of folding and interaction, read once and checked. */
-import { signal } from '../abort.js'
+import { longWorkSet } from '../abort.js'
 import { backend, device } from '../backend.js'
 import { OverflowError } from '../errors.js'
 import type { RnaScores } from '../native.js'
@@ -7,7 +7,6 @@ import {
   boolean,
   checkedLater,
   choice,
-  listener,
   Options,
   type OptionsOf,
   option,
@@ -16,7 +15,7 @@ import {
   requireNames,
   whole,
 } from '../options.js'
-import type { BackendChoice, Progress } from '../product/options.js'
+import type { BackendChoice, MpmmOptions } from '../product/options.js'
 
 /** What a pair of two bases is worth: whole numbers from 0. With 0 they don't pair. */
 export interface PairWeights {
@@ -35,7 +34,7 @@ export type BasePair = [i: number, j: number]
 export type RnaStorage = 'int16' | 'int32'
 
 /** The options of {@link nussinov}. `undefined` means the default. */
-export interface FoldOptions {
+export interface FoldOptions extends Pick<MpmmOptions, 'device' | 'signal' | 'onProgress'> {
   /** What pairs are worth: GC 3, AU 2 and GU 1 by default. */
   weights?: PairWeights | undefined
   /** The fewest bases between two bases of one strand that pair; 3 by default. */
@@ -49,12 +48,6 @@ export interface FoldOptions {
    * otherwise the CPU. MPMML_BACKEND overrides 'auto'. 'cuda' without a usable GPU is an error.
    */
   backend?: BackendChoice | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-  /** Gives up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
-  signal?: AbortSignal | undefined
-  /** As in `mpmm`: is called four times per second. If it throws, the work is given up. */
-  onProgress?: ((progress: Progress) => void) | undefined
 }
 
 /** The options of {@link bpmax}. `undefined` means the default. */
@@ -85,8 +78,7 @@ const foldSet = {
   table: boolean(false),
   backend,
   device,
-  signal,
-  onProgress: listener<Progress>(),
+  ...longWorkSet,
 } satisfies OptionsOf<FoldOptions>
 
 const interactionSet = {

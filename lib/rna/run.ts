@@ -6,7 +6,7 @@ import { AbortedError, fromNative } from '../errors.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
 import { availableMemory } from '../free-memory.js'
 import { addon, type RnaRequest } from '../native.js'
-import { ProgressReports, shareOf } from '../product/progress.js'
+import { reporting, shareOf } from '../product/progress.js'
 import type { BasePair, ReadFold } from './options.js'
 
 /** What all requests have. */
@@ -42,12 +42,9 @@ export async function run<Result>(
   const report = new Float64Array(REPORT_FIELDS)
   const cancel = new Int32Array(1)
   const forget = signal && cancelOnAbort(signal, cancel)
-  const share = shareOf(1, report)
-  const progress = onProgress && new ProgressReports(onProgress, share, () => addon.giveUp(cancel))
-  let succeeded = false
+  const giveUp = () => addon.giveUp(cancel)
   try {
-    const result = await start(report, cancel)
-    succeeded = true
+    const result = await reporting(onProgress, shareOf(1, report), giveUp, () => start(report, cancel))
     const backend = addon.backends[report[reportAt.backend]!]!
     return [result, { backend, device: deviceName(report[reportAt.device]!) }]
   } catch (thrown) {
@@ -55,7 +52,6 @@ export async function run<Result>(
     throw error instanceof AbortedError && signal?.aborted ? aborted(signal, what) : error
   } finally {
     forget?.()
-    progress?.end(succeeded)
   }
 }
 
