@@ -173,11 +173,11 @@ export interface LabMeasurement {
   prepareMs: number[]
   /** The scan of both operands for their range of values. */
   analysisMs: number[]
-  /** The range path that the values led to, one of {@link Addon.paths}. */
+  /** How the values were computed with: see {@link MpmmResult.path}. */
   path: string
-  /** Sets of operands that the repetitions took in turn; together they exceed twice the L2 cache if memory allows. */
+  /** Sets of operands that the repetitions took in turn, so that no operand is still in the L2 cache. */
   operandSets: number
-  /** Clock of the multiprocessors just after the last repetition. */
+  /** The clock of the multiprocessors, just after the last repetition. */
   clockMHz: number
 }
 

@@ -50,8 +50,7 @@ export interface BestCycle {
   readonly sum: bigint
 }
 
-export const cycleSet = { semiring: sumSemiring, signal } satisfies OptionsOf<CycleOptions>
-const cycleOptions = new Options(cycleSet)
+const cycleOptions = new Options({ semiring: sumSemiring, signal } satisfies OptionsOf<CycleOptions>)
 
 /** Reads a graph, and does work on it in slices. */
 export async function onSpectral<Result>(

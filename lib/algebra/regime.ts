@@ -7,6 +7,7 @@ import { findingReached } from '../graph-core/reached.js'
 import { picking, restrict, transpose, type WeightedRows } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { Options, type OptionsOf, whole } from '../options.js'
+import type { MpmmOptions } from '../product/options.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { prepare } from './best-cycles.js'
@@ -16,7 +17,7 @@ import { readVector, type Vector } from './vector.js'
 import { type Graph, readGraph, type SumSemiring, sumSemiring, type Weights } from './weights.js'
 
 /** The options of {@link periodicRegime}. `undefined` means the default. */
-export interface RegimeOptions {
+export interface RegimeOptions extends Pick<MpmmOptions, 'signal'> {
   /**
    * How many steps to look for the regime; 100 000 by default. To be found it takes up to three times transient + period, and
    * often not much more than that sum.
@@ -24,8 +25,6 @@ export interface RegimeOptions {
   limit?: number | undefined
   /** 'max-plus' (default) or 'min-plus'. */
   semiring?: SumSemiring | undefined
-  /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
-  signal?: AbortSignal | undefined
 }
 
 /** x(k + period) = x(k) + growth for all k from `transient` on, and both are the least such numbers. */

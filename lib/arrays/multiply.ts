@@ -1,30 +1,21 @@
 /** Work on arrays on disk in one process: all jobs of a plan, one after the other. */
 import { openDevice } from '../device/device.js'
 import { listener, Options, type OptionsOf } from '../options.js'
-import type { Overflow } from '../product/options.js'
-import type { Semiring } from '../variant-names.js'
 import { finish, isFinished, unlessFinished } from './blocks.js'
 import { Engine } from './engine.js'
 import { type ArrayType, type BlockJob, type BlockPlan, jobNames, jobsOf } from './job.js'
 import {
   type ArraysProgress,
-  type BeginOptions,
-  beginSet,
-  type LayoutOptions,
-  layoutSet,
   memoryOf,
   type RunOptions,
   runSet,
+  type WorkOptions,
   workSet,
 } from './options.js'
 import { begin } from './plan.js'
 
 /** The options of {@link multiplyArrays} and {@link shortestPathsArrays}. */
-export interface ArraysOptions extends LayoutOptions, BeginOptions, RunOptions {
-  /** 'max-plus' for products and 'min-plus' for paths, if left out. */
-  semiring?: Semiring | undefined
-  /** What to do with int32 results that are outside of the finite range, as in `mpmm`. */
-  overflow?: Overflow | undefined
+export interface ArraysOptions extends WorkOptions, RunOptions {
   /** Is called when a block is done, and when a product of a block is, at most four times per second. */
   onProgress?: ((progress: ArraysProgress) => void) | undefined
 }
@@ -69,8 +60,6 @@ export interface ArraysResult {
 const arraysOptions = new Options({
   ...workSet,
   onProgress: listener<ArraysProgress>(),
-  ...layoutSet,
-  ...beginSet,
   ...runSet,
 } satisfies OptionsOf<ArraysOptions>)
 
@@ -133,11 +122,9 @@ async function run(
   plan: (options: PlanOptions, ready: (plan: BlockPlan) => Promise<void>) => Promise<BlockPlan>,
 ): Promise<ArraysResult> {
   const started = performance.now()
-  const { onProgress, deviceMemory, signal, semiring, overflow, resume, overwrite, ...read } =
-    arraysOptions.read(options)
-  const { chunks, shards, codec, block } = read
+  const { onProgress, deviceMemory, signal, backend: _, device: __, ...asked } = arraysOptions.read(options)
   // Once, because the default is a share of what is free.
-  const memory = memoryOf(read)
+  const memory = memoryOf(asked)
   // CUDA takes some hundred milliseconds to start.
   const opened = openDevice({ backend: options.backend, device: options.device })
   // Its error is seen when the plan is there.
@@ -145,12 +132,9 @@ async function run(
   let engine!: Engine
   let planned: BlockPlan
   try {
-    planned = await plan(
-      { memory, chunks, shards, codec, block, resume, overwrite, semiring, overflow, signal },
-      async (made) => {
-        engine = await Engine.open(made, opened, { memory, deviceMemory, signal })
-      },
-    )
+    planned = await plan({ ...asked, memory, signal }, async (made) => {
+      engine = await Engine.open(made, opened, { memory, deviceMemory, signal })
+    })
   } catch (error) {
     await opened.then((unused) => unused.close()).catch(() => {})
     throw error

@@ -8,8 +8,9 @@ import { pathOf } from '../files/files.js'
 import { availableMemory } from '../free-memory.js'
 import { boolean, choice, Options, type OptionsOf, option, type ReadOf, requireNames } from '../options.js'
 import { policy } from '../overflow.js'
-import type { BackendChoice } from '../product/options.js'
+import type { BackendChoice, MpmmOptions, Overflow } from '../product/options.js'
 import { semiringName } from '../semirings.js'
+import type { Semiring } from '../variant-names.js'
 import type { ZarrLayout } from './job.js'
 import { formatAddress, isS3, parseAddress } from './names.js'
 
@@ -60,12 +61,18 @@ export interface BeginOptions {
   overwrite?: boolean | undefined
 }
 
+/** What is computed of matrices on disk, and how its output is made. */
+export interface WorkOptions extends LayoutOptions, BeginOptions {
+  /** 'max-plus' for products and 'min-plus' for paths, if left out. */
+  semiring?: Semiring | undefined
+  /** What to do with int32 results that are outside of the finite range, as in `mpmm`. */
+  overflow?: Overflow | undefined
+}
+
 /** Where blocks are computed, and who is told. */
-export interface RunOptions {
+export interface RunOptions extends Pick<MpmmOptions, 'device'> {
   /** 'auto', the default, takes CUDA if it can be used, otherwise the CPU. */
   backend?: BackendChoice | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
   /** The most bytes of a GPU's memory that blocks take: a number, or a text such as '8GiB'. Most of what is free, if left out. */
   deviceMemory?: number | string | undefined
   /** Gives up, with ERR_MPMML_ABORTED; what is done stays, and can be resumed. */
@@ -149,8 +156,13 @@ export const beginSet = {
 
 export const runSet = { backend, device, deviceMemory: bytes, signal } satisfies OptionsOf<RunOptions>
 
-/** What is computed; functions of products and of paths have usual semirings of their own. */
-export const workSet = { semiring: semiringName, overflow: policy }
+/** Functions of products and of paths have usual semirings of their own. */
+export const workSet = {
+  semiring: semiringName,
+  overflow: policy,
+  ...layoutSet,
+  ...beginSet,
+} satisfies OptionsOf<WorkOptions>
 
 const layoutOptions = new Options(layoutSet)
 const beginOptions = new Options(beginSet)

@@ -34,15 +34,12 @@ import { blocksIn, identity, MOST_STEPS, pathStages, resultType } from './job.js
 import { Journal, Output } from './journal.js'
 import { isNpy, isS3, isZarr } from './names.js'
 import {
-  type BeginOptions,
-  beginSet,
-  type LayoutOptions,
-  layoutSet,
   memoryOf,
   type ReadBegin,
   type ReadLayout,
   readPath,
   requireOneOf,
+  type WorkOptions,
   workSet,
 } from './options.js'
 import { loadHashes, loadZarrita } from './packages.js'
@@ -50,9 +47,7 @@ import { greatestWeight } from './range-of.js'
 import { openSource } from './source.js'
 import { createTarget, extraBytes } from './target.js'
 
-interface AnyRequest extends LayoutOptions, BeginOptions {
-  /** What to do with results outside of int32: as in `mpmm`. */
-  overflow?: Overflow | undefined
+interface AnyRequest extends WorkOptions {
   /** Gives up. */
   signal?: AbortSignal | undefined
 }
@@ -67,8 +62,6 @@ export interface MultiplyRequest extends AnyRequest {
   b: string | URL
   /** The output. */
   c: string | URL
-  /** 'max-plus' if left out. */
-  semiring?: Semiring | undefined
 }
 
 /** The best paths between all nodes. */
@@ -79,8 +72,6 @@ export interface PathsRequest extends AnyRequest {
   a: string | URL
   /** The output. */
   c: string | URL
-  /** 'min-plus' if left out. */
-  semiring?: Semiring | undefined
 }
 
 /** What {@link planBlocks} is asked for. */
@@ -94,8 +85,6 @@ const requestOptions = new Options({
   c: checkedLater(),
   ...workSet,
   signal,
-  ...layoutSet,
-  ...beginSet,
 } satisfies OptionsOf<MultiplyRequest>)
 
 /** Chunks of an output, if nothing else is asked for: 4 MiB of int32. */

@@ -45,11 +45,8 @@ export interface ReadNpyOptions extends FileOptions, MemoryOptions {
   dtype?: 'uint8' | undefined
 }
 
-const readOptions = new Options({
-  dtype: bytesType,
-  maxBytes,
-  ...longWorkSet,
-} satisfies OptionsOf<ReadNpyOptions>)
+export const readNpySet = { dtype: bytesType, maxBytes, ...longWorkSet } satisfies OptionsOf<ReadNpyOptions>
+const readOptions = new Options(readNpySet)
 
 /**
  * Reads a matrix (2-D), a row (1-D), or a batch of matrices (3-D), from a NumPy .npy file of format 1.0, 2.0 or 3.0.

@@ -15,9 +15,8 @@ import { readHostView, requireThere } from '../view.js'
 import type { EntrySink } from './entries.js'
 import { openForReading, pathOf, systemReason, writeComplete, writeFully } from './files.js'
 import { MOST_INFLATED } from './lines.js'
-import { type MemoryOptions, maxBytes, requireWithin } from './memory.js'
-import { npyBytes } from './npy.js'
-import { bytesType } from './npy-content.js'
+import { requireWithin } from './memory.js'
+import { npyBytes, type ReadNpyOptions, readNpySet } from './npy.js'
 import { NpyProblem } from './npy-header.js'
 import { NpyBuilder } from './npy-stream.js'
 import { type FileOptions, FileWork, fileOptions, type ReadFileOptions } from './progress.js'
@@ -35,11 +34,9 @@ const LONGEST_HEADER = 1 << 16
 const MOST_ENTRIES = 65536
 
 /** The options of {@link readNpz}. `undefined` means the default. */
-export interface ReadNpzOptions extends FileOptions, MemoryOptions {
+export interface ReadNpzOptions extends ReadNpyOptions {
   /** The names of the arrays that are wanted; all if left out. */
   arrays?: readonly string[] | undefined
-  /** 'uint8' reads booleans and integers of any size into Uint8Arrays, for 'or-and'. */
-  dtype?: 'uint8' | undefined
 }
 
 const readOptions = new Options({
@@ -47,9 +44,7 @@ const readOptions = new Options({
     if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value
     throw new OptionError(`option ${name} must be an array of names, but it is ${show(value)}`)
   }),
-  dtype: bytesType,
-  maxBytes,
-  ...longWorkSet,
+  ...readNpySet,
 } satisfies OptionsOf<ReadNpzOptions>)
 
 /**

@@ -1,7 +1,7 @@
 /** Kernel variants, timed without transfers. */
 
 import { fromNative, OptionError } from '../errors.js'
-import { addon, type LabMeasureRequest } from '../native.js'
+import { addon, type LabMeasurement, type LabMeasureRequest } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import type { VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
@@ -12,15 +12,11 @@ import { type Spread, spread } from './statistics.js'
 export interface MeasureOptions extends Omit<LabMeasureRequest, 'variant'> {}
 
 /** What measuring a variant gives. */
-export interface Measurement {
+export interface Measurement
+  extends Pick<LabMeasureRequest, 'm' | 'n' | 'k'>,
+    Omit<LabMeasurement, 'kernelMs' | 'prepareMs' | 'analysisMs'> {
   /** The variant that was measured. */
   variant: VariantName
-  /** Rows of A and C. */
-  m: number
-  /** Columns of B and C. */
-  n: number
-  /** Columns of A and rows of B. */
-  k: number
   /** The number of products. */
   batch: number
   /** Milliseconds of only the product's kernel. */
@@ -31,12 +27,6 @@ export interface Measurement {
   analysisMs: Spread
   /** 10^9 operations per second of kernel time, at 2 operations for each of the batch·M·N·K steps. */
   gops: Spread
-  /** How the values were computed with: see {@link MpmmResult.path}. */
-  path: string
-  /** Sets of operands that the repetitions took in turn, so that no operand is still in the L2 cache. */
-  operandSets: number
-  /** The clock of the multiprocessors, just after the last repetition. */
-  clockMHz: number
 }
 
 const measureOptions = new Options({
@@ -69,7 +59,7 @@ export async function measure(variant: VariantName, options: MeasureOptions): Pr
     throw new OptionError(`option minimum is ${minimum}, which is more than maximum, ${maximum}`)
   }
   const index = variantIndex(variant)
-  let measured: Awaited<ReturnType<typeof addon.labMeasure>>
+  let measured: LabMeasurement
   try {
     measured = await addon.labMeasure({ ...request, variant: index })
   } catch (error) {
@@ -82,12 +72,10 @@ export async function measure(variant: VariantName, options: MeasureOptions): Pr
     n,
     k,
     batch,
+    ...measured,
     kernelMs: spread(measured.kernelMs),
     prepareMs: spread(measured.prepareMs),
     analysisMs: spread(measured.analysisMs),
     gops: spread(measured.kernelMs.map((ms) => operations / ms / 1e6)),
-    path: measured.path,
-    operandSets: measured.operandSets,
-    clockMHz: measured.clockMHz,
   }
 }

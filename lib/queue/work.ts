@@ -1,28 +1,16 @@
 /** Work on matrices on disk by the workers of a queue. */
 import type { BlockPlan } from '../arrays/job.js'
-import { type BeginOptions, beginSet, type LayoutOptions, layoutSet, workSet } from '../arrays/options.js'
+import { type WorkOptions, workSet } from '../arrays/options.js'
 import { type MultiplyRequest, planBlocks } from '../arrays/plan.js'
 import { Options, type OptionsOf } from '../options.js'
-import type { Overflow } from '../product/options.js'
-import type { Semiring } from '../variant-names.js'
 import { connect } from './connect.js'
 import { type ProducerOptions, producerSet, type QueueResult, runPlan } from './producer.js'
 import { blockRunner } from './runner.js'
 
 /** The options of {@link multiplyOnQueue} and {@link shortestPathsOnQueue}. */
-export interface QueueWorkOptions extends ProducerOptions, LayoutOptions, BeginOptions {
-  /** 'max-plus' for products and 'min-plus' for paths, if left out. */
-  semiring?: Semiring | undefined
-  /** What to do with int32 results that are outside of the finite range, as in `mpmm`. */
-  overflow?: Overflow | undefined
-}
+export interface QueueWorkOptions extends ProducerOptions, WorkOptions {}
 
-const workOptions = new Options({
-  ...producerSet,
-  ...workSet,
-  ...layoutSet,
-  ...beginSet,
-} satisfies OptionsOf<QueueWorkOptions>)
+const workOptions = new Options({ ...producerSet, ...workSet } satisfies OptionsOf<QueueWorkOptions>)
 
 type PlanOptions = Omit<MultiplyRequest, 'kind' | 'a' | 'b' | 'c'>
 
