@@ -2,8 +2,7 @@
 import { typeName } from './describe.js'
 import { AbortedError, OptionError } from './errors.js'
 import { addon } from './native.js'
-import { listener, option } from './options.js'
-import type { Progress } from './product/options.js'
+import { option } from './options.js'
 
 /** The flag of work without a signal. */
 export const notCancelled = new Int32Array(1)
@@ -16,9 +15,6 @@ interface Watch {
 
 /** The option `signal`. */
 export const signal = option(undefined, readSignal)
-
-/** Of work that takes long: it can be given up, and says how far it is. */
-export const longWorkSet = { signal, onProgress: listener<Progress>() }
 
 function readSignal(value: unknown): AbortSignal {
   // By its methods, so that signals of other realms and polyfills are taken too.

@@ -1,5 +1,4 @@
 /** The options and the results that functions on matrices have in common. */
-import { longWorkSet } from '../abort.js'
 import { requireDevicesOnly, type Where, whereSet } from '../backend.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { checkedLater, LEFT_OUT, Options, type OptionsOf } from '../options.js'
@@ -7,6 +6,7 @@ import type { Asked } from '../placement.js'
 import {
   type AnyResult,
   asProduct,
+  longWorkSet,
   type MpmmOptions,
   type Overflow,
   overflow,

@@ -1,5 +1,4 @@
 /** Residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
-import { longWorkSet } from '../abort.js'
 import { whereSet } from '../backend.js'
 import { show, showList } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
@@ -12,7 +11,7 @@ import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } fro
 import { Options, type OptionsOf } from '../options.js'
 import { policy, policyFor, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
-import type { AnyOperand, MpmmOptions, Overflow } from '../product/options.js'
+import { type AnyOperand, longWorkSet, type MpmmOptions, type Overflow } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import type { MpmmResult, ResultOf } from '../product/result.js'
 import { readSemiring, requireSemiringType, storedZeroOf } from '../semirings.js'

@@ -1,5 +1,4 @@
 /** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
-import { longWorkSet } from '../abort.js'
 import { CUDA, whereSet } from '../backend.js'
 import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
@@ -14,7 +13,14 @@ import { checkedLater, Options, type OptionsOf, readWhole, required, requireName
 import { type Finite, finiteOf, policy, policyFor, storedAs } from '../overflow.js'
 import type { Asked } from '../placement.js'
 import { mpmm } from '../product/multiply.js'
-import type { AnyOperand, ElementsOf, MpmmOptions, Overflow, Progress } from '../product/options.js'
+import {
+  type AnyOperand,
+  type ElementsOf,
+  longWorkSet,
+  type MpmmOptions,
+  type Overflow,
+  type Progress,
+} from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { reporting } from '../product/progress.js'
 import { readSemiring, requireSemiringType, zeroOf } from '../semirings.js'

@@ -2,12 +2,12 @@
 
 import type { FileHandle } from 'node:fs/promises'
 import { endianness } from 'node:os'
-import { longWorkSet } from '../abort.js'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { FileError, MpmmlError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { Matrix, MatrixLike } from '../matrix.js'
 import { Options, type OptionsOf } from '../options.js'
+import { longWorkSet } from '../product/options.js'
 import { bufferOf, type ElementArray, firstByteOf } from '../storage.js'
 import { type HostView, readHostView, requireStillThere, requireThere } from '../view.js'
 import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from './files.js'

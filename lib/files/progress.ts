@@ -1,7 +1,6 @@
 /** Telling how far the reading or writing of a file is. */
-import { longWorkSet } from '../abort.js'
 import { Options, type OptionsOf, type ReadOf } from '../options.js'
-import type { Progress } from '../product/options.js'
+import { longWorkSet, type Progress } from '../product/options.js'
 import { throwIfAborted } from './files.js'
 
 /** What all that reads or writes files takes. */

@@ -1,10 +1,11 @@
 /** Reading a matrix from a file of any format. What a format needs is loaded when it is asked for. */
-import { longWorkSet } from '../abort.js'
+
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import type { Matrix } from '../matrix.js'
 import { addon } from '../native.js'
 import { choice, Options, type OptionsOf } from '../options.js'
+import { longWorkSet } from '../product/options.js'
 import { semiringName } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'

@@ -1,11 +1,11 @@
 /** Sparse matrices in files, as lists of their entries: they may be far too large to be dense. */
 
 import { types } from 'node:util'
-import { longWorkSet } from '../abort.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
 import { dimension } from '../matrix.js'
 import { choice, Options, type OptionsOf } from '../options.js'
+import { longWorkSet } from '../product/options.js'
 import { dimacsParser } from './dimacs.js'
 import { type EntryArrays, EntryList } from './entries.js'
 import { pathOf } from './files.js'

@@ -1,5 +1,4 @@
 /** The options of the path functions, read once and checked. */
-import { longWorkSet } from '../abort.js'
 import { whereSet } from '../backend.js'
 import { typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
@@ -8,6 +7,7 @@ import { boolean, Options, type OptionsOf, option, type ReadOf } from '../option
 import {
   asProduct,
   type BackendChoice,
+  longWorkSet,
   type MpmmOptions,
   type Overflow,
   overflow,

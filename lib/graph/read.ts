@@ -1,5 +1,5 @@
 /** Graphs in files. */
-import { longWorkSet } from '../abort.js'
+
 import { csvEdgesParser } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import type { EntryArrays, EntrySink } from '../files/entries.js'
@@ -11,6 +11,7 @@ import { formatOf } from '../files/names.js'
 import type { FileOptions } from '../files/progress.js'
 import type { LineParser } from '../files/text.js'
 import { choice, Options, type OptionsOf } from '../options.js'
+import { longWorkSet } from '../product/options.js'
 import { edgeSink, edgesOf, type ReadEdgeList } from './formats.js'
 
 /** The formats that {@link readGraph} reads. */

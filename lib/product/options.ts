@@ -1,5 +1,5 @@
 /** The options of a product, read once and checked. */
-import { longWorkSet } from '../abort.js'
+import { signal } from '../abort.js'
 import { requireDevicesOnly, whereSet } from '../backend.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { MatrixLike } from '../matrix.js'
@@ -8,6 +8,7 @@ import {
   boolean,
   checkedLater,
   LEFT_OUT,
+  listener,
   Options,
   type OptionsOf,
   option,
@@ -112,6 +113,9 @@ export interface MpmmOptions<
    */
   onProgress?: ((progress: Progress) => void) | undefined
 }
+
+/** Of work that takes long: it can be given up, and says how far it is. */
+export const longWorkSet = { signal, onProgress: listener<Progress>() }
 
 // Reading a property of the addon's object at each product would take longer.
 const { overflowPolicies } = addon

@@ -1,5 +1,4 @@
 /** The options of folding and interaction, read once and checked. */
-import { longWorkSet } from '../abort.js'
 import { backend, device } from '../backend.js'
 import { OverflowError } from '../errors.js'
 import type { RnaScores } from '../native.js'
@@ -15,7 +14,7 @@ import {
   requireNames,
   whole,
 } from '../options.js'
-import type { BackendChoice, MpmmOptions } from '../product/options.js'
+import { type BackendChoice, longWorkSet, type MpmmOptions } from '../product/options.js'
 
 /** What a pair of two bases is worth: whole numbers from 0. With 0 they don't pair. */
 export interface PairWeights {

@@ -114,10 +114,9 @@ it.each(Object.keys(calls))('%s', async (name) => {
 
 /** The options of a function, which its message for an unknown one lists. */
 async function optionsOf(name: string): Promise<string[]> {
-  const { message } = await (async () => calls[name]!({ unknownOption: 1 } as never))().catch(
-    (error) => error,
-  )
-  return [...message.split('expected')[1].matchAll(/'(\w+)'/g)].map(([, option]) => option!)
+  const call = async () => calls[name]!({ unknownOption: 1 } as never)
+  const { message } = (await call().catch((error) => error)) as Error
+  return [...message.split('expected')[1]!.matchAll(/'(\w+)'/g)].map(([, option]) => option!)
 }
 
 it.each([
