@@ -1,6 +1,6 @@
 /** Options that several commands have, and their readers, which throw commander's error: it ends as wrong usage. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type Semiring, variants } from '../lib/index.js'
+import { commandOptions, type Semiring } from '../lib/index.js'
 
 /** A whole number from `least` to `most`. */
 export function wholeNumber(least = 1, most = 2 ** 31 - 1): (text: string) => number {
@@ -19,10 +19,25 @@ export function wholeNumbers(least = 1, most = 2 ** 31 - 1): (text: string) => n
   return (text) => text.split(',').map((part) => read(part.trim()))
 }
 
-export const device = wholeNumber(0, 65535)
+/** An option as the library describes it; `summary` in place of what it is for there. */
+export function libraryOption(
+  name: keyof typeof commandOptions,
+  summary = commandOptions[name].summary,
+): Option {
+  const { flag, choices } = commandOptions[name]
+  const option = new Option(flag, summary)
+  return choices ? option.choices(choices) : option.argParser((text) => parse(name, text))
+}
 
-/** 'all', or indices of devices, separated by commas. */
-const devices = (text: string): 'all' | number[] => (text === 'all' ? 'all' : wholeNumbers(0, 51)(text))
+function parse(name: keyof typeof commandOptions, text: string): unknown {
+  try {
+    return commandOptions[name].parse(text)
+  } catch (error) {
+    throw new InvalidArgumentError(`${(error as Error).message}.`)
+  }
+}
+
+export const device = (text: string): number => parse('device', text) as number
 
 /** Some of `choices`, separated by commas. */
 export function someOf<Choice extends string>(choices: readonly Choice[]): (text: string) => Choice[] {
@@ -61,42 +76,27 @@ export function shapes(text: string): ProductShape[] {
 }
 
 /** Where to compute. */
-export const placeOptions = () => [
-  new Option('--backend <name>', 'where to compute').choices(['auto', 'cuda', 'cpu']),
-  new Option('--device <index>', 'the CUDA device, from 0').argParser(device),
-]
-
-const overflowOption = () =>
-  new Option(
-    '--overflow <policy>',
-    'what a sum outside the finite int32 range does ("throw" by default)',
-  ).choices(['throw', 'saturate', 'wrap'])
+export const placeOptions = () => [libraryOption('backend'), libraryOption('device')]
 
 /** The options of a product, as `mpmm` has them. */
-export function productOptions(): Option[] {
-  const semirings = [...new Set(variants().map(({ semiring }) => semiring))]
-  return [
-    new Option('--semiring <name>', 'the semiring').choices(semirings).default('max-plus'),
-    ...placeOptions(),
-    new Option('--variant <name>', 'a kernel variant, from mpmml variants'),
-    overflowOption(),
-  ]
-}
+export const productOptions = (): Option[] => [
+  libraryOption('semiring').default('max-plus'),
+  ...placeOptions(),
+  // A product says if there is no such variant.
+  new Option(commandOptions.variant.flag, commandOptions.variant.summary),
+  libraryOption('overflow'),
+]
 
-export const devicesOption = (): Option =>
-  new Option('--devices <list>', "CUDA devices that compute it together: 'all', or 0,1,…")
-    .argParser(devices)
-    .conflicts('device')
+export const devicesOption = (summary?: string): Option =>
+  libraryOption('devices', summary).conflicts('device')
 
 /** The options of what is computed of powers of a matrix. */
-export function closureOptions(semirings: readonly Semiring[], usual: Semiring): Option[] {
-  return [
-    new Option('--semiring <name>', 'the semiring').choices(semirings).default(usual),
-    ...placeOptions(),
-    devicesOption(),
-    overflowOption(),
-  ]
-}
+export const closureOptions = (semirings: readonly Semiring[], usual: Semiring): Option[] => [
+  libraryOption('semiring').choices(semirings).default(usual),
+  ...placeOptions(),
+  devicesOption(),
+  libraryOption('overflow'),
+]
 
 /** Numbers of nodes, separated by commas. */
 export const nodeNumbers = wholeNumbers(0)

@@ -95,7 +95,7 @@ class Reporter {
 
   constructor(readonly output: string) {}
 
-  show({ done, total, workers, retries, reason, lost }: QueueProgress): void {
+  show({ blocks, total, workers, retries, reason, lost }: QueueProgress): void {
     const trouble =
       lost !== null
         ? `the queue is lost (${lost}): trying again`
@@ -105,7 +105,7 @@ class Reporter {
     if (process.stderr.isTTY) {
       this.#bar ??= startProgress(total)
       const retried = retries > 0 ? `, ${retries} tried again (${reason})` : ''
-      this.#bar.show(oneLine(trouble || `${workers ?? '?'} workers on ${this.output}${retried}`), done)
+      this.#bar.show(oneLine(trouble || `${workers ?? '?'} workers on ${this.output}${retried}`), blocks)
     } else if (trouble !== this.#said && trouble !== '' && (lost === null || this.#said === '')) {
       process.stderr.write(`mpmml: ${oneLine(trouble)}\n`)
     }
@@ -119,13 +119,13 @@ class Reporter {
 
 /** The record as a person reads it. */
 export function describeQueueWork(record: QueueRecord): string {
-  const { output, semiring, blocks, computed, retries, workers, totalMs } = record
+  const { output, semiring, blocks, computed, retries, workers, timing } = record
   return labelled([
     ['result', output],
     ['semiring', semiring],
     ['blocks', `${blocks}, ${computed} computed now`],
     ['workers', `${workers}`],
     ['retries', retries > 0 ? `${retries}` : undefined],
-    ['total', duration(totalMs)],
+    ['total', duration(timing.totalMs)],
   ])
 }

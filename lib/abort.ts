@@ -2,6 +2,7 @@
 import { typeName } from './describe.js'
 import { AbortedError, OptionError } from './errors.js'
 import { addon } from './native.js'
+import { option } from './options.js'
 
 /** The flag of work without a signal. */
 export const notCancelled = new Int32Array(1)
@@ -12,9 +13,10 @@ interface Watch {
   readonly listener: () => void
 }
 
-/** Checks the option `signal`. */
-export function readSignal(value: unknown): AbortSignal | undefined {
-  if (value === undefined) return undefined
+/** The option `signal`. */
+export const signal = option(undefined, readSignal)
+
+function readSignal(value: unknown): AbortSignal {
   // By its methods, so that signals of other realms and polyfills are taken too.
   const signal = value as Partial<AbortSignal> | null
   if (

@@ -4,17 +4,19 @@ import { show } from './describe.js'
 import { environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
 import { addon, indexIn } from './native.js'
-import { readChoice, requireNames } from './options.js'
+import { LEFT_OUT, Options, type OptionsOf, option, readChoice } from './options.js'
 
 const { backendChoices } = addon
+
 export const AUTO = indexIn(backendChoices, 'auto')
 export const CPU = indexIn(backendChoices, 'cpu')
 export const CUDA = indexIn(backendChoices, 'cuda')
 
 /** The option `backend` as an index into the addon's list. */
-export function readBackend(value: unknown): number {
-  return value === undefined ? AUTO : readChoice(backendChoices, value, 'backend')
-}
+export const backend = option(AUTO, (value, name) => readChoice(backendChoices, value, name), {
+  choices: backendChoices,
+  commandLine: { flag: '--backend <name>', summary: 'where to compute' },
+})
 
 /** What takes the place of AUTO, by the environment; AUTO if it doesn't say. */
 export function automaticBackend(): number {
@@ -27,26 +29,38 @@ export const builtWithCuda = addon.variants.some(({ backend }) => backend === 'c
 /** More devices than any machine has; native code takes no larger index. */
 const MAX_DEVICES = 65536
 
-/** The index of a CUDA device; 0 if none was given. */
-export function readDevice(value: unknown): number {
-  if (value === undefined) return 0
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < MAX_DEVICES)
-    return value + 0
-  throw new OptionError(
-    `option device must be the index of a CUDA device, an integer from 0 to ${MAX_DEVICES - 1}, but it is ${show(value)}`,
-  )
-}
+/** The option `device`: the index of a CUDA device. */
+export const device = option(
+  LEFT_OUT,
+  (value, name) => {
+    if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < MAX_DEVICES)
+      return value + 0
+    throw new OptionError(
+      `option ${name} must be the index of a CUDA device, an integer from 0 to ${MAX_DEVICES - 1}, but it is ${show(value)}`,
+    )
+  },
+  { commandLine: { flag: '--device <index>', summary: 'the CUDA device, from 0' } },
+)
+
+/** The index of the device that is taken; `device` may be {@link LEFT_OUT}. */
+export const indexOf = (device: number): number => (device === LEFT_OUT ? 0 : device)
 
 /** More devices than can be named together; native code has a bit for each. */
 const MOST_TOGETHER = 52
-/** All devices that there are, as {@link readDevices} says it. */
+/** All devices that there are, as the option {@link devices} says it. */
 export const ALL_DEVICES = 2 ** MOST_TOGETHER - 1
 
-/** Several CUDA devices as the bits of a number; 0 if none were given. */
-export function readDevices(value: unknown): number {
-  if (value === undefined) return 0
+/** The option `devices`: several CUDA devices as the bits of a number; 0 if none were given. */
+export const devices = option(0, readDevices, {
+  commandLine: {
+    flag: '--devices <list>',
+    summary: "CUDA devices that compute it together: 'all', or 0,1,…",
+  },
+})
+
+function readDevices(value: unknown, name: string): number {
   if (value === 'all') return ALL_DEVICES
-  const expected = `option devices must be 'all' or a list of CUDA devices, as in [0, 1]`
+  const expected = `option ${name} must be 'all' or a list of CUDA devices, as in [0, 1]`
   if (!Array.isArray(value)) throw new OptionError(`${expected}, but it is ${show(value)}`)
   const indices: unknown[] = Array.from(value)
   if (indices.length === 0) {
@@ -65,6 +79,9 @@ export function readDevices(value: unknown): number {
   return set
 }
 
+/** Where to compute. */
+export const whereSet = { backend, device, devices }
+
 /** The indices that the bits of a number stand for. */
 export function devicesIn(set: number): number[] {
   const indices: number[] = []
@@ -74,16 +91,27 @@ export function devicesIn(set: number): number[] {
   return indices
 }
 
+/** Options that say where to compute. */
+export interface Where {
+  backend: number
+  /** {@link LEFT_OUT} if it isn't given. */
+  device: number
+  /** As the bits of a number; 0 if it isn't given. */
+  devices: number
+}
+
 /** Throws OptionError if `devices` contradict another option. */
-export function requireDevicesOnly(devices: number, device: unknown, backend: number): void {
+export function requireDevicesOnly({ devices, device, backend }: Where): void {
   if (devices === 0) return
-  if (device !== undefined) {
+  if (device !== LEFT_OUT) {
     throw new OptionError('options device and devices both say where to compute: leave one of them out')
   }
   if (backend === CPU) {
     throw new OptionError("option devices names GPUs, but option backend is 'cpu': leave one of them out")
   }
 }
+
+const explainOptions = new Options({ device } satisfies OptionsOf<{ device?: number }>)
 
 /** What {@link explainBackend} returns. */
 export interface Explanation {
@@ -105,9 +133,9 @@ export interface Explanation {
  * console.log(`${backend}, because ${reason}`.length > 10) // true
  */
 export function explainBackend(options: { device?: number | undefined } = {}): Explanation {
-  requireNames(options, ['device'])
+  const { device } = explainOptions.read(options)
   const asked = environmentBackend()
-  const { backend, reason } = addon.explain(readDevice(options.device))
+  const { backend, reason } = addon.explain(indexOf(device))
   if (asked === 'cpu') return { backend: 'cpu', reason: 'MPMML_BACKEND=cpu asks for it' }
   if (asked === 'auto') return { backend, reason }
   const usable = backend === 'cuda' ? reason : `it can't be used: ${reason}`

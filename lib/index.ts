@@ -6,6 +6,7 @@
  * @packageDocumentation
  */
 export { type Explanation, explainBackend } from './backend.js'
+export { type CommandOption, commandOptions } from './command-line.js'
 export {
   type CombineOptions,
   Device,

@@ -14,7 +14,7 @@ export {
   bandwidth,
   bandwidths,
 } from './lab/bandwidths.js'
-export { type Intensity, intensityOf, wavefronts } from './lab/intensity.js'
+export { type Intensity, intensityOf } from './lab/intensity.js'
 export { type Measurement, type MeasureOptions, measure } from './lab/kernels.js'
 export { type Machine, machine, type Peak, peaks, tensorPeak } from './lab/machine.js'
 export {
@@ -42,7 +42,6 @@ export { type RefusedVariant, refusedVariants } from './lab/refused.js'
 export * from './lab/results.js'
 export { type Ceilings, type Roof, roofsOver } from './lab/roofline.js'
 export { type Spread, spread } from './lab/statistics.js'
-export { writeText } from './lab/text-file.js'
 export {
   type GpuTuning,
   type TunedChoice,

@@ -133,27 +133,36 @@ export interface NativeDescription {
   cpu: { simd: string; instructionSets: string[]; threads: number }
 }
 
+/** How often the laboratory launches what it times, and where. */
+export interface LabLaunches {
+  /** Timed launches; 5 by default. */
+  repetitions?: number | undefined
+  /** Launches before the timed ones; 1 by default. */
+  warmup?: number | undefined
+  /** The index of the CUDA device; 0 by default. */
+  device?: number | undefined
+}
+
 /** A kernel variant to be timed on operands that are made on the device: nothing is copied between host and device. */
-export interface LabMeasureRequest {
+export interface LabMeasureRequest extends LabLaunches {
   /** Index of a CUDA variant in {@link Addon.variants}. */
   variant: number
+  /** C is M × N, A is M × K, B is K × N. */
   m: number
+  /** Columns of B and C. */
   n: number
+  /** Columns of A and rows of B. */
   k: number
-  /** Number of products (the thesis' Ninst); 1 by default. */
-  batch?: number
-  /** Timed launches; 5 by default. */
-  repetitions?: number
-  /** Launches before the timed ones; 1 by default. */
-  warmup?: number
-  /** Index of the CUDA device; 0 by default. */
-  device?: number
+  /** The number of products (the thesis' Ninst); 1 by default. */
+  batch?: number | undefined
   /** Finite values are drawn evenly from [minimum, maximum]; −1000 and 1000 by default. */
-  minimum?: number
-  maximum?: number
-  /** Share of the elements that are the semiring's zero; 0 by default. */
-  zeroFraction?: number
-  seed?: number
+  minimum?: number | undefined
+  /** See minimum. */
+  maximum?: number | undefined
+  /** The share of the elements that are the semiring's zero; 0 by default. */
+  zeroFraction?: number | undefined
+  /** Of the random values; 1 by default. */
+  seed?: number | undefined
 }
 
 /** Milliseconds, one for each repetition. */
@@ -164,11 +173,11 @@ export interface LabMeasurement {
   prepareMs: number[]
   /** The scan of both operands for their range of values. */
   analysisMs: number[]
-  /** The range path that the values led to, one of {@link Addon.paths}. */
+  /** How the values were computed with: see {@link MpmmResult.path}. */
   path: string
-  /** Sets of operands that the repetitions took in turn; together they exceed twice the L2 cache if memory allows. */
+  /** Sets of operands that the repetitions took in turn, so that no operand is still in the L2 cache. */
   operandSets: number
-  /** Clock of the multiprocessors just after the last repetition. */
+  /** The clock of the multiprocessors, just after the last repetition. */
   clockMHz: number
 }
 
@@ -192,23 +201,30 @@ export interface LabMicrobench {
   parameters: string[]
 }
 
-export interface LabMicrobenchRequest extends Partial<LabMicrobenchInstance> {
+export interface LabMicrobenchRequest extends LabLaunches {
   name: string
+  /** X × Y steps per thread and iteration; compile-time, the first instance by default. */
+  x?: number | undefined
+  /** See x. */
+  y?: number | undefined
+  /** Iterations between two reads of shared memory; compile-time. */
+  k?: number | undefined
+  /** How the maximum is written: `a > b ? a : b` or `max(a, b)`; compile-time. */
+  max?: 'ternary' | 'intrinsic' | undefined
   /** Columns of the operand in shared memory; 32 by default. Powers of two bring bank conflicts. */
-  m?: number
-  /** Threads of a block: bsi rows of bsj. 16 × 16 by default. */
-  bsi?: number
-  bsj?: number
-  /** Blocks of the grid: gsi rows of gsj. By default as many as fill the device. */
-  gsi?: number
-  gsj?: number
-  /** Iterations of the outermost loop; 1000 by default. */
-  n?: number
+  m?: number | undefined
+  /** Threads of a block: BS_i rows of BS_j. 16 × 16 by default. */
+  bsi?: number | undefined
+  /** See bsi. */
+  bsj?: number | undefined
+  /** Blocks of the grid: GS_i rows of GS_j. As many as fill the device by default. */
+  gsi?: number | undefined
+  /** See gsi. */
+  gsj?: number | undefined
+  /** Iterations of the outermost loop; 1000 by default. It is rounded up to whole bodies of the unrolled loop. */
+  n?: number | undefined
   /** Const of the thesis' listings; 1 by default. */
-  constant?: number
-  repetitions?: number
-  warmup?: number
-  device?: number
+  constant?: number | undefined
 }
 
 export interface LabMicrobenchResult {
@@ -245,13 +261,10 @@ export interface LabBandwidth {
   summary: string
 }
 
-export interface LabBandwidthRequest {
+export interface LabBandwidthRequest extends LabLaunches {
   name: string
-  /** 32-bit words from one thread to the next, if the benchmark has a stride; 1 by default. */
-  stride?: number
-  repetitions?: number
-  warmup?: number
-  device?: number
+  /** 32-bit words from one thread to the next, for 'strided'; 1 by default. */
+  stride?: number | undefined
 }
 
 export interface LabBandwidthResult {

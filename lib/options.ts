@@ -1,6 +1,142 @@
-/** What reading options has in common. */
+/**
+ * Options: each is said once, as a value that knows how it is read, what it is if it is left out, and what the command line calls
+ * it. What a function takes is a set of them.
+ *
+ * Types come first: the interface of a function's options has the docs that editors show and the reference prints, which a type
+ * that is computed from values would lose. {@link OptionsOf} lets the compiler refuse a set that lacks a name of it, or has another.
+ */
 import { type Name, show, showChoices } from './describe.js'
 import { OptionError } from './errors.js'
+
+/** A number that isn't given. */
+export const LEFT_OUT = -1
+
+/** What the command line says of an option. */
+export interface CommandLine {
+  /** As in its help: '--device <index>'. */
+  readonly flag: string
+  /** What it is for, in a line. */
+  readonly summary: string
+}
+
+/** An option of a function. */
+export interface Option<Read> {
+  /** What the library goes on with; messages call the option `name`. Throws OptionError for what it can't be. */
+  readonly read: (value: unknown, name: string) => Read
+  /** What it is if it is left out. */
+  readonly usual: Read
+  readonly isRequired: boolean
+  /** The values that there are, if they have names. */
+  readonly choices?: readonly string[]
+  readonly commandLine?: CommandLine
+}
+
+type Facts = Partial<Pick<Option<unknown>, 'choices' | 'commandLine'>>
+
+/** An option that may be left out. */
+export function option<Read, Usual = Read>(
+  usual: Usual,
+  read: (value: unknown, name: string) => Read,
+  facts: Facts = {},
+): Option<Read | Usual> {
+  return { read, usual, isRequired: false, ...facts }
+}
+
+/** An option that can't be left out: `read` says so. */
+export const required = <Read>(read: (value: unknown, name: string) => Read): Option<Read> => ({
+  read,
+  usual: undefined as never,
+  isRequired: true,
+})
+
+/** One of some names. */
+export function choice<Choice extends string, Usual extends Choice | undefined>(
+  choices: readonly Choice[],
+  usual: Usual,
+): Option<Choice | Usual> {
+  return option(usual, (value, name) => choices[readChoice(choices, value, name)]!, { choices })
+}
+
+/** What the function checks itself, with other arguments. */
+export const checkedLater = <Type = unknown>(): Option<Type | undefined> =>
+  option(undefined, (value) => value as Type)
+
+/** A whole number from `least` to `most`. */
+export const whole = <Usual extends number | undefined>(
+  usual: Usual,
+  least: number,
+  most: number,
+): Option<number | Usual> => option(usual, (value, name) => readWhole(value, name, least, most))
+
+/** A boolean. */
+export const boolean = (usual: boolean): Option<boolean> =>
+  option(usual, (value, name) => {
+    if (typeof value === 'boolean') return value
+    throw new OptionError(`option ${name} must be a boolean, but it is ${show(value)}`)
+  })
+
+/** A function that is told something. */
+export const listener = <Told>(): Option<((told: Told) => void) | undefined> =>
+  option(undefined, (value, name) => {
+    if (typeof value === 'function') return value as (told: Told) => void
+    throw new OptionError(`option ${name} must be a function, but it is ${show(value)}`)
+  })
+
+type Set = Readonly<Record<string, Option<unknown>>>
+
+/** The set of options of an interface: of all of its names, and of no other. */
+export type OptionsOf<Interface> = { readonly [Name in keyof Required<Interface>]: Option<unknown> }
+
+/** A set without some of its options. */
+export function without<S extends Set, Name extends keyof S & string>(
+  set: S,
+  ...names: Name[]
+): Omit<S, Name> {
+  return Object.fromEntries(Object.entries(set).filter(([name]) => !names.includes(name as Name))) as never
+}
+
+/** What {@link Options.read} gives. */
+export type ReadOf<From> =
+  From extends Options<infer S> ? { -readonly [Name in keyof S]: S[Name]['usual'] } : never
+
+/** The options of a function. */
+export class Options<S extends Set> {
+  readonly names: readonly (keyof S & string)[]
+  readonly #usual: Record<string, unknown>
+  readonly #byName: ReadonlyMap<string, Option<unknown>>
+  readonly #mayBeLeftOut: boolean
+
+  constructor(readonly set: S) {
+    this.names = Object.keys(set)
+    this.#byName = new Map(Object.entries(set))
+    this.#usual = Object.fromEntries(this.names.map((name) => [name, set[name]!.usual]))
+    this.#mayBeLeftOut = this.names.every((name) => !set[name]!.isRequired)
+  }
+
+  /** Reads what the user passed: each property once. `what` is what messages call it. */
+  read(options: unknown, what: Name = 'options'): ReadOf<Options<S>> {
+    const read = { ...this.#usual }
+    if (this.#mayBeLeftOut && (options === undefined || isPlain(options))) {
+      for (const name in options) {
+        const option = this.#byName.get(name)
+        if (option === undefined) throw unknownName(name, this.names, what)
+        const value = options[name]
+        if (value !== undefined) read[name] = option.read(value, name)
+      }
+    } else {
+      // An object of a class may have getters, which no loop finds; to ask for all names takes several times as long.
+      requireNames(options, this.names, what)
+      for (const [name, option] of this.#byName) {
+        const value = (options as Record<string, unknown>)[name]
+        if (value !== undefined || option.isRequired) read[name] = option.read(value, name)
+      }
+    }
+    return read as ReadOf<Options<S>>
+  }
+}
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
 /** Throws OptionError unless `options` is an object without other properties than `names`; `what` is what it is called. */
 export function requireNames(
@@ -14,11 +150,13 @@ export function requireNames(
     )
   }
   for (const name in options) {
-    if (!names.includes(name)) {
-      const place = what === 'options' ? '' : ` of ${what}`
-      throw new OptionError(`there is no option ${show(name)}${place}: expected ${showChoices(names)}`)
-    }
+    if (!names.includes(name)) throw unknownName(name, names, what)
   }
+}
+
+function unknownName(name: string, names: readonly string[], what: Name): OptionError {
+  const place = what === 'options' ? '' : ` of ${what}`
+  return new OptionError(`there is no option ${show(name)}${place}: expected ${showChoices(names)}`)
 }
 
 /** The index in `choices` of what was given as option `name`. */
@@ -28,14 +166,10 @@ export function readChoice(choices: readonly string[], value: unknown, name: str
   throw new OptionError(`option ${name} must be ${showChoices(choices)}, but it is ${show(value)}`)
 }
 
-/** What was given as option `name`, which must be a boolean. */
-export function readBoolean(value: unknown, name: string): boolean {
-  if (typeof value === 'boolean') return value
-  throw new OptionError(`option ${name} must be a boolean, but it is ${show(value)}`)
-}
-
-/** What was given as option onProgress. */
-export function readListener<Told>(value: unknown): ((told: Told) => void) | undefined {
-  if (value === undefined || typeof value === 'function') return value as (told: Told) => void
-  throw new OptionError(`option onProgress must be a function, but it is ${show(value)}`)
+/** What was given as option `name`, which must be an integer. */
+export function readWhole(value: unknown, name: string, least: number, most: number): number {
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
+    return (value as number) + 0
+  const limits = most >= Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`
+  throw new OptionError(`option ${name} must be a whole number ${limits}, but it is ${show(value)}`)
 }

@@ -1,17 +1,17 @@
 /** Overflow policies, where products don't apply them. */
 import { isInteger, typeNameOf } from './elements.js'
 import { OptionError } from './errors.js'
-import { readChoice } from './options.js'
+import { choice } from './options.js'
 import type { Overflow } from './product/options.js'
 
-const policies = ['throw', 'saturate', 'wrap'] as const
+/** The option `overflow`, where it is only for integers. */
+export const policy = choice(['throw', 'saturate', 'wrap'], undefined)
 
-/** Reads the option `overflow` for elements of a type, by its number. */
-export function readOverflow(value: unknown, type: number): Overflow {
-  if (value === undefined) return 'throw'
-  const policy = policies[readChoice(policies, value, 'overflow')]!
+/** The policy for elements of a type, by its number. */
+export function policyFor(asked: Overflow | undefined, type: number): Overflow {
+  if (asked === undefined) return 'throw'
   requireIntegers(type, 'the elements are')
-  return policy
+  return asked
 }
 
 /** Throws OptionError if a policy is given for a type that doesn't overflow; `what` is whose type it is: "a is". */

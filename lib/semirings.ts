@@ -2,6 +2,7 @@
 import { show, showAll, showChoices } from './describe.js'
 import { DTypeError, OptionError } from './errors.js'
 import { addon } from './native.js'
+import { choice, option, readChoice } from './options.js'
 import type { DataType, Semiring } from './variant-names.js'
 
 /**
@@ -23,12 +24,17 @@ function semiringIndex(name: unknown): number {
   return names.indexOf(name as Semiring)
 }
 
-/** The index of a semiring that was given as an option. */
-export function readSemiring(value: unknown): number {
-  const index = semiringIndex(value)
-  if (index >= 0) return index
-  throw new OptionError(`option semiring must be ${showChoices(names)}, but it is ${show(value)}`)
-}
+/** The index of a semiring that was given as option `name`. */
+export const readSemiring = (value: unknown, name = 'semiring'): number => readChoice(names, value, name)
+
+/** The option `semiring` as an index into the addon's list. */
+export const semiring = option(readSemiring('max-plus'), readSemiring, {
+  choices: names,
+  commandLine: { flag: '--semiring <name>', summary: 'the semiring' },
+})
+
+/** The same, for functions that have other uses for it than products. */
+export const semiringName = choice(names, undefined)
 
 /** Whether a semiring has an element type: types[semiring][type]. */
 const types = addon.semirings.map(({ zeros }) => addon.dataTypes.map((name) => zeros[name] !== undefined))

@@ -1,9 +1,9 @@
 /** mpmml bench */
 import { type Command, Option } from 'commander'
 import { type DataType, variants } from '../../lib/index.js'
-import { type Spread, writeText } from '../../lib/lab.js'
+import type { Spread } from '../../lib/lab.js'
 import {
-  device,
+  libraryOption,
   MOST_ROWS,
   type ProductShape,
   shapes,
@@ -18,7 +18,7 @@ import { newCommand } from '../commands.js'
 import { dataTypes, typesOf } from '../dtype.js'
 import { type Columns, tableOf, timed } from '../experiment.js'
 import { labelled, print, printJson, rate, shapeName } from '../output.js'
-import { checkOutputs } from '../output-file.js'
+import { checkOutputs, writeText } from '../output-file.js'
 import { benchFigure, levelsFigure } from '../report/bench-figures.js'
 import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'
@@ -48,7 +48,7 @@ export function benchCommand(signal: AbortSignal): Command {
         .choices(['auto', 'cuda', 'cpu', 'all'])
         .default('auto'),
     )
-    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .addOption(libraryOption('device').default(0))
     .option('--sizes <n,…>', 'square sizes', wholeNumbers(1, MOST_ROWS))
     .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
     .addOption(

@@ -31,12 +31,12 @@ function describe({ queue, name, waiting, active, delayed, failed, plans, worker
       ],
     ]),
   ]
-  const rows = plans.map(({ output, kind, state, producer, done, total, retries, reason }) => [
+  const rows = plans.map(({ output, kind, state, producer, done, blocks, total, retries, reason }) => [
     oneLine(output),
     kind,
     state === 'running' && !producer ? 'left: resume it' : state,
-    `${done} of ${total}`,
-    total > 0 ? `${Math.floor((100 * done) / total)} %` : '',
+    `${blocks} of ${total}`,
+    total > 0 ? `${Math.floor(100 * done)} %` : '',
     `${retries}`,
     oneLine(reason),
   ])
@@ -52,7 +52,7 @@ function describe({ queue, name, waiting, active, delayed, failed, plans, worker
             oneLine(one.id),
             one.devices.length > 0 ? `GPU ${one.devices.join(', ')}` : 'CPU',
             `${one.concurrency}`,
-            `${one.done}`,
+            `${one.blocks}`,
             `${one.failed}`,
             oneLine(one.now.join(', ')),
           ]),

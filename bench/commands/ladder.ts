@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { type DataType, matrix, mpmm, NoCudaError, type Semiring } from '../../lib/index.js'
 import { type Machine, machine, type Point, type Results } from '../../lib/lab.js'
-import { device, usage, wholeNumber, wholeNumbers } from '../arguments.js'
+import { libraryOption, usage, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { arrays } from '../dtype.js'
 import { runCases } from '../experiment.js'
@@ -60,7 +60,7 @@ export function ladderCommand(signal: AbortSignal): Command {
     .argument('[dim3]', 'rows of B (dim2 by default, and it must be that)', dimension)
     .argument('[dim4]', 'columns of B (dim3 by default)', dimension)
     .option('--sizes <n,…>', "square sizes instead of the report's 1000 to 10000", wholeNumbers(1, most))
-    .addOption(new Option('--semiring <name>', 'the semiring').choices(laddered).default('max-plus'))
+    .addOption(libraryOption('semiring').choices(laddered).default('max-plus'))
     .addOption(
       new Option(
         '--dtype <name>',
@@ -72,7 +72,7 @@ export function ladderCommand(signal: AbortSignal): Command {
         .choices(['guards', 'padding'])
         .default('guards'),
     )
-    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .addOption(libraryOption('device').default(0))
     .option('-o, --output <results.json>', 'keep the results in this file, beside what it has; needs a GPU')
     .option('--resume', 'leave out what the file has already')
     .option('--json', 'print one JSON value')

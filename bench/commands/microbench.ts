@@ -1,7 +1,7 @@
 /** mpmml microbench NAME */
 import { Argument, type Command, Option } from 'commander'
 import { type MicrobenchOptions, type MicrobenchPoint, machine, microbenches } from '../../lib/lab.js'
-import { device, wholeNumber } from '../arguments.js'
+import { libraryOption, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { describeMicrobench, describePoints, printPoints } from '../lab/describe.js'
 import { microbenchJobs } from '../lab/microbench-sweeps.js'
@@ -51,7 +51,7 @@ export function microbenchCommand(signal: AbortSignal): Command {
     .option('--n <N>', 'iterations of the outermost loop', wholeNumber(1, 2 ** 30))
     .option('--const <Const>', "Const of the thesis' listings", wholeNumber(-(2 ** 31)))
     .option('--repetitions <count>', 'timed launches', wholeNumber(1, 10 ** 6))
-    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .addOption(libraryOption('device').default(0))
     .addOption(
       new Option('--sweep', 'run it for every X × Y, K and thread block').conflicts([
         ...parameterNames,

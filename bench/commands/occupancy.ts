@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { VariantName } from '../../lib/index.js'
 import { microbenches, microbenchOccupancy, occupancy } from '../../lib/lab.js'
-import { device, wholeNumber } from '../arguments.js'
+import { libraryOption, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { describeOccupancy } from '../lab/describe.js'
 import { print, printJson } from '../output.js'
@@ -22,7 +22,7 @@ interface Flags {
 export function occupancyCommand(): Command {
   return newCommand('occupancy')
     .argument('<kernel>', 'a CUDA variant, from mpmml variants, or a microbenchmark')
-    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .addOption(libraryOption('device').default(0))
     .option('--x <X>', 'of a microbenchmark', wholeNumber())
     .option('--y <Y>', 'of a microbenchmark', wholeNumber())
     .option('--k <K>', 'of a microbenchmark', wholeNumber())

@@ -8,7 +8,7 @@ import {
   plan,
   type Semiring,
 } from '../../lib/index.js'
-import { type ProductShape, productOptions, shapes, wholeNumber } from '../arguments.js'
+import { devicesOption, type ProductShape, productOptions, shapes, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { hasSums, typesOf } from '../dtype.js'
 import { MATRIX_HELP, readOperands } from '../matrix-file.js'
@@ -27,16 +27,16 @@ import { operandsOf, type ValueKind, valueKinds } from '../timing/values.js'
 const MOST_GPUS = 64
 const MOST_HOSTS = 4096
 
-type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'variant' | 'overflow'> & {
+type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'devices' | 'variant' | 'overflow'> & {
   shapes?: ProductShape[]
   values?: ValueKind
-  devices?: number
+  gpus?: number
   hosts?: number
   storage?: number
   json?: true
 }
 
-/** What `plan --devices --json` prints: one for each product. */
+/** What `plan --gpus --json` prints: one for each product. */
 interface ScalingRecord {
   shape: ProductShape
   host: Estimate[]
@@ -62,12 +62,12 @@ export function planCommand(signal: AbortSignal): Command {
     )
     .addOption(
       new Option(
-        '--devices <count>',
+        '--gpus <count>',
         'instead of a plan: how long products of these shapes take on up to so many H200s of a host (estimated)',
       ).argParser(wholeNumber(1, MOST_GPUS)),
     )
     .addOption(
-      new Option('--hosts <count>', 'with --devices: and on up to so many such hosts').argParser(
+      new Option('--hosts <count>', 'with --gpus: and on up to so many such hosts').argParser(
         wholeNumber(1, MOST_HOSTS),
       ),
     )
@@ -77,21 +77,21 @@ export function planCommand(signal: AbortSignal): Command {
         'with --hosts: the bandwidth of what they all read from (2.5 by default)',
       ).argParser(wholeNumber(1, 100_000)),
     )
-  for (const option of productOptions()) command.addOption(option)
+  for (const option of [...productOptions(), devicesOption()]) command.addOption(option)
   return command
     .option('--json', 'print one JSON value')
     .addHelpText('after', MATRIX_HELP)
     .action(async (aPath: string | undefined, bPath: string | undefined, flags: Flags) => {
-      const { shapes: asked, values, json, devices, hosts, storage, ...options } = flags
-      if (devices !== undefined && asked === undefined) {
-        command.error('error: option --devices estimates by shapes: name them with --shapes')
+      const { shapes: asked, values, json, gpus, hosts, storage, ...options } = flags
+      if (gpus !== undefined && asked === undefined) {
+        command.error('error: option --gpus estimates by shapes: name them with --shapes')
       }
-      if (hosts !== undefined && devices === undefined) {
-        command.error('error: option --hosts needs --devices, the GPUs of each host')
+      if (hosts !== undefined && gpus === undefined) {
+        command.error('error: option --hosts needs --gpus, the GPUs of each host')
       }
-      if (devices !== undefined) {
+      if (gpus !== undefined) {
         const on = storage === undefined ? machine : { ...machine, disk: storage * 1e9 }
-        const estimates = asked!.map((shape) => estimate(shape, devices, hosts, on))
+        const estimates = asked!.map((shape) => estimate(shape, gpus, hosts, on))
         return json ? printJson(estimates) : print(estimates.map(describeScaling).join('\n\n'))
       }
       if ((aPath === undefined) === (asked === undefined) || (aPath !== undefined && bPath === undefined)) {
@@ -127,17 +127,11 @@ function doubling(most: number): number[] {
   return [...counts, most]
 }
 
-function estimate(
-  shape: ProductShape,
-  devices: number,
-  hosts: number | undefined,
-  on: Machine,
-): ScalingRecord {
+function estimate(shape: ProductShape, gpus: number, hosts: number | undefined, on: Machine): ScalingRecord {
   return {
     shape,
-    host: doubling(devices).map((count) => estimateHost(shape, count)),
-    hosts:
-      hosts === undefined ? [] : doubling(hosts).map((count) => estimateHosts(shape, count, devices, on)),
+    host: doubling(gpus).map((count) => estimateHost(shape, count)),
+    hosts: hosts === undefined ? [] : doubling(hosts).map((count) => estimateHosts(shape, count, gpus, on)),
   }
 }
 

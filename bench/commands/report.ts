@@ -1,13 +1,13 @@
 /** mpmml report */
 import { basename, extname } from 'node:path'
 import { type Command, Option } from 'commander'
-import { type Results, readResults, writeText } from '../../lib/lab.js'
-import { device, wholeNumbers } from '../arguments.js'
+import { type Results, readResults } from '../../lib/lab.js'
+import { libraryOption, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { defaultSizes, reportJobs } from '../lab/experiments.js'
 import { runJobs } from '../lab/runner.js'
 import { labelled, print, printJson } from '../output.js'
-import { checkOutputs } from '../output-file.js'
+import { checkOutputs, writeText } from '../output-file.js'
 
 interface Flags {
   from?: string
@@ -36,7 +36,7 @@ export function reportCommand(signal: AbortSignal): Command {
         .conflicts('from'),
     )
     .addOption(new Option('--again', 'measure what the file has once more').conflicts('from'))
-    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .addOption(libraryOption('device').default(0))
     .option('--json', 'print one JSON value')
     .action(async ({ json, ...flags }: Flags) => {
       const { results, source } = await resultsFor(flags, signal)

@@ -1,8 +1,8 @@
 /** mpmml roofline */
 import { type Command, Option } from 'commander'
 import type { DataType, Semiring } from '../../lib/index.js'
-import { ceilingName, type Results, readResults, tensorPeak, writeResults, writeText } from '../../lib/lab.js'
-import { device, usage, wholeNumber } from '../arguments.js'
+import { ceilingName, type Results, readResults, tensorPeak, writeResults } from '../../lib/lab.js'
+import { libraryOption, usage, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { laddered } from '../lab/calls.js'
 import { addCounters } from '../lab/counters.js'
@@ -12,7 +12,7 @@ import { type Algebra, algebraOf, elementTypes } from '../lab/ladder.js'
 import { rooflineJobs, rooflines } from '../lab/roofline.js'
 import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
-import { checkOutputs } from '../output-file.js'
+import { checkOutputs, writeText } from '../output-file.js'
 
 interface Flags {
   from?: string
@@ -43,7 +43,7 @@ export function rooflineCommand(signal: AbortSignal): Command {
         'keep what is measured in this file, and reuse what it has',
       ).conflicts('from'),
     )
-    .addOption(new Option('--semiring <name>', 'the semiring').choices(semirings).default('max-plus'))
+    .addOption(libraryOption('semiring').choices(semirings).default('max-plus'))
     .addOption(
       new Option(
         '--dtype <name>',
@@ -58,7 +58,7 @@ export function rooflineCommand(signal: AbortSignal): Command {
     )
     .addOption(new Option('--counters', 'ask hardware counters too, by ncu').conflicts('from'))
     .addOption(new Option('--again', 'measure what the file has once more').conflicts('from'))
-    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .addOption(libraryOption('device').default(0))
     .option('--json', 'print one JSON value')
   return command.action(async (flags: Flags) => {
     const algebra = usage(command, () => algebraOf(flags))

@@ -1,6 +1,6 @@
 /** mpmml sweep NAME */
 import { Argument, type Command, Option } from 'commander'
-import { device, wholeNumber, wholeNumbers } from '../arguments.js'
+import { libraryOption, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { describeBorders } from '../lab/borders.js'
 import { describePoints, printPoints } from '../lab/describe.js'
@@ -29,7 +29,7 @@ export function sweepCommand(signal: AbortSignal): Command {
       wholeNumbers(1, 10 ** 6),
     )
     .option('--repetitions <count>', 'timed launches (by their time by default)', wholeNumber(1, 10 ** 6))
-    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .addOption(libraryOption('device').default(0))
     .option(
       '-o, --output <results.json>',
       'keep the results in this file after every point, beside what it has',

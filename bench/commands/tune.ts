@@ -1,7 +1,7 @@
 /** mpmml tune */
 import type { Command } from 'commander'
 import { type TunedShape, type TuneShape, tune } from '../../lib/lab.js'
-import { device, shapes, squares, wholeNumber, wholeNumbers } from '../arguments.js'
+import { libraryOption, shapes, squares, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { duration, print, printJson, rate, shapeName, table } from '../output.js'
 import { startProgress } from '../progress.js'
@@ -30,7 +30,7 @@ export function tuneCommand(signal: AbortSignal): Command {
   return newCommand('tune')
     .option('--sizes <n,…>', 'square sizes', wholeNumbers())
     .option('--shapes <MxKxN,…>', 'shapes: A is M × K, B is K × N; BATCHxMxKxN for a batch', shapes)
-    .option('--device <index>', 'the CUDA device, from 0', device, 0)
+    .addOption(libraryOption('device').default(0))
     .option('--repetitions <count>', 'timed launches of each kernel', wholeNumber(1, 10000), 5)
     .option('--json', 'print one JSON value')
     .action(async ({ sizes, shapes: asked, json, ...options }: Flags) => {
@@ -41,9 +41,9 @@ export function tuneCommand(signal: AbortSignal): Command {
           ...options,
           shapes: wanted,
           signal,
-          onProgress: ({ shape, variant, done, total }) => {
+          onProgress: ({ shape, variant, measured, total }) => {
             progress ??= startProgress(total)
-            progress.show(`${shapeName({ ...shape, batch: shape.batch ?? 1 })} ${variant}`, done)
+            progress.show(`${shapeName({ ...shape, batch: shape.batch ?? 1 })} ${variant}`, measured)
           },
         })
         progress?.end()

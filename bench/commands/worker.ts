@@ -1,7 +1,7 @@
 /** mpmml worker --queue redis://… */
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Command } from 'commander'
 import type { QueueWorkerOptions, WorkerEvent } from '../../lib/queue.js'
-import { wholeNumber, wholeNumbers } from '../arguments.js'
+import { devicesOption, libraryOption, wholeNumber } from '../arguments.js'
 import { byteCount } from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { duration, oneLine, print } from '../output.js'
@@ -18,15 +18,6 @@ interface Flags extends QueueFlags {
   json?: true
 }
 
-function deviceList(text: string): 'all' | number[] {
-  if (text === 'all') return 'all'
-  try {
-    return wholeNumbers(0, 65535)(text)
-  } catch {
-    throw new InvalidArgumentError('It must be all, or numbers of GPUs from 0, such as 0,1.')
-  }
-}
-
 export function workerCommand(signal: AbortSignal): Command {
   return newCommand('worker')
     .addOption(queueAddress('take blocks from this queue').makeOptionMandatory())
@@ -36,10 +27,8 @@ export function workerCommand(signal: AbortSignal): Command {
       'folders, or s3://bucket/prefix, that blocks may be read from and written to; all else is refused',
       ['.'],
     )
-    .addOption(
-      new Option('--backend <name>', 'where to compute').choices(['auto', 'cuda', 'cpu']).default('auto'),
-    )
-    .option('--devices <list>', 'the GPUs to use: all, or numbers such as 0,1 (all by default)', deviceList)
+    .addOption(libraryOption('backend').default('auto'))
+    .addOption(devicesOption('the GPUs to use: all, or numbers such as 0,1 (all by default)'))
     .option(
       '--concurrency <count>',
       'blocks at once on each GPU, or on the CPU (2 by default: one is read while another is computed)',
@@ -80,7 +69,7 @@ Ctrl-C and SIGTERM give the blocks that are being computed back to the queue.${Q
         `${id} computes on ${where}, ${atOnce} ${atOnce === 1 ? 'block' : 'blocks'} at once`,
       )
       await worker.stopped
-      await tell({ type: 'stopped', done: worker.done }, `stopped after ${worker.done} blocks`)
+      await tell({ type: 'stopped', blocks: worker.blocks }, `stopped after ${worker.blocks} blocks`)
       // Nothing else ends a worker: the exit status says what did.
       signal.throwIfAborted()
     })
@@ -93,7 +82,7 @@ function describeEvent(event: WorkerEvent): string {
     case 'done':
       return event.already
         ? `${event.job} was done before`
-        : `${event.job} done in ${duration(event.totalMs)}, of which the kernel ${duration(event.kernelMs)}`
+        : `${event.job} done in ${duration(event.timing.totalMs)}, of which the kernel ${duration(event.timing.kernelMs)}`
     case 'failed':
       return `${event.job} failed, attempt ${event.attempt}${event.final ? ', the last' : ''}: ${event.reason}`
     case 'given-up':

@@ -1,6 +1,6 @@
 /** Jobs of the laboratory: what is to be measured, as data. */
 import type { DataType, Semiring } from '../../lib/index.js'
-import type { Point } from '../../lib/lab.js'
+import type { Point, Results } from '../../lib/lab.js'
 
 /** What every job says, and the point that comes of it too. */
 interface JobOf<
@@ -58,6 +58,27 @@ export type WorkJob = JobOf<
 >
 
 export type Job = KernelJob | MicrobenchJob | OccupancyJob | BandwidthJob | CallJob | WorkJob
+
+/** Two jobs, or points, with the same key measure the same thing. */
+export function jobKey({
+  kind,
+  sweep,
+  name,
+  parameters,
+}: Omit<JobOf<never, object>, 'kind'> & { kind: string }): string {
+  const sorted = Object.entries(parameters)
+    .filter(([, value]) => value !== undefined)
+    .sort(([x], [y]) => (x < y ? -1 : 1))
+  return JSON.stringify([kind, sweep, name, sorted])
+}
+
+/** Adds a point; it replaces an earlier one that measures the same thing. */
+export function addPoint({ points }: Results, point: Point): void {
+  const key = jobKey(point)
+  const at = points.findIndex((earlier) => jobKey(earlier) === key)
+  if (at < 0) points.push(point)
+  else points[at] = point
+}
 
 export interface RunOptions {
   device: number

@@ -1,22 +1,19 @@
 /** Runs jobs one after the other and keeps what is measured as it comes. */
 import { FileError } from '../../lib/index.js'
 import {
-  addPoint,
   type Machine,
   machine,
   newResults,
   type Point,
-  pointKey,
   type Results,
   readResults,
   resultsCsv,
   writeResults,
-  writeText,
 } from '../../lib/lab.js'
 import { commit } from '../commit.js'
 import { runCases } from '../experiment.js'
-import { checkOutputs } from '../output-file.js'
-import type { Job, RunOptions } from './job.js'
+import { checkOutputs, writeText } from '../output-file.js'
+import { addPoint, type Job, jobKey, type RunOptions } from './job.js'
 import { caseOf } from './jobs.js'
 
 export interface RunRequest extends RunOptions {
@@ -71,12 +68,12 @@ export async function runJobs(request: RunRequest, signal: AbortSignal): Promise
   await checkOutputs([request.output, request.csv], [])
   const here = { ...machine(request.device), commit: commit() }
   const results = await earlierResults(request.output, here)
-  const known = new Map(results.points.map((point) => [pointKey(point), point]))
-  const unique = [...new Map(request.jobs.map((job) => [pointKey(job), job])).values()]
-  const todo = unique.filter((job) => request.again || !known.has(pointKey(job)))
+  const known = new Map(results.points.map((point) => [jobKey(point), point]))
+  const unique = [...new Map(request.jobs.map((job) => [jobKey(job), job])).values()]
+  const todo = unique.filter((job) => request.again || !known.has(jobKey(job)))
   const keep = async (point: Point) => {
     addPoint(results, point)
-    known.set(pointKey(point), point)
+    known.set(jobKey(point), point)
     if (request.output !== undefined) await writeResults(request.output, results)
   }
   try {
@@ -88,5 +85,5 @@ export async function runJobs(request: RunRequest, signal: AbortSignal): Promise
   } finally {
     if (request.csv !== undefined) await writeText(request.csv, resultsCsv(results))
   }
-  return { results, points: unique.map((job) => known.get(pointKey(job))!) }
+  return { results, points: unique.map((job) => known.get(jobKey(job))!) }
 }

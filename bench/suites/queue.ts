@@ -18,8 +18,7 @@ const cli = fileURLToPath(new URL('../cli.js', import.meta.url))
 interface Block {
   /** When the worker's line came. */
   at: number
-  totalMs: number
-  kernelMs: number
+  timing: { totalMs: number; kernelMs: number }
 }
 
 /** The blocks of each worker, in the order in which it did them. */
@@ -78,7 +77,8 @@ async function end(child: ChildProcess): Promise<void> {
 function overheads(blocks: Blocks): { queue: number[]; storage: number[] } {
   const [queue, storage]: number[][] = [[], []]
   for (const done of blocks.values()) {
-    for (const [i, { at, totalMs, kernelMs }] of done.entries()) {
+    for (const [i, { at, timing }] of done.entries()) {
+      const { totalMs, kernelMs } = timing
       if (i === 0) continue
       queue!.push(Math.max(0, at - done[i - 1]!.at - totalMs))
       storage!.push(totalMs - kernelMs)

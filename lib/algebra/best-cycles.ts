@@ -1,29 +1,21 @@
 /** The best cycles of the strongly connected components of a graph: what cycle means and spectra are made of. */
-import { readSignal } from '../abort.js'
+import { signal } from '../abort.js'
 import { OverflowError } from '../errors.js'
 import { type Components, findingComponents } from '../graph-core/components.js'
 import { leastOf, turned } from '../graph-core/cycles.js'
 import { greatestDivisor, signOf, unscaled } from '../graph-core/fractions.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
-import { requireNames } from '../options.js'
+import { Options, type OptionsOf } from '../options.js'
+import type { MpmmOptions } from '../product/options.js'
 import { PolicyIteration } from './howard.js'
 import { type Inner, innerEdges } from './inner-edges.js'
-import {
-  type Graph,
-  numberOf,
-  readGraph,
-  readSumSemiring,
-  type SumSemiring,
-  type Weights,
-} from './weights.js'
+import { type Graph, numberOf, readGraph, type SumSemiring, sumSemiring, type Weights } from './weights.js'
 
 /** Options of functions that look at cycles. */
-export interface CycleOptions {
+export interface CycleOptions extends Pick<MpmmOptions, 'signal'> {
   /** 'max-plus' (default) for maxima, 'min-plus' for minima. */
   semiring?: SumSemiring | undefined
-  /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
-  signal?: AbortSignal | undefined
 }
 
 /** The mean of a cycle: the sum of its weights divided by the number of its edges. */
@@ -58,6 +50,8 @@ export interface BestCycle {
   readonly sum: bigint
 }
 
+const cycleOptions = new Options({ semiring: sumSemiring, signal } satisfies OptionsOf<CycleOptions>)
+
 /** Reads a graph, and does work on it in slices. */
 export async function onSpectral<Result>(
   weights: Weights,
@@ -65,9 +59,7 @@ export async function onSpectral<Result>(
   what: string,
   work: (spectral: Spectral) => Steps<Result>,
 ): Promise<Result> {
-  requireNames(options, ['semiring', 'signal'])
-  const semiring = readSumSemiring(options.semiring)
-  const signal = readSignal(options.signal)
+  const { semiring, signal } = cycleOptions.read(options)
   const graph = await readGraph(weights, semiring, signal, what)
   const steps = function* () {
     return yield* work(yield* prepare(graph))

@@ -1,7 +1,8 @@
 /** Cycle means of graphs, and cycle times of their nodes. */
 
+import { signal } from '../abort.js'
 import type { Steps } from '../graph-core/slices.js'
-import { requireNames } from '../options.js'
+import { Options, type OptionsOf } from '../options.js'
 import {
   asMean,
   type BestCycle,
@@ -60,7 +61,7 @@ export async function eigenvalue(weights: Weights, options: CycleOptions = {}): 
  */
 export function maximumCycleMean(
   weights: Weights,
-  options: Pick<CycleOptions, 'signal'> = {},
+  options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean | null> {
   return meanOf(weights, options, 'max-plus')
 }
@@ -76,18 +77,19 @@ export function maximumCycleMean(
  */
 export function minimumCycleMean(
   weights: Weights,
-  options: Pick<CycleOptions, 'signal'> = {},
+  options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean | null> {
   return meanOf(weights, options, 'min-plus')
 }
 
+const meanOptions = new Options({ signal } satisfies OptionsOf<Pick<CycleOptions, 'signal'>>)
+
 async function meanOf(
   weights: Weights,
-  options: Pick<CycleOptions, 'signal'>,
+  options: Pick<CycleOptions, 'signal'> | undefined,
   semiring: 'max-plus' | 'min-plus',
 ): Promise<CycleMean | null> {
-  requireNames(options, ['signal'])
-  return await eigenvalue(weights, { signal: options.signal, semiring })
+  return await eigenvalue(weights, { ...meanOptions.read(options), semiring })
 }
 
 /** The cycle means of strongly connected components. */

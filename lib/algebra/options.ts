@@ -1,23 +1,22 @@
 /** The options and the results that functions on matrices have in common. */
-import { readBackend, readDevice } from '../backend.js'
+import { requireDevicesOnly, type Where, whereSet } from '../backend.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import { checkedLater, LEFT_OUT, Options, type OptionsOf } from '../options.js'
+import type { Asked } from '../placement.js'
 import {
   type AnyResult,
-  LEFT_OUT,
+  asProduct,
+  longWorkSet,
   type MpmmOptions,
   type Overflow,
+  overflow,
   type ReadOptions,
-  readOptions,
 } from '../product/options.js'
+import { semiring } from '../semirings.js'
 
 /** The options of {@link star}, {@link plus} and {@link power}. `undefined` means the default. */
 export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
-  extends Pick<MpmmOptions<Out>, 'semiring' | 'backend' | 'device' | 'signal' | 'onProgress'> {
-  /**
-   * CUDA devices that compute together: 'all' that there are, or their indices. Each has some rows of the matrix (of a batch,
-   * instances). The values don't depend on them. If there is no GPU, 'all' is as if it weren't given. Not together with `device`.
-   */
-  devices?: 'all' | readonly number[] | undefined
+  extends Pick<MpmmOptions<Out>, 'semiring' | 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'> {
   /**
    * A matrix of a's shape to write into, which is then the result's `c`. It may be `a` itself: it changes only if all has
    * succeeded. Its elements may not overlap each other. If a is a {@link DeviceMatrix}, so must `out` be, on the same device.
@@ -49,31 +48,20 @@ export interface AlgebraResult<C extends AnyResult = DenseMatrix> {
   }
 }
 
-const names: readonly (keyof AlgebraOptions)[] = [
-  'semiring',
-  'out',
-  'backend',
-  'device',
-  'devices',
-  'overflow',
-  'signal',
-  'onProgress',
-]
+const algebraOptions = new Options({
+  semiring,
+  out: checkedLater(),
+  ...whereSet,
+  overflow,
+  ...longWorkSet,
+} satisfies OptionsOf<AlgebraOptions>)
 
-/** Reads what the user passed as options: each property once. */
-export function readAlgebraOptions(options: unknown): ReadOptions {
-  return readOptions(options, names)
-}
+/** Reads what the user passed as options. */
+export const readAlgebraOptions = (options: unknown): ReadOptions => asProduct(algebraOptions.read(options))
 
-/** Where to compute, of functions that have no other options for it. */
-export type ReadPlace = Pick<ReadOptions, 'backend' | 'device' | 'devices' | 'variant'>
-
-/** Reads the options `backend` and `device`. */
-export function readPlace(backend: unknown, device: unknown): ReadPlace {
-  return {
-    backend: readBackend(backend),
-    device: device === undefined ? LEFT_OUT : readDevice(device),
-    devices: 0,
-    variant: LEFT_OUT,
-  }
+/** Where to compute, of functions whose other options aren't those of a product. */
+export function placeOf({ backend, device, devices }: Where): Asked {
+  const place = { backend, device, devices, variant: LEFT_OUT }
+  requireDevicesOnly(place)
+  return place
 }

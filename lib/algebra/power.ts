@@ -18,14 +18,9 @@ import { newArray, typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
 import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
+import { LEFT_OUT } from '../options.js'
 import { mpmm } from '../product/multiply.js'
-import {
-  type AnyOperand,
-  type AnyResult,
-  type ElementsOf,
-  LEFT_OUT,
-  type MpmmOptions,
-} from '../product/options.js'
+import type { AnyOperand, AnyResult, ElementsOf, MpmmOptions } from '../product/options.js'
 import { oneOf, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readView, requireStillThere } from '../view.js'

@@ -1,22 +1,23 @@
 /** Periodic regimes: how trajectories go on after a while. */
-import { readSignal } from '../abort.js'
+import { signal } from '../abort.js'
 import { elementType, typeNameOf } from '../elements.js'
 import { LimitError, OverflowError, ValueError } from '../errors.js'
 import { fractionBits } from '../graph-core/fractions.js'
 import { findingReached } from '../graph-core/reached.js'
 import { picking, restrict, transpose, type WeightedRows } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
-import { requireNames } from '../options.js'
+import { Options, type OptionsOf, whole } from '../options.js'
+import type { MpmmOptions } from '../product/options.js'
 import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { prepare } from './best-cycles.js'
 import { type CycleTimes, timesOf } from './cycle-mean.js'
-import { readCount } from './trajectory.js'
+import { MOST_STEPS } from './trajectory.js'
 import { readVector, type Vector } from './vector.js'
-import { type Graph, readGraph, readSumSemiring, type SumSemiring, type Weights } from './weights.js'
+import { type Graph, readGraph, type SumSemiring, sumSemiring, type Weights } from './weights.js'
 
 /** The options of {@link periodicRegime}. `undefined` means the default. */
-export interface RegimeOptions {
+export interface RegimeOptions extends Pick<MpmmOptions, 'signal'> {
   /**
    * How many steps to look for the regime; 100 000 by default. To be found it takes up to three times transient + period, and
    * often not much more than that sum.
@@ -24,8 +25,6 @@ export interface RegimeOptions {
   limit?: number | undefined
   /** 'max-plus' (default) or 'min-plus'. */
   semiring?: SumSemiring | undefined
-  /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
-  signal?: AbortSignal | undefined
 }
 
 /** x(k + period) = x(k) + growth for all k from `transient` on, and both are the least such numbers. */
@@ -40,6 +39,12 @@ export interface Regime {
    */
   growth: Float64Array
 }
+
+const regimeOptions = new Options({
+  limit: whole(100_000, 1, MOST_STEPS),
+  semiring: sumSemiring,
+  signal,
+} satisfies OptionsOf<RegimeOptions>)
 
 /**
  * The periodic regime of x(k + 1) = A ⊗ x(k): the least p and c with x(k + c) = x(k) + growth for all k ≥ p. If A is irreducible,
@@ -65,11 +70,8 @@ export interface Regime {
  * // So λ is 9/2.
  * console.log(transient, period, growth.join()) // 1 2 9,9
  */
-export async function periodicRegime(a: Weights, x0: Vector, options: RegimeOptions = {}): Promise<Regime> {
-  requireNames(options, ['limit', 'semiring', 'signal'])
-  const semiring = readSumSemiring(options.semiring)
-  const signal = readSignal(options.signal)
-  const limit = readCount(options.limit ?? 100_000, 'limit', 1)
+export async function periodicRegime(a: Weights, x0: Vector, options?: RegimeOptions): Promise<Regime> {
+  const { semiring, signal, limit } = regimeOptions.read(options)
   const graph = await readGraph(a, semiring, signal, WHAT)
   const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
   return await inSlices(findRegime(graph, x, limit), signal, WHAT)

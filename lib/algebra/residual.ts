@@ -1,5 +1,5 @@
 /** Residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
-import { readSignal } from '../abort.js'
+import { whereSet } from '../backend.js'
 import { show, showList } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
@@ -8,20 +8,21 @@ import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
-import { requireNames } from '../options.js'
-import { readOverflow, storedAs } from '../overflow.js'
+import { Options, type OptionsOf } from '../options.js'
+import { policy, policyFor, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
-import type { AnyOperand, ElementsOf, Mixable, MpmmOptions, Overflow } from '../product/options.js'
+import { type AnyOperand, longWorkSet, type MpmmOptions, type Overflow } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
-import type { MpmmResult } from '../product/result.js'
+import type { MpmmResult, ResultOf } from '../product/result.js'
 import { readSemiring, requireSemiringType, storedZeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere } from '../view.js'
-import { type AlgebraResult, readPlace } from './options.js'
-import { onHost, readSumSemiring, type SumSemiring } from './weights.js'
+import { type AlgebraResult, placeOf } from './options.js'
+import { onHost, type SumSemiring, sumSemiring } from './weights.js'
 
 /** The options of residuals. `undefined` means the default. */
-export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' | 'signal'> {
+export interface ResidualOptions
+  extends Pick<MpmmOptions, 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'> {
   /** 'max-plus' (default) for the greatest solutions; 'min-plus' for the least X of A ⊗ X ≥ B. */
   semiring?: SumSemiring | undefined
   /**
@@ -30,6 +31,13 @@ export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' 
    */
   overflow?: Overflow | undefined
 }
+
+const residualOptions = new Options({
+  semiring: sumSemiring,
+  overflow: policy,
+  ...whereSet,
+  ...longWorkSet,
+} satisfies OptionsOf<ResidualOptions>)
 
 /**
  * The residual A \ B: the greatest X with A ⊗ X ≤ B. Element [i, j] is the minimum over k of B[k, j] − A[k, i], a product over
@@ -40,7 +48,8 @@ export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' 
  * floats. As ε ⊗ ⊤ = ε, X can be multiplied with A as it is. Over int32 results are exact. Over floats each difference is
  * rounded once, so A ⊗ X may be above B by a rounding; Infinity in A and B is ⊤, and NaN is no condition.
  *
- * Matrices of a device are copied to the host, where −A is made; their device computes the product, and the result is there.
+ * Matrices of a device are copied to the host, where −A is made; their device computes the product, and the result is there. `onProgress`
+ * tells how far the product is.
  *
  * @param a - M × N, or a batch of them as [batch, M, N].
  * @param b - M × P, or a batch of them; a batch of one or a single matrix serves all of the other's.
@@ -53,21 +62,16 @@ export interface ResidualOptions extends Pick<MpmmOptions, 'backend' | 'device' 
  * const { c } = await leftResidual(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4]))
  * console.log(c.data.join()) // 2,0
  */
-export function leftResidual<Data extends OperandArray>(
-  a: MatrixLike<Mixable<Data>>,
-  b: MatrixLike<Mixable<Data>>,
+export function leftResidual<
+  A extends OperandArray = never,
+  B extends OperandArray = never,
+  ThereA extends OperandArray = never,
+  ThereB extends OperandArray = never,
+>(
+  a: MatrixLike<A> | DeviceMatrix<ThereA>,
+  b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: ResidualOptions,
-): Promise<AlgebraResult<DenseMatrix<ElementsOf<Data>>>>
-export function leftResidual(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<DeviceMatrix<ElementArray>>>
-export function leftResidual(
-  a: AnyOperand,
-  b: AnyOperand,
-  options: ResidualOptions = {},
-): Promise<AlgebraResult<AnyMatrix>> {
+): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>> {
   return residual(a, b, options, true)
 }
 
@@ -83,21 +87,16 @@ export function leftResidual(
  * const { c } = await rightResidual(matrix(1, 2, [7, 4]), matrix(2, 2, [3, 2, 7, 4]))
  * console.log(c.data.join()) // 2,0
  */
-export function rightResidual<Data extends OperandArray>(
-  a: MatrixLike<Mixable<Data>>,
-  b: MatrixLike<Mixable<Data>>,
+export function rightResidual<
+  A extends OperandArray = never,
+  B extends OperandArray = never,
+  ThereA extends OperandArray = never,
+  ThereB extends OperandArray = never,
+>(
+  a: MatrixLike<A> | DeviceMatrix<ThereA>,
+  b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: ResidualOptions,
-): Promise<AlgebraResult<DenseMatrix<ElementsOf<Data>>>>
-export function rightResidual(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<DeviceMatrix<ElementArray>>>
-export function rightResidual(
-  a: AnyOperand,
-  b: AnyOperand,
-  options: ResidualOptions = {},
-): Promise<AlgebraResult<AnyMatrix>> {
+): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>> {
   return residual(a, b, options, false)
 }
 
@@ -127,20 +126,20 @@ export interface Subsolution<X> extends Omit<AlgebraResult, 'c'> {
  * // A ⊗ x is (6, 3): there is no solution.
  * console.log(x.data.join(), solves) // 1,-1 false
  */
-export function greatestSubsolution<Data extends OperandArray>(
-  a: MatrixLike<Mixable<Data>>,
-  b: MatrixLike<Mixable<Data>>,
+export function greatestSubsolution<
+  A extends OperandArray = never,
+  B extends OperandArray = never,
+  ThereA extends OperandArray = never,
+  ThereB extends OperandArray = never,
+>(
+  a: MatrixLike<A> | DeviceMatrix<ThereA>,
+  b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: ResidualOptions,
-): Promise<Subsolution<DenseMatrix<ElementsOf<Data>>>>
-export function greatestSubsolution(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: ResidualOptions,
-): Promise<Subsolution<DeviceMatrix<ElementArray>>>
+): Promise<Subsolution<ResultOf<A, B, ThereA, ThereB>>>
 export async function greatestSubsolution(
   a: AnyOperand,
   b: AnyOperand,
-  options: ResidualOptions = {},
+  options?: ResidualOptions,
 ): Promise<Subsolution<AnyMatrix>> {
   const began = performance.now()
   const question = await ask(a, b, options, true)
@@ -165,23 +164,28 @@ interface Question {
   readonly semiring: SumSemiring
   readonly overflow: Overflow
   readonly signal: AbortSignal | undefined
-  readonly where: Pick<MpmmOptions, 'backend' | 'device' | 'signal'>
+  readonly where: Pick<MpmmOptions, 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'>
   /** Takes the result to where the operands are. */
   place(c: DenseMatrix<ElementArray>): Promise<AnyMatrix>
 }
 
-async function ask(a: AnyOperand, b: AnyOperand, options: ResidualOptions, left: boolean): Promise<Question> {
-  requireNames(options, ['semiring', 'overflow', 'backend', 'device', 'signal'])
-  const semiring = readSumSemiring(options.semiring)
-  const signal = readSignal(options.signal)
-  const { backend, device: index } = options
-  const place = readPlace(backend, index)
+async function ask(
+  a: AnyOperand,
+  b: AnyOperand,
+  options: ResidualOptions | undefined,
+  left: boolean,
+): Promise<Question> {
+  const { semiring, signal, overflow: chosen, onProgress, ...asked } = residualOptions.read(options)
+  const place = placeOf(asked)
   const session = sessionOf(a, b)
   if (session) requireNoContradiction(place, session)
-  const device = session?.owner as Device | undefined
-  const where = device
-    ? { backend: device.backend, ...(device.backend === 'cuda' && { device: device.index }), signal }
-    : { backend, device: index, signal }
+  const owner = session?.owner as Device | undefined
+  const common = { signal, onProgress }
+  const where = !owner
+    ? { backend: options?.backend, device: options?.device, devices: options?.devices, ...common }
+    : owner.devices.length > 1
+      ? { devices: owner.devices, ...common }
+      : { backend: owner.backend, device: owner.index, ...common }
   const [first, second] = await Promise.all([onHost(a), onHost(b)])
   const viewA = readHostView(first, 'a', 'operand')
   const viewB = readHostView(second, 'b', 'operand')
@@ -193,7 +197,7 @@ async function ask(a: AnyOperand, b: AnyOperand, options: ResidualOptions, left:
     )
   }
   requireSemiringType(readSemiring(semiring), viewA.type)
-  const overflow = readOverflow(options.overflow, viewA.type)
+  const overflow = policyFor(chosen, viewA.type)
   requireFit(viewA, viewB, left)
   const [negated, kept] = left ? [viewA, viewB] : [viewB, viewA]
   return {
@@ -204,7 +208,7 @@ async function ask(a: AnyOperand, b: AnyOperand, options: ResidualOptions, left:
     overflow,
     signal,
     where,
-    place: async (c) => (device ? await device.upload(c) : c),
+    place: async (c) => (owner ? await owner.upload(c) : c),
   }
 }
 
@@ -234,17 +238,19 @@ function requireFit(a: HostView, b: HostView, left: boolean): void {
   )
 }
 
-async function residual(
+async function residual<C extends AnyMatrix>(
   a: AnyOperand,
   b: AnyOperand,
-  options: ResidualOptions,
+  options: ResidualOptions | undefined,
   left: boolean,
-): Promise<AlgebraResult<AnyMatrix>> {
+): Promise<AlgebraResult<C>> {
   const began = performance.now()
   const question = await ask(a, b, options, left)
   const { c, backend, device, kernelMs } = await compute(question)
   const placed = await question.place(c)
-  return { c: placed, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
+  const timing = { totalMs: performance.now() - began, kernelMs }
+  // On a device if an operand is, as the types say.
+  return { c: placed as C, backend, device, timing }
 }
 
 interface Computed {

@@ -1,5 +1,5 @@
 /** Start times of jobs with precedences: PERT and CPM. */
-import { readSignal } from '../abort.js'
+import { signal } from '../abort.js'
 import { show } from '../describe.js'
 import { elementType, INT32, newArray } from '../elements.js'
 import { OverflowError, ValueError } from '../errors.js'
@@ -7,20 +7,27 @@ import { longestPaths } from '../graph/paths.js'
 import { type EdgeList, makeEdges } from '../graph-core/edges.js'
 import { ownersOf } from '../graph-core/rows.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
-import { requireNames } from '../options.js'
+import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
+import type { MpmmOptions } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { readVector, type Vector } from './vector.js'
 import { type Graph, readGraph, type Weights } from './weights.js'
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
-export interface EarliestOptions {
+export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
   /** From when on each job may start: one number for all, 0 by default, or one for each. */
   release?: number | Vector | undefined
   /** How long each job takes: one number of 0 or more for all, 0 by default, or one for each. They only say when the project ends. */
   durations?: number | Vector | undefined
-  /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
-  signal?: AbortSignal | undefined
 }
+
+// Numbers, or vectors of the project's element type.
+const earliestSet = {
+  release: checkedLater<number | Vector>(),
+  durations: checkedLater<number | Vector>(),
+  signal,
+} satisfies OptionsOf<EarliestOptions>
+const earliestOptions = new Options(earliestSet)
 
 /** What {@link earliestStarts} gives. */
 export interface EarliestStarts<Data extends ElementArray = ElementArray> {
@@ -59,11 +66,9 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray> {
  */
 export async function earliestStarts(
   precedences: Weights,
-  options: EarliestOptions = {},
+  options?: EarliestOptions,
 ): Promise<EarliestStarts> {
-  requireNames(options, ['release', 'durations', 'signal'])
-  const project = await readProject(precedences, options)
-  return await earliest(project)
+  return await earliest(await readProject(precedences, earliestOptions.read(options)))
 }
 
 /** The options of {@link latestStarts}. `undefined` means the default. */
@@ -71,6 +76,11 @@ export interface LatestOptions extends EarliestOptions {
   /** Until when each job must have ended: one number for all, or one for each. By default it is when the project ends at the earliest. */
   deadline?: number | Vector | undefined
 }
+
+const latestOptions = new Options({
+  ...earliestSet,
+  deadline: checkedLater<number | Vector>(),
+} satisfies OptionsOf<LatestOptions>)
 
 /** What {@link latestStarts} gives. */
 export interface LatestStarts<Data extends ElementArray = ElementArray> {
@@ -97,12 +107,12 @@ export interface LatestStarts<Data extends ElementArray = ElementArray> {
  * const { starts, slack } = await latestStarts(jobs, { durations: [5, 3, 4, 2] })
  * console.log(starts.join(), slack.join()) // 0,6,5,9 0,1,0,0
  */
-export async function latestStarts(precedences: Weights, options: LatestOptions = {}): Promise<LatestStarts> {
-  requireNames(options, ['release', 'durations', 'deadline', 'signal'])
-  const project = await readProject(precedences, options)
+export async function latestStarts(precedences: Weights, options?: LatestOptions): Promise<LatestStarts> {
+  const { deadline: asked, ...rest } = latestOptions.read(options)
+  const project = await readProject(precedences, rest)
   const { graph, type, durations, signal } = project
   const first = await earliest(project)
-  const deadline = await times(options.deadline ?? first.end, graph, type, 'deadline')
+  const deadline = await times(asked ?? first.end, graph, type, 'deadline')
   const { nodes } = graph.rows
   // x[i] is the least of deadline[j] − durations[j] less the longest path from i to j: a path that goes on to a last node.
   const last = newArray(type, nodes)
@@ -133,8 +143,10 @@ interface Project {
 
 const PROJECT: Need = { what: 'a project', perNode: 200, perEdge: 48 }
 
-async function readProject(precedences: Weights, options: EarliestOptions): Promise<Project> {
-  const signal = readSignal(options.signal)
+async function readProject(
+  precedences: Weights,
+  { signal, ...options }: ReadOf<typeof earliestOptions>,
+): Promise<Project> {
   const graph = await readGraph(precedences, 'max-plus', signal, 'the search for start times')
   const { nodes, weight } = graph.rows
   requireSpace(PROJECT, nodes, weight.length)

@@ -1,7 +1,6 @@
 /** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
-import { readSignal } from '../abort.js'
-import { CUDA } from '../backend.js'
-import { show, showList } from '../describe.js'
+import { CUDA, whereSet } from '../backend.js'
+import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import type { Session } from '../device/resident.js'
 import { elementType, newArray, typeNameOf } from '../elements.js'
@@ -10,22 +9,31 @@ import { type EdgeList, isEdgeList } from '../graph-core/edges.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } from '../matrix.js'
-import { requireNames } from '../options.js'
-import { type Finite, finiteOf, readOverflow, storedAs } from '../overflow.js'
+import { checkedLater, Options, type OptionsOf, readWhole, required, requireNames } from '../options.js'
+import { type Finite, finiteOf, policy, policyFor, storedAs } from '../overflow.js'
+import type { Asked } from '../placement.js'
 import { mpmm } from '../product/multiply.js'
-import type { AnyOperand, ElementsOf, MpmmOptions, Overflow } from '../product/options.js'
+import {
+  type AnyOperand,
+  type ElementsOf,
+  longWorkSet,
+  type MpmmOptions,
+  type Overflow,
+  type Progress,
+} from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
+import { reporting } from '../product/progress.js'
 import { readSemiring, requireSemiringType, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireThere, type View } from '../view.js'
-import { type ReadPlace, readPlace } from './options.js'
+import { placeOf } from './options.js'
 import { readVector, type Vector } from './vector.js'
 import {
   type Graph,
   readGraph,
-  readSumSemiring,
   requireSquare,
   type SumSemiring,
+  sumSemiring,
   type Weights,
 } from './weights.js'
 
@@ -38,14 +46,29 @@ export interface Input {
 }
 
 /** The options of {@link trajectory}. `undefined` means the default. */
-export interface TrajectoryOptions extends Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'signal'> {
+export interface TrajectoryOptions
+  extends Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices' | 'signal'> {
   /** How many states follow x(0). */
   steps: number
   /** B and u of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1), with a matrix A only. */
   input?: Input | undefined
   /** 'max-plus' (default) or 'min-plus'. */
   semiring?: SumSemiring | undefined
+  /** As {@link MpmmOptions.onProgress}: `done` is the share of the steps. */
+  onProgress?: ((progress: Progress) => void) | undefined
 }
+
+/** The most steps: an array of states has one more row. */
+export const MOST_STEPS = MAX_DIMENSION - 1
+
+const trajectoryOptions = new Options({
+  steps: required((value, name) => readWhole(value, name, 0, MOST_STEPS)),
+  input: checkedLater(),
+  overflow: policy,
+  ...whereSet,
+  semiring: sumSemiring,
+  ...longWorkSet,
+} satisfies OptionsOf<TrajectoryOptions>)
 
 /**
  * The states of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1), or of x(k + 1) = A ⊗ x(k) without an input: in a timetable, when each train
@@ -81,34 +104,43 @@ export async function trajectory(
   x0: Vector,
   options: TrajectoryOptions,
 ): Promise<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>> {
-  requireNames(options, ['steps', 'input', 'overflow', 'backend', 'device', 'semiring', 'signal'])
-  const semiring = readSumSemiring(options.semiring)
-  const signal = readSignal(options.signal)
-  const steps = readCount(options.steps, 'steps', 0)
-  const { overflow, backend, device } = options
-  const place = readPlace(backend, device)
+  const {
+    semiring,
+    signal,
+    steps,
+    input: driving,
+    overflow,
+    onProgress,
+    ...asked
+  } = trajectoryOptions.read(options)
+  const place = placeOf(asked)
+  const walked: Walked = { done: 0, inVain: false }
+  const share = () => (steps > 0 ? walked.done / steps : 1)
+  const giveUp = () => {
+    walked.inVain = true
+  }
+  const followed = <Result>(work: () => Promise<Result>) => reporting(onProgress, share, giveUp, work)
   if (isEdgeList(a)) {
-    if (place.backend === CUDA) {
-      throw new OptionError(
-        "option backend is 'cuda', but the states of an edge list are computed on the CPU: leave it out, or pass a matrix",
-      )
-    }
-    if (options.input !== undefined) {
+    if (place.backend === CUDA) refuseOfList("option backend is 'cuda'")
+    if (place.devices !== 0) refuseOfList('option devices names GPUs')
+    if (driving !== undefined) {
       throw new OptionError('option input needs a matrix, but the weights are an edge list: leave it out')
     }
     const graph = await readGraph(a, semiring, signal, WHAT)
     const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
-    return await inSlices(walk(graph, x, steps, readOverflow(overflow, elementType(x))), signal, WHAT)
+    const stores = policyFor(overflow, elementType(x))
+    return await followed(() => inSlices(walk(graph, x, steps, stores, walked), signal, WHAT))
   }
   const view = readView(a, 'a', 'operand')
   requireThere(view, 'a')
   requireSquare(view)
   requireSemiringType(readSemiring(semiring), view.type)
-  readOverflow(overflow, view.type)
+  policyFor(overflow, view.type)
   if (view.memory) requireNoContradiction(place, view.memory.session)
-  const policy = { semiring, overflow, signal }
-  const where = view.memory ? policy : { ...policy, backend, device }
-  const input = readInput(options.input, view, steps, place)
+  const common = { semiring, overflow, signal }
+  const { backend, device, devices } = options
+  const where = view.memory ? common : { ...common, backend, device, devices }
+  const input = readInput(driving, view, steps, place)
   const x = await readVector(x0, view.rows, view.type, semiring, 'x0')
   const system = {
     a,
@@ -117,10 +149,12 @@ export async function trajectory(
     x,
     steps,
     where,
-    drive: input && (await driveOf(input, view, input.isResident ? policy : where)),
+    drive: input && (await driveOf(input, view, input.isResident ? common : where)),
   }
   try {
-    return a instanceof DeviceMatrix ? await onDevice(system, a) : await inArrays(system)
+    return await followed<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(() =>
+      a instanceof DeviceMatrix ? onDevice(system, a, walked) : inArrays(system, walked),
+    )
   } finally {
     letGo(system.drive)
   }
@@ -129,16 +163,21 @@ export async function trajectory(
 const WHAT = 'the trajectory'
 const FEWER = 'ask for fewer steps, and go on from the last state'
 
-/** Reads a number of steps. */
-export function readCount(value: unknown, name: string, least: number): number {
-  if (Number.isInteger(value) && (value as number) >= least && (value as number) < MAX_DIMENSION)
-    return (value as number) + 0
+function refuseOfList(what: string): never {
   throw new OptionError(
-    `option ${name} must be an integer from ${least} to 2^31 - 2, but it is ${show(value)}`,
+    `${what}, but the states of an edge list are computed on the CPU: leave it out, or pass a matrix`,
   )
 }
 
-type Where = Pick<MpmmOptions, 'semiring' | 'overflow' | 'backend' | 'device' | 'signal'>
+/** How far it is. */
+interface Walked {
+  /** Steps that are done. */
+  done: number
+  /** Whether the listener threw: then further steps are in vain. */
+  inVain: boolean
+}
+
+type Where = Pick<MpmmOptions, 'semiring' | 'overflow' | 'backend' | 'device' | 'devices' | 'signal'>
 
 interface System {
   readonly a: AnyOperand
@@ -157,7 +196,7 @@ interface ReadInput extends Input {
 }
 
 /** Reads and checks the option `input`. */
-function readInput(input: unknown, a: View, steps: number, place: ReadPlace): ReadInput | null {
+function readInput(input: unknown, a: View, steps: number, place: Asked): ReadInput | null {
   if (input === undefined) return null
   requireNames(input, ['b', 'u'], 'input')
   const { b, u } = input as unknown as Input
@@ -210,11 +249,15 @@ function letGo(...matrices: (AnyOperand | null)[]): void {
   for (const matrix of matrices) if (matrix instanceof DeviceMatrix) matrix.dispose()
 }
 
-async function inArrays({ a, n, type, x, steps, where, drive }: System): Promise<DenseMatrix<ElementArray>> {
+async function inArrays(
+  { a, n, type, x, steps, where, drive }: System,
+  walked: Walked,
+): Promise<DenseMatrix<ElementArray>> {
   const data = allocate((steps + 1) * n, 'the states', type, newArray, FEWER)
   data.set(x)
   const state = (k: number) => ({ data, shape: [n, 1], strides: [1, 1], offset: k * n })
-  for (let k = 0; k < steps; k++) {
+  for (let k = 0; k < steps && !walked.inVain; k++) {
+    walked.done = k
     const accumulate = drive ? { accumulate: column(drive, k) } : {}
     await mpmm(a, state(k), { ...where, ...accumulate, out: state(k + 1) })
   }
@@ -228,6 +271,7 @@ const AHEAD = 256
 async function onDevice(
   { a, n, type, x, steps, where, drive }: System,
   { device }: DeviceMatrix<OperandArray>,
+  walked: Walked,
 ): Promise<DeviceMatrix<ElementArray>> {
   const dtype = typeNameOf(type)
   const states = (await device.full(
@@ -257,11 +301,13 @@ async function onDevice(
   }
   try {
     await begun()
-    for (let begin = 0; begin < steps; begin += AHEAD) {
+    for (let begin = 0; begin < steps && !walked.inVain; begin += AHEAD) {
+      walked.done = begin
       const products = []
       for (let k = begin; k < Math.min(steps, begin + AHEAD); k++) products.push(stepped(k))
       await Promise.all(products)
     }
+    if (walked.inVain) states.dispose()
     return states
   } catch (error) {
     states.dispose()
@@ -277,6 +323,7 @@ function* walk(
   x: ElementArray,
   steps: number,
   overflow: Overflow,
+  walked: Walked,
 ): Steps<DenseMatrix<ElementArray>> {
   const { nodes: n, start, to, weight } = rows
   const maximizes = semiring === 'max-plus'
@@ -288,7 +335,8 @@ function* walk(
   const data = allocate((steps + 1) * n, 'the states', type, newArray, FEWER)
   data.set(x)
   let looked = 0
-  for (let k = 0; k < steps; k++) {
+  for (let k = 0; k < steps && !walked.inVain; k++) {
+    walked.done = k
     const from = k * n
     for (let i = 0; i < n; i++) {
       let best = none

@@ -9,7 +9,7 @@ import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
-import { readChoice } from '../options.js'
+import { choice } from '../options.js'
 import { storedZeroOf, zeroOf } from '../semirings.js'
 import type { OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere, type View } from '../view.js'
@@ -23,12 +23,8 @@ export type SumSemiring = 'max-plus' | 'min-plus'
  */
 export type Weights = EdgeList | MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 
-const semirings = ['max-plus', 'min-plus'] as const
-
-/** Reads the option `semiring`. */
-export function readSumSemiring(value: unknown = 'max-plus'): SumSemiring {
-  return semirings[readChoice(semirings, value, 'semiring')]!
-}
+/** The option `semiring`. */
+export const sumSemiring = choice(['max-plus', 'min-plus'], 'max-plus')
 
 /** A graph that has been read. */
 export interface Graph {

@@ -1,9 +1,9 @@
 /** Doing block jobs, one by one, in any process. */
-import { onAbort, readSignal } from '../abort.js'
+import { onAbort, signal } from '../abort.js'
 import { openDevice } from '../device/device.js'
 import { ChangedError, ExistsError, FileError, ResumeError } from '../errors.js'
 import { throwIfAborted } from '../files/files.js'
-import { requireNames } from '../options.js'
+import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import { Engine } from './engine.js'
 import { planInput } from './fingerprint.js'
 import {
@@ -17,7 +17,7 @@ import {
   requireStage,
 } from './job.js'
 import { Journal, Output } from './journal.js'
-import { type RunOptions, readBytes, runNames } from './options.js'
+import { bytes, type RunOptions, runSet } from './options.js'
 import { isMadeBy, requireReplaceable } from './plan.js'
 import { requireInside } from './roots.js'
 import { openSource } from './source.js'
@@ -33,6 +33,14 @@ export interface RunBlockOptions extends RunOptions, RootOptions {
   /** The most bytes of host memory, as the plan was made for; as large as the job needs, if left out. */
   memory?: number | string | undefined
 }
+
+// Checked with the plan.
+const roots = checkedLater<readonly string[]>()
+
+const blockOptions = new Options({ ...runSet, memory: bytes, roots } satisfies OptionsOf<RunBlockOptions>)
+
+/** Of memory, in bytes. */
+type Limits = Pick<ReadOf<typeof blockOptions>, 'memory' | 'deviceMemory'>
 
 /**
  * Does a job, unless it has been done. It may run twice at once, and be cut off anywhere: its block then is there as a whole, or
@@ -80,20 +88,25 @@ export class BlockComputer {
 
   /** As {@link runBlock}; one at a time. */
   async runBlock(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
-    requireNames(options, [...runNames, 'memory', 'roots'])
+    const { signal, memory, deviceMemory } = blockOptions.read(options)
     clearTimeout(this.#timer)
     try {
-      return await this.#run(plan, job, options)
+      return await this.#run(plan, job, options, signal, { memory, deviceMemory })
     } finally {
       // Whatever became of it: the device may be another block's.
       if (this.#kept) this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
     }
   }
 
-  async #run(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
+  async #run(
+    plan: BlockPlan,
+    job: BlockJob,
+    options: RunBlockOptions,
+    signal: AbortSignal | undefined,
+    limits: Limits,
+  ): Promise<BlockResult> {
     const started = performance.now()
     const { roots } = options
-    const signal = readSignal(options.signal)
     requirePlan(plan)
     requireJob(plan, job)
     throwIfAborted(signal, `the job ${job.name}`)
@@ -102,13 +115,12 @@ export class BlockComputer {
       already: true,
       backend: null,
       device: null,
-      totalMs: performance.now() - started,
-      kernelMs: 0,
+      timing: { totalMs: performance.now() - started, kernelMs: 0 },
       bytesRead: 0,
       bytesWritten: 0,
     })
     if (await isDone(plan, job, { roots, signal })) return already()
-    const { engine: opening, stop } = await this.#engineFor(plan, options)
+    const { engine: opening, stop } = await this.#engineFor(plan, options, limits)
     const giveUp = () => stop.abort(signal?.reason)
     const forget = signal && onAbort(signal, giveUp)
     if (signal?.aborted) giveUp()
@@ -126,8 +138,7 @@ export class BlockComputer {
         already: false,
         backend: engine.backend,
         device: engine.deviceName,
-        totalMs: performance.now() - started,
-        kernelMs,
+        timing: { totalMs: performance.now() - started, kernelMs },
         bytesRead: engine.bytesRead - bytesRead,
         bytesWritten,
       }
@@ -142,15 +153,10 @@ export class BlockComputer {
     }
   }
 
-  async #engineFor(plan: BlockPlan, options: RunBlockOptions): Promise<Kept> {
-    const { backend, device, deviceMemory, memory } = options
-    const key = JSON.stringify([plan.id, backend, device, deviceMemory, memory])
+  async #engineFor(plan: BlockPlan, { backend, device }: RunBlockOptions, limits: Limits): Promise<Kept> {
+    const key = JSON.stringify([plan.id, backend, device, limits])
     if (this.#kept?.key === key) return this.#kept
     await this.close()
-    const limits = {
-      memory: memory === undefined ? undefined : readBytes(memory, 'memory'),
-      deviceMemory: deviceMemory === undefined ? undefined : readBytes(deviceMemory, 'deviceMemory'),
-    }
     const stop = new AbortController()
     const engine = Engine.open(plan, openDevice({ backend, device }), { ...limits, signal: stop.signal })
     // Whoever waits for it sees its error.
@@ -222,11 +228,12 @@ export interface FinishOptions extends RootOptions {
   signal?: AbortSignal | undefined
 }
 
+const finishOptions = new Options({ roots, signal } satisfies OptionsOf<FinishOptions>)
+
 /** Throws unless the options are right, and allow what the plan touches. */
 async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<AbortSignal | undefined> {
-  requireNames(options, ['roots', 'signal'])
-  const signal = readSignal(options.signal)
-  await requireInside(plan, options.roots)
+  const { roots, signal } = finishOptions.read(options)
+  await requireInside(plan, roots)
   return signal
 }
 

@@ -123,10 +123,13 @@ export interface BlockResult {
   readonly backend: 'cuda' | 'cpu' | null
   /** The name of the GPU or processor; null if it had been done before. */
   readonly device: string | null
-  /** Of the whole call, in milliseconds. */
-  readonly totalMs: number
-  /** Of its products, in milliseconds. */
-  readonly kernelMs: number
+  /** Milliseconds. */
+  readonly timing: {
+    /** The whole call. */
+    readonly totalMs: number
+    /** Its products. */
+    readonly kernelMs: number
+  }
   /** From files. */
   readonly bytesRead: number
   /** To files. */

@@ -1,31 +1,21 @@
 /** Work on arrays on disk in one process: all jobs of a plan, one after the other. */
-import { readSignal } from '../abort.js'
 import { openDevice } from '../device/device.js'
-import { readListener, requireNames } from '../options.js'
-import type { Overflow } from '../product/options.js'
-import type { Semiring } from '../variant-names.js'
+import { listener, Options, type OptionsOf } from '../options.js'
 import { finish, isFinished, unlessFinished } from './blocks.js'
 import { Engine } from './engine.js'
 import { type ArrayType, type BlockJob, type BlockPlan, jobNames, jobsOf } from './job.js'
 import {
   type ArraysProgress,
-  type BeginOptions,
-  beginNames,
-  type LayoutOptions,
-  layoutNames,
+  memoryOf,
   type RunOptions,
-  readBytes,
-  readLayout,
-  runNames,
+  runSet,
+  type WorkOptions,
+  workSet,
 } from './options.js'
 import { begin } from './plan.js'
 
 /** The options of {@link multiplyArrays} and {@link shortestPathsArrays}. */
-export interface ArraysOptions extends LayoutOptions, BeginOptions, RunOptions {
-  /** 'max-plus' for products and 'min-plus' for paths, if left out. */
-  semiring?: Semiring | undefined
-  /** What to do with int32 results that are outside of the finite range, as in `mpmm`. */
-  overflow?: Overflow | undefined
+export interface ArraysOptions extends WorkOptions, RunOptions {
   /** Is called when a block is done, and when a product of a block is, at most four times per second. */
   onProgress?: ((progress: ArraysProgress) => void) | undefined
 }
@@ -67,7 +57,11 @@ export interface ArraysResult {
   }
 }
 
-const names = ['semiring', 'overflow', 'onProgress', ...layoutNames, ...beginNames, ...runNames] as const
+const arraysOptions = new Options({
+  ...workSet,
+  onProgress: listener<ArraysProgress>(),
+  ...runSet,
+} satisfies OptionsOf<ArraysOptions>)
 
 /**
  * C = A ⊗ B of matrices on disk that needn't fit in memory: Zarr arrays of version 3 (`.zarr`, which need the package zarrita, and
@@ -128,22 +122,18 @@ async function run(
   plan: (options: PlanOptions, ready: (plan: BlockPlan) => Promise<void>) => Promise<BlockPlan>,
 ): Promise<ArraysResult> {
   const started = performance.now()
-  requireNames(options, names)
-  const { onProgress, backend, device, deviceMemory, ...rest } = options
-  const listener = readListener<ArraysProgress>(onProgress)
-  const signal = readSignal(options.signal)
+  const { onProgress, deviceMemory, signal, backend: _, device: __, ...asked } = arraysOptions.read(options)
   // Once, because the default is a share of what is free.
-  const { memory } = readLayout(options)
-  const onDevice = deviceMemory === undefined ? undefined : readBytes(deviceMemory, 'deviceMemory')
+  const memory = memoryOf(asked)
   // CUDA takes some hundred milliseconds to start.
-  const opened = openDevice({ backend, device })
+  const opened = openDevice({ backend: options.backend, device: options.device })
   // Its error is seen when the plan is there.
   opened.catch(() => {})
   let engine!: Engine
   let planned: BlockPlan
   try {
-    planned = await plan({ ...rest, memory }, async (made) => {
-      engine = await Engine.open(made, opened, { memory, deviceMemory: onDevice, signal })
+    planned = await plan({ ...asked, memory, signal }, async (made) => {
+      engine = await Engine.open(made, opened, { memory, deviceMemory, signal })
     })
   } catch (error) {
     await opened.then((unused) => unused.close()).catch(() => {})
@@ -151,7 +141,7 @@ async function run(
   }
   const progress = new Pace(
     planned.stages.reduce((sum, count) => sum + count, 0),
-    listener,
+    onProgress,
   )
   let spent: Spent
   try {

@@ -1,13 +1,15 @@
 /** The options of work on arrays on disk, read once and checked. */
 import { resolve } from 'node:path'
+import { signal } from '../abort.js'
+import { backend, device } from '../backend.js'
 import { show } from '../describe.js'
 import { FileError, OptionError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { availableMemory } from '../free-memory.js'
-import { addon } from '../native.js'
-import { readBoolean, readChoice, requireNames } from '../options.js'
-import type { BackendChoice, Overflow } from '../product/options.js'
-import { readSemiring } from '../semirings.js'
+import { boolean, choice, Options, type OptionsOf, option, type ReadOf, requireNames } from '../options.js'
+import { policy } from '../overflow.js'
+import type { BackendChoice, MpmmOptions, Overflow } from '../product/options.js'
+import { semiringName } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import type { ZarrLayout } from './job.js'
 import { formatAddress, isS3, parseAddress } from './names.js'
@@ -41,7 +43,14 @@ export interface LayoutOptions {
    * Rows and columns of a block, and how deep the products are that one is made from; as large as `memory` allows, if left out. Blocks of
    * paths are square, so all sizes that are given must be the same.
    */
-  block?: number | { readonly rows?: number; readonly cols?: number; readonly depth?: number } | undefined
+  block?:
+    | number
+    | {
+        readonly rows?: number | undefined
+        readonly cols?: number | undefined
+        readonly depth?: number | undefined
+      }
+    | undefined
 }
 
 /** What says what is done if there is something already. */
@@ -52,21 +61,23 @@ export interface BeginOptions {
   overwrite?: boolean | undefined
 }
 
+/** What is computed of matrices on disk, and how its output is made. */
+export interface WorkOptions extends LayoutOptions, BeginOptions {
+  /** 'max-plus' for products and 'min-plus' for paths, if left out. */
+  semiring?: Semiring | undefined
+  /** What to do with int32 results that are outside of the finite range, as in `mpmm`. */
+  overflow?: Overflow | undefined
+}
+
 /** Where blocks are computed, and who is told. */
-export interface RunOptions {
+export interface RunOptions extends Pick<MpmmOptions, 'device'> {
   /** 'auto', the default, takes CUDA if it can be used, otherwise the CPU. */
   backend?: BackendChoice | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
   /** The most bytes of a GPU's memory that blocks take: a number, or a text such as '8GiB'. Most of what is free, if left out. */
   deviceMemory?: number | string | undefined
   /** Gives up, with ERR_MPMML_ABORTED; what is done stays, and can be resumed. */
   signal?: AbortSignal | undefined
 }
-
-export const layoutNames = ['memory', 'chunks', 'shards', 'codec', 'block'] as const
-export const beginNames = ['resume', 'overwrite'] as const
-export const runNames = ['backend', 'device', 'deviceMemory', 'signal'] as const
 
 const GIB = 2 ** 30
 
@@ -108,29 +119,9 @@ function readPair(value: unknown, name: string): [number, number] {
   throw new OptionError(`option ${name} must be [rows, cols], integers above 0, but it is ${came}`)
 }
 
-const codecNames: readonly ZarrLayout['codec'][] = ['none', 'zstd', 'gzip', 'blosc']
+type BlockSizes = Exclude<LayoutOptions['block'], number | undefined>
 
-export interface ReadLayout {
-  readonly memory: number
-  readonly chunks: readonly [number, number] | undefined
-  readonly shards: readonly [number, number] | undefined
-  readonly codec: ZarrLayout['codec'] | undefined
-  readonly block: { readonly rows?: number; readonly cols?: number; readonly depth?: number }
-}
-
-export function readLayout(options: LayoutOptions): ReadLayout {
-  const { memory, chunks, shards, codec, block } = options
-  return {
-    memory: memory === undefined ? usualMemory() : readBytes(memory, 'memory'),
-    chunks: chunks === undefined ? undefined : readPair(chunks, 'chunks'),
-    shards: shards === undefined ? undefined : readPair(shards, 'shards'),
-    codec: codec === undefined ? undefined : codecNames[readChoice(codecNames, codec, 'codec')],
-    block: readBlockSizes(block),
-  }
-}
-
-function readBlockSizes(value: unknown): ReadLayout['block'] {
-  if (value === undefined) return {}
+function readBlockSizes(value: unknown): BlockSizes {
   const sizes: Record<string, unknown> =
     typeof value === 'number' ? { rows: value, cols: value, depth: value } : blockObject(value)
   for (const [name, size] of Object.entries(sizes)) {
@@ -140,7 +131,7 @@ function readBlockSizes(value: unknown): ReadLayout['block'] {
       )
     }
   }
-  return sizes as ReadLayout['block']
+  return sizes as BlockSizes
 }
 
 function blockObject(value: unknown): Record<string, unknown> {
@@ -148,26 +139,44 @@ function blockObject(value: unknown): Record<string, unknown> {
   return { ...value }
 }
 
-export interface ReadBegin {
-  readonly resume: boolean
-  readonly overwrite: boolean
-}
+export const bytes = option(undefined, readBytes)
 
-export function readBegin({ resume = false, overwrite = false }: BeginOptions): ReadBegin {
-  const read = { resume: readBoolean(resume, 'resume'), overwrite: readBoolean(overwrite, 'overwrite') }
-  if (read.resume && read.overwrite) {
+export const layoutSet = {
+  memory: bytes,
+  chunks: option(undefined, readPair),
+  shards: option(undefined, readPair),
+  codec: choice<ZarrLayout['codec'], undefined>(['none', 'zstd', 'gzip', 'blosc'], undefined),
+  block: option<BlockSizes>({}, readBlockSizes),
+} satisfies OptionsOf<LayoutOptions>
+
+export const beginSet = {
+  resume: boolean(false),
+  overwrite: boolean(false),
+} satisfies OptionsOf<BeginOptions>
+
+export const runSet = { backend, device, deviceMemory: bytes, signal } satisfies OptionsOf<RunOptions>
+
+/** Functions of products and of paths have usual semirings of their own. */
+export const workSet = {
+  semiring: semiringName,
+  overflow: policy,
+  ...layoutSet,
+  ...beginSet,
+} satisfies OptionsOf<WorkOptions>
+
+const layoutOptions = new Options(layoutSet)
+const beginOptions = new Options(beginSet)
+type Layout = ReadOf<typeof layoutOptions>
+export type ReadBegin = ReadOf<typeof beginOptions>
+export type ReadLayout = Omit<Layout, 'memory'> & { readonly memory: number }
+
+export const memoryOf = ({ memory = usualMemory() }: Pick<Layout, 'memory'>): number => memory
+
+/** Throws OptionError for options that contradict each other. */
+export function requireOneOf({ resume, overwrite }: ReadBegin): void {
+  if (resume && overwrite) {
     throw new OptionError('options resume and overwrite contradict each other: leave one of them out')
   }
-  return read
-}
-
-export function readOverflow(value: unknown): Overflow | undefined {
-  if (value === undefined) return undefined
-  return addon.overflowPolicies[readChoice(addon.overflowPolicies, value, 'overflow')] as Overflow
-}
-
-export function readSemiringName(value: unknown, usual: Semiring): Semiring {
-  return value === undefined ? usual : addon.semirings[readSemiring(value)]!.name
 }
 
 /** A path as it is in every process of this machine. */

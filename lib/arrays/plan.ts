@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
-import { readSignal } from '../abort.js'
+import { signal } from '../abort.js'
 import { show } from '../describe.js'
 import {
   ChangedError,
@@ -14,7 +14,7 @@ import {
   ShapeError,
 } from '../errors.js'
 import { addon } from '../native.js'
-import { requireNames } from '../options.js'
+import { checkedLater, Options, type OptionsOf } from '../options.js'
 import type { Overflow } from '../product/options.js'
 import { requireSemiringType } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
@@ -34,26 +34,20 @@ import { blocksIn, identity, MOST_STEPS, pathStages, resultType } from './job.js
 import { Journal, Output } from './journal.js'
 import { isNpy, isS3, isZarr } from './names.js'
 import {
-  type BeginOptions,
-  beginNames,
-  type LayoutOptions,
-  layoutNames,
+  memoryOf,
   type ReadBegin,
   type ReadLayout,
-  readBegin,
-  readLayout,
-  readOverflow,
   readPath,
-  readSemiringName,
+  requireOneOf,
+  type WorkOptions,
+  workSet,
 } from './options.js'
 import { loadHashes, loadZarrita } from './packages.js'
 import { greatestWeight } from './range-of.js'
 import { openSource } from './source.js'
 import { createTarget, extraBytes } from './target.js'
 
-interface AnyRequest extends LayoutOptions, BeginOptions {
-  /** What to do with results outside of int32: as in `mpmm`. */
-  overflow?: Overflow | undefined
+interface AnyRequest extends WorkOptions {
   /** Gives up. */
   signal?: AbortSignal | undefined
 }
@@ -68,8 +62,6 @@ export interface MultiplyRequest extends AnyRequest {
   b: string | URL
   /** The output. */
   c: string | URL
-  /** 'max-plus' if left out. */
-  semiring?: Semiring | undefined
 }
 
 /** The best paths between all nodes. */
@@ -80,24 +72,20 @@ export interface PathsRequest extends AnyRequest {
   a: string | URL
   /** The output. */
   c: string | URL
-  /** 'min-plus' if left out. */
-  semiring?: Semiring | undefined
 }
 
 /** What {@link planBlocks} is asked for. */
 export type BlockRequest = MultiplyRequest | PathsRequest
 
-const requestNames = [
-  'kind',
-  'a',
-  'b',
-  'c',
-  'semiring',
-  'overflow',
-  'signal',
-  ...layoutNames,
-  ...beginNames,
-] as const
+const requestOptions = new Options({
+  // Paths, and what they are of: checked with each other.
+  kind: checkedLater(),
+  a: checkedLater(),
+  b: checkedLater(),
+  c: checkedLater(),
+  ...workSet,
+  signal,
+} satisfies OptionsOf<MultiplyRequest>)
 
 /** Chunks of an output, if nothing else is asked for: 4 MiB of int32. */
 const USUAL_CHUNK = 1024
@@ -131,18 +119,19 @@ export async function begin(
   request: BlockRequest,
   ready: (plan: BlockPlan) => Promise<void>,
 ): Promise<BlockPlan> {
-  requireNames(request, requestNames, 'request')
+  const read = requestOptions.read(request, 'request')
   const { kind } = request
   if (kind !== 'multiply' && kind !== 'shortest-paths') {
     throw new OptionError(`kind must be 'multiply' or 'shortest-paths', but it is ${show(kind)}`)
   }
+  requireOneOf(read)
   const asked = {
-    begin: readBegin(request),
-    layout: readLayout(request),
-    overflow: readOverflow(request.overflow),
-    semiring: readSemiringName(request.semiring, kind === 'multiply' ? 'max-plus' : 'min-plus'),
+    begin: read,
+    layout: { ...read, memory: memoryOf(read) },
+    overflow: read.overflow,
+    semiring: read.semiring ?? (kind === 'multiply' ? 'max-plus' : 'min-plus'),
     output: await outputPath(readPath(request.c)),
-    signal: readSignal(request.signal),
+    signal: read.signal,
   }
   // A missing package is said before any work.
   if (isZarr(asked.output)) await loadZarrita()

@@ -1,30 +1,27 @@
 /** Devices that are opened, and the matrices that stay on them. */
 import { inspect } from 'node:util'
-import { aborted, notCancelled, readSignal } from '../abort.js'
+import { aborted, notCancelled, signal } from '../abort.js'
 import {
   AUTO,
   automaticBackend,
-  builtWithCuda,
   CPU,
   deviceName,
   devicesIn,
-  readBackend,
-  readDevice,
-  readDevices,
+  indexOf,
   requireDevicesOnly,
+  whereSet,
 } from '../backend.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
 import { bytesOf, newUnwrittenArray, storedTypeName } from '../elements.js'
-import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import { DeviceError, DTypeError, fromNative, ShapeError } from '../errors.js'
 import { type Elements, rowMajorElements, shapeOf, stridedElements } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, readShape, rowMajor, type Shape } from '../matrix.js'
 import { addon } from '../native.js'
-import { requireNames } from '../options.js'
+import { checkedLater, Options, type OptionsOf } from '../options.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
-import { readSemiring, requireSemiringType } from '../semirings.js'
+import { ready } from '../placement.js'
+import { requireSemiringType, semiring } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { loadTuning } from '../tuning.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { type HostView, readHostView, readView, requireStillThere, requireThere, showShape } from '../view.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
@@ -45,6 +42,8 @@ export interface OpenOptions {
    */
   devices?: 'all' | readonly number[] | undefined
 }
+
+const openOptions = new Options(whereSet satisfies OptionsOf<OpenOptions>)
 
 /** The memory of a device, in bytes. */
 export interface MemoryUse {
@@ -70,6 +69,13 @@ export interface Part {
   batch?: number | undefined
 }
 
+// Checked against the shape.
+const partOptions = new Options({
+  rows: checkedLater(),
+  cols: checkedLater(),
+  batch: checkedLater(),
+} satisfies OptionsOf<Part>)
+
 /** The options of {@link DeviceMatrix.combine}. */
 export interface CombineOptions {
   /** The semiring whose ⊕ is taken; 'max-plus' by default. */
@@ -77,6 +83,8 @@ export interface CombineOptions {
   /** If it is aborted when combine() is called, nothing is done, and the promise is rejected with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
 }
+
+const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<CombineOptions>)
 
 interface ArrayOf {
   int32: Int32Array
@@ -108,23 +116,17 @@ async function settled<T>(work: Promise<T>): Promise<T> {
  * console.log((await c.download()).data.join()) // 5,6,7,8
  * await device.close()
  */
-export async function openDevice(options: OpenOptions = {}): Promise<Device> {
-  requireNames(options, ['backend', 'device', 'devices'])
-  const { backend, device, devices } = options
-  const choice = readBackend(backend)
-  const several = readDevices(devices)
-  requireDevicesOnly(several, device, choice)
-  return new Device(await openSession(choice, readDevice(device), several))
+export async function openDevice(options?: OpenOptions): Promise<Device> {
+  const asked = openOptions.read(options)
+  requireDevicesOnly(asked)
+  return new Device(await openSession(asked.backend, indexOf(asked.device), asked.devices))
 }
 
 /** Opens a device; `backend` is an index into the addon's list of choices. */
 export async function openSession(backend: number, index: number, devices = 0): Promise<Session> {
   const choice = backend === AUTO ? automaticBackend() : backend
-  const mayUseCuda = builtWithCuda && choice !== CPU
-  configureCpu()
-  if (mayUseCuda) loadTuning()
-  const memory = mayUseCuda ? deviceMemoryLimit() : 0
-  const native = await settled(addon.openDevice(choice, index, memory, choice === CPU ? 0 : devices))
+  const { deviceMemory } = ready(choice)
+  const native = await settled(addon.openDevice(choice, index, deviceMemory, choice === CPU ? 0 : devices))
   const found = addon.describeDevice(native)
   const [place, name] = found.index < 0 ? [0, deviceName(-1)] : [found.index, found.name]
   return new Session(native, addon.backends[found.backend]!, place, name, found.devices, found.all)
@@ -368,9 +370,8 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * console.log((await a.view({ rows: [0, 2], cols: [1, 3] }).download()).data.join()) // 2,3,5,6
    * await device.close()
    */
-  view(part: Part = {}): DeviceMatrix<Data> {
-    requireNames(part, ['rows', 'cols', 'batch'])
-    const { rows, cols, batch } = part
+  view(part?: Part): DeviceMatrix<Data> {
+    const { rows, cols, batch } = partOptions.read(part)
     const whole = viewOf(this)
     const [top, bottom] = readRange(rows, 'rows', whole.rows)
     const [left, right] = readRange(cols, 'cols', whole.cols)
@@ -439,11 +440,9 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    */
   async combine(
     d: DeviceMatrix<Data extends Int32Array ? Int32Array | Int16Array : Data>,
-    options: CombineOptions = {},
+    options?: CombineOptions,
   ): Promise<this> {
-    requireNames(options, ['semiring', 'signal'])
-    const semiring = readSemiring(options.semiring ?? 'max-plus')
-    const signal = readSignal(options.signal)
+    const { semiring, signal } = combineOptions.read(options)
     const c = readView(this, 'the matrix', 'result') as ResidentView
     const other = readView(d, 'd', 'operand')
     if (signal?.aborted) throw aborted(signal, 'the combination')

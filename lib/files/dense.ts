@@ -4,7 +4,6 @@ import { show } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import type { Matrix, Shape } from '../matrix.js'
 import { addon } from '../native.js'
-import { readChoice } from '../options.js'
 import { joinOf } from '../orders.js'
 import { readSemiring, zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
@@ -19,7 +18,7 @@ import {
   type Values,
 } from './entries.js'
 import type { ArraySink } from './matrix-market.js'
-import { newMatrixData, readMaxBytes } from './memory.js'
+import { newMatrixData } from './memory.js'
 import type { TextReader } from './text.js'
 
 /** What a file's numbers are to become. */
@@ -31,15 +30,16 @@ export interface Wanted {
   readonly maxBytes: number
 }
 
-/** The options semiring, dtype and maxBytes. */
-export function readWanted(semiring: unknown, dtype: unknown, maxBytes?: unknown): Wanted {
-  const type = dtype === undefined ? undefined : addon.dataTypes[readChoice(addon.dataTypes, dtype, 'dtype')]
+/** What is wanted of a file. Throws DTypeError if the semiring doesn't have the type. */
+export function wantedOf(
+  semiring: Semiring | undefined,
+  dtype: DataType | undefined,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Wanted {
   // Bytes have only one semiring.
-  const usual = type === 'uint8' ? 'or-and' : 'max-plus'
-  const name = semiring === undefined ? usual : addon.semirings[readSemiring(semiring)]!.name
-  // Throws if the semiring doesn't have the type.
-  if (type !== undefined) zeroOf(name, type)
-  return { semiring: name, dtype: type, maxBytes: readMaxBytes(maxBytes) }
+  const name = semiring ?? (dtype === 'uint8' ? 'or-and' : 'max-plus')
+  if (dtype !== undefined) zeroOf(name, dtype)
+  return { semiring: name, dtype, maxBytes }
 }
 
 /** Whether a semiring has an element type. */

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream'
 import { FileError, MpmmlError } from '../errors.js'
 import { openForReading, readFully, systemReason } from './files.js'
 import { isGzipName } from './names.js'
-import { type FileOptions, FileWork } from './progress.js'
+import { FileWork, type ReadFileOptions } from './progress.js'
 import { type LineParser, TextReader } from './text.js'
 
 /** A window takes some milliseconds, between which the event loop turns. */
@@ -139,7 +139,7 @@ export async function readLines<Result>(
   name: string,
   expected: string,
   parser: LineParser<Result>,
-  options: FileOptions,
+  options: ReadFileOptions,
 ): Promise<Result> {
   const work = new FileWork('reading a file', options)
   const { file, size } = await openForReading(name, expected)

@@ -4,6 +4,7 @@ import { bytesOf, newArray } from '../elements.js'
 import { LimitError, OptionError } from '../errors.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
+import { option } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
 
@@ -16,12 +17,11 @@ export interface MemoryOptions {
   maxBytes?: number | undefined
 }
 
-/** The option maxBytes. */
-export function readMaxBytes(value: unknown): number {
-  if (value === undefined) return Number.POSITIVE_INFINITY
+/** The option; no limit if it is left out. */
+export const maxBytes = option(Number.POSITIVE_INFINITY, (value, name) => {
   if (typeof value === 'number' && value >= 0) return value
-  throw new OptionError(`option maxBytes must be a number of bytes, 0 or more, but it is ${show(value)}`)
-}
+  throw new OptionError(`option ${name} must be a number of bytes, 0 or more, but it is ${show(value)}`)
+})
 
 export function requireWithin(bytes: number, maxBytes: number, name: string): void {
   if (bytes <= maxBytes) return

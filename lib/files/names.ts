@@ -1,7 +1,7 @@
 /** The formats of files, and how their names end. */
-import { showChoices } from '../describe.js'
-import { FileError } from '../errors.js'
-import { readChoice } from '../options.js'
+import { show, showChoices } from '../describe.js'
+import { FileError, OptionError } from '../errors.js'
+import { option } from '../options.js'
 import { pathOf } from './files.js'
 
 /** What a file's bytes mean. */
@@ -39,6 +39,12 @@ export function fileFormatOf(path: string | URL): FileFormat {
   return requireFitting(name, format)
 }
 
+/** The option `array`: a name in an archive. */
+export const arrayName = option(undefined, (value, name) => {
+  if (typeof value === 'string') return value
+  throw new OptionError(`option ${name} must be the name of an array, but it is ${show(value)}`)
+})
+
 /**
  * The format of a file: what the option says, or how its name ends.
  *
@@ -46,10 +52,10 @@ export function fileFormatOf(path: string | URL): FileFormat {
  */
 export function formatOf<Format extends FileFormat>(
   name: string,
-  option: unknown,
+  option: Format | undefined,
   known: readonly Format[],
 ): Format {
-  if (option !== undefined) return requireFitting(name, known[readChoice(known, option, 'format')]!)
+  if (option !== undefined) return requireFitting(name, option)
   const format = formatInName(name, known)
   if (format !== undefined) return requireFitting(name, format)
   throw new FileError(

@@ -8,15 +8,17 @@ import { DTypeError, FileError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
-import { requireNames } from '../options.js'
+import { Options, type OptionsOf } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
-import { asMatrix, checkedContent, gather, type Offender, outOfRange, requireDtype } from './npy-content.js'
+import { asMatrix, bytesType, checkedContent, gather, type Offender, outOfRange } from './npy-content.js'
 import { formatHeader, NpyProblem, parseHeader, parsePreamble, truncatedHeader } from './npy-header.js'
 import { type FileType, swapBytes } from './npy-types.js'
 
 /** Bytes that are converted at once: a copy of them is aligned for every element type. */
 const chunkBytes = 1 << 16
+
+const parseOptions = new Options({ dtype: bytesType } satisfies OptionsOf<{ dtype?: 'uint8' }>)
 
 /**
  * The matrix, or batch of matrices, that the bytes of a NumPy .npy file hold. What {@link readNpy} says about types, orders
@@ -32,13 +34,8 @@ const chunkBytes = 1 << 16
  */
 export function parseNpy(bytes: Uint8Array, options: { dtype: 'uint8' }): Matrix<Uint8Array>
 export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefined }): Matrix<ElementArray>
-export function parseNpy(
-  bytes: Uint8Array,
-  options: { dtype?: 'uint8' | undefined } = {},
-): Matrix<ElementArray> {
-  requireNames(options, ['dtype'])
-  const { dtype } = options
-  requireDtype(dtype)
+export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefined }): Matrix<ElementArray> {
+  const { dtype } = parseOptions.read(options)
   if (!types.isUint8Array(bytes)) {
     throw new DTypeError(`expected the bytes of a .npy file in a Uint8Array, but got ${show(bytes)}`)
   }

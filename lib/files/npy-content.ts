@@ -2,16 +2,17 @@
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { MAX_DIMENSION, type Matrix, type Shape } from '../matrix.js'
+import { option } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { HostView } from '../view.js'
 import { type NpyHeader, NpyProblem } from './npy-header.js'
 import { type FileType, fileType } from './npy-types.js'
 
-/** Checks the option dtype of what reads. */
-export function requireDtype(dtype: unknown): void {
-  if (dtype === undefined || dtype === 'uint8') return
-  throw new OptionError(`option dtype must be 'uint8' or left out, but it is ${show(dtype)}`)
-}
+/** The option dtype of what reads. */
+export const bytesType = option(undefined, (value, name): 'uint8' => {
+  if (value === 'uint8') return value
+  throw new OptionError(`option ${name} must be 'uint8' or left out, but it is ${show(value)}`)
+})
 
 /** What a header promises, checked against the bytes of data that follow it. */
 export function checkedContent(

@@ -1,23 +1,25 @@
 /** NumPy's .npy files: read into matrices exactly or refused with the reason, and written as NumPy writes them. */
+
 import type { FileHandle } from 'node:fs/promises'
 import { endianness } from 'node:os'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { FileError, MpmmlError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { Matrix, MatrixLike } from '../matrix.js'
-import { requireNames } from '../options.js'
+import { Options, type OptionsOf } from '../options.js'
+import { longWorkSet } from '../product/options.js'
 import { bufferOf, type ElementArray, firstByteOf } from '../storage.js'
 import { type HostView, readHostView, requireStillThere, requireThere } from '../view.js'
 import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from './files.js'
-import { type MemoryOptions, newMatrixData, readMaxBytes } from './memory.js'
+import { type MemoryOptions, maxBytes, newMatrixData } from './memory.js'
 import {
   asMatrix,
+  bytesType,
   checkedContent,
   gather,
   isRowMajor,
   type Offender,
   outOfRange,
-  requireDtype,
 } from './npy-content.js'
 import {
   formatHeader,
@@ -42,6 +44,9 @@ export interface ReadNpyOptions extends FileOptions, MemoryOptions {
   /** 'uint8' reads booleans and integers of any size into a Uint8Array, for 'or-and'. */
   dtype?: 'uint8' | undefined
 }
+
+export const readNpySet = { dtype: bytesType, maxBytes, ...longWorkSet } satisfies OptionsOf<ReadNpyOptions>
+const readOptions = new Options(readNpySet)
 
 /**
  * Reads a matrix (2-D), a row (1-D), or a batch of matrices (3-D), from a NumPy .npy file of format 1.0, 2.0 or 3.0.
@@ -69,16 +74,10 @@ export async function readNpy(
   options: ReadNpyOptions & { dtype: 'uint8' },
 ): Promise<Matrix<Uint8Array>>
 export async function readNpy(path: string | URL, options?: ReadNpyOptions): Promise<Matrix<ElementArray>>
-export async function readNpy(
-  path: string | URL,
-  options: ReadNpyOptions = {},
-): Promise<Matrix<ElementArray>> {
-  requireNames(options, ['dtype', 'maxBytes', ...fileOptions])
-  const { dtype } = options
-  requireDtype(dtype)
-  const maxBytes = readMaxBytes(options.maxBytes)
+export async function readNpy(path: string | URL, options?: ReadNpyOptions): Promise<Matrix<ElementArray>> {
+  const { dtype, maxBytes, ...rest } = readOptions.read(options)
   const name = pathOf(path)
-  const work = new FileWork('reading a file', options)
+  const work = new FileWork('reading a file', rest)
   const { file, size } = await openForReading(name, 'a NumPy .npy file')
   try {
     return await readMatrix(file, size, name, dtype, maxBytes, work)
@@ -190,13 +189,13 @@ async function readConverted(
 export async function writeNpy(
   path: string | URL,
   matrix: MatrixLike<ElementArray>,
-  options: FileOptions = {},
+  options?: FileOptions,
 ): Promise<void> {
-  requireNames(options, fileOptions)
+  const asked = fileOptions.read(options)
   const name = pathOf(path)
   const view = readHostView(matrix, 'matrix', 'result')
   requireThere(view, 'matrix')
-  const work = new FileWork(`writing ${name}`, options)
+  const work = new FileWork(`writing ${name}`, asked)
   await writeComplete(
     name,
     async (file) => {

@@ -1,4 +1,5 @@
 /** NumPy's .npz files: named arrays, each a .npy file in a zip archive. */
+
 import { read } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
@@ -7,18 +8,18 @@ import type { Entry, RandomAccessReader, ZipFile } from 'yauzl'
 import { show, showChoices, typeName } from '../describe.js'
 import { FileError, MpmmlError, OptionError } from '../errors.js'
 import type { Matrix, MatrixLike } from '../matrix.js'
-import { readBoolean, requireNames } from '../options.js'
+import { boolean, Options, type OptionsOf, option } from '../options.js'
+import { longWorkSet } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
 import type { EntrySink } from './entries.js'
 import { openForReading, pathOf, systemReason, writeComplete, writeFully } from './files.js'
 import { MOST_INFLATED } from './lines.js'
-import { type MemoryOptions, readMaxBytes, requireWithin } from './memory.js'
-import { npyBytes } from './npy.js'
-import { requireDtype } from './npy-content.js'
+import { requireWithin } from './memory.js'
+import { npyBytes, type ReadNpyOptions, readNpySet } from './npy.js'
 import { NpyProblem } from './npy-header.js'
 import { NpyBuilder } from './npy-stream.js'
-import { type FileOptions, FileWork, fileOptions } from './progress.js'
+import { type FileOptions, FileWork, fileOptions, type ReadFileOptions } from './progress.js'
 
 const STORED = 0
 const DEFLATED = 8
@@ -33,12 +34,18 @@ const LONGEST_HEADER = 1 << 16
 const MOST_ENTRIES = 65536
 
 /** The options of {@link readNpz}. `undefined` means the default. */
-export interface ReadNpzOptions extends FileOptions, MemoryOptions {
+export interface ReadNpzOptions extends ReadNpyOptions {
   /** The names of the arrays that are wanted; all if left out. */
   arrays?: readonly string[] | undefined
-  /** 'uint8' reads booleans and integers of any size into Uint8Arrays, for 'or-and'. */
-  dtype?: 'uint8' | undefined
 }
+
+const readOptions = new Options({
+  arrays: option(undefined, (value, name): readonly string[] => {
+    if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value
+    throw new OptionError(`option ${name} must be an array of names, but it is ${show(value)}`)
+  }),
+  ...readNpySet,
+} satisfies OptionsOf<ReadNpzOptions>)
 
 /**
  * Reads the arrays of a NumPy .npz file, compressed or not, as matrices or batches of matrices. What {@link readNpy} says of
@@ -55,15 +62,10 @@ export interface ReadNpzOptions extends FileOptions, MemoryOptions {
  */
 export async function readNpz(
   path: string | URL,
-  options: ReadNpzOptions = {},
+  options?: ReadNpzOptions,
 ): Promise<Record<string, Matrix<ElementArray>>> {
-  requireNames(options, ['arrays', 'dtype', 'maxBytes', ...fileOptions])
-  const { arrays, dtype } = options
-  requireDtype(dtype)
-  if (arrays !== undefined && !(Array.isArray(arrays) && arrays.every((name) => typeof name === 'string'))) {
-    throw new OptionError(`option arrays must be an array of names, but it is ${show(arrays)}`)
-  }
-  return readArrays(path, () => arrays, dtype, options)
+  const { arrays, dtype, ...rest } = readOptions.read(options)
+  return readArrays(path, () => arrays, dtype, rest)
 }
 
 /** Reads the array `wanted`, or the only one if it is undefined, or the sparse matrix that all of them are. */
@@ -72,7 +74,7 @@ export async function readNpzArray(
   wanted: string | undefined,
   dtype: 'uint8' | undefined,
   sparse: (name: string) => EntrySink<Matrix<ElementArray>>,
-  options: FileOptions & MemoryOptions,
+  options: ReadFileOptions & { maxBytes: number },
 ): Promise<Matrix<ElementArray>> {
   const name = pathOf(path)
   if (wanted === undefined) {
@@ -94,9 +96,9 @@ export async function readNpzArray(
 export async function readSparseNpz<Result>(
   name: string,
   sink: EntrySink<Result>,
-  options: FileOptions & MemoryOptions,
+  options: ReadFileOptions & { maxBytes: number },
 ): Promise<Result | undefined> {
-  const maxBytes = readMaxBytes(options.maxBytes)
+  const { maxBytes } = options
   const work = new FileWork('reading a file', options)
   return withArchive(name, work, async (zip) => {
     const there = await listArrays(zip, name)
@@ -133,10 +135,10 @@ export async function readSparseNpz<Result>(
  * await writeNpz('operands.npz', { a: matrix(1, 2, [1, 2]), b: matrix(2, 1, [3, 4]) })
  * console.log(await npzNames('operands.npz')) // [ 'a', 'b' ]
  */
-export async function npzNames(path: string | URL, options: FileOptions = {}): Promise<string[]> {
-  requireNames(options, fileOptions)
+export async function npzNames(path: string | URL, options?: FileOptions): Promise<string[]> {
+  const asked = fileOptions.read(options)
   const name = pathOf(path)
-  return withArchive(name, new FileWork('reading a file', options), async (zip) => [
+  return withArchive(name, new FileWork('reading a file', asked), async (zip) => [
     ...(await listArrays(zip, name)).keys(),
   ])
 }
@@ -146,10 +148,10 @@ async function readArrays(
   path: string | URL,
   choose: (there: readonly string[]) => readonly string[] | undefined,
   dtype: 'uint8' | undefined,
-  options: FileOptions & MemoryOptions,
+  options: ReadFileOptions & { maxBytes: number },
 ): Promise<Record<string, Matrix<ElementArray>>> {
   const name = pathOf(path)
-  let budget = readMaxBytes(options.maxBytes)
+  let budget = options.maxBytes
   const work = new FileWork('reading a file', options)
   return withArchive(name, work, async (zip, size) => {
     const there = await listArrays(zip, name)
@@ -338,6 +340,11 @@ export interface WriteNpzOptions extends FileOptions {
   compress?: boolean | undefined
 }
 
+const writeOptions = new Options({
+  compress: boolean(false),
+  ...longWorkSet,
+} satisfies OptionsOf<WriteNpzOptions>)
+
 /**
  * Writes matrices, or batches of them, as the named arrays of a NumPy .npz file. The file appears under its name only when it is
  * complete.
@@ -353,10 +360,9 @@ export interface WriteNpzOptions extends FileOptions {
 export async function writeNpz(
   path: string | URL,
   arrays: Readonly<Record<string, MatrixLike<ElementArray>>>,
-  options: WriteNpzOptions = {},
+  options?: WriteNpzOptions,
 ): Promise<void> {
-  requireNames(options, ['compress', ...fileOptions])
-  const compress = options.compress === undefined ? false : readBoolean(options.compress, 'compress')
+  const { compress, ...rest } = writeOptions.read(options)
   const name = pathOf(path)
   if (typeof arrays !== 'object' || arrays === null) {
     throw new OptionError(
@@ -371,7 +377,7 @@ export async function writeNpz(
     requireThere(view, `matrix ${show(array)}`)
     return [array, view] as const
   })
-  const work = new FileWork(`writing ${name}`, options)
+  const work = new FileWork(`writing ${name}`, rest)
   const bytesOfAll = views.reduce((sum, [, view]) => sum + view.batch * view.rows * view.cols * view.bytes, 0)
   await writeComplete(
     name,

@@ -1,12 +1,11 @@
 /** Reading and writing one format, whatever the name of the file is. */
 import type { Matrix, MatrixLike } from '../matrix.js'
-import { requireNames } from '../options.js'
+import { Options, without } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
 import type { FileFormat } from './names.js'
-import { fileOptions } from './progress.js'
-import { type ArrayTypes, type ReadMatrixOptions, readMatrix } from './read.js'
-import { type WriteMatrixOptions, writeMatrix } from './write.js'
+import { type ArrayTypes, type ReadMatrixOptions, readMatrix, readSet } from './read.js'
+import { type WriteMatrixOptions, writeMatrix, writeSet } from './write.js'
 
 /** What reads one format: {@link readMatrix} without the options format and array. It rejects with the same errors. */
 export interface FormatReader {
@@ -27,18 +26,18 @@ export type FormatWriter = (
   options?: Omit<WriteMatrixOptions, 'format' | 'array' | 'compress'>,
 ) => Promise<void>
 
+// readMatrix and writeMatrix read them again, with the format.
+const readOptions = new Options(without(readSet, 'format', 'array'))
+const writeOptions = new Options(without(writeSet, 'format', 'array', 'compress'))
+
 const reader = (format: FileFormat) =>
-  (async (path: string | URL, options: ReadMatrixOptions = {}) => {
-    requireNames(options, ['semiring', 'dtype', 'maxBytes', ...fileOptions])
-    return readMatrix(path, { ...options, format })
-  }) as FormatReader
+  (async (path: string | URL, options?: ReadMatrixOptions) =>
+    readMatrix(path, { ...readOptions.read(options), format })) as FormatReader
 
 const writer =
   (format: FileFormat): FormatWriter =>
-  async (path, matrix, options = {}) => {
-    requireNames(options, ['semiring', ...fileOptions])
-    await writeMatrix(path, matrix, { ...options, format })
-  }
+  async (path, matrix, options) =>
+    writeMatrix(path, matrix, { ...writeOptions.read(options), format })
 
 /**
  * {@link readMatrix} of a Matrix Market file.

@@ -1,7 +1,6 @@
 /** Telling how far the reading or writing of a file is. */
-import { readSignal } from '../abort.js'
-import { readListener } from '../options.js'
-import type { Progress } from '../product/options.js'
+import { Options, type OptionsOf, type ReadOf } from '../options.js'
+import { longWorkSet, type Progress } from '../product/options.js'
 import { throwIfAborted } from './files.js'
 
 /** What all that reads or writes files takes. */
@@ -12,11 +11,13 @@ export interface FileOptions {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-/** The names of these options. */
-export const fileOptions = ['signal', 'onProgress'] as const
+export const fileOptions = new Options(longWorkSet satisfies OptionsOf<FileOptions>)
 
 /** Between two calls of `onProgress`. */
 const INTERVAL_MS = 250
+
+/** The same, read. */
+export type ReadFileOptions = Partial<ReadOf<typeof fileOptions>>
 
 /** How far the work on one file is. */
 export class FileWork {
@@ -27,10 +28,10 @@ export class FileWork {
   #told = false
 
   /** @param what - what messages call the work: "reading a file". */
-  constructor(what: string, { signal, onProgress }: FileOptions) {
+  constructor(what: string, { signal, onProgress }: ReadFileOptions) {
     this.#what = what
-    this.signal = readSignal(signal)
-    this.#listener = readListener(onProgress)
+    this.signal = signal
+    this.#listener = onProgress
     throwIfAborted(this.signal, what)
   }
 

@@ -1,14 +1,18 @@
 /** Reading a matrix from a file of any format. What a format needs is loaded when it is asked for. */
+
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import type { Matrix } from '../matrix.js'
-import { requireNames } from '../options.js'
+import { addon } from '../native.js'
+import { choice, Options, type OptionsOf } from '../options.js'
+import { longWorkSet } from '../product/options.js'
+import { semiringName } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { pathOf } from './files.js'
-import type { MemoryOptions } from './memory.js'
-import { type FileFormat, fileFormats, formatOf } from './names.js'
-import { type FileOptions, fileOptions } from './progress.js'
+import { type MemoryOptions, maxBytes } from './memory.js'
+import { arrayName, type FileFormat, fileFormats, formatOf } from './names.js'
+import type { FileOptions } from './progress.js'
 
 /** The array that holds each element type. */
 export interface ArrayTypes {
@@ -33,6 +37,16 @@ export interface ReadMatrixOptions<Type extends DataType = DataType> extends Fil
   /** The name of the array in a .npz file that has several. */
   array?: string | undefined
 }
+
+export const readSet = {
+  format: choice(fileFormats, undefined),
+  semiring: semiringName,
+  dtype: choice(addon.dataTypes, undefined),
+  array: arrayName,
+  maxBytes,
+  ...longWorkSet,
+} satisfies OptionsOf<ReadMatrixOptions>
+const readOptions = new Options(readSet)
 
 /**
  * Reads a matrix from a file. The end of its name says what it is:
@@ -68,19 +82,18 @@ export async function readMatrix(
 ): Promise<Matrix<ElementArray>>
 export async function readMatrix(
   path: string | URL,
-  options: ReadMatrixOptions = {},
+  options?: ReadMatrixOptions,
 ): Promise<Matrix<ElementArray>> {
-  requireNames(options, ['format', 'semiring', 'dtype', 'array', 'maxBytes', ...fileOptions])
-  const { format: given, semiring, dtype, array, maxBytes, ...rest } = options
+  const { format: given, semiring, dtype, array, maxBytes, ...rest } = readOptions.read(options)
   const name = pathOf(path)
   const format = formatOf(name, given, fileFormats)
-  if (array !== undefined && (typeof array !== 'string' || format !== 'npz')) {
+  if (array !== undefined && format !== 'npz') {
     throw new OptionError(
       `option array must be the name of an array in a .npz file, but it is ${show(array)} for ${format}`,
     )
   }
-  const { DenseEntries, readWanted } = await import('./dense.js')
-  const wanted = readWanted(semiring, dtype, maxBytes)
+  const { DenseEntries, wantedOf } = await import('./dense.js')
+  const wanted = wantedOf(semiring, dtype, maxBytes)
   if (format !== 'npy' && format !== 'npz') {
     const { readTextMatrix } = await import('./text-matrices.js')
     return readTextMatrix(name, format, wanted, rest)

@@ -1,17 +1,19 @@
 /** Sparse matrices in files, as lists of their entries: they may be far too large to be dense. */
+
 import { types } from 'node:util'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
 import { dimension } from '../matrix.js'
-import { requireNames } from '../options.js'
+import { choice, Options, type OptionsOf } from '../options.js'
+import { longWorkSet } from '../product/options.js'
 import { dimacsParser } from './dimacs.js'
 import { type EntryArrays, EntryList } from './entries.js'
 import { pathOf } from './files.js'
 import { readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
-import { type MemoryOptions, readMaxBytes } from './memory.js'
+import { type MemoryOptions, maxBytes } from './memory.js'
 import { formatInName, formatOf } from './names.js'
-import { type FileOptions, FileWork, fileOptions } from './progress.js'
+import { type FileOptions, FileWork, type ReadFileOptions } from './progress.js'
 import type { LineParser } from './text.js'
 import { numberText, writeLines } from './write-text.js'
 
@@ -45,6 +47,17 @@ export interface WriteEntriesOptions extends FileOptions {
   format?: SparseFormat | undefined
 }
 
+const readOptions = new Options({
+  format: choice(readable, undefined),
+  maxBytes,
+  ...longWorkSet,
+} satisfies OptionsOf<ReadEntriesOptions>)
+
+const writeOptions = new Options({
+  format: choice(formats, undefined),
+  ...longWorkSet,
+} satisfies OptionsOf<WriteEntriesOptions>)
+
 /**
  * Reads the entries of a Matrix Market coordinate file (.mtx), of a DIMACS file (.gr) or of a sparse matrix that
  * scipy.sparse.save_npz wrote (.npz: csr, csc or coo), in the order of the file. A symmetric or skew-symmetric file has those of
@@ -59,19 +72,14 @@ export interface WriteEntriesOptions extends FileOptions {
  * const { shape, row, col, value } = await readEntries('sparse.mtx')
  * console.log(shape.join(' × '), row.join(), col.join(), value.join()) // 1000 × 1000 0,999 7,3 5,-2
  */
-export async function readEntries(
-  path: string | URL,
-  options: ReadEntriesOptions = {},
-): Promise<SparseEntries> {
-  requireNames(options, ['format', 'maxBytes', ...fileOptions])
+export async function readEntries(path: string | URL, options?: ReadEntriesOptions): Promise<SparseEntries> {
+  const { format, maxBytes, ...rest } = readOptions.read(options)
   const name = pathOf(path)
-  const list = new EntryList(name, false, readMaxBytes(options.maxBytes))
-  const { rows, cols, row, col, value } = await read(
-    name,
-    formatOf(name, options.format, readable),
-    list,
-    options,
-  )
+  const list = new EntryList(name, false, maxBytes)
+  const { rows, cols, row, col, value } = await read(name, formatOf(name, format, readable), list, {
+    maxBytes,
+    ...rest,
+  })
   return { shape: [rows, cols], row, col, value }
 }
 
@@ -79,7 +87,7 @@ async function read(
   name: string,
   format: SparseFormat | 'npz',
   list: EntryList,
-  options: FileOptions & MemoryOptions,
+  options: ReadFileOptions & { maxBytes: number },
 ): Promise<EntryArrays> {
   if (format !== 'npz') {
     const parser = format === 'dimacs' ? dimacsParser(list) : matrixMarketParser(list)
@@ -143,13 +151,13 @@ class FirstLine extends Error {
 export async function writeEntries(
   path: string | URL,
   entries: SparseEntries,
-  options: WriteEntriesOptions = {},
+  options?: WriteEntriesOptions,
 ): Promise<void> {
-  requireNames(options, ['format', ...fileOptions])
+  const { format: asked, ...rest } = writeOptions.read(options)
   const name = pathOf(path)
-  const format = formatOf(name, options.format, formats)
+  const format = formatOf(name, asked, formats)
   requireEntries(entries)
-  const work = new FileWork(`writing ${name}`, options)
+  const work = new FileWork(`writing ${name}`, rest)
   await writeLines(name, format === 'dimacs' ? arcs(entries, name, work) : coordinates(entries, work), work)
 }
 

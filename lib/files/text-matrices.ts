@@ -7,7 +7,7 @@ import { dimacsParser } from './dimacs.js'
 import { readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
 import type { FileFormat } from './names.js'
-import type { FileOptions } from './progress.js'
+import type { ReadFileOptions } from './progress.js'
 import type { LineParser } from './text.js'
 
 export type TextFormat = Exclude<FileFormat, 'npy' | 'npz'>
@@ -24,5 +24,5 @@ function matrixParser(format: TextFormat, name: string, wanted: Wanted): LinePar
   }
 }
 
-export const readTextMatrix = (name: string, format: TextFormat, wanted: Wanted, options: FileOptions) =>
+export const readTextMatrix = (name: string, format: TextFormat, wanted: Wanted, options: ReadFileOptions) =>
   readLines(name, 'a matrix', matrixParser(format, name, wanted), options)

@@ -1,16 +1,18 @@
 /** Writing a matrix to a file of any format. What a format needs is loaded when it is asked for. */
-import { show } from '../describe.js'
+
 import { typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
-import { readBoolean, requireNames } from '../options.js'
+import { boolean, choice, Options, type OptionsOf } from '../options.js'
+import { longWorkSet } from '../product/options.js'
+import { semiringName } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
 import { readHostView, requireThere } from '../view.js'
 import { pathOf } from './files.js'
-import { type FileFormat, fileFormats, formatOf } from './names.js'
+import { arrayName, type FileFormat, fileFormats, formatOf } from './names.js'
 import { writeNpy } from './npy.js'
-import { type FileOptions, FileWork, fileOptions } from './progress.js'
+import { type FileOptions, FileWork } from './progress.js'
 
 /** The options of {@link writeMatrix}. `undefined` means the default. */
 export interface WriteMatrixOptions extends FileOptions {
@@ -23,6 +25,15 @@ export interface WriteMatrixOptions extends FileOptions {
   /** Whether a .npz file is compressed; false by default. */
   compress?: boolean | undefined
 }
+
+export const writeSet = {
+  format: choice(fileFormats, undefined),
+  semiring: semiringName,
+  array: arrayName,
+  compress: boolean(false),
+  ...longWorkSet,
+} satisfies OptionsOf<WriteMatrixOptions>
+const writeOptions = new Options(writeSet)
 
 /**
  * Writes a matrix to a file; the end of its name says in which format, as for {@link readMatrix}. The file appears under its
@@ -47,20 +58,16 @@ export interface WriteMatrixOptions extends FileOptions {
 export async function writeMatrix(
   path: string | URL,
   matrix: MatrixLike<ElementArray>,
-  options: WriteMatrixOptions = {},
+  options?: WriteMatrixOptions,
 ): Promise<void> {
-  requireNames(options, ['format', 'semiring', 'array', 'compress', ...fileOptions])
-  const { format: given, semiring, array, compress, ...rest } = options
+  const { format: given, semiring, array, compress, ...rest } = writeOptions.read(options)
   const name = pathOf(path)
   const format = formatOf(name, given, fileFormats)
   if (format === 'npz') {
-    if (array !== undefined && typeof array !== 'string') {
-      throw new OptionError(`option array must be a name, but it is ${show(array)}`)
-    }
     const { writeNpz } = await import('./npz.js')
     return writeNpz(path, { [array ?? 'arr_0']: matrix }, { compress, ...rest })
   }
-  if (array !== undefined || (compress !== undefined && readBoolean(compress, 'compress'))) {
+  if (array !== undefined || compress) {
     throw new OptionError(
       `option ${array === undefined ? 'compress' : 'array'} is for .npz files only, but this is ${format}` +
         (format === 'npy' ? '' : '; a name that ends with .gz compresses a text file'),
@@ -69,11 +76,11 @@ export async function writeMatrix(
   if (format === 'npy') return writeNpy(path, matrix, rest)
   const view = readHostView(matrix, 'matrix', 'result')
   requireThere(view, 'matrix')
-  const [{ readWanted }, { writeTextMatrix }] = await Promise.all([
+  const [{ wantedOf }, { writeTextMatrix }] = await Promise.all([
     import('./dense.js'),
     import('./write-text.js'),
   ])
   const usual = typeNameOf(view.type) === 'uint8' ? 'or-and' : 'max-plus'
-  const wanted = readWanted(semiring ?? usual, undefined)
+  const wanted = wantedOf(semiring ?? usual, undefined)
   await writeTextMatrix(name, format, view, wanted.semiring, new FileWork(`writing ${name}`, rest))
 }

@@ -1,9 +1,10 @@
 /** Answers to questions for paths: from all pairs, or by searches. */
 import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
+import { onImplicitDevice } from '../device/implicit.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
 import { inSlices } from '../graph-core/slices.js'
-import { ProgressReports } from '../product/progress.js'
-import { searchIsCheaper } from './choose.js'
+import { searchIsCheaper } from '../placement.js'
+import { reporting } from '../product/progress.js'
 import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
 import { hostViewOf, type Question, shapeOf, WORK } from './question.js'
@@ -28,7 +29,8 @@ export async function answer(question: Question): Promise<Answer> {
   }
   // All pairs of a matrix are always closed: then `next` is the same on every backend, also where paths are equally good.
   const maySearch = some || work.listed
-  if (maySearch && (await searchIsCheaper(closing, work))) return bySearch(question)
+  const backendOf = (steps: number) => onImplicitDevice(closing, steps, async (session) => session.backend)
+  if (maySearch && (await searchIsCheaper(work, backendOf))) return bySearch(question)
   // If a GPU was asked for, it is an error that it can't answer.
   const mustClose = backend === CUDA
   const isTooMuch = (error: unknown) => error instanceof OutOfMemoryError && !mustClose
@@ -64,25 +66,15 @@ async function bySearch(question: Question): Promise<Answer> {
   const matrix = view && (await hostViewOf(view))
   const searching = performance.now()
   const searched = new Searched(batch * rootsOf(query))
-  const { onProgress } = closing
-  const progress = onProgress
-    ? new ProgressReports(
-        onProgress,
-        () => searched.share,
-        () => searched.stop(),
-      )
-    : null
-  try {
+  const searchAll = async () => {
     for (let item = 0; item < batch; item++) {
       const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
       const results = { ...room, item: batched ? item : undefined }
       await inSlices(search(graph, query, results, searched), closing.signal, WORK)
     }
-  } catch (error) {
-    progress?.end(false)
-    throw error
   }
-  progress?.end(true)
+  const stop = () => searched.stop()
+  await reporting(closing.onProgress, () => searched.share, stop, searchAll)
   const kernelMs = performance.now() - searching
   const next = room.next && asMatrix(room.next, shapeOf(question))
   return {

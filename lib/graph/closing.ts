@@ -1,6 +1,6 @@
 /** Answers from all pairs: by a closure, and by another one in float64 if that can't say. */
 
-import { readBackend } from '../backend.js'
+import { CPU, CUDA } from '../backend.js'
 import { type Closed, closeWeights } from '../closure/close.js'
 import { DeviceMatrix } from '../device/device.js'
 import { Resident, requireUsable } from '../device/resident.js'
@@ -10,7 +10,8 @@ import { cycleError } from '../graph-core/cycles.js'
 import { findingReached } from '../graph-core/reached.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
-import { LEFT_OUT, type ReadOptions } from '../product/options.js'
+import { LEFT_OUT } from '../options.js'
+import type { ReadOptions } from '../product/options.js'
 import { storedZeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type HostView, readHostView } from '../view.js'
@@ -160,7 +161,7 @@ export async function closeAgain(question: Question): Promise<Answer | null> {
   const matrix = asMatrix(await widened(question), shape)
   const session = weights.view?.memory?.session
   const place = session && {
-    backend: readBackend(session.backend),
+    backend: session.backend === 'cuda' ? CUDA : CPU,
     device: session.devices === 0 && session.backend === 'cuda' ? session.index : LEFT_OUT,
     devices: session.devices,
   }

@@ -1,6 +1,4 @@
 /** Edge lists in text: DIMACS shortest-path files, Matrix Market coordinate files, and CSV. */
-import { show } from '../describe.js'
-import { OptionError } from '../errors.js'
 import { csvEdgesParser } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import { type EntryArrays, EntryList, type EntrySink } from '../files/entries.js'
@@ -8,7 +6,7 @@ import { matrixMarketParser } from '../files/matrix-market.js'
 import { parseText } from '../files/text.js'
 import { type EdgeList, makeEdges } from '../graph-core/edges.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { requireNames } from '../options.js'
+import { Options, type OptionsOf, whole } from '../options.js'
 
 /** What the readers make. */
 export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
@@ -65,6 +63,8 @@ export interface CsvOptions {
   nodes?: number | undefined
 }
 
+const csvOptions = new Options({ nodes: whole(undefined, 0, MAX_DIMENSION) } satisfies OptionsOf<CsvOptions>)
+
 /**
  * Reads an edge list in CSV: a line `FROM,TO,WEIGHT` for each edge, with nodes from 0. Semicolons, tabs or spaces may take the
  * place of the commas. The first line may hold names of the columns, which are not looked at. Lines that begin with # are comments. Without a
@@ -81,12 +81,8 @@ export interface CsvOptions {
 export function parseEdgeCsv(
   content: Uint8Array | string,
   name = 'the edge list',
-  options: CsvOptions = {},
+  options?: CsvOptions,
 ): ReadEdgeList {
-  requireNames(options, ['nodes'])
-  const { nodes } = options
-  if (nodes !== undefined && !(Number.isInteger(nodes) && nodes >= 0 && nodes <= MAX_DIMENSION)) {
-    throw new OptionError(`option nodes must be an integer from 0 to 2^31 - 1, but it is ${show(nodes)}`)
-  }
+  const { nodes } = csvOptions.read(options)
   return edgesOf(parseText(content, name, csvEdgesParser(edgeSink(name), nodes)))
 }

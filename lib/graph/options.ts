@@ -1,20 +1,25 @@
 /** The options of the path functions, read once and checked. */
-import { show, typeName } from '../describe.js'
+import { whereSet } from '../backend.js'
+import { typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
+import { boolean, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import {
+  asProduct,
   type BackendChoice,
+  longWorkSet,
+  type MpmmOptions,
   type Overflow,
+  overflow,
   type Progress,
   type ReadOptions,
-  readOptions,
 } from '../product/options.js'
 import { forwardOnly } from '../product/progress.js'
 import { readSemiring } from '../semirings.js'
 import type { PathSemiring } from './rules.js'
 
 /** The options of {@link shortestPaths} and the other path functions. `undefined` means the default. */
-export interface PathOptions {
+export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 'signal'> {
   /** Whether `next` and `path()` are wanted; false by default. They take memory of the size of the distances, or more. */
   paths?: boolean | undefined
   /**
@@ -36,60 +41,35 @@ export interface PathOptions {
    * used, or if a cycle of floats gains so little, or nothing, that rounding keeps a closure from finding paths.
    */
   backend?: BackendChoice | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-  /**
-   * CUDA devices that compute all pairs together: 'all' that there are, or their indices. Each has some rows of the matrix (of
-   * a batch, instances). The values don't depend on them. If there is no GPU, 'all' is as if it weren't given. Not together
-   * with `device`.
-   */
-  devices?: 'all' | readonly number[] | undefined
-  /** Gives up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
-  signal?: AbortSignal | undefined
   /** As {@link MpmmOptions.onProgress}: `done` is the share of the steps of a closure, or of the searches. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-const names: readonly (keyof PathOptions)[] = [
-  'paths',
-  'sources',
-  'targets',
-  'overflow',
-  'backend',
-  'device',
-  'devices',
-  'signal',
-  'onProgress',
-]
+const pathOptions = new Options({
+  paths: boolean(false),
+  sources: option(null, readNodes),
+  targets: option(null, readNodes),
+  overflow,
+  ...whereSet,
+  ...longWorkSet,
+} satisfies OptionsOf<PathOptions>)
 
-export interface ReadPathOptions {
-  readonly paths: boolean
-  /** Null if it isn't given. The nodes haven't been checked. */
-  readonly sources: NodeNumbers | null
-  readonly targets: NodeNumbers | null
+export interface ReadPathOptions
+  // Null if they aren't given. The nodes haven't been checked.
+  extends Pick<ReadOf<typeof pathOptions>, 'paths' | 'sources' | 'targets'> {
   /** What closures get to know. */
   readonly closing: ReadOptions
 }
 
 /** Reads the options: each property once. */
 export function readPathOptions(options: unknown, semiring: PathSemiring): ReadPathOptions {
-  const closing = readOptions(options, names)
-  closing.semiring = readSemiring(semiring)
+  const { paths, sources, targets, ...rest } = pathOptions.read(options)
+  const closing = asProduct({ ...rest, semiring: readSemiring(semiring) })
   closing.onProgress = forwardOnly(closing.onProgress)
-  const { paths, sources, targets } = (options ?? {}) as Record<string, unknown>
-  if (paths !== undefined && typeof paths !== 'boolean') {
-    throw new OptionError(`option paths must be true or false, but it is ${show(paths)}`)
-  }
-  return {
-    paths: paths === true,
-    sources: readNodes(sources, 'sources'),
-    targets: readNodes(targets, 'targets'),
-    closing,
-  }
+  return { paths, sources, targets, closing }
 }
 
-function readNodes(value: unknown, name: string): NodeNumbers | null {
-  if (value === undefined) return null
+function readNodes(value: unknown, name: string): NodeNumbers {
   if (typeof value === 'number') return [value]
   if (isNodeArray(value)) return value
   throw new OptionError(

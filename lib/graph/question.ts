@@ -1,4 +1,5 @@
 /** What the path functions are asked: read, then checked. */
+
 import { aborted } from '../abort.js'
 import { typeName } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
@@ -16,8 +17,9 @@ import {
 import { atOnce, inSlices } from '../graph-core/slices.js'
 import type { Shape } from '../matrix.js'
 import { addon } from '../native.js'
+import { LEFT_OUT } from '../options.js'
 import { requireIntegers } from '../overflow.js'
-import { LEFT_OUT, type ReadOptions } from '../product/options.js'
+import type { ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { requireSemiringType } from '../semirings.js'
 import type { OperandArray } from '../storage.js'

@@ -1,15 +1,17 @@
 /** Graphs in files. */
+
 import { csvEdgesParser } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import type { EntryArrays, EntrySink } from '../files/entries.js'
 import { pathOf } from '../files/files.js'
 import { readLines } from '../files/lines.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
-import { type MemoryOptions, readMaxBytes } from '../files/memory.js'
+import { type MemoryOptions, maxBytes } from '../files/memory.js'
 import { formatOf } from '../files/names.js'
-import { type FileOptions, fileOptions } from '../files/progress.js'
+import type { FileOptions } from '../files/progress.js'
 import type { LineParser } from '../files/text.js'
-import { requireNames } from '../options.js'
+import { choice, Options, type OptionsOf } from '../options.js'
+import { longWorkSet } from '../product/options.js'
 import { edgeSink, edgesOf, type ReadEdgeList } from './formats.js'
 
 /** The formats that {@link readGraph} reads. */
@@ -22,6 +24,11 @@ export interface ReadGraphOptions extends FileOptions, MemoryOptions {
 }
 
 const formats = ['dimacs', 'matrix-market', 'csv'] as const
+const readOptions = new Options({
+  format: choice(formats, undefined),
+  maxBytes,
+  ...longWorkSet,
+} satisfies OptionsOf<ReadGraphOptions>)
 const parsers: Record<GraphFormat, (sink: EntrySink<EntryArrays>) => LineParser<EntryArrays>> = {
   dimacs: dimacsParser,
   'matrix-market': (sink) => matrixMarketParser(sink),
@@ -40,10 +47,9 @@ const parsers: Record<GraphFormat, (sink: EntrySink<EntryArrays>) => LineParser<
  * const { distances } = await shortestPaths(await readGraph('roads.csv'), { sources: 0 })
  * console.log(distances.data.join()) // 0,4,3
  */
-export async function readGraph(path: string | URL, options: ReadGraphOptions = {}): Promise<ReadEdgeList> {
-  requireNames(options, ['format', 'maxBytes', ...fileOptions])
+export async function readGraph(path: string | URL, options?: ReadGraphOptions): Promise<ReadEdgeList> {
+  const { format, maxBytes, ...rest } = readOptions.read(options)
   const name = pathOf(path)
-  const parser = parsers[formatOf(name, options.format, formats)]
-  const sink = edgeSink(name, readMaxBytes(options.maxBytes))
-  return edgesOf(await readLines(name, 'a graph', parser(sink), options))
+  const parser = parsers[formatOf(name, format, formats)]
+  return edgesOf(await readLines(name, 'a graph', parser(edgeSink(name, maxBytes)), rest))
 }

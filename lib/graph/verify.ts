@@ -1,4 +1,6 @@
 /** Whether what path functions gave is right. */
+
+import { signal } from '../abort.js'
 import { showList } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { INT32, typeNameOf } from '../elements.js'
@@ -6,7 +8,7 @@ import { DTypeError, ShapeError } from '../errors.js'
 import type { NodeNumbers } from '../graph-core/edges.js'
 import { inSlices } from '../graph-core/slices.js'
 import type { MatrixLike } from '../matrix.js'
-import { readChoice, requireNames } from '../options.js'
+import { choice, Options, type OptionsOf, readChoice } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { type HostView, readView, requireThere, showShape } from '../view.js'
 import type { Graph } from './keyed.js'
@@ -41,6 +43,11 @@ export interface VerifyOptions {
   signal?: AbortSignal | undefined
 }
 
+const verifyOptions = new Options({
+  semiring: choice(pathSemirings, undefined),
+  signal,
+} satisfies OptionsOf<VerifyOptions>)
+
 /** What was found right. */
 export interface Verified {
   /** How many distances. */
@@ -68,15 +75,15 @@ export interface Verified {
 export async function verifyPaths(
   weights: AnyWeights,
   result: Verifiable,
-  options: VerifyOptions = {},
+  options?: VerifyOptions,
 ): Promise<Verified> {
-  requireNames(options, ['semiring', 'signal'])
+  const { signal: its, semiring: asked = result.semiring } = verifyOptions.read(options)
   const { sources, targets } = result
-  const semiring = pathSemirings[readChoice(pathSemirings, options.semiring ?? result.semiring, 'semiring')]!
+  const semiring = pathSemirings[readChoice(pathSemirings, asked, 'semiring')]!
   const question = await ask(semiring, weights, {
     sources: sources ?? undefined,
     targets: targets ?? undefined,
-    signal: options.signal,
+    signal: its,
   })
   try {
     return await verify(question, result)

@@ -1,25 +1,18 @@
 /** Bandwidths of the levels of a GPU's memory: the sloped ceilings of a roofline. */
+
 import { show, showChoices } from '../describe.js'
 import { fromNative, VariantError } from '../errors.js'
-import { addon, type LabBandwidth, type LabBandwidthResult } from '../native.js'
+import { addon, type LabBandwidth, type LabBandwidthRequest, type LabBandwidthResult } from '../native.js'
+import { Options, type OptionsOf, whole } from '../options.js'
 import { checkLaboratory } from './machine.js'
-import { device, readNumbers, repetitions, warmup } from './options.js'
+import { given, launchesSet } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** A bandwidth that can be measured. */
 export interface Bandwidth extends Readonly<LabBandwidth> {}
 
 /** The options of {@link bandwidth}. `undefined` means the default. */
-export interface BandwidthOptions {
-  /** 32-bit words from one thread to the next, for 'strided'; 1 by default. */
-  stride?: number | undefined
-  /** Timed launches; 5 by default. */
-  repetitions?: number | undefined
-  /** Launches before the timed ones; 1 by default. */
-  warmup?: number | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-}
+export interface BandwidthOptions extends Omit<LabBandwidthRequest, 'name'> {}
 
 /** What {@link bandwidth} measures. */
 export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
@@ -31,7 +24,10 @@ export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
   gbps: Spread
 }
 
-const ranges = { stride: { least: 1, most: 2 ** 20 }, repetitions, warmup, device } as const
+const bandwidthOptions = new Options({
+  stride: whole(undefined, 1, 2 ** 20),
+  ...launchesSet,
+} satisfies OptionsOf<BandwidthOptions>)
 
 /**
  * The bandwidths of the addon that is loaded; none if it is without the laboratory.
@@ -54,14 +50,14 @@ export function bandwidths(): Bandwidth[] {
  * const { gbps } = await bandwidth('strided', { stride: 32 })
  * console.log(gbps.median > 0) // true
  */
-export async function bandwidth(name: string, options: BandwidthOptions = {}): Promise<BandwidthResult> {
+export async function bandwidth(name: string, options?: BandwidthOptions): Promise<BandwidthResult> {
   checkLaboratory()
   const names = bandwidths().map((bandwidth) => bandwidth.name)
   // An addon without CUDA has none: the call tells that, which is more to the point.
   if (names.length > 0 && !names.includes(name)) {
     throw new VariantError(`there is no bandwidth ${show(name)}: expected ${showChoices(names)}`)
   }
-  const request = readNumbers(options, ranges)
+  const request = given(bandwidthOptions.read(options))
   let result: LabBandwidthResult
   try {
     result = await addon.labBandwidth({ ...request, name })

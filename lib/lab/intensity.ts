@@ -18,15 +18,7 @@ const BANKS = 32
 const WAVEFRONT_BYTES = 128
 const SECTORS_A_WAVEFRONT = 4
 
-/**
- * Wavefronts that a warp's access to these 32-bit words of shared memory takes at least: different words of a bank take turns.
- *
- * @throws Nothing.
- * @example
- * // 32 words in a row are in 32 banks; every 32nd word is in the same one.
- * const threads = Array.from({ length: 32 }, (_, thread) => thread)
- * console.log(wavefronts(threads), wavefronts(threads.map((thread) => 32 * thread))) // 1 32
- */
+/** Wavefronts that a warp's access to these 32-bit words of shared memory takes at least: different words of a bank take turns. */
 export function wavefronts(words: readonly number[]): number {
   const inBank = new Array<number>(BANKS).fill(0)
   for (const word of new Set(words)) inBank[word % BANKS]!++

@@ -1,47 +1,22 @@
 /** Kernel variants, timed without transfers. */
+
 import { fromNative, OptionError } from '../errors.js'
-import { addon } from '../native.js'
+import { addon, type LabMeasurement, type LabMeasureRequest } from '../native.js'
+import { Options, type OptionsOf, whole } from '../options.js'
 import type { VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
-import { device, readNumbers, repetitions, size, warmup, withNumbers } from './options.js'
+import { fraction, given, launchesSet, requiredSize, size } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** What to measure a variant on. */
-export interface MeasureOptions {
-  /** C is M × N, A is M × K, B is K × N. */
-  m: number
-  /** Columns of B and C. */
-  n: number
-  /** Columns of A and rows of B. */
-  k: number
-  /** The number of products (the thesis' Ninst); 1 by default. */
-  batch?: number | undefined
-  /** Timed launches; 5 by default. */
-  repetitions?: number | undefined
-  /** Launches before the timed ones; 1 by default. */
-  warmup?: number | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-  /** Finite values are drawn evenly from [minimum, maximum]; −1000 and 1000 by default. */
-  minimum?: number | undefined
-  /** See minimum. */
-  maximum?: number | undefined
-  /** The share of the elements that are the semiring's zero; 0 by default. */
-  zeroFraction?: number | undefined
-  /** Of the random values; 1 by default. */
-  seed?: number | undefined
-}
+export interface MeasureOptions extends Omit<LabMeasureRequest, 'variant'> {}
 
 /** What measuring a variant gives. */
-export interface Measurement {
+export interface Measurement
+  extends Pick<LabMeasureRequest, 'm' | 'n' | 'k'>,
+    Omit<LabMeasurement, 'kernelMs' | 'prepareMs' | 'analysisMs'> {
   /** The variant that was measured. */
   variant: VariantName
-  /** Rows of A and C. */
-  m: number
-  /** Columns of B and C. */
-  n: number
-  /** Columns of A and rows of B. */
-  k: number
   /** The number of products. */
   batch: number
   /** Milliseconds of only the product's kernel. */
@@ -52,28 +27,19 @@ export interface Measurement {
   analysisMs: Spread
   /** 10^9 operations per second of kernel time, at 2 operations for each of the batch·M·N·K steps. */
   gops: Spread
-  /** How the values were computed with: see {@link MpmmResult.path}. */
-  path: string
-  /** Sets of operands that the repetitions took in turn, so that no operand is still in the L2 cache. */
-  operandSets: number
-  /** The clock of the multiprocessors, just after the last repetition. */
-  clockMHz: number
 }
 
-const int32 = { least: -2147483647, most: 2147483646 }
-const ranges = {
-  m: size,
-  n: size,
-  k: size,
+const measureOptions = new Options({
+  m: requiredSize(),
+  n: requiredSize(),
+  k: requiredSize(),
   batch: size,
-  repetitions,
-  warmup,
-  device,
-  minimum: int32,
-  maximum: int32,
-  zeroFraction: { least: 0, most: 1, fraction: true },
-  seed: { least: 0, most: Number.MAX_SAFE_INTEGER },
-} as const
+  ...launchesSet,
+  minimum: whole(undefined, -2147483647, 2147483646),
+  maximum: whole(undefined, -2147483647, 2147483646),
+  zeroFraction: fraction(0, 1),
+  seed: whole(undefined, 0, Number.MAX_SAFE_INTEGER),
+} satisfies OptionsOf<MeasureOptions>)
 
 /**
  * Times a CUDA variant on operands that are made on the device: nothing is copied from or to the host. The
@@ -87,13 +53,13 @@ const ranges = {
  * console.log(gops.median > 0) // true
  */
 export async function measure(variant: VariantName, options: MeasureOptions): Promise<Measurement> {
-  const request = withNumbers(readNumbers(options, ranges), ['m', 'n', 'k'])
+  const request = given(measureOptions.read(options))
   const { m, n, k, batch = 1, minimum = -1000, maximum = 1000 } = request
   if (minimum > maximum) {
     throw new OptionError(`option minimum is ${minimum}, which is more than maximum, ${maximum}`)
   }
   const index = variantIndex(variant)
-  let measured: Awaited<ReturnType<typeof addon.labMeasure>>
+  let measured: LabMeasurement
   try {
     measured = await addon.labMeasure({ ...request, variant: index })
   } catch (error) {
@@ -106,12 +72,10 @@ export async function measure(variant: VariantName, options: MeasureOptions): Pr
     n,
     k,
     batch,
+    ...measured,
     kernelMs: spread(measured.kernelMs),
     prepareMs: spread(measured.prepareMs),
     analysisMs: spread(measured.analysisMs),
     gops: spread(measured.kernelMs.map((ms) => operations / ms / 1e6)),
-    path: measured.path,
-    operandSets: measured.operandSets,
-    clockMHz: measured.clockMHz,
   }
 }

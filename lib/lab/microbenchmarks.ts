@@ -1,47 +1,19 @@
 /** Microbenchmarks: chapter 2 of the thesis, and the instruction mixes that bound newer GPUs. */
 import { show, showChoices } from '../describe.js'
-import { DTypeError, fromNative, OptionError, VariantError } from '../errors.js'
+import { DTypeError, fromNative, VariantError } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
-import { requireNames } from '../options.js'
+import { choice, Options, type OptionsOf, whole } from '../options.js'
+import { semiringName } from '../semirings.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { checkLaboratory, peakOf } from './machine.js'
-import { device, readNumbers, repetitions, size, warmup } from './options.js'
+import { deviceOrFirst, given, launchesSet, size } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** A microbenchmark of this build, with the compile-time parameters that it exists for. */
 export interface Microbench extends Readonly<LabMicrobench> {}
 
 /** The parameters of a microbenchmark, by the thesis' names. Which of them one has, {@link microbenches} tells. */
-export interface MicrobenchOptions {
-  /** X × Y steps per thread and iteration; compile-time, the first instance by default. */
-  x?: number | undefined
-  /** See x. */
-  y?: number | undefined
-  /** Iterations between two reads of shared memory; compile-time. */
-  k?: number | undefined
-  /** How the maximum is written: `a > b ? a : b` or `max(a, b)`; compile-time. */
-  max?: 'ternary' | 'intrinsic' | undefined
-  /** Columns of the operand in shared memory; 32 by default. Powers of two bring bank conflicts. */
-  m?: number | undefined
-  /** Threads of a block: BS_i rows of BS_j. 16 × 16 by default. */
-  bsi?: number | undefined
-  /** See bsi. */
-  bsj?: number | undefined
-  /** Blocks of the grid: GS_i rows of GS_j. As many as fill the device by default. */
-  gsi?: number | undefined
-  /** See gsi. */
-  gsj?: number | undefined
-  /** Iterations of the outermost loop; 1000 by default. It is rounded up to whole bodies of the unrolled loop. */
-  n?: number | undefined
-  /** Const of the thesis' listings; 1 by default. */
-  constant?: number | undefined
-  /** Timed launches; 5 by default. */
-  repetitions?: number | undefined
-  /** Launches before the timed ones; 1 by default. */
-  warmup?: number | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-}
+export interface MicrobenchOptions extends Omit<LabMicrobenchRequest, 'name'> {}
 
 /** What a microbenchmark gives: what ran, and how fast in operations, steps and instructions. */
 export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
@@ -64,21 +36,20 @@ export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
   percentOfMachine: number
 }
 
-const ranges = {
+const microbenchOptions = new Options({
   x: size,
   y: size,
   k: size,
-  m: { least: 1, most: 2 ** 20 },
-  bsi: { least: 1, most: 1024 },
-  bsj: { least: 1, most: 1024 },
-  gsi: { least: 1, most: 65535 },
-  gsj: { least: 1, most: 2 ** 20 },
-  n: { least: 1, most: 2 ** 30 },
-  constant: { least: -(2 ** 31), most: 2 ** 31 - 1 },
-  repetitions,
-  warmup,
-  device,
-} as const
+  max: choice(['ternary', 'intrinsic'] as const, undefined),
+  m: whole(undefined, 1, 2 ** 20),
+  bsi: whole(undefined, 1, 1024),
+  bsj: whole(undefined, 1, 1024),
+  gsi: whole(undefined, 1, 65535),
+  gsj: whole(undefined, 1, 2 ** 20),
+  n: whole(undefined, 1, 2 ** 30),
+  constant: whole(undefined, -(2 ** 31), 2 ** 31 - 1),
+  ...launchesSet,
+} satisfies OptionsOf<MicrobenchOptions>)
 
 /**
  * The microbenchmarks of the addon that is loaded; none if it is without the laboratory.
@@ -99,12 +70,7 @@ export function readMicrobench(name: string, options: unknown): LabMicrobenchReq
   if (names.length > 0 && !names.includes(name)) {
     throw new VariantError(`there is no microbenchmark ${show(name)}: expected ${showChoices(names)}`)
   }
-  const numbers = readNumbers(options, ranges, ['max'])
-  const max = (options as MicrobenchOptions | undefined)?.max
-  if (max !== undefined && max !== 'ternary' && max !== 'intrinsic') {
-    throw new OptionError(`option max must be 'ternary' or 'intrinsic', but it is ${show(max)}`)
-  }
-  return max === undefined ? { ...numbers, name } : { ...numbers, name, max }
+  return { ...given(microbenchOptions.read(options)), name }
 }
 
 /**
@@ -118,7 +84,7 @@ export function readMicrobench(name: string, options: unknown): LabMicrobenchReq
  * const { gops, percentOfPipes } = await microbench('reg-reg', { x: 8, y: 8, bsi: 16, bsj: 16 })
  * console.log(gops.median > 0, percentOfPipes > 0) // true true
  */
-export async function microbench(name: string, options: MicrobenchOptions = {}): Promise<MicrobenchResult> {
+export async function microbench(name: string, options?: MicrobenchOptions): Promise<MicrobenchResult> {
   const request = readMicrobench(name, options)
   let result: LabMicrobenchResult
   try {
@@ -156,14 +122,18 @@ export interface Ceiling {
 }
 
 /** The options of {@link ceiling}. `undefined` means the default. */
-export interface CeilingOptions {
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
+export interface CeilingOptions extends Pick<MicrobenchOptions, 'device'> {
   /** 'int32' by default, or 'float32'. */
   dtype?: DataType | undefined
   /** 'max-plus' (by default; min-plus is as fast) or 'plus-times'. */
   semiring?: Semiring | undefined
 }
+
+const ceilingOptions = new Options({
+  device: deviceOrFirst,
+  dtype: choice(addon.dataTypes, 'int32'),
+  semiring: semiringName,
+} satisfies OptionsOf<CeilingOptions>)
 
 /**
  * The microbenchmark that is the ceiling of an element type and a semiring; undefined if there is none.
@@ -189,9 +159,8 @@ export function ceilingName(dtype: DataType, semiring: Semiring): string | undef
  * const { name, gops } = await ceiling({ dtype: 'int32' })
  * console.log(name, gops.median > 0) // fused true
  */
-export async function ceiling(options: CeilingOptions = {}): Promise<Ceiling> {
-  requireNames(options, ['dtype', 'semiring', ...Object.keys(ranges), 'max'])
-  const { dtype = 'int32', semiring = 'max-plus', ...rest } = options
+export async function ceiling(options?: CeilingOptions): Promise<Ceiling> {
+  const { dtype, semiring = 'max-plus', device } = ceilingOptions.read(options)
   const name = ceilingName(dtype, semiring)
   if (name === undefined) {
     throw new DTypeError(
@@ -199,6 +168,6 @@ export async function ceiling(options: CeilingOptions = {}): Promise<Ceiling> {
         'and float32, and of plus-times on float32',
     )
   }
-  const { gops, clockMHz } = await microbench(name, { ...rest, n: 20000, repetitions: 9, warmup: 3 })
+  const { gops, clockMHz } = await microbench(name, { device, n: 20000, repetitions: 9, warmup: 3 })
   return { name, gops, clockMHz }
 }

@@ -1,10 +1,12 @@
 /** Occupancy: Table 2.1 of the thesis, for any kernel of the build. */
+
 import { fromNative } from '../errors.js'
 import { addon, type LabOccupancy, type LabOccupancyRequest } from '../native.js'
+import { Options, type OptionsOf } from '../options.js'
 import type { VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
 import { type MicrobenchOptions, readMicrobench } from './microbenchmarks.js'
-import { device, readNumbers } from './options.js'
+import { deviceOrFirst } from './options.js'
 
 /** How many threads of a kernel a multiprocessor holds, from the compiled code through the CUDA runtime. */
 export interface Occupancy extends Readonly<LabOccupancy> {}
@@ -16,6 +18,8 @@ async function ask(request: LabOccupancyRequest): Promise<Occupancy> {
     throw fromNative(error)
   }
 }
+
+const occupancyOptions = new Options({ device: deviceOrFirst } satisfies OptionsOf<{ device?: number }>)
 
 /**
  * The occupancy of a CUDA variant.
@@ -29,9 +33,9 @@ async function ask(request: LabOccupancyRequest): Promise<Occupancy> {
  */
 export async function occupancy(
   variant: VariantName,
-  options: { device?: number | undefined } = {},
+  options?: { device?: number | undefined },
 ): Promise<Occupancy> {
-  return ask({ ...readNumbers(options, { device }), variant: variantIndex(variant) })
+  return ask({ ...occupancyOptions.read(options), variant: variantIndex(variant) })
 }
 
 /**
@@ -44,7 +48,7 @@ export async function occupancy(
  */
 export async function microbenchOccupancy(
   name: string,
-  options: Pick<MicrobenchOptions, 'x' | 'y' | 'k' | 'max' | 'm' | 'bsi' | 'bsj' | 'device'> = {},
+  options?: Pick<MicrobenchOptions, 'x' | 'y' | 'k' | 'max' | 'm' | 'bsi' | 'bsj' | 'device'>,
 ): Promise<Occupancy> {
   const { device, ...microbench } = readMicrobench(name, options)
   return ask(device === undefined ? { microbench } : { device, microbench })

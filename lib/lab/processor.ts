@@ -3,9 +3,10 @@ import { show, showChoices } from '../describe.js'
 import { configureCpu } from '../environment.js'
 import { fromNative, OptionError } from '../errors.js'
 import { addon } from '../native.js'
-import { readSemiring, requireSemiringType } from '../semirings.js'
+import { choice, Options, type OptionsOf, option, whole } from '../options.js'
+import { readSemiring, requireSemiringType, semiringName } from '../semirings.js'
 import type { DataType, InstructionSet, Semiring } from '../variant-names.js'
-import { readNumbers, repetitions, withNumbers } from './options.js'
+import { fraction, requiredSize } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** The options of {@link cpuCeiling}. `undefined` means the default. */
@@ -84,14 +85,29 @@ const stepsOf: Partial<Record<Semiring, { name: string; suffix: string }>> = {
 export const cpuCeilingName = (semiring: Semiring): string | undefined => stepsOf[semiring]?.name
 
 const bitsOf: Record<DataType, number> = { int32: 32, float32: 32, float64: 64, uint8: 8 }
-const most = { least: 1, most: 32768 }
+const isa = option(undefined, (value, name) => {
+  if (typeof value === 'string') return value as InstructionSet
+  throw new OptionError(`option ${name} must be the name of an instruction set, but it is ${show(value)}`)
+})
 
-function readIsa(options: unknown): { isa?: InstructionSet } {
-  const isa = (options as { isa?: unknown } | undefined)?.isa
-  if (isa === undefined) return {}
-  if (typeof isa === 'string') return { isa: isa as InstructionSet }
-  throw new OptionError(`option isa must be the name of an instruction set, but it is ${show(isa)}`)
-}
+const ceilingOptions = new Options({
+  isa,
+  dtype: choice(addon.dataTypes, 'int32'),
+  semiring: semiringName,
+  bits: whole(undefined, 8, 64),
+  threads: whole(1, 1, 1024),
+  milliseconds: fraction(1, 60_000),
+} satisfies OptionsOf<CpuCeilingOptions>)
+
+const MOST_SIZE = 32768
+
+const loopOptions = new Options({
+  m: requiredSize(MOST_SIZE),
+  n: requiredSize(MOST_SIZE),
+  k: requiredSize(MOST_SIZE),
+  isa,
+  repetitions: whole(3, 1, 1000),
+} satisfies OptionsOf<CpuNaiveLoopOptions>)
 
 /**
  * Steps of a product on registers, without memory ({@link cpuCeilingName}). No product can exceed it.
@@ -102,21 +118,9 @@ function readIsa(options: unknown): { isa?: InstructionSet } {
  * const { bits, gops } = await cpuCeiling({ dtype: 'float32', milliseconds: 10 })
  * console.log(bits, gops.median > 0) // 32 true
  */
-export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCeiling> {
-  const read = readNumbers(
-    options,
-    {
-      bits: { least: 8, most: 64 },
-      threads: { least: 1, most: 1024 },
-      milliseconds: { least: 1, most: 60_000, fraction: true },
-    },
-    ['isa', 'dtype', 'semiring'],
-  )
-  const { threads = 1, milliseconds = 90 } = read
-  const { dtype = 'int32', semiring = 'max-plus' } = options
-  if (!addon.dataTypes.includes(dtype)) {
-    throw new OptionError(`option dtype must be ${showChoices(addon.dataTypes)}, but it is ${show(dtype)}`)
-  }
+export async function cpuCeiling(options?: CpuCeilingOptions): Promise<CpuCeiling> {
+  const read = ceilingOptions.read(options)
+  const { dtype, semiring = 'max-plus', threads, milliseconds = 90 } = read
   requireSemiringType(readSemiring(semiring), addon.dataTypes.indexOf(dtype))
   const known = stepsOf[semiring]
   if (!known) {
@@ -135,7 +139,7 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
   }
   const type = dtype === 'int32' ? `int${bits}` : dtype
   const request = {
-    ...readIsa(options),
+    ...(read.isa && { isa: read.isa }),
     steps: type + known.suffix,
     threads,
     samples: SAMPLES,
@@ -160,16 +164,16 @@ export async function cpuCeiling(options: CpuCeilingOptions = {}): Promise<CpuCe
  * console.log(ms.count) // 5
  */
 export async function cpuNaiveLoop(options: CpuNaiveLoopOptions): Promise<CpuNaiveLoop> {
-  const sizes = ['m', 'n', 'k'] as const
-  const read = readNumbers(
-    options,
-    { m: most, n: most, k: most, repetitions: { ...repetitions, most: 1000 } },
-    ['isa'],
-  )
-  const { m, n, k, repetitions: count = 3 } = withNumbers(read, sizes)
+  const { m, n, k, isa: asked, repetitions: count } = loopOptions.read(options)
   configureCpu()
   try {
-    const { isa, ms } = await addon.cpuNaiveLoop({ ...readIsa(options), m, n, k, repetitions: count })
+    const { isa, ms } = await addon.cpuNaiveLoop({
+      ...(asked && { isa: asked }),
+      m,
+      n,
+      k,
+      repetitions: count,
+    })
     return { isa, ms: spread(ms), gops: spread(ms.map((time) => (2 * m * n * k) / time / 1e6)) }
   } catch (error) {
     throw fromNative(error)

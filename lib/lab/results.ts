@@ -141,45 +141,6 @@ export function newResults(machine: Machine): Results {
 }
 
 /**
- * What tells points apart: two with the same key measure the same thing.
- *
- * @throws Nothing.
- * @example
- * const point = { kind: 'bandwidth', sweep: 'roofline', name: 'copy', parameters: {}, measured: '2026-01-01T00:00:00Z' }
- * console.log(pointKey(point) === pointKey({ ...point, failure: 'no memory' })) // true
- */
-export function pointKey({
-  kind,
-  sweep,
-  name,
-  parameters,
-}: Omit<PointBase, 'measured'> & { kind: string }): string {
-  const sorted = Object.entries(parameters)
-    .filter(([, value]) => value !== undefined)
-    .sort(([x], [y]) => (x < y ? -1 : 1))
-  return JSON.stringify([kind, sweep, name, sorted])
-}
-
-/**
- * Adds a point; it replaces an earlier one that measures the same thing.
- *
- * @throws Nothing.
- * @example
- * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
- * const results = newResults(here)
- * const point = { kind: 'bandwidth', sweep: 'roofline', name: 'copy', parameters: {}, measured: '2026-01-01T00:00:00Z' }
- * addPoint(results, point)
- * addPoint(results, { ...point, failure: 'no memory' })
- * console.log(results.points.length, results.points[0].failure) // 1 no memory
- */
-export function addPoint(results: Results, point: Point): void {
-  const key = pointKey(point)
-  const at = results.points.findIndex((earlier) => pointKey(earlier) === key)
-  if (at < 0) results.points.push(point)
-  else results.points[at] = point
-}
-
-/**
  * Writes a results file; it appears under its name only when it is complete.
  *
  * @throws FileError (ERR_MPMML_FILE) with the system's reason.
@@ -336,7 +297,7 @@ const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)
  * const point = { kind: 'bandwidth', sweep: 'roofline', name: 'copy', parameters: {}, measured: '2026-01-01T00:00:00Z' }
- * addPoint(results, point)
+ * results.points.push(point)
  * console.log(resultsCsv(results).trimEnd().split('\n').length) // 2
  */
 export function resultsCsv({ machine, points }: Results): string {

@@ -25,15 +25,7 @@ export async function readText(path: string | URL, expected: string): Promise<st
   }
 }
 
-/**
- * Writes a text file as UTF-8. It appears under its name only when it is complete.
- *
- * @throws FileError (ERR_MPMML_FILE) with the system's reason.
- * @example
- * await writeText('speeds.csv', 'size,gops\n')
- * console.log(await readFile('speeds.csv', 'utf8'))
- * // size,gops
- */
+/** Writes a text file as UTF-8. It appears under its name only when it is complete. */
 export async function writeText(path: string | URL, text: string): Promise<void> {
   await writeComplete(pathOf(path), (file) => writeFully(file, new TextEncoder().encode(text)))
 }

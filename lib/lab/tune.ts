@@ -1,13 +1,18 @@
 /** Measuring which variants the planner should take on this GPU. */
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { AbortedError, FileError, VariantError } from '../errors.js'
-import { requireNames } from '../options.js'
+import { signal } from '../abort.js'
+import { show } from '../describe.js'
+import { AbortedError, FileError, OptionError, VariantError } from '../errors.js'
+import type { LabLaunches } from '../native.js'
+import { listener, Options, type OptionsOf, required } from '../options.js'
+import { semiringName } from '../semirings.js'
 import { readTuning, reloadTuning, type TunedChoice, type TuningFile, tuningPath } from '../tuning.js'
 import type { Semiring, VariantName } from '../variant-names.js'
 import { variants } from '../variants.js'
 import { type Measurement, measure } from './kernels.js'
 import { machine } from './machine.js'
+import { deviceOrFirst, repetitions } from './options.js'
 import { writeText } from './text-file.js'
 
 export type { GpuTuning, TunedChoice, TuningFile } from '../tuning.js'
@@ -25,21 +30,37 @@ export interface TuneShape {
 }
 
 /** What to measure. */
-export interface TuneOptions {
+export interface TuneOptions extends Pick<LabLaunches, 'repetitions' | 'device'> {
   /** The sizes to measure. */
   shapes: readonly TuneShape[]
   /** The semiring whose variants are measured, 'max-plus' by default. The other semirings' take the same time. */
   semiring?: Semiring | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-  /** Timed launches of each variant; 5 by default. */
-  repetitions?: number | undefined
   /** Gives up, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
-  /** Is called before each measurement. */
+  /** Is called before each measurement: `done` is the share of all `total` measurements that are `measured`. */
   onProgress?:
-    | ((next: { shape: TuneShape; variant: VariantName; done: number; total: number }) => void)
+    | ((next: {
+        shape: TuneShape
+        variant: VariantName
+        done: number
+        measured: number
+        total: number
+      }) => void)
     | undefined
+}
+
+const tuneOptions = new Options({
+  shapes: required(readShapes),
+  semiring: semiringName,
+  device: deviceOrFirst,
+  repetitions,
+  signal,
+  onProgress: listener<Parameters<NonNullable<TuneOptions['onProgress']>>[0]>(),
+} satisfies OptionsOf<TuneOptions>)
+
+function readShapes(value: unknown, name: string): readonly TuneShape[] {
+  if (Array.isArray(value)) return value
+  throw new OptionError(`option ${name} must be a list of { m, n, k }, but it is ${show(value)}`)
 }
 
 /** A variant that was measured for a shape. */
@@ -76,8 +97,14 @@ const kinds = [
  * console.log(shapes[0].times[0].variant === shapes[0].choice.variant) // true
  */
 export async function tune(options: TuneOptions): Promise<{ path: string; shapes: TunedShape[] }> {
-  requireNames(options, ['shapes', 'semiring', 'device', 'repetitions', 'signal', 'onProgress'])
-  const { shapes, semiring = 'max-plus', device = 0, repetitions = 5, signal, onProgress } = options
+  const {
+    shapes,
+    semiring = 'max-plus',
+    device,
+    repetitions = 5,
+    signal,
+    onProgress,
+  } = tuneOptions.read(options)
   const { gpu, driver, toolkit, mpmml } = machine(device)
   const file = tuningPath()
   if (file === null) {
@@ -90,13 +117,13 @@ export async function tune(options: TuneOptions): Promise<{ path: string; shapes
   )
   const total = shapes.length * kinds.length * candidates.length
   const tuned: TunedShape[] = []
-  let done = 0
+  let count = 0
   for (const shape of shapes) {
     for (const { path, minimum, maximum } of kinds) {
       const measured: Measurement[] = []
       for (const { name } of candidates) {
         if (signal?.aborted) throw new AbortedError('tuning was given up', { cause: signal.reason })
-        onProgress?.({ shape, variant: name, done: done++, total })
+        onProgress?.({ shape, variant: name, done: count / total, measured: count++, total })
         try {
           measured.push(await measure(name, { ...shape, device, repetitions, minimum, maximum }))
         } catch (error) {

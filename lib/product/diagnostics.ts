@@ -2,15 +2,17 @@
  * What the library tells those who watch it, through node:diagnostics_channel. As long as nobody has subscribed, a product
  * costs one look at the channels.
  */
+
 import { channel } from 'node:diagnostics_channel'
 import { isInteger, storedTypeName, typeNameOf } from '../elements.js'
 import { type ErrorCode, MpmmlError } from '../errors.js'
 import { type Elements, shapeOf } from '../layout.js'
 import { addon } from '../native.js'
+import { LEFT_OUT } from '../options.js'
 import type { DataType, Semiring, VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
 import type { View } from '../view.js'
-import { LEFT_OUT, type Overflow, THROW } from './options.js'
+import { type Overflow, THROW } from './options.js'
 import type { Product } from './request.js'
 import type { ProductStructure } from './structure.js'
 

@@ -1,33 +1,35 @@
 /** Many products in one call. */
-import { aborted, givenUpBy, notCancelled } from '../abort.js'
+import { aborted, givenUpBy, notCancelled, signal } from '../abort.js'
+import { whereSet } from '../backend.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { typeNameOf } from '../elements.js'
 import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
 import { requestAt as at, REPORT_FIELDS, REQUEST_FIELDS, writeLayout } from '../fields.js'
-import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
-import { requireNames } from '../options.js'
+import { boolean, Options, type OptionsOf, requireNames } from '../options.js'
 import { requireApart, Uses } from '../overlap.js'
-import type { ElementArray, OperandArray } from '../storage.js'
+import { placeOfProducts } from '../placement.js'
+import { semiring } from '../semirings.js'
+import type { OperandArray } from '../storage.js'
 import type { View } from '../view.js'
 import { type Watched, watch } from './diagnostics.js'
 import { NamesInGroup } from './names.js'
 import {
+  type AnyAccumulate,
   type AnyOperand,
   type AnyResult,
   type AnyWitness,
-  type ElementsOf,
-  type Mixable,
+  asProduct,
   type MpmmOptions,
-  readOptions,
+  overflow,
 } from './options.js'
 import {
   allocateResult,
   checkProduct,
   type Located,
   locate,
-  placeOf,
   readProduct,
   requireAllStillThere,
   requireAllThere,
@@ -37,14 +39,22 @@ import {
   sessionOf,
 } from './prepare.js'
 import { Call, type Product, WITNESS_BYTES, writeRequest } from './request.js'
-import { type MpmmResult, madeMemories, releaseMade, resultOf, type WitnessedResult } from './result.js'
-import { type ProductStructure, readStructure } from './structure.js'
+import {
+  type MpmmResult,
+  madeMemories,
+  type ResultOf,
+  releaseMade,
+  resultOf,
+  type WitnessedResult,
+} from './result.js'
+import { type ProductStructure, readStructure, structure } from './structure.js'
 
 /** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
 export interface GroupedProduct<
   A extends AnyOperand = AnyOperand,
   B extends AnyOperand = AnyOperand,
-  Out extends AnyResult = AnyResult,
+  Out extends AnyResult | undefined = AnyResult,
+  C0 extends AnyAccumulate = Out | boolean,
 > {
   /** The left operand, [rows, k] or [batch, rows, k]. */
   a: A
@@ -53,10 +63,25 @@ export interface GroupedProduct<
   /** As the option of {@link mpmm}; it may not overlap any matrix of another product of the group either. */
   out?: Out | undefined
   /** As the option of {@link mpmm}. */
-  accumulate?: Out | boolean | undefined
+  accumulate?: C0 | undefined
   /** In place of the option of the group. */
   structure?: ProductStructure | undefined
 }
+
+type HostOf<Operand> = Operand extends MatrixLike<infer Data> ? Data : never
+type ThereOf<Operand> = Operand extends DeviceMatrix<infer Data> ? Data : never
+
+/** The type of the c of any of these products: any matrix of a group decides where new results are. */
+type GroupedResultOf<P extends GroupedProduct, Any extends GroupedProduct = P> = P extends unknown
+  ? ResultOf<
+      HostOf<Any['a']>,
+      HostOf<Any['b']>,
+      ThereOf<Any['a']>,
+      ThereOf<Any['b']>,
+      Any extends { accumulate?: infer C0 extends AnyAccumulate } ? C0 : undefined,
+      P extends { out?: infer Out extends AnyResult | undefined } ? Out : undefined
+    >
+  : never
 
 /** The options of {@link mpmmGrouped}, which hold for all its products. */
 export type GroupedOptions<Witness extends AnyWitness = AnyWitness> = Pick<
@@ -64,16 +89,16 @@ export type GroupedOptions<Witness extends AnyWitness = AnyWitness> = Pick<
   'semiring' | 'overflow' | 'backend' | 'device' | 'devices' | 'witness' | 'structure' | 'signal'
 >
 
-const optionNames: readonly (keyof GroupedOptions)[] = [
-  'semiring',
-  'overflow',
-  'backend',
-  'device',
-  'devices',
-  'witness',
-  'structure',
-  'signal',
-]
+const groupedOptions = new Options({
+  semiring,
+  overflow,
+  ...whereSet,
+  witness: boolean(false),
+  structure,
+  signal,
+} satisfies OptionsOf<GroupedOptions>)
+
+// Matrices, which are read one product after the other.
 const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accumulate', 'structure']
 
 /**
@@ -112,45 +137,10 @@ const MOST_IN_PART = 768
  * // 7
  * // 22,24
  */
-export function mpmmGrouped<Data extends OperandArray, Witness extends AnyWitness = undefined>(
-  products: readonly GroupedProduct<
-    DeviceMatrix<Data>,
-    AnyOperand<Mixable<Data>>,
-    DeviceMatrix<ElementsOf<Data>>
-  >[],
+export function mpmmGrouped<P extends GroupedProduct, Witness extends AnyWitness = undefined>(
+  products: readonly P[],
   options?: GroupedOptions<Witness>,
-): Promise<WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>[]>
-export function mpmmGrouped<Data extends OperandArray, Witness extends AnyWitness = undefined>(
-  products: readonly GroupedProduct<
-    MatrixLike<Mixable<Data>>,
-    DeviceMatrix<Data>,
-    DeviceMatrix<ElementsOf<Data>>
-  >[],
-  options?: GroupedOptions<Witness>,
-): Promise<WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>[]>
-export function mpmmGrouped<Out extends MatrixLike = DenseMatrix, Witness extends AnyWitness = undefined>(
-  products: readonly GroupedProduct<
-    MatrixLike<Int32Array | Int16Array>,
-    MatrixLike<Int32Array | Int16Array>,
-    Out
-  >[],
-  options?: GroupedOptions<Witness>,
-): Promise<WitnessedResult<Out, Witness>[]>
-export function mpmmGrouped<
-  Data extends ElementArray,
-  Out extends MatrixLike<Data> = DenseMatrix<Data>,
-  Witness extends AnyWitness = undefined,
->(
-  products: readonly GroupedProduct<MatrixLike<Data>, MatrixLike<Data>, Out>[],
-  options?: GroupedOptions<Witness>,
-): Promise<WitnessedResult<Out, Witness>[]>
-export function mpmmGrouped<
-  Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
-  Witness extends AnyWitness = undefined,
->(
-  products: readonly GroupedProduct<AnyOperand, AnyOperand, Out>[],
-  options?: GroupedOptions<Witness>,
-): Promise<WitnessedResult<Out, Witness>[]>
+): Promise<WitnessedResult<GroupedResultOf<P>, Witness>[]>
 export function mpmmGrouped(
   products: readonly GroupedProduct[],
   options?: GroupedOptions,
@@ -165,7 +155,7 @@ async function multiplyAll(
   optionsValue: GroupedOptions | undefined,
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
-  const options = readOptions(optionsValue, optionNames)
+  const options = asProduct(groupedOptions.read(optionsValue))
   const group = new Group(requireArray(productsValue), new Call(options), watched)
   const { products } = group
   const { signal } = options
@@ -302,8 +292,8 @@ function readProducts(group: Group, end: number): void {
       throw new DTypeError(`${names} must be { a, b, out?, accumulate? }, but it is ${typeName(value)}`)
     }
     requireNames(value, productNames, names)
-    const { a, b, out, accumulate, structure } = value as GroupedProduct
-    const own = structure === undefined ? call.options.structure : readStructure(structure, names.structure)
+    const { a, b, out, accumulate, structure: its } = value as GroupedProduct
+    const own = its === undefined ? call.options.structure : readStructure(its, names.structure)
     const product = readProduct(call, a, b, out, accumulate, names, own)
     call.session ??= sessionOf(product)
     group.writes ||= product.out !== null
@@ -318,9 +308,7 @@ function checkRest(group: Group): void {
   checkPart(group, group.length)
   if (group.writes) requireApart(products, (index, view) => nameOf(products[index]!, index, view))
   if (call.session) return
-  const { backend, deviceMemory } = placeOf(call.options, false)
-  call.backend = backend
-  call.deviceMemory = deviceMemory
+  call.place = placeOfProducts(call.options)
   eachNamed(products, (product, names) =>
     allocateResult(product, { toString: () => `the result of ${names}` }),
   )

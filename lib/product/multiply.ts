@@ -4,16 +4,23 @@ import { givenUpBy, notCancelled } from '../abort.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { fromNative, OptionError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
-import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
-import type { ElementArray, OperandArray } from '../storage.js'
+import type { OperandArray } from '../storage.js'
 import { type Watched, watch } from './diagnostics.js'
 import { plainNames } from './names.js'
-import type { AnyOperand, AnyResult, AnyWitness, ElementsOf, Mixable, MpmmOptions } from './options.js'
+import type { AnyAccumulate, AnyOperand, AnyResult, AnyWitness, MpmmOptions } from './options.js'
 import { allocateResult, prepare, requireAllStillThere, requireAllThere } from './prepare.js'
 import { ProgressReports, shareOf } from './progress.js'
 import { type Product, writeRequest } from './request.js'
-import { type MpmmResult, madeMemories, releaseMade, resultOf, type WitnessedResult } from './result.js'
+import {
+  type MpmmResult,
+  madeMemories,
+  type ResultOf,
+  releaseMade,
+  resultOf,
+  type WitnessedResult,
+} from './result.js'
 
 /**
  * Products in a row that JavaScript's thread may compute itself. Then one goes to another thread, so that the event loop
@@ -71,48 +78,19 @@ const syncReport = new Float64Array(REPORT_FIELDS)
  * const { c } = await mpmm(a, b)
  * console.log(c.data.join()) // 9,9,10,13
  */
-export function mpmm<Data extends OperandArray, Witness extends AnyWitness = undefined>(
-  a: DeviceMatrix<Data>,
-  b: AnyOperand<Mixable<Data>>,
-  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>, Witness>,
-): Promise<WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>>
-export function mpmm<Data extends OperandArray, Witness extends AnyWitness = undefined>(
-  a: MatrixLike<Mixable<Data>>,
-  b: DeviceMatrix<Data>,
-  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>, Witness>,
-): Promise<WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>>
-export function mpmm<Data extends ElementArray, Witness extends AnyWitness = undefined>(
-  a: MatrixLike<Mixable<Data>>,
-  b: MatrixLike<Mixable<Data>>,
-  options: MpmmOptions<DeviceMatrix<Data>, Witness> &
-    ({ out: DeviceMatrix<Data> } | { accumulate: DeviceMatrix<Data> }),
-): Promise<WitnessedResult<DeviceMatrix<Data>, Witness>>
-export function mpmm<Out extends MatrixLike = DenseMatrix, Witness extends AnyWitness = undefined>(
-  a: MatrixLike<Int32Array | Int16Array>,
-  b: MatrixLike<Int32Array | Int16Array>,
-  options?: MpmmOptions<Out, Witness>,
-): Promise<WitnessedResult<Out, Witness>>
 export function mpmm<
-  Data extends ElementArray,
-  Out extends MatrixLike<Data> = DenseMatrix<Data>,
+  A extends OperandArray = never,
+  B extends OperandArray = never,
+  ThereA extends OperandArray = never,
+  ThereB extends OperandArray = never,
+  C0 extends AnyAccumulate = undefined,
+  Out extends AnyResult | undefined = undefined,
   Witness extends AnyWitness = undefined,
 >(
-  a: MatrixLike<Data>,
-  b: MatrixLike<Data>,
-  options?: MpmmOptions<Out, Witness>,
-): Promise<WitnessedResult<Out, Witness>>
-export function mpmm<
-  Out extends MatrixLike<ElementArray> = DenseMatrix<ElementArray>,
-  Witness extends AnyWitness = undefined,
->(
-  a: MatrixLike<OperandArray>,
-  b: MatrixLike<OperandArray>,
-  options?: MpmmOptions<Out, Witness>,
-): Promise<WitnessedResult<Out, Witness>>
-export function mpmm<
-  Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
-  Witness extends AnyWitness = undefined,
->(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<Out, Witness>): Promise<WitnessedResult<Out, Witness>>
+  a: MatrixLike<A> | DeviceMatrix<ThereA>,
+  b: MatrixLike<B> | DeviceMatrix<ThereB>,
+  options?: MpmmOptions<Out, Witness, C0>,
+): Promise<WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>>
 export function mpmm(
   a: AnyOperand,
   b: AnyOperand,
@@ -131,7 +109,7 @@ async function multiply(
 ): Promise<MpmmResult<AnyResult>> {
   const product = prepare(a, b, options)
   watched?.checked([product])
-  if (product.call.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
+  if (product.call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
   inARow = 0
   allocateResult(product)
   const { signal, onProgress } = product.options
@@ -234,48 +212,19 @@ function computeNow(product: Product): MpmmResult<AnyResult> {
  * const { c } = mpmmSync(matrix(1, 2, [1, 5]), matrix(2, 1, [4, 2]), { semiring: 'min-plus' })
  * console.log(c.data.join()) // 5
  */
-export function mpmmSync<Data extends OperandArray, Witness extends AnyWitness = undefined>(
-  a: DeviceMatrix<Data>,
-  b: AnyOperand<Mixable<Data>>,
-  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>, Witness>,
-): WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>
-export function mpmmSync<Data extends OperandArray, Witness extends AnyWitness = undefined>(
-  a: MatrixLike<Mixable<Data>>,
-  b: DeviceMatrix<Data>,
-  options?: MpmmOptions<DeviceMatrix<ElementsOf<Data>>, Witness>,
-): WitnessedResult<DeviceMatrix<ElementsOf<Data>>, Witness>
-export function mpmmSync<Data extends ElementArray, Witness extends AnyWitness = undefined>(
-  a: MatrixLike<Mixable<Data>>,
-  b: MatrixLike<Mixable<Data>>,
-  options: MpmmOptions<DeviceMatrix<Data>, Witness> &
-    ({ out: DeviceMatrix<Data> } | { accumulate: DeviceMatrix<Data> }),
-): WitnessedResult<DeviceMatrix<Data>, Witness>
-export function mpmmSync<Out extends MatrixLike = DenseMatrix, Witness extends AnyWitness = undefined>(
-  a: MatrixLike<Int32Array | Int16Array>,
-  b: MatrixLike<Int32Array | Int16Array>,
-  options?: MpmmOptions<Out, Witness>,
-): WitnessedResult<Out, Witness>
 export function mpmmSync<
-  Data extends ElementArray,
-  Out extends MatrixLike<Data> = DenseMatrix<Data>,
+  A extends OperandArray = never,
+  B extends OperandArray = never,
+  ThereA extends OperandArray = never,
+  ThereB extends OperandArray = never,
+  C0 extends AnyAccumulate = undefined,
+  Out extends AnyResult | undefined = undefined,
   Witness extends AnyWitness = undefined,
 >(
-  a: MatrixLike<Data>,
-  b: MatrixLike<Data>,
-  options?: MpmmOptions<Out, Witness>,
-): WitnessedResult<Out, Witness>
-export function mpmmSync<
-  Out extends MatrixLike<ElementArray> = DenseMatrix<ElementArray>,
-  Witness extends AnyWitness = undefined,
->(
-  a: MatrixLike<OperandArray>,
-  b: MatrixLike<OperandArray>,
-  options?: MpmmOptions<Out, Witness>,
-): WitnessedResult<Out, Witness>
-export function mpmmSync<
-  Out extends AnyResult = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
-  Witness extends AnyWitness = undefined,
->(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<Out, Witness>): WitnessedResult<Out, Witness>
+  a: MatrixLike<A> | DeviceMatrix<ThereA>,
+  b: MatrixLike<B> | DeviceMatrix<ThereB>,
+  options?: MpmmOptions<Out, Witness, C0>,
+): WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>
 export function mpmmSync(
   a: AnyOperand,
   b: AnyOperand,

@@ -1,15 +1,25 @@
 /** The options of a product, read once and checked. */
-import { readSignal } from '../abort.js'
-import { AUTO, readBackend, readDevice, readDevices, requireDevicesOnly } from '../backend.js'
+import { signal } from '../abort.js'
+import { requireDevicesOnly, whereSet } from '../backend.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, indexIn } from '../native.js'
-import { readBoolean, readChoice, readListener, requireNames } from '../options.js'
-import { readSemiring } from '../semirings.js'
+import {
+  boolean,
+  checkedLater,
+  LEFT_OUT,
+  listener,
+  Options,
+  type OptionsOf,
+  option,
+  type ReadOf,
+  readChoice,
+} from '../options.js'
+import { semiring } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring, VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
-import { type ProductStructure, type ReadStructure, readStructure } from './structure.js'
+import { type ProductStructure, structure } from './structure.js'
 
 /** What to do with a finite sum that decides a result and is outside the finite range of int32. */
 export type Overflow = 'throw' | 'saturate' | 'wrap'
@@ -26,11 +36,6 @@ export type BackendChoice = 'auto' | 'cuda' | 'cpu'
 /** An operand of a product: in an array, or on a device. */
 export type AnyOperand<Data extends OperandArray = OperandArray> = MatrixLike<Data> | DeviceMatrix<Data>
 
-/** The arrays of the operands that an operand in an array of this type can be multiplied with. */
-export type Mixable<Data extends OperandArray> = Data extends Int32Array | Int16Array
-  ? Int32Array | Int16Array
-  : Data
-
 /** The array of the result of operands in arrays of this type. */
 export type ElementsOf<Data extends OperandArray> = Data extends ElementArray ? Data : Int32Array
 
@@ -40,8 +45,15 @@ export type AnyResult = MatrixLike<ElementArray> | DeviceMatrix<ElementArray>
 /** What the option `witness` may be. */
 export type AnyWitness = boolean | undefined
 
+/** What the option `accumulate` may be. */
+export type AnyAccumulate = AnyResult | boolean | undefined
+
 /** The options of {@link mpmm}. `undefined` means the default. */
-export interface MpmmOptions<Out extends AnyResult = MatrixLike, Witness extends AnyWitness = AnyWitness> {
+export interface MpmmOptions<
+  Out extends AnyResult | undefined = MatrixLike,
+  Witness extends AnyWitness = AnyWitness,
+  C0 extends AnyAccumulate = AnyAccumulate,
+> {
   /** The semiring of the product; 'max-plus' by default. */
   semiring?: Semiring | undefined
   /**
@@ -54,7 +66,7 @@ export interface MpmmOptions<Out extends AnyResult = MatrixLike, Witness extends
    * C0 of C0 ⊕ A⊗B: a matrix of the result's shape (or one matrix for every product of a batch), or `true` for what
    * `out` holds. It may be `out` itself, but not overlap it otherwise.
    */
-  accumulate?: AnyResult | boolean | undefined
+  accumulate?: C0 | undefined
   /**
    * 'auto', the default, takes CUDA if it can be used and the product is large enough and fits, otherwise the CPU. The
    * environment variable MPMML_BACKEND (auto, cuda or cpu) overrides 'auto'. 'cuda' without a usable GPU is an error.
@@ -64,8 +76,8 @@ export interface MpmmOptions<Out extends AnyResult = MatrixLike, Witness extends
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */
   device?: number | undefined
   /**
-   * CUDA devices that compute the product together: 'all' that there are, or their indices. Each gets rows of the result (of a
-   * batch, instances), and as many of them take part as pay off: the result's `devices` says which. The values don't depend on
+   * CUDA devices that compute together: 'all' that there are, or their indices. Each gets rows of the result (of a batch,
+   * instances). As many of them take part in a product as pay off: its result's `devices` says which. The values don't depend on
    * them. If there is no GPU, 'all' is as if it weren't given. Not together with `device`.
    */
   devices?: 'all' | readonly number[] | undefined
@@ -92,7 +104,7 @@ export interface MpmmOptions<Out extends AnyResult = MatrixLike, Witness extends
    * zero there, and a witness −1), nothing is accumulated to them, and they can't overflow. See {@link MatrixStructure}.
    */
   structure?: ProductStructure | undefined
-  /** Gives up the product, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
+  /** Gives up the work, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
   signal?: AbortSignal | undefined
   /**
    * Is called four times per second while the product runs, and with `done: 1` when it has succeeded: so a product that
@@ -102,99 +114,55 @@ export interface MpmmOptions<Out extends AnyResult = MatrixLike, Witness extends
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
+/** Of work that takes long: it can be given up, and says how far it is. */
+export const longWorkSet = { signal, onProgress: listener<Progress>() }
+
 // Reading a property of the addon's object at each product would take longer.
 const { overflowPolicies } = addon
 export const THROW = indexIn(overflowPolicies, 'throw')
 
-const names: readonly (keyof MpmmOptions)[] = [
-  'semiring',
-  'out',
-  'accumulate',
-  'backend',
-  'device',
-  'devices',
-  'variant',
-  'overflow',
-  'witness',
-  'structure',
-  'signal',
-  'onProgress',
-]
+/** The option `overflow` as an index into the addon's list; {@link LEFT_OUT} if it isn't given. */
+export const overflow = option(LEFT_OUT, (value, name) => readChoice(overflowPolicies, value, name), {
+  choices: overflowPolicies,
+  commandLine: {
+    flag: '--overflow <policy>',
+    summary: 'what a sum outside the finite int32 range does ("throw" by default)',
+  },
+})
+
+/** The option `variant` as an index into the addon's list; {@link LEFT_OUT} if it isn't given. */
+export const variant = option(LEFT_OUT, variantIndex, {
+  commandLine: { flag: '--variant <name>', summary: 'a kernel variant, from mpmml variants' },
+})
+
+const productOptions = new Options({
+  semiring,
+  // Matrices, which are read with the operands.
+  out: checkedLater(),
+  accumulate: checkedLater(),
+  ...whereSet,
+  variant,
+  overflow,
+  witness: boolean(false),
+  structure,
+  ...longWorkSet,
+} satisfies OptionsOf<MpmmOptions>)
 
 /** Options as indices into the addon's lists; matrices and the signal as they came. */
-export interface ReadOptions {
-  semiring: number
-  /** {@link LEFT_OUT} if it isn't given. */
-  overflow: number
-  /** AUTO if it isn't given. */
-  backend: number
-  /** {@link LEFT_OUT} if it isn't given. */
-  device: number
-  /** As the bits of a number; 0 if it isn't given. */
-  devices: number
-  /** {@link LEFT_OUT} if none is asked for. */
-  variant: number
-  out: unknown
-  accumulate: unknown
-  witness: boolean
-  /** Null if it isn't given. */
-  structure: ReadStructure | null
-  signal: AbortSignal | undefined
-  onProgress: ((progress: Progress) => void) | undefined
+export type ReadOptions = ReadOf<typeof productOptions>
+
+const leftOut = productOptions.read(undefined)
+
+/** Reads the options of a product. */
+export function readOptions(value: unknown): ReadOptions {
+  const read = productOptions.read(value)
+  requireDevicesOnly(read)
+  return read
 }
 
-/** An option that isn't given. */
-export const LEFT_OUT = -1
-
-const maxPlus = readSemiring('max-plus')
-
-/** Reads what the user passed as options: each property once. `names` are those that there are. */
-export function readOptions(options: unknown, known: readonly string[] = names): ReadOptions {
-  if (options === undefined) {
-    return {
-      semiring: maxPlus,
-      overflow: LEFT_OUT,
-      backend: AUTO,
-      device: LEFT_OUT,
-      devices: 0,
-      variant: LEFT_OUT,
-      out: undefined,
-      accumulate: undefined,
-      witness: false,
-      structure: null,
-      signal: undefined,
-      onProgress: undefined,
-    }
-  }
-  requireNames(options, known)
-  const {
-    semiring,
-    out,
-    accumulate,
-    backend,
-    device,
-    devices,
-    variant,
-    overflow,
-    witness,
-    structure,
-    signal,
-    onProgress,
-  } = options as Record<string, unknown>
-  const read = {
-    semiring: semiring === undefined ? maxPlus : readSemiring(semiring),
-    overflow: overflow === undefined ? LEFT_OUT : readChoice(overflowPolicies, overflow, 'overflow'),
-    backend: readBackend(backend),
-    device: device === undefined ? LEFT_OUT : readDevice(device),
-    devices: readDevices(devices),
-    variant: variant === undefined ? LEFT_OUT : variantIndex(variant),
-    out,
-    accumulate,
-    witness: witness === undefined ? false : readBoolean(witness, 'witness'),
-    structure: readStructure(structure),
-    signal: readSignal(signal),
-    onProgress: readListener(onProgress),
-  }
-  requireDevicesOnly(read.devices, device, read.backend)
+/** Some of a product's options; the others are as if they were left out. */
+export function asProduct(some: Partial<ReadOptions>): ReadOptions {
+  const read = { ...leftOut, ...some }
+  requireDevicesOnly(read)
   return read
 }

@@ -1,10 +1,10 @@
 /** The arguments of a product: read, then checked. */
+
 import { aborted } from '../abort.js'
-import { ALL_DEVICES, AUTO, automaticBackend, builtWithCuda, CPU, devicesIn } from '../backend.js'
+import { ALL_DEVICES, AUTO, devicesIn } from '../backend.js'
 import { type Name, show, showList } from '../describe.js'
 import type { Session, SharedMemory } from '../device/resident.js'
 import { isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
-import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import {
   DeviceError,
   DTypeError,
@@ -16,23 +16,18 @@ import {
 import type { Elements } from '../layout.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
+import { LEFT_OUT } from '../options.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
+import { type Asked, placeOfProducts } from '../placement.js'
 import { requireSemiringType, requireWitness } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
-import { loadTuning } from '../tuning.js'
 import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 import { type Names, plainNames } from './names.js'
-import { LEFT_OUT, type ReadOptions, readOptions } from './options.js'
+import { type ReadOptions, readOptions } from './options.js'
 import { Call, Product, type Result } from './request.js'
 import type { ReadStructure } from './structure.js'
 
 const { backendChoices, variants } = addon
-
-/**
- * The most work of a product that JavaScript's thread computes itself: steps and elements, which take it some
- * microseconds. To wake another thread and to hear of its result takes about 25 µs. `auto` leaves these to the CPU.
- */
-const MOST_AT_ONCE = 65_536
 
 /** Reads the matrices of a product, which may run user code. */
 export function readProduct(
@@ -80,7 +75,10 @@ export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product 
   call.session = sessionOf(product)
   requireOneDevice(product, plainNames, () => locate(product, plainNames)!)
   if (call.session) requireNoContradiction(options, call.session)
-  else choosePlace(product)
+  else {
+    const { batch, m, n, k } = product
+    call.place = placeOfProducts(options, batch * (m * n * k + m * k + k * n + m * n))
+  }
   return product
 }
 
@@ -246,10 +244,7 @@ function refuseDevices(one: Located, name: Name, other: Session): never {
 }
 
 /** Throws if options ask for something else than the device that the matrices are on. */
-export function requireNoContradiction(
-  { backend, device, devices, variant }: Pick<ReadOptions, 'backend' | 'device' | 'devices' | 'variant'>,
-  session: Session,
-): void {
+export function requireNoContradiction({ backend, device, devices, variant }: Asked, session: Session): void {
   const choice = backendChoices[backend]
   if (backend !== AUTO && choice !== session.backend) {
     throw new OptionError(
@@ -280,33 +275,6 @@ export function requireNoContradiction(
 function isOf({ backend, index, devices, isAll }: Session, asked: number): boolean {
   if (asked === ALL_DEVICES) return backend === 'cpu' || isAll
   return asked === (devices > 0 || backend === 'cpu' ? devices : 2 ** index)
-}
-
-/** What computes products of arrays. */
-export interface Place {
-  backend: number
-  mayUseCuda: boolean
-  deviceMemory: number
-}
-
-/** What the options and the environment say about the place of products. `small`: whether they are too small for a GPU. */
-export function placeOf({ backend, variant }: ReadOptions, small: boolean): Place {
-  const automatic = backend === AUTO && variant === LEFT_OUT
-  let choice = automatic ? automaticBackend() : backend
-  if (automatic && choice === AUTO && small) choice = CPU
-  const mayUseCuda =
-    builtWithCuda && choice !== CPU && (variant === LEFT_OUT || variants[variant]!.backend === 'cuda')
-  configureCpu()
-  if (mayUseCuda) loadTuning()
-  return { backend: choice, mayUseCuda, deviceMemory: mayUseCuda ? deviceMemoryLimit() : 0 }
-}
-
-function choosePlace({ call, batch, m, n, k }: Product): void {
-  const small = batch * (m * n * k + m * k + k * n + m * n) <= MOST_AT_ONCE
-  const { backend, mayUseCuda, deviceMemory } = placeOf(call.options, small)
-  call.backend = backend
-  call.deviceMemory = deviceMemory
-  call.atOnce = small && !mayUseCuda
 }
 
 /** Checks again what user code may have taken away since {@link checkProduct}. */

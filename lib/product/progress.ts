@@ -67,3 +67,21 @@ export class ProgressReports {
     }
   }
 }
+
+/** What `work` gives; meanwhile `listener`, if there is one, hears how far it is: see {@link ProgressReports}. */
+export async function reporting<Result>(
+  listener: ((progress: Progress) => void) | undefined,
+  share: () => number,
+  giveUp: () => void,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const reports = listener && new ProgressReports(listener, share, giveUp)
+  let succeeded = false
+  try {
+    const result = await work()
+    succeeded = true
+    return result
+  } finally {
+    reports?.end(succeeded)
+  }
+}

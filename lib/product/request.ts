@@ -1,12 +1,15 @@
 /** A checked product, and how native code is asked for it. */
+
 import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
 import { requestAt as at, writeLayout } from '../fields.js'
 import { type Elements, rowMajorElements } from '../layout.js'
 import type { NativeMemory } from '../native.js'
+import { LEFT_OUT } from '../options.js'
+import type { Place } from '../placement.js'
 import type { ElementArray } from '../storage.js'
 import type { View } from '../view.js'
-import { LEFT_OUT, type ReadOptions, THROW } from './options.js'
+import { type ReadOptions, THROW } from './options.js'
 import { type ReadStructure, writeStructure } from './structure.js'
 
 /** Where a result goes: into an array, or memory of a device; null if that isn't made yet. */
@@ -21,17 +24,11 @@ export const WITNESS_BYTES = bytesOf(INT32)
 export class Call {
   /** The device that the matrices are on; null if all are in arrays. */
   session: Session | null = null
-  /** An index into the addon's list of choices. */
-  backend: number
-  readonly device: number
-  /** The most bytes of device memory that a product may take; 0: no limit. */
-  deviceMemory = 0
-  /** Whether JavaScript's thread computes a product sooner than it hears of another thread's result. */
-  atOnce = false
+  /** Of products of arrays; matrices of a device decide for themselves. */
+  place: Place
 
   constructor(readonly options: ReadOptions) {
-    this.backend = options.backend
-    this.device = options.device === LEFT_OUT ? 0 : options.device
+    this.place = { backend: options.backend, deviceMemory: 0, atOnce: false }
   }
 }
 
@@ -106,13 +103,13 @@ export function writeRequest(request: Float64Array, product: Product, start = 0)
   request[start + at.semiring] = options.semiring
   request[start + at.dtype] = product.type
   request[start + at.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
-  request[start + at.backend] = call.backend
-  request[start + at.device] = call.device
+  request[start + at.backend] = call.place.backend
+  request[start + at.device] = options.device === LEFT_OUT ? 0 : options.device
   request[start + at.devices] = options.devices
   request[start + at.variant] = options.variant
   request[start + at.planOnly] = 0
   request[start + at.keepsC] = product.out ? 1 : 0
-  request[start + at.deviceMemory] = call.deviceMemory
+  request[start + at.deviceMemory] = call.place.deviceMemory
   request[start + at.mayWait] = 0
   writeLayout(request, start, at.a, a)
   writeLayout(request, start, at.b, b)

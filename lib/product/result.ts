@@ -7,9 +7,9 @@ import { reportAt as at } from '../fields.js'
 import { shapeOf } from '../layout.js'
 import { type DenseMatrix, rowMajor } from '../matrix.js'
 import { addon, type Made, type NativeVariant } from '../native.js'
-import type { ElementArray } from '../storage.js'
+import type { ElementArray, OperandArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
-import type { AnyResult, AnyWitness } from './options.js'
+import type { AnyAccumulate, AnyResult, AnyWitness, ElementsOf } from './options.js'
 import type { Product, Result } from './request.js'
 import type { ProductStructure } from './structure.js'
 
@@ -73,6 +73,51 @@ export type WitnessedResult<C extends AnyResult, Witness extends AnyWitness> = M
     : true extends Witness
       ? { witness?: WitnessOf<C> }
       : unknown)
+
+/** The types of arrays, in memory of any kind, that arrays of type Data are of. */
+type KindOf<Data, Kind = ElementArray> = Kind extends unknown ? (Data extends Kind ? Kind : never) : never
+
+/** The array of a result's elements: what both operands have, as far as their types tell. */
+type ElementsOfBoth<A extends OperandArray, B extends OperandArray> =
+  Extract<ElementsOf<A>, KindOf<ElementsOf<B>>> extends infer Both extends ElementArray
+    ? [Both] extends [never]
+      ? ElementArray
+      : Both
+    : ElementArray
+
+/** Where an operand may be: in an array, if `Host` isn't never, and on a device, if `There` isn't; anywhere if it is of type any. */
+type PlacesOf<Host, There> = [Host | There] extends [never]
+  ? 'host' | 'device'
+  : ([Host] extends [never] ? never : 'host') | ([There] extends [never] ? never : 'device')
+
+/** A result is in an array if all matrices are, and on a device if any is. */
+type PlacesOfResult<A, B, C0> = ('host' & A & B & C0) | Extract<A | B | C0, 'device'>
+
+type NewResult<Data extends ElementArray, Place> = Place extends 'host'
+  ? DenseMatrix<Data>
+  : DeviceMatrix<Data>
+
+/**
+ * The type of a product's c: of `out` if it was given, otherwise of a new matrix. `A` and `B` are the arrays of the operands that are,
+ * or may be, in arrays, `ThereA` and `ThereB` of those on a device; `C0` is what is accumulated to.
+ */
+export type ResultOf<
+  A extends OperandArray,
+  B extends OperandArray,
+  ThereA extends OperandArray,
+  ThereB extends OperandArray,
+  C0 extends AnyAccumulate = undefined,
+  Out extends AnyResult | undefined = undefined,
+> = Out extends AnyResult
+  ? Out
+  : NewResult<
+      ElementsOfBoth<A | ThereA, B | ThereB>,
+      PlacesOfResult<
+        PlacesOf<A, ThereA>,
+        PlacesOf<B, ThereB>,
+        C0 extends DeviceMatrix<ElementArray> ? 'device' : 'host'
+      >
+    >
 
 const { variants, backends, paths } = addon
 

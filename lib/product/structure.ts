@@ -2,7 +2,7 @@
 import { show, showChoices, showList, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { requestAt as at } from '../fields.js'
-import { requireNames } from '../options.js'
+import { option, requireNames } from '../options.js'
 
 /**
  * Which elements of a matrix belong to a product: (i, j) does if −below ≤ j − i ≤ above. 'upper' is { band: [0, Infinity] },
@@ -56,9 +56,8 @@ export interface ReadStructure {
 
 const names: readonly (keyof ProductStructure)[] = ['a', 'b', 'c']
 
-/** Reads the option, called `name` in messages; null if it isn't given. */
-export function readStructure(value: unknown, name: string | object = 'structure'): ReadStructure | null {
-  if (value === undefined) return null
+/** Reads the option, called `name` in messages. */
+export function readStructure(value: unknown, name: string | object): ReadStructure {
   if (typeof value !== 'object' || value === null) {
     throw new OptionError(
       `option ${name} must be an object such as { a: 'upper', b: 'upper' }, but it is ${show(value)}`,
@@ -76,6 +75,9 @@ export function readStructure(value: unknown, name: string | object = 'structure
     shown: { a: left.shown, b: right.shown, c: result.shown },
   }
 }
+
+/** The option; null if it isn't given. */
+export const structure = option(null, readStructure)
 
 function readMatrix(value: unknown, name: string): { band: Band; shown: MatrixStructure } {
   if (value === undefined) return { band: bands.general, shown: 'general' }

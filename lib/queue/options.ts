@@ -1,6 +1,7 @@
 /** The options that producers, workers and status have in common. */
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
+import { type OptionsOf, option, required, whole } from '../options.js'
 
 /** Where a queue is. */
 export interface QueuePlace {
@@ -11,7 +12,7 @@ export interface QueuePlace {
    */
   queue: string
   /** The name of the queue, for several on one Redis: "blocks" by default. Letters, digits, hyphens and underscores. */
-  name?: string
+  name?: string | undefined
 }
 
 /** How those who work on a queue treat each other. */
@@ -20,21 +21,21 @@ export interface Patience {
    * After how long a worker or a producer that is silent is taken for dead, in ms: 30 000 by default, and from 500. Its
    * blocks go to others after up to twice that time.
    */
-  lockMs?: number
+  lockMs?: number | undefined
 }
 
-export function readName(name: unknown = 'blocks'): string {
-  if (typeof name === 'string' && /^[\w-]{1,64}$/.test(name)) return name
-  throw new OptionError(
-    `option name must be the name of a queue, of letters, digits, hyphens and underscores, but it is ${show(name)}`,
-  )
-}
+/** The address, which connecting checks, and the name. */
+export const placeSet = {
+  queue: required((value) => value as string),
+  name: option('blocks', (value, name) => {
+    if (typeof value === 'string' && /^[\w-]{1,64}$/.test(value)) return value
+    throw new OptionError(
+      `option ${name} must be the name of a queue, of letters, digits, hyphens and underscores, but it is ${show(value)}`,
+    )
+  }),
+} satisfies OptionsOf<QueuePlace>
 
 /** A whole number from `least`. */
-export function readWhole(value: unknown, name: string, least: number, usual: number): number {
-  if (value === undefined) return usual
-  if (Number.isSafeInteger(value) && (value as number) >= least) return value as number
-  throw new OptionError(`option ${name} must be a whole number from ${least}, but it is ${show(value)}`)
-}
+export const from = (least: number, usual: number) => whole(usual, least, Number.MAX_SAFE_INTEGER)
 
-export const readLock = (value: unknown): number => readWhole(value, 'lockMs', 500, 30_000)
+export const patienceSet = { lockMs: from(500, 30_000) } satisfies OptionsOf<Patience>

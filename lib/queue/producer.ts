@@ -3,12 +3,12 @@
  * storage, and the queue only says when to look: jobs that Redis has lost are put there again, unless their block is there.
  */
 import { randomUUID } from 'node:crypto'
-import { aborted, onAbort, readSignal } from '../abort.js'
+import { aborted, onAbort, signal } from '../abort.js'
 import { type BlockJob, type BlockPlan, jobsOf } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
-import { readListener, requireNames } from '../options.js'
+import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
 import { type Connection, connect } from './connect.js'
-import { type Patience, type QueuePlace, readLock, readName, readWhole } from './options.js'
+import { from, type Patience, patienceSet, placeSet, type QueuePlace } from './options.js'
 import { workersOf } from './read.js'
 import { errorOf, reasonText } from './reasons.js'
 import {
@@ -21,14 +21,17 @@ import {
   PREFIX,
   type Report,
   readRecord,
+  shareOf,
   WEEK_S,
 } from './records.js'
 import type { Runner } from './runner.js'
 
 /** How far work on a queue is. */
 export interface QueueProgress {
-  /** Blocks that are done. */
+  /** The share of the blocks that are done, from 0 to 1. */
   readonly done: number
+  /** Blocks that are done. */
+  readonly blocks: number
   /** Blocks of the whole work. */
   readonly total: number
   /** Workers that are alive; null until it is known. */
@@ -44,17 +47,17 @@ export interface QueueProgress {
 /** Options of work on a queue. */
 export interface ProducerOptions extends QueuePlace, Patience {
   /** How often a block is tried before the work fails: 3 by default. */
-  attempts?: number
+  attempts?: number | undefined
   /** How long to wait before the second attempt, in ms; twice as long before each further one. 1000 by default. */
-  retryMs?: number
+  retryMs?: number | undefined
   /** The most jobs that are in Redis at a time: 1024 by default. Take four times the blocks that all workers compute at once, or more. */
-  window?: number
+  window?: number | undefined
   /** After how long without a connection the work is given up, in ms: 300 000 by default. It can be resumed then. */
-  patienceMs?: number
+  patienceMs?: number | undefined
   /** Gives up: blocks that wait are taken from the queue, those that are being computed are left to their workers. The work can be resumed. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** Is called when blocks are done, an attempt has failed, workers come or go, and the connection is lost or back. */
-  onProgress?: (progress: QueueProgress) => void
+  onProgress?: ((progress: QueueProgress) => void) | undefined
 }
 
 /** What work on a queue did. */
@@ -69,49 +72,25 @@ export interface QueueResult {
   readonly retries: number
   /** How many workers did blocks. */
   readonly workers: number
-  /** The time from the connection to the finished output, in ms. */
-  readonly totalMs: number
-}
-
-export const producerOptionNames = [
-  'queue',
-  'name',
-  'lockMs',
-  'attempts',
-  'retryMs',
-  'window',
-  'patienceMs',
-  'signal',
-  'onProgress',
-] as const
-
-export interface ProducerSettings {
-  readonly queue: string
-  readonly name: string
-  readonly lockMs: number
-  readonly attempts: number
-  readonly retryMs: number
-  readonly window: number
-  readonly patienceMs: number
-  readonly signal: AbortSignal | undefined
-  readonly onProgress: ((progress: QueueProgress) => void) | undefined
-}
-
-/** @throws OptionError */
-export function readProducerOptions(options: ProducerOptions): ProducerSettings {
-  requireNames(options, producerOptionNames)
-  return {
-    queue: options.queue,
-    name: readName(options.name),
-    lockMs: readLock(options.lockMs),
-    attempts: readWhole(options.attempts, 'attempts', 1, 3),
-    retryMs: readWhole(options.retryMs, 'retryMs', 0, 1000),
-    window: readWhole(options.window, 'window', 1, 1024),
-    patienceMs: readWhole(options.patienceMs, 'patienceMs', 1, 300_000),
-    signal: readSignal(options.signal),
-    onProgress: readListener<QueueProgress>(options.onProgress),
+  /** Milliseconds. */
+  readonly timing: {
+    /** From the connection to the finished output. */
+    readonly totalMs: number
   }
 }
+
+export const producerSet = {
+  ...placeSet,
+  ...patienceSet,
+  attempts: from(1, 3),
+  retryMs: from(0, 1000),
+  window: from(1, 1024),
+  patienceMs: from(1, 300_000),
+  signal,
+  onProgress: listener<QueueProgress>(),
+} satisfies OptionsOf<ProducerOptions>
+export const producerOptions = new Options(producerSet)
+export type ProducerSettings = Readonly<ReadOf<typeof producerOptions>>
 
 /** How many questions are put to the queue at a time. */
 const AT_ONCE = 64
@@ -445,7 +424,8 @@ class Producer {
 
   #tell(): void {
     this.settings.onProgress?.({
-      done: this.#done,
+      done: shareOf(this.#done, this.#total),
+      blocks: this.#done,
       total: this.#total,
       workers: this.#alive,
       retries: this.#retries,
@@ -461,7 +441,7 @@ class Producer {
       computed: this.#computed,
       retries: this.#retries,
       workers: this.#workers.size,
-      totalMs: performance.now() - this.#began,
+      timing: { totalMs: performance.now() - this.#began },
     }
   }
 

@@ -114,6 +114,9 @@ export interface Report {
 /** How many failures of a plan are kept. */
 export const FAILURES = 100
 
+/** The share of blocks that are done: all, if there are none. */
+export const shareOf = (blocks: number, total: number): number => (total > 0 ? blocks / total : 1)
+
 /** A worker that is alive. */
 export interface WorkerRecord {
   /** Its name in the queue: host, process and some letters. */
@@ -129,7 +132,7 @@ export interface WorkerRecord {
   /** How many blocks it computes at once. */
   readonly concurrency: number
   /** How many blocks it has done. */
-  readonly done: number
+  readonly blocks: number
   /** How many of its attempts failed. */
   readonly failed: number
   /** The blocks that it is computing. */

@@ -1,8 +1,8 @@
 /** What a queue holds. */
 import type { BlockPlan } from '../arrays/job.js'
-import { requireNames } from '../options.js'
+import { Options } from '../options.js'
 import { connect } from './connect.js'
-import { type QueuePlace, readName } from './options.js'
+import { placeSet, type QueuePlace } from './options.js'
 import { workersOf } from './read.js'
 import {
   type Failure,
@@ -11,6 +11,7 @@ import {
   type PlanState,
   PREFIX,
   readRecord,
+  shareOf,
   type WorkerRecord,
 } from './records.js'
 
@@ -26,8 +27,10 @@ export interface PlanStatus {
   readonly state: PlanState
   /** Whether its producer is alive. Without one, blocks that are in the queue are done, and no more come. */
   readonly producer: boolean
-  /** Blocks that are done. */
+  /** The share of the blocks that are done, from 0 to 1. */
   readonly done: number
+  /** Blocks that are done. */
+  readonly blocks: number
   /** Blocks of the whole work. */
   readonly total: number
   /** Attempts that failed and were made again. */
@@ -58,6 +61,8 @@ export interface QueueStatus {
   readonly workers: readonly WorkerRecord[]
 }
 
+const statusOptions = new Options(placeSet)
+
 /**
  * What a queue holds: plans and how far they are, workers and what they do, failures.
  *
@@ -71,10 +76,9 @@ export interface QueueStatus {
  * ```
  */
 export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
-  requireNames(options, ['queue', 'name'])
-  const name = readName(options.name)
+  const { queue: where, name } = statusOptions.read(options)
   const keys = keysOf(name)
-  const { redis, packages, address, close } = await connect(options.queue)
+  const { redis, packages, address, close } = await connect(where)
   try {
     const queue = new packages.bull.Queue(name, { connection: redis, prefix: PREFIX, skipMetasUpdate: true })
     queue.on('error', () => {})
@@ -96,7 +100,8 @@ export async function queueStatus(options: QueuePlace): Promise<QueueStatus> {
         output: output.path,
         state: record.state,
         producer: (await redis.exists(keys.producer(id))) === 1,
-        done: Number(record.done),
+        done: shareOf(Number(record.done), Number(record.total)),
+        blocks: Number(record.done),
         total: Number(record.total),
         retries: Number(record.retries),
         reason: record.reason,

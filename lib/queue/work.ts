@@ -1,31 +1,18 @@
 /** Work on matrices on disk by the workers of a queue. */
 import type { BlockPlan } from '../arrays/job.js'
-import { type BeginOptions, beginNames, type LayoutOptions, layoutNames } from '../arrays/options.js'
-import { planBlocks } from '../arrays/plan.js'
-import { requireNames } from '../options.js'
-import type { Overflow } from '../product/options.js'
-import type { Semiring } from '../variant-names.js'
+import { type WorkOptions, workSet } from '../arrays/options.js'
+import { type MultiplyRequest, planBlocks } from '../arrays/plan.js'
+import { Options, type OptionsOf } from '../options.js'
 import { connect } from './connect.js'
-import {
-  type ProducerOptions,
-  producerOptionNames,
-  type QueueResult,
-  readProducerOptions,
-  runPlan,
-} from './producer.js'
+import { type ProducerOptions, producerSet, type QueueResult, runPlan } from './producer.js'
 import { blockRunner } from './runner.js'
 
 /** The options of {@link multiplyOnQueue} and {@link shortestPathsOnQueue}. */
-export interface QueueWorkOptions extends ProducerOptions, LayoutOptions, BeginOptions {
-  /** 'max-plus' for products and 'min-plus' for paths, if left out. */
-  semiring?: Semiring | undefined
-  /** What to do with int32 results that are outside of the finite range, as in `mpmm`. */
-  overflow?: Overflow | undefined
-}
+export interface QueueWorkOptions extends ProducerOptions, WorkOptions {}
 
-const planNames = ['semiring', 'overflow', ...layoutNames, ...beginNames] as const
+const workOptions = new Options({ ...producerSet, ...workSet } satisfies OptionsOf<QueueWorkOptions>)
 
-type PlanOptions = Pick<QueueWorkOptions, (typeof planNames)[number]> & { signal?: AbortSignal }
+type PlanOptions = Omit<MultiplyRequest, 'kind' | 'a' | 'b' | 'c'>
 
 /**
  * C = A ⊗ B of matrices on storage that all workers share, by the workers of a queue: see {@link startWorker}. As
@@ -91,18 +78,13 @@ async function work(
   options: QueueWorkOptions,
   plan: (options: PlanOptions) => Promise<BlockPlan>,
 ): Promise<QueueResult> {
-  requireNames(options, [...producerOptionNames, ...planNames])
-  const settings = readProducerOptions(pick(options, producerOptionNames))
+  const { resume, overwrite, semiring, overflow, memory, chunks, shards, codec, block, ...settings } =
+    workOptions.read(options)
   // A queue that isn't there is known before anything is made on the storage.
   const { close } = await connect(settings.queue)
   close()
   const { signal } = settings
-  const planned = await plan({ ...pick(options, planNames), ...(signal && { signal }) })
-  return runPlan(planned, settings, blockRunner, options.resume === true)
-}
-
-function pick<T extends object, Name extends keyof T>(options: T, names: readonly Name[]): Pick<T, Name> {
-  const picked = {} as Pick<T, Name>
-  for (const name of names) if (options[name] !== undefined) picked[name] = options[name]
-  return picked
+  const layout = { memory, chunks, shards, codec, block }
+  const planned = await plan({ ...layout, resume, overwrite, semiring, overflow, signal })
+  return runPlan(planned, settings, blockRunner, resume)
 }

@@ -4,16 +4,28 @@
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { onAbort, readSignal } from '../abort.js'
+import { onAbort, signal } from '../abort.js'
 import type { BlockPlan, BlockResult } from '../arrays/job.js'
-import { readBytes } from '../arrays/options.js'
+import { bytes } from '../arrays/options.js'
 import { requireRoot } from '../arrays/roots.js'
-import { show, showList } from '../describe.js'
+import {
+  ALL_DEVICES,
+  AUTO,
+  backend,
+  CPU,
+  CUDA,
+  devices,
+  devicesIn,
+  requireDevicesOnly,
+  type Where,
+} from '../backend.js'
+import { show } from '../describe.js'
 import { NoCudaError, OptionError, QueueError } from '../errors.js'
 import { info } from '../info.js'
-import { readChoice, requireNames } from '../options.js'
+import { LEFT_OUT, listener, Options, type OptionsOf, required } from '../options.js'
+import type { BackendChoice } from '../product/options.js'
 import { type Connection, connect, reasonOf } from './connect.js'
-import { type Patience, type QueuePlace, readLock, readName, readWhole } from './options.js'
+import { from, type Patience, patienceSet, placeSet, type QueuePlace } from './options.js'
 import { readPlan } from './read.js'
 import { isFinal, reasonText } from './reasons.js'
 import {
@@ -48,19 +60,19 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
    */
   roots: readonly string[]
   /** Where to compute: 'auto' by default. */
-  backend?: 'auto' | 'cuda' | 'cpu'
+  backend?: BackendChoice | undefined
   /** The GPUs to use, by their indices, or 'all', which is the default. */
-  devices?: 'all' | readonly number[]
+  devices?: 'all' | readonly number[] | undefined
   /** How many blocks to work on at once on each GPU, or on the CPU: 2 by default, so that one is computed while another is read. */
-  concurrency?: number
+  concurrency?: number | undefined
   /** The most bytes of host memory that a block may take: a number, or a text such as '8GiB'. As much as it needs, if left out. */
-  memory?: number | string
+  memory?: number | string | undefined
   /** How often a block may have lost its worker before it fails: 5 by default. A block that ends each process that computes it must not end them all. */
-  takeovers?: number
+  takeovers?: number | undefined
   /** Stops the worker, as {@link QueueWorker.stop} does. */
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   /** Is called with what the worker does. If it throws, the worker stops, and {@link QueueWorker.stopped} rejects with that. */
-  onEvent?: (event: WorkerEvent) => void
+  onEvent?: ((event: WorkerEvent) => void) | undefined
 }
 
 /** A worker that runs. */
@@ -74,54 +86,43 @@ export interface QueueWorker {
   /** How many blocks it computes at once. */
   readonly concurrency: number
   /** Blocks that it has done. */
-  readonly done: number
+  readonly blocks: number
   /** Gives its blocks back to the queue, takes no more, and disconnects. */
   stop(): Promise<void>
   /** Is resolved when it has stopped, and rejects with what `onEvent` threw, which stops it too. */
   readonly stopped: Promise<void>
 }
 
-const optionNames = [
-  'queue',
-  'name',
-  'lockMs',
-  'roots',
-  'backend',
-  'devices',
-  'concurrency',
-  'memory',
-  'takeovers',
-  'signal',
-  'onEvent',
-] as const
+const workerOptions = new Options({
+  ...placeSet,
+  ...patienceSet,
+  roots: required(readRoots),
+  backend,
+  devices,
+  concurrency: from(1, 2),
+  memory: bytes,
+  takeovers: from(0, 5),
+  signal,
+  onEvent: listener<WorkerEvent>(),
+} satisfies OptionsOf<QueueWorkerOptions>)
 
 /** How long a block may take to give up, and Redis to hear of it. */
 const FAREWELL_MS = 5000
 
 /** The GPUs that are asked for; none for the CPU. */
-function readDevices(backend: 'auto' | 'cuda' | 'cpu', devices: unknown): number[] {
-  const isList =
-    Array.isArray(devices) &&
-    devices.length > 0 &&
-    devices.every((index) => Number.isInteger(index) && index >= 0)
-  if (devices !== undefined && devices !== 'all' && !isList) {
-    throw new OptionError(
-      `option devices must be 'all' or the indices of GPUs, from 0, but it is ${Array.isArray(devices) ? showList(devices) : show(devices)}`,
-    )
-  }
-  if (backend === 'cpu') {
-    if (isList) throw new OptionError("option devices names GPUs, but option backend is 'cpu'")
-    return []
-  }
+function findDevices({ backend, devices }: Pick<Where, 'backend' | 'devices'>): number[] {
+  if (backend === CPU) return []
+  const isList = devices !== 0 && devices !== ALL_DEVICES
   const { cuda, auto } = info()
   if (cuda.reason !== '') {
-    if (backend === 'cuda' || isList) throw new NoCudaError(cuda.reason)
+    if (backend === CUDA || isList) throw new NoCudaError(cuda.reason)
     return []
   }
-  if (backend === 'auto' && auto.backend === 'cpu' && !isList) return []
+  if (backend === AUTO && auto.backend === 'cpu' && !isList) return []
   if (!isList) return cuda.devices.map((_, index) => index)
-  const missing = (devices as number[]).find((index) => index >= cuda.devices.length)
-  if (missing === undefined) return [...new Set(devices as number[])]
+  const asked = devicesIn(devices)
+  const missing = asked.find((index) => index >= cuda.devices.length)
+  if (missing === undefined) return asked
   throw new NoCudaError(`there is no GPU ${missing}: this machine has ${cuda.devices.length}, from 0`)
 }
 
@@ -160,22 +161,14 @@ export function startWorker(options: QueueWorkerOptions): Promise<QueueWorker> {
 }
 
 export async function startWorkerWith(options: QueueWorkerOptions, runner: Runner): Promise<QueueWorker> {
-  requireNames(options, optionNames)
-  const backend = options.backend ?? 'auto'
-  readChoice(['auto', 'cuda', 'cpu'], backend, 'backend')
-  const roots = readRoots(options.roots)
-  const signal = readSignal(options.signal)
+  const { queue, name, lockMs, roots, takeovers, memory, signal, ...read } = workerOptions.read(options)
+  const { concurrency: each, onEvent = () => {}, ...asked } = read
+  requireDevicesOnly({ ...asked, device: LEFT_OUT })
   // A folder that isn't there, and a wrong key, would be found by each block.
   await Promise.all(roots.map((root) => requireRoot(root, signal)))
-  const name = readName(options.name)
-  const lockMs = readLock(options.lockMs)
-  const takeovers = readWhole(options.takeovers, 'takeovers', 0, 5)
-  const memory = options.memory === undefined ? undefined : readBytes(options.memory, 'memory')
-  const devices = readDevices(backend, options.devices)
-  const each = readWhole(options.concurrency, 'concurrency', 1, 2)
-  const { onEvent = () => {} } = options
+  const devices = findDevices(asked)
   let tell: (event: WorkerEvent) => void = onEvent
-  const connection = await connect(options.queue, {
+  const connection = await connect(queue, {
     onLost: (reason) => tell({ type: 'lost', reason }),
     onBack: () => tell({ type: 'back' }),
   })
@@ -263,7 +256,7 @@ class Worker implements QueueWorker {
     })
   }
 
-  get done(): number {
+  get blocks(): number {
     return this.#done
   }
 
@@ -306,7 +299,7 @@ class Worker implements QueueWorker {
       backend: this.backend,
       devices: this.devices,
       concurrency: this.concurrency,
-      done: this.#done,
+      blocks: this.#done,
       failed: this.#failed,
       now: [...this.#now],
     }
@@ -356,9 +349,9 @@ class Worker implements QueueWorker {
         },
       )
       this.#done++
-      const { already, totalMs, kernelMs } = result
+      const { already, timing } = result
       // Not awaited: it goes before what BullMQ says of the job, on the same connection.
-      this.#report(id, { done: { job: name, worker: this.id, already, totalMs, kernelMs } }).catch(() => {})
+      this.#report(id, { done: { job: name, worker: this.id, already, ...timing } }).catch(() => {})
       this.tell({ type: 'done', plan: id, ...result })
       return null
     } catch (error) {

@@ -2,14 +2,7 @@
 import { show } from '../describe.js'
 import { OptionError, ShapeError, ValueError } from '../errors.js'
 import { addon, type RnaInteraction, type RnaInteractRequest } from '../native.js'
-import {
-  type BasePair,
-  type InteractionOptions,
-  interactionNames,
-  isWide,
-  type ReadRnaOptions,
-  readRnaOptions,
-} from './options.js'
+import { type BasePair, type InteractionOptions, isWide, readInteraction } from './options.js'
 import { mark, pairsOf, requestOf, run } from './run.js'
 import { readStrand } from './strand.js'
 
@@ -85,7 +78,7 @@ export async function bpmax(
   options?: InteractionOptions,
 ): Promise<InteractionResult> {
   const started = performance.now()
-  const checked = readRnaOptions(options, interactionNames)
+  const checked = readInteraction(options)
   const first = readStrand(sequence1, 'sequence1')
   const second = readStrand(sequence2, 'sequence2')
   for (const [strand, name] of [[first, 'sequence1'] as const, [second, 'sequence2'] as const]) {
@@ -120,7 +113,7 @@ class Call {
   /** Changes an index in sequence2 into one of native code's, and back. */
   readonly #turn: (index: number) => number
 
-  constructor(first: Uint8Array, second: Uint8Array, options: ReadRnaOptions) {
+  constructor(first: Uint8Array, second: Uint8Array, options: ReturnType<typeof readInteraction>) {
     const [n, m] = [first.length, second.length]
     const { window, table, antiparallel, top, between } = options
     if (window !== undefined && table) {
@@ -135,7 +128,7 @@ class Call {
     this.#swapped = this.#reach === m && n > m
     const turned = antiparallel ? second.slice().reverse() : second
     this.request = {
-      ...requestOf(options, isWide(options, n + this.#reach)),
+      ...requestOf(options, isWide(options, [options.weights, between], n + this.#reach)),
       strand1: this.#swapped ? turned : first,
       strand2: this.#swapped ? first : turned,
       between,

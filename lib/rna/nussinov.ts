@@ -2,7 +2,7 @@
 import type { DenseMatrix } from '../matrix.js'
 import { rowMajor } from '../matrix.js'
 import { addon, type RnaFolding } from '../native.js'
-import { type BasePair, type FoldOptions, foldNames, isWide, readRnaOptions } from './options.js'
+import { type BasePair, type FoldOptions, foldOptions, isWide } from './options.js'
 import { mark, pairsOf, type RnaPlace, requestOf, run } from './run.js'
 import { readStrand } from './strand.js'
 
@@ -47,13 +47,13 @@ export async function nussinov(
   options?: FoldOptions,
 ): Promise<FoldResult | FoldResult[]> {
   const started = performance.now()
-  const checked = readRnaOptions(options, foldNames)
+  const checked = foldOptions.read(options)
   const several = Array.isArray(sequence)
   const strands = several
     ? Array.from(sequence, (one, index) => readStrand(one, `sequences[${index}]`))
     : [readStrand(sequence, 'sequence')]
   const longest = strands.reduce((most, { length }) => Math.max(most, length), 0)
-  const wide = isWide(checked, longest)
+  const wide = isWide(checked, [checked.weights], longest)
   const request = { ...requestOf(checked, wide), strands }
   const [foldings, place] = await run(checked, 'folding', (report, cancel) =>
     addon.rnaFold(request, report, cancel),

@@ -1,11 +1,20 @@
 /** The options of folding and interaction, read once and checked. */
-import { readSignal } from '../abort.js'
-import { AUTO, automaticBackend, readBackend, readDevice } from '../backend.js'
-import { show } from '../describe.js'
-import { OptionError, OverflowError } from '../errors.js'
+import { backend, device } from '../backend.js'
+import { OverflowError } from '../errors.js'
 import type { RnaScores } from '../native.js'
-import { readBoolean, readChoice, requireNames } from '../options.js'
-import type { BackendChoice, Progress } from '../product/options.js'
+import {
+  boolean,
+  checkedLater,
+  choice,
+  Options,
+  type OptionsOf,
+  option,
+  type ReadOf,
+  readWhole,
+  requireNames,
+  whole,
+} from '../options.js'
+import { type BackendChoice, longWorkSet, type MpmmOptions } from '../product/options.js'
 
 /** What a pair of two bases is worth: whole numbers from 0. With 0 they don't pair. */
 export interface PairWeights {
@@ -24,7 +33,7 @@ export type BasePair = [i: number, j: number]
 export type RnaStorage = 'int16' | 'int32'
 
 /** The options of {@link nussinov}. `undefined` means the default. */
-export interface FoldOptions {
+export interface FoldOptions extends Pick<MpmmOptions, 'device' | 'signal' | 'onProgress'> {
   /** What pairs are worth: GC 3, AU 2 and GU 1 by default. */
   weights?: PairWeights | undefined
   /** The fewest bases between two bases of one strand that pair; 3 by default. */
@@ -38,12 +47,6 @@ export interface FoldOptions {
    * otherwise the CPU. MPMML_BACKEND overrides 'auto'. 'cuda' without a usable GPU is an error.
    */
   backend?: BackendChoice | undefined
-  /** The index of the CUDA device; 0 by default. */
-  device?: number | undefined
-  /** Gives up, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
-  signal?: AbortSignal | undefined
-  /** As in `mpmm`: is called four times per second. If it throws, the work is given up. */
-  onProgress?: ((progress: Progress) => void) | undefined
 }
 
 /** The options of {@link bpmax}. `undefined` means the default. */
@@ -64,86 +67,46 @@ export interface InteractionOptions extends FoldOptions {
   top?: number | undefined
 }
 
-/** Checked options. */
-export interface ReadRnaOptions {
-  readonly within: RnaScores
-  readonly between: RnaScores
-  readonly minLoop: number
-  readonly storage: RnaStorage | undefined
-  readonly table: boolean
-  readonly antiparallel: boolean
-  readonly window: number | undefined
-  readonly top: number
-  /** An index in the addon's list, and that of the device. */
-  readonly backend: number
-  readonly device: number
-  readonly signal: AbortSignal | undefined
-  readonly onProgress: ((progress: Progress) => void) | undefined
-}
-
-export const foldNames: readonly (keyof FoldOptions)[] = [
-  'weights',
-  'minLoop',
-  'storage',
-  'table',
-  'backend',
-  'device',
-  'signal',
-  'onProgress',
-]
-export const interactionNames: readonly (keyof InteractionOptions)[] = [
-  ...foldNames,
-  'weightsBetween',
-  'antiparallel',
-  'window',
-  'top',
-]
-
-const storages: readonly RnaStorage[] = ['int16', 'int32']
 const MOST = 2 ** 20
 const usual: RnaScores = { gc: 3, au: 2, gu: 1 }
 
-/** Reads the options: each property once. */
-export function readRnaOptions(options: unknown, names: readonly string[]): ReadRnaOptions {
-  if (options !== undefined) requireNames(options, names)
-  const given = (options ?? {}) as Record<string, unknown>
-  const { weights, weightsBetween, minLoop, storage, table, antiparallel, window, top, backend, onProgress } =
-    given
-  const within = readWeights(weights, 'weights', usual)
-  if (onProgress !== undefined && typeof onProgress !== 'function') {
-    throw new OptionError(`option onProgress must be a function, but it is ${show(onProgress)}`)
-  }
-  const chosen = readBackend(backend)
-  return {
-    within,
-    between: readWeights(weightsBetween, 'weightsBetween', within),
-    minLoop: minLoop === undefined ? 3 : readWhole(minLoop, 'minLoop', 0),
-    storage: storage === undefined ? undefined : storages[readChoice(storages, storage, 'storage')],
-    table: table === undefined ? false : readBoolean(table, 'table'),
-    antiparallel: antiparallel === undefined ? true : readBoolean(antiparallel, 'antiparallel'),
-    window: window === undefined ? undefined : readWhole(window, 'window', 1),
-    top: top === undefined ? 1 : readWhole(top, 'top', 1),
-    backend: chosen === AUTO ? automaticBackend() : chosen,
-    device: given.device === undefined ? 0 : readDevice(given.device),
-    signal: readSignal(given.signal),
-    onProgress: onProgress as ReadRnaOptions['onProgress'],
-  }
-}
+const foldSet = {
+  weights: option(usual, (value, name) => readWeights(value, name, usual)),
+  minLoop: whole(3, 0, MOST),
+  storage: choice<RnaStorage, undefined>(['int16', 'int32'], undefined),
+  table: boolean(false),
+  backend,
+  device,
+  ...longWorkSet,
+} satisfies OptionsOf<FoldOptions>
 
-function readWhole(value: unknown, name: string, least: number): number {
-  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= MOST)
-    return (value as number) + 0
-  throw new OptionError(
-    `option ${name} must be a whole number from ${least} to ${MOST}, but it is ${show(value)}`,
-  )
+const interactionSet = {
+  ...foldSet,
+  weightsBetween: checkedLater(),
+  antiparallel: boolean(true),
+  window: whole(undefined, 1, MOST),
+  top: whole(1, 1, MOST),
+} satisfies OptionsOf<InteractionOptions>
+
+export const foldOptions = new Options(foldSet)
+const interactionOptions = new Options(interactionSet)
+
+/** What folding and interaction have in common. */
+export type ReadFold = ReadOf<typeof foldOptions>
+
+/** Reads the options of an interaction: its pairs between strands are worth what others are, if nothing else is said. */
+export function readInteraction(options: unknown) {
+  const { weightsBetween, ...rest } = interactionOptions.read(options)
+  const between =
+    weightsBetween === undefined ? rest.weights : readWeights(weightsBetween, 'weightsBetween', rest.weights)
+  return { ...rest, between }
 }
 
 function readWeights(value: unknown, name: string, otherwise: RnaScores): RnaScores {
-  if (value === undefined) return otherwise
   requireNames(value, ['GC', 'AU', 'GU'], `option ${name}`)
   const { GC, AU, GU } = value as Record<string, unknown>
   const read = (weight: unknown, pair: string, usually: number) =>
-    weight === undefined ? usually : readWhole(weight, `${name}.${pair}`, 0)
+    weight === undefined ? usually : readWhole(weight, `${name}.${pair}`, 0, MOST)
   return {
     gc: read(GC, 'GC', otherwise.gc),
     au: read(AU, 'AU', otherwise.au),
@@ -155,8 +118,8 @@ function readWeights(value: unknown, name: string, otherwise: RnaScores): RnaSco
 const mostScore: Record<RnaStorage, number> = { int16: 2 ** 14 - 1, int32: 2 ** 30 - 1 }
 
 /** Whether scores of strands with so many bases in all need 32 bits. */
-export function isWide({ within, between, storage }: ReadRnaOptions, bases: number): boolean {
-  const most = Math.max(...Object.values(within), ...Object.values(between)) * Math.floor(bases / 2)
+export function isWide({ storage }: ReadFold, weights: readonly RnaScores[], bases: number): boolean {
+  const most = Math.max(...weights.flatMap((scores) => Object.values(scores))) * Math.floor(bases / 2)
   const wanted = storage ?? (most <= mostScore.int16 ? 'int16' : 'int32')
   if (most <= mostScore[wanted]) return wanted === 'int32'
   throw new OverflowError(

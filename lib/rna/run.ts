@@ -1,28 +1,25 @@
 /** Calls of native code that can be given up, and say how far they are. */
 import { aborted, cancelOnAbort } from '../abort.js'
-import { deviceName } from '../backend.js'
+import { AUTO, automaticBackend, deviceName, indexOf } from '../backend.js'
 import { configureCpu, deviceMemoryLimit } from '../environment.js'
 import { AbortedError, fromNative } from '../errors.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
 import { availableMemory } from '../free-memory.js'
 import { addon, type RnaRequest } from '../native.js'
-import { ProgressReports, shareOf } from '../product/progress.js'
-import type { BasePair, ReadRnaOptions } from './options.js'
+import { reporting, shareOf } from '../product/progress.js'
+import type { BasePair, ReadFold } from './options.js'
 
 /** What all requests have. */
-export function requestOf(
-  { within, minLoop, table, backend, device }: ReadRnaOptions,
-  wide: boolean,
-): RnaRequest {
+export function requestOf({ weights, minLoop, table, backend, device }: ReadFold, wide: boolean): RnaRequest {
   const mostBytes = availableMemory()
   return {
-    within,
+    within: weights,
     minLoop,
     wide,
     wantsTable: table,
     mostBytes,
-    backend,
-    device,
+    backend: backend === AUTO ? automaticBackend() : backend,
+    device: indexOf(device),
     deviceMemory: deviceMemoryLimit(),
   }
 }
@@ -36,7 +33,7 @@ export interface RnaPlace {
 
 /** Gives the result, and what computed it. `what` is what messages call the work. */
 export async function run<Result>(
-  { signal, onProgress }: ReadRnaOptions,
+  { signal, onProgress }: ReadFold,
   what: string,
   start: (report: Float64Array, cancel: Int32Array) => Promise<Result>,
 ): Promise<[Result, RnaPlace]> {
@@ -45,12 +42,9 @@ export async function run<Result>(
   const report = new Float64Array(REPORT_FIELDS)
   const cancel = new Int32Array(1)
   const forget = signal && cancelOnAbort(signal, cancel)
-  const share = shareOf(1, report)
-  const progress = onProgress && new ProgressReports(onProgress, share, () => addon.giveUp(cancel))
-  let succeeded = false
+  const giveUp = () => addon.giveUp(cancel)
   try {
-    const result = await start(report, cancel)
-    succeeded = true
+    const result = await reporting(onProgress, shareOf(1, report), giveUp, () => start(report, cancel))
     const backend = addon.backends[report[reportAt.backend]!]!
     return [result, { backend, device: deviceName(report[reportAt.device]!) }]
   } catch (thrown) {
@@ -58,7 +52,6 @@ export async function run<Result>(
     throw error instanceof AbortedError && signal?.aborted ? aborted(signal, what) : error
   } finally {
     forget?.()
-    progress?.end(succeeded)
   }
 }
 

@@ -294,7 +294,12 @@ describe('operands', () => {
         await expect(call({ backend: 'cuda' })).rejects.toEqual(
           coded('OPTION', /backend is 'cuda', but the matrices are on the CPU/),
         )
-        expect((await call({ backend: 'cpu' })).backend).toBe('cpu')
+        await expect(call({ devices: [0] })).rejects.toEqual(
+          coded('OPTION', /devices is \[0\], but the matrices are on the CPU/),
+        )
+        await expect(call({ onProgress: 5 })).rejects.toEqual(coded('OPTION', /onProgress must be/))
+        const onProgress = ({ done }: { done: number }) => expect(done).toBeLessThanOrEqual(1)
+        expect((await call({ backend: 'cpu', onProgress })).backend).toBe('cpu')
       }
       onA.dispose()
       await expect(leftResidual(onA, b)).rejects.toEqual(coded('DISPOSED'))

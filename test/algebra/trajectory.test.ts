@@ -417,7 +417,7 @@ describe('bad input', () => {
     ['a state of halves', () => run(a, [0.5, 0]), 'DTYPE', /x0\[0\] must be an int32/],
     ['a state of words', () => run(list, ['0', 0]), 'DTYPE', /x0\[0\] must be an int32/],
     ['NaN in the state', () => run(matrix(1, 1, new Float64Array(1)), [NaN]), 'VALUE', /x0\[0\] is NaN/],
-    ['no steps', () => run(a, [0, 0], {}), 'OPTION', /steps must be an integer from 0.*undefined/],
+    ['no steps', () => run(a, [0, 0], {}), 'OPTION', /steps must be a whole number from 0.*undefined/],
     ['negative steps', () => run(a, [0, 0], { steps: -1 }), 'OPTION', /steps must be/],
     ['half a step', () => run(list, [0, 0], { steps: 0.5 }), 'OPTION', /steps must be/],
     ['another option', () => run(a, [0, 0], { steps: 1, k: 1 }), 'OPTION', /no option 'k'/],
@@ -469,7 +469,12 @@ describe('bad input', () => {
       'ABORTED',
       /given up/,
     ],
-    ['regime: no limit', () => regime(a, [0, 0], { limit: 0 }), 'OPTION', /limit must be an integer from 1/],
+    [
+      'regime: no limit',
+      () => regime(a, [0, 0], { limit: 0 }),
+      'OPTION',
+      /limit must be a whole number from 1 /,
+    ],
     ['regime: another option', () => regime(a, [0, 0], { steps: 1 }), 'OPTION', /no option 'steps'/],
     ['regime: a short state', () => regime(a, [0]), 'SHAPE', /x0 must have 2/],
     [
@@ -565,5 +570,45 @@ describe('bad input', () => {
     } finally {
       await device.close()
     }
+  })
+})
+
+describe('onProgress', () => {
+  /** Takes seconds, but is given up. */
+  const long = () => {
+    const n = 60
+    const all = matrix(n, n)
+    const nodes = Array.from({ length: n }, (_, node) => node)
+    const from = nodes.flatMap((node) => nodes.map(() => node))
+    const list = { nodes: n, from, to: nodes.flatMap(() => nodes), weight: new Int32Array(n * n) }
+    return { all, list, x0: new Int32Array(n), steps: 500_000 }
+  }
+
+  it.each(['all', 'list'] as const)('tells shares, and gives up if it throws: %s', async (kind) => {
+    const { x0, steps, ...weights } = long()
+    const error = new Error('the listener is gone')
+    const shares: number[] = []
+    const states = trajectory(weights[kind] as never, x0, {
+      steps,
+      backend: kind === 'all' ? 'cpu' : undefined,
+      onProgress({ done }) {
+        shares.push(done)
+        if (done > 0) throw error
+      },
+    })
+    await expect(states).rejects.toBe(error)
+    expect(shares.at(-1)).toBeGreaterThan(0)
+    expect(shares.at(-1)).toBeLessThan(1)
+  })
+
+  it('must be a function, and devices are for matrices', async () => {
+    const { all, list, x0 } = long()
+    const wrong = { steps: 1, onProgress: 5 } as never
+    await expect(trajectory(all, x0, wrong)).rejects.toEqual(coded('OPTION', /onProgress must be a function/))
+    await expect(trajectory(list, x0, { steps: 1, devices: 'all' })).rejects.toEqual(
+      coded('OPTION', /devices names GPUs, but the states of an edge list/),
+    )
+    const both = { steps: 1, devices: 'all', device: 0 } as const
+    await expect(trajectory(all, x0, both)).rejects.toEqual(coded('OPTION', /devices both say where/))
   })
 })

@@ -271,9 +271,9 @@ describe('jobs', () => {
         runBlock(plan, job, { backend: 'cpu' }),
       ]),
     )
-    for (const { job, totalMs } of results) {
+    for (const { job, timing } of results) {
       expect(job).toMatch(/^c-\d+-\d+$/)
-      expect(totalMs).toBeGreaterThan(0)
+      expect(timing.totalMs).toBeGreaterThan(0)
     }
     expect((await runBlock(plan, jobs[0]!)).already).toBe(true)
     expect(await doneJobs(plan, 0)).toEqual(new Set(jobs.map(({ name }) => name)))

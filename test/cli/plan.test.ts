@@ -26,7 +26,7 @@ describe('plan', () => {
   })
 
   it('estimates how long products take on several GPUs and hosts', async () => {
-    const shapes = ['plan', '--devices', '6', '--shapes', '32768x32768x32768,4096x2000x300']
+    const shapes = ['plan', '--gpus', '6', '--shapes', '32768x32768x32768,4096x2000x300']
     const [large, small] = await json(shapes)
     expect(large.host.map(({ gpus }: { gpus: number }) => gpus)).toEqual([1, 2, 4, 6])
     expect(large.hosts).toEqual([])
@@ -41,8 +41,8 @@ describe('plan', () => {
     const printed = await succeeds([...shapes, '--hosts', '3'])
     expect(printed).toMatch(/^32768³, int32, estimated/)
     expect(printed).toMatch(/^ *3 .* (kernels|storage|network)$/m)
-    expect(await fails(['plan', '--devices', '8', 'a.npy', 'b.npy'], 2)).toMatch('--shapes')
-    expect(await fails(['plan', '--hosts', '8', '--shapes', '9x9x9'], 2)).toMatch('--devices')
+    expect(await fails(['plan', '--gpus', '8', 'a.npy', 'b.npy'], 2)).toMatch('--shapes')
+    expect(await fails(['plan', '--hosts', '8', '--shapes', '9x9x9'], 2)).toMatch('--gpus')
   })
 
   it('tells those of random matrices', async () => {

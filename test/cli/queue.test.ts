@@ -108,7 +108,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     // One for each of the two that were taken for dead, and one of each that was cut off by the restart.
     expect(begun.length).toBeLessThanOrEqual(100 + 2 + 4)
     const [plan] = (await queueStatus({ queue: redis.url })).plans
-    expect(plan).toMatchObject({ state: 'done', done: 100, total: 100, reason: '', failures: [] })
+    expect(plan).toMatchObject({ state: 'done', done: 1, blocks: 100, total: 100, reason: '', failures: [] })
   })
 
   it('finds shortest paths, stage by stage', async () => {
@@ -152,7 +152,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     const status = await json(['jobs', '--queue', redis.url])
     expect(status).toMatchObject({
       queue: address,
-      plans: [{ output, done: 1 }],
+      plans: [{ output, blocks: 1 }],
       workers: [{ backend: 'cpu' }],
     })
     // The password can come from the environment.
@@ -162,7 +162,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     expect(text).not.toContain(password)
     one.child.kill('SIGTERM')
     await once(one.child, 'close')
-    expect(one.events.at(-1)).toEqual({ type: 'stopped', done: 1 })
+    expect(one.events.at(-1)).toEqual({ type: 'stopped', blocks: 1 })
     expect(one.child.exitCode).toBe(143)
     expect((await json(['jobs', '--queue', redis.url])).workers).toEqual([])
   })
@@ -189,7 +189,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
     const left = await json(['jobs', '--queue', redis.url])
     expect(left).toMatchObject({
       waiting: 0,
-      plans: [{ state: 'interrupted', producer: false, done: 0, total: 1 }],
+      plans: [{ state: 'interrupted', producer: false, done: 0, blocks: 0, total: 1 }],
     })
     await worker(path('interrupted')).until('started')
     await json([...args, '--resume'])

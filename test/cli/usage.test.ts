@@ -18,7 +18,7 @@ describe('wrong usage', () => {
       ['multiply', 'a.npy', 'b.npy', '--semiring', 'times-plus'],
       'max-plus, min-plus, ',
     ],
-    ['an unknown backend', ['multiply', 'a.npy', 'b.npy', '--backend', 'gpu'], 'auto, cuda, cpu'],
+    ['an unknown backend', ['multiply', 'a.npy', 'b.npy', '--backend', 'gpu'], 'auto, cpu, cuda'],
     ['an unknown policy', ['multiply', 'a.npy', 'b.npy', '--overflow', 'ignore'], 'throw, saturate, wrap'],
     ['a device that is no number', ['multiply', 'a.npy', 'b.npy', '--device', 'first'], 'first'],
     ['a negative device', ['multiply', 'a.npy', 'b.npy', '--device', '-1'], '-1'],

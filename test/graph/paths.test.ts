@@ -26,9 +26,11 @@ import { bestFrom, pathAlgebras, valueOfPath, type WeightedEdges } from '../supp
 
 // What the estimate says, if a test says it.
 const forced = vi.hoisted(() => ({ search: undefined as boolean | undefined }))
-vi.mock('../../lib/graph/choose.js', async (original) => {
-  const { searchIsCheaper } = await original<typeof import('../../lib/graph/choose.js')>()
+vi.mock('../../lib/placement.js', async (original) => {
+  const placement = await original<typeof import('../../lib/placement.js')>()
+  const { searchIsCheaper } = placement
   return {
+    ...placement,
     searchIsCheaper: async (...args: Parameters<typeof searchIsCheaper>) =>
       forced.search ?? searchIsCheaper(...args),
   }

@@ -10,9 +10,11 @@ const forced = vi.hoisted(() => {
   process.env.MPMML_NUM_THREADS = '1'
   return { search: undefined as boolean | undefined }
 })
-vi.mock('../../lib/graph/choose.js', async (original) => {
-  const { searchIsCheaper } = await original<typeof import('../../lib/graph/choose.js')>()
+vi.mock('../../lib/placement.js', async (original) => {
+  const placement = await original<typeof import('../../lib/placement.js')>()
+  const { searchIsCheaper } = placement
   return {
+    ...placement,
     searchIsCheaper: async (...args: Parameters<typeof searchIsCheaper>) =>
       forced.search ?? searchIsCheaper(...args),
   }

@@ -8,7 +8,7 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, writ
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { AbortedError, errorClasses, FileError } from '../../dist/lib/errors.js'
-import { readProducerOptions, runPlan } from '../../dist/lib/queue/producer.js'
+import { producerOptions, runPlan } from '../../dist/lib/queue/producer.js'
 import { startWorkerWith } from '../../dist/lib/queue/worker.js'
 
 const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`)
@@ -25,11 +25,11 @@ const computer = {
       job: job.name,
       backend: 'cpu',
       device: 'none',
-      kernelMs: 0,
       bytesRead: 0,
       bytesWritten: 0,
     }
-    if (existsSync(fileOf(plan, job))) return { ...result, already: true, totalMs: 0 }
+    if (existsSync(fileOf(plan, job)))
+      return { ...result, already: true, timing: { totalMs: 0, kernelMs: 0 } }
     // Before the log: what is in the log has its orders.
     const orders = JSON.parse(readFileSync(join(folderOf(plan), 'orders.json'), 'utf8'))
     appendFileSync(join(folderOf(plan), 'log'), `${job.name} ${process.pid}\n`)
@@ -45,7 +45,7 @@ const computer = {
     const partial = `${fileOf(plan, job)}.${process.pid}`
     writeFileSync(partial, job.name)
     renameSync(partial, fileOf(plan, job))
-    return { ...result, already: false, totalMs: performance.now() - begin }
+    return { ...result, already: false, timing: { totalMs: performance.now() - begin, kernelMs: 0 } }
   },
   async close() {},
 }
@@ -85,7 +85,7 @@ try {
     )
     say({ type: 'started', id: worker.id })
     await worker.stopped
-    say({ type: 'stopped', done: worker.done })
+    say({ type: 'stopped', blocks: worker.blocks })
   } else {
     const plan = {
       kind: 'multiply',
@@ -98,7 +98,7 @@ try {
       block: { rows: 1, cols: 1, depth: 1 },
       stages: [blocks],
     }
-    const settings = readProducerOptions({
+    const settings = producerOptions.read({
       ...options,
       signal: controller.signal,
       onProgress: (progress) => say({ type: 'progress', ...progress }),

@@ -310,7 +310,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
       workers: 1,
       retries: 0,
     })
-    expect(begun.of('progress').at(-1)).toMatchObject({ done: 2, total: 2 })
+    expect(begun.of('progress').at(-1)).toMatchObject({ done: 1, blocks: 2, total: 2 })
   })
 
   it('are left to a producer that has taken them over', async () => {
@@ -359,7 +359,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
         workers: [{ pid: one.child.pid }],
       })
       one.child.kill('SIGTERM')
-      expect(await one.end()).toEqual({ type: 'stopped', done: 2 })
+      expect(await one.end()).toEqual({ type: 'stopped', blocks: 2 })
       await queue.close()
       connection.disconnect()
     })
@@ -373,7 +373,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     await begunComputing()
     orders({ ms: 5 })
     first.child.kill('SIGINT')
-    expect(await first.end()).toEqual({ type: 'stopped', done: 0 })
+    expect(await first.end()).toEqual({ type: 'stopped', blocks: 0 })
     expect(first.child.exitCode).toBe(0)
     const second = worker({ lockMs: 30_000 })
     // Long before the lock would have run out.

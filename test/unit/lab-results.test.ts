@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addPoint, jobKey } from '../../bench/lab/job.js'
 import * as lab from '../../lib/lab.js'
 import { bandwidthPoint, callPoint, madeUpPoints } from '../support/made-up.js'
 
@@ -53,7 +54,7 @@ const refused: lab.OccupancyPoint = {
 
 function results(...points: lab.Point[]): lab.Results {
   const made = lab.newResults(machine)
-  for (const point of points) lab.addPoint(made, point)
+  for (const point of points) addPoint(made, point)
   return made
 }
 
@@ -73,7 +74,7 @@ describe('points', () => {
       { ...point, name: 'x' },
       { ...point, parameters: {} },
     ]
-    expect(new Set([point, ...others].map(lab.pointKey)).size).toBe(5)
+    expect(new Set([point, ...others].map(jobKey)).size).toBe(5)
   })
 })
 

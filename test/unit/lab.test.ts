@@ -28,8 +28,8 @@ describe('spread', () => {
 describe('options', () => {
   const name = cudaVariant ?? variants()[0]!.name
   it.each<[object, RegExp]>([
-    [{ m: 1, n: 1 }, /option k is missing/],
-    [{ ...sizes, k: 0 }, /option k must be an integer from 1 to 2147483647, but it is 0/],
+    [{ m: 1, n: 1 }, /option k must be a whole number from 1 to 2147483647, but it is undefined/],
+    [{ ...sizes, k: 0 }, /option k must be a whole number from 1 to 2147483647, but it is 0/],
     [{ ...sizes, m: 1.5 }, /option m .* 1\.5/],
     [{ ...sizes, n: '8' }, /option n .* '8'/],
     [{ ...sizes, zeroFraction: 1.5 }, /option zeroFraction must be a number from 0 to 1/],

@@ -10,6 +10,7 @@ import * as k20 from '../../bench/lab/k20.js'
 import { isCoalesced, rungs, rungsOf, sizeOf, tableJobs } from '../../bench/lab/ladder.js'
 import { bindingText, rooflineJobs, rooflines } from '../../bench/lab/roofline.js'
 import { svgFile } from '../../bench/report/plot.js'
+import { wavefronts } from '../../lib/lab/intensity.js'
 import * as lab from '../../lib/lab.js'
 import { named, withoutLaboratory } from '../support/machine.js'
 import {
@@ -264,11 +265,11 @@ describe('intensity', () => {
   })
 
   it('counts wavefronts: words of one bank take turns, and one word serves all', () => {
-    expect(lab.wavefronts([5, 5, 5, 5])).toBe(1)
-    expect(lab.wavefronts(Array.from({ length: 32 }, (_, lane) => lane))).toBe(1)
-    expect(lab.wavefronts(Array.from({ length: 32 }, (_, lane) => 2 * lane))).toBe(2)
-    expect(lab.wavefronts(Array.from({ length: 32 }, (_, lane) => 32 * lane))).toBe(32)
-    expect(lab.wavefronts(Array.from({ length: 32 }, (_, lane) => 33 * lane))).toBe(1)
+    expect(wavefronts([5, 5, 5, 5])).toBe(1)
+    expect(wavefronts(Array.from({ length: 32 }, (_, lane) => lane))).toBe(1)
+    expect(wavefronts(Array.from({ length: 32 }, (_, lane) => 2 * lane))).toBe(2)
+    expect(wavefronts(Array.from({ length: 32 }, (_, lane) => 32 * lane))).toBe(32)
+    expect(wavefronts(Array.from({ length: 32 }, (_, lane) => 33 * lane))).toBe(1)
   })
 
   it.each([

@@ -1,5 +1,5 @@
-/** Options of functions that take any: null, a text and unknown names are errors that say so. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+/** Options of functions that take any: null, a text and unknown names are errors that say so; the guides' tables have all of them. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -110,4 +110,30 @@ it.each(Object.keys(calls))('%s', async (name) => {
   await expect(call({ unknownOption: 1 })).rejects.toEqual(coded('OPTION', /unknownOption/))
   await expect(call(null)).rejects.toEqual(coded('OPTION', /null/))
   await expect(call('text')).rejects.toEqual(coded('OPTION', /'text'/))
+})
+
+/** The options of a function, which its message for an unknown one lists. */
+async function optionsOf(name: string): Promise<string[]> {
+  const call = async () => calls[name]!({ unknownOption: 1 } as never)
+  const { message } = (await call().catch((error) => error)) as Error
+  return [...message.split('expected')[1]!.matchAll(/'(\w+)'/g)].map(([, option]) => option!)
+}
+
+it.each([
+  ['products', 'option', 'mpmm'],
+  ['devices', 'option', 'openDevice'],
+  ['paths', 'option', 'shortestPaths'],
+  ['rna', 'option', 'bpmax'],
+  ['arrays', 'option of `multiplyArrays` and `shortestPathsArrays`', 'multiplyArrays'],
+  ['algebra', 'option of residuals', 'leftResidual'],
+  ['algebra', 'option of `trajectory`', 'trajectory'],
+  ['algebra', 'option', 'latestStarts'],
+])('docs/%s.md has all of the table "%s", which %s takes', async (guide, head, name) => {
+  const text = readFileSync(new URL(`../../docs/${guide}.md`, import.meta.url), 'utf8')
+  const [, table] = text.split(`\n| ${head} |`)
+  const rows = table!.split('\n\n')[0]!.split('\n').slice(2)
+  const said = rows.flatMap((row) =>
+    [...row.split('|')[1]!.matchAll(/`(\w+)`/g)].map(([, option]) => option!),
+  )
+  expect(said.sort()).toEqual((await optionsOf(name)).sort())
 })

@@ -1,8 +1,12 @@
 /** What TypeScript makes of products: checked by `npm run lint`, and computed here. */
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { greatestSubsolution, leftResidual, rightResidual } from '../../lib/algebra.js'
 import {
   type DenseMatrix,
-  type DeviceMatrix,
+  DeviceMatrix,
+  type ElementArray,
+  type GroupedProduct,
+  type MatrixLike,
   type MpmmOptions,
   type MpmmResult,
   matrix,
@@ -81,7 +85,54 @@ describe('the type of a result', () => {
     await expect(mpmm(ints, ints, { witness: 1 })).rejects.toThrow('boolean')
   })
 
+  it('is what the types of all matrices leave open', async () => {
+    await using device = await openDevice({ backend: 'cpu' })
+    const A = await device.upload(ints)
+    const any: DenseMatrix<ElementArray> = ints
+    const maybe: DenseMatrix | DeviceMatrix = A
+    expectTypeOf(mpmmSync(any, any).c).toEqualTypeOf<DenseMatrix<ElementArray>>()
+    // Only elements of one type can be multiplied.
+    expectTypeOf(mpmmSync(any, ints).c).toEqualTypeOf<DenseMatrix>()
+    const either = mpmmSync(ints, maybe as typeof A | typeof ints)
+    expectTypeOf(either.c).toEqualTypeOf<DenseMatrix | DeviceMatrix>()
+    const view = { data: new Int32Array(4), shape: [2, 2] }
+    expectTypeOf(mpmmSync(ints, ints, { out: view }).c).toEqualTypeOf<typeof view>()
+    expectTypeOf(mpmmSync(ints, ints, { accumulate: view }).c).toEqualTypeOf<DenseMatrix>()
+    expectTypeOf(mpmmSync(ints, ints, { out: undefined }).c).toEqualTypeOf<DenseMatrix>()
+    expectTypeOf(mpmmSync(ints, ints, { accumulate: A }).c).toEqualTypeOf<DeviceMatrix<Int32Array>>()
+    const options: MpmmOptions = { out: view }
+    expectTypeOf(mpmmSync(ints, ints, options).c).toEqualTypeOf<MatrixLike>()
+    const products: GroupedProduct<DenseMatrix, DenseMatrix, DenseMatrix>[] = [{ a: ints, b: ints }]
+    expectTypeOf((await mpmmGrouped(products))[0]!.c).toEqualTypeOf<DenseMatrix>()
+    const mixed = [
+      { a: ints, b: narrow },
+      { a: narrow, b: ints, out: view },
+    ]
+    const results = await mpmmGrouped(mixed)
+    expectTypeOf(results[0]!.c).toExtend<DenseMatrix | typeof view>()
+    const resident = await mpmmGrouped([
+      { a: ints, b: A },
+      { a: A, b: ints },
+    ])
+    expectTypeOf(resident[0]!.c).toExtend<DenseMatrix | DeviceMatrix>()
+    expect(resident[0]!.c).toBeInstanceOf(DeviceMatrix)
+  })
+
+  it('is that of products for residuals', async () => {
+    await using device = await openDevice({ backend: 'cpu' })
+    const F = await device.upload(floats)
+    expectTypeOf((await leftResidual(ints, narrow)).c).toEqualTypeOf<DenseMatrix>()
+    expectTypeOf((await rightResidual(floats, F)).c).toExtend<DeviceMatrix<Float64Array>>()
+    const { x } = await greatestSubsolution(F, F)
+    expectTypeOf(x).toExtend<DeviceMatrix<Float64Array>>()
+    expect(x.dtype).toBe('float64')
+  })
+
   it('refuses what would be an error', async () => {
+    // @ts-expect-error: a matrix has no such property
+    expect(mpmmSync({ data: new Int32Array(2), shape: [1, 1], ofset: 1 }, matrix(1, 1)).c.shape).toEqual([
+      1, 1,
+    ])
     await using device = await openDevice({ backend: 'cpu' })
     const [A, F] = [await device.upload(ints), await device.upload(floats)]
     // @ts-expect-error: combine takes a matrix of the same type
