@@ -163,7 +163,8 @@ export function wrongRefusal(problem, error, random, budget, define = cells) {
 
 /** What is wrong with an error that names a negative element; undefined if it is negative, and belongs to the product. */
 function wrongNegative({ a, b, c0, structure }, message) {
-  const found = /(a|b|accumulate|out|the matrix|d)\[(?:(\d+), )?(\d+), (\d+)\] is (-Infinity|-[\d.e+-]+)/.exec(message)
+  const found =
+    /(a|b|accumulate|out|the matrix|d)\[(?:(\d+), )?(\d+), (\d+)\] is (-Infinity|-[\d.e+-]+)/.exec(message)
   if (!found) return `ended with ${message}`
   const [, name, item = 0, i, j, value] = found.map((part, at) =>
     at < 2 || part === undefined ? part : Number(part),
