@@ -14,13 +14,15 @@ import {
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { layoutNames } from '../../native/tools/fuzz/layouts.mjs'
 import { policies, ragged, type Size, sizes } from './cases.js'
+import { exactPaths } from './exact-paths.js'
 import { expectError, thrown } from './expect.js'
+import type { SemiringName } from './oracle.js'
 import { type Algebra, algebraOf, algebras, by, type Case, type Elements, sourceOf } from './products/case.js'
 import { expectRight } from './products/law.js'
 import { compute, type Place, type Way } from './products/places.js'
 import { decisive, kindNamesOf, mixed, startFor, tied, valuesFor } from './products/values.js'
 import { depths, drawn, withStructure } from './suite-products.js'
-import { missing, pathOn } from './table.js'
+import { missing, pathsOf } from './table.js'
 
 /** The products that all variants of an algebra compute: what must come of each is worked out once. */
 const known = new Map<string, Case>()
@@ -28,6 +30,22 @@ const known = new Map<string, Case>()
 function knownCase(algebra: Algebra, name: string, make: () => Case): Case {
   const key = `${algebra.semiring} ${algebra.dtype} ${name}`
   return known.get(key) ?? known.set(key, make()).get(key)!
+}
+
+const exact = new WeakMap<Case, string[]>()
+
+/** The paths on which a product of int32 is exact, cheapest first; worked out once. */
+function pathsOfCase(asked: Case): string[] {
+  const before = exact.get(asked)
+  if (before) return before
+  const shown = ({ data, rows, cols, batch }: Elements) => ({
+    data: data as Int32Array,
+    shape: [batch, rows, cols] as [number, number, number],
+  })
+  const { algebra, a, b, overflow = 'throw' } = asked
+  const paths = exactPaths(shown(a), shown(b), algebra.semiring as SemiringName, overflow)
+  exact.set(asked, paths)
+  return paths
 }
 
 const structures: ProductStructure[] = [
@@ -95,14 +113,10 @@ function laws(variant: Variant, algebra: Algebra, backend: 'cpu' | 'cuda', devic
     ways: Way[] = ['new'],
     where = inArrays,
   ): Promise<'computed' | 'refused'> {
-    const shown = ({ data, rows, cols, batch }: Elements) => ({
-      data: data as Int32Array,
-      shape: [batch, rows, cols] as [number, number, number],
-    })
     const hasSteps = asked.a.cols > 0 && asked.a.batch > 0 && asked.b.batch > 0
     const path =
       algebra.isInteger && hasSteps && !asked.structure
-        ? (pathOn(variant, shown(asked.a), shown(asked.b), asked.overflow ?? 'throw') ?? 'none')
+        ? (pathsOfCase(asked).find((name) => pathsOf(variant).includes(name)) ?? 'none')
         : undefined
     const mayRefuse = path === 'none' || isExponent(variant) || asked.structure !== undefined
     for (const way of ways) {

@@ -2,15 +2,11 @@
 import {
   type DataType,
   info,
-  type Overflow,
   type Semiring,
   type Variant,
   type VariantName,
   variants,
 } from '../../lib/index.js'
-import { exactPaths } from './exact-paths.js'
-import type { Plain } from './generators.js'
-import type { SemiringName } from './oracle.js'
 
 const { instructionSets } = (await import(
   new URL('../../native/variants/table.mjs', import.meta.url).href
@@ -38,12 +34,6 @@ export function missing({ parameters: { isa } }: Variant): string | undefined {
   const { simd } = info().cpu
   const rank = (name: unknown) => instructionSets.findIndex((set) => set.name === name)
   return rank(isa) < rank(simd) && rank(isa) >= 0 ? `the best instruction set here is ${simd}` : undefined
-}
-
-/** The path on which `variant`, of int32, must compute this product; undefined where it must refuse it. */
-export function pathOn(variant: Variant, a: Plain, b: Plain, overflow: Overflow): string | undefined {
-  const able = pathsOf(variant)
-  return exactPaths(a, b, variant.semiring as SemiringName, overflow).find((path) => able.includes(path))
 }
 
 /** A variant with this accumulator that can run here. */
