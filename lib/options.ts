@@ -75,7 +75,7 @@ export const boolean = (usual: boolean): Option<boolean> =>
     throw new OptionError(`option ${name} must be a boolean, but it is ${show(value)}`)
   })
 
-/** A function that is told something. */
+/** A function that the work calls. */
 export const listener = <Told>(): Option<((told: Told) => void) | undefined> =>
   option(undefined, (value, name) => {
     if (typeof value === 'function') return value as (told: Told) => void
