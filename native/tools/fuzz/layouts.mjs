@@ -38,6 +38,22 @@ const gapOf = (data) =>
 
 const shapeOf = ({ batched, batch, rows, cols }) => (batched ? [batch, rows, cols] : [rows, cols])
 
+/**
+ * Calls `copy(at, from, count)` for runs of neighbours: of the elements from `from` on in row-major order, `count` are from `at` on, one
+ * after the other. Typed arrays copy a run much sooner than a loop does.
+ */
+function forRuns({ batch, rows, cols }, [byItem, byRow, byCol], copy) {
+  const [inRow, inAll] = [byCol === 1, byCol === 1 && byRow === cols && byItem === rows * cols]
+  if (inAll) return copy(0, 0, batch * rows * cols)
+  for (let item = 0; item < batch; item++) {
+    for (let i = 0; i < rows; i++) {
+      const [at, from] = [item * byItem + i * byRow, (item * rows + i) * cols]
+      if (inRow) copy(at, from, cols)
+      else for (let j = 0; j < cols; j++) copy(at + j * byCol, from + j, 1)
+    }
+  }
+}
+
 /** Puts a row-major matrix into an array of its own, `Type` if it is given: `shift` elements after its begin, `tail` before its end. */
 export function placeAs(name, source, { Type = source.data.constructor, shift = 0, tail = 0 } = {}) {
   const { data, batched, batch, rows, cols } = source
@@ -49,13 +65,10 @@ export function placeAs(name, source, { Type = source.data.constructor, shift = 
       : offset + (batch - 1) * byItem + (rows - 1) * byRow + (cols - 1) * byCol + 1
   const whole = new Type(shift + last + tail).fill(gapOf(new Type(0)))
   const placed = whole.subarray(shift)
-  let next = 0
-  for (let item = 0; item < batch; item++) {
-    for (let i = 0; i < rows; i++) {
-      const row = offset + item * byItem + i * byRow
-      for (let j = 0; j < cols; j++) placed[row + j * byCol] = data[next++]
-    }
-  }
+  forRuns(source, strides, (at, from, count) => {
+    if (count === 1) placed[offset + at] = data[from]
+    else placed.set(data.subarray(from, from + count), offset + at)
+  })
   return {
     name,
     whole,
@@ -77,15 +90,11 @@ export function read({ data, shape, strides, offset = 0 }) {
   const batched = shape.length === 3
   const [batch, rows, cols] = batched ? shape : [1, ...shape]
   const given = strides && (batched ? strides : [0, ...strides])
-  const [byItem, byRow, byCol] = given ?? [rows * cols, cols, 1]
   const matrix = newMatrix(data.constructor, batched, batch, rows, cols)
-  let next = 0
-  for (let item = 0; item < batch; item++) {
-    for (let i = 0; i < rows; i++) {
-      const row = offset + item * byItem + i * byRow
-      for (let j = 0; j < cols; j++) matrix.data[next++] = data[row + j * byCol]
-    }
-  }
+  forRuns(matrix, given ?? [rows * cols, cols, 1], (at, from, count) => {
+    if (count === 1) matrix.data[from] = data[offset + at]
+    else matrix.data.set(data.subarray(offset + at, offset + at + count), from)
+  })
   return matrix
 }
 
@@ -98,15 +107,13 @@ export const sameBits = (one, other) => bytesOf(one).equals(bytesOf(other))
 export function gapsChanged({ whole, matrix }, before) {
   const { data, shape, strides, offset } = matrix
   const [batch, rows, cols] = shape.length === 3 ? shape : [1, ...shape]
-  const [byItem, byRow, byCol] = shape.length === 3 ? strides : [0, ...strides]
   if (batch * rows * cols === whole.length) return false
   const now = whole.slice()
   const shift = (data.byteOffset - whole.byteOffset) / data.BYTES_PER_ELEMENT
-  for (let item = 0; item < batch; item++) {
-    for (let i = 0; i < rows; i++) {
-      const row = shift + offset + item * byItem + i * byRow
-      for (let j = 0; j < cols; j++) now[row + j * byCol] = before[row + j * byCol]
-    }
-  }
+  forRuns({ batch, rows, cols }, shape.length === 3 ? strides : [0, ...strides], (at, _, count) => {
+    const first = shift + offset + at
+    if (count === 1) now[first] = before[first]
+    else now.set(before.subarray(first, first + count), first)
+  })
   return !sameBits(now, before)
 }
