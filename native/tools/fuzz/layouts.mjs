@@ -44,6 +44,8 @@ const shapeOf = ({ batched, batch, rows, cols }) => (batched ? [batch, rows, col
  */
 function forRuns({ batch, rows, cols }, [byItem, byRow, byCol], copy) {
   const [inRow, inAll] = [byCol === 1, byCol === 1 && byRow === cols && byItem === rows * cols]
+  // Without elements a place may be beyond the array.
+  if (batch * rows * cols === 0) return
   if (inAll) return copy(0, 0, batch * rows * cols)
   for (let item = 0; item < batch; item++) {
     for (let i = 0; i < rows; i++) {
