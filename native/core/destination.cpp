@@ -7,6 +7,8 @@
 
 namespace mpmml {
 
+bool values_may_fail(const Operation& operation) { return overflow_fails(operation) || restricts_elements(operation); }
+
 Destination::Destination(const Problem& problem, bool may_fail) : problem_(problem), view_(problem.c) {
   if (!writes_apart(problem, may_fail)) return;
   apart_.emplace(static_cast<size_t>(problem.outputs() * element_bytes(problem.operation.dtype)));

@@ -18,6 +18,10 @@ inline bool may_overflow(const Problem& problem, RangePath path) {
   return path == RangePath::kWide && problem.operation.overflow == OverflowPolicy::kThrow;
 }
 
+/// Whether values that are only seen when other results have been written may fail a product: a sum that overflows, or an
+/// element that the semiring hasn't.
+bool values_may_fail(const Operation& operation);
+
 /// Copies rows [first, end) of all batch · M rows of the dense results to the product's C.
 void copy_rows(const Problem& problem, const void* dense, int64_t first, int64_t end);
 

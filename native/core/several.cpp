@@ -197,8 +197,7 @@ Outcome Engine::compute_parts(const Problem& problem, const Placement& where, co
   Backend& backend = several_backend();
   // The CPU writes to C as it goes.
   const bool is_cpu = backend.kind() == BackendKind::kCpu;
-  const bool may_fail = overflow_fails(problem.operation) || restricts_elements(problem.operation);
-  const Destination destination(problem, is_cpu && may_fail);
+  const Destination destination(problem, is_cpu && values_may_fail(problem.operation));
   Problem target = problem;
   target.c = destination.view();
   std::vector<Together::Task> tasks;

@@ -41,9 +41,7 @@ Outcome multiply_in_blocks(const Problem& problem, int64_t bytes, const BytesOf&
                            const std::function<Outcome(const Problem& block)>& multiply,
                            const std::function<void()>& before_writing, bool is_variant_requested) {
   // Each block looks at its own values.
-  const bool may_fail =
-      overflow_fails(problem.operation) || restricts_elements(problem.operation) || is_variant_requested;
-  const Destination destination(problem, may_fail);
+  const Destination destination(problem, values_may_fail(problem.operation) || is_variant_requested);
   const bool is_apart = destination.view().data != problem.c.data;
   if (!is_apart) before_writing();
   Problem target = problem;
