@@ -4,7 +4,8 @@
 // A warp, or a part of one, computes a tile of C of BM × BN. So no thread waits for another warp, and a block computes
 // several tiles: those at the same place in consecutive instances of a batch, or consecutive tiles of a group. Tiles of
 // A and B of depth BK pass through shared memory. While a tile is computed, the next one is on its way to registers.
-// Each thread computes TM × 4 of C.
+// Each thread computes TM × 4 of C. If `slices` > 1, as many warps of a block compute the same tile, each over an equal
+// part of K, and combine at the end: so a product of few tiles doesn't wait for one warp to go through all of K.
 #pragma once
 #include "core/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -18,15 +19,19 @@ __global__ void small_kernel(DeviceProblem problem, Arithmetic arithmetic);
 template <class Config, class Arithmetic>
 __global__ void small_group_kernel(DeviceGroup group, Arithmetic arithmetic);
 
-template <int BM_, int BN_, int BK_, int TM_>
+template <int BM_, int BN_, int BK_, int TM_, int kSlices_>
 struct Small {
-  static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = 4;
+  static constexpr int BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = 4, kSlices = kSlices_;
   static constexpr int kThreadsM = BM / TM, kThreadsN = BN / TN;
   static constexpr int kTileThreads = kThreadsM * kThreadsN;
-  static constexpr int kThreads = 128;
-  static constexpr int kTiles = kThreads / kTileThreads;
+  static constexpr int kThreads = kSlices == 1 ? 128 : kTileThreads * kSlices;
+  /// Tiles of operands that a block holds at a time.
+  static constexpr int kSlots = kThreads / kTileThreads;
+  /// Tiles of C that it computes at a time.
+  static constexpr int kTiles = kSlots / kSlices;
 
   static_assert(32 % kTileThreads == 0, "the threads of a tile are in one warp, so that only warps synchronize");
+  static_assert(kSlices == 1 || kTileThreads == 32, "a slice is a warp");
   static_assert(BM <= kMostTile && BN <= kMostTile && BK <= kMostTile, "as kMostTile says");
 
   /// An operand's tile in shared memory has kOuter lines of kInner elements. Those of A are its rows, and those of B
@@ -56,7 +61,8 @@ struct Small {
     constexpr int kMostThreads = 1536;
 #endif
     const int threads = 65536 / registers;
-    return (threads < kMostThreads ? threads : kMostThreads) / kThreads;
+    const int blocks = (threads < kMostThreads ? threads : kMostThreads) / kThreads;
+    return blocks > 0 ? blocks : 1;
   }
 };
 
@@ -295,29 +301,92 @@ template <class Config, class Operand>
 struct SmallTiles {
   static constexpr int kTileA = Config::BM * Config::template TileA<Operand>::kPitch;
   static constexpr int kTileB = Config::BK * Config::template TileB<Operand>::kPitch;
-  alignas(16) Operand a[Config::kTiles][kTileA];
-  alignas(16) Operand b[Config::kTiles][kTileB];
+  alignas(16) Operand a[Config::kSlots][kTileA];
+  alignas(16) Operand b[Config::kSlots][kTileB];
 };
+
+/// What the slices of a block accumulate: [slice][element][thread], so that neighbouring threads use different banks.
+template <class Config, class Arithmetic>
+struct SlicedSums {
+  static constexpr int kElements = Config::TM * Config::TN;
+  typename Arithmetic::Accumulator sums[Config::kSlices][kElements][Config::kTileThreads];
+};
+
+/// What a slice computes of an operand: `steps` k-steps from the step `first` on.
+struct SliceOfK {
+  int64_t first, steps;
+};
+/// Slices take equal parts of the tiles of K. The last ones may have less, or nothing.
+template <class Config>
+__device__ __forceinline__ SliceOfK slice_of_k(int64_t k, int slice) {
+  const int64_t most = ceil_div(ceil_div(k, int64_t{Config::BK}), int64_t{Config::kSlices}) * Config::BK;
+  const int64_t first = min(slice * most, k);
+  return {first, min(most, k - first)};
+}
+
+/// Combines what the slices of a block have accumulated, in their order, and stores it. They share the rows of a thread.
+template <class Config, class Arithmetic>
+__device__ __forceinline__ void store_sliced_tile(const SmallSums<Config, Arithmetic>& acc, int slice,
+                                                  const SmallTile<Config>& tile, const DeviceProblem& problem,
+                                                  int64_t instance, const Arithmetic& arithmetic,
+                                                  SlicedSums<Config, Arithmetic>& shared) {
+  using S = typename Arithmetic::Semiring;
+  // All have read their operands, which are in the same memory.
+  __syncthreads();
+#pragma unroll
+  for (int element = 0; element < Config::TM * Config::TN; ++element) {
+    shared.sums[slice][element][tile.thread] = acc[element / Config::TN][element % Config::TN];
+  }
+  __syncthreads();
+  const Epilogue<Arithmetic> epilogue(problem, arithmetic, instance);
+  for (int i = slice; i < Config::TM; i += Config::kSlices) {
+    const int64_t row = tile.first_row + tile.row(i);
+    if (row >= problem.m) continue;
+    typename Arithmetic::Accumulator sums[Config::TN];
+#pragma unroll
+    for (int j = 0; j < Config::TN; ++j) {
+      const int element = i * Config::TN + j;
+      sums[j] = shared.sums[0][element][tile.thread];
+#pragma unroll
+      for (int other = 1; other < Config::kSlices; ++other) {
+        sums[j] = S::combine(sums[j], shared.sums[other][element][tile.thread]);
+      }
+    }
+    epilogue.store(row, tile.first_col + tile.col(), sums);
+  }
+}
 
 /// The grid's first dimension are instances, as many in a block as it has threads for; the others are the tiles of C.
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::blocks_per_multiprocessor(sizeof(typename Arithmetic::Accumulator)))
     small_kernel(DeviceProblem problem, Arithmetic arithmetic) {
-  __shared__ SmallTiles<Config, typename Arithmetic::Operand> tiles;
+  constexpr bool kIsSliced = Config::kSlices > 1;
+  using Tiles = SmallTiles<Config, typename Arithmetic::Operand>;
+  using Sums = SlicedSums<Config, Arithmetic>;
+  // A block's tiles, and then what its slices accumulate.
+  constexpr size_t kBytes = kIsSliced && sizeof(Sums) > sizeof(Tiles) ? sizeof(Sums) : sizeof(Tiles);
+  __shared__ __align__(16) unsigned char memory[kBytes];
+  Tiles& tiles = *reinterpret_cast<Tiles*>(memory);
   const int slot = threadIdx.x / Config::kTileThreads;
-  const int64_t instance = int64_t{blockIdx.x} * (blockDim.x / Config::kTileThreads) + slot;
+  const int64_t instance = kIsSliced ? blockIdx.x : int64_t{blockIdx.x} * (blockDim.x / Config::kTileThreads) + slot;
   const SmallTile<Config> tile{int64_t{blockIdx.y} * Config::BM, int64_t{blockIdx.z} * Config::BN,
                                static_cast<int>(threadIdx.x % Config::kTileThreads)};
+  const SliceOfK slice = kIsSliced ? slice_of_k<Config>(problem.k, slot) : SliceOfK{0, problem.k};
   const MatrixView &a = problem.a, &b = problem.b;
   // Threads without an instance keep the others of their warp company, but read nothing.
   const bool exists = instance < problem.batch;
   SmallSums<Config, Arithmetic> acc;
-  accumulate_small_tile(acc, tile, {a.data, instance * a.batch_stride, a.row_stride, a.col_stride, a.storage},
-                        {b.data, instance * b.batch_stride, b.col_stride, b.row_stride, b.storage},
-                        exists ? problem.m : 0, exists ? problem.n : 0, problem.k, tiles.a[slot], tiles.b[slot],
-                        arithmetic);
-  if (exists) store_small_tile(acc, tile, problem, instance, arithmetic);
+  accumulate_small_tile(
+      acc, tile,
+      {a.data, instance * a.batch_stride + slice.first * a.col_stride, a.row_stride, a.col_stride, a.storage},
+      {b.data, instance * b.batch_stride + slice.first * b.row_stride, b.col_stride, b.row_stride, b.storage},
+      exists ? problem.m : 0, exists ? problem.n : 0, slice.steps, tiles.a[slot], tiles.b[slot], arithmetic);
+  if constexpr (kIsSliced) {
+    store_sliced_tile(acc, slot, tile, problem, instance, arithmetic, *reinterpret_cast<Sums*>(memory));
+  } else {
+    if (exists) store_small_tile(acc, tile, problem, instance, arithmetic);
+  }
 }
 
 /// The item of a group that a tile belongs to. The threads of a warp look for it together.

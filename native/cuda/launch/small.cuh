@@ -33,15 +33,16 @@ struct Family<Small<parameters...>> {
     kernel.launch = &launch<Arithmetics...>;
     kernel.function = &function<Arithmetics...>;
     if constexpr (kTakesGroups) kernel.launch_group = &launch_group<Arithmetics...>;
-    kernel.shape = {Config::BM, Config::BN,    Config::BK, Config::kThreads, 0, steps_per_clock<Arithmetics...>(),
-                    0,          Config::kTiles};
+    kernel.shape = {Config::BM,       Config::BN, Config::BK * Config::kSlices,
+                    Config::kThreads, 0,          steps_per_clock<Arithmetics...>(),
+                    0,                Config::kTiles};
     return kernel;
   }
 
  private:
   /// Groups are launched with the tiles of a warp only: the larger ones. Their products are of different sizes, so that
   /// small tiles gain nothing.
-  static constexpr bool kTakesGroups = Config::kTileThreads == 32 && Config::BM >= 32;
+  static constexpr bool kTakesGroups = Config::kTileThreads == 32 && Config::BM >= 32 && Config::kSlices == 1;
 
   /// Measured on an H200, on batches of products of 4 × 4 tiles and 256 steps.
   template <class... Arithmetics>
@@ -61,9 +62,10 @@ struct Family<Small<parameters...>> {
 
   template <class... Arithmetics>
   static void launch(const Launch& launch) {
-    // As few threads as the batch needs, in whole warps.
+    // As few threads as the batch needs, in whole warps, or all that are slices.
     constexpr int64_t kTilesOfWarp = 32 / Config::kTileThreads;
     const int64_t tiles = std::min<int64_t>(Config::kTiles, round_up(launch.batch, kTilesOfWarp));
+    const auto threads = static_cast<unsigned>(tiles * Config::kTileThreads * Config::kSlices);
     constexpr int64_t kMostBlocksOfInstances = (int64_t{1} << 31) - 1;
     for_arithmetic<Arithmetics...>(launch, [&](const auto& arithmetic) {
       using Arithmetic = std::decay_t<decltype(arithmetic)>;
@@ -74,8 +76,7 @@ struct Family<Small<parameters...>> {
               const dim3 grid(static_cast<unsigned>(ceil_div(piece.batch, tiles)),
                               static_cast<unsigned>(ceil_div(piece.m, Config::BM)),
                               static_cast<unsigned>(ceil_div(piece.n, Config::BN)));
-              small_kernel<Config, Arithmetic>
-                  <<<grid, static_cast<unsigned>(tiles * Config::kTileThreads), 0, piece.stream>>>(piece, arithmetic);
+              small_kernel<Config, Arithmetic><<<grid, threads, 0, piece.stream>>>(piece, arithmetic);
             });
           },
           kMostBlocksOfInstances * tiles);
