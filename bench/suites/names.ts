@@ -7,6 +7,7 @@ import { grouped } from './grouped.js'
 import { levels } from './levels.js'
 import { memory } from './memory.js'
 import { mixed } from './mixed.js'
+import { monotone } from './monotone.js'
 import { promises } from './promises.js'
 import { queue } from './queue.js'
 import { resident } from './resident.js'
@@ -19,6 +20,7 @@ export const suites = {
   resident,
   grouped,
   small,
+  monotone,
   levels,
   structure,
   graph,

@@ -9,38 +9,25 @@
 #include <numeric>
 #include <vector>
 
+#include "core/clones.h"
 #include "core/dispatch.h"
 #include "core/structured.h"
 
 namespace mpmml {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// Exact sums have at most so many granules.
 constexpr double kMostGranules = 1 << 24;
+/// Elements that are looked at before what was found is asked again.
+constexpr int64_t kAtOnce = 4096;
 
 /// What a scan of floats finds.
 struct Granules {
-  int lowest_bit = std::numeric_limits<int>::max();  ///< as a power of two
+  int32_t lowest_bit = std::numeric_limits<int32_t>::max();  ///< as a power of two
   bool fits = true, has_negative_zero = false;
-  float least = std::numeric_limits<float>::infinity(), most = 0;  ///< the least, and the farthest from 0
+  int32_t least = kHighest<int32_t>;  ///< the order key of the least
+  float most = 0;                     ///< the farthest from 0
 
-  void include(float x) {
-    uint32_t bits;
-    std::memcpy(&bits, &x, sizeof(bits));
-    const uint32_t exponent = bits >> 23 & 255, fraction = bits & 0x7fffff;
-    fits &= exponent != 255;
-    if (exponent == 0 && fraction == 0) {
-      has_negative_zero |= bits != 0;
-    } else {
-      const uint32_t significand = exponent == 0 ? fraction : fraction | 1u << 23;
-      const int power = static_cast<int>(exponent == 0 ? 1 : exponent) - 150;
-      lowest_bit = std::min(lowest_bit, __builtin_ctz(significand) + power);
-    }
-    least = std::min(least, x);
-    most = std::max(most, std::fabs(x));
-  }
   void merge(const Granules& other) {
     lowest_bit = std::min(lowest_bit, other.lowest_bit);
     fits &= other.fits;
@@ -48,19 +35,75 @@ struct Granules {
     least = std::min(least, other.least);
     most = std::max(most, other.most);
   }
+  bool is_empty() const { return lowest_bit == std::numeric_limits<int32_t>::max(); }
+  /// Whether the granules are few enough for exact sums. More elements never make them fewer.
+  bool are_few() const { return fits && (is_empty() || most <= std::ldexp(kMostGranules, lowest_bit)); }
 };
 
-/// Calls `body(x)` for the elements in the band that aren't zero, of some of the lines of matrices.
-template <class S, class Body>
-void for_finite(const MatrixView& view, const Lines& lines, const Band& of_lines, Span some, Body&& body) {
+/// All bits, or none: what is computed with it has no branches, so that compilers make vectors of it.
+constexpr int32_t mask(bool condition) { return -static_cast<int32_t>(condition); }
+constexpr int32_t choose(int32_t mask, int32_t x, int32_t otherwise) { return (x & mask) | (otherwise & ~mask); }
+
+/// Of elements that aren't `zero`, which is an infinity.
+MPMML_CLONES Granules granules_of(const float* data, int64_t count, float zero) {
+  constexpr int32_t kNoBit = std::numeric_limits<int32_t>::max(), kFloatBias = 127, kFraction = 0x7fffff;
+  int32_t lowest_bit = kNoBit, least = kHighest<int32_t>, most = 0, misfits = 0, negative_zeros = 0;
+  for (int64_t index = 0; index < count; ++index) {
+    int32_t bits;
+    std::memcpy(&bits, data + index, sizeof bits);
+    const int32_t counts = mask(data[index] != zero), size = bits & 0x7fffffff & counts, exponent = size >> 23;
+    misfits |= mask(exponent == 255);
+    negative_zeros |= counts & mask(size == 0) & bits;
+    const int32_t is_normal = mask(exponent != 0), significand = (size & kFraction) | (is_normal & 1 << 23);
+    // A power of two, whose exponent says which bit it is.
+    const auto lowest = static_cast<float>(significand & -significand);
+    int32_t bits_of_lowest;
+    std::memcpy(&bits_of_lowest, &lowest, sizeof bits_of_lowest);
+    const int32_t power = (bits_of_lowest >> 23) - kFloatBias + exponent + 1 + is_normal - 150;
+    const int32_t bit = choose(mask(size != 0), power, kNoBit);
+    lowest_bit = bit < lowest_bit ? bit : lowest_bit;
+    most = size > most ? size : most;
+    const int32_t key = choose(counts, bits ^ (bits >> 31 & 0x7fffffff), kHighest<int32_t>);
+    least = key < least ? key : least;
+  }
+  return {lowest_bit, misfits == 0, negative_zeros < 0, least, from_order_key<float>(most)};
+}
+
+/// Whether the distances of all elements from `offset`, in granules, are multiples of `divisor`, or 0 if it is 0. They are
+/// whole numbers, at most 2^25, so all numbers here are exact but the quotient, which is near enough.
+MPMML_CLONES bool are_multiples(const float* data, int64_t count, float zero, double offset, double per_granule,
+                                int64_t divisor) {
+  constexpr double kBeyondAll = 1LL << 40, kRounds = 3LL << 51;  // a sum with it has no fraction
+  const double by = divisor == 0 ? kBeyondAll : static_cast<double>(divisor), inverse = 1 / by;
+  const auto start = static_cast<float>(offset);
+  int64_t others = 0;
+  for (int64_t index = 0; index < count; ++index) {
+    const float x = data[index] == zero ? start : data[index];
+    const double distance = (double{x} - offset) * per_granule;
+    const double quotient = (distance * inverse + kRounds) - kRounds;
+    others |= distance != quotient * by;
+  }
+  return others == 0;
+}
+
+/// Calls `body(first, count)` with contiguous elements of the band, of some of the lines of matrices, until it says that
+/// it has seen enough.
+template <class Element, class Body>
+void for_runs_of(const MatrixView& view, const Lines& lines, const Band& of_lines, Span some, Body&& body) {
+  Element buffer[kAtOnce];
   for (int64_t index = some.first; index < some.end; ++index) {
     const int64_t item = index / lines.count, line = index % lines.count;
     const Span inside = span_of_row(of_lines, line, lines.length);
     const auto* const data =
-        static_cast<const typename S::Element*>(view.data) + item * view.batch_stride + line * lines.line_stride;
-    for (int64_t at = inside.first; at < inside.end; ++at) {
-      const auto x = data[at * lines.element_stride];
-      if (x != S::zero) body(x);
+        static_cast<const Element*>(view.data) + item * view.batch_stride + line * lines.line_stride;
+    for (int64_t at = inside.first; at < inside.end; at += kAtOnce) {
+      const int64_t count = std::min(kAtOnce, inside.end - at);
+      const Element* first = data + at * lines.element_stride;
+      if (lines.element_stride != 1) {
+        for (int64_t i = 0; i < count; ++i) buffer[i] = first[i * lines.element_stride];
+        first = buffer;
+      }
+      if (body(first, count)) return;
     }
   }
 }
@@ -71,28 +114,36 @@ bool find_steps(LineLevels& levels, const MatrixView& view, int64_t items, const
   const Lines lines(view);
   const Band of_lines = lines.are_columns ? band.transposed() : band;
   std::mutex mutex;
+  std::atomic<bool> are_too_many{false};
   Granules all;
   for_runs(items * lines.count, lines.length, [&](int64_t first, int64_t end) {
     Granules seen;
-    for_finite<S>(view, lines, of_lines, {first, end}, [&](float x) { seen.include(x); });
+    for_runs_of<float>(view, lines, of_lines, {first, end}, [&](const float* data, int64_t count) {
+      seen.merge(granules_of(data, count, S::zero));
+      if (!seen.are_few()) are_too_many.store(true, std::memory_order_relaxed);
+      return are_too_many.load(std::memory_order_relaxed);
+    });
     const std::lock_guard<std::mutex> lock(mutex);
     all.merge(seen);
   });
-  const bool is_empty = all.lowest_bit == std::numeric_limits<int>::max();
-  if (!all.fits || (!is_empty && std::abs(all.lowest_bit) > kMostGranule)) return false;
-  levels.granule = is_empty ? 1 : std::ldexp(1.0, all.lowest_bit);
+  if (are_too_many || !all.are_few() || (!all.is_empty() && std::abs(all.lowest_bit) > kMostGranule)) return false;
+  levels.granule = all.is_empty() ? 1 : std::ldexp(1.0, all.lowest_bit);
   levels.has_negative_zero = all.has_negative_zero;
-  if (double{all.most} > levels.granule * kMostGranules) return false;
-  levels.offset = std::isinf(all.least) ? 0 : double{all.least};
-  // Distances from the least element are whole numbers of granules, at most 2^25.
+  // Without a sign if it is 0.
+  levels.offset = all.least == kHighest<int32_t> ? 0 : double{from_order_key<float>(all.least)} + 0.0;
   std::atomic<int64_t> divisor{0};
   const double per_granule = 1 / levels.granule;
   for_runs(items * lines.count, lines.length, [&](int64_t first, int64_t end) {
     int64_t own = divisor.load(std::memory_order_relaxed);
-    if (own == 1) return;
-    for_finite<S>(view, lines, of_lines, {first, end}, [&](float x) {
-      const auto distance = static_cast<int64_t>((double{x} - levels.offset) * per_granule);
-      if (distance != 0 && (own == 0 || distance % own != 0)) own = std::gcd(own, distance);
+    for_runs_of<float>(view, lines, of_lines, {first, end}, [&](const float* data, int64_t count) {
+      if (own == 1) return true;
+      if (are_multiples(data, count, S::zero, levels.offset, per_granule, own)) return false;
+      for (int64_t index = 0; index < count; ++index) {
+        if (data[index] == S::zero) continue;
+        const auto distance = static_cast<int64_t>((double{data[index]} - levels.offset) * per_granule);
+        if (distance != 0 && (own == 0 || distance % own != 0)) own = std::gcd(own, distance);
+      }
+      return own == 1;
     });
     const std::lock_guard<std::mutex> lock(mutex);
     divisor.store(std::gcd(divisor.load(std::memory_order_relaxed), own), std::memory_order_relaxed);
@@ -101,83 +152,128 @@ bool find_steps(LineLevels& levels, const MatrixView& view, int64_t items, const
   return true;
 }
 
-/// A chunk of K of some lines, with zero outside of the band.
-template <class S>
-class Chunk {
- public:
-  using Element = typename S::Element;
-  static constexpr int64_t kLines = 64;
-
-  void read(const MatrixView& view, const Band& band, int64_t item, Span lines, Span steps) {
-    if constexpr (std::is_same_v<Element, int32_t>) {
-      if (view.storage == Storage::kInt16) return read_stored<int16_t>(view, band, item, lines, steps);
-    }
-    read_stored<Element>(view, band, item, lines, steps);
-  }
-  /// The elements of a line, kChunkSteps of them: zero beyond the last.
-  const Element* line(int64_t index) const { return elements_[index]; }
-
- private:
-  template <class Stored>
-  void read_stored(const MatrixView& view, const Band& band, int64_t item, Span lines, Span steps) {
-    const auto* const data = static_cast<const Stored*>(view.data) + item * view.batch_stride +
-                             lines.first * view.row_stride + steps.first * view.col_stride;
-    const int64_t rows = lines.end - lines.first, cols = steps.end - steps.first;
-    if (view.col_stride <= view.row_stride) {
-      for (int64_t row = 0; row < rows; ++row) {
-        for (int64_t col = 0; col < cols; ++col) {
-          elements_[row][col] = widened<S>(data[row * view.row_stride + col * view.col_stride]);
-        }
-      }
-    } else {
-      for (int64_t col = 0; col < cols; ++col) {
-        for (int64_t row = 0; row < rows; ++row) {
-          elements_[row][col] = widened<S>(data[row * view.row_stride + col * view.col_stride]);
-        }
-      }
-    }
-    for (int64_t row = 0; row < rows; ++row) {
-      const Span inside = span_of_row(band, lines.first + row, view.cols);
-      const int64_t first = std::clamp<int64_t>(inside.first - steps.first, 0, cols),
-                    end = std::clamp<int64_t>(inside.end - steps.first, first, cols);
-      std::fill(elements_[row], elements_[row] + first, S::zero);
-      std::fill(elements_[row] + end, elements_[row] + kChunkSteps, S::zero);
-    }
-  }
-
-  Element elements_[kLines][kChunkSteps];
-};
-
-/// The least and the greatest element that isn't zero, and whether there are zeros.
-template <class S>
+/// Of a line: the order keys of the least and the greatest element that isn't zero, and whether there are zeros.
 struct Extent {
-  using Element = typename S::Element;
-  Element least = kHighest<Element>, most = kLowest<Element>;
-  bool has_zero = false;
+  int32_t least = kHighest<int32_t>, most = kLowest<int32_t>;
+  int32_t has_zero = 0;
 
   bool is_empty() const { return least > most; }
-  void include(const Element* elements, int64_t count) {
-    int zeros = 0;
-    for (int64_t index = 0; index < count; ++index) {
-      const Element x = elements[index];
-      const bool is_zero = x == S::zero;
-      const Element low = is_zero ? kHighest<Element> : x, high = is_zero ? kLowest<Element> : x;
-      least = low < least ? low : least;
-      most = high > most ? high : most;
-      zeros |= is_zero;
-    }
-    has_zero = has_zero || zeros != 0;
-  }
   void merge(const Extent& other) {
     least = std::min(least, other.least);
     most = std::max(most, other.most);
-    has_zero = has_zero || other.has_zero;
+    has_zero |= other.has_zero;
   }
+  template <class Element>
   int64_t spread(double step) const {
     if (is_empty() || step == 0) return 0;
-    return static_cast<int64_t>((static_cast<double>(most) - static_cast<double>(least)) / step);
+    const auto value = [](int32_t key) { return static_cast<double>(from_order_key<Element>(key)); };
+    return static_cast<int64_t>((value(most) - value(least)) / step);
   }
 };
+
+/// Whether neighbours in a line are closer together in memory than those in different lines.
+bool runs_along_lines(const MatrixView& view) { return view.col_stride <= view.row_stride; }
+
+/// Lines that are looked at together: if they are side by side in memory, as many as make long runs (4096², 2 cores: half of
+/// the time of 64 lines).
+constexpr int64_t kMostLinesAtOnce = 512;
+int64_t lines_at_once(const MatrixView& view) { return runs_along_lines(view) ? 64 : kMostLinesAtOnce; }
+
+/// The extents of lines. Each has an element at the same place of these arrays.
+struct Extents {
+  int32_t least[kMostLinesAtOnce], most[kMostLinesAtOnce], has_zero[kMostLinesAtOnce];
+
+  Extents() {
+    std::fill(std::begin(least), std::end(least), kHighest<int32_t>);
+    std::fill(std::begin(most), std::end(most), kLowest<int32_t>);
+    std::fill(std::begin(has_zero), std::end(has_zero), 0);
+  }
+  Extent of(int64_t line) const { return {least[line], most[line], has_zero[line]}; }
+};
+
+/// Neighbours of one line.
+template <class Element>
+inline __attribute__((always_inline)) Extent extent(const Element* data, int64_t count, int32_t zero) {
+  int32_t least = kHighest<int32_t>, most = kLowest<int32_t>, has_zero = 0;
+  for (int64_t index = 0; index < count; ++index) {
+    const int32_t key = order_key(data[index]), counts = mask(key != zero);
+    const int32_t low = choose(counts, key, kHighest<int32_t>), high = choose(counts, key, kLowest<int32_t>);
+    least = low < least ? low : least;
+    most = high > most ? high : most;
+    has_zero |= ~counts;
+  }
+  return {least, most, has_zero};
+}
+MPMML_CLONES Extent extent_of(const int32_t* data, int64_t count, int32_t zero) { return extent(data, count, zero); }
+MPMML_CLONES Extent extent_of(const float* data, int64_t count, int32_t zero) { return extent(data, count, zero); }
+
+/// An element of each line from `first` on.
+template <class Element>
+inline __attribute__((always_inline)) void include(Extents& extents, int64_t first, const Element* data, int64_t count,
+                                                   int32_t zero) {
+  int32_t* const least = extents.least + first;
+  int32_t* const most = extents.most + first;
+  int32_t* const zeros = extents.has_zero + first;
+  for (int64_t line = 0; line < count; ++line) {
+    const int32_t key = order_key(data[line]), counts = mask(key != zero);
+    const int32_t low = choose(counts, key, kHighest<int32_t>), high = choose(counts, key, kLowest<int32_t>);
+    least[line] = low < least[line] ? low : least[line];
+    most[line] = high > most[line] ? high : most[line];
+    zeros[line] |= ~counts;
+  }
+}
+MPMML_CLONES void include_in(Extents& extents, int64_t first, const int32_t* data, int64_t count, int32_t zero) {
+  include(extents, first, data, count, zero);
+}
+MPMML_CLONES void include_in(Extents& extents, int64_t first, const float* data, int64_t count, int32_t zero) {
+  include(extents, first, data, count, zero);
+}
+
+/// Neighbours that are `stride` apart, as elements of S side by side, in `buffer` if they aren't so in memory.
+template <class S, class Stored>
+const typename S::Element* side_by_side(const Stored* data, int64_t count, int64_t stride,
+                                        typename S::Element* buffer) {
+  if constexpr (std::is_same_v<Stored, typename S::Element>) {
+    if (stride == 1) return data;
+  }
+  for (int64_t index = 0; index < count; ++index) buffer[index] = widened<S>(data[index * stride]);
+  return buffer;
+}
+
+/// The extents of some steps of lines, in the order in which memory has their elements. There is zero outside of the band.
+template <class S, class Stored>
+Extents extents_of(const MatrixView& view, const Band& band, int64_t item, Span lines, Span steps) {
+  const auto* const data = static_cast<const Stored*>(view.data) + item * view.batch_stride;
+  const int32_t zero = order_key(S::zero);
+  typename S::Element buffer[std::max<int64_t>(kMostLinesAtOnce, kChunkSteps)];
+  Extents extents;
+  const auto clamped = [](Span inside, Span to) {
+    const int64_t first = std::clamp(inside.first, to.first, to.end);
+    return Span{first, std::clamp(inside.end, first, to.end)};
+  };
+  if (runs_along_lines(view)) {
+    for (int64_t line = lines.first; line < lines.end; ++line) {
+      const Span inside = clamped(span_of_row(band, line, view.cols), steps);
+      const int64_t count = inside.end - inside.first, place = line - lines.first;
+      const Stored* const first = data + line * view.row_stride + inside.first * view.col_stride;
+      const Extent found = extent_of(side_by_side<S>(first, count, view.col_stride, buffer), count, zero);
+      extents.least[place] = found.least;
+      extents.most[place] = found.most;
+      extents.has_zero[place] = found.has_zero | (count < steps.end - steps.first);
+    }
+  } else {
+    for (int64_t step = steps.first; step < steps.end; ++step) {
+      const Span inside = clamped(span_of_row(band.transposed(), step, view.rows), lines);
+      const int64_t count = inside.end - inside.first;
+      const Stored* const first = data + inside.first * view.row_stride + step * view.col_stride;
+      include_in(extents, inside.first - lines.first, side_by_side<S>(first, count, view.row_stride, buffer), count,
+                 zero);
+      std::fill(extents.has_zero, extents.has_zero + (inside.first - lines.first), 1);
+      std::fill(extents.has_zero + (inside.end - lines.first), extents.has_zero + (lines.end - lines.first), 1);
+    }
+  }
+  return extents;
+}
 
 /// What a scan of some lines finds.
 struct Seen {
@@ -193,25 +289,23 @@ struct Seen {
   }
 };
 
-template <class S>
+template <class S, class Stored>
 void scan(Seen& seen, const MatrixView& view, const Band& band, int64_t item, Span lines, double step) {
-  Chunk<S> chunk;
-  Extent<S> whole[Chunk<S>::kLines];
+  using Element = typename S::Element;
+  Extent whole[kMostLinesAtOnce];
   const int64_t count = lines.end - lines.first;
   for (int64_t first = 0; first < view.cols; first += kChunkSteps) {
     const Span steps{first, std::min(first + kChunkSteps, view.cols)};
-    chunk.read(view, band, item, lines, steps);
+    const Extents extents = extents_of<S, Stored>(view, band, item, lines, steps);
     for (int64_t line = 0; line < count; ++line) {
-      Extent<S> extent;
-      extent.include(chunk.line(line), steps.end - first);
-      const bool is_rough =
-          extent.has_zero || extent.spread(step) > exponent_scale_of(RangePath::kExponentBounded).most;
-      seen.is_rough[static_cast<size_t>(first / kChunkSteps)] |= is_rough;
+      const Extent extent = extents.of(line);
+      seen.is_rough[static_cast<size_t>(first / kChunkSteps)] |=
+          extent.has_zero || extent.spread<Element>(step) > exponent_scale_of(RangePath::kExponentBounded).most;
       whole[line].merge(extent);
     }
   }
   for (int64_t line = 0; line < count; ++line) {
-    seen.spread = std::max(seen.spread, whole[line].spread(step));
+    seen.spread = std::max(seen.spread, whole[line].spread<Element>(step));
     seen.has_zero = seen.has_zero || (whole[line].has_zero && !whole[line].is_empty());
   }
 }
@@ -222,14 +316,19 @@ LineLevels levels_of_lines(const MatrixView& view, int64_t items, const Band& ba
   if constexpr (!S::can_overflow) {
     if (!find_steps<S>(levels, view, items, band, for_runs)) return {};
   }
-  const int64_t blocks = ceil_div(view.rows, Chunk<S>::kLines), chunks = ceil_div(view.cols, kChunkSteps);
+  const int64_t at_once = lines_at_once(view), blocks = ceil_div(view.rows, at_once), chunks = ceil_div(view.cols, kChunkSteps);
   Seen all(chunks);
   std::mutex mutex;
-  for_runs(items * blocks, Chunk<S>::kLines * view.cols, [&](int64_t first, int64_t end) {
+  for_runs(items * blocks, at_once * view.cols, [&](int64_t first, int64_t end) {
     Seen seen(chunks);
     for (int64_t index = first; index < end; ++index) {
-      const int64_t line = index % blocks * Chunk<S>::kLines;
-      scan<S>(seen, view, band, index / blocks, {line, std::min(line + Chunk<S>::kLines, view.rows)}, levels.step);
+      const int64_t item = index / blocks, line = index % blocks * at_once;
+      const Span lines{line, std::min(line + at_once, view.rows)};
+      if (view.storage == Storage::kInt16) {
+        scan<S, int16_t>(seen, view, band, item, lines, levels.step);
+      } else {
+        scan<S, typename S::Element>(seen, view, band, item, lines, levels.step);
+      }
     }
     const std::lock_guard<std::mutex> lock(mutex);
     all.merge(seen);

@@ -8,21 +8,13 @@
 #include <string>
 #include <type_traits>
 
+#include "core/clones.h"
 #include "core/dispatch.h"
 #include "core/status.h"
 #include "core/structured.h"
 
 namespace mpmml {
 namespace {
-
-// Compiled for AVX2 too, because the baseline has no 32-bit minimum and maximum; the version is chosen when the addon
-// is loaded. The choice uses an indirect function of glibc. musl has none, and ThreadSanitizer isn't ready yet when it
-// runs.
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
-#define MPMML_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define MPMML_CLONES
-#endif
 
 /// Modulo 2^32 the distance from zero keeps the order of the finite values and starts at 1, whether zero is the least
 /// or the greatest value. So zero never wins a maximum of distances, nor a minimum of distances minus one.

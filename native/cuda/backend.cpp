@@ -262,15 +262,18 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
     Judgement judgement = judge(variant, path, problem, numbered, where.device);
     if (!measured || !judgement.refusal.empty()) return judgement;
     // The choice holds for all products that are like the measured one, but their tiles fill whole waves to different
-    // degrees. A kernel that divides tiles makes up for that, so the estimates compare it with the choice. They err: by so
-    // much in general, and if they prefer it for the measured product too, by that much.
-    constexpr double kEstimatesErr = 0.05;
+    // degrees, so the estimates compare other kernels with the choice. They err: by so much in general, and if they prefer a
+    // kernel for the measured product too, by that much. A kernel that divides tiles is made to fill waves.
+    constexpr double kEstimatesErr = 0.1, kEstimatesOfDividedErr = 0.05;
     if (&variant == measured->variant) {
       judgement.cost = 0;
-    } else if (divides(variant, path, problem, where.device)) {
-      const double bias = clocks_of_measured / judge(variant, path, like, numbered, where.device).cost;
-      judgement.cost = (1 + kEstimatesErr) * std::max(1.0, bias) * judgement.cost - clocks_of_choice;
+      return judgement;
     }
+    judgement.cost *= 1 + (divides(variant, path, problem, where.device) ? kEstimatesOfDividedErr : kEstimatesErr);
+    if (judgement.cost < clocks_of_choice) {
+      judgement.cost *= std::max(1.0, clocks_of_measured / judge(variant, path, like, numbered, where.device).cost);
+    }
+    judgement.cost -= clocks_of_choice;
     return judgement;
   };
 }

@@ -223,6 +223,7 @@ describe('bench', () => {
       'resident',
       'grouped',
       'small',
+      'monotone',
       'levels',
       'structure',
       'graph',
