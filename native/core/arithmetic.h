@@ -359,7 +359,7 @@ struct Plain {
   /// For one element, or for vectors of floating-point elements.
   template <class V>
   MPMML_HOST_DEVICE static constexpr V encode(V x) {
-    if constexpr (S::extend_kind == OperatorKind::kAnd) {
+    if constexpr (S::is_boolean) {
       return x != S::zero ? S::one : S::zero;
     } else if constexpr (kKeepsElements && std::is_floating_point_v<Element>) {
       return x == x ? x : S::zero - V{};
@@ -398,11 +398,11 @@ struct ByDefinition<S, true> {
   using Arithmetic = Wide<S>;
 };
 
-/// Truth values as bits. An operand holds as many k-steps as a word has bits, and one step on words does all of them.
-/// An accumulator is true if any of its bits is set.
+/// Truth values as bits. An operand holds as many k-steps as a word has bits, and one step on words does all of them. At
+/// the end ⊕ takes the bits of an accumulator together.
 template <class S, class Word>
 struct PackedBits {
-  static_assert(S::combine_kind == OperatorKind::kOr && S::extend_kind == OperatorKind::kAnd);
+  static_assert(S::is_boolean && S::zero == 0 && S::one == 1);
   using Semiring = S;
   using Element = typename S::Element;
   using Operand = Word;
@@ -423,7 +423,8 @@ struct PackedBits {
   }
 
   MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) {
-    return acc != 0 || c0 != S::zero;
+    const Element result = S::combine_across(acc), before = c0 != S::zero;
+    return S::combine(result, before);
   }
 };
 

@@ -179,7 +179,7 @@ class CpuBackend final : public Backend {
   /// Why a variant can't run a product here; empty if it can.
   std::string refusal(const Problem& problem, const Variant& variant) const {
     const Known& it = known(variant);
-    if (it.kernel->thin.accumulate && has_structured_operands(problem) && !is_idempotent(problem.operation)) {
+    if (it.kernel->thin.accumulate && has_structured_operands(problem) && adds_floats(problem.operation)) {
       return "it reads operands as a whole, and can't leave out what is outside of a structure: choose another one";
     }
     return it.refusal;

@@ -52,7 +52,7 @@ struct Packed {
 
   template <class Arithmetic>
   static constexpr FirstTrueKernel first_true() {
-    if constexpr (steps_per_operand<Arithmetic> > 1) {
+    if constexpr (steps_per_operand<Arithmetic> > 1 && Arithmetic::Semiring::idempotent) {
       return FirstTrue<typename Arithmetic::Semiring>::kernel();
     } else {
       return {};

@@ -210,7 +210,6 @@ export const families = [
     backend: 'cuda',
     header: 'cuda/launch/boolean.cuh',
     template: 'BooleanTiles',
-    semirings: ['or-and'],
     parameters: ['BM', 'BN', 'BK', 'stages', 'accumulator'],
     label: (p) => `${p.BM}x${p.BN}x${p.BK}_st${p.stages}`,
     automatic: true,
