@@ -42,6 +42,8 @@ export const nameOf = ({ semiring, dtype }: Algebra) => `${semiring} on ${dtype}
 export const integerSums = algebras.filter(({ isInteger }) => isInteger)
 /** Those with a witness. */
 export const idempotent = algebras.filter(({ idempotent }) => idempotent)
+/** Those in which every k has a part in a result: they have no witnesses, no closures and no paths. */
+export const additive = algebras.filter(({ idempotent }) => !idempotent)
 
 /** Row-major elements, as the definition takes them. */
 export interface Elements {
