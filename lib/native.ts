@@ -413,16 +413,18 @@ export interface CpuNaiveLoopSamples {
 /** A semiring of the build. */
 export interface NativeSemiring {
   name: Semiring
-  /** ⊕. */
-  combine: 'maximum' | 'minimum' | 'sum' | 'or'
+  /** ⊕: 'maximum', 'minimum', 'sum' or another operator of native/core/semiring.h. */
+  combine: string
   /** ⊗. */
-  extend: 'maximum' | 'minimum' | 'sum' | 'product' | 'and'
+  extend: string
   /** The neutral element of ⊕ in each element type that it has. */
   zeros: Partial<Record<DataType, number>>
   /** That of ⊗. */
   ones: Partial<Record<DataType, number>>
   /** Whether x ⊕ x = x, so that one k decides a result. */
   idempotent: boolean
+  /** x ⊕ y, if it isn't the better of the two. */
+  join?: (x: number, y: number) => number
 }
 
 export interface Addon {

@@ -1,4 +1,5 @@
 /** What JavaScript must know of a semiring to compute with single elements. */
+import { OptionError } from './errors.js'
 import { addon, type NativeSemiring } from './native.js'
 
 /** A semiring whose ⊕ takes the better of two elements. */
@@ -16,23 +17,38 @@ const product = (x: number, y: number) => x * y
 const greater = (x: number, y: number) => x > y
 const less = (x: number, y: number) => x < y
 
-const extensions = { sum, product, maximum: Math.max, minimum: Math.min, and: Math.min }
-const comparisons = { maximum: greater, minimum: less, or: greater }
+const extensions: Record<string, Order['extend']> = {
+  sum,
+  product,
+  maximum: Math.max,
+  minimum: Math.min,
+  and: Math.min,
+}
 
-const orders = addon.semirings.map(({ combine, extend, ones }: NativeSemiring): Order | undefined => {
-  if (combine === 'sum') return undefined
+const orders = addon.semirings.map((semiring: NativeSemiring): Order | undefined => {
+  const { combine, extend, ones, idempotent } = semiring
+  if (!idempotent) return undefined
   const one = (ones.float64 ?? ones.uint8)!
-  return { one, maximizes: combine !== 'minimum', extend: extensions[extend], isBetter: comparisons[combine] }
+  const maximizes = combine !== 'minimum'
+  return { one, maximizes, extend: extensions[extend]!, isBetter: maximizes ? greater : less }
 })
 
-/** By the index of a semiring; undefined for plus-times. */
-export function orderOf(semiring: number): Order | undefined {
-  return orders[semiring]
+/**
+ * What sums of paths are compared by, in the semiring with this index.
+ *
+ * @throws OptionError if they can't be.
+ */
+export function requireOrder(semiring: number): Order {
+  const order = orders[semiring]
+  if (order) return order
+  throw new OptionError(
+    `option semiring must not be '${addon.semirings[semiring]!.name}', whose sums of paths have no best one: choose another semiring`,
+  )
 }
 
 /** x ⊕ y as numbers, by the index of a semiring; NaN if one of them is. */
 export function joinOf(semiring: number): (x: number, y: number) => number {
-  const order = orderOf(semiring)
-  if (!order) return sum
+  const order = orders[semiring]
+  if (!order) return addon.semirings[semiring]!.join!
   return (x, y) => (Number.isNaN(y) || order.isBetter(y, x) ? y : x)
 }

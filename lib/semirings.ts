@@ -73,7 +73,7 @@ export function requireWitness(semiring: number): void {
  * | 'max-plus', 'max-min' | {@link EPSILON} (−2^31) | −Infinity | |
  * | 'min-plus', 'min-max' | 2^31 − 1 | Infinity | |
  * | 'plus-times', 'max-times' | | 0 | |
- * | 'or-and' | | | 0 |
+ * | those of truth values, such as 'or-and' | | | 0 |
  *
  * @param dtype - the element type; 'int32' by default.
  * @throws OptionError (ERR_MPMML_OPTION) if there is no semiring of that name, DTypeError (ERR_MPMML_DTYPE) if it

@@ -15,8 +15,9 @@ import {
 } from '../errors.js'
 import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf } from '../options.js'
+import { requireOrder } from '../orders.js'
 import type { Overflow } from '../product/options.js'
-import { requireSemiringType } from '../semirings.js'
+import { readSemiring, requireSemiringType } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
 import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
@@ -474,11 +475,7 @@ async function planPaths(source: ArraySource, a: PlannedInput, asked: Asked): Pr
       `${a.path} has the shape [${a.shape}], but weights must be square: row i has the edges that leave node i`,
     )
   }
-  if (semiring === 'plus-times') {
-    throw new OptionError(
-      "option semiring must not be 'plus-times', whose sums of paths have no best one: choose another semiring",
-    )
-  }
+  requireOrder(readSemiring(semiring))
   requireType(semiring, a.dtype)
   const policy = readPolicy(a.dtype, asked.overflow)
   if (policy === 'wrap') {

@@ -4,7 +4,7 @@ import type { DeviceMatrix } from '../device/device.js'
 import { copyRequest } from '../device/requests.js'
 import type { Session } from '../device/resident.js'
 import { INT32, newUnwrittenArray } from '../elements.js'
-import { CycleError, OptionError } from '../errors.js'
+import { CycleError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, reportAt, requestAt, writeLayout } from '../fields.js'
 import { cycleError } from '../graph-core/cycles.js'
 import { inSlices } from '../graph-core/slices.js'
@@ -12,7 +12,7 @@ import { type Elements, type Layout, rowMajorElements } from '../layout.js'
 import { allocate, type DenseMatrix } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import { LEFT_OUT } from '../options.js'
-import { type Order, orderOf } from '../orders.js'
+import { type Order, requireOrder } from '../orders.js'
 import { type ReadOptions, THROW } from '../product/options.js'
 import { ProgressReports, shareOf } from '../product/progress.js'
 import { storedZeroOf } from '../semirings.js'
@@ -92,12 +92,7 @@ export async function closeWeights(weights: View, options: ReadOptions, closing:
 function check(weights: View, options: ReadOptions, closing: Closing): Call {
   const edges = ': row i has the edges that leave node i'
   const wanted = want(closing.name ?? 'a', weights, options, 'the closure', edges)
-  const order = orderOf(options.semiring)
-  if (!order) {
-    throw new OptionError(
-      "option semiring must not be 'plus-times', whose sums of paths have no best one: choose another semiring",
-    )
-  }
+  const order = requireOrder(options.semiring)
   return {
     ...wanted,
     closing,

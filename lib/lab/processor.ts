@@ -64,15 +64,27 @@ export interface CpuNaiveLoop {
 }
 
 const SAMPLES = 9
-/** The steps of each semiring: what they are, and what native code adds to the element type to name them. */
-const stepsOf: Partial<Record<Semiring, { name: string; suffix: string }>> = {
-  'max-plus': { name: 'additions and maxima', suffix: '' },
-  'min-plus': { name: 'additions and maxima', suffix: '' },
-  'plus-times': { name: 'multiply-adds', suffix: '-fma' },
-  'max-min': { name: 'minima and maxima', suffix: '-min-max' },
-  'min-max': { name: 'minima and maxima', suffix: '-min-max' },
-  'max-times': { name: 'multiplications and maxima', suffix: '-max-times' },
-  'or-and': { name: 'words of 64 truth values', suffix: '-or-and' },
+/** Steps: what they are, and what native code adds to the element type to name them. */
+interface Steps {
+  name: string
+  suffix: string
+}
+
+const multiplyAdds: Steps = { name: 'multiply-adds', suffix: '-fma' }
+const minimaAndMaxima: Steps = { name: 'minima and maxima', suffix: '-min-max' }
+/** The steps of the other semirings, by ⊗: they take as long whatever ⊕ is. */
+const stepsByExtension: Record<string, Steps> = {
+  sum: { name: 'additions and maxima', suffix: '' },
+  minimum: minimaAndMaxima,
+  maximum: minimaAndMaxima,
+  product: { name: 'multiplications and maxima', suffix: '-max-times' },
+  and: { name: 'words of 64 truth values', suffix: '-or-and' },
+}
+
+function stepsOf(semiring: Semiring): Steps | undefined {
+  const found = addon.semirings.find(({ name }) => name === semiring)
+  if (!found) return undefined
+  return found.combine === 'sum' ? multiplyAdds : stepsByExtension[found.extend]
 }
 
 /**
@@ -82,7 +94,7 @@ const stepsOf: Partial<Record<Semiring, { name: string; suffix: string }>> = {
  * @example
  * console.log(cpuCeilingName('max-plus')) // additions and maxima
  */
-export const cpuCeilingName = (semiring: Semiring): string | undefined => stepsOf[semiring]?.name
+export const cpuCeilingName = (semiring: Semiring): string | undefined => stepsOf(semiring)?.name
 
 const bitsOf: Record<DataType, number> = { int32: 32, float32: 32, float64: 64, uint8: 8 }
 const isa = option(undefined, (value, name) => {
@@ -122,11 +134,10 @@ export async function cpuCeiling(options?: CpuCeilingOptions): Promise<CpuCeilin
   const read = ceilingOptions.read(options)
   const { dtype, semiring = 'max-plus', threads, milliseconds = 90 } = read
   requireSemiringType(readSemiring(semiring), addon.dataTypes.indexOf(dtype))
-  const known = stepsOf[semiring]
+  const known = stepsOf(semiring)
   if (!known) {
-    throw new OptionError(
-      `no steps measure the ceiling of ${semiring}: choose ${showChoices(Object.keys(stepsOf))}`,
-    )
+    const others = addon.semirings.map(({ name }) => name).filter(stepsOf)
+    throw new OptionError(`no steps measure the ceiling of ${semiring}: choose ${showChoices(others)}`)
   }
   const bits = read.bits ?? bitsOf[dtype]
   if (

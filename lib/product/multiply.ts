@@ -54,7 +54,7 @@ const syncReport = new Float64Array(REPORT_FIELDS)
  * 'plus-times' is the ordinary product, with NaN and infinities as in IEEE 754. The order of its sums isn't specified, nor
  * whether a multiplication and an addition round once or twice.
  *
- * The elements of max-times are 0 or more. Those of or-and are bytes: any but 0 is true, and results are 0 and 1.
+ * The elements of max-times are 0 or more. Bytes are truth values: any but 0 is true, and results are 0 and 1.
  *
  * Any of the matrices may be a {@link DeviceMatrix}. Then the device that it is on computes the product, after all that was
  * asked of it before, and the result stays there: c is a DeviceMatrix. Operands in arrays are copied to it for the call.

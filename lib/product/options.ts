@@ -87,14 +87,15 @@ export interface MpmmOptions<
    * What to do with a finite sum that decides a result and is outside the finite range: 'throw', the default, rejects the
    * product with ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value; 'wrap' computes finite sums modulo 2^32 (a
    * sum that wraps onto the value of the semiring's zero is zero). Only for int32 and uint8: floating-point results that
-   * are too large become infinities, as in IEEE 754. In max-min, min-max and or-and nothing can overflow, and the option
-   * makes no difference.
+   * are too large become infinities, as in IEEE 754. In semirings without sums, such as max-min and or-and, nothing can
+   * overflow, and the option makes no difference.
    */
   overflow?: Overflow | undefined
   /**
    * Whether to tell which k decides each element of the result: the result then has a `witness`, int32 of the shape of c. Its
    * elements are the smallest k whose candidate A[i, k] ⊗ B[k, j], as `overflow` stores it, is C[i, j]; −1 if C[i, j] is the
-   * semiring's zero, or if only `accumulate` attains it. Not for 'plus-times', where every k has a part in a result.
+   * semiring's zero, or if only `accumulate` attains it. Not where every k has a part in a
+   * result, as in 'plus-times'.
    */
   witness?: Witness
   /**

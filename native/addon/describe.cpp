@@ -1,5 +1,6 @@
 #include "addon/describe.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <sstream>
 
@@ -85,23 +86,16 @@ Napi::Object row_of(Napi::Env env, const Variant& variant) {
   return row;
 }
 
-/// As lib/native.ts has them.
-const char* name_of(OperatorKind kind) {
-  switch (kind) {
-    case OperatorKind::kMaximum:
-      return "maximum";
-    case OperatorKind::kMinimum:
-      return "minimum";
-    case OperatorKind::kSum:
-      return "sum";
-    case OperatorKind::kProduct:
-      return "product";
-    case OperatorKind::kOr:
-      return "or";
-    case OperatorKind::kAnd:
-      return "and";
-  }
-  return "";
+const char* name_of(OperatorKind kind) { return kOperatorNames[static_cast<size_t>(kind)]; }
+
+/// x ⊕ y of two numbers, whatever type they are stored as; NaN if one of them is.
+template <class S>
+Napi::Value joined(const Napi::CallbackInfo& info) {
+  using Element = typename S::Element;
+  const double x = info[0].As<Napi::Number>().DoubleValue(), y = info[1].As<Napi::Number>().DoubleValue();
+  const auto element = [](double number) { return static_cast<Element>(S::is_boolean ? number != 0 : number); };
+  const double sum = std::isnan(x) ? x : std::isnan(y) ? y : S::combine(element(x), element(y));
+  return Napi::Number::New(info.Env(), sum);
 }
 
 }  // namespace
@@ -144,6 +138,8 @@ Napi::Array semirings(Napi::Env env) {
         row.Set("combine", name_of(S::combine_kind));
         row.Set("extend", name_of(S::extend_kind));
         row.Set("idempotent", S::idempotent);
+        // The last type that the semiring has is the widest.
+        if constexpr (!S::idempotent) row.Set("join", Napi::Function::New(env, &joined<S>, "join"));
       });
     }
     row.Set("name", kSemiringNames[id]);

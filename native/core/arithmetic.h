@@ -319,13 +319,11 @@ constexpr bool has_sum_signs =
 template <class S>
 SumSigns signs_of_sums(const ValueRange& a, const ValueRange& b) {
   if (!a.has_finite() || !b.has_finite()) return SumSigns::kUnknown;
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for (const ValueRange* range : {&a, &b}) {
-    const bool has_nan = range->minimum < order_key(-kInfinity) || range->maximum > order_key(kInfinity);
-    const ValueRange& other = range == &a ? b : a;
-    const bool meets_zero = other.has_zero && (S::maximizes ? range->maximum : range->minimum) == order_key(-S::zero);
-    if (has_nan || meets_zero) return SumSigns::kUnknown;
-  }
+  // Infinities of opposite sign have no sum.
+  const auto meets_zero = [](const ValueRange& range, const ValueRange& other) {
+    return other.has_zero && (S::maximizes ? range.maximum : range.minimum) == order_key(-S::zero);
+  };
+  if (has_nan(a) || has_nan(b) || meets_zero(a, b) || meets_zero(b, a)) return SumSigns::kUnknown;
   // Rounding keeps order, so no sum is outside these bounds.
   const float least = from_order_key<float>(a.minimum) + from_order_key<float>(b.minimum),
               greatest = from_order_key<float>(a.maximum) + from_order_key<float>(b.maximum);
@@ -359,7 +357,7 @@ struct Plain {
   /// For one element, or for vectors of floating-point elements.
   template <class V>
   MPMML_HOST_DEVICE static constexpr V encode(V x) {
-    if constexpr (S::extend_kind == OperatorKind::kAnd) {
+    if constexpr (S::is_boolean) {
       return x != S::zero ? S::one : S::zero;
     } else if constexpr (kKeepsElements && std::is_floating_point_v<Element>) {
       return x == x ? x : S::zero - V{};
@@ -398,11 +396,11 @@ struct ByDefinition<S, true> {
   using Arithmetic = Wide<S>;
 };
 
-/// Truth values as bits. An operand holds as many k-steps as a word has bits, and one step on words does all of them.
-/// An accumulator is true if any of its bits is set.
+/// Truth values as bits. An operand holds as many k-steps as a word has bits, and one step on words does all of them. At
+/// the end ⊕ takes the bits of an accumulator together.
 template <class S, class Word>
 struct PackedBits {
-  static_assert(S::combine_kind == OperatorKind::kOr && S::extend_kind == OperatorKind::kAnd);
+  static_assert(S::is_boolean && S::zero == 0 && S::one == 1);
   using Semiring = S;
   using Element = typename S::Element;
   using Operand = Word;
@@ -423,7 +421,8 @@ struct PackedBits {
   }
 
   MPMML_HOST_DEVICE static Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) {
-    return acc != 0 || c0 != S::zero;
+    const Element result = S::combine_across(acc), before = c0 != S::zero;
+    return S::combine(result, before);
   }
 };
 

@@ -31,6 +31,10 @@ struct CanOverflow {
   template <class S>
   static constexpr bool holds = S::can_overflow;
 };
+struct IsBoolean {
+  template <class S>
+  static constexpr bool holds = S::is_boolean;
+};
 /// Semirings whose elements may be stored as int16.
 struct OnInt32 {
   template <class S>
@@ -83,6 +87,16 @@ inline bool is_idempotent(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return decltype(semiring)::idempotent; });
 }
 
+/// Whether ⊕ adds floating-point numbers: sums are rounded, and NaN counts.
+inline bool adds_floats(const Operation& operation) {
+  return with_semiring(operation, [](auto semiring) { return decltype(semiring)::adds_floats; });
+}
+
+/// Whether elements are truth values.
+inline bool is_boolean(const Operation& operation) {
+  return with_semiring(operation, [](auto semiring) { return decltype(semiring)::is_boolean; });
+}
+
 /// The paths that are exact for a product of operands with these ranges.
 inline PathSet exact_paths(const Operation& operation, const ValueRange& a, const ValueRange& b) {
   return with_semiring(operation,
@@ -96,9 +110,6 @@ inline std::vector<PathSet> possible_paths(const Operation& operation) {
 }
 
 /// The cost of a step relative to a step on single elements: truth values are computed many at a time.
-inline double cost_of_step(const Operation& operation) {
-  return with_semiring(
-      operation, [](auto semiring) { return decltype(semiring)::combine_kind == OperatorKind::kOr ? 1.0 / 32 : 1.0; });
-}
+inline double cost_of_step(const Operation& operation) { return is_boolean(operation) ? 1.0 / 32 : 1.0; }
 
 }  // namespace mpmml

@@ -4,6 +4,9 @@
 // what the operator is. Their identities are the semiring's zero and one. border_a ⊗ border_b is zero. These two
 // elements fill the border of a tile that reaches past K, so that a border step changes no result.
 //
+// An operator that can be ⊕ says whether it is idempotent: x ⊕ x = x. One of truth values also says what it makes of many
+// of them at once, because kernels hold them as the bits of words (across), or count them (of_count).
+//
 // Over int32 the sums of max-plus and min-plus can leave the type. In these semirings zero is one of the values of the
 // type, and all other values are finite (FiniteRange). arithmetic.h says how kernels still compute exactly. The other
 // semirings take elements as they are.
@@ -25,7 +28,8 @@
 namespace mpmml {
 
 /// The kind of an operator ⊕ or ⊗.
-enum class OperatorKind : uint8_t { kMaximum, kMinimum, kSum, kProduct, kOr, kAnd };
+enum class OperatorKind : uint8_t { kMaximum, kMinimum, kSum, kProduct, kOr, kXor, kAnd };
+constexpr const char* kOperatorNames[] = {"maximum", "minimum", "sum", "product", "or", "xor", "and"};
 
 /// x + y modulo 2^bits, for integers and for the CPU's vectors of integers. Host code is compiled with -fwrapv; device
 /// code has no such option.
@@ -60,6 +64,7 @@ constexpr T kHighest = std::is_floating_point_v<T> ? std::numeric_limits<T>::inf
 template <class T>
 struct Maximum {
   static constexpr OperatorKind kind = OperatorKind::kMaximum;
+  static constexpr bool idempotent = true;
   static constexpr T identity = kLowest<T>;
 
   template <class V>
@@ -79,6 +84,7 @@ struct Maximum {
 template <class T>
 struct Minimum {
   static constexpr OperatorKind kind = OperatorKind::kMinimum;
+  static constexpr bool idempotent = true;
   static constexpr T identity = kHighest<T>;
 
   template <class V>
@@ -98,6 +104,7 @@ struct Minimum {
 template <class T>
 struct Sum {
   static constexpr OperatorKind kind = OperatorKind::kSum;
+  static constexpr bool idempotent = false;
   static constexpr T identity = 0;
 
   template <class V>
@@ -125,14 +132,54 @@ struct Product {
 template <class T>
 struct Or {
   static constexpr OperatorKind kind = OperatorKind::kOr;
+  static constexpr bool idempotent = true;
   static constexpr T identity = 0;
 
   template <class V>
   MPMML_HOST_DEVICE static V apply(V x, V y) {
     return x | y;
   }
+
+  /// What comes of all bits of a word, or of each word of a vector.
+  template <class V>
+  MPMML_HOST_DEVICE static auto across(V word) {
+    return word != 0;
+  }
+  /// What comes of so many that are true, and of any others: 0 or 1.
+  MPMML_HOST_DEVICE static uint32_t of_count(uint32_t count) { return count < 1 ? count : 1; }
 };
 
+/// For truth values, and for words of them: whether an odd number of them is true.
+template <class T>
+struct Xor {
+  static constexpr OperatorKind kind = OperatorKind::kXor;
+  static constexpr bool idempotent = false;
+  static constexpr T identity = 0;
+
+  template <class V>
+  MPMML_HOST_DEVICE static V apply(V x, V y) {
+    return x ^ y;
+  }
+
+  template <class V>
+  MPMML_HOST_DEVICE static auto across(V word) {
+    if constexpr (std::is_integral_v<V>) {
+#if defined(__CUDA_ARCH__)
+      static_assert(sizeof(V) == sizeof(uint32_t));
+      return (__popc(word) & 1) != 0;
+#else
+      return __builtin_parityll(word) != 0;
+#endif
+    } else {
+      // The CPU's vectors of words of 64 bits.
+      for (int half = 32; half > 0; half /= 2) word ^= word >> half;
+      return (word & 1) != 0;
+    }
+  }
+  MPMML_HOST_DEVICE static uint32_t of_count(uint32_t count) { return count & 1; }
+};
+
+/// For truth values, and for words of them.
 template <class T>
 struct And {
   static constexpr OperatorKind kind = OperatorKind::kAnd;
@@ -150,8 +197,13 @@ struct Semiring {
   using Element = T;
   static constexpr OperatorKind combine_kind = Combine::kind;
   static constexpr OperatorKind extend_kind = Extend::kind;
-  /// Whether x ⊕ x = x, so that doing a step twice is harmless.
-  static constexpr bool idempotent = combine_kind != OperatorKind::kSum;
+  /// Whether x ⊕ x = x, so that one k decides a result, and doing a step twice is harmless.
+  static constexpr bool idempotent = Combine::idempotent;
+  /// Whether ⊕ adds floating-point numbers by the rules of IEEE 754. Then sums are rounded, so that the order of k matters,
+  /// and NaN counts, so that zero doesn't absorb every value.
+  static constexpr bool adds_floats = combine_kind == OperatorKind::kSum && std::is_floating_point_v<T>;
+  /// Whether elements are truth values: any but zero counts as one.
+  static constexpr bool is_boolean = extend_kind == OperatorKind::kAnd;
   /// If ⊕ is a maximum or a minimum: whether it is the maximum.
   static constexpr bool maximizes = combine_kind == OperatorKind::kMaximum;
   /// Whether a ⊗ b may be an integer outside the range of T.
@@ -175,6 +227,12 @@ struct Semiring {
   MPMML_HOST_DEVICE static V accumulate(V acc, V x, V y) {
     return combine(acc, extend(x, y));
   }
+  /// Of truth values: see ⊕.
+  template <class V>
+  MPMML_HOST_DEVICE static auto combine_across(V word) {
+    return Combine::across(word);
+  }
+  MPMML_HOST_DEVICE static uint32_t combine_count(uint32_t count) { return Combine::of_count(count); }
 
   /// Whether some values of T aren't elements. Then holds() says which are.
   static constexpr bool restricts_elements = false;
@@ -212,6 +270,10 @@ struct MaxTimes : Semiring<T, Maximum<T>, Product<T>> {
 /// Reachability. An element is true unless it is 0; results are 0 and 1.
 template <class T>
 struct OrAnd : Semiring<T, Or<T>, And<T>> {};
+
+/// Linear algebra over the field of two elements: parities. Elements are as those of or-and.
+template <class T>
+struct XorAnd : Semiring<T, Xor<T>, And<T>> {};
 
 /// Ordinary linear algebra, with IEEE 754's rules: NaN and infinities propagate.
 template <class T>

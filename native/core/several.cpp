@@ -247,7 +247,7 @@ std::optional<Engine::Shared> Engine::share(const Problem& problem, const Reques
     return std::nullopt;
   }
   // The order of sums, and so their last bits, may differ from variant to variant.
-  if (!is_idempotent(problem.operation) && !where.variant) {
+  if (adds_floats(problem.operation) && !where.variant) {
     where.device = alone.where.device;
     where.variant = several_backend().plan(problem, {}, {}, where).variant;
   }

@@ -179,7 +179,7 @@ class CpuBackend final : public Backend {
   /// Why a variant can't run a product here; empty if it can.
   std::string refusal(const Problem& problem, const Variant& variant) const {
     const Known& it = known(variant);
-    if (it.kernel->thin.accumulate && has_structured_operands(problem) && !is_idempotent(problem.operation)) {
+    if (it.kernel->thin.accumulate && has_structured_operands(problem) && adds_floats(problem.operation)) {
       return "it reads operands as a whole, and can't leave out what is outside of a structure: choose another one";
     }
     return it.refusal;
@@ -265,9 +265,8 @@ class CpuBackend final : public Backend {
     if (problem.witness.data && kernel_of(*likely).first_true.multiply) return find_first_true(problem, *likely, start);
     std::optional<PackedProduct> product;
     const Ranges ranges = ranges_of(problem, [&] {
-      const PackedKernel& kernel = kernel_of(*likely).packed;
-      if (is_unlikely(*likely, problem, requested)) return scan(problem, kernel);
-      return product.emplace(problem, kernel).ranges();
+      if (is_unlikely(*likely, problem, requested)) return scan(problem);
+      return product.emplace(problem, kernel_of(*likely).packed).ranges();
     });
     Outcome outcome;
     outcome.plan =

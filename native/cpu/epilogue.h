@@ -72,7 +72,7 @@ struct Settled<Bits<S>> {
     typedef int8_t Bytes __attribute__((vector_size(kLanes)));
     Bytes results;
     if constexpr (kWords == kLanes) {
-      results = __builtin_convertvector(load(acc) != 0, Bytes) & 1;
+      results = __builtin_convertvector(S::combine_across(load(acc)), Bytes) & 1;
     } else {
       // Before AVX-512 compilers split the conversion into single elements. Here each word gives its byte of the
       // results.
@@ -81,7 +81,7 @@ struct Settled<Bits<S>> {
       for (int first = 0; first < kLanes; first += kWords) {
         Words ones;
         for (int i = 0; i < kWords; ++i) ones[i] = Word{1} << 8 * (first + i);
-        all |= load(acc + first) != 0 ? ones : Words{};
+        all |= S::combine_across(load(acc + first)) ? ones : Words{};
       }
       Word bytes = 0;
       for (int i = 0; i < kWords; ++i) bytes |= all[i];
@@ -90,7 +90,7 @@ struct Settled<Bits<S>> {
     if (c0) {
       Bytes previous;
       __builtin_memcpy(&previous, c0, sizeof previous);
-      results |= (previous != 0) & 1;
+      results = S::combine(results, Bytes((previous != 0) & 1));
     }
     __builtin_memcpy(c, &results, sizeof results);
   }

@@ -164,7 +164,7 @@ class Chunk {
   V open_;
 };
 
-/// The kernel of the semiring or-and.
+/// The kernel of truth values whose ⊕ is "or".
 template <class S>
 struct FirstTrue {
   static_assert(S::combine_kind == OperatorKind::kOr && S::extend_kind == OperatorKind::kAnd &&

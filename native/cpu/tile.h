@@ -272,7 +272,7 @@ MPMML_INLINE int64_t multiply_block(const Arithmetic& arithmetic, const BlockReq
           continue;
         }
       }
-      if constexpr (!Arithmetic::Semiring::idempotent) {
+      if constexpr (Arithmetic::Semiring::adds_floats) {
         if (block.is_structured) {
           const Span whole = whole_steps(block, of, part);
           multiply_tile<Arithmetic, MR, NR>(a + whole.first * MR, b + whole.first * NR, whole.end - whole.first, tile,

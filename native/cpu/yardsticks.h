@@ -8,9 +8,9 @@ namespace mpmml::cpu {
 
 /// What yardstick.h has for an instruction set.
 struct Yardstick {
-  /// The steps of a semiring on one type. name is 'int32', 'int16', 'int8' or 'int64' for sums in so
-  /// many bits, 'float32' or 'float64' for max-plus, 'float32-fma'
-  /// or 'float64-fma' for plus-times, and otherwise the type and the semiring, such as 'int32-min-max'.
+  /// The steps of a semiring on one type. name is 'int32', 'int16', 'int8' or 'int64' for sums in so many bits, 'float32' or
+  /// 'float64' for max-plus, 'float32-fma' or 'float64-fma' for plus-times, and otherwise the type and a semiring that has
+  /// such steps, such as 'int32-min-max'.
   struct Steps {
     const char* name;
     void (*run)(int64_t rounds);

@@ -2,8 +2,10 @@
 import { expect, it } from 'vitest'
 import { plus, power, star } from '../../lib/algebra.js'
 import { type Device, openDevice } from '../../lib/index.js'
+import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { type AnyMatrix, anyPlus, anyStar, type Backend, expectError } from './closures.js'
 import { inTime } from './in-time.js'
+import { additive } from './products/case.js'
 import { caught } from './resident.js'
 
 export function badInput(backend: Backend, open: () => Device): void {
@@ -61,7 +63,10 @@ export function badInput(backend: Backend, open: () => Device): void {
 
   it('options that are wrong', async () => {
     const floats = { data: new Float64Array(4), shape: [2, 2] }
-    await refused('OPTION', floats, { backend, semiring: 'plus-times' }, 'plus-times')
+    for (const { semiring, dtype } of additive) {
+      const zeros = { data: new arrays[dtype](4), shape: [2, 2] }
+      await refused('OPTION', zeros, { backend, semiring }, `'${semiring}'`, 'no best one')
+    }
     await refused('OPTION', floats, { backend, overflow: 'wrap' }, 'overflow is for integers')
     await refused('DTYPE', a, { backend, semiring: 'max-times' }, 'max-times')
     await refused('OPTION', a, { backend, variant: 'x' }, "'variant'")

@@ -1,5 +1,5 @@
-// The boolean family: or-and on Hopper's tensor cores. An instruction takes 256 truth values of each row and column, and
-// counts how many pairs of them are both true. A result is true if its count isn't 0 (docs/tensor-cores.md).
+// The boolean family: truth values on Hopper's tensor cores. An instruction takes 256 of each row and column, and counts how
+// many pairs of them are both true. The count says what the result is: in or-and whether it isn't 0 (docs/tensor-cores.md).
 //
 // Packing writes bits in tiles exactly as shared memory holds them, so that one thread moves a whole tile by a bulk copy. A
 // block computes tiles of C one after the other: one warp copies, two groups of four warps count for 64 rows each. While
@@ -230,8 +230,9 @@ template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 : Config::kBlocks)
     boolean_kernel(DeviceProblem problem, BooleanProblem operands, Arithmetic arithmetic) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  using S = typename Arithmetic::Semiring;
   constexpr int kStages = Config::kStages, kStageBytes = Config::kStageBytes, kCounters = Config::kCounters;
-  // A count must not reach 2^32. So after this many tiles of K, 1 takes its place.
+  // A count must not reach 2^32. So after this many tiles of K, what it means takes its place.
   constexpr int kMostTiles = (1 << 30) / Config::BK;
   extern __shared__ __align__(1024) unsigned char memory[];
   const auto unaligned = static_cast<unsigned>(__cvta_generic_to_shared(memory));
@@ -300,6 +301,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 
       commit_tiles();
     };
     if constexpr (Config::kFindsWitnesses) {
+      static_assert(S::idempotent, "a true result stays true");
       // The tiles from the first on that has made a result true.
       int reached[64];
 #pragma unroll
@@ -311,7 +313,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 
         advance();
 #pragma unroll
         for (int i = 0; i < 64; ++i) {
-          counts[i] = min(counts[i], 1u);
+          counts[i] = S::combine_count(counts[i]);
           reached[i] += static_cast<int>(counts[i]);
         }
       }
@@ -345,7 +347,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 
         await_tiles<0>();
         if (thread == 0) barrier_arrive(barriers.empty(before));
 #pragma unroll
-        for (int i = 0; i < 64; ++i) counts[i] = min(counts[i], 1u);
+        for (int i = 0; i < 64; ++i) counts[i] = S::combine_count(counts[i]);
       }
 
       __syncwarp();

@@ -101,7 +101,7 @@ class Epilogue {
     const auto* instance = static_cast<const Element*>(c0.data) + instance_ * c0.batch_stride;
     const Element element = instance[row * c0.row_stride + col * c0.col_stride];
     // Any other truth value than 0 is 1.
-    if constexpr (Arithmetic::Semiring::extend_kind == OperatorKind::kAnd) return element != 0;
+    if constexpr (Arithmetic::Semiring::is_boolean) return element != 0;
     return element;
   }
 

@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(kSearchThreads, 2) find_all_kernel(WitnessSear
       result[i][j] = is_inside ? element(search.c, row_of(i), col_of(j)) : S::zero;
       Element before = S::zero;
       if (is_inside && search.before.data) before = element(search.before, row_of(i), col_of(j));
-      if constexpr (S::extend_kind == OperatorKind::kAnd) before = before != S::zero;
+      if constexpr (S::is_boolean) before = before != S::zero;
       found[i][j] = result[i][j] == S::zero || result[i][j] == before ? -1 : kOpen;
     }
   }

@@ -18,7 +18,7 @@ struct Family<BooleanTiles<parameters...>> {
   static constexpr Kernel kernel() {
     // Steps per clock measured on an H200.
     Kernel kernel = kernel_of<Config, Arithmetic>(20000);
-    kernel.in_chunks = &kFinder<Arithmetic>;
+    if constexpr (Arithmetic::Semiring::idempotent) kernel.in_chunks = &kFinder<Arithmetic>;
     return kernel;
   }
 

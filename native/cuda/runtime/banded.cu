@@ -200,7 +200,7 @@ void clear_outside(const Operation& operation, int64_t batch, const MatrixView& 
 void repair_nan(const Operation& operation, const Launch& launch) {
   with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
-    if constexpr (!S::idempotent) {
+    if constexpr (S::adds_floats) {
       for_instances(launch, [](const Launch& part) {
         constexpr int64_t kBlocksOfARow = 16;
         const dim3 grid(static_cast<unsigned>(std::min(kBlocksOfARow, ceil_div(part.n, kThreads))),

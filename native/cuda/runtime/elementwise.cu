@@ -108,6 +108,17 @@ struct Combine {
   }
 };
 
+template <class S>
+struct Settle {
+  using Element = typename S::Element;
+  Element* c;
+  __device__ void operator()(int64_t target, int64_t) const {
+    using Arithmetic = typename ByDefinition<S>::Arithmetic;
+    bool overflowed = false;
+    c[target] = Arithmetic::finish(Arithmetic::initial(), c[target], overflowed);
+  }
+};
+
 /// Calls body(item, row, column, element) for each element.
 template <class T, class Body>
 __global__ void __launch_bounds__(kThreads) for_places_kernel(int64_t batch, MatrixView matrix, Body body) {
@@ -208,6 +219,13 @@ void combine_matrices(const Operation& operation, int64_t batch, const MutableMa
       if (d.storage == Storage::kInt16) return run(int16_t{});
     }
     run(Element{});
+  });
+}
+
+void settle_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, cudaStream_t stream) {
+  with_semiring(operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    for_elements(extent_of(batch, c, read_only(c)), stream, Settle<S>{static_cast<typename S::Element*>(c.data)});
   });
 }
 

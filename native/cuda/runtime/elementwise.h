@@ -26,6 +26,9 @@ void find_nan(DataType dtype, int64_t batch, const MatrixView& matrix, unsigned 
 void combine_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, const MatrixView& d,
                       cudaStream_t stream);
 
+/// Queues c = c ⊕ zero: what products of no steps make of C0.
+void settle_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, cudaStream_t stream);
+
 /// Queues the conversion of elements stored as int16 into int32. `to` is read as the place to write to.
 void widen(const Operation& operation, int64_t batch, const MatrixView& from, const MatrixView& to,
            cudaStream_t stream);

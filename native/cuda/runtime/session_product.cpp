@@ -107,12 +107,9 @@ class ResidentProduct {
     const double zero =
         with_semiring(problem_.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
     store_inside(dtype_, problem_.c, c_apart, [&](const MutableMatrixView& c) {
-      const bool in_place = c0_.view.data == c.data;
-      if (!in_place) fill_matrices(dtype_, problem_.batch, c, zero, stream());
-      const bool accumulates = c0_.view.data && (!in_place || with_semiring(problem_.operation, [](auto semiring) {
-                                 return decltype(semiring)::idempotent;
-                               }));
-      if (accumulates) combine_matrices(problem_.operation, problem_.batch, c, c0_.view, stream());
+      if (c0_.view.data == c.data) return settle_matrices(problem_.operation, problem_.batch, c, stream());
+      fill_matrices(dtype_, problem_.batch, c, zero, stream());
+      if (c0_.view.data) combine_matrices(problem_.operation, problem_.batch, c, c0_.view, stream());
     });
     if (!finds) return;
     store_inside(DataType::kInt32, problem_.witness, witness_apart, [&](const MutableMatrixView& witness) {
@@ -392,11 +389,7 @@ class ResidentProduct {
   }
 
   /// Whether repair_nan() may need elements of C0 that the product has replaced.
-  bool repairs_in_place() const {
-    const bool is_idempotent =
-        with_semiring(problem_.operation, [](auto semiring) { return decltype(semiring)::idempotent; });
-    return c0_.view.data && !is_idempotent && is_structured(problem_);
-  }
+  bool repairs_in_place() const { return c0_.view.data && adds_floats(problem_.operation) && is_structured(problem_); }
 
   /// Copies C0, because the product's kernel doesn't tell which results it has improved, and C0 may be C.
   void keep_c0() {

@@ -130,7 +130,7 @@ class Chain {
       structure: random.chance(0.2) ? drawStructure(random, m, k, n) : undefined,
       // A call that fails makes others fail that wait behind it.
       overflow: drawOverflow(random, algebra, !this.waits),
-      witness: algebra.kind !== 'ordinary' && random.chance(0.2),
+      witness: algebra.idempotent && random.chance(0.2),
       accumulate,
       values: 'those of the chain',
     }
@@ -232,7 +232,9 @@ class Chain {
   async closure() {
     const { random, context } = this
     const algebra = random.pick(
-      algebrasOf(this.dtype).filter(({ kind }) => kind === 'least' || kind === 'greatest'),
+      algebrasOf(this.dtype).filter(
+        ({ kind, idempotent }) => (kind === 'least' || kind === 'greatest') && idempotent,
+      ),
     )
     const n = Math.min(this.length(), 100)
     const view = this.view(n, n, false)
@@ -358,8 +360,8 @@ class Chain {
   }
 }
 
-function isCombined({ kind, greatest, semiring, dtype, exactBits }, x, y, came) {
-  if (semiring === 'or-and') return came === (x || y ? 1 : 0)
+function isCombined({ kind, greatest, dtype, isTruth, fold, exactBits }, x, y, came) {
+  if (isTruth) return came === fold([x ? 1 : 0], [1], 0, 1, 0, y ? 1 : 0)
   if (kind === 'ordinary') {
     const sum = dtype === 'float32' ? Math.fround(x + y) : x + y
     return came === sum || (Number.isNaN(came) && Number.isNaN(sum))

@@ -86,7 +86,7 @@ function wrongWay(algebra, n, edges, distances, next) {
 
 export async function closureCase(context, random) {
   const { library, algebra: toolkit, graph, tally } = context
-  const algebra = random.pick(algebras.filter(({ kind }) => kind !== 'ordinary'))
+  const algebra = random.pick(algebras.filter(({ idempotent }) => idempotent))
   const n = random.pick([
     random.size(1, 70),
     random.size(1, 70),

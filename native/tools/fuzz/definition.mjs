@@ -5,27 +5,6 @@
  */
 import { bandOf, belongs, meaning } from './algebra.mjs'
 
-// Rounding, saturating and ⊕ can be exchanged: so only the best candidate is rounded. One loop for each ⊕ and ⊗, without
-// anything to look up: the time is spent here.
-
-function greatestSum(x, y, from, to, ahead, start) {
-  let best = start
-  for (let k = from; k < to; k++) {
-    const candidate = x[k] + y[k + ahead]
-    if (candidate > best) best = candidate
-  }
-  return best
-}
-
-function leastSum(x, y, from, to, ahead, start) {
-  let best = start
-  for (let k = from; k < to; k++) {
-    const candidate = x[k] + y[k + ahead]
-    if (candidate < best) best = candidate
-  }
-  return best
-}
-
 /** Finite sums modulo 2^32; one that wraps onto the value of zero is zero. */
 function wrappedSum(x, y, from, to, ahead, start, zero) {
   let best = start
@@ -38,68 +17,9 @@ function wrappedSum(x, y, from, to, ahead, start, zero) {
   return best
 }
 
-function greatestLeast(x, y, from, to, ahead, start) {
-  let best = start
-  for (let k = from; k < to; k++) {
-    const p = x[k]
-    const q = y[k + ahead]
-    // A NaN is no candidate: a comparison with one is false.
-    if (p > best && q > best) best = p < q ? p : q
-  }
-  return best
-}
-
-function leastGreatest(x, y, from, to, ahead, start) {
-  let best = start
-  for (let k = from; k < to; k++) {
-    const p = x[k]
-    const q = y[k + ahead]
-    if (p < best && q < best) best = p > q ? p : q
-  }
-  return best
-}
-
-function greatestProduct(x, y, from, to, ahead, start) {
-  let best = start
-  for (let k = from; k < to; k++) {
-    const candidate = x[k] * y[k + ahead]
-    if (candidate > best) best = candidate
-  }
-  return best
-}
-
-/** The sum of products, and the sum of the magnitudes of those that are finite in `magnitude`. */
-function sumOfProducts(x, y, from, to, ahead, start, magnitude) {
-  let sum = start
-  let total = Math.abs(start) < Infinity ? Math.abs(start) : 0
-  for (let k = from; k < to; k++) {
-    const product = x[k] * y[k + ahead]
-    sum += product
-    const size = Math.abs(product)
-    // A product of finite numbers may be one that leaves float64.
-    if (size < Infinity || (Math.abs(x[k]) < Infinity && Math.abs(y[k + ahead]) < Infinity)) total += size
-  }
-  magnitude[0] = total
-  return sum
-}
-
 function bestOf({ algebra, overflow }, x, y, from, to, ahead, start, magnitude) {
-  switch (algebra.kind) {
-    case 'sum':
-      if (algebra.isInteger && overflow === 'wrap')
-        return wrappedSum(x, y, from, to, ahead, start, algebra.zero)
-      return algebra.greatest
-        ? greatestSum(x, y, from, to, ahead, start)
-        : leastSum(x, y, from, to, ahead, start)
-    case 'least':
-      return greatestLeast(x, y, from, to, ahead, start)
-    case 'greatest':
-      return leastGreatest(x, y, from, to, ahead, start)
-    case 'product':
-      return greatestProduct(x, y, from, to, ahead, start)
-    default:
-      return sumOfProducts(x, y, from, to, ahead, start, magnitude)
-  }
+  if (algebra.isInteger && overflow === 'wrap') return wrappedSum(x, y, from, to, ahead, start, algebra.zero)
+  return algebra.fold(x, y, from, to, ahead, start, magnitude)
 }
 
 const clamped = (x, { least, most }) => Math.min(Math.max(x, least), most)

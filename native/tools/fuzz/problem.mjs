@@ -130,7 +130,7 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
   const parts = [[a, structure?.a], [b, structure?.b], ...(c0 ? [[c0, structure?.c]] : [])]
   const hasNegative =
     algebra.kind === 'product' && random.chance(0.06) && makeNegative(random, random.pick(parts))
-  const witness = algebra.kind !== 'ordinary' && random.chance(0.3)
+  const witness = algebra.idempotent && random.chance(0.3)
   const overflow = drawOverflow(random, algebra, values.far)
   return {
     algebra,

@@ -74,7 +74,7 @@ async function products(context, random, device, where) {
     if (problem.accumulate === 'out') problem.c0 = now
     // Again, in another way.
     problem.overflow = drawOverflow(random, algebra, true)
-    problem.witness = algebra.kind !== 'ordinary' && random.chance(0.3)
+    problem.witness = algebra.idempotent && random.chance(0.3)
   }
   for (const matrix of made) matrix.dispose()
 }

@@ -20,6 +20,8 @@ export interface Algebra {
   kind: 'sum' | 'least' | 'greatest' | 'product' | 'ordinary'
   /** Whether ⊕ takes the greater. */
   greatest: boolean
+  /** Whether x ⊕ x = x, so that one k decides a result. */
+  idempotent: boolean
   /** The neutral elements of ⊕ and of ⊗. */
   zero: number
   one: number
@@ -39,7 +41,9 @@ export const nameOf = ({ semiring, dtype }: Algebra) => `${semiring} on ${dtype}
 /** Of int32 in max-plus and min-plus. */
 export const integerSums = algebras.filter(({ isInteger }) => isInteger)
 /** Those with a witness. */
-export const idempotent = algebras.filter(({ kind }) => kind !== 'ordinary')
+export const idempotent = algebras.filter(({ idempotent }) => idempotent)
+/** Those in which every k has a part in a result: they have no witnesses, no closures and no paths. */
+export const additive = algebras.filter(({ idempotent }) => !idempotent)
 
 /** Row-major elements, as the definition takes them. */
 export interface Elements {
