@@ -674,7 +674,9 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       ['rare', () => random.chance(0.03), () => random.chance(0.03)],
       ['very rare', () => random.chance(0.005), () => random.chance(0.01)],
     ]
-    const counts = variants().filter(({ family }) => computes && family === 'boolean')
+    const counts = variants().filter(
+      ({ family, semiring }) => computes && family === 'boolean' && semiring === algebra.semiring,
+    )
     it.each(kinds)('%s', async (what, isTrueA, isTrueB) => {
       for (const [rows, steps, cols] of [
         [70, 1100, 66],
