@@ -28,8 +28,8 @@
 namespace mpmml {
 
 /// The kind of an operator ⊕ or ⊗.
-enum class OperatorKind : uint8_t { kMaximum, kMinimum, kSum, kProduct, kOr, kAnd };
-constexpr const char* kOperatorNames[] = {"maximum", "minimum", "sum", "product", "or", "and"};
+enum class OperatorKind : uint8_t { kMaximum, kMinimum, kSum, kProduct, kOr, kXor, kAnd };
+constexpr const char* kOperatorNames[] = {"maximum", "minimum", "sum", "product", "or", "xor", "and"};
 
 /// x + y modulo 2^bits, for integers and for the CPU's vectors of integers. Host code is compiled with -fwrapv; device
 /// code has no such option.
@@ -149,6 +149,36 @@ struct Or {
   MPMML_HOST_DEVICE static uint32_t of_count(uint32_t count) { return count < 1 ? count : 1; }
 };
 
+/// For truth values, and for words of them: whether an odd number of them is true.
+template <class T>
+struct Xor {
+  static constexpr OperatorKind kind = OperatorKind::kXor;
+  static constexpr bool idempotent = false;
+  static constexpr T identity = 0;
+
+  template <class V>
+  MPMML_HOST_DEVICE static V apply(V x, V y) {
+    return x ^ y;
+  }
+
+  template <class V>
+  MPMML_HOST_DEVICE static auto across(V word) {
+    if constexpr (std::is_integral_v<V>) {
+#if defined(__CUDA_ARCH__)
+      static_assert(sizeof(V) == sizeof(uint32_t));
+      return (__popc(word) & 1) != 0;
+#else
+      return __builtin_parityll(word) != 0;
+#endif
+    } else {
+      // The CPU's vectors of words of 64 bits.
+      for (int half = 32; half > 0; half /= 2) word ^= word >> half;
+      return (word & 1) != 0;
+    }
+  }
+  MPMML_HOST_DEVICE static uint32_t of_count(uint32_t count) { return count & 1; }
+};
+
 /// For truth values, and for words of them.
 template <class T>
 struct And {
@@ -240,6 +270,10 @@ struct MaxTimes : Semiring<T, Maximum<T>, Product<T>> {
 /// Reachability. An element is true unless it is 0; results are 0 and 1.
 template <class T>
 struct OrAnd : Semiring<T, Or<T>, And<T>> {};
+
+/// Linear algebra over the field of two elements: parities. Elements are as those of or-and.
+template <class T>
+struct XorAnd : Semiring<T, Xor<T>, And<T>> {};
 
 /// Ordinary linear algebra, with IEEE 754's rules: NaN and infinities propagate.
 template <class T>

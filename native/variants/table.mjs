@@ -33,6 +33,7 @@ export const semirings = [
   { name: 'min-max', struct: 'MinMax', dataTypes: ['int32', 'float32', 'float64'] },
   { name: 'max-times', struct: 'MaxTimes', dataTypes: ['float32', 'float64'] },
   { name: 'or-and', struct: 'OrAnd', dataTypes: ['uint8'] },
+  { name: 'xor-and', struct: 'XorAnd', dataTypes: ['uint8'], idempotent: false },
 ]
 
 /** Element types: the public name, its abbreviation in variant names, the C++ type and the DataType enumerator. */

@@ -60,6 +60,13 @@ function greatestProduct(x, y, from, to, ahead, start) {
   return best
 }
 
+/** Of truth values, as 0 and 1: whether an odd number of pairs is 1. */
+function parityOfPairs(x, y, from, to, ahead, start) {
+  let parity = start
+  for (let k = from; k < to; k++) if (x[k] === 1 && y[k + ahead] === 1) parity = 1 - parity
+  return parity
+}
+
 /** The sum of products, and the sum of the magnitudes of those that are finite in `magnitude`. */
 function sumOfProducts(x, y, from, to, ahead, start, magnitude) {
   let sum = start
@@ -89,6 +96,7 @@ const semirings = {
   'min-max': { types: numbers, kind: 'greatest', greatest: false, idempotent: true, fold: leastGreatest },
   'max-times': { types: floats, kind: 'product', greatest: true, idempotent: true, fold: greatestProduct },
   'or-and': { types: ['uint8'], kind: 'least', greatest: true, idempotent: true, fold: greatestLeast },
+  'xor-and': { types: ['uint8'], kind: 'least', greatest: true, idempotent: false, fold: parityOfPairs },
   'plus-times': { types: floats, kind: 'ordinary', greatest: true, idempotent: false, fold: sumOfProducts },
 }
 
