@@ -17,6 +17,7 @@ export function semiringSuite(backend: 'cpu' | 'cuda'): void {
   }
 
   describe('or-and', () => bits(backend, product))
+  describe('xor-and', () => parities(product))
   describe('floats', () => notANumber(product))
 }
 
@@ -98,6 +99,40 @@ function bits(backend: 'cpu' | 'cuda', product: Product): void {
     for (let step = 0; step < 8; step++)
       reached = mpmmSync(reached as never, reached as never, { semiring: 'or-and', backend }).c as never
     expect([...reached.data]).toEqual([...boolean(200, 200, (row, col) => (col >= row ? 1 : 0)).data])
+  })
+}
+
+/** The field of two elements, with rows and columns as numbers of many bits. */
+function parities(product: Product): void {
+  const algebra = algebraOf('xor-and', 'uint8')
+  const word = (values: ArrayLike<number>) =>
+    BigInt(`0b${Array.from(values, (value) => (value ? 1 : 0)).join('') || 0}`)
+  const isOdd = (bits: bigint) => [...bits.toString(2)].filter((bit) => bit === '1').length % 2
+  const row = ({ data, cols }: Elements, i: number) => data.subarray(i * cols, (i + 1) * cols)
+  const col = ({ data, rows, cols }: Elements, j: number) =>
+    Array.from({ length: rows }, (_, k) => data[k * cols + j]!)
+
+  it.each([
+    [1, 1, 1],
+    [3, 63, 5],
+    [17, 64, 33],
+    [40, 65, 24],
+    [130, 1025, 70],
+    [150, 3000, 140],
+  ] as const)('%i × %i × %i', async (...size) => {
+    const [m, , n] = size
+    for (const kind of ['few bits', 'any bytes', 'all true']) {
+      const [a, b] = valuesFor(algebra, kind, size)
+      const c0 = startFor(algebra, 'any bytes', m, n)
+      const [rows, cols] = [
+        Array.from({ length: m }, (_, i) => word(row(a, i))),
+        Array.from({ length: n }, (_, j) => word(col(b, j))),
+      ]
+      const expected = rows.flatMap((x) => cols.map((y) => isOdd(x & y)))
+      expect(await product({ algebra, a, b, what: kind })).toEqual(expected)
+      const added = expected.map((value, index) => (c0.data[index] ? 1 - value : value))
+      expect(await product({ algebra, a, b, c0, what: `${kind}, onto C0` })).toEqual(added)
+    }
   })
 }
 

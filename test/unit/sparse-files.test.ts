@@ -27,6 +27,8 @@ describe('joinEntries', () => {
     expect(joined('max-min', 5, 4, -9, 3, 6)).toEqual([6, 4, 3])
     expect(joined('max-times', 5, 4, 1, 3, 6)).toEqual([6, 4, 3])
     expect(joined('or-and', 0, 1, 1, 0, 0)).toEqual([1, 1, 0])
+    expect(joined('xor-and', 1, 1, 7, 0, 0.5)).toEqual([1, 1, 0])
+    expect(joined('xor-and', 1, 1, 7, 0, 0)).toEqual([0, 1, 0])
     expect(joined('plus-times', 5, 4, -9, 3, 6)).toEqual([2, 4, 3])
   })
 
@@ -43,7 +45,7 @@ describe('joinEntries', () => {
   })
 
   it('a NaN stays, whatever it is joined with', () => {
-    for (const semiring of ['max-plus', 'min-plus', 'plus-times'] as const) {
+    for (const semiring of ['max-plus', 'min-plus', 'plus-times', 'xor-and'] as const) {
       expect(joined(semiring, Number.NaN, 4, 1, 3, 2)).toEqual([Number.NaN, 4, 3])
       expect(joined(semiring, 1, 4, Number.NaN, 3, 2)).toEqual([Number.NaN, 4, 3])
     }
