@@ -319,13 +319,11 @@ constexpr bool has_sum_signs =
 template <class S>
 SumSigns signs_of_sums(const ValueRange& a, const ValueRange& b) {
   if (!a.has_finite() || !b.has_finite()) return SumSigns::kUnknown;
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  for (const ValueRange* range : {&a, &b}) {
-    const bool has_nan = range->minimum < order_key(-kInfinity) || range->maximum > order_key(kInfinity);
-    const ValueRange& other = range == &a ? b : a;
-    const bool meets_zero = other.has_zero && (S::maximizes ? range->maximum : range->minimum) == order_key(-S::zero);
-    if (has_nan || meets_zero) return SumSigns::kUnknown;
-  }
+  // Infinities of opposite sign have no sum.
+  const auto meets_zero = [](const ValueRange& range, const ValueRange& other) {
+    return other.has_zero && (S::maximizes ? range.maximum : range.minimum) == order_key(-S::zero);
+  };
+  if (has_nan(a) || has_nan(b) || meets_zero(a, b) || meets_zero(b, a)) return SumSigns::kUnknown;
   // Rounding keeps order, so no sum is outside these bounds.
   const float least = from_order_key<float>(a.minimum) + from_order_key<float>(b.minimum),
               greatest = from_order_key<float>(a.maximum) + from_order_key<float>(b.maximum);

@@ -140,9 +140,6 @@ ValueRange range_of_sums(const ValueRange& a, const ValueRange& b, OverflowPolic
                   highest = order_key(S::maximizes ? kInfinity : kMost);
     const auto bound = [&](int64_t key) { return from_order_key<Element>(std::clamp(key, lowest, highest)); };
     const Element least = bound(a.minimum) + bound(b.minimum), greatest = bound(a.maximum) + bound(b.maximum);
-    const auto has_nan = [](const ValueRange& range) {
-      return range.minimum < order_key(-kInfinity) || range.maximum > order_key(kInfinity);
-    };
     const Element towards_zero = S::maximizes ? least : greatest;
     sums.has_zero = sums.has_zero || has_nan(a) || has_nan(b) || towards_zero == S::zero;
     sums.minimum = std::clamp<int64_t>(order_key(least), lowest, highest);

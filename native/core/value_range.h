@@ -133,6 +133,12 @@ struct ValueRange {
   }
 };
 
+/// Whether NaN may be among floats in this range: the keys of NaNs are beyond those of the infinities.
+inline bool has_nan(const ValueRange& range) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return range.minimum < order_key(-kInfinity) || range.maximum > order_key(kInfinity);
+}
+
 /// The greatest number of which both are multiples; 0 if both are 0. They are multiples of a power of two that isn't much
 /// smaller, so the remainders are exact.
 inline double common_divisor(double x, double y) {
