@@ -265,9 +265,8 @@ class CpuBackend final : public Backend {
     if (problem.witness.data && kernel_of(*likely).first_true.multiply) return find_first_true(problem, *likely, start);
     std::optional<PackedProduct> product;
     const Ranges ranges = ranges_of(problem, [&] {
-      const PackedKernel& kernel = kernel_of(*likely).packed;
-      if (is_unlikely(*likely, problem, requested)) return scan(problem, kernel);
-      return product.emplace(problem, kernel).ranges();
+      if (is_unlikely(*likely, problem, requested)) return scan(problem);
+      return product.emplace(problem, kernel_of(*likely).packed).ranges();
     });
     Outcome outcome;
     outcome.plan =

@@ -138,8 +138,6 @@ struct PackedKernel {
   int accumulator_size;
   bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (offset.h)
   int window;          ///< operands in a window (WindowsOfBlock); 0 if witnesses aren't found in windows
-  /// The values in an operand, or in some lanes or steps of it.
-  Occurring (*scan)(const Lanes& source);
   Occurring (*pack_a)(const PackRequest& request);
   Occurring (*pack_b)(const PackRequest& request);
   /// Writes the steps past k of a packed operand. `path` must be known by then.

@@ -19,16 +19,15 @@ struct Packed {
   static constexpr Kernel kernel() {
     static_assert((std::is_same_v<typename First::Operand, typename Others::Operand> && ...),
                   "the arithmetics of a kernel share their panels");
-    return {
-        paths_of<First, Others...>(),
-        {MR, NR, kStepsAtOnce, steps_per_operand<First>, sizeof(typename First::Operand),
-         sizeof(Broadcast<typename First::Operand>), sizeof(typename First::Accumulator), takes_offsets<First>,
-         window<First>(), scan<typename First::Semiring>, pack_panels<First, MR, Broadcast<typename First::Operand>>,
-         pack_panels<First, NR>, fill_border_a<First, Others...>, fill_border_b<First, Others...>, pack_windows<First>,
-         multiply<First, Others...>},
-        {},
-        {},
-        first_true<First>()};
+    return {paths_of<First, Others...>(),
+            {MR, NR, kStepsAtOnce, steps_per_operand<First>, sizeof(typename First::Operand),
+             sizeof(Broadcast<typename First::Operand>), sizeof(typename First::Accumulator), takes_offsets<First>,
+             window<First>(), pack_panels<First, MR, Broadcast<typename First::Operand>>, pack_panels<First, NR>,
+             fill_border_a<First, Others...>, fill_border_b<First, Others...>, pack_windows<First>,
+             multiply<First, Others...>},
+            {},
+            {},
+            first_true<First>()};
   }
 
  private:

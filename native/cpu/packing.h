@@ -74,33 +74,6 @@ template <class S, int n>
 using ScanOf = std::conditional_t<S::can_overflow, Scan<S, n>,
                                   std::conditional_t<S::restricts_elements, Outsiders<S, n>, Nothing<S, n>>>;
 
-/// Scans values without packing them.
-template <class S>
-static Occurring scan(const Lanes& source) {
-  using Element = typename S::Element;
-  constexpr int kLanes = VectorOf<Element>::lanes;
-  ScanOf<S, kLanes> lanes;
-  ScanOf<S, 1> ones;
-  const bool along_steps = source.k_stride == 1;
-  const int64_t lines = along_steps ? source.lanes : source.k, length = along_steps ? source.k : source.lanes;
-  const int64_t from_line = along_steps ? source.lane_stride : source.k_stride;
-  const int64_t from_element = along_steps ? source.k_stride : source.lane_stride;
-  for (int64_t line = 0; line < lines; ++line) {
-    const auto* from = static_cast<const Element*>(source.data) + line * from_line;
-    int64_t index = 0;
-    for (; from_element == 1 && index + kLanes <= length; index += kLanes) {
-      ShortVector<Element, kLanes> x;
-      __builtin_memcpy(&x, from + index, sizeof x);
-      lanes.see(x);
-    }
-    for (; index < length; ++index) ones.see(ShortVector<Element, 1>{from[index * from_element]});
-  }
-  Occurring all = kNothingSeen;
-  lanes.merge_into(all);
-  ones.merge_into(all);
-  return all;
-}
-
 /// A narrow element as often as it fits 32 bits.
 MPMML_INLINE uint32_t repeated(uint16_t x) { return x * uint32_t{0x10001}; }
 MPMML_INLINE uint32_t repeated(uint8_t x) { return x * uint32_t{0x1010101}; }

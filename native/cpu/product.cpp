@@ -242,34 +242,6 @@ Ranges scan(const Problem& problem) {
   return {scan_one(problem.a, problem.structure.a), scan_one(problem.b, problem.structure.b)};
 }
 
-Ranges scan(const Problem& problem, const PackedKernel& kernel) {
-  // Scanning an element takes as long as this many k-steps.
-  constexpr int64_t kWorkPerElement = 4, kWorkAtOnce = kWorkPerElement << 17;
-  const auto scan_one = [&](const MatrixView& view, const Band& band) {
-    const bool is_whole = band.is_all(view.rows, view.cols);
-    ValueRange range;
-    std::mutex mutex;
-    const int64_t rows = items_of(view, problem.batch) * view.rows;
-    for_each_run(
-        problem, rows, saturating_product(rows, kWorkPerElement * view.cols), kWorkAtOnce,
-        [&](int64_t first, int64_t end) {
-          ValueRange seen;
-          while (first < end) {
-            const int64_t row = first % view.rows, count = std::min(view.rows - row, end - first);
-            MatrixView from = view_from(view, problem.operation.dtype, first / view.rows, row, 0);
-            from.rows = count;
-            seen.merge(is_whole ? range_of(kernel.scan({from.data, count, view.cols, view.row_stride, view.col_stride}))
-                                : scan_matrices(problem.operation, from, 1, band.from(row, 0)));
-            first += count;
-          }
-          const std::lock_guard<std::mutex> lock(mutex);
-          range.merge(seen);
-        });
-    return range;
-  };
-  return {scan_one(problem.a, problem.structure.a), scan_one(problem.b, problem.structure.b)};
-}
-
 Ranges sample(const Problem& problem) {
   constexpr uint64_t kSamples = 64, kGoldenRatio = 0x9e3779b97f4a7c15;
   return with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {

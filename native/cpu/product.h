@@ -39,11 +39,8 @@ class PackedProduct {
 /// The same for a kernel that reads the operands in place.
 int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePath path, const MutableMatrixView& c);
 
-/// What such a kernel must know about the operands. Reads each of them once.
+/// What must be known about operands that aren't packed. Reads each of them once.
 Ranges scan(const Problem& problem);
-
-/// The values in int32 operands that aren't packed yet.
-Ranges scan(const Problem& problem, const PackedKernel& kernel);
 
 /// The values in some of the elements of int32 operands.
 Ranges sample(const Problem& problem);
