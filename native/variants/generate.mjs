@@ -12,6 +12,7 @@ import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { closures } from './closures.mjs'
 import { listOf, sourceFiles } from './files.mjs'
+import { loops } from './loops.mjs'
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
 import { dataTypes, instructionSets, optionsBehindOthers, semirings } from './table.mjs'
@@ -264,90 +265,29 @@ ${closures.map(({ name }) => `      ${name}`).join(',\n')}};
 }  // namespace mpmml::cuda
 `
 
-/** What products on the CPU are compared with, for each instruction set. */
-const yardstickName = (isa) => `yardstick_${isa.name}`
+const loopsName = ({ name }, isa) => `${name}_${isa.name}`
 
-const yardstick = (isa) => `// ${notice}
+const loopsInstance = (row, isa) => `// ${notice}
 #define MPMML_ISA ${isa.name}
-#include "cpu/yardstick.h"
+#include "${row.header}"
 
 namespace mpmml::cpu {
 
-extern const Yardstick ${yardstickName(isa)};
-const Yardstick ${yardstickName(isa)} = ${isa.name}::yardstick("${isa.name}");
+extern const ${row.type} ${loopsName(row, isa)};
+const ${row.type} ${loopsName(row, isa)}${row.value(isa.name)};
 
 }  // namespace mpmml::cpu
 `
 
-const yardstickRegistry = (isas) => `// ${notice}
-#include "cpu/yardsticks.h"
+const loopsRegistry = (row, isas) => `// ${notice}
+#include "${row.declared}"
 
 namespace mpmml::cpu {
 
-${isas.map((isa) => `extern const Yardstick ${yardstickName(isa)};`).join('\n')}
+${isas.map((isa) => `extern const ${row.type} ${loopsName(row, isa)};`).join('\n')}
 
-const std::vector<Yardstick>& yardsticks() {
-  static const auto& all = *new std::vector<Yardstick>{${isas.map(yardstickName).join(', ')}};
-  return all;
-}
-
-}  // namespace mpmml::cpu
-`
-
-/** The loops of closures, for each instruction set. */
-const pivotsName = (isa) => `pivots_${isa.name}`
-
-const pivots = (isa) => `// ${notice}
-#define MPMML_ISA ${isa.name}
-#include "cpu/pivot_kernel.h"
-
-namespace mpmml::cpu {
-
-extern const PivotKernels ${pivotsName(isa)};
-const PivotKernels ${pivotsName(isa)}{"${isa.name}", ${isa.name}::find_pivot_kernel};
-
-}  // namespace mpmml::cpu
-`
-
-const pivotRegistry = (isas) => `// ${notice}
-#include "cpu/pivots.h"
-
-namespace mpmml::cpu {
-
-${isas.map((isa) => `extern const PivotKernels ${pivotsName(isa)};`).join('\n')}
-
-const std::vector<PivotKernels>& pivot_kernels() {
-  static const auto& all = *new std::vector<PivotKernels>{${isas.map(pivotsName).join(', ')}};
-  return all;
-}
-
-}  // namespace mpmml::cpu
-`
-
-/** The loops of folding and interaction of RNA, for each instruction set. */
-const rnaName = (isa) => `rna_${isa.name}`
-
-const rna = (isa) => `// ${notice}
-#define MPMML_ISA ${isa.name}
-#include "cpu/rna_kernel.h"
-
-namespace mpmml::cpu {
-
-extern const RnaKernels ${rnaName(isa)};
-const RnaKernels ${rnaName(isa)}{"${isa.name}", ${isa.name}::Rna<int16_t>::kernel(), ${isa.name}::Rna<int32_t>::kernel()};
-
-}  // namespace mpmml::cpu
-`
-
-const rnaRegistry = (isas) => `// ${notice}
-#include "cpu/rna_kernels.h"
-
-namespace mpmml::cpu {
-
-${isas.map((isa) => `extern const RnaKernels ${rnaName(isa)};`).join('\n')}
-
-const std::vector<RnaKernels>& rna_kernels() {
-  static const auto& all = *new std::vector<RnaKernels>{${isas.map(rnaName).join(', ')}};
+const std::vector<${row.type}>& ${row.list}() {
+  static const auto& all = *new std::vector<${row.type}>{${isas.map((isa) => loopsName(row, isa)).join(', ')}};
   return all;
 }
 
@@ -406,12 +346,10 @@ function writeNative(directory, isas, withCuda) {
       add('lab', 'lab_registry.cpp', registry('cuda', backendRows))
     }
   }
-  for (const isa of isas) add('cpu', `${yardstickName(isa)}.cpp`, yardstick(isa))
-  add('cpu', 'yardstick_registry.cpp', yardstickRegistry(isas))
-  for (const isa of isas) add('cpu', `${pivotsName(isa)}.cpp`, pivots(isa))
-  add('cpu', 'pivot_registry.cpp', pivotRegistry(isas))
-  for (const isa of isas) add('cpu', `${rnaName(isa)}.cpp`, rna(isa))
-  add('cpu', 'rna_registry.cpp', rnaRegistry(isas))
+  for (const row of loops) {
+    for (const isa of isas) add('cpu', `${loopsName(row, isa)}.cpp`, loopsInstance(row, isa))
+    add('cpu', `${row.name}_registry.cpp`, loopsRegistry(row, isas))
+  }
   if (withCuda) {
     for (const header of microbenchmarkHeaders) {
       add('lab', microbenchmarkFile(header), microbenchmarkInstances(header))
@@ -426,11 +364,9 @@ function writeNative(directory, isas, withCuda) {
     isa.processor === 'any' && isas.length > 1 ? [...isa.options, ...optionsBehindOthers] : isa.options
   const options = [
     ...compiled.filter(({ isa }) => isa).map(({ file, isa }) => [file, ofKernels(isa)]),
-    ...isas.flatMap((isa) => [
-      [`${pivotsName(isa)}.cpp`, ofKernels(isa)],
-      [`${yardstickName(isa)}.cpp`, isa.options],
-      [`${rnaName(isa)}.cpp`, isa.options],
-    ]),
+    ...loops.flatMap((row) =>
+      isas.map((isa) => [`${loopsName(row, isa)}.cpp`, row.asProducts ? ofKernels(isa) : isa.options]),
+    ),
   ]
     .filter(([, flags]) => flags.length > 0)
     .map(

@@ -1,0 +1,35 @@
+// The CPU's loops that aren't kernels of products. They are compiled for each instruction set, in a file of their own.
+
+/**
+ *  - `name` begins the names of the files and of the constants, of which there is one for each instruction set.
+ *  - `header` defines the loops, for the instruction set MPMML_ISA. `type` is what holds them, and `value` initializes one.
+ *  - `list` is the function that gives those of the build, best first; `declared` is the header that declares it.
+ *  - `asProducts`: whether the portable loops have the options of those of products (optionsBehindOthers).
+ */
+export const loops = [
+  {
+    name: 'yardstick',
+    header: 'cpu/yardstick.h',
+    type: 'Yardstick',
+    value: (isa) => ` = ${isa}::yardstick("${isa}")`,
+    list: 'yardsticks',
+    declared: 'cpu/yardsticks.h',
+  },
+  {
+    name: 'pivots',
+    header: 'cpu/pivot_kernel.h',
+    type: 'PivotKernels',
+    value: (isa) => `{"${isa}", ${isa}::find_pivot_kernel}`,
+    list: 'pivot_kernels',
+    declared: 'cpu/pivots.h',
+    asProducts: true,
+  },
+  {
+    name: 'rna',
+    header: 'cpu/rna_kernel.h',
+    type: 'RnaKernels',
+    value: (isa) => `{"${isa}", ${isa}::Rna<int16_t>::kernel(), ${isa}::Rna<int32_t>::kernel()}`,
+    list: 'rna_kernels',
+    declared: 'cpu/rna_kernels.h',
+  },
+]
