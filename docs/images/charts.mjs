@@ -20,7 +20,9 @@ async function ofReport(file, title) {
   const section = sections(data).find((one) => [one.title, ...(one.exhibits ?? [])].includes(title))
   const { drawing, description } = section.body.find((part) => part.drawing)
   const exhibit = section.title === title ? '' : `${title}: `
-  return svgFile(drawing, `${exhibit}${description.split('. ')[0]}`)
+  const shown = description.split('. ')[0]
+  const gpu = data.machine.gpu.name
+  return svgFile(drawing, `${exhibit}${shown}${shown.includes(gpu) ? '' : ` on ${gpu}`}`)
 }
 
 /** A line for each row of a set. */
