@@ -228,6 +228,15 @@ describe('measured figures', () => {
   })
 })
 
+it('kernels that pages name exist', () => {
+  const names = pages.flatMap((page) => [
+    ...read(page).matchAll(/\b[a-z]+_(?:max|min|plus)[a-z]+_[if]\d\d\w*/g),
+  ])
+  expect(names.length).toBeGreaterThan(10)
+  const known = read('lib/variant-names.ts')
+  expect(names.map(([name]) => name).filter((name) => !known.includes(`'${name}'`))).toEqual([])
+})
+
 it('the index calls pages as their titles', () => {
   const index = [...read('docs/README.md').matchAll(/^\| \[(.+?)\]\((.+?\.md)\)/gm)]
   expect(index.length).toBeGreaterThan(20)
