@@ -37,3 +37,6 @@ const file = JSON.parse(readFileSync(new URL('measured.json', import.meta.url), 
 export const sets = Object.fromEntries(
   Object.entries(file.sets).map(([name, set]) => [name, new Measured(name, set)]),
 )
+
+/** @type {{ page: string, figure: string, what: string, on: string, date: string, command: string }[]} figures of one sentence. */
+export const single = file.single

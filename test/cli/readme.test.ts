@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { drawn, pictures } from '../../docs/images/make.mjs'
-import { sets } from '../../docs/measured.mjs'
+import { sets, single } from '../../docs/measured.mjs'
 import { filled, tables } from '../../docs/tables.mjs'
 import * as files from '../../lib/files.js'
 import * as library from '../../lib/index.js'
@@ -198,14 +198,20 @@ describe('measured figures', () => {
   })
 
   it('have a date, a machine, and commands with options that exist', async () => {
-    for (const [name, { date, on, command }] of Object.entries(sets)) {
-      expect(date, name).toMatch(/^\d{4}-\d\d-\d\d$/)
-      expect(on, name).toContain('NVIDIA')
+    for (const { date, on, command, what } of [...Object.values(sets), ...single]) {
+      expect(date, what).toMatch(/^\d{4}-\d\d-\d\d$/)
+      expect(on, what).not.toBe('')
       for (const [, words] of command.matchAll(/npx mpmml ([^`]+)/g)) {
         const help = await succeeds([words!.split(' ')[0]!, '--help'])
         for (const [option] of words!.matchAll(/--[\w-]+/g)) expect(help, command).toContain(option)
       }
     }
+  })
+
+  it('of single sentences are there', () => {
+    expect(single.length).toBeGreaterThan(5)
+    const flat = (page: string) => read(page).replaceAll(/\s+/g, ' ')
+    expect(single.filter(({ page, figure }) => !flat(page).includes(figure))).toEqual([])
   })
 
   it('of sentences are among them', () => {
