@@ -77,8 +77,11 @@ app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_, guide) => {
   guide.frontmatter.group = parts.get(guide.name)
 })
 // Icons are taken from the page itself, into which typedoc's script puts them: a browser that opens files may not use another one's.
+// And the first page is a file of its name: only a server would know it by its folder.
 app.renderer.on(PageEvent.END, (page) => {
-  page.contents = page.contents?.replaceAll(/href="[^"]*icons\.svg#/g, 'href="#')
+  page.contents = page.contents
+    ?.replaceAll(/href="[^"]*icons\.svg#/g, 'href="#')
+    .replaceAll(/href="((?:\.\.\/)+)(#[^"]*)?"/g, 'href="$1index.html$2"')
 })
 const project = await app.convert()
 if (!project) process.exit(1)

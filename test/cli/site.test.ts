@@ -24,6 +24,14 @@ beforeAll(async () => {
 
 afterAll(() => browser?.close())
 
+/** Opens a page of the site, and waits until its script shows it. */
+async function open(name: string, width: number, scheme: 'light' | 'dark') {
+  await browser.open(pathToFileURL(folder(`site/${name}`)).href, width, scheme)
+  await expect
+    .poll(() => browser.evaluate('document.body.style.display'), { timeout: 10_000 })
+    .not.toBe('none')
+}
+
 /** The pages that people write, and one of the reference. */
 const pages = () => [
   'index.html',
@@ -40,7 +48,7 @@ it.skipIf(skipped)(
         [360, 'light'],
         [1440, 'dark'],
       ] as const) {
-        await browser.open(pathToFileURL(folder(`site/${name}`)).href, width, scheme)
+        await open(name, width, scheme)
         const shown = await browser.evaluate(`({
           width: document.documentElement.scrollWidth <= innerWidth,
           broken: [...document.images].filter((image) => !image.naturalWidth || !image.alt).map((image) => image.src),
@@ -67,7 +75,7 @@ it.skipIf(skipped)(
     const ids = new Map<string, string[]>()
     for (const name of pages()) {
       const url = pathToFileURL(folder(`site/${name}`)).href
-      await browser.open(url, 1440, 'light')
+      await open(name, 1440, 'light')
       links.set(
         name,
         await browser.evaluate(
@@ -97,7 +105,7 @@ it.skipIf(skipped)(
 it.skipIf(skipped)(
   `finds pages by keyboard${skipped}`,
   async () => {
-    await browser.open(pathToFileURL(folder('site/index.html')).href, 1440, 'light')
+    await open('index.html', 1440, 'light')
     await browser.press('Tab')
     const focused = 'document.activeElement !== document.body'
     expect(await browser.evaluate(focused)).toBe(true)

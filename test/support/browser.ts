@@ -113,6 +113,7 @@ export async function startBrowser(): Promise<Page> {
     async press(key) {
       const text = key === 'Enter' ? '\r' : key.length === 1 ? key : undefined
       const windowsVirtualKeyCode = { Tab: 9, Enter: 13 }[key] ?? key.toUpperCase().charCodeAt(0)
+      await send('Page.bringToFront')
       const pressed = { key, code: key, windowsVirtualKeyCode }
       const down = text === undefined ? { type: 'rawKeyDown' } : { type: 'keyDown', text }
       await send('Input.dispatchKeyEvent', { ...pressed, ...down })
