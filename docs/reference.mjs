@@ -1,5 +1,5 @@
-// Makes a site of the guides and the API reference: `npm run docs` writes docs/site/, which needs nothing from other hosts. With
-// `--json FILE` it writes what typedoc has read of the doc comments instead, which test/unit/reference.test.ts looks at. The entry
+// Makes a site of the guides and the API reference: `npm run docs` writes docs/site/, or another folder with `--out FOLDER`, which needs
+// nothing from other hosts. With `--json FILE` it writes what typedoc has read of the doc comments instead, which test/unit/reference.test.ts looks at. The entry
 // points are the exports of package.json; the guides and their order are those of docs/README.md.
 import { existsSync, readFileSync } from 'node:fs'
 import { register } from 'node:module'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 // typedoc needs the compiler's JavaScript API, which TypeScript 7 has no longer.
 const hook = `export const resolve = (name, context, next) => next(name === 'typescript' ? 'typescript-6' : name, context)`
 register(`data:text/javascript,${encodeURIComponent(hook)}`)
-const { Application, Comment, CommentTag, Converter, ReflectionKind } = await import('typedoc')
+const { Application, Converter, PageEvent, ReflectionKind } = await import('typedoc')
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -22,13 +22,16 @@ const entryPoints = Object.values(exports)
 const [option, file] = process.argv.slice(2)
 const isSite = option !== '--json'
 
-/** The guides: each with its part of the index. */
-const guides = new Map()
+/** The guides: the part of the index in which each stands, by its file and by its heading. The index itself comes first. */
+const files = [join(root, 'docs', 'README.md')]
+const parts = new Map([['Documentation', 'Start']])
 let part = ''
-for (const line of readFileSync(join(root, 'docs', 'README.md'), 'utf8').split('\n')) {
+for (const line of readFileSync(files[0], 'utf8').split('\n')) {
   part = /^\*\*(.+)\*\*$/.exec(line)?.[1] ?? part
-  const page = /^\| \[.+?\]\((.+?\.md)\)/.exec(line)?.[1]
-  if (page) guides.set(join(root, 'docs', page), part)
+  const [, heading, page] = /^\| \[(.+?)\]\((.+?\.md)\)/.exec(line) ?? []
+  if (page === undefined) continue
+  files.push(join(root, 'docs', page))
+  parts.set(heading, part)
 }
 
 const app = await Application.bootstrap({
@@ -36,11 +39,13 @@ const app = await Application.bootstrap({
   tsconfig: join(root, 'tsconfig.json'),
   name: 'MPMML',
   readme: isSite ? join(root, 'README.md') : 'none',
-  projectDocuments: isSite ? [...guides.keys()] : [],
+  projectDocuments: isSite ? files : [],
+  customCss: join(root, 'docs', 'site.css'),
   searchInComments: true,
   searchInDocuments: true,
-  sort: ['documents-first', 'alphabetical'],
-  groupOrder: [...new Set(guides.values()), '*'],
+  sort: ['documents-first', 'alphabetical-ignoring-documents'],
+  navigation: { includeGroups: true },
+  groupOrder: [...new Set(parts.values()), '*'],
   validation: { notExported: true, invalidLink: true, notDocumented: false },
   // Types that only join others.
   intentionallyNotExported: [
@@ -68,10 +73,15 @@ const app = await Application.bootstrap({
 })
 // A guide is called as its heading, and stands in its part of the index.
 app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_, guide) => {
-  const [page, group] = [...guides].find(([page]) => page.endsWith(`/${guide.name}.md`))
-  guide.name = /^# (.+)$/m.exec(readFileSync(page, 'utf8'))[1]
-  guide.comment ??= new Comment()
-  guide.comment.blockTags.push(new CommentTag('@group', [{ kind: 'text', text: group }]))
+  guide.name = /^# (.+)$/m.exec(guide.content.map(({ text }) => text).join(''))[1]
+  guide.frontmatter.group = parts.get(guide.name)
+})
+// Icons are taken from the page itself, into which typedoc's script puts them: a browser that opens files may not use another one's.
+// And the first page is a file of its name: only a server would know it by its folder.
+app.renderer.on(PageEvent.END, (page) => {
+  page.contents = page.contents
+    ?.replaceAll(/href="[^"]*icons\.svg#/g, 'href="#')
+    .replaceAll(/href="((?:\.\.\/)+)(#[^"]*)?"/g, 'href="$1index.html$2"')
 })
 const project = await app.convert()
 if (!project) process.exit(1)
@@ -91,6 +101,6 @@ for (const { comment } of Object.values(project.reflections)) {
   }
 }
 app.validate(project)
-if (isSite) await app.generateDocs(project, join(root, 'docs', 'site'))
+if (isSite) await app.generateDocs(project, option === '--out' ? file : join(root, 'docs', 'site'))
 else await app.generateJson(project, file)
 if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1

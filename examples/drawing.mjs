@@ -6,6 +6,7 @@ const colors = {
   muted: '#8b949e',
   grid: '#d0d7de',
   strong: '#b3430a',
+  shade: '#cfe1f3',
 }
 
 const escaped = (text) => String(text).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`)
@@ -27,6 +28,21 @@ export function line(x1, y1, x2, y2, { strong = false, faint = false } = {}) {
 
 export function circle(x, y, radius, { strong = false } = {}) {
   return `<circle cx="${rounded(x)}" cy="${rounded(y)}" r="${radius}" fill="${colors.page}" stroke="${strong ? colors.strong : colors.text}" stroke-width="${strong ? 3 : 1.5}"/>`
+}
+
+/** A rectangle: strong, shaded, or only its outline. */
+export function box(x, y, width, height, { strong = false, shaded = false } = {}) {
+  const fill = strong ? colors.strong : shaded ? colors.shade : colors.page
+  return `<rect x="${rounded(x)}" y="${rounded(y)}" width="${rounded(width)}" height="${rounded(height)}" fill="${fill}" stroke="${colors.muted}"/>`
+}
+
+/** An arrow: a line with a head at its end. */
+export function arrow(x1, y1, x2, y2, { strong = false } = {}) {
+  const angle = Math.atan2(y2 - y1, x2 - x1)
+  const head = [0.5, -0.5].map((turn) =>
+    line(x2, y2, x2 - 9 * Math.cos(angle + turn), y2 - 9 * Math.sin(angle + turn), { strong }),
+  )
+  return [line(x1, y1, x2, y2, { strong }), ...head].join('\n')
 }
 
 /** The picture of some parts. */

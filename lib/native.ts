@@ -576,7 +576,7 @@ export interface Addon {
   pretendDevices(count: number): void
   /** For tests: work on devices that are opened from now on shows as done only so many milliseconds later. */
   delayWork(milliseconds: number): void
-  /** Asks the system for huge pages for an array that nobody has written yet: they cost fewer page faults. */
+  /** Asks the system for huge pages for an array that hasn't been written yet: they cost fewer page faults. */
   preferHugePages(array: ElementArray): void
   /** Zeros in pinned memory; null if CUDA can't be used. */
   pinnedBuffer(bytes: number): Promise<ArrayBuffer | null>

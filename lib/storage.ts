@@ -50,7 +50,7 @@ export function isDetached(data: OperandArray): boolean {
   }
 }
 
-/** Throws DTypeError unless the memory of `data` is an ArrayBuffer that nobody else writes, resizes or has taken away. */
+/** Throws DTypeError unless the memory of `data` is an ArrayBuffer that can't be written, resized or taken away elsewhere. */
 export function requireOrdinaryBuffer(data: OperandArray, name: Name, property = ''): void {
   let resizes: boolean
   try {

@@ -186,7 +186,7 @@ function mixFigure(data: Data): Figure[] {
     label: ({ name }) => name,
     series({ name, result }) {
       if (name.endsWith('-f32')) return 'float32'
-      return result.lanes > 1 ? 'two 16-bit elements a word' : '32-bit elements'
+      return result.lanes > 1 ? 'two 16-bit elements per word' : '32-bit elements'
     },
     columns,
     references: references(data),

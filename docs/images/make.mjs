@@ -1,23 +1,58 @@
-// Draws the pictures of the documentation: npm run pictures
+// Draws the pictures of the documentation, and writes the tables of measured figures: npm run pictures
 //
-// levels.svg is drawn by `npx mpmml bench --suite levels --svg docs/images/levels.svg` on the GPU that it is about.
+// It needs what `npm run build` builds, and no GPU.
 import { spawnSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
+const script = (name) => [name, [`docs/images/${name}.mjs`]]
+const chart = (name) => [name, ['docs/images/charts.mjs', name]]
+const example = (name) => [name, [`examples/${name}.mjs`, '-o']]
+
+/** The program that draws each picture: it prints it, or if the last argument is -o, it writes it into the file that follows. */
+export const pictures = Object.fromEntries([
+  ...['speed', 'product', 'directions', 'tiles', 'cases', 'patterns', 'bands', 'timeline', 'layers'].map(
+    script,
+  ),
+  ...[
+    'figure-2.1',
+    'figure-4.1',
+    'figure-4.2',
+    'figure-4.5',
+    'figure-4.6',
+    'roofline',
+    'levels',
+    'speed-up',
+  ].map(chart),
+  ...['project', 'production-line', 'timetable', 'kissing-loops'].map(example),
+  ['widest-paths', ['examples/widest-paths.mjs', '--from', 'Dock', '--to', 'Tower', '-o']],
+])
+
 /** Runs a program of the project, and returns what it prints. */
-function run(...args) {
+function run(args) {
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
   if (status === 0) return stdout
-  process.stderr.write(stderr)
-  throw new Error(`node ${args.join(' ')} ended with ${status}`)
+  throw new Error(`node ${args.join(' ')} ended with ${status}\n${stderr}`)
 }
 
-for (const name of ['speed', 'directions', 'product']) {
-  writeFileSync(`${root}docs/images/${name}.svg`, run(`docs/images/${name}.mjs`))
+/** A picture, drawn now. */
+export function drawn(name) {
+  const args = pictures[name]
+  if (args.at(-1) !== '-o') return run(args)
+  const folder = mkdtempSync(join(tmpdir(), 'mpmml-picture-'))
+  try {
+    run([...args, join(folder, 'picture.svg')])
+    return readFileSync(join(folder, 'picture.svg'), 'utf8')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 }
-for (const name of ['project', 'production-line', 'timetable']) {
-  run(`examples/${name}.mjs`, '-o', `docs/images/${name}.svg`)
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const name of Object.keys(pictures)) writeFileSync(`${root}docs/images/${name}.svg`, drawn(name))
+  run(['docs/tables.mjs'])
 }

@@ -3,34 +3,41 @@
 // Only presentation attributes and a background of its own, no style sheet: so it looks the same in a browser, in
 // librsvg and on a dark page.
 
-/** Measured on 2026-11-21, MPMML on 2026-11-22: 10^12 operations per second of kernel time. */
+import { sets } from '../measured.mjs'
+
+const { products, peers } = sets
+const RATE = 'rate of the instruction'
+const ours = (row) => products.at(row, '8192³')
+const theirs = (row, dtype) => [peers.label(row), peers.at(row, dtype)]
+
+/** 10^12 operations per second of kernel time. */
 const panels = [
   {
     title: 'int32',
-    rate: 33.2,
+    rate: products.at('int32', RATE),
     instruction: 'fused instruction',
     bars: [
-      ['MPMML', 36.5],
-      ["cuASR's template, best tile", 29.0],
-      ["the thesis' kernel, best tile", 27.8],
-      ['tropical-gemm 0.2', 9.0],
+      ['MPMML', ours('int32')],
+      theirs('cuasr', 'int32'),
+      theirs('thesis', 'int32'),
+      theirs('tropical', 'int32'),
     ],
   },
   {
     title: 'int32, values that 16-bit sums are enough for',
-    rate: 66.4,
+    rate: products.at('half', RATE),
     instruction: 'fused instruction',
-    bars: [['MPMML', 72.2]],
+    bars: [['MPMML', ours('half')]],
   },
   {
     title: 'float32',
-    rate: 32.6,
+    rate: products.at('float32', RATE),
     instruction: 'addition and maximum',
     bars: [
-      ['MPMML', 33.5],
-      ["cuASR's template, best tile, with fmaxf", 24.4],
-      ['CuTropicalGEMM', 23.4],
-      ['tropical-gemm 0.2', 21.0],
+      ['MPMML', ours('float32')],
+      theirs('cuasrf', 'float32'),
+      theirs('cutropical', 'float32'),
+      theirs('tropical', 'float32'),
     ],
   },
 ]

@@ -242,7 +242,7 @@ async function openPlanned(planned: PlannedInput, signal: AbortSignal | undefine
 
 const SMALLER = 'begin again with less memory in the plan, so that blocks are smaller'
 
-/** Throws if there is no memory for the least that a plan takes: whoever made it may have had more. */
+/** Throws if there is no memory for the least that a plan takes: it may have been made on a machine with more. */
 function requireMemory(least: number): void {
   const available = availableMemory()
   if (least <= available) return

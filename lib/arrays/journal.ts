@@ -200,7 +200,7 @@ export class Journal {
     return this.store.join(this.own, 'steps', String(step), `${row}-${col}`)
   }
 
-  /** Intermediate blocks that nobody reads any more. */
+  /** Intermediate blocks that are no longer read. */
   async removeStep(step: number): Promise<void> {
     await this.store.removeUnder(this.store.join(this.own, 'steps', String(step)))
   }
@@ -221,7 +221,7 @@ export class Journal {
     throw new ResumeError(`the work on ${path} was begun anew by another process: this one ends`)
   }
 
-  /** Removes the rest once the array has its name, and nothing else: the plan goes last, so that whoever resumes finds what is to be removed. */
+  /** Removes the rest once the array has its name, and nothing else: the plan goes last, so that a run that resumes finds what is to be removed. */
   async remove(): Promise<void> {
     const { store } = this
     const output = this.#output
@@ -232,7 +232,7 @@ export class Journal {
       if (error instanceof ResumeError) return null
       throw error
     })
-    // Others may have begun anew, and anybody may have put something there.
+    // Another run may have begun anew, or another program put something there.
     if (plan && plan.id !== this.#id) return
     if (plan) await store.remove(strays.map((name) => store.join(output.partial, name)))
     await store.remove([output.plan, `${output.partial}/`])

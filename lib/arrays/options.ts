@@ -69,7 +69,7 @@ export interface WorkOptions extends LayoutOptions, BeginOptions {
   overflow?: Overflow | undefined
 }
 
-/** Where blocks are computed, and who is told. */
+/** Where blocks are computed, and what is called meanwhile. */
 export interface RunOptions extends Pick<MpmmOptions, 'device'> {
   /** 'auto', the default, takes CUDA if it can be used, otherwise the CPU. */
   backend?: BackendChoice | undefined
@@ -81,7 +81,7 @@ export interface RunOptions extends Pick<MpmmOptions, 'device'> {
 
 const GIB = 2 ** 30
 
-/** Of memory that nobody limits. */
+/** Of memory that has no limit. */
 const usualMemory = () => Math.min(8 * GIB, Math.floor(availableMemory() / 2))
 
 const units: Record<string, number> = {

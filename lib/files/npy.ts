@@ -148,7 +148,7 @@ async function readStraight(
       work.reached(read / data.byteLength)
     }
   }
-  // All of them must have ended before anybody closes the file.
+  // All of them must have ended before the file is closed.
   const readers = await Promise.allSettled(Array.from({ length: READERS }, reader))
   for (const outcome of readers) if (outcome.status === 'rejected') throw outcome.reason
 }
@@ -206,7 +206,7 @@ export async function writeNpy(
   )
 }
 
-/** The bytes of a file in pieces: each is valid until the next is asked for. `reached` is told the share that is done. */
+/** The bytes of a file in pieces: each is valid until the next is asked for. `reached` is called with the share that is done. */
 export function* npyBytes(
   view: HostView<ElementArray>,
   reached: (share: number) => void,

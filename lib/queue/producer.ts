@@ -169,7 +169,7 @@ class Producer {
   async begin(): Promise<void> {
     const { queue, name, lockMs, attempts, retryMs } = this.settings
     let stop: (error: Error) => void = () => {}
-    // What a listener throws ends the work, also where nobody waits for it.
+    // What a listener throws ends the work, also where no promise waits for it.
     const tell = () => {
       try {
         this.#tell()

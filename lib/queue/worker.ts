@@ -143,7 +143,7 @@ function readRoots(roots: unknown): string[] {
  * Starts a worker: it takes block jobs from a queue and computes them, until it is stopped. Any number of workers, on any number
  * of machines, may share a queue. While the connection is lost it waits for it.
  *
- * A worker reads and writes what whoever may write to the queue tells it to, below its `roots`, and nothing else.
+ * A worker reads and writes what those who may write to the queue ask for, below its `roots`, and nothing else.
  *
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_OPTION; ERR_MPMML_PACKAGE if bullmq or ioredis is missing; ERR_MPMML_QUEUE if
  *   the queue can't be reached, or refuses user or password; ERR_MPMML_NO_CUDA if a GPU is asked for that isn't there. What goes wrong
@@ -431,7 +431,7 @@ class Worker implements QueueWorker {
 
   async #farewell(): Promise<void> {
     if (this.connection.lostMs() > 0) {
-      // Nobody can be told. Without "force" BullMQ would wait for answers.
+      // The queue can't be reached. Without "force" BullMQ would wait for answers.
       const force = true
       await this.#bull.pause(force)
       this.#bull.cancelAllJobs('the worker stops')

@@ -68,7 +68,7 @@ export function drawInteraction(
   const [w, h] = size.split(' ')
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${size}" font-family="monospace" ` +
-    `font-size="13">\n<rect width="100%" height="100%" fill="#ffffff"/>\n${parts.join('\n')}\n</svg>\n`
+    `font-size="13">\n<title>${escaped(`${name1} and ${name2}`)}</title>\n<rect width="100%" height="100%" fill="#ffffff"/>\n${parts.join('\n')}\n</svg>\n`
   )
 }
 
@@ -131,9 +131,10 @@ const line = (x1: number, y1: number, x2: number, y2: number) =>
   `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${BETWEEN}" stroke-width="2"/>`
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+const escaped = (content: string) => content.replace(/[&<>"]/g, (c) => escapes[c]!)
 
 const text = (x: number, y: number, content: string, anchor: string) =>
-  `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="${INK}">${content.replace(/[&<>"]/g, (c) => escapes[c]!)}</text>`
+  `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="${INK}">${escaped(content)}</text>`
 
 const label = (x: number, y: number, content: string) => text(x, y, content, 'start')
 

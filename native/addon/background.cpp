@@ -177,7 +177,7 @@ void Background::settle(Work& work) {
       work.deferred_->Reject(to_javascript(env_, *work.failure()).Value());
     }
   } catch (const Napi::Error&) {
-    // The environment has been terminated: nobody can receive the result.
+    // The environment has been terminated: there is nothing that could receive the result.
   }
 }
 

@@ -52,7 +52,7 @@ class Background final : public Client {
   /// Keeps the event loop alive until `work` is done. Throws Error if the system refuses the first thread.
   Napi::Promise run(Executor& executor, std::unique_ptr<Work> work);
 
-  /// The same without a promise: nobody will know how it went.
+  /// The same without a promise: how it went isn't reported.
   void run_unseen(Executor& executor, std::unique_ptr<Work> work);
 
   /// Blocks until `work` is done. Throws what its promise would be rejected with.

@@ -15,7 +15,7 @@ namespace {
 /// What ReportField::gain says if no cycle gains.
 constexpr double kNothingGains = -1;
 
-/// A copy out of memory that nobody else owns.
+/// A copy out of memory that has no other owner.
 class Copying final : public Pending {
  public:
   Copying(std::unique_ptr<Pending> copy, std::shared_ptr<Memory> from)

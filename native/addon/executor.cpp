@@ -343,7 +343,7 @@ void Executor::do_chore(std::unique_lock<std::mutex>& lock) {
 }
 
 void Executor::spin(const Flight& flight, Clock::time_point end) const {
-  // Nobody else ends what is in flight here.
+  // Only this ends what is in flight here.
   Task* const first = flight.tasks.empty() ? nullptr : flight.tasks.front()->task;
   do {
     for (int turn = 0; turn < 16; ++turn) {

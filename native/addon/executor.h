@@ -15,7 +15,7 @@ class Client;
 class Task;
 enum class Place : uint8_t;
 
-/// What is left to be done on an executor's thread for nobody who waits for it.
+/// What is left to be done on an executor's thread without a promise that waits for it.
 class Chore {
  public:
   virtual ~Chore() = default;
@@ -28,7 +28,7 @@ class Chore {
 class Executor : public std::enable_shared_from_this<Executor> {
  public:
   /// For products on the host: as many threads as Node's pool has, and as many again that wait for devices, so that these
-  /// keep nobody from the processors.
+  /// keep no other thread from the processors.
   static Executor& pool();
 
   /// For a device that `client` has opened: one thread, which calls its session.
@@ -60,7 +60,7 @@ class Executor : public std::enable_shared_from_this<Executor> {
   /// about to end: a GPU that hangs must not keep the process from ending. Null: of all clients.
   static void abandon_before_process_ends(const Client* client);
 
-  /// `most_on_devices`: the most tasks at a time whose place is a device; 0: nobody asks them for their place. `most_threads`
+  /// `most_on_devices`: the most tasks at a time whose place is a device; 0: they aren't asked for their place. `most_threads`
   /// are for the others then.
   Executor(size_t most_threads, size_t most_in_flight, const Client* client, size_t most_on_devices = 0);
 

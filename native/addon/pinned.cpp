@@ -48,7 +48,7 @@ void release(Napi::Env env, void* data, Owner* owned) {
   const std::unique_ptr<Owner> owner(owned);
   Pinned memory(data);
   Napi::MemoryManagement::AdjustExternalMemory(env, -owner->bytes);
-  // If the environment has ended, nobody waits for this thread.
+  // If the environment has ended, nothing waits for this thread.
   if (owner->presence.expired()) return;
   try {
     Background::of(env).run_unseen(Executor::pool(), std::make_unique<FreeWork>(std::move(memory)));

@@ -1,4 +1,4 @@
-// What an executor's threads do, and who is told of it. Nothing here knows JavaScript, so that it runs without Node
+// What an executor's threads do, and what is called when it is done. Nothing here knows JavaScript, so that it runs without Node
 // (stress/).
 #pragma once
 #include <atomic>
@@ -27,7 +27,7 @@ enum class Place : uint8_t { kProcessor, kDevice };
 
 class Task {
  public:
-  /// If `cancel` isn't null, 1 in it asks that the task end soon, because nobody will see its result.
+  /// If `cancel` isn't null, 1 in it asks that the task end soon, because its result isn't needed.
   explicit Task(std::atomic<int32_t>* cancel = nullptr) : cancel_(cancel) {}
   virtual ~Task() = default;
   Task(const Task&) = delete;

@@ -42,7 +42,7 @@ std::optional<ValueRange> bound_of_sums(const ValueRange& range, int64_t count) 
   return bound;
 }
 
-/// The same of ways by way of one group of pivots.
+/// The same of ways over one group of pivots.
 template <class S>
 std::optional<ValueRange> bound_of_group(const ValueRange& range) {
   return bound_of_sums<S>(range, kMostPivotsOfGroup + 1);

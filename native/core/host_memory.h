@@ -12,7 +12,7 @@ int64_t total_host_bytes();
 int64_t available_host_bytes();
 
 /// Throws Error(kOutOfMemory) if there is no memory for `bytes` that the system promised and that are about to be written: it promises
-/// more than it has, and ends a process that writes too much. If little would be left, the memory is taken at once, so that whoever asks
+/// more than it has, and ends a process that writes too much. If little would be left, the memory is taken at once, so that the one who asks
 /// next sees it. What the memory holds stays. Small memory isn't asked for.
 void claim_memory(void* data, size_t bytes, const char* what);
 

@@ -37,7 +37,7 @@ struct MemoryUse {
   int64_t used;      ///< by the matrices that exist
   int64_t reserved;  ///< what the library holds: matrices, packed forms, workspaces, and what it keeps for the next one
   int64_t peak;      ///< the most that `used` has been
-  int64_t free;      ///< what the device has left for anybody
+  int64_t free;      ///< what is free on the device
   int64_t total;     ///< what the device has
 };
 

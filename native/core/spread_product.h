@@ -11,7 +11,7 @@ namespace mpmml {
 std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vector<Problem>& problems,
                                   const Placement& where);
 
-/// The plan of the part whose path is told in the outcome.
+/// The plan of the part whose path the outcome names.
 Plan plan(Peers& peers, const Problem& problem, const Placement& where);
 
 /// Throws Error(kValue) as a session does for the whole matrix, of which only the elements in the band belong to it.

@@ -88,7 +88,7 @@ MPMML_HOST_DEVICE float from_order_key(int64_t key) {
 /// The steps of a chunk of RangePath::kExponentBounded.
 constexpr int kChunkSteps = exponent_scale_of(RangePath::kExponentBounded).steps;
 
-/// What is known of the lines of an operand, the rows of A or the columns of B, if somebody has looked at them.
+/// What is known of the lines of an operand, the rows of A or the columns of B, if they have been looked at.
 struct LineLevels {
   static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
   int64_t spread = kUnknown;  ///< the greatest difference of two finite elements of a line, in steps

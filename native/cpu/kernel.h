@@ -35,7 +35,7 @@ constexpr Occurring kNothingSeen{INT64_MAX, INT64_MIN, false, false};
 
 /// Where the witnesses of a part of a product go (Problem::witness). The strides are those of the part's rows and columns.
 struct Witnesses {
-  int32_t* data;  ///< of the part's first result; null if nobody asks
+  int32_t* data;  ///< of the part's first result; null if it isn't asked for
   int64_t row_stride;
   int64_t col_stride;
   const int32_t*
@@ -93,7 +93,7 @@ constexpr int64_t kLanesTogether = 8;
 /// became better for the last time. There the candidate is then searched for, in windows: pieces of `window` steps of one
 /// lane, contiguous. Windows of kLanesTogether lanes follow each other, and then come those of the next steps.
 struct WindowsOfBlock {
-  const void* a;  ///< of the whole operand; null if nobody asks for witnesses
+  const void* a;  ///< of the whole operand; null without witnesses
   const void* b;
   int64_t row;  ///< the block's first
   int64_t col;
@@ -197,7 +197,7 @@ struct ThinRequest {
   void* accumulators;  ///< a row for each lane of the small operand
   int64_t row_stride;  ///< of the accumulators
   /// Arranged as the accumulators, integers of their size: the first k-step whose candidate is the accumulator; −1 if
-  /// there is none. Null if nobody asks for witnesses.
+  /// there is none. Null without witnesses.
   void* notes;
   int64_t first_k;  ///< of the request in the product
 };

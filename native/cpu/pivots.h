@@ -17,7 +17,7 @@ struct PivotBlock {
   int64_t down_stride;
   void* along;
   int64_t along_stride;
-  int32_t* next_down;  ///< null if nobody asks, with next_along
+  int32_t* next_down;  ///< null if it isn't asked for, as next_along
   int64_t next_down_stride;
   int32_t* next_along;
   int64_t next_along_stride;

@@ -41,7 +41,7 @@ class ThinProduct {
   Lanes lanes(bool of_large, const Part& part, int64_t k) const;
   Ranges in_order(const Ranges& ranges) const;
   char* accumulators(int64_t item, int64_t part) const;
-  /// What belongs to these accumulators; null if nobody asks for witnesses.
+  /// What belongs to these accumulators; null without witnesses.
   void* notes(char* accumulators) const;
 
   const Problem& problem_;

@@ -11,7 +11,7 @@ extern "C" {
 /// Since 2.32. False is always right: it costs atomic instructions.
 char __libc_single_threaded = 0;
 
-/// Since 2.30. Waits on the clock that older functions know. If somebody sets that clock meanwhile, the wait ends sooner or
+/// Since 2.30. Waits on the clock that older functions know. If that clock is set meanwhile, the wait ends sooner or
 /// later than it should; who waits for a condition looks at it then.
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
   constexpr long kSecond = 1000000000;

@@ -62,7 +62,7 @@ export const instructionSets = [
 ]
 
 /**
- * What the compiler is told besides for the portable kernels of products and closures where there are others. Their loops
+ * Further options of the compiler for the portable kernels of products and closures where there are others. Their loops
  * are written in vectors, so -O3 only repeats code around them: they take 42 % less space, and the same time (GCC 12, EPYC).
  */
 export const optionsBehindOthers = ['-O2']

@@ -110,6 +110,7 @@ function prepare(): void {
     writeFileSync(path(`${name}.fasta`), strand)
   }
   writeFileSync(path('timetable.csv'), '0,1,5\n1,0,6\n1,2,1\n2,2,4\n')
+  writeFileSync(path('plan.csv'), 'from,to,weight\n0,1,10\n1,2,8\n')
   copyFileSync(join(root, 'test/cli/fixtures/h200-ladder.json'), path('results.json'))
 }
 

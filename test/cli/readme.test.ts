@@ -1,14 +1,17 @@
 /** README.md and docs/ keep step with the code. */
+import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { drawn, pictures } from '../../docs/images/make.mjs'
+import { sets, single } from '../../docs/measured.mjs'
+import { filled, tables } from '../../docs/tables.mjs'
 import * as files from '../../lib/files.js'
 import * as library from '../../lib/index.js'
 import { matrix, mpmm } from '../../lib/index.js'
-import { root, runProgram, succeeds, useFolder } from './support.js'
+import { root, runProgram, succeeds } from './support.js'
 
-const folder = useFolder()
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
 const docs = readdirSync(join(root, 'docs'))
   .filter((name) => name.endsWith('.md'))
@@ -79,7 +82,7 @@ describe('commands', () => {
 describe('semirings', () => {
   /** The rows of a table of semirings: name and element types. */
   const rows = (page: string) =>
-    [...page.matchAll(/^\| `'?([a-z]+-[a-z]+)'?`[^|]*\|[^|]+\|[^|]+\| ([a-z0-9, ]+) \|/gm)].map(
+    [...page.matchAll(/^\| `'?([a-z]+-[a-z]+)'?`[^|]*\|[^|]+\|[^|]+\| ([a-z][a-z0-9, ]+) \|/gm)].map(
       ([, name, types]) => [name, types],
     )
 
@@ -185,26 +188,93 @@ it('has an example of a witness in docs/products.md whose numbers are right', as
   expect(JSON.parse(found)).toEqual([JSON.parse(c!), JSON.parse(witness!)])
 })
 
-describe('pictures', () => {
-  it.each(['speed', 'product', 'directions'])(
-    '%s is what its script draws, with plain attributes',
-    async (name) => {
-      const picture = read(`docs/images/${name}.svg`)
-      const { stdout } = await runProgram(process.execPath, [join(root, 'docs', 'images', `${name}.mjs`)])
-      expect(stdout).toBe(picture)
-      expect(picture).not.toMatch(/<style|\b(class|style)=|var\(/)
-    },
-  )
+describe('measured figures', () => {
+  it('of tables are those of docs/measured.json and of the laboratory', async () => {
+    const all = await tables()
+    const shown = docs.filter((page) => read(page).includes('<!-- table '))
+    for (const page of shown) expect(filled(read(page), all)).toBe(read(page))
+    const named = shown.flatMap((page) => [...read(page).matchAll(/^<!-- table (\w+) -->$/gm)])
+    expect([...new Set(named.map(([, name]) => name))].sort()).toEqual(Object.keys(all).sort())
+  })
 
-  it.each(['project', 'production-line', 'timetable'])('%s is what its example draws', async (name) => {
-    const drawn = join(folder('.'), `${name}.svg`)
-    const { status } = await runProgram(process.execPath, [
-      join(root, 'examples', `${name}.mjs`),
-      '-o',
-      drawn,
-    ])
-    expect(status).toBe(0)
-    expect(readFileSync(drawn, 'utf8')).toBe(read(`docs/images/${name}.svg`))
+  it('have a date, a machine, and commands with options that exist', async () => {
+    for (const { date, on, command, what } of [...Object.values(sets), ...single]) {
+      expect(date, what).toMatch(/^\d{4}-\d\d-\d\d$/)
+      expect(on, what).not.toBe('')
+      for (const [, words] of command.matchAll(/npx mpmml ([^`]+)/g)) {
+        const help = await succeeds([words!.split(' ')[0]!, '--help'])
+        for (const [option] of words!.matchAll(/--[\w-]+/g)) expect(help, command).toContain(option)
+      }
+    }
+  })
+
+  it('of single sentences are there', () => {
+    expect(single.length).toBeGreaterThan(5)
+    const flat = (page: string) => read(page).replaceAll(/\s+/g, ' ')
+    expect(single.filter(({ page, figure }) => !flat(page).includes(figure))).toEqual([])
+  })
+
+  it('of sentences are among them', () => {
+    const known = new Set(
+      Object.values(sets).flatMap(({ rows }) =>
+        Object.values(rows).flatMap(([, ...values]) => values.map(String)),
+      ),
+    )
+    // What was tried has figures of its time, and the thesis and the laboratory those of results, from which their tables are made.
+    const apart = ['docs/notes.md', 'docs/thesis.md', 'docs/laboratory.md']
+    const prose = pages.filter((page) => !apart.includes(page))
+    const told = prose.flatMap((page) =>
+      [...read(page).matchAll(/(?<![\d.^])(\d[\d.]*) (?:TOPS|TFLOPS)\b/g)].map(([, number]) => [
+        page,
+        number!,
+      ]),
+    )
+    expect(told.length).toBeGreaterThan(5)
+    expect(told.filter(([, number]) => !known.has(number!))).toEqual([])
+  })
+})
+
+it('kernels that pages name exist', () => {
+  const names = pages.flatMap((page) => [
+    ...read(page).matchAll(/\b[a-z]+_(?:max|min|plus)[a-z]+_[if]\d\d\w*/g),
+  ])
+  expect(names.length).toBeGreaterThan(10)
+  const known = read('lib/variant-names.ts')
+  expect(names.map(([name]) => name).filter((name) => !known.includes(`'${name}'`))).toEqual([])
+})
+
+it('the index calls pages as their titles', () => {
+  const index = [...read('docs/README.md').matchAll(/^\| \[(.+?)\]\((.+?\.md)\)/gm)]
+  expect(index.length).toBeGreaterThan(20)
+  for (const [, name, page] of index) expect(/^# (.+)$/m.exec(read(`docs/${page}`))![1]).toBe(name)
+})
+
+it('examples print what docs/examples.md says', () => {
+  const shown = [...read('docs/examples.md').matchAll(/```sh\nnode ([^\n]+)\n```\n\n```\n(.*?)\n```/gs)]
+  expect(shown.length).toBeGreaterThan(5)
+  for (const [, line, output] of shown) {
+    const printed = execFileSync(process.execPath, line!.split(' '), { cwd: root, encoding: 'utf8' })
+    // The processor.
+    expect(printed.replace(/^on .+ \(/, 'on … (').trimEnd(), line).toBe(output)
+  }
+})
+
+describe('pictures', () => {
+  it.each(Object.keys(pictures))('%s is what its program draws, with plain attributes', (name) => {
+    const picture = read(`docs/images/${name}.svg`)
+    expect(drawn(name)).toBe(picture)
+    expect(picture).not.toMatch(/<style|\b(class|style)=|var\(/)
+  })
+
+  it('are all drawn by `npm run pictures`, and all shown', () => {
+    const there = readdirSync(join(root, 'docs', 'images')).filter((name) => name.endsWith('.svg'))
+    expect(there.sort()).toEqual(
+      Object.keys(pictures)
+        .map((name) => `${name}.svg`)
+        .sort(),
+    )
+    const text = pages.map(read).join('\n')
+    expect(there.filter((name) => !text.includes(`images/${name})`))).toEqual([])
   })
 
   it('of speeds has the numbers of the text that stands for it', () => {

@@ -18,6 +18,8 @@ export const chromium = names.find(
 export interface Page {
   /** Opens a page at a width, in a colour scheme, and waits until it is there. */
   open(url: string, width: number, scheme: 'light' | 'dark'): Promise<void>
+  /** Presses a key, such as "a", "Tab" or "Enter". */
+  press(key: string): Promise<void>
   /** What an expression is in the page. */
   evaluate<T>(expression: string): Promise<T>
   /** What was requested, and every error and warning that was reported, since the page was opened. */
@@ -86,6 +88,7 @@ export async function startBrowser(): Promise<Page> {
   const { targetId } = await send('Target.createTarget', { url: 'about:blank' })
   session = (await send('Target.attachToTarget', { targetId, flatten: true })).sessionId as string
   for (const domain of ['Page', 'Network', 'Log', 'Runtime']) await send(`${domain}.enable`)
+  await send('Emulation.setFocusEmulationEnabled', { enabled: true })
   return {
     requests,
     problems,
@@ -106,6 +109,15 @@ export async function startBrowser(): Promise<Page> {
       })
       await send('Page.navigate', { url })
       await done
+    },
+    async press(key) {
+      const text = key === 'Enter' ? '\r' : key.length === 1 ? key : undefined
+      const windowsVirtualKeyCode = { Tab: 9, Enter: 13 }[key] ?? key.toUpperCase().charCodeAt(0)
+      await send('Page.bringToFront')
+      const pressed = { key, code: key, windowsVirtualKeyCode }
+      const down = text === undefined ? { type: 'rawKeyDown' } : { type: 'keyDown', text }
+      await send('Input.dispatchKeyEvent', { ...pressed, ...down })
+      await send('Input.dispatchKeyEvent', { ...pressed, type: 'keyUp' })
     },
     async evaluate<T>(expression: string): Promise<T> {
       const { result, exceptionDetails } = await send('Runtime.evaluate', { expression, returnByValue: true })

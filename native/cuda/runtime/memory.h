@@ -61,7 +61,7 @@ bool open_pool_to(int owner, int reader);
 void* allocate_pinned(int64_t bytes);
 void free_pinned(void* memory);
 
-/// Bytes of device memory: what is free for anybody, what the library's pool holds, and what the device has.
+/// Bytes of device memory: what is free, what the library's pool holds, and what the device has.
 struct DeviceMemory {
   int64_t free, pooled, total;
 };

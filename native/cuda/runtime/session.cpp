@@ -125,7 +125,7 @@ class Copy final : public Reader {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  /// Gives the lane back too: the next copy can have it, before anybody asks how this one went.
+  /// Gives the lane back too: the next copy can have it, before it is known how this one went.
   void wait_for_copy() override {
     if (!transfers_) return;
     try {

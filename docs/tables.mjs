@@ -1,0 +1,162 @@
+/**
+ * Writes the tables of measured figures into the pages, between `<!-- table NAME -->` and `<!-- end -->`. The figures are those of
+ * docs/measured.json, and of the laboratory's results of an H200 in test/cli/fixtures. `npm run pictures` runs it.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { LadderPoints } from '../dist/bench/lab/describe-ladder.js'
+import { reportPage } from '../dist/bench/report/page.js'
+import { readResults } from '../dist/lib/lab.js'
+import { sets } from './measured.mjs'
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+
+/** Numbers below 100 have a decimal if another one of the row has. */
+function cells(row) {
+  const some = row.some((value) => Number.isInteger(10 * value) && !Number.isInteger(value))
+  const shown = (value) => (some && value < 100 && Number.isInteger(value) ? value.toFixed(1) : `${value}`)
+  return row.map((value) => (typeof value === 'number' ? shown(value) : (value ?? '')))
+}
+
+const markdown = ([head, ...rows]) =>
+  [head, head.map(() => '---'), ...rows].map((row) =>
+    `| ${row.join(' | ')} |`.replaceAll(/\| {2}(?=\|)/g, '| '),
+  )
+
+/** How the figures of a set were found. */
+function source({ on, date, command }) {
+  const how = command.startsWith('npx') ? `\`${command}\`` : command
+  return `${on[0].toUpperCase()}${on.slice(1)}, ${date}: ${how}.`
+}
+
+/** A table of some rows, `row` or `set.row`, and some columns of a set. */
+function tableOf(name, { head = '', rows, columns, shown = (values) => values } = {}) {
+  const set = sets[name]
+  const wanted = columns ?? set.columns
+  const lines = (rows ?? Object.keys(set.rows)).map((path) => {
+    const [from, row] = path.includes('.') ? path.split('.') : [name, path]
+    const [label, ...values] = sets[from].rows[row]
+    const those = wanted.map((column) => values[sets[from].columns.indexOf(column)])
+    return [label, ...shown(cells(those), those)]
+  })
+  return [...markdown([[head || set.unit, ...wanted], ...lines]), '', source(set)]
+}
+
+/** Times on one GPU and on several, with how many times faster these are. */
+const speedUps = (texts, [one, ...others]) => [
+  texts[0],
+  ...others.map((value, index) =>
+    value == null || index > 1 ? texts[index + 1] : `${texts[index + 1]} (${(one / value).toFixed(2)} ×)`,
+  ),
+]
+
+const agrees = { agrees: 'yes', differs: '**no**', missing: 'not measured' }
+
+/** The thesis' statements beside what an H200 showed, as the report has them. */
+function claims(results) {
+  const rows = reportPage(results).claims.map(({ statement, measured, verdict }) => [
+    statement,
+    measured.replaceAll('\u00a0', ' ').replace(/\bmpmml_\w+/g, '`$&`'),
+    agrees[verdict],
+  ])
+  return markdown([['the thesis says', 'measured', 'agrees'], ...rows])
+}
+
+const tops = (gops, digits = 2) => (gops / 1000).toFixed(digits)
+
+/** The best of each kind of experiment of the thesis. */
+function laboratory({ points }) {
+  const speeds = (wanted) =>
+    points
+      .filter(({ result, parameters, ...point }) => result?.gops && wanted({ ...point, ...parameters }))
+      .map(({ result }) => result.gops)
+  const best = (wanted) => speeds(wanted).sort((x, y) => y.median - x.median)[0]
+  const ceiling = best(({ sweep }) => sweep === 'fused').median
+  const row = (label, those) => [
+    label,
+    those.map(({ median, q1, q3 }) => `${tops(median)} ± ${tops((q3 - q1) / 2)}`).join(', '),
+    those.map(({ median }) => `${((100 * median) / ceiling).toFixed(0)} %`).join(', '),
+  ]
+  const at = (sweep, m) => (point) => point.sweep === sweep && point.m === m
+  const microbenches = ['reg-reg', 'shared-one', 'shared-both'].map((name) =>
+    best(({ sweep }) => sweep === name),
+  )
+  const instances = [1, 5, 10, 20].map((count) =>
+    best((point) => at('instances', 1024)(point) && point.batch === count),
+  )
+  return markdown([
+    ['', 'TOPS', 'of the ceiling'],
+    row('the ceiling: fused additions and maxima on registers', [best(({ sweep }) => sweep === 'fused')]),
+    row('reg-reg, shared-one and shared-both, the best of each', microbenches),
+    row('MPMML at 8192³, case 00, the best block of threads', [best(at('blocks', 8192))]),
+    row('blocks of 16 × 16 threads: case 00, 01, 10, 11', speeds(at('cases', 8192))),
+    row('patterns block, block-cyclic, cyclic', speeds(at('patterns', 8192))),
+    row(
+      'the same with A transposed',
+      speeds((point) => at('transpose', 8192)(point) && point.Transpose === 1),
+    ),
+    row('1, 5, 10, 20 products of 1024³ in one launch', instances),
+  ])
+}
+
+/** The kernels of the ladder, from one thread per cell to asynchronous copies, on max-plus of int32 at 4000³. */
+function ladder({ points }) {
+  const ladder = new LadderPoints(points)
+  const rungs = [
+    ['one thread per cell, uncoalesced', 'ladder_maxplus_i32_naive_32x32_uncoalesced'],
+    ['one thread per cell, coalesced', 'ladder_maxplus_i32_naive_32x32_coalesced'],
+    ['tiles of 8 in shared memory', 'ladder_maxplus_i32_tiled_8x8_coalesced_guards'],
+    ['tiles of 16', 'ladder_maxplus_i32_tiled_16x16_coalesced_guards'],
+    ['tiles of 32', 'ladder_maxplus_i32_tiled_32x32_coalesced_guards'],
+    ['tiles of 32, the next one prefetched', 'ladder_maxplus_i32_prefetch_32x32_coalesced_guards'],
+    ['tiles in registers', 'mpmml_maxplus_i32_8x8_16x16_s16_case00_sub4x4'],
+    ['asynchronous copies', 'pipelined_maxplus_i32_128x64x16_8x8_st2_sl1'],
+  ]
+  const rows = rungs.map(([what, name]) => [what, tops(ladder.times(name, 4000).gops, 1)])
+  return markdown([['kernel', 'TOPS'], ...rows])
+}
+
+/** Every table by its name. */
+export async function tables() {
+  const thesis = await readResults(`${root}test/cli/fixtures/h200.json`)
+  const rungs = await readResults(`${root}test/cli/fixtures/h200-ladder.json`)
+  return {
+    products: tableOf('products', { head: 'TOPS' }),
+    other: tableOf('other'),
+    boolean: tableOf('boolean', { rows: ['tensor', 'half', 'words'] }),
+    divided: tableOf('divided'),
+    calls: tableOf('calls', { head: 'milliseconds' }),
+    peers: tableOf('peers', { head: 'TOPS at 8192³' }),
+    resident: tableOf('resident', { head: 'time, as a multiple of the kernels' }),
+    tensor: tableOf('tensor', { rows: ['exponent', 'wide', 'bounded', 'products.int32'] }),
+    warps: tableOf('warps'),
+    rough: tableOf('tensor', { rows: ['bounded', 'rough64', 'rough16', 'bounded32'], columns: ['8192³'] }),
+    witness: tableOf('witness'),
+    levelCalls: tableOf('levelCalls', { head: 'milliseconds; the result goes into' }),
+    ranked: tableOf('ranked'),
+    kinds: tableOf('kinds', { head: '8192³' }),
+    paths: tableOf('paths', { head: 'milliseconds' }),
+    gpus: tableOf('gpus', { head: 'milliseconds', shown: speedUps }),
+    chosen: tableOf('chosen', { head: 'milliseconds', shown: speedUps }),
+    closures: tableOf('closures', { head: 'milliseconds', shown: speedUps }),
+    rna: tableOf('rna'),
+    claims: claims(thesis),
+    laboratory: laboratory(thesis),
+    ladder: ladder(rungs),
+  }
+}
+
+/** A page with its tables as they are now. */
+export const filled = (page, all) =>
+  page.replace(/^(<!-- table (\w+) -->\n).*?^(<!-- end -->)$/gms, (_, begin, name, end) => {
+    if (!all[name]) throw new Error(`There is no table ${name} in docs/tables.mjs`)
+    return `${begin}${all[name].join('\n')}\n${end}`
+  })
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const all = await tables()
+  for (const name of readdirSync(`${root}docs`).filter((name) => name.endsWith('.md'))) {
+    const page = readFileSync(`${root}docs/${name}`, 'utf8')
+    if (page.includes('<!-- table ')) writeFileSync(`${root}docs/${name}`, filled(page, all))
+  }
+}
