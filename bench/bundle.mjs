@@ -38,8 +38,11 @@ writeLicences(join(folder, 'plot.licences.txt'))
 // To find, read and link some 70 small files takes a third of the time of `import 'mpmml'`. What only some calls need stays
 // apart, in dist/lib/parts. The compiler's other files stay for tests that look inside.
 const root = fileURLToPath(new URL('../', import.meta.url))
-const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const { exports, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const entries = Object.values(exports).flatMap((entry) => (entry.default ? [join(root, entry.default)] : []))
+
+// Bundlers read it as it is: the compiler leaves CommonJS alone.
+cpSync(join(root, 'lib', 'addons.cjs'), join(root, 'dist', 'lib', 'addons.cjs'))
 
 /** The modules that a module loads at once, itself among them. */
 function loadedBy(file, found = new Set()) {
@@ -55,8 +58,10 @@ const core = loadedBy(join(root, 'dist', 'lib', 'index.js'))
 const library = await rolldown({
   input: Object.fromEntries(entries.map((file) => [basename(file, '.js'), file])),
   platform: 'node',
-  // Packages and Node.js's own modules.
-  external: (id) => !id.startsWith('.') && !isAbsolute(id),
+  // Packages, Node.js's own modules, and what stays a CommonJS module.
+  external: (id) => (!id.startsWith('.') && !isAbsolute(id)) || id.endsWith('/addons.cjs'),
+  // lib/package.ts: in another bundle no package.json is found.
+  transform: { define: { MPMML_VERSION: JSON.stringify(version) } },
   // A module that is imported in both ways is loaded at once.
   checks: { ineffectiveDynamicImport: false },
   logLevel: 'warn',

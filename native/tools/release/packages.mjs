@@ -92,7 +92,7 @@ export function mainManifest(addons, repository) {
 export function isInMain(file) {
   const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
   if (file.startsWith('dist/lib/')) {
-    return file.endsWith('.d.ts') || file.startsWith('dist/lib/parts/') || entries.includes(file)
+    return /(\.d\.ts|addons\.cjs)$/.test(file) || file.startsWith('dist/lib/parts/') || entries.includes(file)
   }
   if (file.startsWith('dist/bench/')) return !file.endsWith('.d.ts')
   return (
