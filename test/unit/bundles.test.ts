@@ -69,10 +69,7 @@ describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
     if (installed) {
       const there = join(home, 'node_modules', name)
       mkdirSync(there, { recursive: true })
-      writeFileSync(
-        join(there, 'package.json'),
-        JSON.stringify(packages.addonManifest(row!)),
-      )
+      writeFileSync(join(there, 'package.json'), JSON.stringify(packages.addonManifest(row!)))
       cpSync(addon, join(there, row!.file))
     }
     return join(home, 'out', `program.${format === 'esm' ? 'mjs' : 'cjs'}`)

@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { matrix, mpmm, mpmmSync, plan } from '../../lib/index.js'
-import { addon, indexIn, type NativeDevice, type NativeMemory, packageAround, root } from '../../lib/native.js'
+import {
+  addon,
+  indexIn,
+  type NativeDevice,
+  type NativeMemory,
+  packageAround,
+  root,
+} from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 
