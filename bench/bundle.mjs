@@ -1,7 +1,7 @@
 // Bundles what is loaded: the modules of the library's entry points into a few files, and the plotting library into the one
 // compiled file that uses it, dist/bench/report/plot.js, with its licences beside it. Run by `npm run build:ts` after the compiler.
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
@@ -80,3 +80,17 @@ await library.close()
 rmSync(join(root, 'dist', 'lib', 'parts'), { recursive: true, force: true })
 cpSync(bundled, join(root, 'dist', 'lib'), { recursive: true })
 rmSync(bundled, { recursive: true })
+
+// The declarations once more for CommonJS: for TypeScript it depends on the package.json around them whether they are of ES modules,
+// and programs in CommonJS can't import those by all of its settings. All that the entry points reach are copied.
+const typesFolder = join(root, 'dist', 'types')
+rmSync(typesFolder, { recursive: true, force: true })
+const declared = new Set(entries.map((file) => file.replace(/\.js$/, '.d.ts')))
+for (const file of declared) {
+  const text = readFileSync(file, 'utf8')
+  for (const [, name] of text.matchAll(/(?:from|import) ?\(?['"](\.[^'"]+)\.js['"]/g)) {
+    declared.add(resolve(dirname(file), `${name}.d.ts`))
+  }
+  cpSync(file, join(typesFolder, relative(join(root, 'dist', 'lib'), file)))
+}
+writeFileSync(join(typesFolder, 'package.json'), '{ "type": "commonjs" }\n')
