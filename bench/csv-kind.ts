@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
 import { Option } from 'commander'
-import { inputPath } from './pipes.js'
+import { inputPath, PIPE } from './pipes.js'
 
 export interface CsvFlags {
   edges?: true | undefined
@@ -11,9 +11,10 @@ export interface CsvFlags {
 }
 
 export const csvOptions = () => [
-  new Option('--edges', 'a .csv or .tsv file is a list of edges: FROM,TO,WEIGHT, with nodes from 0').conflicts(
-    'matrix',
-  ),
+  new Option(
+    '--edges',
+    'a .csv or .tsv file is a list of edges: FROM,TO,WEIGHT, with nodes from 0',
+  ).conflicts('matrix'),
   new Option('--matrix', 'a .csv or .tsv file is a matrix: a row per line'),
 ]
 
@@ -53,6 +54,8 @@ async function look(path: string): Promise<Look> {
   return found
 }
 
+const nameOf = (name: string) => (name === PIPE ? 'standard input' : name)
+
 /** Says on stderr what a command has taken a file for. */
 const say = (text: string) => process.stderr.write(`mpmml: ${text}\n`)
 
@@ -70,15 +73,15 @@ export async function kindOfGraph(
   const { columns, rows, named } = await look(inputPath(name))
   const canBeEdges = columns === 0 || columns === 2 || columns === 3
   if (!edges && !canBeEdges) {
-    say(`${name} is taken as a matrix of weights, because its lines have ${columns} numbers`)
+    say(`${nameOf(name)} is taken as a matrix of weights, because its lines have ${columns} numbers`)
     return 'matrix'
   }
   if (!edges && !named && columns === rows) {
     say(
-      `${name} is taken as a list of edges, FROM,TO${columns === 3 ? ',WEIGHT' : ''}; if it is a matrix of ${rows} × ${columns}, say --matrix (or --edges)`,
+      `${nameOf(name)} is taken as a list of edges, FROM,TO${columns === 3 ? ',WEIGHT' : ''}; if it is a matrix of ${rows} × ${columns}, say --matrix (or --edges)`,
     )
   }
-  if (weighs && columns === 2) say(`the edges of ${name} have no weights: each weighs 1`)
+  if (weighs && columns === 2) say(`the edges of ${nameOf(name)} have no weights: each weighs 1`)
   return 'edges'
 }
 
@@ -87,6 +90,6 @@ export async function noteMatrix(name: string): Promise<void> {
   const { columns } = await look(inputPath(name))
   if (columns !== 2 && columns !== 3) return
   say(
-    `${name} is taken as a matrix of ${columns} columns; if it is a list of edges, say --edges (or --matrix)`,
+    `${nameOf(name)} is taken as a matrix of ${columns} columns; if it is a list of edges, say --edges (or --matrix)`,
   )
 }

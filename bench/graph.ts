@@ -11,8 +11,8 @@ import {
   type Semiring,
   zeroOf,
 } from '../lib/index.js'
-import { dtypeOf, typesOf } from './dtype.js'
 import { type CsvFlags, isCsv, kindOfGraph } from './csv-kind.js'
+import { dtypeOf, typesOf } from './dtype.js'
 import { fileOf, readMatrixFile } from './matrix-file.js'
 import { shapeText } from './output.js'
 import { PIPE_HELP } from './pipes.js'

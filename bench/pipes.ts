@@ -71,15 +71,14 @@ export async function openPipes(
 ): Promise<void> {
   const usage = (problem: string) => command.error(`error: ${problem}`, { exitCode: 2 })
   const reads = inputs.filter((name) => name === PIPE).length
-  const writes = outputs.filter((name) => name === PIPE).length
+  const writes = outputs.includes(PIPE)
   if (reads > 1) usage('standard input can be only one of the inputs')
-  if (writes > 1) usage('standard output can be only one of the outputs')
   if (reads > 0 && format === undefined) usage('name what standard input holds: --format csv')
-  if (writes > 0 && outputFormat === undefined) usage('name what standard output is to hold: --format csv')
-  if (writes > 0 && json) usage('--json and a result on standard output are two: leave out one')
-  if (reads + writes === 0) return
+  if (writes && outputFormat === undefined) usage('name what standard output is to hold: --format csv')
+  if (writes && json) usage('--json and a result on standard output are two: leave out one')
+  if (reads === 0 && !writes) return
   folder = mkdtempSync(join(tmpdir(), 'mpmml-pipe-'))
-  if (writes > 0) output = join(folder, `standard-output.${outputFormat}`)
+  if (writes) output = join(folder, `standard-output.${outputFormat}`)
   if (reads === 0) return
   input = join(folder, `standard-input.${format}`)
   const file = createWriteStream(input, { flags: 'wx' })

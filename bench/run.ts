@@ -2,8 +2,8 @@
 import { constants } from 'node:os'
 import { type Command, CommanderError } from 'commander'
 import { inFlags } from './in-flags.js'
-import { closePipes, inPipes } from './pipes.js'
 import { oneLine, painted, print, watchOutput } from './output.js'
+import { closePipes, inPipes } from './pipes.js'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

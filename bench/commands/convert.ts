@@ -108,13 +108,18 @@ async function convert(
 }
 
 /** The matrix of the entries: the semiring's zero elsewhere, and ⊕ of those of one place. */
-function dense(entries: SparseEntries, semiring: Semiring, asked: DataType | undefined): Matrix<ElementArray> {
+function dense(
+  entries: SparseEntries,
+  semiring: Semiring,
+  asked: DataType | undefined,
+): Matrix<ElementArray> {
   const [rows, cols] = entries.shape
   const types = asked === undefined ? typesOf(semiring) : [asked]
   const list = joinEntries(entries, semiring)
   const value = inType(list.value, types, true)
   const dtype = dtypeOf(value)
-  if (!types.includes(dtype)) throw new Error(`the weights of the edges are ${dtype}, not ${types.join(' or ')}`)
+  if (!types.includes(dtype))
+    throw new Error(`the weights of the edges are ${dtype}, not ${types.join(' or ')}`)
   const data = emptyArray(dtype, rows * cols).fill(zeroOf(semiring, dtype))
   for (let e = 0; e < list.row.length; e++) data[list.row[e]! * cols + list.col[e]!] = value[e]!
   return matrixOf(rows, cols, data)

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import { type CycleMean, componentCycleMeans, maximumCycleMean, minimumCycleMean } from '../../lib/algebra.js'
 import type { DataType } from '../../lib/index.js'
 import { newCommand } from '../commands.js'
+import { type CsvFlags, csvOptions } from '../csv-kind.js'
 import {
   counted,
   cycleText,
@@ -14,7 +15,6 @@ import {
   namesOf,
   readGraphFile,
 } from '../graph.js'
-import { type CsvFlags, csvOptions } from '../csv-kind.js'
 import { labelled, print, printJson, table, withStatus } from '../output.js'
 import { formatOption, openPipes, type PipeFlags } from '../pipes.js'
 
@@ -69,7 +69,9 @@ async function compute(
   { semiring, components, edges, matrix }: Flags,
   signal: AbortSignal,
 ): Promise<CycleMeanRecord> {
-  const graph = await withStatus(`reading ${path}`, () => readGraphFile(path, semiring, signal, { edges, matrix }))
+  const graph = await withStatus(`reading ${path}`, () =>
+    readGraphFile(path, semiring, signal, { edges, matrix }),
+  )
   const find = semiring === 'max-plus' ? maximumCycleMean : minimumCycleMean
   const mean = await withStatus('looking for the best cycle', async () => find(graph.weights, { signal }))
   return {

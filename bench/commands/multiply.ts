@@ -37,7 +37,13 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .argument('<B>', 'K × N, or batch × K × N')
     .option('-o, --output <C>', 'write the product to this file (without it a small product is printed)')
     .option('--all', 'print the product, however large')
-  const options = [...productOptions(), devicesOption(), ...arraysOptions(), ...queueOptions(), ...formatOptions()]
+  const options = [
+    ...productOptions(),
+    devicesOption(),
+    ...arraysOptions(),
+    ...queueOptions(),
+    ...formatOptions(),
+  ]
   for (const option of options) command.addOption(option)
   return command
     .option('--accumulate <C0>', 'compute C0 ⊕ A⊗B')
@@ -62,7 +68,12 @@ export function multiplyCommand(signal: AbortSignal): Command {
         const record = await runArrays('multiply', { ...flags, inputs: [a, b], output }, signal)
         return json ? printJson(record) : print(describeArrays(record))
       }
-      await openPipes(command, { inputs: [a, b, flags.accumulate], outputs: [output] }, { ...flags, json }, signal)
+      await openPipes(
+        command,
+        { inputs: [a, b, flags.accumulate], outputs: [output] },
+        { ...flags, json },
+        signal,
+      )
       const request = { ...flags, a, b, verify: flags.verify === true }
       const record = await inMemory(() => multiplyFiles(request, signal))
       if (output === PIPE) return

@@ -15,7 +15,6 @@ import { newCommand } from '../commands.js'
 import { type CsvFlags, csvOptions } from '../csv-kind.js'
 import { GRAPH_HELP } from '../graph.js'
 import { print, printJson } from '../output.js'
-import { formatOptions, openPipes, PIPE, type PipeFlags } from '../pipes.js'
 import {
   checkPaths,
   describeCheck,
@@ -24,6 +23,7 @@ import {
   type PathsRequest,
   pathSemirings,
 } from '../paths.js'
+import { formatOptions, openPipes, PIPE, type PipeFlags } from '../pipes.js'
 
 import { describeQueueWork, type QueueFlags, queueOptions, requireForWorkers, runOnQueue } from '../queue.js'
 
@@ -81,7 +81,10 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
       }
       const request: PathsRequest = { ...flags, graph, verify: flags.verify === true }
       requireFitting(command, flags, check)
-      const pipes = { inputs: [graph, check], outputs: [output, check === undefined ? flags.next : undefined] }
+      const pipes = {
+        inputs: [graph, check],
+        outputs: [output, check === undefined ? flags.next : undefined],
+      }
       await openPipes(command, pipes, { ...flags, json }, signal)
       if (check !== undefined) {
         const record = await checkPaths(request, check, signal)

@@ -180,9 +180,7 @@ function lookAtSparse(entries: SparseEntries, asked: Semiring | undefined, most:
   const counts = new Counts()
   const pattern = new Pattern(rows, cols)
   const [shownRows, shownCols] = cornerOf(rows, cols, most)
-  const corner: (JsonNumber | null)[][] = Array.from({ length: shownRows }, () =>
-    Array(shownCols).fill(null),
-  )
+  const corner: (JsonNumber | null)[][] = Array.from({ length: shownRows }, () => Array(shownCols).fill(null))
   const count = rows * cols
   let zeros = count - row.length
   for (let e = 0; e < row.length; e++) {
