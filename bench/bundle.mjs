@@ -58,8 +58,16 @@ const core = loadedBy(join(root, 'dist', 'lib', 'index.js'))
 const library = await rolldown({
   input: Object.fromEntries(entries.map((file) => [basename(file, '.js'), file])),
   platform: 'node',
-  // Packages, Node.js's own modules, and what stays a CommonJS module.
-  external: (id) => (!id.startsWith('.') && !isAbsolute(id)) || id.endsWith('/addons.cjs'),
+  // Packages and Node.js's own modules.
+  external: (id) => !id.startsWith('.') && !isAbsolute(id),
+  plugins: [
+    {
+      name: 'addons',
+      // It stays a module of its own, which Node.js doesn't load: that takes it a millisecond, and it finds the packages without.
+      // package.json says so by the condition node-addons, which bundlers don't have.
+      resolveId: (id) => (id.endsWith('/addons.cjs') ? { id: '#addons', external: true } : null),
+    },
+  ],
   // lib/package.ts: in another bundle no package.json is found.
   transform: { define: { MPMML_VERSION: JSON.stringify(version) } },
   // A module that is imported in both ways is loaded at once.

@@ -9,6 +9,9 @@ export type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity'
 type Rows = (JsonNumber | null)[][]
 export type Values = Rows | Rows[]
 
+/** How the semiring's zero is printed. */
+const ZERO = '.'
+
 /** A result is small if a screen holds it. */
 const MOST_COLUMNS = 12
 const MOST_ELEMENTS = 144
@@ -52,7 +55,7 @@ const isBatch = (values: Values): values is Rows[] => Array.isArray(values[0]?.[
 
 /** @param whole - whether fractions have all their digits. */
 export function cellText(value: JsonNumber | null, whole: boolean): string {
-  if (value === null) return '.'
+  if (value === null) return ZERO
   if (whole || typeof value !== 'number' || Number.isInteger(value)) return String(value)
   return String(Number(value.toPrecision(6)))
 }

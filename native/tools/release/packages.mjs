@@ -86,7 +86,7 @@ export function mainManifest(addons, repository) {
     name: own.name,
     ...pick(own, ['description', 'keywords']),
     ...common(repository),
-    ...pick(own, ['type', 'engines', 'exports', 'bin']),
+    ...pick(own, ['type', 'engines', 'imports', 'exports', 'bin']),
     ...withoutExports(own.exports),
     dependencies: split(own.dependencies, false),
     optionalDependencies: {
