@@ -13,14 +13,13 @@ import {
 } from '../lib/index.js'
 import { dtypeOf } from './dtype.js'
 import { checkOutputs } from './output-file.js'
-import { inputPath, outputPath, PIPE, PIPE_HELP, passOn } from './pipes.js'
+import { inputPath, outputPath, PIPE, passOn } from './pipes.js'
 import { withProgress } from './progress.js'
 
 /** For the help of commands. */
 export const MATRIX_HELP = `
 A matrix is a .npy, .npz, .mtx (Matrix Market), .csv, .tsv or .gr (DIMACS) file; text may be compressed (.mtx.gz). FILE.npz:NAME is
-one array of several. Elements that a sparse file doesn't have are the semiring's zero.
-${PIPE_HELP}`
+one array of several. Elements that a sparse file doesn't have are the semiring's zero.`
 
 export const MATRIX_FILE = 'a .npy, .npz, .mtx, .csv, .tsv or .gr file'
 

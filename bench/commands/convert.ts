@@ -33,7 +33,7 @@ import {
   writeMatrixFile,
 } from '../matrix-file.js'
 import { labelled, print, printJson, shapeText } from '../output.js'
-import { formatOptions, openPipes, PIPE, type PipeFlags, passOn } from '../pipes.js'
+import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags, passOn } from '../pipes.js'
 import { withProgress } from '../progress.js'
 
 interface Flags extends PipeFlags, CsvFlags {
@@ -65,7 +65,7 @@ export function convertCommand(signal: AbortSignal): Command {
     )
     .addOption(new Option('--dtype <type>', 'the element type to convert to, exactly').choices(dataTypes))
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP)
+    .addHelpText('after', MATRIX_HELP + PIPE_HELP)
     .action(async (from: string, to: string, flags: Flags) => {
       await openPipes(command, { inputs: [from], outputs: [to] }, flags, signal)
       const record = await convert(from, to, flags, signal)

@@ -15,7 +15,7 @@ import { newCommand } from '../commands.js'
 import { dataTypes } from '../dtype.js'
 import { MATRIX_HELP } from '../matrix-file.js'
 import { print, printJson } from '../output.js'
-import { formatOptions, openPipes, PIPE, type PipeFlags } from '../pipes.js'
+import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags } from '../pipes.js'
 import { describeProduct, multiplyFiles, type ProductRequest } from '../product.js'
 import {
   describeQueueWork,
@@ -50,7 +50,7 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .addOption(new Option('--dtype <type>', 'read the files as this element type').choices(dataTypes))
     .option('--verify', 'compare every element with the naive product')
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP + ARRAYS_HELP + QUEUE_HELP)
+    .addHelpText('after', MATRIX_HELP + PIPE_HELP + ARRAYS_HELP + QUEUE_HELP)
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
       const { queue, output } = flags
       if (queue !== undefined || isOnDisk(flags, [a, b], output)) {

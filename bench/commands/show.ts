@@ -24,7 +24,7 @@ import { readEdges } from '../graph.js'
 import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile } from '../matrix-file.js'
 import { bytes, labelled, print, printJson, shapeText, table } from '../output.js'
 import { Pattern } from '../picture.js'
-import { formatOption, openPipes, type PipeFlags } from '../pipes.js'
+import { formatOption, openPipes, PIPE_HELP, type PipeFlags } from '../pipes.js'
 import { withProgress } from '../progress.js'
 import { Counts, type Range } from '../summary.js'
 import { cellText, type JsonNumber, jsonNumber } from '../values.js'
@@ -78,7 +78,7 @@ export function showCommand(signal: AbortSignal): Command {
     .addOption(new Option('--edges', 'a .csv or .tsv file is a list of edges: FROM,TO,WEIGHT'))
     .addOption(formatOption())
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP)
+    .addHelpText('after', MATRIX_HELP + PIPE_HELP)
     .action(async (named: string, flags: Flags) => {
       await openPipes(command, { inputs: [named] }, flags, signal)
       const { size } = await stat(fileOf(named).path).catch(() => ({ size: 0 }))

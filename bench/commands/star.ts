@@ -8,7 +8,7 @@ import { dtypeOf, hasSums } from '../dtype.js'
 import { namingCycles } from '../graph.js'
 import { checkMatrixOutputs, MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
 import { duration, labelled, print, printJson, shapeText } from '../output.js'
-import { formatOptions, openPipes, PIPE, type PipeFlags } from '../pipes.js'
+import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags } from '../pipes.js'
 import { why } from '../place.js'
 import { withProgress } from '../progress.js'
 import { describeValues, summarize, type ValueSummary } from '../summary.js'
@@ -58,7 +58,7 @@ export function starCommand(signal: AbortSignal): Command {
     command.addOption(option)
   return command
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP)
+    .addHelpText('after', MATRIX_HELP + PIPE_HELP)
     .action(async (path: string, flags: Flags) => {
       await openPipes(command, { inputs: [path], outputs: [flags.output] }, flags, signal)
       const record = await compute(path, flags, signal)
