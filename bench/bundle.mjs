@@ -1,7 +1,7 @@
 // Bundles what is loaded: the modules of the library's entry points into a few files, and the plotting library into the one
 // compiled file that uses it, dist/bench/report/plot.js, with its licences beside it. Run by `npm run build:ts` after the compiler.
 import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
@@ -38,8 +38,11 @@ writeLicences(join(folder, 'plot.licences.txt'))
 // To find, read and link some 70 small files takes a third of the time of `import 'mpmml'`. What only some calls need stays
 // apart, in dist/lib/parts. The compiler's other files stay for tests that look inside.
 const root = fileURLToPath(new URL('../', import.meta.url))
-const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const { exports, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const entries = Object.values(exports).flatMap((entry) => (entry.default ? [join(root, entry.default)] : []))
+
+// Bundlers read it as it is: the compiler leaves CommonJS alone.
+cpSync(join(root, 'lib', 'addons.cjs'), join(root, 'dist', 'lib', 'addons.cjs'))
 
 /** The modules that a module loads at once, itself among them. */
 function loadedBy(file, found = new Set()) {
@@ -57,6 +60,16 @@ const library = await rolldown({
   platform: 'node',
   // Packages and Node.js's own modules.
   external: (id) => !id.startsWith('.') && !isAbsolute(id),
+  plugins: [
+    {
+      name: 'addons',
+      // It stays a module of its own, which Node.js doesn't load: that takes it a millisecond, and it finds the packages without.
+      // package.json says so by the condition node-addons, which bundlers don't have.
+      resolveId: (id) => (id.endsWith('/addons.cjs') ? { id: '#addons', external: true } : null),
+    },
+  ],
+  // lib/package.ts: in another bundle no package.json is found.
+  transform: { define: { MPMML_VERSION: JSON.stringify(version) } },
   // A module that is imported in both ways is loaded at once.
   checks: { ineffectiveDynamicImport: false },
   logLevel: 'warn',
@@ -75,3 +88,17 @@ await library.close()
 rmSync(join(root, 'dist', 'lib', 'parts'), { recursive: true, force: true })
 cpSync(bundled, join(root, 'dist', 'lib'), { recursive: true })
 rmSync(bundled, { recursive: true })
+
+// The declarations once more for CommonJS: for TypeScript it depends on the package.json around them whether they are of ES modules,
+// and programs in CommonJS can't import those by all of its settings. All that the entry points reach are copied.
+const typesFolder = join(root, 'dist', 'types')
+rmSync(typesFolder, { recursive: true, force: true })
+const declared = new Set(entries.map((file) => file.replace(/\.js$/, '.d.ts')))
+for (const file of declared) {
+  const text = readFileSync(file, 'utf8')
+  for (const [, name] of text.matchAll(/(?:from|import) ?\(?['"](\.[^'"]+)\.js['"]/g)) {
+    declared.add(resolve(dirname(file), `${name}.d.ts`))
+  }
+  cpSync(file, join(typesFolder, relative(join(root, 'dist', 'lib'), file)))
+}
+writeFileSync(join(typesFolder, 'package.json'), '{ "type": "commonjs" }\n')

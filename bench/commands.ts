@@ -1,5 +1,6 @@
 /** The commands: what help says of each, and where it is. A command is loaded when it is asked for, because most of them need more than help does. */
-import { Command } from 'commander'
+import { type AddHelpTextPosition, Command } from 'commander'
+import { reflow } from './output.js'
 
 interface Entry {
   /** What stands behind the name in help. */
@@ -137,6 +138,13 @@ export const commands = {
 
 export type CommandName = keyof typeof commands
 
+/** A command whose help fits the terminal. */
+class WrappedCommand extends Command {
+  override addHelpText(position: AddHelpTextPosition, text: unknown): this {
+    return super.addHelpText(position, () => reflow(`${text}`, process.stdout.columns || 80))
+  }
+}
+
 /** The command as its file goes on with it. */
 export const newCommand = (name: CommandName): Command =>
-  new Command(name).description(commands[name].summary)
+  new WrappedCommand(name).description(commands[name].summary)

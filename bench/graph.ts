@@ -1,5 +1,6 @@
 /** Graphs in files, whose nodes keep the numbers that the file gives them. */
 import { extname } from 'node:path'
+import type { SparseEntries } from '../lib/files.js'
 import { type EdgeList, readGraph } from '../lib/graph.js'
 import {
   CycleError,
@@ -10,9 +11,11 @@ import {
   type Semiring,
   zeroOf,
 } from '../lib/index.js'
+import { type CsvFlags, isCsv, kindOfGraph } from './csv-kind.js'
 import { dtypeOf, typesOf } from './dtype.js'
 import { fileOf, readMatrixFile } from './matrix-file.js'
 import { shapeText } from './output.js'
+import { PIPE_HELP } from './pipes.js'
 
 /** A graph that was read. */
 export interface GraphFile {
@@ -32,13 +35,21 @@ export type GraphRecord = Pick<GraphFile, 'path' | 'nodes' | 'edges' | 'firstNod
 /** For the help of commands. */
 export const GRAPH_HELP = `
 A graph is a DIMACS .gr file, a Matrix Market .mtx file, an edge list in .csv (FROM,TO,WEIGHT), or a square .npy or .npz
-matrix of weights, in which the semiring's zero is no edge; text may be compressed (.gr.gz). Nodes have the numbers that they have
-in the file: .gr and .mtx count from 1, .csv, .npy and .npz from 0.`
+matrix of weights, in which the semiring's zero is no edge; text may be compressed (.gr.gz). --matrix says that a .csv is such a matrix.
+Nodes have the numbers that they have in the file: .gr and .mtx count from 1, .csv, .npy and .npz from 0.
+${PIPE_HELP}`
 
-const firstNodes: Record<string, 0 | 1> = { '.gr': 1, '.mtx': 1, '.csv': 0, '.npy': 0, '.npz': 0 }
+const firstNodes: Record<string, 0 | 1> = {
+  '.gr': 1,
+  '.mtx': 1,
+  '.csv': 0,
+  '.tsv': 0,
+  '.npy': 0,
+  '.npz': 0,
+}
 
 /** The first of `types` that holds what the graph has, and the weights in it. */
-function inType(data: ElementArray, types: readonly DataType[], isList: boolean): ElementArray {
+export function inType(data: ElementArray, types: readonly DataType[], isList: boolean): ElementArray {
   const dtype = dtypeOf(data)
   if (types.includes(dtype)) return data
   // In or-and an edge is there or not, whatever it weighs.
@@ -55,8 +66,10 @@ export async function readGraphFile(
   path: string,
   semiring: Semiring,
   signal: AbortSignal,
+  flags: CsvFlags = {},
 ): Promise<GraphFile> {
-  const ending = extname(fileOf(path).path.replace(/\.gz$/i, '')).toLowerCase()
+  const file = fileOf(path).path
+  const ending = extname(file.replace(/\.gz$/i, '')).toLowerCase()
   const firstNode = firstNodes[ending]
   const types = typesOf(semiring)
   if (firstNode === undefined) {
@@ -64,8 +77,12 @@ export async function readGraphFile(
       `${path}: the name must end with .gr (DIMACS), .mtx (Matrix Market), .csv, .npy or .npz: that says what the file is`,
     )
   }
-  if (ending !== '.npy' && ending !== '.npz') {
-    const list = await readGraph(path, { signal })
+  const csv = isCsv(file)
+  const isMatrix = csv
+    ? (await kindOfGraph(path, flags, semiring !== 'or-and')) === 'matrix'
+    : ending === '.npy' || ending === '.npz'
+  if (!isMatrix) {
+    const list = await readGraph(file, { signal, format: csv ? 'csv' : undefined })
     const weight = inType(list.weight, types, true)
     return {
       path,
@@ -89,6 +106,15 @@ export async function readGraphFile(
   let edges = 0
   for (const weight of data) if (weight !== zero) edges++
   return { path, weights: { ...matrix, data }, nodes: rows!, edges, firstNode, dtype }
+}
+
+/** An edge list in CSV, as the entries of a sparse matrix. */
+export async function readEdges(
+  path: string,
+  options: { signal: AbortSignal; onProgress: (progress: { done: number }) => void },
+): Promise<SparseEntries> {
+  const { nodes, from, to, weight } = await readGraph(path, { ...options, format: 'csv' })
+  return { shape: [nodes, nodes], row: from, col: to, value: weight }
 }
 
 export const graphRecord = ({ path, nodes, edges, firstNode }: GraphFile): GraphRecord => ({

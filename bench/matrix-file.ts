@@ -13,6 +13,7 @@ import {
 } from '../lib/index.js'
 import { dtypeOf } from './dtype.js'
 import { checkOutputs } from './output-file.js'
+import { inputPath, outputPath, PIPE, passOn } from './pipes.js'
 import { withProgress } from './progress.js'
 
 /** For the help of commands. */
@@ -22,11 +23,21 @@ one array of several. Elements that a sparse file doesn't have are the semiring'
 
 export const MATRIX_FILE = 'a .npy, .npz, .mtx, .csv, .tsv or .gr file'
 
-/** "operands.npz:a" is the array a of operands.npz. */
-export function fileOf(path: string): { path: string; array?: string } {
-  const [, file, array] = /^(.+\.npz):([^:]+)$/i.exec(path) ?? []
-  return file === undefined ? { path } : { path: file, array: array! }
+/** A file, and the array in it that was named. */
+interface NamedFile {
+  path: string
+  array?: string
 }
+
+/** "operands.npz:a" is the array a of operands.npz, and "-" what standard input was. */
+export function fileOf(named: string): NamedFile {
+  const [, file, array] = /^(.+\.npz):([^:]+)$/i.exec(named) ?? []
+  return file === undefined ? { path: inputPath(named) } : { path: file, array: array! }
+}
+
+/** The same of an output: "-" is standard output. */
+export const outputFileOf = (named: string): NamedFile =>
+  named === PIPE ? { path: outputPath(named) } : fileOf(named)
 
 export interface ReadFlags {
   semiring?: Semiring | undefined
@@ -83,7 +94,7 @@ export async function checkMatrixOutputs(
   outputs: readonly (string | undefined)[],
   inputs: readonly string[],
 ): Promise<void> {
-  const files = outputs.filter((named) => named !== undefined).map(fileOf)
+  const files = outputs.filter((named) => named !== undefined).map(outputFileOf)
   for (const { path } of files) fileFormatOf(path)
   await checkOutputs(
     files.map(({ path }) => path),
@@ -110,8 +121,9 @@ export async function writeMatrixFile(
   semiring: Semiring | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const { path, array } = fileOf(named)
+  const { path, array } = outputFileOf(named)
   await withProgress(`writing ${named}`, (onProgress) =>
     writeMatrix(path, matrix, { semiring, array, signal, onProgress }),
   )
+  if (named === PIPE) await passOn()
 }

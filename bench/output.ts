@@ -30,11 +30,22 @@ export function printJson(value: unknown): Promise<void> {
   return print(text)
 }
 
+const styles = { dim: [2, 22], red: [31, 39] } as const
+
+/** The text in a colour, if the stream is a terminal that shows colours and NO_COLOR doesn't forbid them. */
+export function painted(stream: NodeJS.WriteStream, style: keyof typeof styles, text: string): string {
+  if (!stream.isTTY || !stream.hasColors?.()) return text
+  const [on, off] = styles[style]
+  return `\x1b[${on}m${text}\x1b[${off}m`
+}
+
 /** Rows of a label and its value, aligned. Rows without a value are left out. */
 export function labelled(rows: [label: string, value: string | undefined][]): string {
   const shown = rows.filter(([, value]) => value !== undefined && value !== '')
   const width = widest(shown.map(([label]) => label))
-  return shown.map(([label, value]) => `${label.padEnd(width)}  ${value}`).join('\n')
+  return shown
+    .map(([label, value]) => `${painted(process.stdout, 'dim', label.padEnd(width))}  ${value}`)
+    .join('\n')
 }
 
 const widest = (texts: readonly string[]) => greatest(texts.map(({ length }) => length))
@@ -48,6 +59,30 @@ export function table(rows: string[][], align: 'left' | 'right' = 'left'): strin
     return column === widths.length - 1 ? cell : cell.padEnd(widths[column]!)
   }
   return rows.map((row) => row.map(padded).join('  ').trimEnd()).join('\n')
+}
+
+/** Lines up to here may end where they do for a reason. */
+const SHORT_LINE = 100
+
+/** Paragraphs with lines of at most `columns` characters; what is in short or indented lines stays as it is. */
+export function reflow(text: string, columns: number): string {
+  const joined = text.replaceAll(new RegExp(`^(\\S.{${SHORT_LINE - 1},})\\n(?=\\S)`, 'gm'), '$1 ')
+  return joined
+    .split('\n')
+    .map((line) => wrapped(line, Math.max(40, columns)))
+    .join('\n')
+}
+
+function wrapped(line: string, columns: number): string {
+  const lines: string[] = []
+  let rest = line
+  while (rest.length > columns && !rest.startsWith(' ')) {
+    const end = rest.lastIndexOf(' ', columns)
+    if (end <= 0) break
+    lines.push(rest.slice(0, end))
+    rest = rest.slice(end + 1)
+  }
+  return [...lines, rest].join('\n')
 }
 
 /** Shows what is being done while `work` runs, if stderr is a terminal. */

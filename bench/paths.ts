@@ -13,6 +13,7 @@ import {
   widestPaths,
 } from '../lib/graph.js'
 import { type DataType, type Matrix, type MpmmOptions, ValueError, zeroOf } from '../lib/index.js'
+import type { CsvFlags } from './csv-kind.js'
 import { hasSums } from './dtype.js'
 import {
   chainText,
@@ -37,6 +38,7 @@ import { duration, labelled, shapeText, table, withStatus } from './output.js'
 import { why } from './place.js'
 import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
+import { type Values, valuesOf, withValues } from './values.js'
 import { VerificationError } from './verify.js'
 
 /** What finds the best paths over each semiring, and what the value of a path is called. */
@@ -51,7 +53,7 @@ const kinds: Record<PathSemiring, { find: PathFunction; value: string }> = {
 
 export const pathSemirings = Object.keys(kinds) as PathSemiring[]
 
-export interface PathsRequest {
+export interface PathsRequest extends CsvFlags {
   graph: string
   /** Nodes as the file numbers them; undefined: all. */
   from: number[] | undefined
@@ -63,6 +65,8 @@ export interface PathsRequest {
   devices?: MpmmOptions['devices']
   /** The file that the distances are written to. */
   output: string | undefined
+  /** Whether distances that no file takes are printed, however many. */
+  all?: boolean | undefined
   /** The file of the next nodes: written, or read if there is something to check. */
   next: string | undefined
   verify: boolean
@@ -93,7 +97,8 @@ export interface PathsRecord {
   dtype: DataType
   /** Null if nothing can overflow. */
   overflow: string | null
-  distances: ValueSummary & { path: string | null; shape: readonly number[] }
+  /** Their values, if all of them are printed. */
+  distances: ValueSummary & { path: string | null; shape: readonly number[]; values?: Values | undefined }
   next: { path: string } | null
   /** The pairs that were asked for; null if all were, or if they are in a file. */
   pairs: PairRecord[] | null
@@ -140,7 +145,12 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
     semiring,
     dtype: graph.dtype,
     overflow: graph.dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null,
-    distances: { path: output ?? null, shape: distances.shape, ...summarize(distances, zero) },
+    distances: {
+      path: output ?? null,
+      shape: distances.shape,
+      ...summarize(distances, zero),
+      values: asked || output !== undefined ? undefined : valuesOf(distances, semiring, request.all === true),
+    },
     next: next === undefined ? null : { path: next },
     pairs: asked && output === undefined ? pairsOf(graph, found, sources, targets, zero) : null,
     backend: found.backend,
@@ -150,8 +160,8 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
   }
 }
 
-const read = ({ graph, semiring }: PathsRequest, signal: AbortSignal) =>
-  withStatus(`reading ${graph}`, () => readGraphFile(graph, semiring, signal))
+const read = ({ graph, semiring, edges, matrix }: PathsRequest, signal: AbortSignal) =>
+  withStatus(`reading ${graph}`, () => readGraphFile(graph, semiring, signal, { edges, matrix }))
 
 function pairsOf(
   { nodes, firstNode }: GraphFile,
@@ -260,7 +270,8 @@ export function describePaths(record: PathsRecord, request: PathsRequest): strin
     ['total', duration(timing.totalMs)],
     ['verified', record.verified ? describeVerified(record.verified) : undefined],
   ])
-  if (!pairs || one) return head
+  if (one) return head
+  if (!pairs) return withValues(head, distances.values, request.all === true, graph.firstNode)
   const withPaths = pairs.some(({ path }) => path !== undefined)
   const columns = ['from', 'to', kinds[semiring].value, ...(withPaths ? ['path'] : [])]
   const rows = pairs.map(({ from, to, value, path }) => [

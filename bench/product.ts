@@ -13,13 +13,16 @@ import { duration, labelled, rate, shapeText, withStatus } from './output.js'
 import { why } from './place.js'
 import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
+import { type Values, valuesOf, withValues } from './values.js'
 import { type Verification, verify } from './verify.js'
 
 export interface ProductRequest {
   a: string
   b: string
-  /** The file that the product is written to; without it the product is only described. */
+  /** The file that the product is written to; without it the product is described, and printed if it is small. */
   output: string | undefined
+  /** Whether a product that no file takes is printed, however large. */
+  all?: boolean | undefined
   /** The file of C0 in C0 ⊕ A⊗B. */
   accumulate: string | undefined
   /** Whether to compare with the naive product. */
@@ -44,7 +47,8 @@ export interface ProductRecord extends Omit<MpmmResult, 'c'> {
   a: FileRecord
   b: FileRecord
   accumulate: FileRecord | null
-  c: ValueSummary & { path: string | null; shape: readonly number[] }
+  /** Its values, if they are printed. */
+  c: ValueSummary & { path: string | null; shape: readonly number[]; values?: Values | undefined }
   semiring: Semiring
   /** The type of the elements. */
   dtype: DataType
@@ -79,7 +83,12 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
     b: { path: request.b, shape: b.shape },
     accumulate:
       request.accumulate === undefined ? null : { path: request.accumulate, shape: accumulate!.shape },
-    c: { path: request.output ?? null, shape: c.shape, ...summarize(c, zeroOf(semiring, dtype)) },
+    c: {
+      path: request.output ?? null,
+      shape: c.shape,
+      ...summarize(c, zeroOf(semiring, dtype)),
+      values: request.output === undefined ? valuesOf(c, semiring, request.all === true) : undefined,
+    },
     semiring,
     dtype,
     overflow: dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null,
@@ -92,7 +101,7 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
 export function describeProduct(record: ProductRecord, request: ProductRequest): string {
   const { c, timing } = record
   const file = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${path}`
-  return labelled([
+  const head = labelled([
     ['A', file(record.a)],
     ['B', file(record.b)],
     ['C0', record.accumulate ? file(record.accumulate) : undefined],
@@ -109,6 +118,7 @@ export function describeProduct(record: ProductRecord, request: ProductRequest):
     ['speed', `${rate(record.gops)} (2 operations per step, kernel time)`],
     ['verified', record.verified ? agreement(record.verified) : undefined],
   ])
+  return withValues(head, c.values, request.all === true)
 }
 
 function agreement({ variant, shareOfErrorBound }: Verification): string {

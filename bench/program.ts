@@ -38,7 +38,7 @@ function newProgram(asked = ''): Command {
     .description(
       'Max-plus, min-plus and ordinary products of int32, float32 and float64 matrices in files, and the paths and cycles of graphs',
     )
-    .version(version, '--version', 'print the version')
+    .version(version, '-V, --version', 'print the version')
     .configureHelp({
       subcommandTerm: (command) => termOf(command.name()),
     })

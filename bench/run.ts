@@ -2,7 +2,8 @@
 import { constants } from 'node:os'
 import { type Command, CommanderError } from 'commander'
 import { inFlags } from './in-flags.js'
-import { oneLine, print, watchOutput } from './output.js'
+import { oneLine, painted, print, watchOutput } from './output.js'
+import { closePipes, inPipes } from './pipes.js'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -43,8 +44,10 @@ export async function run(args: string[]): Promise<number> {
       process.stderr.write('mpmml: interrupted\n')
       return interruptStatus
     }
-    process.stderr.write(`mpmml: ${describeError(error, command)}\n`)
+    process.stderr.write(`${painted(process.stderr, 'red', 'mpmml:')} ${describeError(error, command)}\n`)
     return 1
+  } finally {
+    closePipes()
   }
 }
 
@@ -53,7 +56,7 @@ function describeError(error: unknown, command: Command | undefined): string {
   const { code } = error as NodeJS.ErrnoException
   const known = code?.startsWith('ERR_MPMML_')
   return (
-    oneLine(known ? inFlags(error.message, command?.options ?? []) : error.message) +
+    oneLine(inPipes(known ? inFlags(error.message, command?.options ?? []) : error.message)) +
     (known ? ` [${code}]` : '')
   )
 }

@@ -4,6 +4,8 @@
  *
  * @packageDocumentation
  */
+import './globals.js'
+
 export type { CycleMean, CycleOptions } from './algebra/best-cycles.js'
 export { plus, star } from './algebra/closure.js'
 export { type CriticalGraph, criticalGraph } from './algebra/critical.js'

@@ -4,6 +4,8 @@
  *
  * @packageDocumentation
  */
+import './globals.js'
+
 export {
   doneJobs,
   type FinishOptions,

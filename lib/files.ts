@@ -4,6 +4,8 @@
  * @packageDocumentation
  */
 
+import './globals.js'
+
 export { joinEntries } from './files/join.js'
 export type { MemoryOptions } from './files/memory.js'
 export { type FileFormat, fileFormatOf } from './files/names.js'

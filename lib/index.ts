@@ -5,6 +5,8 @@
  *
  * @packageDocumentation
  */
+import './globals.js'
+
 export { type Explanation, explainBackend } from './backend.js'
 export { type CommandOption, commandOptions } from './command-line.js'
 export {

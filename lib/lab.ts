@@ -7,6 +7,8 @@
  *
  * @packageDocumentation
  */
+import './globals.js'
+
 export {
   type Bandwidth,
   type BandwidthOptions,

@@ -3,11 +3,13 @@
  * laboratory's kernels too. Exactly one is loaded: one with CUDA only if this machine has an NVIDIA driver.
  *
  * Places, in order: a build of one's own in the package's folder (a clone has that), a build by the package @mpmml/source,
- * and the packages with compiled addons. They are dependencies of mpmml in package.json, and nowhere else is a list of them.
+ * and the packages with compiled addons, which are dependencies of mpmml in package.json. What a bundler has put into a program,
+ * or keeps beside it, comes last (lib/addons.cjs).
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import * as addons from './addons.cjs'
 import { AddonError, OptionError } from './errors.js'
 import { type Manifest, manifest, readManifest, root, version } from './package.js'
 
@@ -20,7 +22,7 @@ export interface AddonOrigin {
   readonly kind: AddonKind
   /** The package that it comes from, or 'a build of its own'. */
   readonly from: string
-  /** Its path. */
+  /** Its path; '' if only the bundler knows that has put it into the program. */
   readonly file: string
 }
 
@@ -48,22 +50,30 @@ function driverTrace(): string | undefined {
   }
 }
 
-/** The packages of this platform with an addon of this kind, for any C library. */
+/** The packages of this platform with an addon of this kind, for any C library. A bundle has no package.json to ask. */
 function packagesOf(kind: AddonKind): string[] {
   if (kind !== 'cpu') {
-    const name = `@mpmml/${kind}-${platform}`
-    return name in (manifest.peerDependencies ?? {}) ? [name] : []
+    const known = manifest ? Object.keys(manifest.peerDependencies ?? {}) : addons.names
+    return known.filter((name) => name === `@mpmml/${kind}-${platform}`)
   }
-  return Object.keys(manifest.optionalDependencies ?? {}).filter((name) =>
+  const known = manifest ? Object.keys(manifest.optionalDependencies ?? {}) : addons.names
+  return known.filter((name) =>
     [`@mpmml/${platform}`, `@mpmml/${platform}-gnu`, `@mpmml/${platform}-musl`].includes(name),
   )
 }
 
-const require = createRequire(import.meta.url)
+/** Finds packages from this module, or from the bundle that it is in; undefined if the bundler has left it no URL. */
+const require = (() => {
+  try {
+    return createRequire(import.meta.url)
+  } catch {
+    return undefined
+  }
+})()
 
 function folderOf(name: string): string | undefined {
   try {
-    return dirname(require.resolve(`${name}/package.json`))
+    return require && dirname(require.resolve(`${name}/package.json`))
   } catch {
     return undefined
   }
@@ -90,7 +100,7 @@ function explainFailure(origin: AddonOrigin, { message, code }: NodeJS.ErrnoExce
 }
 
 const describeFailure = ({ origin, why }: Failure) =>
-  `${origin.from} can't be loaded (${origin.file}): ${why}`
+  `${origin.from} can't be loaded${origin.file && ` (${origin.file})`}: ${why}`
 
 /** The version of the system's glibc; undefined if it has another C library, such as musl. Takes milliseconds. */
 function glibcVersion(): string | undefined {
@@ -123,14 +133,16 @@ interface Candidate extends AddonOrigin {
 function candidates(kinds: AddonKind[]): Candidate[] {
   for (const from of [ownBuild, sourcePackage]) {
     const folder = from === ownBuild ? root : folderOf(from)
-    if (folder === undefined) continue
+    if (!folder) continue
     const built = kinds
       .map((kind) => ({ kind, from, file: join(folder, 'build', 'Release', fileNames[kind]), problem: '' }))
       .filter(({ file }) => existsSync(file))
     if (built.length > 0) return built
   }
   return kinds.flatMap((kind) => {
-    const installed = packagesOf(kind).filter((from) => folderOf(from) !== undefined)
+    const known = packagesOf(kind)
+    const installed = known.filter((from) => folderOf(from) !== undefined)
+    if (installed.length === 0) return inBundle(kind, known)
     // Some package managers install those for all C libraries.
     const fitting = installed.length > 1 ? installed.filter(fitsLibrary) : installed
     return fitting.map((from) => {
@@ -139,6 +151,10 @@ function candidates(kinds: AddonKind[]): Candidate[] {
     })
   })
 }
+
+/** What a bundler may have put into the program, or left out of it: to see which means to load it. */
+const inBundle = (kind: AddonKind, names: string[]): Candidate[] =>
+  names.filter(fitsLibrary).map((from) => ({ kind, from, file: '', problem: '' }))
 
 function wrongVersion(found: Manifest | undefined): string {
   if (found?.version === version) return ''
@@ -159,8 +175,10 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
     ...(missing.length > 0 ? [`not installed: ${missing.join(', ')}`] : []),
     ...(names.length > 0 || failed.length > 0 ? [] : [`there is no prebuilt package${content} for ${here}`]),
   ]
-  const damaged = failed.filter(({ origin, again }) => again && names.includes(origin.from))
+  const damaged = failed.filter(({ origin, again }) => again && origin.file && names.includes(origin.from))
+  const external = `make mpmml external in the bundler's options, so that it is loaded from node_modules (docs/deploying.md)`
   const ways = [
+    ...(manifest ? [] : [external]),
     ...damaged.map(
       ({ origin }) => `install it again: remove the folder ${dirname(origin.file)} and run npm install`,
     ),
@@ -170,11 +188,12 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
             '(optional dependencies must not be left out)',
         ]
       : []),
-    existsSync(join(root, 'CMakeLists.txt'))
+    root && existsSync(join(root, 'CMakeLists.txt'))
       ? 'build it: npm rebuild mpmml, or in a clone npm run build'
       : `build it from source: npm install ${sourcePackage}@${version}, which needs CMake and a C++ compiler`,
   ]
-  return `the native addon can't be loaded: ${found.join('; ')}. Ways out: ${ways.join('; or ')}`
+  const place = manifest ? '' : ' by this bundle'
+  return `the native addon can't be loaded${place}: ${found.join('; ')}. Ways out: ${ways.join('; or ')}`
 }
 
 /** Why the addon that was loaded has no CUDA, if that wasn't decided when it was built; undefined otherwise. */
@@ -201,13 +220,22 @@ function withoutCuda(
 export function largerAddons({ kind }: AddonOrigin): AddonKind[] {
   if (kind !== 'cpu') return []
   return candidates(['lab', 'cuda'])
-    .filter(({ problem }) => problem === '')
+    .filter(({ problem, file }) => problem === '' && file !== '')
     .map((candidate) => candidate.kind)
 }
 
 /** What the loader needs of an addon. */
 interface Loadable {
   explainWithoutCuda(reason: string): void
+}
+
+/** The addon that a bundler has put into the program, or keeps beside it; undefined if it isn't there. */
+function loadBundled<Addon>(name: string): Addon | undefined {
+  // Node.js has another module in its place: see bench/bundle.mjs.
+  if (!('load' in addons)) return undefined
+  const { addon, error } = addons.load(name)
+  if (error !== undefined && (error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error
+  return addon as Addon | undefined
 }
 
 /** Loads the addon. Throws AddonError, or OptionError if MPMML_ADDON is wrong. */
@@ -223,7 +251,8 @@ export function load<Addon extends Loadable>(): { addon: Addon; origin: AddonOri
       continue
     }
     try {
-      const addon: Addon = require(origin.file)
+      const addon = origin.file ? (require!(origin.file) as Addon) : loadBundled<Addon>(origin.from)
+      if (addon === undefined) continue
       const reason = withoutCuda(asked, origin, trace, failed)
       if (reason !== undefined) addon.explainWithoutCuda(reason)
       return { addon, origin: Object.freeze(origin) }

@@ -1,11 +1,11 @@
 /** The addon, and what it exports (native/addon/). lib/load.ts finds it. */
 import { AddonError } from './errors.js'
 import { type AddonOrigin, load, ownBuild, sourcePackage } from './load.js'
-import { packageRoot, root, version } from './package.js'
+import { packageAround, root, version } from './package.js'
 import type { ElementArray, OperandArray } from './storage.js'
 import type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
 
-export { packageRoot, root, version }
+export { packageAround, root, version }
 
 /** A row of the native variant registry. Its index in {@link Addon.variants} is how requests and reports name it. */
 export interface NativeVariant {

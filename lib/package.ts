@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { AddonError } from './errors.js'
 
 /** What package.json says that the library needs to know. */
 export interface Manifest {
@@ -23,33 +22,27 @@ export function readManifest(folder: string): Manifest | undefined {
   }
 }
 
-function findPackage(url: string | undefined): { folder: string; manifest: Manifest } {
-  let from = 'a file without a URL'
-  if (url?.startsWith('file:')) {
-    from = dirname(fileURLToPath(url))
-    for (let folder = from; ; folder = dirname(folder)) {
-      const manifest = readManifest(folder)
-      if (manifest?.name === 'mpmml' && manifest.version) return { folder, manifest }
-      if (folder === dirname(folder)) break
-    }
+/** The package that the module with this URL belongs to; undefined if a bundler has copied the module out of it. */
+export function packageAround(url: string | undefined): { folder: string; manifest: Manifest } | undefined {
+  if (!url?.startsWith('file:')) return undefined
+  for (let folder = dirname(fileURLToPath(url)); ; folder = dirname(folder)) {
+    const manifest = readManifest(folder)
+    if (manifest?.name === 'mpmml' && manifest.version) return { folder, manifest }
+    if (folder === dirname(folder)) return undefined
   }
-  throw new AddonError(
-    `expected the package mpmml around its own modules, but none was found from ${from} up to the root: a bundler has ` +
-      "copied them. Mark mpmml as external in the bundler's options, so that it is loaded from node_modules",
-  )
 }
 
-/**
- * The folder of the package that the module with this URL belongs to.
- *
- * @throws AddonError (ERR_MPMML_ADDON) if there is none, because the module was copied out of it.
- */
-export function packageRoot(url: string | undefined): string {
-  return findPackage(url).folder
-}
+// Some bundlers have no URL for what they have bundled.
+const found = packageAround(import.meta.url as string | undefined)
 
-/** The folder of the package, and its package.json. */
-export const { folder: root, manifest } = findPackage(import.meta.url)
+/** The folder of the package; '' if a bundler has copied the library out of it. */
+export const root = found?.folder ?? ''
+
+/** Its package.json; undefined in a bundle. */
+export const manifest = found?.manifest
+
+/** What bench/bundle.mjs writes in place of this name. */
+declare const MPMML_VERSION: string | undefined
 
 /** The version in package.json. */
-export const { version } = manifest
+export const version = manifest?.version ?? (typeof MPMML_VERSION === 'string' ? MPMML_VERSION : 'unknown')

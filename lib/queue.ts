@@ -4,6 +4,8 @@
  *
  * @packageDocumentation
  */
+import './globals.js'
+
 export type { Patience, QueuePlace } from './queue/options.js'
 export type { ProducerOptions, QueueProgress, QueueResult } from './queue/producer.js'
 export type { Failure, PlanState, WorkerRecord } from './queue/records.js'

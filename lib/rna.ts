@@ -3,6 +3,8 @@
  *
  * @packageDocumentation
  */
+import './globals.js'
+
 export { bpmax, type InteractionResult, type InteractionTable, type InteractionWindow } from './rna/bpmax.js'
 export { type Drawable, drawInteraction } from './rna/drawing.js'
 export { type FastaRecord, parseFasta, readFasta } from './rna/fasta.js'

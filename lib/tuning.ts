@@ -56,7 +56,8 @@ export function tuningPath(): string | null {
   return folder && join(folder, ...own, 'tuning.json')
 }
 
-const shippedPath = join(root, 'native', 'variants', 'tuning.json')
+/** '' in a bundle, which doesn't have the file. */
+const shippedPath = root && join(root, 'native', 'variants', 'tuning.json')
 
 function isChoice(value: unknown): value is TunedChoice {
   const { m, n, k, batch, path, variant, gops } = (value ?? {}) as Record<string, unknown>
@@ -122,7 +123,7 @@ let loaded = false
 export function loadTuning(): void {
   if (loaded) return
   loaded = true
-  const shipped = readTuning(shippedPath)
+  const shipped = shippedPath ? readTuning(shippedPath) : null
   const path = tuningPath()
   let own: TuningFile | null = null
   try {

@@ -83,7 +83,7 @@ _mpmml() {
     before="\${COMP_WORDS[COMP_CWORD-2]}"
   fi
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W ${quoted(`${names} help --help --version`)} -- "$word"))
+    COMPREPLY=($(compgen -W ${quoted(`${names} help --help -V --version`)} -- "$word"))
     return
   fi
   case "\${COMP_WORDS[1]}" in

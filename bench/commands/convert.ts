@@ -1,21 +1,42 @@
 /** mpmml convert IN OUT */
 import { type Command, Option } from 'commander'
-import { type FileFormat, fileFormatOf, isSparseFile, readEntries, writeEntries } from '../../lib/files.js'
-import { type DataType, type Semiring, variants } from '../../lib/index.js'
+import {
+  type FileFormat,
+  fileFormatOf,
+  isSparseFile,
+  joinEntries,
+  readEntries,
+  type SparseEntries,
+  writeEntries,
+} from '../../lib/files.js'
+import {
+  type DataType,
+  type ElementArray,
+  type Matrix,
+  matrix as matrixOf,
+  OutOfMemoryError,
+  type Semiring,
+  variants,
+  zeroOf,
+} from '../../lib/index.js'
 import { newCommand } from '../commands.js'
-import { dataTypes, dtypeOf } from '../dtype.js'
+import { type CsvFlags, csvOptions, isCsv, noteMatrix } from '../csv-kind.js'
+import { arrays, dataTypes, dtypeOf, typesOf } from '../dtype.js'
+import { inType, readEdges } from '../graph.js'
 import {
   checkMatrixOutputs,
   fileOf,
   MATRIX_FILE,
   MATRIX_HELP,
+  outputFileOf,
   readMatrixFile,
   writeMatrixFile,
 } from '../matrix-file.js'
 import { labelled, print, printJson, shapeText } from '../output.js'
+import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags, passOn } from '../pipes.js'
 import { withProgress } from '../progress.js'
 
-interface Flags {
+interface Flags extends PipeFlags, CsvFlags {
   semiring?: Semiring
   dtype?: DataType
   json?: true
@@ -32,7 +53,9 @@ interface ConvertRecord {
 }
 
 export function convertCommand(signal: AbortSignal): Command {
-  return newCommand('convert')
+  const command = newCommand('convert')
+  for (const option of [...csvOptions(), ...formatOptions()]) command.addOption(option)
+  return command
     .argument('<IN>', MATRIX_FILE)
     .argument('<OUT>', 'the file to write; a sparse one leaves out the zeros of the semiring')
     .addOption(
@@ -42,9 +65,11 @@ export function convertCommand(signal: AbortSignal): Command {
     )
     .addOption(new Option('--dtype <type>', 'the element type to convert to, exactly').choices(dataTypes))
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP)
+    .addHelpText('after', MATRIX_HELP + PIPE_HELP)
     .action(async (from: string, to: string, flags: Flags) => {
+      await openPipes(command, { inputs: [from], outputs: [to] }, flags, signal)
       const record = await convert(from, to, flags, signal)
+      if (to === PIPE) return
       await (flags.json ? printJson(record) : print(describe(record)))
     })
 }
@@ -52,24 +77,63 @@ export function convertCommand(signal: AbortSignal): Command {
 async function convert(
   from: string,
   to: string,
-  { semiring, dtype }: Flags,
+  { semiring, dtype, edges, matrix: isMatrix }: Flags,
   signal: AbortSignal,
 ): Promise<ConvertRecord> {
   await checkMatrixOutputs([to], [from])
+  const target = outputFileOf(to).path
+  const toSparse = isSparseFormat(fileFormatOf(target))
   // Sparse matrices may be far too large to be dense.
-  const stays = dtype === undefined && semiring === undefined && isSparseFormat(fileFormatOf(fileOf(to).path))
+  const stays = dtype === undefined && semiring === undefined && toSparse
   const { path, array } = fileOf(from)
-  if (stays && array === undefined && (await isSparseFile(path))) {
+  const isList = edges === true && isCsv(path)
+  if (isList || (stays && array === undefined && (await isSparseFile(path)))) {
     const entries = await withProgress(`reading ${from}`, (onProgress) =>
-      readEntries(from, { signal, onProgress }),
+      isList ? readEdges(path, { signal, onProgress }) : readEntries(path, { signal, onProgress }),
     )
-    await withProgress(`writing ${to}`, (onProgress) => writeEntries(to, entries, { signal, onProgress }))
     const { shape, value } = entries
+    if (!stays) {
+      const filled = dense(entries, semiring ?? 'max-plus', dtype)
+      await writeMatrixFile(to, filled, semiring, signal)
+      return { from, to, shape, dtype: dtypeOf(filled.data), entries: value.length }
+    }
+    await withProgress(`writing ${to}`, (onProgress) => writeEntries(target, entries, { signal, onProgress }))
+    if (to === PIPE) await passOn()
     return { from, to, shape, dtype: dtypeOf(value), entries: value.length }
   }
+  if (!isMatrix && toSparse && isCsv(path)) await noteMatrix(from)
   const matrix = await readMatrixFile(from, { semiring, dtype }, signal)
   await writeMatrixFile(to, matrix, semiring, signal)
   return { from, to, shape: matrix.shape, dtype: dtypeOf(matrix.data), entries: null }
+}
+
+/** The matrix of the entries: the semiring's zero elsewhere, and ⊕ of those of one place. */
+function dense(
+  entries: SparseEntries,
+  semiring: Semiring,
+  asked: DataType | undefined,
+): Matrix<ElementArray> {
+  const [rows, cols] = entries.shape
+  const types = asked === undefined ? typesOf(semiring) : [asked]
+  const list = joinEntries(entries, semiring)
+  const value = inType(list.value, types, true)
+  const dtype = dtypeOf(value)
+  if (!types.includes(dtype))
+    throw new Error(`the weights of the edges are ${dtype}, not ${types.join(' or ')}`)
+  const data = emptyArray(dtype, rows * cols).fill(zeroOf(semiring, dtype))
+  for (let e = 0; e < list.row.length; e++) data[list.row[e]! * cols + list.col[e]!] = value[e]!
+  return matrixOf(rows, cols, data)
+}
+
+function emptyArray(dtype: DataType, length: number): ElementArray {
+  try {
+    return new arrays[dtype](length)
+  } catch (error) {
+    throw new OutOfMemoryError(
+      `there is no memory for a matrix of ${length} elements: convert to .mtx or .gr, which hold only what is there`,
+      { cause: error },
+    )
+  }
 }
 
 const isSparseFormat = (format: FileFormat) => format === 'matrix-market' || format === 'dimacs'

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import { type CycleMean, componentCycleMeans, maximumCycleMean, minimumCycleMean } from '../../lib/algebra.js'
 import type { DataType } from '../../lib/index.js'
 import { newCommand } from '../commands.js'
+import { type CsvFlags, csvOptions } from '../csv-kind.js'
 import {
   counted,
   cycleText,
@@ -15,8 +16,9 @@ import {
   readGraphFile,
 } from '../graph.js'
 import { labelled, print, printJson, table, withStatus } from '../output.js'
+import { formatOption, openPipes, type PipeFlags } from '../pipes.js'
 
-interface Flags {
+interface Flags extends PipeFlags, CsvFlags {
   semiring: 'max-plus' | 'min-plus'
   components?: true
   json?: true
@@ -42,7 +44,9 @@ interface CycleMeanRecord {
 }
 
 export function cycleMeanCommand(signal: AbortSignal): Command {
-  return newCommand('cycle-mean')
+  const command = newCommand('cycle-mean')
+  for (const option of csvOptions()) command.addOption(option)
+  return command
     .argument('<GRAPH>', 'a .gr, .mtx, .csv or .npy file')
     .addOption(
       new Option('--semiring <name>', 'max-plus for the greatest mean, min-plus for the smallest')
@@ -50,9 +54,11 @@ export function cycleMeanCommand(signal: AbortSignal): Command {
         .default('max-plus'),
     )
     .option('--components', 'also show the mean of each strongly connected component that has a cycle')
+    .addOption(formatOption())
     .option('--json', 'print one JSON value')
     .addHelpText('after', GRAPH_HELP)
     .action(async (path: string, flags: Flags) => {
+      await openPipes(command, { inputs: [path] }, flags, signal)
       const record = await compute(path, flags, signal)
       await (flags.json ? printJson(record) : print(describe(record)))
     })
@@ -60,10 +66,12 @@ export function cycleMeanCommand(signal: AbortSignal): Command {
 
 async function compute(
   path: string,
-  { semiring, components }: Flags,
+  { semiring, components, edges, matrix }: Flags,
   signal: AbortSignal,
 ): Promise<CycleMeanRecord> {
-  const graph = await withStatus(`reading ${path}`, () => readGraphFile(path, semiring, signal))
+  const graph = await withStatus(`reading ${path}`, () =>
+    readGraphFile(path, semiring, signal, { edges, matrix }),
+  )
   const find = semiring === 'max-plus' ? maximumCycleMean : minimumCycleMean
   const mean = await withStatus('looking for the best cycle', async () => find(graph.weights, { signal }))
   return {

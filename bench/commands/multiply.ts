@@ -15,6 +15,7 @@ import { newCommand } from '../commands.js'
 import { dataTypes } from '../dtype.js'
 import { MATRIX_HELP } from '../matrix-file.js'
 import { print, printJson } from '../output.js'
+import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags } from '../pipes.js'
 import { describeProduct, multiplyFiles, type ProductRequest } from '../product.js'
 import {
   describeQueueWork,
@@ -27,25 +28,38 @@ import {
 
 type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> &
   ArraysFlags &
-  QueueFlags & { verify?: true; json?: true }
+  QueueFlags &
+  PipeFlags & { verify?: true; json?: true }
 
 export function multiplyCommand(signal: AbortSignal): Command {
   const command = newCommand('multiply')
     .argument('<A>', 'M × K, or batch × M × K')
     .argument('<B>', 'K × N, or batch × K × N')
-    .option('-o, --output <C>', 'write the product to this file (without it only a summary is printed)')
-  const options = [...productOptions(), devicesOption(), ...arraysOptions(), ...queueOptions()]
+    .option('-o, --output <C>', 'write the product to this file (without it a small product is printed)')
+    .option('--all', 'print the product, however large')
+  const options = [
+    ...productOptions(),
+    devicesOption(),
+    ...arraysOptions(),
+    ...queueOptions(),
+    ...formatOptions(),
+  ]
   for (const option of options) command.addOption(option)
   return command
     .option('--accumulate <C0>', 'compute C0 ⊕ A⊗B')
     .addOption(new Option('--dtype <type>', 'read the files as this element type').choices(dataTypes))
     .option('--verify', 'compare every element with the naive product')
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP + ARRAYS_HELP + QUEUE_HELP)
+    .addHelpText('after', MATRIX_HELP + PIPE_HELP + ARRAYS_HELP + QUEUE_HELP)
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
       const { queue, output } = flags
       if (queue !== undefined || isOnDisk(flags, [a, b], output)) {
-        requireOnDisk(command, flags, ['devices', 'variant', 'accumulate', 'dtype', 'verify'], output)
+        requireOnDisk(
+          command,
+          flags,
+          ['devices', 'variant', 'accumulate', 'dtype', 'verify', 'format', 'all'],
+          output,
+        )
         if (queue !== undefined) {
           requireForWorkers(command, flags)
           const record = await runOnQueue('multiply', { ...flags, queue, inputs: [a, b], output }, signal)
@@ -54,8 +68,15 @@ export function multiplyCommand(signal: AbortSignal): Command {
         const record = await runArrays('multiply', { ...flags, inputs: [a, b], output }, signal)
         return json ? printJson(record) : print(describeArrays(record))
       }
+      await openPipes(
+        command,
+        { inputs: [a, b, flags.accumulate], outputs: [output] },
+        { ...flags, json },
+        signal,
+      )
       const request = { ...flags, a, b, verify: flags.verify === true }
       const record = await inMemory(() => multiplyFiles(request, signal))
+      if (output === PIPE) return
       await (json ? printJson(record) : print(describeProduct(record, request)))
     })
 }

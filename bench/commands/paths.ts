@@ -12,6 +12,7 @@ import {
   runArrays,
 } from '../arrays.js'
 import { newCommand } from '../commands.js'
+import { type CsvFlags, csvOptions } from '../csv-kind.js'
 import { GRAPH_HELP } from '../graph.js'
 import { print, printJson } from '../output.js'
 import {
@@ -22,25 +23,38 @@ import {
   type PathsRequest,
   pathSemirings,
 } from '../paths.js'
+import { formatOptions, openPipes, PIPE, type PipeFlags } from '../pipes.js'
 
 import { describeQueueWork, type QueueFlags, queueOptions, requireForWorkers, runOnQueue } from '../queue.js'
 
 type Flags = Omit<PathsRequest, 'graph' | 'verify'> &
   ArraysFlags &
-  QueueFlags & { check?: string; verify?: true; json?: true }
+  QueueFlags &
+  PipeFlags &
+  CsvFlags & { check?: string; verify?: true; json?: true }
 
 export function pathsCommand(signal: AbortSignal): Command {
   const command = newCommand('paths')
     .argument('<GRAPH>', 'a .gr, .mtx, .csv or .npy file, or a .zarr array')
     .option('--from <node,…>', 'only paths from these nodes', nodeNumbers)
     .option('--to <node,…>', 'only paths to these nodes; shows their nodes', nodeNumbers)
-    .option('-o, --output <D.npy>', 'write the distances to this file')
+    .option(
+      '-o, --output <D.npy>',
+      'write the distances to this file (without it those of small graphs are printed)',
+    )
+    .option('--all', 'print the distances, however many')
     .option(
       '--next <N.npy>',
       'write, for each pair, the node after the first on its path: as a row number from 0, −1 if there is none',
     )
-  for (const option of [...closureOptions(pathSemirings, 'min-plus'), ...arraysOptions(), ...queueOptions()])
-    command.addOption(option)
+  const options = [
+    ...csvOptions(),
+    ...closureOptions(pathSemirings, 'min-plus'),
+    ...arraysOptions(),
+    ...queueOptions(),
+    ...formatOptions(),
+  ]
+  for (const option of options) command.addOption(option)
   return command
     .option('--verify', 'check that no edge makes a distance better, and walk the paths')
     .option('--check <D.npy>', 'compute nothing: verify these distances, and the paths of --next N.npy')
@@ -55,7 +69,7 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
     .action(async (graph: string, { json, check, ...flags }: Flags) => {
       const { queue, output } = flags
       if (queue !== undefined || isOnDisk(flags, [graph], output)) {
-        const refused = ['devices', 'from', 'to', 'next', 'verify', 'check']
+        const refused = ['devices', 'from', 'to', 'next', 'verify', 'check', 'edges', 'format', 'all']
         requireOnDisk(command, { ...flags, check }, refused, output)
         if (queue !== undefined) {
           requireForWorkers(command, flags)
@@ -67,11 +81,17 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
       }
       const request: PathsRequest = { ...flags, graph, verify: flags.verify === true }
       requireFitting(command, flags, check)
+      const pipes = {
+        inputs: [graph, check],
+        outputs: [output, check === undefined ? flags.next : undefined],
+      }
+      await openPipes(command, pipes, { ...flags, json }, signal)
       if (check !== undefined) {
         const record = await checkPaths(request, check, signal)
         return json ? printJson(record) : print(describeCheck(record))
       }
       const record = await inMemory(() => findPaths(request, signal))
+      if (output === PIPE || flags.next === PIPE) return
       await (json ? printJson(record) : print(describePaths(record, request)))
     })
 }

@@ -1,7 +1,14 @@
 /** mpmml show FILE */
 import { stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { fileFormatOf, isSparseFile, joinEntries, npzNames, readEntries } from '../../lib/files.js'
+import {
+  fileFormatOf,
+  isSparseFile,
+  joinEntries,
+  npzNames,
+  readEntries,
+  type SparseEntries,
+} from '../../lib/files.js'
 import {
   type DataType,
   type ElementArray,
@@ -11,20 +18,23 @@ import {
   zeroOf,
 } from '../../lib/index.js'
 import { newCommand } from '../commands.js'
+import { type CsvFlags, isCsv } from '../csv-kind.js'
 import { dtypeOf, typesOf } from '../dtype.js'
+import { readEdges } from '../graph.js'
 import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile } from '../matrix-file.js'
 import { bytes, labelled, print, printJson, shapeText, table } from '../output.js'
 import { Pattern } from '../picture.js'
+import { formatOption, openPipes, PIPE_HELP, type PipeFlags } from '../pipes.js'
 import { withProgress } from '../progress.js'
 import { Counts, type Range } from '../summary.js'
+import { cellText, type JsonNumber, jsonNumber } from '../values.js'
 
-interface Flags {
+interface Flags extends PipeFlags, CsvFlags {
   semiring?: Semiring
+  all?: true
   picture: boolean
   json?: true
 }
-
-type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity'
 
 /** What `show --json` prints of a matrix; its range is that of the elements that aren't the zero. */
 interface ShownMatrix extends Range {
@@ -37,7 +47,7 @@ interface ShownMatrix extends Range {
   /** Elements that are the semiring's zero, and their share. */
   zeros: number
   shareOfZeros: number
-  /** The first rows and columns; null for the zero. */
+  /** The first rows and columns, or all of them; null for the zero. */
   corner: (JsonNumber | null)[][]
 }
 
@@ -47,11 +57,15 @@ interface Shown {
   pattern: Pattern
 }
 
-/** Rows and columns of the corner. */
+/** Rows and columns of the corner, if not all were asked for. */
 const CORNER = 6
 
+/** More elements would fill the memory, and nobody reads them. */
+const MOST_PRINTED = 2 ** 22
+
 export function showCommand(signal: AbortSignal): Command {
-  return newCommand('show')
+  const command = newCommand('show')
+  return command
     .argument('<FILE>', MATRIX_FILE)
     .addOption(
       new Option(
@@ -60,31 +74,43 @@ export function showCommand(signal: AbortSignal): Command {
       ).choices([...new Set(variants().map(({ semiring }) => semiring))]),
     )
     .option('--no-picture', 'leave out the picture of where elements are')
+    .option('--all', 'show all rows and columns, and no picture')
+    .addOption(new Option('--edges', 'a .csv or .tsv file is a list of edges: FROM,TO,WEIGHT'))
+    .addOption(formatOption())
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP)
+    .addHelpText('after', MATRIX_HELP + PIPE_HELP)
     .action(async (named: string, flags: Flags) => {
+      await openPipes(command, { inputs: [named] }, flags, signal)
       const { size } = await stat(fileOf(named).path).catch(() => ({ size: 0 }))
-      const shown = await look(named, flags.semiring, signal)
+      const shown = await look(named, flags, signal)
       if (flags.json) {
         return printJson({ file: named, bytes: size, matrices: shown.map(({ record }) => record) })
       }
       const head = labelled([['file', `${named}, ${bytes(size)}`]])
-      await print([head, ...shown.map((one) => describe(one, flags.picture))].join('\n\n'))
+      await print([head, ...shown.map((one) => describe(one, flags))].join('\n\n'))
     })
 }
 
-async function look(named: string, semiring: Semiring | undefined, signal: AbortSignal): Promise<Shown[]> {
+async function look(named: string, flags: Flags, signal: AbortSignal): Promise<Shown[]> {
+  const { semiring } = flags
+  const corner = flags.all ? Number.POSITIVE_INFINITY : CORNER
   const { path, array } = fileOf(named)
-  if (array === undefined && (await isSparseFile(path))) return [await lookAtSparse(path, semiring, signal)]
+  const edges = flags.edges === true && isCsv(path)
+  if (edges || (array === undefined && (await isSparseFile(path)))) {
+    const entries = await withProgress(`reading ${named}`, (onProgress) =>
+      edges ? readEdges(path, { signal, onProgress }) : readEntries(path, { signal, onProgress }),
+    )
+    return [lookAtSparse(entries, semiring, corner)]
+  }
   if (array === undefined && fileFormatOf(path) === 'npz') {
     const shown: Shown[] = []
     for (const name of await npzNames(path, { signal })) {
       const matrix = await readMatrixFile(`${path}:${name}`, {}, signal)
-      shown.push(lookAtDense(matrix, semiring, name))
+      shown.push(lookAtDense(matrix, semiring, name, corner))
     }
     return shown
   }
-  return [lookAtDense(await readMatrixFile(named, { semiring }, signal), semiring, array ?? null)]
+  return [lookAtDense(await readMatrixFile(named, { semiring }, signal), semiring, array ?? null, corner)]
 }
 
 const usual = (dtype: DataType, semiring: Semiring | undefined): Semiring =>
@@ -94,6 +120,7 @@ function lookAtDense(
   { data, shape, strides, offset = 0 }: Matrix<ElementArray>,
   asked: Semiring | undefined,
   array: string | null,
+  most: number,
 ): Shown {
   const dtype = dtypeOf(data)
   const semiring = usual(dtype, asked)
@@ -120,9 +147,10 @@ function lookAtDense(
     }
   }
   const count = batch * rows * cols
+  const [shownRows, shownCols] = cornerOf(rows, cols, most)
   // A batch of none has no first rows.
-  const corner = Array.from({ length: batch > 0 ? Math.min(rows, CORNER) : 0 }, (_, i) =>
-    Array.from({ length: Math.min(cols, CORNER) }, (_, j) => {
+  const corner = Array.from({ length: batch > 0 ? shownRows : 0 }, (_, i) =>
+    Array.from({ length: shownCols }, (_, j) => {
       const value = data[offset + i * down + j * right]!
       return value === zero ? null : jsonNumber(value)
     }),
@@ -142,10 +170,7 @@ function lookAtDense(
   return { record, pattern }
 }
 
-async function lookAtSparse(path: string, asked: Semiring | undefined, signal: AbortSignal): Promise<Shown> {
-  const entries = await withProgress(`reading ${path}`, (onProgress) =>
-    readEntries(path, { signal, onProgress }),
-  )
+function lookAtSparse(entries: SparseEntries, asked: Semiring | undefined, most: number): Shown {
   const [rows, cols] = entries.shape
   const dtype = dtypeOf(entries.value)
   const semiring = usual(dtype, asked)
@@ -154,9 +179,8 @@ async function lookAtSparse(path: string, asked: Semiring | undefined, signal: A
   const zero = zeroOf(semiring, types.includes(dtype) ? dtype : types[0]!)
   const counts = new Counts()
   const pattern = new Pattern(rows, cols)
-  const corner: (JsonNumber | null)[][] = Array.from({ length: Math.min(rows, CORNER) }, () =>
-    Array(Math.min(cols, CORNER)).fill(null),
-  )
+  const [shownRows, shownCols] = cornerOf(rows, cols, most)
+  const corner: (JsonNumber | null)[][] = Array.from({ length: shownRows }, () => Array(shownCols).fill(null))
   const count = rows * cols
   let zeros = count - row.length
   for (let e = 0; e < row.length; e++) {
@@ -166,7 +190,7 @@ async function lookAtSparse(path: string, asked: Semiring | undefined, signal: A
     }
     counts.add(value[e]!)
     pattern.add(row[e]!, col[e]!)
-    if (row[e]! < CORNER && col[e]! < CORNER) corner[row[e]!]![col[e]!] = jsonNumber(value[e]!)
+    if (row[e]! < shownRows && col[e]! < shownCols) corner[row[e]!]![col[e]!] = jsonNumber(value[e]!)
   }
   const record = {
     array: null,
@@ -182,10 +206,16 @@ async function lookAtSparse(path: string, asked: Semiring | undefined, signal: A
   return { record, pattern }
 }
 
-const jsonNumber = (value: number): JsonNumber =>
-  Number.isFinite(value) ? value : (String(value) as JsonNumber)
+/** How many rows and columns are shown. */
+function cornerOf(rows: number, cols: number, most: number): [rows: number, cols: number] {
+  const shown: [number, number] = [Math.min(rows, most), Math.min(cols, most)]
+  if (shown[0] * shown[1] <= MOST_PRINTED) return shown
+  throw new Error(
+    `there are ${rows} × ${cols} elements, more than the ${MOST_PRINTED} that --all shows: leave it out`,
+  )
+}
 
-function describe({ record, pattern }: Shown, picture: boolean): string {
+function describe({ record, pattern }: Shown, { picture, all }: Flags): string {
   const { array, shape, dtype, entries, semiring, min, max, zeros, shareOfZeros, nan, infinite, corner } =
     record
   const percent = 100 * shareOfZeros
@@ -203,12 +233,9 @@ function describe({ record, pattern }: Shown, picture: boolean): string {
   ])
   if (corner.length === 0 || cols === 0) return head
   const cells = corner.map((row) => [
-    ...row.map((value) => (value === null ? '.' : cellText(value))),
-    ...(cols > CORNER ? ['…'] : []),
+    ...row.map((value) => cellText(value, all === true)),
+    ...(cols > row.length ? ['…'] : []),
   ])
-  const shown = [head, table(cells, 'right') + (rows > CORNER ? '\n…' : '')]
-  return (picture ? [...shown, pattern.text()] : shown).join('\n\n')
+  const shown = [head, table(cells, 'right') + (rows > corner.length ? '\n…' : '')]
+  return (picture && !all ? [...shown, pattern.text()] : shown).join('\n\n')
 }
-
-const cellText = (value: JsonNumber) =>
-  typeof value === 'number' && !Number.isInteger(value) ? String(Number(value.toPrecision(6))) : String(value)

@@ -8,14 +8,17 @@ import { dtypeOf, hasSums } from '../dtype.js'
 import { namingCycles } from '../graph.js'
 import { checkMatrixOutputs, MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
 import { duration, labelled, print, printJson, shapeText } from '../output.js'
+import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags } from '../pipes.js'
 import { why } from '../place.js'
 import { withProgress } from '../progress.js'
 import { describeValues, summarize, type ValueSummary } from '../summary.js'
+import { type Values, valuesOf, withValues } from '../values.js'
 
 const semirings = ['max-plus', 'min-plus', 'max-min', 'min-max', 'max-times', 'or-and'] as const
 
-interface Flags {
+interface Flags extends PipeFlags {
   output?: string
+  all?: true
   plus?: true
   semiring: (typeof semirings)[number]
   overflow: MpmmOptions['overflow']
@@ -33,7 +36,8 @@ interface MatrixRecord {
 /** What `star --json` prints. */
 interface StarRecord {
   a: MatrixRecord
-  c: MatrixRecord & ValueSummary
+  /** Its values, if they are printed. */
+  c: MatrixRecord & ValueSummary & { values?: Values | undefined }
   operation: 'star' | 'plus'
   semiring: Semiring
   dtype: DataType
@@ -47,14 +51,18 @@ interface StarRecord {
 export function starCommand(signal: AbortSignal): Command {
   const command = newCommand('star')
     .argument('<A>', 'N × N, or batch × N × N')
-    .option('-o, --output <S>', 'write the star to this file (without it only a summary is printed)')
+    .option('-o, --output <S>', 'write the star to this file (without it a small star is printed)')
+    .option('--all', 'print the star, however large')
     .option('--plus', 'compute A ⊕ A² ⊕ … instead, of walks with at least one edge')
-  for (const option of closureOptions(semirings, 'max-plus')) command.addOption(option)
+  for (const option of [...closureOptions(semirings, 'max-plus'), ...formatOptions()])
+    command.addOption(option)
   return command
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP)
+    .addHelpText('after', MATRIX_HELP + PIPE_HELP)
     .action(async (path: string, flags: Flags) => {
+      await openPipes(command, { inputs: [path], outputs: [flags.output] }, flags, signal)
       const record = await compute(path, flags, signal)
+      if (flags.output === PIPE) return
       await (flags.json ? printJson(record) : print(describe(record, flags)))
     })
 }
@@ -74,7 +82,12 @@ async function compute(path: string, flags: Flags, signal: AbortSignal): Promise
   if (output !== undefined) await writeMatrixFile(output, c, semiring, signal)
   return {
     a: { path, shape: a.shape },
-    c: { path: output ?? null, shape: c.shape, ...summarize(c, zeroOf(semiring, dtype)) },
+    c: {
+      path: output ?? null,
+      shape: c.shape,
+      ...summarize(c, zeroOf(semiring, dtype)),
+      values: output === undefined ? valuesOf(c, semiring, flags.all === true) : undefined,
+    },
     operation,
     semiring,
     dtype,
@@ -85,7 +98,7 @@ async function compute(path: string, flags: Flags, signal: AbortSignal): Promise
 
 function describe(record: StarRecord, flags: Flags): string {
   const { a, c, operation, semiring, dtype, overflow, timing } = record
-  return labelled([
+  const head = labelled([
     ['A', `${shapeText(a.shape)}  ${a.path}`],
     [
       operation === 'star' ? 'A*' : 'A+',
@@ -97,4 +110,5 @@ function describe(record: StarRecord, flags: Flags): string {
     ['kernel', duration(timing.kernelMs)],
     ['total', duration(timing.totalMs)],
   ])
+  return withValues(head, c.values, flags.all === true)
 }

@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { type ErrorCode, errorClasses, FileError, OutOfMemoryError } from '../errors.js'
+import { AddonError, type ErrorCode, errorClasses, FileError, OutOfMemoryError } from '../errors.js'
 import { root } from '../native.js'
 import type { Answer, CodecRequest } from './codec-worker.js'
 
@@ -23,6 +23,11 @@ const threads: Thread[] = []
 let lastId = 0
 
 function start(): Thread {
+  if (root === '') {
+    throw new AddonError(
+      'the threads that decode chunks need a file of the package, which a bundler has left behind: make mpmml external (docs/deploying.md)',
+    )
+  }
   // Without the flags of this process: some, such as --input-type, are not for files.
   const worker = new Worker(join(root, 'dist', 'lib', 'arrays', 'codec-worker.js'), { execArgv: [] })
   const waiting = new Map<number, Waiting>()

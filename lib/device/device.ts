@@ -1,5 +1,4 @@
 /** Devices that are opened, and the matrices that stay on them. */
-import { inspect } from 'node:util'
 import { aborted, notCancelled, signal } from '../abort.js'
 import {
   AUTO,
@@ -26,6 +25,9 @@ import type { DataType, Semiring } from '../variant-names.js'
 import { type HostView, readHostView, readView, requireStillThere, requireThere, showShape } from '../view.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
 import { Resident, ResidentView, requireOpen, requireUsable, Session, SharedMemory } from './resident.js'
+
+/** What Node.js calls to show an object. Not that of node:util, whose type would need @types/node. */
+const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
 
 /** The options of {@link openDevice}. */
 export interface OpenOptions {
@@ -288,7 +290,7 @@ export class Device {
     await this.close()
   }
 
-  [inspect.custom](): string {
+  [inspected](): string {
     return `Device ${this.#session}${this.#session.closing ? ', closed' : ''}`
   }
 }
@@ -537,7 +539,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     this.dispose()
   }
 
-  [inspect.custom](): string {
+  [inspected](): string {
     const { memory } = viewOf(this)
     const state = this.disposed ? ', disposed' : ''
     return `DeviceMatrix ${showList(this.shape)} of ${this.dtype} on ${memory.session}${state}`

@@ -3,13 +3,21 @@ import { FileError } from '../errors.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
 import { requireWithin } from './memory.js'
-import type { TextReader } from './text.js'
 
 /** Entries that are handed over at once. */
 const BLOCK = 4096
 
 export const LEAST_INT32 = -(2 ** 31)
 export const MOST_INT32 = 2 ** 31 - 1
+
+/** What is needed of the text that entries are read from. */
+interface Source {
+  /** What errors call it. */
+  readonly name: string
+  /** At most so many bytes are left of it. */
+  readonly left: number
+  fail(problem: string): never
+}
 
 /** Some entries, with rows and columns from 0. */
 export interface EntryBlock {
@@ -43,7 +51,7 @@ export interface Accepted {
 /** What takes the entries of a file. */
 export interface EntrySink<Result> {
   /** Called once, before any entry. May refuse what the file says, in its line. */
-  begin(head: EntriesHead, reader: Pick<TextReader, 'fail'>): Accepted
+  begin(head: EntriesHead, reader: Pick<Source, 'fail'>): Accepted
   take(block: EntryBlock): void
   /** The sizes, and whether all values were written as integers. */
   end(rows: number, cols: number, integral: boolean): Result
@@ -79,7 +87,7 @@ export class EntryCollector {
 }
 
 /** A file can't hold more entries than it has bytes for: then its count lies, and needs no memory. */
-export function requireRoom(reader: TextReader, count: number, bytesPerEntry: number, what: string): void {
+export function requireRoom(reader: Source, count: number, bytesPerEntry: number, what: string): void {
   // The last line may lack its end.
   if (count * bytesPerEntry <= reader.left + 1) return
   reader.fail(
@@ -87,7 +95,7 @@ export function requireRoom(reader: TextReader, count: number, bytesPerEntry: nu
   )
 }
 
-export function requireCount(reader: TextReader, came: number, said: number, what: string): void {
+export function requireCount(reader: Source, came: number, said: number, what: string): void {
   if (came === said) return
   throw new FileError(
     `${reader.name}: the file says that it has ${said} ${what}, but there are ${came > said ? 'more' : `only ${came}`}`,
@@ -120,7 +128,7 @@ export class EntryList implements EntrySink<EntryArrays> {
     this.#maxBytes = maxBytes
   }
 
-  begin({ rows, cols, most, values }: EntriesHead, reader: Pick<TextReader, 'fail'>): Accepted {
+  begin({ rows, cols, most, values }: EntriesHead, reader: Pick<Source, 'fail'>): Accepted {
     if (this.#graph && rows !== cols) {
       reader.fail(`a graph has a square matrix, but this one is ${rows} × ${cols}`)
     }

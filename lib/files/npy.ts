@@ -21,15 +21,8 @@ import {
   type Offender,
   outOfRange,
 } from './npy-content.js'
-import {
-  formatHeader,
-  type NpyHeader,
-  NpyProblem,
-  parseHeader,
-  parsePreamble,
-  preambleLength,
-  truncatedHeader,
-} from './npy-header.js'
+import { formatHeader, NpyProblem } from './npy-header.js'
+import { readHeader } from './npy-start.js'
 import { type FileType, swapBytes } from './npy-types.js'
 import { type FileOptions, FileWork, fileOptions } from './progress.js'
 
@@ -107,19 +100,6 @@ async function readMatrix(
   work.end()
   if (bad) throw outOfRange(bad, type, shape, header)
   return asMatrix(data, shape, header)
-}
-
-export async function readHeader(
-  file: FileHandle,
-  size: number,
-): Promise<{ header: NpyHeader; dataOffset: number }> {
-  const preamble = Buffer.alloc(Math.min(size, preambleLength))
-  const { start, length } = parsePreamble(preamble.subarray(0, await readFully(file, preamble, 0)))
-  const text = Buffer.alloc(Math.max(0, Math.min(length, size - start)))
-  if ((await readFully(file, text, start)) < length) {
-    throw truncatedHeader(size, start + length)
-  }
-  return { header: parseHeader(text.toString('latin1')), dataOffset: start + length }
 }
 
 async function readChunk(file: FileHandle, bytes: Buffer, position: number, type: FileType): Promise<void> {

@@ -27,6 +27,7 @@ import { newestGlibc, problemsOf } from './release/check.mjs'
 import {
   addonManifest,
   addonPackages,
+  filesIn,
   isInMain,
   isInSource,
   isNative,
@@ -209,13 +210,9 @@ if (isAsked('main')) {
   // Made by this call or before, here or on machines of other platforms: what isn't there isn't named.
   const there = addonPackages.filter(({ short }) => existsSync(join(target, `mpmml-${short}-${version}.tgz`)))
   const manifest = mainManifest(there, values.repository)
-  const wanted = [
-    ...files,
-    ...Object.values(manifest.exports).flatMap((entry) =>
-      Object.values(typeof entry === 'string' ? [entry] : entry),
-    ),
-    ...Object.values(manifest.bin),
-  ].map((file) => file.replace('./', ''))
+  const wanted = [...files, ...filesIn(manifest.exports), ...Object.values(manifest.bin)].map((file) =>
+    file.replace('./', ''),
+  )
   pack(folder, manifest, { wanted, mostBytes: mostBytesOfMain })
   const names = there.map(({ short }) => short).join(', ')
   console.log(`mpmml takes its addons from: ${names || 'no package, because none is in the folder'}`)

@@ -9,7 +9,7 @@ import { declaredIn, lacks, needsQueue, onQueue, outputOf, runnable } from '../s
 import { RedisServer, redisProgram } from '../support/redis.js'
 import { upload } from '../support/s3-arrays.js'
 import { S3Server } from '../support/s3-server.js'
-import { mpmml, root, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
+import { cli, mpmml, root, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
 
@@ -111,6 +111,7 @@ function prepare(): void {
   }
   writeFileSync(path('timetable.csv'), '0,1,5\n1,0,6\n1,2,1\n2,2,4\n')
   writeFileSync(path('plan.csv'), 'from,to,weight\n0,1,10\n1,2,8\n')
+  writeFileSync(path('edges.csv'), 'from,to,weight\n0,1,5\n1,0,6\n')
   copyFileSync(join(root, 'test/cli/fixtures/h200-ladder.json'), path('results.json'))
 }
 
@@ -183,7 +184,18 @@ const others: Record<string, (words: string[]) => void> = {
   nsys: (words) => expect(words[0]).toBe('profile'),
 }
 
+/** Lines in which mpmml is one of several programs. */
+async function pipedLine(line: string): Promise<void> {
+  prepare()
+  const command = line.replaceAll('npx mpmml', `"${process.execPath}" "${cli}"`)
+  const { status, stderr } = await runProgram('bash', ['-c', `set -o pipefail; ${command}`], {
+    cwd: path('.'),
+  })
+  expect({ status, stderr }, line).toEqual({ status: 0, stderr: '' })
+}
+
 async function shellLine(line: string): Promise<void> {
+  if (line.includes('npx mpmml') && line.includes(' | ')) return pipedLine(line)
   const [, command, comment] = /^(.*?)(?:\s+#\s*(.*))?$/.exec(line)!
   const words = command!.replace(/\s+>\s+\S+$/, '').split(/\s+/)
   while (/^[A-Z_0-9]+=/.test(words[0]!)) words.shift()

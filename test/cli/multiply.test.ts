@@ -226,12 +226,13 @@ describe('what is printed', () => {
     expect(record.timing.totalMs).toBeGreaterThanOrEqual(record.timing.kernelMs)
   })
 
-  it('is a summary alone without -o', async () => {
+  it('is a summary and the values without -o', async () => {
     writeNumbers(path('a.npy'), [1, 2], [EPSILON, 3])
     writeNumbers(path('b.npy'), [2, 3], [1, 2, 3, 4, EPSILON, 6])
     const before = readdirSync(path('.')).length
     const record = await json(['multiply', path('a.npy'), path('b.npy')])
-    expect(record.c).toEqual({ path: null, shape: [1, 3], min: 7, max: 9, zeros: 1, nan: 0, infinite: 0 })
+    const summary = { min: 7, max: 9, zeros: 1, nan: 0, infinite: 0 }
+    expect(record.c).toEqual({ path: null, shape: [1, 3], ...summary, values: [[7, null, 9]] })
     expect(record.verified).toBeNull()
     expect(readdirSync(path('.'))).toHaveLength(before)
     expect(await succeeds(['multiply', path('a.npy'), path('b.npy')])).toMatch(

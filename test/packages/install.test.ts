@@ -328,6 +328,39 @@ describe('the library’s package', () => {
     expect(existsSync(join(folder, 'CMakeLists.txt'))).toBe(false)
   })
 
+  it('has declarations for any way of resolving modules, which need no others', () => {
+    const cwd = installed('types', 'mpmml')
+    const entries = ['', '/algebra', '/arrays', '/files', '/graph', '/lab', '/queue', '/rna']
+    const program = `${entries.map((entry, index) => `import * as part${index} from 'mpmml${entry}'`).join('\n')}
+      import { matrix, type MpmmOptions, mpmm } from 'mpmml'
+      const options: MpmmOptions = { semiring: 'min-plus', signal: undefined }
+      export const c: Promise<Int32Array> = mpmm(matrix(1, 1, [1]), matrix(1, 1, [2]), options).then(({ c }) => c.data)
+      export const parts = [${entries.map((_, index) => `part${index}`).join(', ')}]\n`
+    for (const name of ['user.mts', 'user.cts', 'user.ts']) writeFileSync(join(cwd, name), program)
+    const both = ['user.mts', 'user.cts']
+    const types = { types: ['node'], typeRoots: [join(root, 'node_modules', '@types')] }
+    const programs: [object, string[], string[]][] = [
+      [{ module: 'nodenext', lib: ['es2022'] }, both, ['typescript', 'typescript-6']],
+      [{ module: 'node16', lib: ['es2022', 'dom'] }, both, ['typescript', 'typescript-6']],
+      [{ module: 'nodenext', lib: ['esnext', 'dom'], ...types }, both, ['typescript']],
+      [{ module: 'esnext', moduleResolution: 'bundler', lib: ['es2022'] }, ['user.ts'], ['typescript']],
+      // Newer compilers don't know it.
+      [
+        { module: 'commonjs', moduleResolution: 'node10', ignoreDeprecations: '6.0', lib: ['es2022'] },
+        ['user.ts'],
+        ['typescript-6'],
+      ],
+    ]
+    for (const [options, files, compilers] of programs) {
+      const usual = { strict: true, noEmit: true, target: 'es2022', skipLibCheck: false, types: [] }
+      writeFileSync(
+        join(cwd, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions: { ...usual, ...options }, files }),
+      )
+      for (const compiler of compilers) succeed([join(root, 'node_modules', compiler, 'bin', 'tsc')], { cwd })
+    }
+  })
+
   it('works wherever its folder is copied to', () => {
     const cwd = installed('moved', 'mpmml')
     const copy = registry.folder('copy')

@@ -1,33 +1,31 @@
 /** What lib and the native addon agree on, and how the one finds the other. */
-import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { matrix, mpmm, mpmmSync, plan } from '../../lib/index.js'
-import { addon, indexIn, type NativeDevice, type NativeMemory, packageRoot, root } from '../../lib/native.js'
+import {
+  addon,
+  indexIn,
+  type NativeDevice,
+  type NativeMemory,
+  packageAround,
+  root,
+} from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 
 describe('the package around a module', () => {
   it('is found from any folder in it', () => {
     for (const path of ['index.js', join('dist', 'lib', 'native.js'), join('lib', 'native.ts')]) {
-      expect(packageRoot(pathToFileURL(join(root, path)).href)).toBe(root)
+      expect(packageAround(pathToFileURL(join(root, path)).href)?.folder).toBe(root)
     }
   })
 
-  it('that a bundler left behind is an error that says what to do', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'mpmml-bundle-'))
-    try {
-      for (const url of [pathToFileURL(join(folder, 'bundle.js')).href, 'data:text/javascript,', undefined]) {
-        expectError(
-          thrown(() => packageRoot(url)),
-          'ERR_MPMML_ADDON',
-          'Mark mpmml as external',
-        )
-      }
-    } finally {
-      rmSync(folder, { recursive: true })
+  it('that a bundler left behind is none', () => {
+    const elsewhere = pathToFileURL(join(tmpdir(), 'bundle.js')).href
+    for (const url of [elsewhere, 'data:text/javascript,', undefined]) {
+      expect(packageAround(url)).toBeUndefined()
     }
   })
 })

@@ -64,6 +64,21 @@ const split = (dependencies, wanted) =>
     Object.entries(dependencies).filter(([name]) => buildDependencies.includes(name) === wanted),
   )
 
+/** The files that package.json names in what it exports. */
+export const filesIn = (exported) =>
+  typeof exported === 'string' ? [exported] : Object.values(exported).flatMap(filesIn)
+
+/** What compilers read that don't know `exports`, such as TypeScript with the module resolution of Node.js 10. */
+function withoutExports(exports) {
+  const entries = Object.entries(exports).filter(([, entry]) => entry.types)
+  const types = ([name, entry]) => [name.slice(2), [entry.types.default]]
+  return {
+    main: exports['.'].default,
+    types: exports['.'].types.default,
+    typesVersions: { '*': Object.fromEntries(entries.filter(([name]) => name !== '.').map(types)) },
+  }
+}
+
 /** The library, with the addons that there are as dependencies. It has no install script. */
 export function mainManifest(addons, repository) {
   const peers = addons.filter(({ kind }) => kind !== 'cpu').map(({ name }) => name)
@@ -71,7 +86,8 @@ export function mainManifest(addons, repository) {
     name: own.name,
     ...pick(own, ['description', 'keywords']),
     ...common(repository),
-    ...pick(own, ['type', 'engines', 'exports', 'bin']),
+    ...pick(own, ['type', 'engines', 'imports', 'exports', 'bin']),
+    ...withoutExports(own.exports),
     dependencies: split(own.dependencies, false),
     optionalDependencies: {
       ...own.optionalDependencies,
@@ -92,8 +108,9 @@ export function mainManifest(addons, repository) {
 export function isInMain(file) {
   const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
   if (file.startsWith('dist/lib/')) {
-    return file.endsWith('.d.ts') || file.startsWith('dist/lib/parts/') || entries.includes(file)
+    return /(\.d\.ts|addons\.cjs)$/.test(file) || file.startsWith('dist/lib/parts/') || entries.includes(file)
   }
+  if (file.startsWith('dist/types/')) return true
   if (file.startsWith('dist/bench/')) return !file.endsWith('.d.ts')
   return (
     /^docs\/([^/]+\.md|images\/[^/]+\.svg)$/.test(file) ||

@@ -1,0 +1,107 @@
+/**
+ * Standard input and standard output in place of files, named `-`. What comes in is put into a temporary file first, because most
+ * formats aren't read from their beginning to their end; what goes out is passed on once it is complete.
+ */
+import { createReadStream, createWriteStream, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { type Command, Option } from 'commander'
+import { withStatus } from './output.js'
+
+/** The name of standard input among inputs, and of standard output among outputs. */
+export const PIPE = '-'
+
+const endings = ['npy', 'npz', 'mtx', 'csv', 'tsv', 'gr'] as const
+export type Ending = (typeof endings)[number]
+
+export interface PipeFlags {
+  format?: Ending | undefined
+  outputFormat?: Ending | undefined
+}
+
+/** For the help of commands. */
+export const PIPE_HELP = `
+The name - is standard input, or standard output for a result; --format says what it holds. Then nothing else is printed.`
+
+export const formatOption = () => new Option('--format <name>', 'what - holds').choices(endings)
+
+/** Of commands that write files too. */
+export const formatOptions = () => [
+  formatOption(),
+  new Option('--output-format <name>', 'what - holds as the output (that of --format by default)').choices(
+    endings,
+  ),
+]
+
+let folder: string | undefined
+/** The files that stand for `-`. */
+let input: string | undefined
+let output: string | undefined
+
+/** The file that an input is read from. */
+export const inputPath = (name: string): string => (name === PIPE && input !== undefined ? input : name)
+
+/** The file that an output is written to. */
+export const outputPath = (name: string): string => (name === PIPE && output !== undefined ? output : name)
+
+/** A message about these files, as the user knows them. */
+export function inPipes(message: string): string {
+  let text = message
+  if (input !== undefined) text = text.replaceAll(input, 'standard input')
+  if (output !== undefined) text = text.replaceAll(output, 'standard output')
+  return text
+}
+
+interface Files {
+  inputs: readonly (string | undefined)[]
+  outputs?: readonly (string | undefined)[]
+}
+
+/**
+ * Reads standard input to its end if it is one of the inputs. What doesn't fit together ends as wrong usage.
+ *
+ * @param flags - those of the command; `json` needs standard output too.
+ */
+export async function openPipes(
+  command: Command,
+  { inputs, outputs = [] }: Files,
+  { format, outputFormat = format, json }: PipeFlags & { json?: true | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const usage = (problem: string) => command.error(`error: ${problem}`, { exitCode: 2 })
+  const reads = inputs.filter((name) => name === PIPE).length
+  const writes = outputs.includes(PIPE)
+  if (reads > 1) usage('standard input can be only one of the inputs')
+  if (reads > 0 && format === undefined) usage('name what standard input holds: --format csv')
+  if (writes && outputFormat === undefined) usage('name what standard output is to hold: --format csv')
+  if (writes && json) usage('--json and a result on standard output are two: leave out one')
+  if (reads === 0 && !writes) return
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-pipe-'))
+  if (writes) output = join(folder, `standard-output.${outputFormat}`)
+  if (reads === 0) return
+  input = join(folder, `standard-input.${format}`)
+  const file = createWriteStream(input, { flags: 'wx' })
+  await withStatus('reading standard input', () => pipeline(process.stdin, file, { signal }))
+}
+
+/** Passes on what was written to the file of standard output. */
+export async function passOn(): Promise<void> {
+  if (output === undefined || !existsSync(output)) return
+  try {
+    await pipeline(createReadStream(output), process.stdout, { end: false })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    // Nobody reads it any more.
+    if (code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE') return
+    throw new Error(`the result can't be written to stdout: ${message}`, { cause: error })
+  }
+}
+
+/** Removes the temporary files. */
+export function closePipes(): void {
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+  folder = undefined
+  input = undefined
+  output = undefined
+}

@@ -1,0 +1,78 @@
+/** The values of small results, as they are printed and as JSON has them. */
+import { type DenseMatrix, type ElementArray, type Semiring, zeroOf } from '../lib/index.js'
+import { dtypeOf } from './dtype.js'
+import { table } from './output.js'
+
+export type JsonNumber = number | 'NaN' | 'Infinity' | '-Infinity'
+
+/** Rows of elements; null for the semiring's zero. A batch is a list of such. */
+type Rows = (JsonNumber | null)[][]
+export type Values = Rows | Rows[]
+
+/** How the semiring's zero is printed. */
+const ZERO = '.'
+
+/** A result is small if a screen holds it. */
+const MOST_COLUMNS = 12
+const MOST_ELEMENTS = 144
+
+/** More would fill the memory, and nobody reads them. */
+const MOST_PRINTED = 2 ** 22
+
+/** JSON has no infinities. */
+export const jsonNumber = (value: number): JsonNumber =>
+  Number.isFinite(value) ? value : (String(value) as JsonNumber)
+
+/**
+ * The elements of a result that no file takes: of a small one, or if all were asked for; undefined otherwise.
+ *
+ * @param all - whether --all was given.
+ */
+export function valuesOf(
+  { data, shape }: DenseMatrix<ElementArray>,
+  semiring: Semiring,
+  all: boolean,
+): Values | undefined {
+  const [rows, cols] = shape.slice(-2) as [number, number]
+  if (data.length === 0 || (!all && (cols > MOST_COLUMNS || data.length > MOST_ELEMENTS))) return undefined
+  if (data.length > MOST_PRINTED) {
+    throw new Error(
+      `the result has ${data.length} elements, more than the ${MOST_PRINTED} that are printed: name a file with -o`,
+    )
+  }
+  const zero = zeroOf(semiring, dtypeOf(data))
+  const rowsFrom = (start: number): Rows =>
+    Array.from({ length: rows }, (_, i) =>
+      Array.from(data.subarray(start + i * cols, start + (i + 1) * cols), (value) =>
+        value === zero ? null : jsonNumber(value),
+      ),
+    )
+  if (shape.length === 2) return rowsFrom(0)
+  return Array.from({ length: shape[0]! }, (_, item) => rowsFrom(item * rows * cols))
+}
+
+const isBatch = (values: Values): values is Rows[] => Array.isArray(values[0]?.[0])
+
+/** @param whole - whether fractions have all their digits. */
+export function cellText(value: JsonNumber | null, whole: boolean): string {
+  if (value === null) return ZERO
+  if (whole || typeof value !== 'number' || Number.isInteger(value)) return String(value)
+  return String(Number(value.toPrecision(6)))
+}
+
+/**
+ * The elements in columns, `.` for the zero.
+ *
+ * @param firstName - the number of the first row and column, if they have numbers.
+ */
+export function valuesText(values: Values, all: boolean, firstName?: number): string {
+  if (isBatch(values)) return values.map((rows) => valuesText(rows, all)).join('\n\n')
+  const cells = values.map((row) => row.map((value) => cellText(value, all)))
+  if (firstName === undefined) return table(cells, 'right')
+  const head = ['', ...cells[0]!.map((_, col) => `${col + firstName}`)]
+  return table([head, ...cells.map((row, index) => [`${index + firstName}`, ...row])], 'right')
+}
+
+/** What follows the record of a result: its values, if they are printed. */
+export const withValues = (head: string, values: Values | undefined, all: boolean, firstName?: number) =>
+  values === undefined ? head : `${head}\n\n${valuesText(values, all, firstName)}`

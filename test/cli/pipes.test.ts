@@ -1,0 +1,216 @@
+/** Standard input and output in place of files, results that are printed, colours, and what a CSV file is taken for. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { painted, reflow } from '../../bench/output.js'
+import { cli, fails, json, mpmml, root, succeeds, useFolder, writeNumbers } from './support.js'
+
+const path = useFolder()
+
+function file(name: string, content: string | Uint8Array): string {
+  writeFileSync(path(name), content)
+  return path(name)
+}
+
+/** Runs mpmml with bytes on its standard input. */
+function piped(args: string[], input: string | Uint8Array) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { input })
+  return { status, stdout, stderr: stderr.toString() }
+}
+
+describe('standard input and output', () => {
+  it('take the place of files, and pass nothing else on', () => {
+    const a = file('a.csv', '0,1\n2,.\n')
+    const product = piped(['multiply', '-', a, '--format', 'csv', '-o', '-'], '0,1\n2,.\n')
+    expect([product.status, `${product.stdout}`, product.stderr]).toEqual([0, '3,1\n2,3\n', ''])
+    const numpy = piped(['convert', '-', '-', '--format', 'csv', '--output-format', 'npy'], product.stdout)
+    expect([numpy.status, numpy.stderr]).toEqual([0, ''])
+    const shown = piped(['show', '-', '--format', 'npy', '--json', '--all'], numpy.stdout)
+    expect(JSON.parse(`${shown.stdout}`)).toMatchObject({
+      file: '-',
+      matrices: [
+        {
+          dtype: 'int32',
+          corner: [
+            [3, 1],
+            [2, 3],
+          ],
+        },
+      ],
+    })
+  })
+
+  it('hold graphs too', () => {
+    const args = ['paths', '-', '--format', 'gr', '-o', '-', '--output-format', 'csv']
+    const { status, stdout } = piped(args, 'p sp 2 1\na 1 2 7\n')
+    expect([status, `${stdout}`]).toEqual([0, '0,7\ninf,0\n'])
+  })
+
+  it('are named in errors, and leave nothing behind', () => {
+    const { status, stdout, stderr } = piped(['show', '-', '--format', 'csv'], '1,2\n3\n')
+    expect([status, `${stdout}`]).toEqual([1, ''])
+    expect(stderr).toMatch(/^mpmml: standard input, line 2: [^\n]+\n$/)
+  })
+
+  it('end well if nobody reads the result', () => {
+    const lines = Array.from({ length: 200_000 }, (_, row) => `${row},1\n`).join('')
+    const from = file('long.csv', lines)
+    const command = `"${process.execPath}" "${cli}" convert "${from}" - --output-format csv | head -1`
+    const { stdout, stderr } = spawnSync('bash', ['-c', `set -o pipefail; ${command}; echo $?`], {
+      encoding: 'utf8',
+    })
+    expect([stdout, stderr]).toEqual(['0,1\n0\n', ''])
+  })
+
+  it.each<[string, string[], string]>([
+    ['two inputs', ['multiply', '-', '-', '--format', 'csv'], 'only one of the inputs'],
+    ['an input of no format', ['show', '-'], '--format csv'],
+    ['an output of no format', ['convert', 'a.npy', '-'], '--format csv'],
+    ['a result and a record', ['star', 'a.npy', '-o', '-', '--format', 'csv', '--json'], 'leave out one'],
+    [
+      'blocks on disk',
+      ['multiply', '-', 'b.npy', '-o', 'c.npy', '--memory', '8MiB', '--format', 'npy'],
+      '--format is not for matrices that are computed block by block',
+    ],
+  ])('are wrong usage as %s', async (_, args, expected) => {
+    expect(await fails(args, 2)).toContain(expected)
+  })
+})
+
+describe('results that no file takes', () => {
+  it('are printed if they are small', async () => {
+    const a = file('s.csv', '0,1\n2,.\n')
+    const printed = await succeeds(['multiply', a, a])
+    expect(printed).toMatch(/\(not written; -o names a file\)/)
+    expect(printed).toMatch(/\n\n3 {2}1\n2 {2}3\n$/)
+    expect((await json(['star', a, '--semiring', 'min-plus'])).c.values).toEqual([
+      [0, 1],
+      [2, 0],
+    ])
+    const graph = file('one.gr', 'p sp 2 1\na 1 2 7\n')
+    expect(await succeeds(['paths', graph])).toMatch(/\n\n {3}1 {2}2\n1 {2}0 {2}7\n2 {2}\. {2}0\n$/)
+    expect((await json(['paths', graph])).distances.values).toEqual([
+      [0, 7],
+      [null, 0],
+    ])
+  })
+
+  it('of a batch are printed one after the other', async () => {
+    const batch = writeNumbers(path('batch.npy'), [2, 1, 1], [1, 2])
+    expect(await succeeds(['multiply', batch, batch])).toMatch(/\n\n2\n\n4\n$/)
+    expect((await json(['multiply', batch, batch])).c.values).toEqual([[[2]], [[4]]])
+  })
+
+  it('are printed as a whole if that is asked for, and not if they are written', async () => {
+    const size = 13
+    const values = Array.from({ length: size * size }, (_, at) => at)
+    const large = writeNumbers(path('large.npy'), [size, size], values)
+    expect(await succeeds(['multiply', large, large])).not.toContain('\n\n')
+    expect((await json(['multiply', large, large])).c.values).toBeUndefined()
+    const [, rows] = (await succeeds(['multiply', large, large, '--all'])).split('\n\n')
+    expect(rows!.trimEnd().split('\n')).toHaveLength(size)
+    const written = await json(['multiply', large, large, '-o', path('written.npy')])
+    expect(written.c.values).toBeUndefined()
+  })
+})
+
+it('show --all shows all rows and columns', async () => {
+  const wide = file('wide.csv', `${Array.from({ length: 9 }, (_, at) => at + 1 / 3).join()}\n`)
+  expect(await succeeds(['show', wide])).toContain('…')
+  const all = await succeeds(['show', wide, '--all'])
+  expect(all).toContain('0.3333333333333333')
+  expect(all).not.toContain('…\n')
+  expect((await json(['show', wide, '--all'])).matrices[0].corner[0]).toHaveLength(9)
+})
+
+describe('a CSV file', () => {
+  const square = '0,1,4\n1,2,5\n2,0,-1\n'
+  const ran = async (args: string[]) => {
+    const { status, stdout, stderr } = await mpmml(args)
+    expect(status).toBe(0)
+    return { record: JSON.parse(stdout), stderr }
+  }
+
+  it('that could be both is taken for edges, and that is said', async () => {
+    const graph = file('square.csv', square)
+    const guessed = await ran(['paths', graph, '--from', '0', '--json'])
+    expect(guessed.stderr).toMatch(/^mpmml: \S+square\.csv is taken as a list of edges, [^\n]+ --matrix/)
+    expect(guessed.record.graph.edges).toBe(3)
+    expect((await json(['paths', graph, '--edges', '--from', '0'])).pairs).toEqual(guessed.record.pairs)
+    const matrix = await json(['cycle-mean', graph, '--matrix'])
+    expect(matrix).toMatchObject({ graph: { nodes: 3, edges: 9 }, mean: { value: 3 } })
+  })
+
+  it('of more columns is taken for a matrix', async () => {
+    const weights = file('weights.csv', '0,3,.,5\n1,2,5,4\n2,0,1,3\n7,7,7,0\n')
+    const { record, stderr } = await ran(['paths', weights, '--json'])
+    expect(stderr).toMatch(/is taken as a matrix of weights, because its lines have 4 numbers\n$/)
+    expect(record.graph).toMatchObject({ nodes: 4, edges: 15 })
+    expect(await json(['paths', weights, '--matrix'])).toMatchObject({ graph: { edges: 15 } })
+  })
+
+  it('without weights says what edges weigh, if that matters', async () => {
+    const links = file('links.csv', 'from,to\n0,1\n1,2\n')
+    expect((await ran(['paths', links, '--json'])).stderr).toMatch(/have no weights: each weighs 1\n$/)
+    expect((await ran(['paths', links, '--semiring', 'or-and', '--json'])).stderr).toBe('')
+  })
+
+  it('in tabs or compressed by gzip is looked at too', async () => {
+    const tabs = file('square.tsv', square.replaceAll(',', '\t'))
+    expect((await ran(['paths', tabs, '--json'])).stderr).toContain('taken as a list of edges')
+    const packed = file('square.csv.gz', gzipSync(square))
+    expect((await ran(['paths', packed, '--json'])).stderr).toContain('taken as a list of edges')
+  })
+
+  it('of edges becomes a graph in any format', async () => {
+    const edges = file('edges.csv', 'from,to,weight\n0,1,4\n1,2,5\n0,1,7\n')
+    expect(await json(['convert', edges, path('edges.gr'), '--edges'])).toMatchObject({
+      shape: [3, 3],
+      entries: 3,
+    })
+    expect(readFileSync(path('edges.gr'), 'utf8')).toBe('p sp 3 3\na 1 2 4\na 2 3 5\na 1 2 7\n')
+    await succeeds(['convert', edges, path('dense.csv'), '--edges', '--semiring', 'min-plus'])
+    expect(readFileSync(path('dense.csv'), 'utf8')).toBe('inf,4,inf\ninf,inf,5\ninf,inf,inf\n')
+    await succeeds(['convert', edges, path('reached.csv'), '--edges', '--semiring', 'or-and'])
+    expect(readFileSync(path('reached.csv'), 'utf8')).toBe('0,1,0\n0,0,1\n0,0,0\n')
+    expect((await json(['show', edges, '--edges'])).matrices[0]).toMatchObject({ shape: [3, 3], entries: 3 })
+    const guessed = await ran(['convert', file('also.csv', square), path('also.mtx'), '--json'])
+    expect(guessed.stderr).toMatch(/is taken as a matrix of 3 columns; [^\n]+ --edges/)
+    await succeeds(['convert', path('also.csv'), path('also.mtx'), '--matrix'])
+  })
+
+  it('of edges too many nodes for a matrix is refused', async () => {
+    const far = file('far.csv', '0,2000000000,1\n')
+    expect(await fails(['convert', far, path('far.npy'), '--edges'])).toContain('ERR_MPMML_OUT_OF_MEMORY')
+    await succeeds(['convert', far, path('far.mtx'), '--edges'])
+  })
+})
+
+describe('a terminal', () => {
+  const stream = (isTTY: boolean, colours: boolean) =>
+    ({ isTTY, hasColors: () => colours }) as unknown as NodeJS.WriteStream
+
+  it('is shown colours if it has them', () => {
+    expect(painted(stream(true, true), 'red', 'text')).toBe('\x1b[31mtext\x1b[39m')
+    expect(painted(stream(true, false), 'red', 'text')).toBe('text')
+    expect(painted(stream(false, true), 'red', 'text')).toBe('text')
+  })
+
+  it('has help that fits it', () => {
+    const text = `\n${'word '.repeat(24)}end\nof the paragraph.\n\n  ${'indented '.repeat(9)}\nshort line\nanother`
+    for (const columns of [40, 80, 200]) {
+      const lines = reflow(text, columns).split('\n')
+      expect(lines).toContain('short line')
+      expect(lines).toContain(`  ${'indented '.repeat(9)}`)
+      for (const line of lines) if (!line.startsWith(' ')) expect(line.length).toBeLessThanOrEqual(columns)
+    }
+    expect(reflow(text, 200)).toContain('word end of the paragraph.')
+  })
+})
+
+it('-V prints the version', async () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  expect(await succeeds(['-V'])).toBe(`${version}\n`)
+})

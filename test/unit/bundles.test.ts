@@ -1,0 +1,98 @@
+/** Programs that a bundler has put the library into, and what a tracer of files can see. Uses what `npm run build:ts` built. */
+import { spawnSync } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { rolldown } from 'rolldown'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import * as addons from '../../lib/addons.cjs'
+import { root, version } from '../../lib/native.js'
+
+const library = join(root, 'dist', 'lib', 'index.js')
+const addon = join(root, 'build', 'Release', 'mpmml.node')
+const missing = [library, addon].find((file) => !existsSync(file))
+const name = `@mpmml/${process.platform}-${process.arch}${process.platform === 'linux' ? '-gnu' : ''}`
+
+const packages = (await import(new URL('../../native/tools/release/packages.mjs', import.meta.url).href)) as {
+  addonPackages: { name: string; file: string }[]
+  addonManifest(row: object): object
+}
+const row = packages.addonPackages.find((row) => row.name === name)
+
+describe('the packages that bundlers and tracers can see', () => {
+  it('are those that are published, each by a literal require', () => {
+    const published = packages.addonPackages.map((row) => row.name)
+    expect(addons.names).toEqual(published)
+    const source = readFileSync(join(root, 'lib', 'addons.cjs'), 'utf8')
+    const literals = [...source.matchAll(/case '([^']+)':\s+return \{ addon: require\('([^']+)'\) \}/g)]
+    expect(literals.map(([, asked, required]) => [asked, required])).toEqual(
+      published.map((one) => [one, one]),
+    )
+  })
+
+  it('that are missing are an error with the code of Node.js, and unknown ones nothing', () => {
+    expect(addons.load('@mpmml/win32-x64')).toMatchObject({ error: { code: 'MODULE_NOT_FOUND' } })
+    expect(addons.load('@mpmml/unknown')).toEqual({})
+  })
+})
+
+const why = missing ? `no ${missing}` : row === undefined ? `there is no package ${name}` : ''
+
+describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
+  let folder: string
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'mpmml-bundle-'))
+  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  const program = `import { info, matrix, mpmmSync } from ${JSON.stringify(library)}
+    const { version, addon } = info()
+    console.log(JSON.stringify([version, addon, mpmmSync(matrix(1, 1, [2]), matrix(1, 1, [3])).c.data[0]]))`
+
+  /** Bundles the program; node_modules, with the addon's package, lie beside it if `installed`. */
+  async function bundled(place: string, format: 'esm' | 'cjs', installed: boolean): Promise<string> {
+    const home = join(folder, place)
+    mkdirSync(home)
+    writeFileSync(join(home, 'program.mjs'), program)
+    const bundle = await rolldown({
+      input: join(home, 'program.mjs'),
+      platform: 'node',
+      external: /^(@mpmml|yauzl|yazl)\b/,
+      logLevel: 'silent',
+    })
+    await bundle.write({
+      dir: join(home, 'out'),
+      format,
+      entryFileNames: `program.${format === 'esm' ? 'mjs' : 'cjs'}`,
+    })
+    await bundle.close()
+    if (installed) {
+      const there = join(home, 'node_modules', name)
+      mkdirSync(there, { recursive: true })
+      writeFileSync(join(there, 'package.json'), JSON.stringify(packages.addonManifest(row!)))
+      cpSync(addon, join(there, row!.file))
+    }
+    return join(home, 'out', `program.${format === 'esm' ? 'mjs' : 'cjs'}`)
+  }
+
+  function run(file: string) {
+    const { MPMML_ADDON: _, ...env } = process.env
+    return spawnSync(process.execPath, [file], { encoding: 'utf8', cwd: dirname(file), timeout: 60_000, env })
+  }
+
+  it.each(['esm', 'cjs'] as const)('%s takes the package beside it', async (format) => {
+    const { stdout, stderr } = run(await bundled(`with-${format}`, format, true))
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual([version, expect.objectContaining({ kind: 'cpu', from: name }), 5])
+  })
+
+  it.each(['esm', 'cjs'] as const)('%s without it says what to do', async (format) => {
+    const { status, stderr } = run(await bundled(`without-${format}`, format, false))
+    expect(status).not.toBe(0)
+    expect(stderr).toContain('ERR_MPMML_ADDON')
+    expect(stderr).toContain(`the native addon can't be loaded by this bundle: not installed: ${name}. `)
+    expect(stderr).toContain('make mpmml external in the bundler')
+    expect(stderr).toContain(`npm install ${name}@${version}`)
+    expect(stderr).not.toContain(root)
+  })
+})
