@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <numeric>
+#include <optional>
 
 #include "core/joining_threads.h"
 #include "core/status.h"
@@ -67,20 +69,10 @@ Placement for_part(const Problem& problem, const Region& region, const Placement
   return place;
 }
 
-void Agreement::agree(const std::function<bool()>& is_cancelled) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  if (--missing_ == 0) changed_.notify_all();
-  while (missing_ > 0 && !failed_) {
-    if (is_cancelled()) throw given_up();
-    changed_.wait_for(lock, kPatience);
-  }
-  if (failed_) throw given_up();
-}
-
-void Agreement::fail() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  failed_ = true;
-  changed_.notify_all();
+Error of_device(BackendKind backend, int device, const Error& error) {
+  const char* const kind = backend == BackendKind::kCuda ? "CUDA device " : "device ";
+  return Error(error.code(), kind + std::to_string(device) + " failed, so the whole product did: " + error.what(),
+               error.product());
 }
 
 std::vector<double> Speeds::of(const Operation& operation, const std::vector<int>& devices,

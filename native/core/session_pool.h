@@ -1,11 +1,11 @@
 // Sessions for calls whose matrices are in host memory.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
 
+#include "core/backend.h"
 #include "core/session.h"
 
 namespace mpmml {
@@ -13,32 +13,31 @@ namespace mpmml {
 /// Each call has a session for itself, so that none waits for another one. It is kept for the next call.
 class SessionPool {
  public:
-  using Open = std::function<std::unique_ptr<Session>()>;
-
-  /// Calls `body` with a session of `device` that no other call uses meanwhile, and that may take `limit` bytes of its memory.
-  /// `open` opens one.
-  template <class Body>
-  auto with(int device, int64_t limit, const Open& open, Body&& body) {
-    const Loan loan(*this, device, limit, open);
-    return body(*loan.it.session);
-  }
-
- private:
+  /// A session that no other call uses.
   struct Idle {
+    const Backend* backend;
     int device;
     int64_t limit;
     std::unique_ptr<Session> session;
   };
-  struct Loan {
-    Loan(SessionPool& of, int device, int64_t limit, const Open& open) : pool(of), it(of.take(device, limit, open)) {}
-    ~Loan() { pool.give_back(std::move(it)); }
-    Loan(const Loan&) = delete;
-    SessionPool& pool;
-    mutable Idle it;
-  };
 
-  Idle take(int device, int64_t limit, const Open& open);
+  /// One of `device` that may take `limit` bytes of its memory. Throws Error.
+  Idle take(Backend& backend, int device, int64_t limit);
   void give_back(Idle idle);
+
+  /// Calls `body` with such a session.
+  template <class Body>
+  auto with(Backend& backend, int device, int64_t limit, Body&& body) {
+    const Loan loan{*this, take(backend, device, limit)};
+    return body(*loan.idle.session);
+  }
+
+ private:
+  struct Loan {
+    ~Loan() { pool.give_back(std::move(idle)); }
+    SessionPool& pool;
+    mutable Idle idle;
+  };
 
   std::mutex mutex_;
   std::vector<Idle> idle_;  ///< guarded by mutex_

@@ -4,21 +4,20 @@
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "core/destination.h"
 #include "core/device_threads.h"
 #include "core/dispatch.h"
 #include "core/execute.h"
-#include "core/overflow.h"
 #include "core/parts.h"
 #include "core/scan.h"
 #include "core/spread.h"
+#include "core/spread_product.h"
 #include "core/status.h"
 #include "core/structured.h"
-#include "core/together.h"
 
 namespace mpmml {
 namespace {
@@ -193,24 +192,53 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
   return {};
 }
 
-Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares) {
-  Backend& backend = several_backend();
-  // The CPU writes to C as it goes.
-  const bool is_cpu = backend.kind() == BackendKind::kCpu;
-  const Destination destination(problem, is_cpu && values_may_fail(problem.operation));
-  Problem target = problem;
-  target.c = destination.view();
-  std::vector<Together::Task> tasks;
-  for (size_t index = 0; index < division.regions.size(); ++index) {
-    tasks.push_back({division.regions[index], division.devices[index]});
+/// Sessions of several devices, which are borrowed for one product.
+class Engine::Borrowed {
+ public:
+  Borrowed(Engine& engine, const std::vector<int>& devices, int64_t device_memory) : engine_(engine) {
+    PretendedDevices* const pretended = engine_.pretended_;
+    SpreadDevices all;
+    for (const int device : devices) {
+      try {
+        SessionPool::Idle idle = pretended ? engine_.sessions_.take(pretended->one(), 0, device_memory)
+                                           : engine_.sessions_.take(*engine_.cuda_, device, device_memory);
+        all.sessions.push_back(std::move(idle.session));
+        taken_.push_back(std::move(idle));
+      } catch (const Error& error) {
+        throw of_device(engine_.several_backend().kind(), device, error);
+      }
+    }
+    all.numbers = devices;
+    all.limits = engine_.several_backend().several_limits();
+    peers_.emplace(std::move(all));
   }
-  Together together(target, std::move(tasks), backend, shares);
-  together.compute(where);
-  if (together.is_sharing_refused()) return compute_parts(problem, where, division, false);
-  const Outcome outcome = together.outcome();
-  if (outcome.overflow) return outcome;
-  destination.commit();
-  learn_speeds(problem, division, together.kernel_times());
+  ~Borrowed() {
+    std::vector<std::unique_ptr<Session>> sessions = peers_->release();
+    for (size_t index = 0; index < taken_.size(); ++index) {
+      taken_[index].session = std::move(sessions[index]);
+      engine_.sessions_.give_back(std::move(taken_[index]));
+    }
+  }
+  Borrowed(const Borrowed&) = delete;
+
+  Peers& peers() { return *peers_; }
+
+ private:
+  Engine& engine_;
+  std::vector<SessionPool::Idle> taken_;
+  std::optional<Peers> peers_;
+};
+
+Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division) {
+  Borrowed devices(*this, division.devices, where.device_memory);
+  Outcome outcome;
+  std::vector<double> times;
+  for (const Outcome& part : mpmml::multiply(devices.peers(), problem, division.regions, where)) {
+    outcome.take_plan(part.plan);
+    outcome.timing.overlap(part.timing);
+    times.push_back(part.timing.kernel);
+  }
+  learn_speeds(problem, division, times);
   return outcome;
 }
 
@@ -284,7 +312,6 @@ Result Engine::execute_on_several(const Problem& problem, const Request& request
     std::this_thread::sleep_for(kPatience);
   }
   shared->result.outcome = compute_parts(problem, shared->where, shared->division);
-  if (shared->result.outcome.overflow) throw overflow_error(problem, *shared->result.outcome.overflow);
   return shared->result;
 }
 
@@ -350,12 +377,6 @@ std::unique_ptr<Session> Engine::open(BackendChoice choice, DeviceSet devices, i
     spread.speeds.push_back(1 / backend.estimate_ms(sample, number));
   }
   spread.limits = backend.several_limits();
-  spread.multiply = [this](Session& session, const std::vector<Problem>& problem, const Placement& where) {
-    if (session.backend() == BackendKind::kCuda) return session.multiply(problem, where);
-    const auto run = [&] { return session.multiply(problem, where)->finish().front(); };
-    return std::unique_ptr<Pending>(
-        std::make_unique<Done>(std::vector<Outcome>{compute(*cpu_, problem.front(), where, run)}));
-  };
   return spread_over(std::move(spread));
 }
 

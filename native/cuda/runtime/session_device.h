@@ -33,8 +33,11 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// Makes the calling thread the session's, makes the device current, and gives back what others have released.
   void enter();
 
-  /// As Session says.
+  /// What is allocated from now on is part of so many bytes that have been reserved for it: it waits for no others. At first,
+  /// and with 0, it waits until others leave it memory.
   void set_reserved(int64_t bytes) { reserved_ = bytes; }
+  int64_t reserved() const { return reserved_; }
+  /// As Session says.
   void set_cancelled(const std::atomic<int32_t>* cancelled) { cancelled_ = cancelled; }
 
   /// For a matrix, which other devices may read if it `is_for_peers`. Throws Error(kOutOfMemory).
