@@ -126,9 +126,8 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   clear_outside(problem);
   Outcome outcome;
   if (problem.has_steps()) {
-    outcome = in_session(backend, where, [&](Session& session) {
-                return session.multiply({problem}, where)->finish();
-              }).front();
+    const SessionPool::Loan loan = take_session(backend, where);
+    outcome = std::move(loan.session()->multiply({problem}, where)->finish().front());
   } else {
     outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
     store_without_steps(problem);
@@ -163,8 +162,8 @@ std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const 
   std::vector<Outcome> outcomes;
   try {
     if (!together.empty()) {
-      outcomes = in_session(*cuda_, request.where,
-                            [&](Session& session) { return session.multiply(together, request.where)->finish(); });
+      const SessionPool::Loan loan = take_session(*cuda_, request.where);
+      outcomes = loan.session()->multiply(together, request.where)->finish();
     }
   } catch (const Error& error) {
     if (!error.product() && together.size() > 1) throw;

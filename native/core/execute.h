@@ -106,11 +106,9 @@ class Engine {
   /// The plan of a product of host matrices.
   Plan plan(Backend& backend, const Problem& problem, const Placement& where);
 
-  /// Calls `body` with a session for products of host matrices there.
-  template <class Body>
-  auto in_session(Backend& backend, const Placement& where, Body&& body) {
-    const int device = backend.kind() == BackendKind::kCpu ? 0 : where.device;
-    return sessions_.with(backend, device, where.device_memory, body);
+  /// A session for products of host matrices there.
+  SessionPool::Loan take_session(Backend& backend, const Placement& where) {
+    return sessions_.take(backend, backend.kind() == BackendKind::kCpu ? 0 : where.device, where.device_memory);
   }
 
   /// Whether a GPU is likely to compute the group sooner.
@@ -146,7 +144,6 @@ class Engine {
   std::vector<Result> execute_on_several(const std::vector<Problem>& problems, const Request& request);
   /// One product after the other, each on several devices.
   std::vector<Result> execute_each_on_several(const std::vector<Problem>& problems, const Request& request);
-  class Borrowed;
   Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division);
   /// Remembers how fast devices were, if their parts took long enough to tell. `times`: of each part, in ms.
   void learn_speeds(const Problem& problem, const Division& division, const std::vector<double>& times);

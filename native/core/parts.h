@@ -1,7 +1,6 @@
 // One product on several devices: how it is divided.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -45,11 +44,5 @@ class Speeds {
 
 /// An error of a device of several, which says which.
 Error of_device(BackendKind backend, int device, const Error& error);
-
-/// Runs `body(index)` for 0 … count − 1, each on a thread of its own. While they run, calls `watch` again and again, and at
-/// once when one has ended. `body` must not throw. Throws Error(kOutOfMemory) if the system refuses a thread, after
-/// `stop(index)`, with the index of the first that isn't run, and when those that have been started have ended.
-void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& watch,
-                const std::function<void(size_t)>& stop);
 
 }  // namespace mpmml

@@ -6,7 +6,7 @@
 
 namespace mpmml {
 
-SessionPool::Idle SessionPool::take(Backend& backend, int device, int64_t limit) {
+SessionPool::Loan SessionPool::take(Backend& backend, int device, int64_t limit) {
   std::vector<Idle> outdated;  // Closed when the lock is free again.
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -16,14 +16,14 @@ SessionPool::Idle SessionPool::take(Backend& backend, int device, int64_t limit)
     if (found != idle_.rend()) {
       Idle taken = std::move(*found);
       idle_.erase(std::next(found).base());
-      return taken;
+      return {*this, std::move(taken)};
     }
     const auto kept =
         std::stable_partition(idle_.begin(), idle_.end(), [&](const Idle& it) { return !is_of_device(it); });
     std::move(kept, idle_.end(), std::back_inserter(outdated));
     idle_.erase(kept, idle_.end());
   }
-  return {&backend, device, limit, backend.open(device, limit)};
+  return {*this, {&backend, device, limit, backend.open(device, limit)}};
 }
 
 void SessionPool::give_back(Idle idle) {

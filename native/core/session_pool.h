@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "core/backend.h"
@@ -12,32 +13,35 @@ namespace mpmml {
 
 /// Each call has a session for itself, so that none waits for another one. It is kept for the next call.
 class SessionPool {
- public:
-  /// A session that no other call uses.
   struct Idle {
     const Backend* backend;
     int device;
     int64_t limit;
-    std::unique_ptr<Session> session;
+    std::shared_ptr<Session> session;
   };
 
-  /// One of `device` that may take `limit` bytes of its memory. Throws Error.
-  Idle take(Backend& backend, int device, int64_t limit);
-  void give_back(Idle idle);
+ public:
+  /// A session that no other call uses while this is there.
+  class Loan {
+   public:
+    Loan(SessionPool& pool, Idle idle) : pool_(&pool), idle_(std::move(idle)) {}
+    Loan(Loan&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), idle_(std::move(other.idle_)) {}
+    ~Loan() {
+      if (pool_) pool_->give_back(std::move(idle_));
+    }
 
-  /// Calls `body` with such a session.
-  template <class Body>
-  auto with(Backend& backend, int device, int64_t limit, Body&& body) {
-    const Loan loan{*this, take(backend, device, limit)};
-    return body(*loan.idle.session);
-  }
+    const std::shared_ptr<Session>& session() const { return idle_.session; }
+
+   private:
+    SessionPool* pool_;
+    Idle idle_;
+  };
+
+  /// A session of `device` that may take `limit` bytes of its memory. Throws Error.
+  Loan take(Backend& backend, int device, int64_t limit);
 
  private:
-  struct Loan {
-    ~Loan() { pool.give_back(std::move(idle)); }
-    SessionPool& pool;
-    mutable Idle idle;
-  };
+  void give_back(Idle idle);
 
   std::mutex mutex_;
   std::vector<Idle> idle_;  ///< guarded by mutex_

@@ -49,44 +49,6 @@ std::vector<Span> runs_of(const std::vector<Problem>& problems, size_t devices) 
   return runs;
 }
 
-/// What threads that compute runs of a group have come to.
-class Results {
- public:
-  explicit Results(size_t count) : results_(count), failed_product_(count) {}
-
-  bool has_failed() const { return stopped_; }
-  void stop() { stopped_ = true; }
-
-  /// The results of a run, which one device has computed.
-  void keep(Span run, std::vector<Result> found, int device) {
-    for (Result& result : found) {
-      if (result.backend == BackendKind::kCuda) result.device = device;
-    }
-    std::move(found.begin(), found.end(), results_.begin() + run.first);
-  }
-
-  void fail(size_t product, std::exception_ptr why) {
-    stop();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (failure_ && product >= failed_product_) return;
-    failed_product_ = product;
-    failure_ = std::move(why);
-  }
-
-  /// Call it when no thread uses this any more. Throws the failure of the first product that failed.
-  std::vector<Result> take() {
-    if (failure_) std::rethrow_exception(failure_);
-    return std::move(results_);
-  }
-
- private:
-  std::vector<Result> results_;
-  std::atomic<bool> stopped_{false};
-  std::mutex mutex_;
-  std::exception_ptr failure_;
-  size_t failed_product_;
-};
-
 }  // namespace
 
 void Engine::pretend_devices(int count) {
@@ -192,48 +154,24 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
   return {};
 }
 
-/// Sessions of several devices, which are borrowed for one product.
-class Engine::Borrowed {
- public:
-  Borrowed(Engine& engine, const std::vector<int>& devices, int64_t device_memory) : engine_(engine) {
-    PretendedDevices* const pretended = engine_.pretended_;
-    SpreadDevices all;
-    for (const int device : devices) {
-      try {
-        SessionPool::Idle idle = pretended ? engine_.sessions_.take(pretended->one(), 0, device_memory)
-                                           : engine_.sessions_.take(*engine_.cuda_, device, device_memory);
-        all.sessions.push_back(std::move(idle.session));
-        taken_.push_back(std::move(idle));
-      } catch (const Error& error) {
-        throw of_device(engine_.several_backend().kind(), device, error);
-      }
-    }
-    all.numbers = devices;
-    all.limits = engine_.several_backend().several_limits();
-    peers_.emplace(std::move(all));
-  }
-  ~Borrowed() {
-    std::vector<std::unique_ptr<Session>> sessions = peers_->release();
-    for (size_t index = 0; index < taken_.size(); ++index) {
-      taken_[index].session = std::move(sessions[index]);
-      engine_.sessions_.give_back(std::move(taken_[index]));
-    }
-  }
-  Borrowed(const Borrowed&) = delete;
-
-  Peers& peers() { return *peers_; }
-
- private:
-  Engine& engine_;
-  std::vector<SessionPool::Idle> taken_;
-  std::optional<Peers> peers_;
-};
-
 Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division) {
-  Borrowed devices(*this, division.devices, where.device_memory);
+  PretendedDevices* const pretended = pretended_;
+  std::vector<SessionPool::Loan> loans;
+  SpreadDevices devices;
+  for (const int device : division.devices) {
+    try {
+      loans.push_back(pretended ? take_session(pretended->one(), on_device(0, where))
+                                : take_session(*cuda_, on_device(device, where)));
+    } catch (const Error& error) {
+      throw of_device(several_backend().kind(), device, error);
+    }
+    devices.sessions.push_back(loans.back().session());
+  }
+  devices.numbers = division.devices;
+  Peers peers(std::move(devices));
   Outcome outcome;
   std::vector<double> times;
-  for (const Outcome& part : mpmml::multiply(devices.peers(), problem, division.regions, where)) {
+  for (const Outcome& part : mpmml::multiply(peers, problem, division.regions, where)) {
     outcome.take_plan(part.plan);
     outcome.timing.overlap(part.timing);
     times.push_back(part.timing.kernel);
@@ -321,31 +259,41 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
   if (devices.size() < 2) return execute(problems, one);
   if (problems.size() < devices.size()) return execute_each_on_several(problems, request);
   const std::vector<Span> runs = runs_of(problems, devices.size());
-  Results results(problems.size());
+  std::vector<Result> results(problems.size());
+  std::vector<std::exception_ptr> failures(runs.size());
   std::atomic<size_t> next{0};
-  const auto compute_runs = [&](size_t place) {
+  std::atomic<bool> has_failed{false};
+  DeviceThreads threads(std::min(devices.size(), runs.size()));
+  threads.run([&](size_t place) {
     Request request_of_device = one;
     request_of_device.where.device = pretended_ ? 0 : devices[place];
-    while (!results.has_failed()) {
+    while (!has_failed) {
       // All runs before one that fails have been taken by then, and end: so the first failure is the one that counts.
       const size_t index = next++;
       if (index >= runs.size()) return;
-      const Span run = runs[index];
+      const auto first = problems.begin() + runs[index].first, end = problems.begin() + runs[index].end;
       try {
-        const std::vector<Problem> products(problems.begin() + run.first, problems.begin() + run.end);
-        results.keep(run, execute(products, request_of_device), devices[place]);
+        std::vector<Result> found = execute(std::vector<Problem>(first, end), request_of_device);
+        for (Result& result : found) {
+          if (result.backend == BackendKind::kCuda) result.device = devices[place];
+        }
+        std::move(found.begin(), found.end(), results.begin() + runs[index].first);
       } catch (const Error& error) {
         const bool is_of_device = error.code() == ErrorCode::kCuda || error.code() == ErrorCode::kOutOfMemory;
         const Error named = is_of_device ? of_device(several_backend().kind(), devices[place], error) : error;
-        const size_t product = static_cast<size_t>(run.first) + error.product().value_or(0);
-        results.fail(product, std::make_exception_ptr(Error(named.code(), named.what(), product)));
+        const size_t product = static_cast<size_t>(runs[index].first) + error.product().value_or(0);
+        failures[index] = std::make_exception_ptr(Error(named.code(), named.what(), product));
+        has_failed = true;
       } catch (...) {
-        results.fail(static_cast<size_t>(run.first), std::current_exception());
+        failures[index] = std::current_exception();
+        has_failed = true;
       }
     }
-  };
-  on_threads(std::min(devices.size(), runs.size()), compute_runs, [] {}, [&](size_t) { results.stop(); });
-  return results.take();
+  });
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  return results;
 }
 
 std::vector<Result> Engine::execute_each_on_several(const std::vector<Problem>& problems, const Request& request) {

@@ -9,7 +9,7 @@ namespace mpmml {
 
 struct SpreadDevices {
   /// All of one backend.
-  std::vector<std::unique_ptr<Session>> sessions;
+  std::vector<std::shared_ptr<Session>> sessions;
   /// What each is called.
   std::vector<int> numbers;
   /// How fast each is: by that it gets rows.

@@ -106,8 +106,6 @@ using Kept = std::vector<std::shared_ptr<void>>;
 class Peers {
  public:
   explicit Peers(SpreadDevices devices);
-  /// Gives the sessions back, which nothing may use any more.
-  std::vector<std::unique_ptr<Session>> release() { return std::move(sessions_); }
 
   size_t count() const { return sessions_.size(); }
   Session& session(size_t device) const { return *sessions_[device]; }
@@ -225,7 +223,7 @@ class Peers {
     std::atomic<Session*> opened{nullptr};
   };
 
-  std::vector<std::unique_ptr<Session>> sessions_;
+  std::vector<std::shared_ptr<Session>> sessions_;
   std::vector<Ahead> ahead_;
   const std::vector<int> numbers_;
   const std::vector<double> speeds_;

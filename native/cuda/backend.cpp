@@ -5,13 +5,13 @@
 #include <map>
 #include <utility>
 
+#include "core/blocks.h"
 #include "core/dispatch.h"
 #include "core/status.h"
 #include "core/structured.h"
 #include "cuda/device/device.h"
 #include "cuda/launch/function.h"
 #include "cuda/launch/kernel.h"
-#include "cuda/plan/blocks.h"
 #include "cuda/plan/choices.h"
 #include "cuda/plan/cost.h"
 #include "cuda/plan/workspace.h"

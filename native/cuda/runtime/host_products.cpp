@@ -5,13 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "core/blocks.h"
 #include "core/destination.h"
-#include "core/overflow.h"
 #include "core/scan.h"
-#include "core/structured.h"
-#include "core/witness.h"
+#include "core/status.h"
 #include "core/workspace.h"
-#include "cuda/plan/blocks.h"
 #include "cuda/plan/workspace.h"
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/product.h"
@@ -37,17 +35,6 @@ class Admitted {
   SessionDevice& device_;
   const Reservation reservation_;
 };
-
-/// Copies the witnesses of the results.
-void copy_witness(const Problem& problem, const int32_t* dense) {
-  const MutableMatrixView& to = problem.witness;
-  for (int64_t row = 0; row < problem.batch * to.rows; ++row) {
-    const Span inside = span_of_row(problem.structure.c, row % to.rows, to.cols);
-    for (int64_t col = inside.first; col < inside.end; ++col) {
-      witness_at(problem, row / to.rows, row % to.rows, col) = dense[row * to.cols + col];
-    }
-  }
-}
 
 int64_t bytes_of_result(const Problem& problem, DataType dtype) {
   return round_up(problem.outputs() * element_bytes(dtype), kMatrixAlignment);
@@ -118,9 +105,9 @@ class FetchedProducts final : public Pending {
     };
     for (size_t index = 0; index < asked_.size(); ++index) {
       const Problem &problem = asked_[index], &there = there_[index];
-      copy_rows(problem, on_host(there.c), 0, problem.batch * problem.m());
-      if (!problem.witness.data) continue;
-      copy_witness(problem, static_cast<const int32_t*>(static_cast<const void*>(on_host(there.witness))));
+      const int64_t rows = problem.batch * problem.m();
+      copy_rows(problem, problem.operation.dtype, problem.c, on_host(there.c), 0, rows);
+      if (problem.witness.data) copy_rows(problem, DataType::kInt32, problem.witness, on_host(there.witness), 0, rows);
     }
   }
 
@@ -160,9 +147,7 @@ class HostProduct final : public Pending {
 
   std::vector<Outcome> finish() override {
     if (work_) return work_->finish();
-    if (!is_apart()) multiply_blocks();
-    destination_->commit();
-    return {std::move(outcome_)};
+    return {blocks_->finish()};
   }
 
  private:
@@ -172,44 +157,18 @@ class HostProduct final : public Pending {
     return stream_product(one.front(), problem_, where, tools_.planner, tools_.device);
   }
 
-  bool is_apart() const { return destination_->view().data != problem_.c.data; }
-
-  /// Each block looks at its own values. So if they may fail the product, the results are kept apart until all are there.
   void start_blocks(std::vector<Region> blocks) {
     if (where_.shared_b) {
       // Blocks have other strips.
       static_cast<SharedB*>(where_.shared_b)->refuse();
       throw given_up();
     }
-    blocks_ = std::move(blocks);
-    destination_.emplace(problem_, values_may_fail(problem_.operation) || where_.variant);
-    if (is_apart()) multiply_blocks();
-  }
-
-  void multiply_blocks() {
-    Problem target = problem_;
-    target.c = destination_->view();
-    std::optional<OverflowError> overflow;
-    Region before;
-    for (const Region& block : blocks_) {
-      // Blocks side by side share rows, so the smallest index may be in any of them. Later blocks have greater indices.
-      if (overflow && !(block.items == before.items && block.rows == before.rows)) break;
-      before = block;
-      try {
-        const std::vector<Problem> one{sub(target, block)};
-        const Outcome part = std::move(start(one, where_)->finish().front());
-        outcome_.take_plan(part.plan);
-        outcome_.timing.add(part.timing);
-      } catch (const OverflowError& error) {
-        const int64_t index = index_in_whole(block, problem_.m(), problem_.n(), error.index());
-        if (!overflow || index < overflow->index()) overflow.emplace(problem_, index, error.sum());
-      } catch (const Error& error) {
-        // A block has other indices.
-        if (error.code() == ErrorCode::kValue) require_elements_of_operands(problem_);
-        throw;
-      }
-    }
-    if (overflow) throw OverflowError(*overflow);
+    blocks_.emplace(problem_, std::move(blocks), values_may_fail(problem_.operation) || where_.variant,
+                    [this](const Problem& block) {
+                      const std::vector<Problem> one{block};
+                      return std::move(start(one, where_)->finish().front());
+                    });
+    blocks_->start();
   }
 
   const HostTools tools_;
@@ -217,9 +176,7 @@ class HostProduct final : public Pending {
   const Problem& problem_;
   const Placement where_;
   std::optional<Admitted> admitted_;
-  std::vector<Region> blocks_;
-  std::optional<Destination> destination_;
-  Outcome outcome_;  ///< of the blocks
+  std::optional<InBlocks> blocks_;
   std::unique_ptr<Pending> work_;
 };
 

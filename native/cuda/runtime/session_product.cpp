@@ -10,7 +10,6 @@
 #include "core/status.h"
 #include "core/structured.h"
 #include "cuda/device/error.h"
-#include "cuda/plan/blocks.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/divided.h"
 #include "cuda/runtime/elementwise.h"

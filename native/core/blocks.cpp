@@ -1,8 +1,12 @@
-#include "cuda/plan/blocks.h"
+#include "core/blocks.h"
 
 #include <algorithm>
+#include <optional>
 
-namespace mpmml::cuda {
+#include "core/overflow.h"
+#include "core/scan.h"
+
+namespace mpmml {
 namespace {
 
 constexpr int64_t kLeastSide = 128;
@@ -51,4 +55,29 @@ std::vector<Region> blocks_of(const Problem& problem, int64_t bytes,
   return blocks;
 }
 
-}  // namespace mpmml::cuda
+void InBlocks::compute() {
+  Problem target = problem_;
+  target.c = destination_.view();
+  std::optional<OverflowError> overflow;
+  Region before{};
+  for (const Region& block : blocks_) {
+    // Blocks side by side share rows, so the smallest index may be in any of them. Later blocks have greater indices.
+    if (overflow && !(block.items == before.items && block.rows == before.rows)) break;
+    before = block;
+    try {
+      const Outcome part = multiply_(sub(target, block));
+      outcome_.take_plan(part.plan);
+      outcome_.timing.add(part.timing);
+    } catch (const OverflowError& error) {
+      const int64_t index = index_in_whole(block, problem_.m(), problem_.n(), error.index());
+      if (!overflow || index < overflow->index()) overflow.emplace(problem_, index, error.sum());
+    } catch (const Error& error) {
+      // A block has other indices.
+      if (error.code() == ErrorCode::kValue) require_elements_of_operands(problem_);
+      throw;
+    }
+  }
+  if (overflow) throw OverflowError(*overflow);
+}
+
+}  // namespace mpmml
