@@ -127,7 +127,8 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   Outcome outcome;
   if (problem.has_steps()) {
     const SessionPool::Loan loan = take_session(backend, where);
-    outcome = std::move(loan.session()->multiply({problem}, where)->finish().front());
+    const std::vector<Problem> one(1, problem);
+    outcome = std::move(loan.session()->multiply(one, where)->finish().front());
   } else {
     outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
     store_without_steps(problem);

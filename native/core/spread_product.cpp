@@ -102,6 +102,12 @@ class DividedProduct {
     }
     if (shares && !is_resident()) share();
   }
+  /// What has been started and isn't wanted any more gives its memory back on the thread that has taken it.
+  ~DividedProduct() {
+    if (std::none_of(parts_.begin(), parts_.end(), [](const Part& it) { return it.work != nullptr; })) return;
+    peers_.run([this](size_t device) { parts_[device].work.reset(); });
+  }
+  DividedProduct(const DividedProduct&) = delete;
 
   /// Returns whether the devices can share what they read; if not, nothing has happened. Throws Error, and an OverflowError
   /// for the first result that overflows.
