@@ -76,7 +76,7 @@ using PlanCell = std::function<Plan(const Operand& a, const Operand& b)>;
 class OnStreams : public Pending {
  public:
   OnStreams(const Problem& problem, SessionDevice& device, PlanCell plan_cell)
-      : problem_(problem), lane_(device.lane()), plan_cell_(std::move(plan_cell)) {}
+      : problem_(problem), lane_(device.lend_lane()), plan_cell_(std::move(plan_cell)) {}
   OnStreams(const OnStreams&) = delete;
 
   /// finish() waits, and copies.

@@ -27,6 +27,11 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   int device() const { return lane_.device(); }
   /// The session's streams. What it computes is queued in the first for computing.
   Lane& lane() { return lane_; }
+  /// The same for work that has the lane, and its small results, for itself.
+  Lane& lend_lane() {
+    has_arrivals_ = false;
+    return lane_;
+  }
   int64_t limit() const { return limit_; }
   cudaStream_t stream() const { return lane_.compute(0); }
 
