@@ -40,9 +40,6 @@ struct Timing {
 struct Outcome {
   Plan plan{};
   Timing timing;
-  /// Under the throwing policy: the smallest linear index (batch, row, column in row-major order) of a result that is
-  /// decided by a finite sum outside the finite range. C is then unchanged.
-  std::optional<int64_t> overflow;
   /// Of a closure: the first matrix of the batch and in it the first node (item · n + node) with which a cycle gains. The
   /// result is then unspecified.
   std::optional<int64_t> gain;
@@ -51,17 +48,14 @@ struct Outcome {
   void take_plan(const Plan& part) {
     if (!plan.variant || part.path > plan.path) plan = part;
   }
-  void take_overflow(int64_t index) { overflow = std::min(overflow.value_or(index), index); }
 };
 
-class PartOfProduct;
-
 /// An operand that the parts of a product read, each on a device of its own. Each part reads a piece of it from the host
-/// and gets the others from its peers. What that needs is the backend's.
+/// and gets the others from its peers. What that needs is the sessions'.
 class SharedOperand {
  public:
   virtual ~SharedOperand() = default;
-  /// Part number `part` of the product has ended, or failed: no other must wait for it any more.
+  /// Part number `part` of the product has been started, or has failed: no other must wait for it any more.
   virtual void leave(size_t part) = 0;
   /// Whether a part can't share after all, and has failed because of that. So all parts must be computed without it.
   virtual bool is_refused() const = 0;
@@ -70,9 +64,10 @@ class SharedOperand {
 /// Where and how to compute, as far as the caller has chosen.
 struct Placement {
   int device = 0;
-  const Variant* variant = nullptr;  ///< null: the backend chooses
-  int64_t device_memory = 0;         ///< most bytes of device memory for a product; 0: all that is free
-  PartOfProduct* part = nullptr;     ///< null unless other devices compute the rest of the product (parts.h)
+  const Variant* variant = nullptr;   ///< null: the backend chooses
+  int64_t device_memory = 0;          ///< most bytes of device memory for a product; 0: all that is free
+  SharedOperand* shared_b = nullptr;  ///< null unless other devices compute the rest of the product from the same B
+  size_t part = 0;                    ///< which part of the product it is then
   /// The rows and columns of the product of which other devices compute the rest; 0 if there is no rest.
   int64_t whole_m = 0, whole_n = 0;
 };
@@ -113,37 +108,23 @@ class Backend {
 
   virtual SeveralLimits several_limits() const { return {}; }
 
-  /// What the parts of a product, which are rows of it, need to give each other B, which all of them read, so that the host
-  /// sends it only once; null if each part had better read it itself. `devices` are those of the parts.
-  virtual std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& /*parts*/,
-                                                 const std::vector<int>& /*devices*/) {
-    return nullptr;
-  }
-
   /// Why this product can't be computed there, whatever its values; empty if it can. Called only while the device is
   /// usable.
   virtual std::string refuses(const Problem& problem, const Placement& where) = 0;
 
-  /// Whether run() scans the lines of these operands, so that plan() has to know their levels. Throws Error.
+  /// Whether the lines of these operands are scanned before the product, so that plan() has to know their levels. Throws
+  /// Error.
   virtual bool scans_lines(const Problem& problem, const Placement& where) = 0;
 
-  /// The plan that run() would follow for operands with these ranges. Throws Error.
+  /// The plan of a product whose operands have these ranges. Throws Error.
   virtual Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) = 0;
 
   /// A rough estimate, from the sizes only, of the milliseconds that the product takes, transfers included.
   virtual double estimate_ms(const Problem& problem, int device) = 0;
 
-  /// Computes `problem` (outputs() > 0, K > 0). Throws Error. After kAborted and kCuda C is unspecified; after any
-  /// other code it is unchanged.
-  virtual Outcome run(const Problem& problem, const Placement& where) = 0;
-
-  /// Whether the product is so small that a transfer of its own would take longer than it does, so that run_together()
-  /// computes it sooner beside others. Without steps it may be too.
+  /// Whether the product is so small that a transfer of its own would take longer than it does, so that a session computes
+  /// it sooner beside others. Without steps it may be too.
   virtual bool runs_together(const Problem& /*problem*/, const Placement& /*where*/) { return false; }
-  /// Computes products for which that is so, with one transfer each way. Throws Error, which says of which product it is.
-  virtual std::vector<Outcome> run_together(const std::vector<Problem>& /*problems*/, const Placement& /*where*/) {
-    return {};
-  }
 
   /// How to scan the elements of `problem` in host memory, which may give that up.
   virtual ForRuns for_runs(const Problem& /*problem*/) { return in_one_run; }

@@ -224,6 +224,8 @@ class ClosureWork final : public Pending {
   void add_product(std::vector<Problem>& products, Span pivots, Span to_rows, Span to_cols) const {
     Problem problem;
     problem.operation = closure_.operation;
+    // Sums leave the type only once a cycle has gained, and then no element is specified.
+    problem.operation.overflow = OverflowPolicy::kSaturate;
     problem.batch = items_;
     problem.a = read_only(columns(to_rows, pivots));
     problem.b = read_only(rows(pivots, to_cols));

@@ -17,27 +17,32 @@ Destination::Destination(const Problem& problem, bool may_fail) : problem_(probl
 
 void Destination::commit(const ForRows& for_rows) const {
   if (!apart_) return;
-  for_rows(problem_.batch * problem_.m(),
-           [this](int64_t first, int64_t end) { copy_rows(problem_, apart_->data(), first, end); });
+  for_rows(problem_.batch * problem_.m(), [this](int64_t first, int64_t end) {
+    copy_rows(problem_, problem_.operation.dtype, problem_.c, apart_->data(), first, end);
+  });
 }
 
-void copy_rows(const Problem& problem, const void* dense, int64_t first, int64_t end) {
-  with_semiring(problem.operation, [&](auto semiring) {
-    using Element = typename decltype(semiring)::Element;
-    const MutableMatrixView& c = problem.c;
-    const int64_t m = problem.m(), n = problem.n();
-    for (int64_t row = first; row < end; ++row) {
-      const Span inside = span_of_row(problem.structure.c, row % m, n);
-      if (inside.is_empty()) continue;
-      const auto* from = static_cast<const Element*>(dense) + row * n;
-      auto* to = static_cast<Element*>(c.data) + row / m * c.batch_stride + row % m * c.row_stride;
-      if (c.col_stride == 1) {
-        std::memcpy(to + inside.first, from + inside.first, (inside.end - inside.first) * sizeof(Element));
-      } else {
-        for (int64_t col = inside.first; col < inside.end; ++col) to[col * c.col_stride] = from[col];
-      }
+void copy_rows(const Problem& problem, DataType dtype, const MutableMatrixView& c, const void* dense, int64_t first,
+               int64_t end) {
+  const int64_t m = problem.m(), n = problem.n(), bytes = element_bytes(dtype);
+  for (int64_t row = first; row < end; ++row) {
+    const Span inside = span_of_row(problem.structure.c, row % m, n);
+    if (inside.is_empty()) continue;
+    const char* from = static_cast<const char*>(dense) + (row * n + inside.first) * bytes;
+    const int64_t place = row / m * c.batch_stride + row % m * c.row_stride + inside.first * c.col_stride;
+    char* const target = static_cast<char*>(c.data) + place * bytes;
+    if (c.col_stride == 1) {
+      std::memcpy(target, from, static_cast<size_t>(inside.size() * bytes));
+      continue;
     }
-  });
+    const auto copy = [&](auto element) {
+      using Element = decltype(element);
+      for (int64_t col = 0; col < inside.size(); ++col) {
+        reinterpret_cast<Element*>(target)[col * c.col_stride] = reinterpret_cast<const Element*>(from)[col];
+      }
+    };
+    bytes == 1 ? copy(uint8_t{}) : bytes == 4 ? copy(uint32_t{}) : copy(uint64_t{});
+  }
 }
 
 }  // namespace mpmml

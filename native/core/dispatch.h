@@ -103,12 +103,6 @@ inline PathSet exact_paths(const Operation& operation, const ValueRange& a, cons
                        [&](auto semiring) { return exact_paths<decltype(semiring)>(a, b, operation.overflow); });
 }
 
-/// All sets that exact_paths() can return for this operation.
-inline std::vector<PathSet> possible_paths(const Operation& operation) {
-  return with_semiring(operation,
-                       [&](auto semiring) { return possible_paths<decltype(semiring)>(operation.overflow); });
-}
-
 /// The cost of a step relative to a step on single elements: truth values are computed many at a time.
 inline double cost_of_step(const Operation& operation) { return is_boolean(operation) ? 1.0 / 32 : 1.0; }
 

@@ -1,35 +1,14 @@
 #include "core/execute.h"
 
-#include "core/destination.h"
 #include "core/dispatch.h"
-#include "core/epilogue.h"
 #include "core/levels.h"
-#include "core/overflow.h"
 #include "core/scan.h"
 #include "core/status.h"
 #include "core/structured.h"
+#include "core/without_steps.h"
 #include "core/witness.h"
 
 namespace mpmml {
-namespace {
-
-/// C = C0, or zero everywhere: the result of a product with K = 0. No candidate attains it.
-void store_without_steps(const Problem& problem) {
-  with_semiring(problem.operation, [&](auto semiring) {
-    using Arithmetic = typename ByDefinition<decltype(semiring)>::Arithmetic;
-    for (int64_t item = 0; item < problem.batch; ++item) {
-      for (int64_t row = 0; row < problem.m(); ++row) {
-        const Span inside = span_of_row(problem.structure.c, row, problem.n());
-        for (int64_t col = inside.first; col < inside.end; ++col) {
-          store_result<Arithmetic>(problem, problem.c, item, row, col, Arithmetic::initial());
-          if (problem.witness.data && !problem.through.data) witness_at(problem, item, row, col) = kNoWitness;
-        }
-      }
-    }
-  });
-}
-
-}  // namespace
 
 bool is_cuda_asked(const Request& request) {
   return request.backend == BackendChoice::kCuda ||
@@ -41,16 +20,6 @@ Error cuda_error(const std::string& reason) {
 }
 
 namespace {
-
-/// Runs `body`; an error says that it is of this product.
-template <class Body>
-void of_product(size_t index, Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    throw Error(error.code(), error.what(), index);
-  }
-}
 
 int64_t bytes_of(const Problem& problem) {
   const int64_t elements = items_of(problem.a, problem.batch) * problem.m() * problem.k() +
@@ -155,7 +124,16 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   const Explanation choice = choose(problem, request);
   Backend& backend = choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_;
   clear_outside(problem);
-  return {choice.backend, compute(backend, problem, where, [&] { return backend.run(problem, where); }), where.device};
+  Outcome outcome;
+  if (problem.has_steps()) {
+    const SessionPool::Loan loan = take_session(backend, where);
+    const std::vector<Problem> one(1, problem);
+    outcome = std::move(loan.session()->multiply(one, where)->finish().front());
+  } else {
+    outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
+    store_without_steps(problem);
+  }
+  return {choice.backend, std::move(outcome), where.device};
 }
 
 Result Engine::plan(const Problem& problem, const Request& request) {
@@ -166,20 +144,6 @@ Result Engine::plan(const Problem& problem, const Request& request) {
   Result result{choice.backend, {}, where.device};
   result.outcome.plan = plan(choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_, problem, where);
   return result;
-}
-
-Outcome Engine::compute(Backend& backend, const Problem& problem, const Placement& where,
-                        const std::function<Outcome()>& run) {
-  if (!problem.known) require_elements_of_c0(problem);
-  Outcome outcome;
-  if (!problem.has_steps()) {
-    outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
-    store_without_steps(problem);
-    return outcome;
-  }
-  outcome = run();
-  if (outcome.overflow) throw overflow_error(problem, *outcome.overflow);
-  return outcome;
 }
 
 std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const Request& request) {
@@ -196,14 +160,16 @@ std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const 
       places.push_back(index);
     }
   }
-  const std::vector<Outcome> outcomes = [&] {
-    try {
-      return together.empty() ? std::vector<Outcome>() : cuda_->run_together(together, request.where);
-    } catch (const Error& error) {
-      if (error.product()) throw Error(error.code(), error.what(), places[*error.product()]);
-      throw;
+  std::vector<Outcome> outcomes;
+  try {
+    if (!together.empty()) {
+      const SessionPool::Loan loan = take_session(*cuda_, request.where);
+      outcomes = loan.session()->multiply(together, request.where)->finish();
     }
-  }();
+  } catch (const Error& error) {
+    if (!error.product() && together.size() > 1) throw;
+    throw Error(error.code(), error.what(), places[error.product().value_or(0)]);
+  }
   for (size_t index = 0; index < places.size(); ++index) {
     results[places[index]] = {BackendKind::kCuda, outcomes[index], request.where.device};
   }
@@ -263,22 +229,15 @@ std::unique_ptr<Pending> Engine::multiply(Session& session, const std::vector<Pr
                                            " belongs to another backend than the matrices' device");
     }
   }
-  // A GPU's values are out of reach here: its session checks them where they are. So do several devices.
+  // Of several devices' and of a GPU's matrices the elements are out of reach here.
   const bool is_host = session.backend() == BackendKind::kCpu && session.devices().empty();
-  if (!is_host) {
-    for (const Problem& problem : problems) clear_outside(session, problem);
+  for (const Problem& problem : problems) is_host ? clear_outside(problem) : clear_outside(session, problem);
+  try {
     return session.multiply(problems, where);
+  } catch (const Error& error) {
+    if (error.product() || problems.size() > 1) throw;
+    throw Error(error.code(), error.what(), 0);
   }
-  std::vector<Outcome> outcomes;
-  outcomes.reserve(problems.size());
-  for (const Problem& problem : problems) {
-    of_product(outcomes.size(), [&] {
-      clear_outside(problem);
-      outcomes.push_back(
-          compute(*cpu_, problem, where, [&] { return session.multiply({problem}, where)->finish().front(); }));
-    });
-  }
-  return std::make_unique<Done>(std::move(outcomes));
 }
 
 }  // namespace mpmml

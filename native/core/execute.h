@@ -1,7 +1,6 @@
 // One product from request to result: chooses the backend, handles the products that need no kernel, reports overflow.
 #pragma once
 #include <atomic>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +12,7 @@
 #include "core/parts.h"
 #include "core/pretended_devices.h"
 #include "core/session.h"
+#include "core/session_pool.h"
 #include "core/status.h"
 
 namespace mpmml {
@@ -106,9 +106,10 @@ class Engine {
   /// The plan of a product of host matrices.
   Plan plan(Backend& backend, const Problem& problem, const Placement& where);
 
-  /// Runs a product whose values are in host memory: `run` computes it if it has steps.
-  Outcome compute(Backend& backend, const Problem& problem, const Placement& where,
-                  const std::function<Outcome()>& run);
+  /// A session for products of host matrices there.
+  SessionPool::Loan take_session(Backend& backend, const Placement& where) {
+    return sessions_.take(backend, backend.kind() == BackendKind::kCpu ? 0 : where.device, where.device_memory);
+  }
 
   /// Whether a GPU is likely to compute the group sooner.
   bool is_group_for_cuda(const std::vector<Problem>& problems, const Request& request);
@@ -143,8 +144,7 @@ class Engine {
   std::vector<Result> execute_on_several(const std::vector<Problem>& problems, const Request& request);
   /// One product after the other, each on several devices.
   std::vector<Result> execute_each_on_several(const std::vector<Problem>& problems, const Request& request);
-  /// `shares`: whether the parts may give each other operands.
-  Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares = true);
+  Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division);
   /// Remembers how fast devices were, if their parts took long enough to tell. `times`: of each part, in ms.
   void learn_speeds(const Problem& problem, const Division& division, const std::vector<double>& times);
   std::atomic<PretendedDevices*> pretended_{nullptr};
@@ -154,6 +154,7 @@ class Engine {
   Speeds speeds_;
   std::unique_ptr<Backend> cpu_;
   std::unique_ptr<Backend> cuda_;
+  SessionPool sessions_;
   std::string without_cuda_;
   std::once_flag explained_;
   std::vector<const Variant*> variants_;

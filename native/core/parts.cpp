@@ -1,17 +1,10 @@
 #include "core/parts.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
-
-#include "core/joining_threads.h"
-#include "core/status.h"
 
 namespace mpmml {
 namespace {
-
-/// How often a thread that waits for others checks whether the product has been given up.
-constexpr std::chrono::milliseconds kPatience{2};
 
 /// Rows and columns of a tile, for most kernels.
 constexpr int64_t kTile = 128;
@@ -67,20 +60,10 @@ Placement for_part(const Problem& problem, const Region& region, const Placement
   return place;
 }
 
-void Agreement::agree(const std::function<bool()>& is_cancelled) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  if (--missing_ == 0) changed_.notify_all();
-  while (missing_ > 0 && !failed_) {
-    if (is_cancelled()) throw given_up();
-    changed_.wait_for(lock, kPatience);
-  }
-  if (failed_) throw given_up();
-}
-
-void Agreement::fail() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  failed_ = true;
-  changed_.notify_all();
+Error of_device(BackendKind backend, int device, const Error& error) {
+  const char* const kind = backend == BackendKind::kCuda ? "CUDA device " : "device ";
+  return Error(error.code(), kind + std::to_string(device) + " failed, so the whole product did: " + error.what(),
+               error.product());
 }
 
 std::vector<double> Speeds::of(const Operation& operation, const std::vector<int>& devices,
@@ -125,48 +108,6 @@ void Speeds::measured(const Operation& operation, const std::vector<int>& device
     }
   }
   known_.insert(known_.end(), added.begin(), added.end());
-}
-
-void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& watch,
-                const std::function<void(size_t)>& stop) {
-  std::mutex mutex;
-  std::condition_variable ended;
-  size_t running = 0;
-  JoiningThreads threads("compute on a device");
-  std::optional<Error> refused;
-  for (size_t index = 0; index < count && !refused; ++index) {
-    const auto run = [&, index] {
-      body(index);
-      const std::lock_guard<std::mutex> lock(mutex);
-      --running;
-      ended.notify_all();
-    };
-    {
-      const std::lock_guard<std::mutex> lock(mutex);
-      ++running;
-    }
-    try {
-      threads.start(run);
-    } catch (const Error& error) {
-      {
-        const std::lock_guard<std::mutex> lock(mutex);
-        --running;
-      }
-      stop(index);
-      refused.emplace(error);
-    }
-  }
-  {
-    std::unique_lock<std::mutex> lock(mutex);
-    while (running > 0) {
-      lock.unlock();
-      watch();
-      lock.lock();
-      if (running > 0) ended.wait_for(lock, kPatience);
-    }
-  }
-  threads.join();
-  if (refused) throw Error(*refused);
 }
 
 }  // namespace mpmml

@@ -1,18 +1,13 @@
-// One product on several devices: how it is divided, and how its parts agree that it has succeeded.
+// One product on several devices: how it is divided.
 #pragma once
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "core/backend.h"
-#include "core/destination.h"
 #include "core/problem.h"
 #include "core/region.h"
+#include "core/status.h"
 
 namespace mpmml {
 
@@ -26,47 +21,6 @@ std::vector<Region> divide(const Problem& problem, const std::vector<double>& sp
 
 /// `where`, for a region of a product of which other devices compute the rest.
 Placement for_part(const Problem& problem, const Region& region, const Placement& where);
-
-/// C changes only if the whole product succeeds: so no part writes to C before all of them know that they will succeed.
-class Agreement {
- public:
-  explicit Agreement(size_t parts) : missing_(parts) {}
-
-  /// Marks one more part as one that will succeed, and waits until all have said so. Throws given_up() if one has failed, or if
-  /// `is_cancelled`.
-  void agree(const std::function<bool()>& is_cancelled);
-  /// Marks a part as failed.
-  void fail();
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  size_t missing_;
-  bool failed_ = false;
-};
-
-/// What a backend that computes a part has to know of the rest.
-class PartOfProduct {
- public:
-  PartOfProduct(size_t index, Agreement& agreement, SharedOperand* shared)
-      : index_(index), agreement_(agreement), shared_(shared) {}
-
-  size_t index() const { return index_; }
-  /// Null if B isn't shared.
-  SharedOperand* shared() const { return shared_; }
-  /// To be called before the first result is written to the problem's C.
-  void before_writing(const Problem& problem) {
-    if (has_agreed_ || !writes_apart(problem, true)) return;
-    agreement_.agree([&] { return problem.is_cancelled(); });
-    has_agreed_ = true;
-  }
-
- private:
-  const size_t index_;
-  Agreement& agreement_;
-  SharedOperand* const shared_;
-  bool has_agreed_ = false;
-};
 
 /// How fast devices have been in the parts that they computed, so that unequal ones get unequal parts.
 class Speeds {
@@ -88,10 +42,7 @@ class Speeds {
   std::vector<Known> known_;
 };
 
-/// Runs `body(index)` for 0 … count − 1, each on a thread of its own. While they run, calls `watch` again and again, and at
-/// once when one has ended. `body` must not throw. Throws Error(kOutOfMemory) if the system refuses a thread, after
-/// `stop(index)`, with the index of the first that isn't run, and when those that have been started have ended.
-void on_threads(size_t count, const std::function<void(size_t)>& body, const std::function<void()>& watch,
-                const std::function<void(size_t)>& stop);
+/// An error of a device of several, which says which.
+Error of_device(BackendKind backend, int device, const Error& error);
 
 }  // namespace mpmml

@@ -9,14 +9,14 @@ class PretendedDevices final : public Backend {
  public:
   PretendedDevices(Backend& one, int count) : one_(one), count_(count) {}
 
+  /// What all of them are device 0 of.
+  Backend& one() const { return one_; }
+
   BackendKind kind() const override { return one_.kind(); }
   const std::vector<const Variant*>& variants() const override { return one_.variants(); }
   std::string unusable(int device) override;
   int device_count() override { return count_; }
   SeveralLimits several_limits() const override;
-  std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& parts, const std::vector<int>& devices) override {
-    return one_.share_b(parts, std::vector<int>(devices.size(), 0));
-  }
   std::string refuses(const Problem& problem, const Placement& where) override {
     return one_.refuses(problem, on_device(0, where));
   }
@@ -27,14 +27,8 @@ class PretendedDevices final : public Backend {
     return one_.plan(problem, a, b, on_device(0, where));
   }
   double estimate_ms(const Problem& problem, int) override { return one_.estimate_ms(problem, 0); }
-  Outcome run(const Problem& problem, const Placement& where) override {
-    return one_.run(problem, on_device(0, where));
-  }
   bool runs_together(const Problem& problem, const Placement& where) override {
     return one_.runs_together(problem, on_device(0, where));
-  }
-  std::vector<Outcome> run_together(const std::vector<Problem>& problems, const Placement& where) override {
-    return one_.run_together(problems, on_device(0, where));
   }
   ForRuns for_runs(const Problem& problem) override { return one_.for_runs(problem); }
   std::unique_ptr<Session> open(int, int64_t device_memory) override { return one_.open(0, device_memory); }

@@ -46,6 +46,8 @@ struct Problem {
   bool keeps_c = true;
   /// Set by another thread to have the product given up; null if it can't be.
   const std::atomic<int32_t>* cancelled = nullptr;
+  /// The same if another part of the product has failed.
+  const std::atomic<int32_t>* stopped = nullptr;
   /// Where the k-steps that are done are counted, for another thread to see; null if they aren't counted.
   std::atomic<double>* steps_done = nullptr;
 
@@ -57,7 +59,7 @@ struct Problem {
   bool has_steps() const { return outputs() > 0 && k() > 0; }
   /// Whether an operand is stored as int16.
   bool has_int16() const { return a.storage == Storage::kInt16 || b.storage == Storage::kInt16; }
-  bool is_cancelled() const { return is_set(cancelled); }
+  bool is_cancelled() const { return is_set(cancelled) || is_set(stopped); }
   /// Counts the steps of `outputs` results, or a share of them.
   void count_steps(double outputs, double share = 1) const {
     if (!steps_done) return;

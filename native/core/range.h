@@ -2,8 +2,6 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <utility>
-#include <vector>
 
 #include "core/operation.h"
 #include "core/value_range.h"
@@ -93,56 +91,6 @@ PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy ove
     if constexpr (has_range<S>) add_exponent_paths<S>(paths, a, b);
     return paths;
   }
-}
-
-/// The sets that exact_paths() can return.
-template <class S>
-std::vector<PathSet> possible_paths(OverflowPolicy overflow) {
-  std::vector<PathSet> sets;
-  const auto consider = [&](const ValueRange& a, const ValueRange& b) {
-    const PathSet paths = exact_paths<S>(a, b, overflow);
-    if (std::find(sets.begin(), sets.end(), paths) == sets.end()) sets.push_back(paths);
-  };
-  // With one like it, and as if its lines had few levels.
-  const auto consider_levels = [&](ValueRange range) {
-    const ValueRange other = range;
-    consider(range, other);
-    for (const RangePath path : kExponentPaths) {
-      const int64_t most = exponent_scale_of(path).most;
-      range.levels.rough_share = 0;
-      range.levels.spread = path == RangePath::kExponentBounded ? 100 * most : most;
-      range.levels.has_zero = false;
-      consider(range, S::can_overflow ? other : range);
-    }
-  };
-  if constexpr (S::can_overflow) {
-    // Small spreads near 0 and far from it, a larger one, values that can't be translated, and sums that leave the
-    // type.
-    constexpr int64_t kFar = 1000000000;
-    const std::pair<int64_t, int64_t> samples[] = {{0, 1},
-                                                   {kFar, kFar + 1},
-                                                   {0, 2 * kByteSpread},
-                                                   {kFar, kFar + 2 * kByteSpread},
-                                                   {0, 2 * kHalfSpread},
-                                                   {0, EncodedZero<S>::limit + 1},
-                                                   {0, FiniteRange<S>::most}};
-    for (const bool has_zero : {false, true}) {
-      for (const auto& [minimum, maximum] : samples) {
-        ValueRange range;
-        range.minimum = minimum;
-        range.maximum = maximum;
-        range.has_zero = has_zero;
-        consider_levels(range);
-      }
-    }
-  } else if constexpr (has_range<S>) {
-    ValueRange range;
-    range.minimum = range.maximum = 0;
-    consider_levels(range);
-  } else {
-    consider({}, {});
-  }
-  return sets;
 }
 
 }  // namespace mpmml

@@ -196,4 +196,9 @@ void require_elements_of_c0(const Problem& problem) {
   require_elements(problem.operation, problem.c0, problem.batch, "accumulate", problem.structure.c);
 }
 
+void require_elements_of_operands(const Problem& problem) {
+  require_elements(problem.operation, problem.a, problem.batch, "a", problem.structure.a);
+  require_elements(problem.operation, problem.b, problem.batch, "b", problem.structure.b);
+}
+
 }  // namespace mpmml

@@ -31,7 +31,8 @@ void require_elements(const Problem& problem, const ValueRange& a, const ValueRa
 void require_elements(const Operation& operation, const MatrixView& view, int64_t batch, const char* name,
                       const Band& band = {});
 
-/// The same for C0, which it scans first.
+/// The same for C0, and for A and B, which it scans first.
 void require_elements_of_c0(const Problem& problem);
+void require_elements_of_operands(const Problem& problem);
 
 }  // namespace mpmml

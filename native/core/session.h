@@ -116,9 +116,6 @@ class Session {
   /// The name of the GPU model; empty on the CPU.
   virtual std::string name() const = 0;
 
-  /// What it allocates from now on is part of so many bytes that have been reserved for it: it waits for no others. At first,
-  /// and with 0, it waits until others leave it memory.
-  virtual void set_reserved(int64_t /*bytes*/) {}
   /// The flag by which work that is asked for from now on is given up, also while it waits for memory; null: there is none.
   virtual void set_cancelled(const std::atomic<int32_t>* /*cancelled*/) {}
 
@@ -186,11 +183,23 @@ class Session {
   virtual std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
                                                   const MutableMatrixView& next) = 0;
 
-  /// Starts products, each with outputs() > 0. C is in memory of this session. Operands and C0 are too, or in host
-  /// memory, which isn't read any more when this returns. What the first `Problem::cancelled` says is for all of them.
-  /// Throws Error, as finish() of the result does. After an error a C that has been given by the caller (keeps_c) has
-  /// its product or is unchanged, except after kAborted and kCuda.
+  /// Starts products. Operands and C0 are in memory of this session or in host memory, which isn't read any more when this
+  /// returns. So are C and the witness, each product's in the same place as those of the others. What the first
+  /// `Problem::cancelled` says is for all of them. Throws Error, as finish() of the result does; an overflow is an
+  /// OverflowError. After an error a C that has been given by the caller (keeps_c) has its product or is unchanged, except
+  /// after kAborted and kCuda.
   virtual std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) = 0;
+
+  /// Whether the results of one product in host memory are written by finish() of what multiply() returns, and not before.
+  virtual bool writes_at_finish() const { return false; }
+
+  /// What the parts of a product of host matrices, which are rows of it, need to give each other B, which all of them read,
+  /// so that the host sends it only once; null if each part had better read it itself. `sessions` are of this backend, and
+  /// compute the parts.
+  virtual std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& /*parts*/,
+                                                 const std::vector<Session*>& /*sessions*/) {
+    return nullptr;
+  }
 
   /// The plan that multiply() would follow. The problem has steps; its C needs no memory. Throws Error.
   virtual Plan plan(const Problem& problem, const Placement& where) = 0;

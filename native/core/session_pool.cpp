@@ -1,26 +1,29 @@
 #include "core/session_pool.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace mpmml {
 
-SessionPool::Idle SessionPool::take(int device, int64_t limit, const Open& open) {
+SessionPool::Loan SessionPool::take(Backend& backend, int device, int64_t limit) {
   std::vector<Idle> outdated;  // Closed when the lock is free again.
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto is_of_another_limit = [&](const Idle& it) { return it.device == device && it.limit != limit; };
+    const auto is_of_device = [&](const Idle& it) { return it.backend == &backend && it.device == device; };
+    const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
+                                    [&](const Idle& it) { return is_of_device(it) && it.limit == limit; });
+    if (found != idle_.rend()) {
+      Idle taken = std::move(*found);
+      idle_.erase(std::next(found).base());
+      return {*this, std::move(taken)};
+    }
     const auto kept =
-        std::stable_partition(idle_.begin(), idle_.end(), [&](const Idle& it) { return !is_of_another_limit(it); });
+        std::stable_partition(idle_.begin(), idle_.end(), [&](const Idle& it) { return !is_of_device(it); });
     std::move(kept, idle_.end(), std::back_inserter(outdated));
     idle_.erase(kept, idle_.end());
-    const auto found = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& it) { return it.device == device; });
-    if (found != idle_.end()) {
-      Idle taken = std::move(*found);
-      idle_.erase(found);
-      return taken;
-    }
   }
-  return {device, limit, open()};
+  return {*this, {&backend, device, limit, backend.open(device, limit)}};
 }
 
 void SessionPool::give_back(Idle idle) {

@@ -1,43 +1,46 @@
 // Sessions for calls whose matrices are in host memory.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "core/backend.h"
 #include "core/session.h"
 
 namespace mpmml {
 
 /// Each call has a session for itself, so that none waits for another one. It is kept for the next call.
 class SessionPool {
- public:
-  using Open = std::function<std::unique_ptr<Session>()>;
-
-  /// Calls `body` with a session of `device` that no other call uses meanwhile, and that may take `limit` bytes of its memory.
-  /// `open` opens one.
-  template <class Body>
-  auto with(int device, int64_t limit, const Open& open, Body&& body) {
-    const Loan loan(*this, device, limit, open);
-    return body(*loan.it.session);
-  }
-
- private:
   struct Idle {
+    const Backend* backend;
     int device;
     int64_t limit;
-    std::unique_ptr<Session> session;
-  };
-  struct Loan {
-    Loan(SessionPool& of, int device, int64_t limit, const Open& open) : pool(of), it(of.take(device, limit, open)) {}
-    ~Loan() { pool.give_back(std::move(it)); }
-    Loan(const Loan&) = delete;
-    SessionPool& pool;
-    mutable Idle it;
+    std::shared_ptr<Session> session;
   };
 
-  Idle take(int device, int64_t limit, const Open& open);
+ public:
+  /// A session that no other call uses while this is there.
+  class Loan {
+   public:
+    Loan(SessionPool& pool, Idle idle) : pool_(&pool), idle_(std::move(idle)) {}
+    Loan(Loan&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), idle_(std::move(other.idle_)) {}
+    ~Loan() {
+      if (pool_) pool_->give_back(std::move(idle_));
+    }
+
+    const std::shared_ptr<Session>& session() const { return idle_.session; }
+
+   private:
+    SessionPool* pool_;
+    Idle idle_;
+  };
+
+  /// A session of `device` that may take `limit` bytes of its memory. Throws Error.
+  Loan take(Backend& backend, int device, int64_t limit);
+
+ private:
   void give_back(Idle idle);
 
   std::mutex mutex_;

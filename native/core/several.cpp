@@ -4,21 +4,20 @@
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 
-#include "core/destination.h"
 #include "core/device_threads.h"
 #include "core/dispatch.h"
 #include "core/execute.h"
-#include "core/overflow.h"
 #include "core/parts.h"
 #include "core/scan.h"
 #include "core/spread.h"
+#include "core/spread_product.h"
 #include "core/status.h"
 #include "core/structured.h"
-#include "core/together.h"
 
 namespace mpmml {
 namespace {
@@ -49,44 +48,6 @@ std::vector<Span> runs_of(const std::vector<Problem>& problems, size_t devices) 
   }
   return runs;
 }
-
-/// What threads that compute runs of a group have come to.
-class Results {
- public:
-  explicit Results(size_t count) : results_(count), failed_product_(count) {}
-
-  bool has_failed() const { return stopped_; }
-  void stop() { stopped_ = true; }
-
-  /// The results of a run, which one device has computed.
-  void keep(Span run, std::vector<Result> found, int device) {
-    for (Result& result : found) {
-      if (result.backend == BackendKind::kCuda) result.device = device;
-    }
-    std::move(found.begin(), found.end(), results_.begin() + run.first);
-  }
-
-  void fail(size_t product, std::exception_ptr why) {
-    stop();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (failure_ && product >= failed_product_) return;
-    failed_product_ = product;
-    failure_ = std::move(why);
-  }
-
-  /// Call it when no thread uses this any more. Throws the failure of the first product that failed.
-  std::vector<Result> take() {
-    if (failure_) std::rethrow_exception(failure_);
-    return std::move(results_);
-  }
-
- private:
-  std::vector<Result> results_;
-  std::atomic<bool> stopped_{false};
-  std::mutex mutex_;
-  std::exception_ptr failure_;
-  size_t failed_product_;
-};
 
 }  // namespace
 
@@ -193,24 +154,29 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
   return {};
 }
 
-Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division, bool shares) {
-  Backend& backend = several_backend();
-  // The CPU writes to C as it goes.
-  const bool is_cpu = backend.kind() == BackendKind::kCpu;
-  const Destination destination(problem, is_cpu && values_may_fail(problem.operation));
-  Problem target = problem;
-  target.c = destination.view();
-  std::vector<Together::Task> tasks;
-  for (size_t index = 0; index < division.regions.size(); ++index) {
-    tasks.push_back({division.regions[index], division.devices[index]});
+Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division) {
+  PretendedDevices* const pretended = pretended_;
+  std::vector<SessionPool::Loan> loans;
+  SpreadDevices devices;
+  for (const int device : division.devices) {
+    try {
+      loans.push_back(pretended ? take_session(pretended->one(), on_device(0, where))
+                                : take_session(*cuda_, on_device(device, where)));
+    } catch (const Error& error) {
+      throw of_device(several_backend().kind(), device, error);
+    }
+    devices.sessions.push_back(loans.back().session());
   }
-  Together together(target, std::move(tasks), backend, shares);
-  together.compute(where);
-  if (together.is_sharing_refused()) return compute_parts(problem, where, division, false);
-  const Outcome outcome = together.outcome();
-  if (outcome.overflow) return outcome;
-  destination.commit();
-  learn_speeds(problem, division, together.kernel_times());
+  devices.numbers = division.devices;
+  Peers peers(std::move(devices));
+  Outcome outcome;
+  std::vector<double> times;
+  for (const Outcome& part : mpmml::multiply(peers, problem, division.regions, where)) {
+    outcome.take_plan(part.plan);
+    outcome.timing.overlap(part.timing);
+    times.push_back(part.timing.kernel);
+  }
+  learn_speeds(problem, division, times);
   return outcome;
 }
 
@@ -284,7 +250,6 @@ Result Engine::execute_on_several(const Problem& problem, const Request& request
     std::this_thread::sleep_for(kPatience);
   }
   shared->result.outcome = compute_parts(problem, shared->where, shared->division);
-  if (shared->result.outcome.overflow) throw overflow_error(problem, *shared->result.outcome.overflow);
   return shared->result;
 }
 
@@ -294,31 +259,41 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
   if (devices.size() < 2) return execute(problems, one);
   if (problems.size() < devices.size()) return execute_each_on_several(problems, request);
   const std::vector<Span> runs = runs_of(problems, devices.size());
-  Results results(problems.size());
+  std::vector<Result> results(problems.size());
+  std::vector<std::exception_ptr> failures(runs.size());
   std::atomic<size_t> next{0};
-  const auto compute_runs = [&](size_t place) {
+  std::atomic<bool> has_failed{false};
+  DeviceThreads threads(std::min(devices.size(), runs.size()));
+  threads.run([&](size_t place) {
     Request request_of_device = one;
     request_of_device.where.device = pretended_ ? 0 : devices[place];
-    while (!results.has_failed()) {
+    while (!has_failed) {
       // All runs before one that fails have been taken by then, and end: so the first failure is the one that counts.
       const size_t index = next++;
       if (index >= runs.size()) return;
-      const Span run = runs[index];
+      const auto first = problems.begin() + runs[index].first, end = problems.begin() + runs[index].end;
       try {
-        const std::vector<Problem> products(problems.begin() + run.first, problems.begin() + run.end);
-        results.keep(run, execute(products, request_of_device), devices[place]);
+        std::vector<Result> found = execute(std::vector<Problem>(first, end), request_of_device);
+        for (Result& result : found) {
+          if (result.backend == BackendKind::kCuda) result.device = devices[place];
+        }
+        std::move(found.begin(), found.end(), results.begin() + runs[index].first);
       } catch (const Error& error) {
         const bool is_of_device = error.code() == ErrorCode::kCuda || error.code() == ErrorCode::kOutOfMemory;
         const Error named = is_of_device ? of_device(several_backend().kind(), devices[place], error) : error;
-        const size_t product = static_cast<size_t>(run.first) + error.product().value_or(0);
-        results.fail(product, std::make_exception_ptr(Error(named.code(), named.what(), product)));
+        const size_t product = static_cast<size_t>(runs[index].first) + error.product().value_or(0);
+        failures[index] = std::make_exception_ptr(Error(named.code(), named.what(), product));
+        has_failed = true;
       } catch (...) {
-        results.fail(static_cast<size_t>(run.first), std::current_exception());
+        failures[index] = std::current_exception();
+        has_failed = true;
       }
     }
-  };
-  on_threads(std::min(devices.size(), runs.size()), compute_runs, [] {}, [&](size_t) { results.stop(); });
-  return results.take();
+  });
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  return results;
 }
 
 std::vector<Result> Engine::execute_each_on_several(const std::vector<Problem>& problems, const Request& request) {
@@ -350,12 +325,6 @@ std::unique_ptr<Session> Engine::open(BackendChoice choice, DeviceSet devices, i
     spread.speeds.push_back(1 / backend.estimate_ms(sample, number));
   }
   spread.limits = backend.several_limits();
-  spread.multiply = [this](Session& session, const std::vector<Problem>& problem, const Placement& where) {
-    if (session.backend() == BackendKind::kCuda) return session.multiply(problem, where);
-    const auto run = [&] { return session.multiply(problem, where)->finish().front(); };
-    return std::unique_ptr<Pending>(
-        std::make_unique<Done>(std::vector<Outcome>{compute(*cpu_, problem.front(), where, run)}));
-  };
   return spread_over(std::move(spread));
 }
 

@@ -333,6 +333,8 @@ class ClosureByRows final : public Pending {
                   const MutableMatrixView& d) const {
     Problem problem;
     problem.operation = closure_.operation;
+    // Sums leave the type only once a cycle has gained, and then no element is specified.
+    problem.operation.overflow = OverflowPolicy::kSaturate;
     problem.a = read_only(a);
     problem.b = read_only(b);
     problem.c = d;

@@ -51,7 +51,6 @@ Peers::Peers(SpreadDevices devices)
       numbers_(std::move(devices.numbers)),
       speeds_(std::move(devices.speeds)),
       limits_(devices.limits),
-      multiply_(std::move(devices.multiply)),
       threads_(sessions_.size()) {}
 
 Session& Peers::ahead(size_t device) {
@@ -206,7 +205,7 @@ void Peers::put_back(const MutableMatrixView& to, const Whole& whole) {
 std::unique_ptr<Pending> Peers::multiply(size_t device, const Problem& problem, const Placement& where, Kept& kept) {
   auto problems = std::make_shared<std::vector<Problem>>(1, problem);
   kept.push_back(problems);
-  return of_device(device, [&] { return multiply_(*sessions_[device], *problems, place(device, where)); });
+  return sessions_[device]->multiply(*problems, place(device, where));
 }
 
 }  // namespace mpmml

@@ -187,10 +187,10 @@ class Peers {
   /// What is divided among devices: a batch by its instances, a matrix by its rows.
   static Span Region::* axis_of(int64_t batch) { return batch > 1 ? &Region::items : &Region::rows; }
 
-  /// Matrices that a device has as a whole, as its session names them.
+  /// Matrices that a device or the host has as a whole, as the device's session names them.
   template <class Pointer>
   BasicMatrixView<Pointer> on_piece(size_t device, const BasicMatrixView<Pointer>& view) const {
-    if (!view.data) return view;
+    if (!view.memory) return view;
     const SpreadMemory::Piece& piece = spread(view.memory).pieces[device];
     if (!piece.memory) {  // It has no elements.
       BasicMatrixView<Pointer> nothing = view;
@@ -223,12 +223,11 @@ class Peers {
     std::atomic<Session*> opened{nullptr};
   };
 
-  std::vector<std::unique_ptr<Session>> sessions_;
+  std::vector<std::shared_ptr<Session>> sessions_;
   std::vector<Ahead> ahead_;
   const std::vector<int> numbers_;
   const std::vector<double> speeds_;
   const SeveralLimits limits_;
-  const Multiply multiply_;
   int64_t next_address_ = 0;
   Exchange* exchange_ = nullptr;  ///< that is under way
   DeviceThreads threads_;

@@ -1,6 +1,8 @@
 #include "core/spread_product.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -66,44 +68,71 @@ void start_on_first(Peers& peers, const Problem& problem, size_t index, const Pl
     to.kept().push_back(witness->memory);
     there.witness = witness->view;
   }
-  to.add({0, peers.multiply(0, there, where, to.kept()), index});
+  to.add({0, peers.of_device(0, [&] { return peers.multiply(0, there, where, to.kept()); }), index});
   peers.put_back(problem.c, c);
   if (witness) peers.put_back(problem.witness, *witness);
 }
 
-/// A product of which each device computes what it has of C.
+/// Whether the product would fail in the same way on any device.
+bool is_of_values(ErrorCode code) { return code == ErrorCode::kValue || code == ErrorCode::kVariant; }
+
+/// A product of which each device computes a region. Nothing of C changes before all parts have been started, if C is to be
+/// kept.
 class DividedProduct {
  public:
-  /// Brings operands to the devices.
-  DividedProduct(Peers& peers, const Problem& problem, const std::vector<Region>& regions)
+  /// Brings operands to the devices. `shares`: whether they may give each other what they read from the host.
+  DividedProduct(Peers& peers, const Problem& problem, const std::vector<Region>& regions, bool shares)
       : peers_(peers), problem_(problem), regions_(regions), parts_(peers.count()) {
     size_t busy = 0;
     for (size_t device = 0; device < peers_.count(); ++device) busy += has_work(device);
-    is_apart_ = writes_apart(problem_, busy > 1);
+    is_apart_ = writes_apart(problem_, busy > 1) && (is_resident() || !peers_.session(0).writes_at_finish());
     const auto prepare = [&](size_t device) {
       if (!has_work(device)) return;
       Part& mine = parts_[device];
       mine.problem = part_for(peers_, device, problem_, regions_[device], mine.kept);
       mine.problem.witness = peers_.on_piece(device, mine.problem.witness);
       mine.problem.c = mine.target = peers_.on_piece(device, mine.problem.c);
+      mine.problem.stopped = stopped_.get();
+      mine.kept.push_back(stopped_);
     };
-    if (busy > 1) {
+    if (busy > 1 && is_resident()) {
       peers_.exchange(prepare);
     } else {
       for (size_t device = 0; device < peers_.count(); ++device) prepare(device);
     }
+    if (shares && !is_resident()) share();
+  }
+  /// What has been started and isn't wanted any more gives its memory back on the thread that has taken it.
+  ~DividedProduct() {
+    if (std::none_of(parts_.begin(), parts_.end(), [](const Part& it) { return it.work != nullptr; })) return;
+    peers_.run([this](size_t device) { parts_[device].work.reset(); });
+  }
+  DividedProduct(const DividedProduct&) = delete;
+
+  /// Returns whether the devices can share what they read; if not, nothing has happened. Throws Error, and an OverflowError
+  /// for the first result that overflows.
+  bool start(const Placement& where) {
+    peers_.run([&](size_t device) {
+      if (!has_work(device)) return;
+      of_part(device, [&] { start_part(device, where); });
+      if (shared_) shared_->leave(device);
+      // What isn't kept may be written while others are still being started.
+      if (!is_resident() && !problem_.keeps_c) finish_part(device);
+    });
+    if (shared_ && shared_->is_refused()) return false;
+    throw_failure();
+    return true;
   }
 
-  /// C changes only if all parts have been started. Throws OverflowError for the first result that overflows.
-  void start(const Placement& where) {
-    peers_.run([&](size_t device) {
-      if (has_work(device)) start_part(device, where);
-    });
-    const Part* first = nullptr;
-    for (const Part& it : parts_) {
-      if (it.overflow && (!first || *it.overflow < *first->overflow)) first = &it;
+  /// What became of the parts of a product of host matrices, with the results where they belong. Throws Error.
+  std::vector<Outcome> finish() {
+    if (problem_.keeps_c) {
+      peers_.run([&](size_t device) { finish_part(device); });
+      throw_failure();
     }
-    if (first) throw OverflowError(problem_, *first->overflow, first->sum);
+    std::vector<Outcome> outcomes;
+    for (Part& it : parts_) outcomes.push_back(std::move(it.outcome));
+    return outcomes;
   }
 
   void hand_over(size_t index, Joined& to) {
@@ -122,19 +151,53 @@ class DividedProduct {
     MutableMatrixView target;  ///< where its results go in the end
     Kept kept;
     std::unique_ptr<Pending> work;  ///< uses what is kept
+    Outcome outcome;
+    std::exception_ptr failure;
     std::optional<int64_t> overflow;
     int64_t sum = 0;
   };
+
+  bool is_resident() const { return problem_.c.memory != nullptr; }
 
   /// A product without results has a plan too.
   bool has_work(size_t device) const {
     return !regions_[device].is_empty() || (device == 0 && problem_.outputs() == 0);
   }
 
+  /// All parts read the whole B if they are rows.
+  void share() {
+    if (problem_.batch > 1 || !(regions_.front().cols == whole(problem_).cols)) return;
+    std::vector<Problem> problems;
+    std::vector<Session*> sessions;
+    for (size_t device = 0; device < parts_.size(); ++device) {
+      if (!has_work(device)) return;
+      problems.push_back(parts_[device].problem);
+      sessions.push_back(&peers_.session(device));
+    }
+    shared_ = peers_.session(0).share_b(problems, sessions);
+  }
+
   std::unique_ptr<Pending> copy(size_t device, const MatrixView& from, const MutableMatrixView& to) {
-    return peers_.of_device(device, [&] {
-      return peers_.session(device).copy(problem_.operation.dtype, parts_[device].problem.batch, from, to);
-    });
+    return peers_.session(device).copy(problem_.operation.dtype, parts_[device].problem.batch, from, to);
+  }
+
+  /// Keeps what `body` throws. Then other parts needn't go on, unless they may still find a result that overflows and comes
+  /// before.
+  template <class Body>
+  void of_part(size_t device, Body&& body) {
+    Part& mine = parts_[device];
+    try {
+      body();
+    } catch (const OverflowError& error) {
+      mine.overflow = index_in_whole(regions_[device], problem_.m(), problem_.n(), error.index());
+      mine.sum = error.sum();
+    } catch (const Error& error) {
+      mine.failure = std::current_exception();
+      if (!is_of_values(error.code()) && error.code() != ErrorCode::kAborted) *stopped_ = 1;
+    } catch (...) {
+      mine.failure = std::current_exception();
+      *stopped_ = 1;
+    }
   }
 
   void start_part(size_t device, const Placement& where) {
@@ -142,8 +205,7 @@ class DividedProduct {
     Problem& part = mine.problem;
     if (is_apart_) {
       const int64_t bytes = part.outputs() * element_bytes(part.operation.dtype);
-      const std::shared_ptr<Memory> apart =
-          peers_.of_device(device, [&] { return peers_.session(device).allocate(bytes); });
+      const std::shared_ptr<Memory> apart = peers_.session(device).allocate(bytes);
       mine.kept.push_back(apart);
       part.c = row_major(apart->data(), part.m(), part.n());
       part.c.memory = apart.get();
@@ -151,18 +213,54 @@ class DividedProduct {
       // What is outside stays as it is, though the whole is copied back.
       if (!part.structure.c.is_all(part.m(), part.n())) copy(device, read_only(mine.target), part.c)->finish();
     }
-    try {
-      mine.work = peers_.multiply(device, part, for_part(problem_, regions_[device], where), mine.kept);
-    } catch (const OverflowError& error) {
-      mine.overflow = index_in_whole(regions_[device], problem_.m(), problem_.n(), error.index());
-      mine.sum = error.sum();
+    Placement place = peers_.place(device, for_part(problem_, regions_[device], where));
+    place.shared_b = shared_.get();
+    place.part = device;
+    mine.work = peers_.multiply(device, part, place, mine.kept);
+  }
+
+  void finish_part(size_t device) {
+    Part& mine = parts_[device];
+    if (!mine.work) return;
+    of_part(device, [&] {
+      mine.outcome = std::move(mine.work->finish().front());
+      if (is_apart_) copy(device, read_only(mine.problem.c), mine.target)->finish();
+    });
+    mine.work.reset();
+  }
+
+  /// Of parts that were given up another one's failure or overflow is the reason.
+  void throw_failure() const {
+    std::exception_ptr given_up_by_others;
+    for (size_t device = 0; device < parts_.size(); ++device) {
+      if (!parts_[device].failure) continue;
+      try {
+        std::rethrow_exception(parts_[device].failure);
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::kAborted) {
+          given_up_by_others = parts_[device].failure;
+          continue;
+        }
+        // The part has other indices.
+        if (error.code() == ErrorCode::kValue && !is_resident()) require_elements_of_operands(problem_);
+        if (is_of_values(error.code())) throw;
+        throw of_device(peers_.backend(), peers_.numbers()[device], error);
+      }
     }
+    const Part* first = nullptr;
+    for (const Part& it : parts_) {
+      if (it.overflow && (!first || *it.overflow < *first->overflow)) first = &it;
+    }
+    if (first) throw OverflowError(problem_, *first->overflow, first->sum);
+    if (given_up_by_others) std::rethrow_exception(given_up_by_others);
   }
 
   Peers& peers_;
   const Problem& problem_;
   const std::vector<Region>& regions_;
   std::vector<Part> parts_;
+  std::unique_ptr<SharedOperand> shared_;
+  const std::shared_ptr<std::atomic<int32_t>> stopped_ = std::make_shared<std::atomic<int32_t>>(0);
   bool is_apart_ = false;
 };
 
@@ -194,7 +292,7 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
         start_on_first(peers, problem, index, where, *started);
         continue;
       }
-      DividedProduct product(peers, problem, *regions);
+      DividedProduct product(peers, problem, *regions, false);
       product.start(where);
       product.hand_over(index, *started);
     } catch (const Error& error) {
@@ -203,6 +301,15 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vecto
     }
   }
   return started;
+}
+
+std::vector<Outcome> multiply(Peers& peers, const Problem& problem, const std::vector<Region>& regions,
+                              const Placement& where) {
+  for (const bool shares : {true, false}) {
+    DividedProduct product(peers, problem, regions, shares);
+    if (product.start(where)) return product.finish();
+  }
+  return {};
 }
 
 Plan plan(Peers& peers, const Problem& problem, const Placement& where) {

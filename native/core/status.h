@@ -69,6 +69,16 @@ class Error : public std::runtime_error {
   std::optional<size_t> product_;
 };
 
+/// Runs `body`; an error says that it is of this product of those that were asked for in one call.
+template <class Body>
+void of_product(size_t index, Body&& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    throw Error(error.code(), error.what(), index);
+  }
+}
+
 /// "4 MiB", rounded up.
 inline std::string in_mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 

@@ -9,7 +9,9 @@
 #include "core/host_memory.h"
 #include "core/scan.h"
 #include "core/status.h"
+#include "core/without_steps.h"
 #include "core/workspace.h"
+#include "cpu/compute.h"
 #include "cpu/loop.h"
 #include "cpu/pivots.h"
 #include "cpu/product.h"
@@ -163,7 +165,7 @@ void set_successors_of(int64_t batch, const MatrixView& d, const MutableMatrixVi
 
 class CpuSession final : public Session {
  public:
-  explicit CpuSession(Backend& backend) : backend_(backend) {}
+  explicit CpuSession(const Planner& planner) : planner_(planner) {}
 
   BackendKind backend() const override { return BackendKind::kCpu; }
   int device() const override { return 0; }
@@ -250,13 +252,20 @@ class CpuSession final : public Session {
   std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {
     std::vector<Outcome> outcomes;
     outcomes.reserve(problems.size());
-    for (const Problem& problem : problems) outcomes.push_back(backend_.run(problem, where));
+    if (problems.size() == 1) {
+      outcomes.push_back(multiply(problems.front(), where.variant));
+      return std::make_unique<Done>(std::move(outcomes));
+    }
+    for (const Problem& problem : problems) {
+      of_product(outcomes.size(), [&] { outcomes.push_back(multiply(problem, where.variant)); });
+    }
     return std::make_unique<Done>(std::move(outcomes));
   }
 
   Plan plan(const Problem& problem, const Placement& where) override {
     const Ranges ranges = scan(problem);
-    return backend_.plan(problem, ranges.a, ranges.b, where);
+    return planner_.plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), where.variant,
+                         planner_.likely_variant(problem, where.variant));
   }
 
   MemoryUse memory_use() override {
@@ -266,12 +275,23 @@ class CpuSession final : public Session {
   }
 
  private:
-  Backend& backend_;
+  Outcome multiply(const Problem& problem, const Variant* requested) const {
+    if (problem.has_steps()) {
+      if (!problem.known) require_elements_of_c0(problem);
+      return compute(problem, requested, planner_);
+    }
+    Outcome outcome;
+    outcome.plan = plan_without_steps(problem.operation, planner_.variants(), requested);
+    store_without_steps(problem);
+    return outcome;
+  }
+
+  const Planner& planner_;
   const std::shared_ptr<Count> count_ = std::make_shared<Count>();
 };
 
 }  // namespace
 
-std::unique_ptr<Session> open_session(Backend& backend) { return std::make_unique<CpuSession>(backend); }
+std::unique_ptr<Session> open_session(const Planner& planner) { return std::make_unique<CpuSession>(planner); }
 
 }  // namespace mpmml::cpu

@@ -3,10 +3,11 @@
 #include <memory>
 
 #include "core/session.h"
+#include "cpu/planner.h"
 
 namespace mpmml::cpu {
 
-/// `backend`, which must outlive the session, computes its products.
-std::unique_ptr<Session> open_session(Backend& backend);
+/// `planner`, which must outlive the session, chooses its kernels.
+std::unique_ptr<Session> open_session(const Planner& planner);
 
 }  // namespace mpmml::cpu

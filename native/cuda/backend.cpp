@@ -5,17 +5,13 @@
 #include <map>
 #include <utility>
 
+#include "core/blocks.h"
 #include "core/dispatch.h"
-#include "core/in_session.h"
-#include "core/parts.h"
-#include "core/scan.h"
-#include "core/session_pool.h"
 #include "core/status.h"
 #include "core/structured.h"
 #include "cuda/device/device.h"
 #include "cuda/launch/function.h"
 #include "cuda/launch/kernel.h"
-#include "cuda/plan/blocks.h"
 #include "cuda/plan/choices.h"
 #include "cuda/plan/cost.h"
 #include "cuda/plan/workspace.h"
@@ -23,11 +19,11 @@
 #include "cuda/runtime/boolean_check.h"
 #include "cuda/runtime/divided.h"
 #include "cuda/runtime/exponent_check.h"
+#include "cuda/runtime/host_products.h"
 #include "cuda/runtime/launcher.h"
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/session.h"
-#include "cuda/runtime/shared_b.h"
 #include "cuda/runtime/witness.h"
 
 namespace mpmml::cuda {
@@ -48,35 +44,10 @@ bool has_ability(int device, Ability ability) {
   return false;
 }
 
-/// Products that need no more memory don't ask for admission, because asking takes longer than they do.
-int64_t little_memory(const Placement& where) {
-  constexpr int64_t kLittle = int64_t{64} << 20;
-  const int64_t limit = where.device_memory;
-  return limit > 0 ? std::min(limit, kLittle) : kLittle;
+/// Whether there is a better kernel for the same: Hopper's own instructions are, so the others needn't be checked.
+bool is_second(const Kernel& kernel, const Placement& where) {
+  return kernel.needs == Ability::kWarpExponents && !where.variant && computes_exponents(where.device);
 }
-
-bool surely_fits(const Problem& problem, const Placement& where) {
-  return roughly_needed_bytes(problem) <= little_memory(where);
-}
-
-/// What products that run together take of the device's memory: their matrices, and what one after the other packs and
-/// gathers.
-class BytesTogether {
- public:
-  void add(const Problem& problem) {
-    matrices_ += operand_bytes(problem) + bytes_of_result_together(problem);
-    // Each of a batch that is gathered is there twice.
-    most_of_one_ = std::max(most_of_one_, 2 * roughly_needed_bytes(problem));
-  }
-  int64_t matrices() const { return matrices_; }
-  int64_t all() const { return matrices_ + most_of_one_; }
-
- private:
-  int64_t matrices_ = 0, most_of_one_ = 0;
-};
-
-/// The matrices of products that go to a device at once.
-constexpr int64_t kMostBytesTogether = int64_t{1} << 30;
 
 /// Whether a product's last tiles would be divided.
 bool divides(const Variant& variant, RangePath path, const Problem& problem, int device) {
@@ -112,26 +83,25 @@ class CudaBackend : public Backend {
     return cuda::unusable(device, kernel_variants().front().kernel->function(RangePath::kDirect), architectures_);
   }
   int device_count() override { return cuda::device_count(); }
-  std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& parts, const std::vector<int>& devices) override {
-    return cuda::share_b(parts, devices);
-  }
   std::string refuses(const Problem& problem, const Placement& where) override;
-  bool scans_lines(const Problem& problem, const Placement& where) override;
+  bool scans_lines(const Problem& problem, const Placement& where) override {
+    return cuda::scans_lines(problem, where, planner_);
+  }
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
-  Outcome run(const Problem& problem, const Placement& where) override;
-  bool runs_together(const Problem& problem, const Placement& where) override;
-  std::vector<Outcome> run_together(const std::vector<Problem>& problems, const Placement& where) override;
+  bool runs_together(const Problem& problem, const Placement& where) override {
+    return cuda::runs_together(problem, where);
+  }
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {
-    return open_session(device, device_memory, planner_);
+    return open_session(device, device_memory, planner_, bytes_of_);
   }
 
  private:
   Judgement judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered, int device);
   /// `numbered` says whether numbers_fit() for the operands.
   Judge judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where);
-  /// What `part` of `problem`, or all of it, can need under the plans that the whole leads to.
-  int64_t workspace(const Problem& part, const Problem& problem, const Placement& where);
+  /// What `part` of `problem`, or all of it, can need with any kernel that may be chosen.
+  int64_t workspace(const Problem& part, const Problem& problem, const Placement& where) const;
 
   const std::vector<const Variant*>& candidates(const Operation& operation) const {
     static const auto& none = *new std::vector<const Variant*>;
@@ -139,29 +109,22 @@ class CudaBackend : public Backend {
     return found == candidates_.end() ? none : found->second;
   }
 
-  /// Calls `body` with a session that may take `bytes` of the device's memory, which have been reserved.
-  template <class Body>
-  auto with_session(const Placement& where, int64_t bytes, Body&& body) {
-    const auto open_one = [&] { return open(where.device, where.device_memory); };
-    return sessions_.with(where.device, where.device_memory, open_one, [&](Session& session) {
-      session.set_reserved(bytes);
-      return body(session);
-    });
-  }
-
   std::string architectures_;
   const Planner planner_ = [this](const Problem& problem, const ValueRange& a, const ValueRange& b,
                                   const Placement& where) { return plan(problem, a, b, where); };
-  SessionPool sessions_;
+  const BytesOf bytes_of_ = [this](const Problem& block, const Problem& whole, const Placement& where) {
+    return workspace(block, whole, where);
+  };
   std::vector<const Variant*> variants_;
   /// Those that may be taken unasked.
   std::map<std::pair<SemiringId, DataType>, std::vector<const Variant*>> candidates_;
 };
 
 std::string CudaBackend::refuses(const Problem& problem, const Placement& where) {
-  if (surely_fits(problem, where)) return {};
+  const int64_t roughly = roughly_needed_bytes(problem);
+  if (roughly <= little_memory(where.device_memory)) return {};
   const int64_t capacity = device_capacity(where.device, where.device_memory);
-  if (roughly_needed_bytes(problem) <= capacity) return {};
+  if (roughly <= capacity) return {};
   const int64_t least = workspace(smallest_block(problem), problem, where);
   if (least <= capacity) return {};
   return "a single block of the product needs " + in_mebibytes(least) + " of device memory, but device " +
@@ -255,10 +218,7 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
   }
   return [this, &problem, measured, like, clocks_of_choice, clocks_of_measured, numbered, &where](
              const Variant& variant, RangePath path) -> Judgement {
-    // Hopper's own instructions are the better ones, so the others needn't be checked.
-    const bool is_second = kernel_of(variant).needs == Ability::kWarpExponents;
-    if (is_second && !where.variant && computes_exponents(where.device))
-      return {"the family exponent takes less time", 0};
+    if (is_second(kernel_of(variant), where)) return {"the family exponent takes less time", 0};
     Judgement judgement = judge(variant, path, problem, numbered, where.device);
     if (!measured || !judgement.refusal.empty()) return judgement;
     // The choice holds for all products that are like the measured one, but their tiles fill whole waves to different
@@ -285,114 +245,33 @@ Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueR
                    judge_for(problem, exact, numbers_fit(a, b, problem.k()), where));
 }
 
-bool CudaBackend::scans_lines(const Problem& problem, const Placement& where) {
-  // The host would have to scan those of small products, which takes longer than they do.
-  if (!where.variant && fits_slots(problem)) return false;
-  return may_scan_lines(problem, where, planner_);
-}
-
-int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) {
-  int64_t most_beside = 0, most_searched = 0;
-  const int64_t bytes = workspace_bytes(part, [&](const std::function<void(const Plan&, const Kernel&)>& body) {
-    const auto consider = [&](PathSet exact, bool numbered) {
-      const auto plan = find_plan(problem.operation, exact, candidates(problem.operation), where.variant,
-                                  judge_for(problem, exact, numbered, where));
-      if (!plan) return;
-      const Launch launch = launch_of(part, *plan);
-      const Kernel& kernel = kernel_for(part, *plan, numbered, where.device);
-      body(*plan, kernel);
-      most_searched = std::max(most_searched, bytes_to_search(kernel, part));
-      most_beside = std::max(most_beside, bytes_beside(kernel, launch, division_of(kernel, launch, where.device)));
-      const auto ranked = where.variant ? std::nullopt : ranked_plan(part, *plan, exact, where);
-      if (ranked) body(*ranked, kernel_of(*ranked->variant));
-    };
-    for (const PathSet exact : possible_paths(problem.operation)) {
-      consider(exact, false);
-      if (problem.witness.data) consider(exact, true);
-    }
-  });
-  return bytes + most_beside + most_searched;
-}
-
-Outcome CudaBackend::run(const Problem& problem, const Placement& where) {
-  Placement place = where;
-  int64_t reserved = little_memory(where);
-  const auto multiply = [&](const Problem& part) {
-    if (!part.witness.data) return multiply_on_device(part, problem, place, planner_, scans_lines(part, where));
-    // Only the products of a session find witnesses.
-    return with_session(place, reserved, [&](Session& session) { return multiply_with_witness(session, part, place); });
+int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) const {
+  int64_t widened = 0, others = 0;
+  const auto consider = [&](const Plan& plan, const Kernel& kernel) {
+    if (is_second(kernel, where) || !has_ability(where.device, kernel.needs)) return;
+    const Launch launch = launch_of(part, plan);
+    const int64_t beside = bytes_beside(kernel, launch, division_of(kernel, launch, where.device));
+    widened = std::max(widened, widened_bytes(part, kernel));
+    others = std::max(others, packed_bytes(part, plan, kernel) + beside + bytes_to_search(kernel, part));
   };
-  if (surely_fits(problem, where)) return multiply(problem);
-  const int64_t needed = workspace(problem, problem, where);
-  const int64_t capacity = device_capacity(where.device, where.device_memory);
-  reserved = std::min(needed, capacity);
-  const Reservation reservation =
-      admit(where.device, reserved, where.device_memory, [&] { return problem.is_cancelled(); });
-  if (needed <= capacity) return multiply(problem);
-  place.part = nullptr;
-  // Its blocks have other strips.
-  if (where.part && where.part->shared()) {
-    static_cast<SharedB*>(where.part->shared())->refuse();
-    throw given_up();
-  }
-  try {
-    return multiply_in_blocks(
-        problem, capacity, [&](const Problem& block) { return workspace(block, problem, where); }, multiply,
-        [&] {
-          if (where.part) where.part->before_writing(problem);
-        },
-        where.variant != nullptr);
-  } catch (const Error& error) {
-    // A block has other indices.
-    if (error.code() == ErrorCode::kValue) {
-      require_elements(problem.operation, problem.a, problem.batch, "a", problem.structure.a);
-      require_elements(problem.operation, problem.b, problem.batch, "b", problem.structure.b);
+  const auto consider_variant = [&](const Variant& variant) {
+    for (int index = 0; index < kRangePaths; ++index) {
+      const Plan plan{&variant, static_cast<RangePath>(index)};
+      if (!variant.paths.has(plan.path)) continue;
+      consider(plan, kernel_for(part, plan, false, where.device));
+      if (part.witness.data) consider(plan, kernel_for(part, plan, true, where.device));
     }
-    throw;
-  }
-}
-
-bool CudaBackend::runs_together(const Problem& problem, const Placement& where) {
-  if (problem.witness.data) return false;
-  BytesTogether bytes;
-  bytes.add(problem);
-  if (bytes.matrices() > kMostBytesTogether / 16) return false;
-  return bytes.all() <= little_memory(where) || bytes.all() <= device_capacity(where.device, where.device_memory);
-}
-
-std::vector<Outcome> CudaBackend::run_together(const std::vector<Problem>& problems, const Placement& where) {
-  const int64_t little = little_memory(where);
-  std::optional<int64_t> known;
-  const auto capacity = [&] {
-    if (!known) known = std::max(little, device_capacity(where.device, where.device_memory));
-    return *known;
   };
-  const auto fits = [&](int64_t bytes) { return bytes <= little || bytes <= capacity(); };
-  std::vector<Outcome> outcomes;
-  for (size_t first = 0; first < problems.size();) {
-    BytesTogether bytes;
-    std::vector<Problem> part;
-    while (first + part.size() < problems.size()) {
-      BytesTogether with_next = bytes;
-      with_next.add(problems[first + part.size()]);
-      if (!part.empty() && (with_next.matrices() > kMostBytesTogether || !fits(with_next.all()))) break;
-      bytes = with_next;
-      part.push_back(problems[first + part.size()]);
-    }
-    const int64_t reserved = fits(bytes.all()) ? std::max(bytes.all(), little) : capacity();
-    const Reservation reservation = reserved <= little ? Reservation()
-                                                       : admit(where.device, reserved, where.device_memory,
-                                                               [&] { return part.front().is_cancelled(); });
-    try {
-      with_session(where, reserved, [&](Session& session) {
-        for (Outcome& outcome : multiply_together(session, part, where)) outcomes.push_back(std::move(outcome));
-      });
-    } catch (const Error& error) {
-      throw Error(error.code(), error.what(), first + error.product().value_or(0));
-    }
-    first += part.size();
+  if (where.variant) {
+    consider_variant(*where.variant);
+  } else {
+    for (const Variant* variant : candidates(problem.operation)) consider_variant(*variant);
+    // It isn't among them: a sample decides.
+    const PathSet any{RangePath::kDirect, RangePath::kTranslated};
+    const std::optional<Plan> ranked = ranked_plan(part, {nullptr, RangePath::kDirect}, any, where);
+    if (ranked) consider(*ranked, kernel_of(*ranked->variant));
   }
-  return outcomes;
+  return matrix_bytes(part) + widened + others;
 }
 
 }  // namespace

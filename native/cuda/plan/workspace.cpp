@@ -1,10 +1,6 @@
 #include "cuda/plan/workspace.h"
 
 #include <algorithm>
-#include <utility>
-#include <vector>
-
-#include "cuda/launch/kernel.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -17,41 +13,35 @@ int64_t dense_bytes(const Problem& problem, const MatrixView& view) {
   return items_of(view, problem.batch) * view.rows * view.cols * stored_bytes(problem.operation.dtype, view.storage);
 }
 
-int64_t unpacked_bytes(const Problem& problem) {
-  int64_t bytes = problem.outputs() * element_bytes(problem.operation.dtype);
-  bytes += dense_bytes(problem, problem.a) + dense_bytes(problem, problem.b);
-  if (problem.witness.data) bytes += problem.outputs() * element_bytes(DataType::kInt32);
-  return problem.c0.data ? bytes + dense_bytes(problem, problem.c0) : bytes;
-}
-
 }  // namespace
 
-int64_t workspace_bytes(const Problem& problem, const ForPlans& for_plans) {
-  int64_t bytes = unpacked_bytes(problem), widened = 0;
-  std::vector<std::pair<const Kernel*, RangePath>> seen;
-  for_plans([&](const Plan& plan, const Kernel& kernel) {
-    const std::pair<const Kernel*, RangePath> one{&kernel, plan.path};
-    if (std::find(seen.begin(), seen.end(), one) != seen.end()) return;
-    seen.push_back(one);
-    Launch launch = launch_of(problem, plan);
-    for (MatrixView* view : {&launch.a, &launch.b}) {
-      const Storage storage = view->storage;
-      *view = Lines(*view).copied_to(nullptr, *view, items_of(*view, problem.batch));
-      view->storage = storage;
-    }
-    if (!kernel.takes_int16) {
-      int64_t needed = 0;
-      for (MatrixView* view : {&launch.a, &launch.b}) {
-        if (view->storage != Storage::kInt16) continue;
-        view->storage = Storage::kElement;
-        needed += dense_bytes(problem, *view);
-      }
-      widened = std::max(widened, needed);
-    }
-    if (!kernel.packed_bytes) return;
-    for (const Side side : {Side::kA, Side::kB}) bytes += kernel.packed_bytes(launch, side);
-  });
-  return bytes + widened;
+int64_t matrix_bytes(const Problem& problem) {
+  const auto placed = [](int64_t bytes) { return round_up(bytes, kMatrixAlignment); };
+  int64_t bytes = placed(problem.outputs() * element_bytes(problem.operation.dtype));
+  bytes += placed(dense_bytes(problem, problem.a)) + placed(dense_bytes(problem, problem.b));
+  if (problem.witness.data) bytes += placed(problem.outputs() * element_bytes(DataType::kInt32));
+  return problem.c0.data ? bytes + placed(dense_bytes(problem, problem.c0)) : bytes;
+}
+
+int64_t widened_bytes(const Problem& problem, const Kernel& kernel) {
+  int64_t bytes = 0;
+  for (MatrixView view : {problem.a, problem.b}) {
+    if (kernel.takes_int16 || view.storage != Storage::kInt16) continue;
+    view.storage = Storage::kElement;
+    bytes += dense_bytes(problem, view);
+  }
+  return bytes;
+}
+
+int64_t packed_bytes(const Problem& problem, const Plan& plan, const Kernel& kernel) {
+  if (!kernel.packed_bytes) return 0;
+  Launch launch = launch_of(problem, plan);
+  for (MatrixView* view : {&launch.a, &launch.b}) {
+    const Storage storage = kernel.takes_int16 ? view->storage : Storage::kElement;
+    *view = Lines(*view).copied_to(nullptr, *view, items_of(*view, problem.batch));
+    view->storage = storage;
+  }
+  return kernel.packed_bytes(launch, Side::kA) + kernel.packed_bytes(launch, Side::kB);
 }
 
 int64_t roughly_needed_bytes(const Problem& problem) {
@@ -64,7 +54,7 @@ int64_t roughly_needed_bytes(const Problem& problem) {
   const int64_t hints = problem.witness.data ? problem.batch * round_up(problem.m(), kMostTile) *
                                                    round_up(problem.n(), kMostTile) * int64_t{sizeof(uint16_t)}
                                              : 0;
-  return unpacked_bytes(problem) + forms * lines * depth * word + hints;
+  return matrix_bytes(problem) + forms * lines * depth * word + hints;
 }
 
 }  // namespace mpmml::cuda

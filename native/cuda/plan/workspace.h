@@ -1,22 +1,21 @@
-// How much device memory a product needs. It is computed before anything is allocated, from what the kernels report
-// that they pack.
+// How much device memory a product of host matrices needs. It is computed before anything is allocated, from what the
+// kernels report that they pack.
 #pragma once
-#include <functional>
-
-#include "core/plan.h"
 #include "core/problem.h"
 #include "cuda/launch/kernel.h"
 
 namespace mpmml::cuda {
 
-/// Calls `body` with each plan that some values could lead to, and the kernel that it takes.
-using ForPlans = std::function<void(const std::function<void(const Plan&, const Kernel&)>& body)>;
+/// The operands as they are, the result, and its witnesses.
+int64_t matrix_bytes(const Problem& problem);
 
-/// The most bytes of device memory that the product can need, whatever its values: the operands as they are, as int32,
-/// and packed for each plan that some part may take; the result, and its witnesses.
-int64_t workspace_bytes(const Problem& problem, const ForPlans& for_plans);
+/// The operands that are stored as int16 as elements, if the kernel reads only those.
+int64_t widened_bytes(const Problem& problem, const Kernel& kernel);
 
-/// At least as many bytes, computed from the sizes only.
+/// The forms of copies of the operands that a launch of the kernel needs.
+int64_t packed_bytes(const Problem& problem, const Plan& plan, const Kernel& kernel);
+
+/// At least as many bytes as a product needs with any kernel, computed from the sizes only.
 int64_t roughly_needed_bytes(const Problem& problem);
 
 }  // namespace mpmml::cuda

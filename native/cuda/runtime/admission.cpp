@@ -14,7 +14,7 @@
 namespace mpmml::cuda {
 namespace {
 
-// Left for the driver, and for products that are too small to ask for admission (backend.cpp).
+// Left for the driver, and for products that are too small to ask for admission.
 constexpr int64_t kHeadroom = int64_t{256} << 20;
 // How often a waiting product checks whether it has been given up.
 constexpr std::chrono::milliseconds kPatience{5};
@@ -81,6 +81,11 @@ int64_t device_capacity(int device, int64_t limit) {
     held = all.of_device[device].held;
   }
   return capacity_beside(held, device, limit);
+}
+
+int64_t little_memory(int64_t limit) {
+  constexpr int64_t kLittle = int64_t{64} << 20;
+  return limit > 0 ? std::min(limit, kLittle) : kLittle;
 }
 
 void await_others() {

@@ -31,6 +31,10 @@ int64_t reserved_bytes(int device);
 /// unless that is 0.
 int64_t device_capacity(int device, int64_t limit);
 
+/// Products that need no more memory don't ask for admission, because asking takes longer than they do. `limit` is the most
+/// that may be taken; 0: all that is free.
+int64_t little_memory(int64_t limit);
+
 /// Waits until memory may have been given back, but not for long.
 void await_others();
 

@@ -35,6 +35,17 @@ Launch launch_of(const Problem& whole, const Plan& plan, const Region& region, c
   return launch;
 }
 
+Launch launch_to_be(const Problem& whole, const Plan& plan, const Kernel& kernel, const Region& region,
+                    const Problem& part, const Operand& a, const Operand& b, cudaStream_t stream) {
+  Launch launch = launch_of(whole, plan, region, part);
+  launch.a = a.view_to_be(kernel);
+  launch.b = b.view_to_be(kernel);
+  launch.range_a = a.range();
+  launch.range_b = b.range();
+  launch.stream = stream;
+  return launch;
+}
+
 LaunchTimes Launcher::launch(const Plan& plan, Operand& a, Operand& b, const Region& region, const Problem& part,
                              cudaStream_t stream, Room* room) {
   const Kernel& kernel = kernel_for(problem_, plan, numbers_fit(a.range(), b.range(), problem_.k()), lane_.device());

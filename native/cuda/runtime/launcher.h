@@ -19,6 +19,11 @@ Launch launch_of(const Problem& whole, const Plan& plan, const Region& region, c
 /// says whether numbers_fit().
 const Kernel& kernel_for(const Problem& problem, const Plan& plan, bool numbered, int device);
 
+/// Enough of the launch of a region to say what it needs, and to pack operands whose forms are kept. Besides launch_of()
+/// that is what is known of the operands.
+Launch launch_to_be(const Problem& whole, const Plan& plan, const Kernel& kernel, const Region& region,
+                    const Problem& part, const Operand& a, const Operand& b, cudaStream_t stream);
+
 /// Launches the parts of one product.
 class Launcher {
  public:

@@ -67,8 +67,10 @@ class Operand {
   void* packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, Room* room = nullptr);
   /// Whether such forms are kept, so that they can be found again.
   bool keeps_forms(const Kernel& kernel) const { return resident_forms_ && !must_widen(kernel); }
-  /// The bytes that packed_for() allocates, if forms are kept.
+  /// The bytes that packed_for() allocates without a room.
   int64_t bytes_to_pack(const Kernel& kernel, const Launch& launch, Side side) const;
+  /// Forgets forms that aren't kept. Nothing may use them any more.
+  void drop_forms() { own_forms_.clear(); }
   /// What view_for() and packed_for() take of a room. The launch has the view_to_be().
   int64_t bytes_beside(const Kernel& kernel, const Launch& launch, Side side) const;
 

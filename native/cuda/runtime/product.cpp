@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
+#include <optional>
+#include <utility>
 
 #include "core/dispatch.h"
 #include "core/levels.h"
-#include "core/parts.h"
+#include "core/overflow.h"
 #include "core/scan.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
 #include "cuda/plan/cells.h"
+#include "cuda/plan/workspace.h"
+#include "cuda/runtime/launcher.h"
 #include "cuda/runtime/pages.h"
 #include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/shared_b.h"
@@ -30,10 +33,6 @@ static_assert(sizeof(Results) <= Lane::kResultBytes, "the results fit the lane's
 
 Results* on_host(const Lane& lane) { return static_cast<Results*>(lane.results()); }
 Results* on_device(const Lane& lane) { return static_cast<Results*>(lane.device_results()); }
-
-void throw_if_cancelled(const Problem& problem) {
-  if (problem.is_cancelled()) throw given_up();
-}
 
 int64_t result_bytes(const Problem& problem) { return problem.outputs() * element_bytes(problem.operation.dtype); }
 
@@ -69,86 +68,131 @@ void clear_gathered(const Operation& operation, const HostLayout& host, Storage 
   });
 }
 
-/// After a failure, waits until no queued work uses the caller's memory or a buffer any more. Must be declared after
-/// everything that this work uses.
-class QuiesceOnFailure {
- public:
-  explicit QuiesceOnFailure(Lane& lane) : lane_(lane) {}
-  ~QuiesceOnFailure() {
-    if (std::uncaught_exceptions() > before_) lane_.quiesce();
-  }
-  QuiesceOnFailure(const QuiesceOnFailure&) = delete;
-
- private:
-  Lane& lane_;
-  const int before_ = std::uncaught_exceptions();
-};
-
 /// Makes the plan of a launch from what is known of its operands. Throws Error(kValue) if they have values that aren't
 /// elements of the semiring.
 using PlanCell = std::function<Plan(const Operand& a, const Operand& b)>;
 
+/// A product on the streams of a session, which nothing else uses until it ends.
+class OnStreams : public Pending {
+ public:
+  OnStreams(const Problem& problem, SessionDevice& device, PlanCell plan_cell)
+      : problem_(problem), lane_(device.lend_lane()), plan_cell_(std::move(plan_cell)) {}
+  OnStreams(const OnStreams&) = delete;
+
+  /// finish() waits, and copies.
+  bool is_done() override { return true; }
+
+  std::vector<Outcome> finish() override {
+    MPMML_CUDA(cudaSetDevice(lane_.device()));
+    return {fetch()};
+  }
+
+ protected:
+  virtual Outcome fetch() = 0;
+
+  /// To be called in the destructor of what has buffers. Unless all was fetched, work that has been queued may still use them
+  /// and the caller's memory.
+  void end() {
+    if (!is_fetched_) lane_.quiesce();
+    lane_.reset();
+  }
+  void fetched() { is_fetched_ = true; }
+
+  void throw_if_cancelled() const {
+    if (problem_.is_cancelled()) throw given_up();
+  }
+  /// Throws OverflowError if a result has overflowed.
+  void require_no_overflow(Launcher& launcher) const {
+    if (const std::optional<int64_t> index = launcher.overflow()) throw overflow_error(problem_, *index);
+  }
+
+  const Problem& problem_;
+  Lane& lane_;
+  const PlanCell plan_cell_;
+
+ private:
+  bool is_fetched_ = false;
+};
+
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
 /// The kernel writes its results directly where the host reads them, because starting a copy of so little takes longer
 /// (10 µs of 111 for a whole call of 256³ on an H200).
-Outcome multiply_small(const Problem& problem, Lane& lane, const PlanCell& plan_cell, bool scans_lines,
-                       PartOfProduct* part) {
-  const cudaStream_t stream = lane.compute(0);
-  StagingRing& ring = lane.ring(0);
-  auto* const slot = static_cast<char*>(ring.acquire());
-  const DeviceBuffer memory(operand_bytes(problem), lane.device(), stream);
-  int64_t used = 0;
-  const auto stage = [&](Operand& operand, Storage storage, const Band& band, std::optional<Side> side) {
-    operand.place_at(static_cast<char*>(memory.get()) + used, lane);
+class SmallProduct final : public OnStreams {
+ public:
+  SmallProduct(const Problem& problem, SessionDevice& device, PlanCell plan_cell, bool scans_lines)
+      : OnStreams(problem, device, std::move(plan_cell)),
+        scans_lines_(scans_lines),
+        a_(problem.operation, problem.a, problem.batch),
+        b_(problem.operation, problem.b, problem.batch),
+        c0_(problem.operation, problem.c0, problem.batch) {}
+  ~SmallProduct() override { end(); }
+
+  void start() {
+    throw_if_cancelled();
+    const cudaStream_t stream = lane_.compute(0);
+    StagingRing& ring = lane_.ring(0);
+    auto* const slot = static_cast<char*>(ring.acquire());
+    memory_ = DeviceBuffer(operand_bytes(problem_), lane_.device(), stream);
+    begin_ = &lane_.event();
+    begin_->record(stream);
+    stage(slot, a_, problem_.a.storage, problem_.structure.a, Side::kA);
+    stage(slot, b_, problem_.b.storage, problem_.structure.b, Side::kB);
+    if (problem_.c0.data) stage(slot, c0_, problem_.c0.storage, Band{}, std::nullopt);
+    ring.release(stream);
+    a_.arrived(stream);
+    c_ = static_cast<const char*>(ring.acquire());
+    Launcher launcher(problem_, lane_, &on_device(lane_)->overflow);
+    Problem there = problem_;
+    there.c0 = c0_.view();
+    there.c = row_major<void*>(const_cast<char*>(c_), problem_.m(), problem_.n());
+    outcome_.plan = plan_cell_(a_, b_);
+    times_ = launcher.launch(outcome_.plan, a_, b_, whole(problem_), there, stream);
+    ring.release(stream);
+    require_no_overflow(launcher);
+  }
+
+ private:
+  Outcome fetch() override {
+    lane_.ring(0).finish();
+    fetched();
+    const HostLayout target = host_of_c(problem_);
+    target.scatter(0, target.elements(), c_);
+    problem_.count_steps(static_cast<double>(problem_.outputs()));
+    outcome_.timing.h2d = a_.arrival(*begin_);
+    outcome_.timing.analysis = times_.packed->since(*times_.started);
+    outcome_.timing.kernel = times_.computed->since(*times_.packed);
+    return std::move(outcome_);
+  }
+
+  void stage(char* slot, Operand& operand, Storage storage, const Band& band, std::optional<Side> side) {
+    operand.place_at(static_cast<char*>(memory_.get()) + used_, lane_);
     const HostLayout& host = operand.host();
-    host.gather(0, host.elements(), slot + used);
-    clear_gathered(problem.operation, host, storage, band, slot + used);
-    MPMML_CUDA(cudaMemcpyAsync(operand.data(), slot + used, host.bytes(), cudaMemcpyHostToDevice, stream));
-    ValueRange range = scan_elements(problem.operation, storage, slot + used, host.elements());
-    if (scans_lines && side) {
+    host.gather(0, host.elements(), slot + used_);
+    clear_gathered(problem_.operation, host, storage, band, slot + used_);
+    MPMML_CUDA(cudaMemcpyAsync(operand.data(), slot + used_, host.bytes(), cudaMemcpyHostToDevice, lane_.compute(0)));
+    ValueRange range = scan_elements(problem_.operation, storage, slot + used_, host.elements());
+    if (scans_lines_ && side) {
       MatrixView staged = operand.view();
-      staged.data = slot + used;
-      range.levels = *side == Side::kA ? levels_of_rows(problem.operation, staged, problem.batch)
-                                       : levels_of_columns(problem.operation, staged, problem.batch);
+      staged.data = slot + used_;
+      range.levels = *side == Side::kA ? levels_of_rows(problem_.operation, staged, problem_.batch)
+                                       : levels_of_columns(problem_.operation, staged, problem_.batch);
     }
     operand.set_range(range);
-    used += round_up(host.bytes(), kMatrixAlignment);
-  };
-  Operand a(problem.operation, problem.a, problem.batch), b(problem.operation, problem.b, problem.batch);
-  Operand c0(problem.operation, problem.c0, problem.batch);
-  const QuiesceOnFailure quiesce(lane);
-  throw_if_cancelled(problem);
-  Event& begin = lane.event();
-  begin.record(stream);
-  stage(a, problem.a.storage, problem.structure.a, Side::kA);
-  stage(b, problem.b.storage, problem.structure.b, Side::kB);
-  if (problem.c0.data) stage(c0, problem.c0.storage, Band{}, std::nullopt);
-  ring.release(stream);
-  a.arrived(stream);
-  void* const c = ring.acquire();
-  Launcher launcher(problem, lane, &on_device(lane)->overflow);
-  Problem there = problem;
-  there.c0 = c0.view();
-  there.c = row_major(c, problem.m(), problem.n());
-  Outcome outcome;
-  outcome.plan = plan_cell(a, b);
-  const LaunchTimes times = launcher.launch(outcome.plan, a, b, whole(problem), there, stream);
-  ring.release(stream);
-  outcome.overflow = launcher.overflow();
-  if (outcome.overflow) return outcome;
-  ring.finish();
-  if (part) part->before_writing(problem);
-  const HostLayout target = host_of_c(problem);
-  target.scatter(0, target.elements(), static_cast<const char*>(c));
-  problem.count_steps(static_cast<double>(problem.outputs()));
-  outcome.timing.h2d = a.arrival(begin);
-  outcome.timing.analysis = times.packed->since(*times.started);
-  outcome.timing.kernel = times.computed->since(*times.packed);
-  return outcome;
-}
+    used_ += round_up(host.bytes(), kMatrixAlignment);
+  }
 
-/// For a part of a product whose B is shared: keeps the part's memory until no part reads it. Must be declared before
-/// QuiesceOnFailure, and after everything that is shared.
+  const bool scans_lines_;
+  DeviceBuffer memory_;
+  int64_t used_ = 0;  ///< of the memory, and of the slot
+  Operand a_, b_, c0_;
+  const char* c_ = nullptr;
+  Event* begin_ = nullptr;
+  LaunchTimes times_{};
+  Outcome outcome_;
+};
+
+/// For a part of a product whose B is shared: keeps the part's memory until no part reads it. Must be declared after
+/// everything that is shared.
 class Sharing {
  public:
   Sharing(SharedB* shared, size_t part) : shared_(shared), part_(part) {}
@@ -171,22 +215,20 @@ class Sharing {
   bool has_received_ = false;
 };
 
-SharedB* shared_of(const PartOfProduct* part) { return part ? static_cast<SharedB*>(part->shared()) : nullptr; }
-
 /// A product in cells: see plan/cells.h.
-class CellProduct {
+class CellProduct final : public OnStreams {
  public:
-  CellProduct(const Problem& problem, Lane& lane, const PlanCell& plan_cell, bool scans_lines, const Placement& where)
-      : problem_(problem),
+  CellProduct(const Problem& problem, SessionDevice& device, PlanCell plan_cell, bool scans_lines,
+              const Placement& where)
+      : OnStreams(problem, device, std::move(plan_cell)),
         dtype_(problem.operation.dtype),
-        lane_(lane),
         scans_lines_(scans_lines),
-        shared_(shared_of(where.part)),
-        cut_(cut_into_cells(problem, shared_ ? shared_->strips() : 0)),
         where_(where),
-        part_(where.part),
-        plan_cell_(plan_cell),
-        launcher_(problem, lane, &on_device(lane)->overflow, Launcher::Timed::kPreparation, cut_.cells.size() > 1) {
+        shared_(static_cast<SharedB*>(where.shared_b)),
+        cut_(cut_into_cells(problem, shared_ ? shared_->strips() : 0)),
+        room_(device.reserved() - matrix_bytes(problem)),
+        launcher_(problem, lane_, &on_device(lane_)->overflow, Launcher::Timed::kPreparation, cut_.cells.size() > 1),
+        sharing_(shared_, where.part) {
     for (const Region& region : cut_.a) {
       const Problem part = sub(problem, region);
       a_.emplace_back(problem.operation, part.a, part.batch, part.structure.a);
@@ -200,24 +242,17 @@ class CellProduct {
       c0_.emplace_back(problem.operation, part.c0, part.batch);
     }
   }
+  ~CellProduct() override { end(); }
 
-  Outcome run() {
-    Sharing sharing(shared_, part_ ? part_->index() : 0);
-    const QuiesceOnFailure quiesce(lane_);
+  void start() {
     TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     start_uploads(uploads);
     const HostLayout result = host_of_c(problem_);
-    const Pages pages(result.data, result.dense() ? result.bytes() : 0);
-    Outcome outcome;
-    outcome.plan = compute_cells(uploads);
-    sharing.received();
+    pages_.emplace(result.data, result.dense() ? result.bytes() : 0);
+    plan_ = compute_cells(uploads);
+    sharing_.received();
     if (launcher_.watches_overflow()) await_parts();
-    outcome.overflow = launcher_.overflow();
-    if (outcome.overflow) return outcome;
-    if (part_) part_->before_writing(problem_);
-    const double waited_and_copied = download();
-    outcome.timing = times(waited_and_copied);
-    return outcome;
+    require_no_overflow(launcher_);
   }
 
  private:
@@ -226,6 +261,12 @@ class CellProduct {
     int part;
     Event* event;
   };
+
+  Outcome fetch() override {
+    const double waited_and_copied = download();
+    fetched();
+    return {plan_, times(waited_and_copied), {}};
+  }
 
   MutableMatrixView dense_c() const { return row_major(c_.get(), problem_.m(), problem_.n()); }
 
@@ -255,7 +296,7 @@ class CellProduct {
     HostLayout host = operand.host();
     char* to = operand.data();
     if (is_shared) {
-      const Span piece = shared_->piece_of(part_->index(), host);
+      const Span piece = shared_->piece_of(where_.part, host);
       host.data += piece.first * host.line_stride * host.element_bytes;
       host.lines = piece.size();
       to += piece.first * host.length * host.element_bytes;
@@ -283,7 +324,7 @@ class CellProduct {
   /// When the own piece of a strip has been queued: gives it to the other parts, and takes theirs. The stream for downloads
   /// has nothing else to do yet.
   void gather_strip(Operand& operand, size_t strip) {
-    const size_t part = part_->index();
+    const size_t part = where_.part;
     const cudaStream_t stream = lane_.download();
     own_pieces_[strip]->record(lane_.upload());
     own_pieces_[strip]->hold(stream);
@@ -325,12 +366,13 @@ class CellProduct {
       await(uploads, Source::kA, cell.a);
       await(uploads, Source::kB, cell.b);
       if (!c0_.empty()) await(uploads, Source::kC0, cell.c0);
-      throw_if_cancelled(problem_);
+      throw_if_cancelled();
       Operand &a = a_[cell.a], &b = b_[cell.b];
       if (scans_lines_) Operand::scan_lines(a, b, lane_);
       const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
       const Plan plan = plan_cell(a, b);
       all.take_plan(plan);
+      make_room(plan, cell);
       times_.push_back(launcher_.launch(plan, a, b, cell.region, problem_of(cell), stream));
       if (--left[cell.c] > 0) continue;
       // The cell that completes a part of C waits for the other cells of the part, which are on other streams.
@@ -341,6 +383,25 @@ class CellProduct {
       completed_.back().event->record(stream);
     }
     return all.plan;
+  }
+
+  /// Drops the forms that earlier cells have packed, once these are computed, if there is no room for those of a cell beside
+  /// them. There is enough for the forms of one plan, but cells may have several.
+  void make_room(const Plan& plan, const Cell& cell) {
+    const Kernel& kernel = kernel_of(*plan.variant);
+    Operand &a = a_[cell.a], &b = b_[cell.b];
+    const Launch launch = launch_to_be(problem_, plan, kernel, cell.region, problem_of(cell), a, b, lane_.compute(0));
+    const auto bytes = [&] {
+      return a.bytes_to_pack(kernel, launch, Side::kA) + b.bytes_to_pack(kernel, launch, Side::kB);
+    };
+    if (packed_ + bytes() > room_) {
+      for (const LaunchTimes& earlier : times_) earlier.computed->wait();
+      for (std::vector<Operand>* operands : {&a_, &b_}) {
+        for (Operand& operand : *operands) operand.drop_forms();
+      }
+      packed_ = 0;
+    }
+    packed_ += bytes();
   }
 
   /// The product that a cell is, with C0 and the results on the device.
@@ -400,16 +461,14 @@ class CellProduct {
     return timing;
   }
 
-  const Problem& problem_;
   const DataType dtype_;
-  Lane& lane_;
   const bool scans_lines_;
+  const Placement where_;
   SharedB* const shared_;
   const Cut cut_;
-  const Placement& where_;
-  PartOfProduct* const part_;
+  const int64_t room_;  ///< for packed forms, in bytes
+  int64_t packed_ = 0;
   std::optional<bool> favours_ranked_;
-  const PlanCell& plan_cell_;
   Launcher launcher_;
   DeviceBuffer c_;
   std::vector<Operand> a_, b_, c0_;
@@ -417,6 +476,9 @@ class CellProduct {
   std::vector<LaunchTimes> times_;    ///< of the cells, in their order
   std::vector<Completed> completed_;  ///< parts of C, in the order in which they are complete
   Event* begin_ = nullptr;
+  Plan plan_{};  ///< the costliest of a cell
+  std::optional<Pages> pages_;
+  Sharing sharing_;
 };
 
 }  // namespace
@@ -435,17 +497,24 @@ bool fits_slots(const Problem& problem) {
   return operand_bytes(problem) <= StagingRing::kSlotBytes && result_bytes(problem) <= StagingRing::kSlotBytes;
 }
 
-Outcome multiply_on_device(const Problem& problem, const Problem& whole, const Placement& where, const Planner& planner,
-                           bool scans_lines) {
-  SharedB* const shared = shared_of(where.part);
-  const LaneHandle lane = take_lane(where.device);
-  const PlanCell plan_cell = [&](const Operand& a, const Operand& b) {
+bool scans_lines(const Problem& problem, const Placement& where, const Planner& planner) {
+  // The host would have to scan those of small products, which takes longer than they do.
+  return (where.variant || !fits_slots(problem)) && may_scan_lines(problem, where, planner);
+}
+
+std::unique_ptr<Pending> stream_product(const Problem& problem, const Problem& whole, const Placement& where,
+                                        const Planner& planner, SessionDevice& device) {
+  const PlanCell plan_cell = [&problem, &whole, &planner, where](const Operand& a, const Operand& b) {
     require_elements(problem, a.range(), b.range());
     return planner(whole, a.range(), b.range(), where);
   };
-  if (shared && fits_slots(problem)) shared->refuse();
-  if (fits_slots(problem)) return multiply_small(problem, *lane, plan_cell, scans_lines, where.part);
-  return CellProduct(problem, *lane, plan_cell, scans_lines, where).run();
+  const auto started = [](auto product) -> std::unique_ptr<Pending> {
+    product->start();
+    return product;
+  };
+  const bool scans = scans_lines(problem, where, planner);
+  if (fits_slots(problem)) return started(std::make_unique<SmallProduct>(problem, device, plan_cell, scans));
+  return started(std::make_unique<CellProduct>(problem, device, plan_cell, scans, where));
 }
 
 }  // namespace mpmml::cuda

@@ -1,11 +1,13 @@
-// One product on one device, from host matrices to host matrix.
+// One product from host matrices to a host matrix, on a session's streams.
 //
 // A large product is divided into panels of rows (or of instances). While one is computed, the next is uploaded and
 // results of earlier ones are downloaded. Each panel takes the path that its own values allow, so that computing can
 // begin before all of A has been read. Results are downloaded once it is certain that no overflow discards them.
 #pragma once
-#include "core/backend.h"
-#include "cuda/runtime/launcher.h"
+#include <memory>
+
+#include "cuda/plan/planner.h"
+#include "cuda/runtime/session_device.h"
 
 namespace mpmml::cuda {
 
@@ -15,8 +17,12 @@ int64_t operand_bytes(const Problem& problem);
 /// Whether the operands fit one pinned slot, and the result another.
 bool fits_slots(const Problem& problem);
 
-/// `whole` is the product of which `problem` is a block, or itself: what plans are made for. `scans_lines`: whether the lines of the operands are looked at (levels.h), if their ranges don't decide.
-Outcome multiply_on_device(const Problem& problem, const Problem& whole, const Placement& where, const Planner& planner,
-                           bool scans_lines);
+/// Whether the lines of the operands are looked at (levels.h), if their ranges don't decide.
+bool scans_lines(const Problem& problem, const Placement& where, const Planner& planner);
+
+/// Starts a product without witnesses; finish() of the result writes C, which is unchanged before. `whole` is the product of
+/// which `problem` is a block, or itself: what plans are made for. Both must stay. Throws Error, as Session::multiply() does.
+std::unique_ptr<Pending> stream_product(const Problem& problem, const Problem& whole, const Placement& where,
+                                        const Planner& planner, SessionDevice& device);
 
 }  // namespace mpmml::cuda

@@ -13,6 +13,7 @@
 #include "cuda/device/error.h"
 #include "cuda/launch/closure.h"
 #include "cuda/runtime/elementwise.h"
+#include "cuda/runtime/host_products.h"
 #include "cuda/runtime/session_device.h"
 #include "cuda/runtime/session_group.h"
 #include "cuda/runtime/shared_b.h"
@@ -212,10 +213,11 @@ class Reached final : public Moment {
 
 class CudaSession final : public Session {
  public:
-  CudaSession(int device, int64_t limit, const Planner& planner, bool is_ahead)
+  CudaSession(int device, int64_t limit, const Planner& planner, const BytesOf& bytes_of, bool is_ahead)
       : device_(std::make_shared<SessionDevice>(device, limit, is_ahead)),
         lanes_(device_->lane()),
         make_plan_(planner),
+        bytes_of_(bytes_of),
         planner_([this](const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {
           return plans_.find(problem, a, b, where.variant, [&] { return make_plan_(problem, a, b, where); });
         }),
@@ -236,7 +238,7 @@ class CudaSession final : public Session {
   MemoryUse memory_use() override { return device_->use(); }
 
   std::unique_ptr<Session> open_ahead() override {
-    return std::make_unique<CudaSession>(device(), device_->limit(), make_plan_, true);
+    return std::make_unique<CudaSession>(device(), device_->limit(), make_plan_, bytes_of_, true);
   }
 
   void collect() override {
@@ -249,7 +251,6 @@ class CudaSession final : public Session {
     }
   }
 
-  void set_reserved(int64_t bytes) override { device_->set_reserved(bytes); }
   void set_cancelled(const std::atomic<int32_t>* cancelled) override { device_->set_cancelled(cancelled); }
 
   std::shared_ptr<Memory> allocate(int64_t bytes) override {
@@ -434,10 +435,21 @@ class CudaSession final : public Session {
 
   std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {
     device_->enter();
+    const bool is_on_host = !problems.empty() && !problems.front().c.memory;
+    if (is_on_host) return multiply_on_host({*this, *device_, make_plan_, bytes_of_}, problems, where);
     auto work = std::make_unique<Queued>(lanes_, lanes_.take());
     work->add(queue_products(problems, where, planner_, *device_, work->lane()));
     work->close();
     return work;
+  }
+
+  bool writes_at_finish() const override { return true; }
+
+  std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& parts,
+                                         const std::vector<Session*>& sessions) override {
+    std::vector<int> devices;
+    for (const Session* session : sessions) devices.push_back(session->device());
+    return cuda::share_b(parts, devices);
   }
 
   Plan plan(const Problem& problem, const Placement& where) override {
@@ -485,14 +497,16 @@ class CudaSession final : public Session {
   std::deque<std::weak_ptr<Copy>> copies_;  ///< latest last
   Plans plans_;
   const Planner make_plan_;
+  const BytesOf bytes_of_;
   const Planner planner_;
   const std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Session> open_session(int device, int64_t device_memory, const Planner& planner) {
-  return std::make_unique<CudaSession>(device, device_memory, planner, false);
+std::unique_ptr<Session> open_session(int device, int64_t device_memory, const Planner& planner,
+                                      const BytesOf& bytes_of) {
+  return std::make_unique<CudaSession>(device, device_memory, planner, bytes_of, false);
 }
 
 }  // namespace mpmml::cuda

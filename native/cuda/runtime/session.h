@@ -10,6 +10,7 @@
 namespace mpmml::cuda {
 
 /// `device_memory`: the most bytes of device memory that matrices and products may take; 0: all that is free.
-std::unique_ptr<Session> open_session(int device, int64_t device_memory, const Planner& planner);
+std::unique_ptr<Session> open_session(int device, int64_t device_memory, const Planner& planner,
+                                      const BytesOf& bytes_of);
 
 }  // namespace mpmml::cuda

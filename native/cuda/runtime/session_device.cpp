@@ -13,9 +13,6 @@
 namespace mpmml::cuda {
 namespace {
 
-// Up to this many bytes are taken without asking how much there is, because asking takes longer than a small product.
-constexpr int64_t kLittle = int64_t{64} << 20;
-
 /// Streams are made on the current device of the thread.
 int made_current(int device) {
   MPMML_CUDA(cudaSetDevice(device));
@@ -89,7 +86,7 @@ int64_t SessionDevice::bytes_of_forms() {
 
 bool SessionDevice::fits(int64_t bytes) {
   if (reserved_ > 0) return bytes + bytes_of_forms() + used_ <= reserved_;
-  const bool is_little = bytes <= kLittle && limit_ == 0;
+  const bool is_little = limit_ == 0 && bytes <= little_memory(0);
   return is_little || bytes + bytes_of_forms() <= device_capacity(device(), limit_) - reserved_bytes(device());
 }
 

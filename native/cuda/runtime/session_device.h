@@ -27,14 +27,22 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   int device() const { return lane_.device(); }
   /// The session's streams. What it computes is queued in the first for computing.
   Lane& lane() { return lane_; }
+  /// The same for work that has the lane, and its small results, for itself.
+  Lane& lend_lane() {
+    has_arrivals_ = false;
+    return lane_;
+  }
   int64_t limit() const { return limit_; }
   cudaStream_t stream() const { return lane_.compute(0); }
 
   /// Makes the calling thread the session's, makes the device current, and gives back what others have released.
   void enter();
 
-  /// As Session says.
+  /// What is allocated from now on is part of so many bytes that have been reserved for it: it waits for no others. At first,
+  /// and with 0, it waits until others leave it memory.
   void set_reserved(int64_t bytes) { reserved_ = bytes; }
+  int64_t reserved() const { return reserved_; }
+  /// As Session says.
   void set_cancelled(const std::atomic<int32_t>* cancelled) { cancelled_ = cancelled; }
 
   /// For a matrix, which other devices may read if it `is_for_peers`. Throws Error(kOutOfMemory).

@@ -10,7 +10,6 @@
 #include "core/status.h"
 #include "core/structured.h"
 #include "cuda/device/error.h"
-#include "cuda/plan/blocks.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/divided.h"
 #include "cuda/runtime/elementwise.h"
@@ -311,16 +310,9 @@ class ResidentProduct {
     room_ = Room(most, device_.device(), stream());
   }
 
-  /// Enough of the launch to say what it needs, and to pack operands whose forms are kept.
   Launch launch_to_be(const Plan& plan, const ReadyPart& ready) const {
-    const Kernel& kernel = kernel_for(plan);
-    Launch launch = launch_of(problem_, plan, ready.region, sub(there_, ready.region));
-    launch.a = ready.a.view_to_be(kernel);
-    launch.b = ready.b.view_to_be(kernel);
-    launch.range_a = ready.a.range();
-    launch.range_b = ready.b.range();
-    launch.stream = stream();
-    return launch;
+    return cuda::launch_to_be(problem_, plan, kernel_for(plan), ready.region, sub(there_, ready.region), ready.a,
+                              ready.b, stream());
   }
 
   /// What a part takes of the room.

@@ -1,0 +1,11 @@
+// One product on the CPU.
+#pragma once
+#include "core/backend.h"
+#include "cpu/planner.h"
+
+namespace mpmml::cpu {
+
+/// Computes a product that has steps, whose matrices are in host memory. Throws Error, as Session::multiply() does.
+Outcome compute(const Problem& problem, const Variant* requested, const Planner& planner);
+
+}  // namespace mpmml::cpu

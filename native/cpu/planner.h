@@ -1,0 +1,74 @@
+// Choosing a kernel of the CPU: what the settings and this processor allow, and what a product costs.
+#pragma once
+#include <atomic>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/plan.h"
+#include "core/status.h"
+#include "cpu/kernel.h"
+
+namespace mpmml::cpu {
+
+/// All functions may be called from any thread.
+class Planner {
+ public:
+  Planner();
+
+  const std::vector<const Variant*>& variants() const { return variants_; }
+
+  /// What the settings select. The first product works it out, because the backend is made before the settings are
+  /// known.
+  struct Settings {
+    std::string instruction_set;
+    /// Variants that the planner may choose by itself, by semiring and element type. Listed in advance because a small
+    /// product takes only a microsecond.
+    std::vector<const Variant*> variants[std::size(kSemiringNames)][std::size(kDataTypeNames)];
+    std::optional<Error> misconfigured;
+  };
+  const Settings& settings() const;
+  /// Throws Error(kOption) if the settings are wrong.
+  void require_settings() const;
+
+  /// Throws Error(kVariant) if the variant isn't one of the CPU's.
+  const Kernel& kernel_of(const Variant& variant) const { return *known(variant).kernel; }
+  /// Why a variant can't run a product here; empty if it can.
+  std::string refusal(const Problem& problem, const Variant& variant) const;
+
+  /// The plan for values that allow the paths `exact`. `packed` is the variant that the operands are packed for if nothing is
+  /// known of them; null if that is no matter. Throws Error.
+  Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed) const;
+
+  /// The plain kernel can compute most products, so it starts before the ranges are known.
+  const Variant* likely_variant(const Problem& problem, const Variant* requested) const;
+
+  /// Whether some of the elements suggest that another variant than `likely` will be chosen. Then the values are scanned
+  /// first, which takes less time than packing the operands twice.
+  bool is_unlikely(const Variant& likely, const Problem& problem, const Variant* requested) const;
+
+ private:
+  /// What the registry and this processor say about a variant.
+  struct Known {
+    const Kernel* kernel;
+    std::string refusal;
+  };
+
+  const Known& known(const Variant& variant) const;
+  const std::vector<const Variant*>& candidates(const Operation& operation) const;
+  void settle() const;
+
+  std::unordered_map<const Variant*, Known> known_;
+  std::vector<const Variant*> variants_;
+  mutable std::mutex mutex_;
+  mutable std::atomic<bool> is_settled_{false};
+  mutable Settings settings_;  ///< written once, before is_settled_
+};
+
+/// Whether elements of A or B don't belong to the product.
+bool has_structured_operands(const Problem& problem);
+
+}  // namespace mpmml::cpu
