@@ -349,7 +349,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
     const { data } = weightsBy(algebra, n, () => none, batch)
     for (let item = 0; item < batch; item++) data.set(one.data, item * n * n)
     await check(starOf(algebra, elements(data, n, n, batch), { areSame: true }), inArrays, ['next'])
-  }, 120_000)
+  })
 
   it('by several groups of pivots', async () => {
     const where = at('arrays', 'spread among devices')
@@ -364,7 +364,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
 
   it('beside others', async () => {
     const tasks = [1, 2, 3, 4, 5, 6].map((seed) => {
-      const algebra = closureAlgebras[seed]!
+      const algebra = closureAlgebras[seed % closureAlgebras.length]!
       return starOf(algebra, weightsOf(algebra, 30 * seed, 0.3, seed))
     })
     await Promise.all(tasks.flatMap((one) => few.map((place) => expectClosure(place, one, 'next'))))

@@ -1,4 +1,5 @@
 /** How matrices on a device and the device itself end, and what becomes of what uses them: the same for both backends. */
+
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -18,6 +19,7 @@ import {
 import { expectElements, thrown } from './expect.js'
 import { randomMatrix } from './generators.js'
 import { type Dense, oracle } from './oracle.js'
+import { PATIENCE } from './patience.js'
 import { caught, expectError, expectRejected, expectSame } from './resident.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
@@ -343,7 +345,7 @@ function garbage(backend: 'cpu' | 'cuda'): void {
     const { status, signal, stdout, stderr } = spawnSync(
       process.execPath,
       ['--expose-gc', '--input-type=module', '--eval', program],
-      { encoding: 'utf8', timeout: 60_000 },
+      { encoding: 'utf8', timeout: PATIENCE },
     )
     expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
     return stdout.trim()
