@@ -374,7 +374,7 @@ describe('several processes', () => {
     for (const child of finishers) child.kill()
   })
 
-  const ROUNDS = 120
+  const ROUNDS = 50
   it.each(['.zarr', '.npy'])(`finish one plan over a %s that is there, ${ROUNDS} times`, async (ending) => {
     const out = fresh(ending)
     const expected = new Map<Semiring, ArrayLike<number>>()
