@@ -14,7 +14,7 @@ import {
 } from './closures/case.js'
 import { expectClosure, expectWays, type Way } from './closures/law.js'
 import { Random } from './generators.js'
-import { type Algebra, type AnyMatrix, algebraOf, elements, integerSums, nameOf } from './products/case.js'
+import { type AnyMatrix, algebraOf, elements, integerSums, nameOf } from './products/case.js'
 import { placesOf } from './products/places.js'
 
 /** Around the pivots that are passed at a time (64), and their groups (256). */
@@ -126,7 +126,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         for (const n of [3, 80]) {
           for (const items of [[2, 3], [4], [0]]) {
             const one = starOf(algebra, weightsOf(algebra, n, 0.2, n, 5))
-            for (const item of items) plantCycle(algebra, one.a, [1, 0], item)
+            for (const item of items) plantCycle(algebra, one.a, n === 3 ? [1, 0] : [7, 60, 3, 41], item)
             await check(one, everywhere, ['in place'])
           }
         }
@@ -330,7 +330,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
         await check(starOf(algebra, weightsBy(algebra, 700, weight)), few, ['next'])
       })
 
-      it('heavy weights that leave int32 in the end', async () => {
+      it.skipIf(greatest)('heavy weights that leave int32 in the end', async () => {
         // The first column whose sum leaves int32 is among the last.
         const a = chain(Math.ceil(MOST / heavy) + 10, heavy)
         await check(starOf(algebra, a), at('a device'), ['in place'])
@@ -346,20 +346,18 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
     const weight = (from: number, to: number) =>
       to === from + 1 || from === to + 7 ? heavy - (from % 3) : none
     const one = weightsBy(algebra, n, weight)
-    const { data } = weightsBy(algebra, n, () => none, batch)
-    for (let item = 0; item < batch; item++) data.set(one.data, item * n * n)
+    const data = new Int32Array(batch * n * n)
+    for (let item = 0; item < batch; item++) data.set(one.data as Int32Array, item * n * n)
     await check(starOf(algebra, elements(data, n, n, batch), { areSame: true }), inArrays, ['next'])
   })
 
   it('by several groups of pivots', async () => {
     const where = at('arrays', 'spread among devices')
-    for (const algebra of [algebraOf('min-plus'), algebraOf('max-plus', 'float32')] as Algebra[]) {
-      // One group of pivots for each device, and two.
-      for (const n of [700, 790]) {
-        const draw = algebra.isFloat ? roundedWeights : weightsOf
-        await check(starOf(algebra, draw(algebra, n, 0.1, n)), where, [n === 700 ? 'next' : 'in place'])
-      }
-    }
+    // One group of pivots for each device, and two.
+    const integers = algebraOf('min-plus')
+    await check(starOf(integers, weightsOf(integers, 700, 0.1, 3)), where, ['next'])
+    const floats = algebraOf('max-plus', 'float32')
+    await check(starOf(floats, roundedWeights(floats, 790, 0.1, 3)), where, ['in place'])
   })
 
   it('beside others', async () => {
