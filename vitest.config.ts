@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { PATIENCE } from './test/support/patience.js'
 
 const hasGpu = ['/dev/nvidiactl', '/proc/driver/nvidia/version', '/dev/dxg'].some((path) => existsSync(path))
 if (!hasGpu) console.warn('test/gpu is left out: there is no GPU here')
@@ -23,8 +24,9 @@ export default defineConfig({
     // To load them, only to skip what they have, takes a quarter of a minute.
     exclude: ['test/packages/**', ...(hasGpu ? [] : ['test/gpu/**'])],
     env: lab ? { MPMML_ADDON: process.env.MPMML_ADDON ?? 'lab' } : {},
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: PATIENCE,
+    hookTimeout: PATIENCE,
+    expect: { poll: { timeout: PATIENCE } },
     // Tests that fill a GPU's memory must have it to themselves.
     fileParallelism: !hasGpu,
     ...(hasGpu ? {} : { maxWorkers: '100%' }),

@@ -740,8 +740,8 @@ describe('large graphs', () => {
     expect(mean.cycle.length).toBe(nodes)
   })
 
-  it('10^6 nodes of which each is a component', async () => {
-    const nodes = 1_000_000
+  it('300 000 nodes of which each is a component', async () => {
+    const nodes = 300_000
     const from = Int32Array.from({ length: nodes }, (_, i) => i)
     const graph = { nodes, from, to: from, weight: from }
     expect(await maximumCycleMean(graph)).toMatchObject({ numerator: nodes - 1, cycle: [nodes - 1] })

@@ -374,30 +374,26 @@ describe('several processes', () => {
     for (const child of finishers) child.kill()
   })
 
-  const ROUNDS = 120
-  it.each(['.zarr', '.npy'])(
-    `finish one plan over a %s that is there, ${ROUNDS} times`,
-    async (ending) => {
-      const out = fresh(ending)
-      const expected = new Map<Semiring, ArrayLike<number>>()
-      for (const semiring of ['max-plus', 'min-plus'] as const) {
-        const reference = fresh('.npy')
-        await multiplyArrays(pathA, pathB, reference, { ...on, semiring })
-        expected.set(semiring, (await readNpy(reference)).data)
-      }
-      expect(expected.get('max-plus')).toEqual(c)
-      for (let round = 0; round < ROUNDS; round++) {
-        const semiring = round % 2 ? 'min-plus' : 'max-plus'
-        const layout = ending === '.zarr' ? { chunks: [8, 8] } : {}
-        const plan = await planBlocks(request(out, { block: 64, semiring, overwrite: true, ...layout }))
-        await runAll(plan)
-        const answers = finishers.map((child) => once(child, 'message'))
-        for (const child of finishers) child.send(plan)
-        for (const [{ error }] of await Promise.all(answers)) expect(error, `round ${round}`).toBe(null)
-        expect(await read(out), `round ${round}`).toEqual(expected.get(semiring))
-        expect(readdirSync(folder).filter((name) => name.startsWith(basename(out)))).toEqual([basename(out)])
-      }
-    },
-    120_000,
-  )
+  const ROUNDS = 50
+  it.each(['.zarr', '.npy'])(`finish one plan over a %s that is there, ${ROUNDS} times`, async (ending) => {
+    const out = fresh(ending)
+    const expected = new Map<Semiring, ArrayLike<number>>()
+    for (const semiring of ['max-plus', 'min-plus'] as const) {
+      const reference = fresh('.npy')
+      await multiplyArrays(pathA, pathB, reference, { ...on, semiring })
+      expected.set(semiring, (await readNpy(reference)).data)
+    }
+    expect(expected.get('max-plus')).toEqual(c)
+    for (let round = 0; round < ROUNDS; round++) {
+      const semiring = round % 2 ? 'min-plus' : 'max-plus'
+      const layout = ending === '.zarr' ? { chunks: [8, 8] } : {}
+      const plan = await planBlocks(request(out, { block: 64, semiring, overwrite: true, ...layout }))
+      await runAll(plan)
+      const answers = finishers.map((child) => once(child, 'message'))
+      for (const child of finishers) child.send(plan)
+      for (const [{ error }] of await Promise.all(answers)) expect(error, `round ${round}`).toBe(null)
+      expect(await read(out), `round ${round}`).toEqual(expected.get(semiring))
+      expect(readdirSync(folder).filter((name) => name.startsWith(basename(out)))).toEqual([basename(out)])
+    }
+  })
 })

@@ -35,6 +35,7 @@ import { coded } from '../support/coded.js'
 import { Random, randomMatrix } from '../support/generators.js'
 import { inTime } from '../support/in-time.js'
 import { oracle, type Strided } from '../support/oracle.js'
+import { PATIENCE } from '../support/patience.js'
 import { cutOff, network } from '../support/places.js'
 
 let folder: string
@@ -120,31 +121,24 @@ describe('kill −9', () => {
       () => c,
     ],
     ['paths', '.npy', () => ['paths', pathW, '--memory', '20kB'], () => distances],
-  ] as const)(
-    '%s is right whenever the process ended',
-    async (_, ending, args, expected) => {
-      const random = new Random(7)
-      await inTime(async (nth) => {
-        const out = fresh(ending)
-        const command = [...args(), '--backend', 'cpu', '-o', out, '--resume']
-        // If a process was done before it was killed, others are killed as soon as they have begun.
-        const [more, afterMs] = nth === 0 ? [4, 30] : [0, 0]
-        let kills = 0
-        while (
-          kills < 10 &&
-          (await killed(command, out, random.integer(0, more), random.integer(0, afterMs)))
-        )
-          kills++
-        // All may be done, and the process had not ended yet.
-        const isDone = existsSync(out) && !existsSync(`${out}.partial`)
-        if (!isDone) await killed(command, out, Number.POSITIVE_INFINITY, 0)
-        expect(await read(out)).toEqual(expected())
-        expect(existsSync(`${out}.partial`)).toBe(false)
-        return kills > 0
-      })
-    },
-    120_000,
-  )
+  ] as const)('%s is right whenever the process ended', async (_, ending, args, expected) => {
+    const random = new Random(7)
+    await inTime(async (nth) => {
+      const out = fresh(ending)
+      const command = [...args(), '--backend', 'cpu', '-o', out, '--resume']
+      // If a process was done before it was killed, others are killed as soon as they have begun.
+      const [more, afterMs] = nth === 0 ? [4, 30] : [0, 0]
+      let kills = 0
+      while (kills < 10 && (await killed(command, out, random.integer(0, more), random.integer(0, afterMs))))
+        kills++
+      // All may be done, and the process had not ended yet.
+      const isDone = existsSync(out) && !existsSync(`${out}.partial`)
+      if (!isDone) await killed(command, out, Number.POSITIVE_INFINITY, 0)
+      expect(await read(out)).toEqual(expected())
+      expect(existsSync(`${out}.partial`)).toBe(false)
+      return kills > 0
+    })
+  })
 
   it('while the work folder was made leaves nothing in the way', async () => {
     const out = fresh('.zarr')
@@ -231,7 +225,7 @@ it('a worker that sleeps until all is done by others leaves nothing behind', asy
   syncBuiltinESMExports()
   try {
     const slow = runBlock(plan, late!, { backend: 'cpu' })
-    await vi.waitUntil(() => isAsleep)
+    await vi.waitUntil(() => isAsleep, { timeout: PATIENCE })
     for (const job of [late!, ...others]) await runBlock(plan, job, { backend: 'cpu' })
     await finish(plan)
     wake()

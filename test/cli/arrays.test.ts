@@ -176,7 +176,7 @@ it('ends with 130 when it is interrupted, and goes on', async () => {
   expect(
     Buffer.compare(data.subarray(-4 * elements.length), Buffer.from((elements as Int32Array).buffer)),
   ).toBe(0)
-}, 60_000)
+})
 
 it('works in a program that has no file', async () => {
   const program = `

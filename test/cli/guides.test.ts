@@ -215,13 +215,9 @@ async function shellLine(line: string): Promise<void> {
 }
 
 describe('lines of the shell', () => {
-  it.each(inLanguage('sh'))(
-    '%s',
-    async (_, { code }) => {
-      for (const line of code.split('\n').filter((line) => line.trim() !== '')) await shellLine(line)
-    },
-    60_000,
-  )
+  it.each(inLanguage('sh'))('%s', async (_, { code }) => {
+    for (const line of code.split('\n').filter((line) => line.trim() !== '')) await shellLine(line)
+  })
 })
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
@@ -255,5 +251,5 @@ describe.skipIf(!hasCurl)(hasCurl ? 'requests' : 'requests (skipped: there is no
     } finally {
       server.kill()
     }
-  }, 60_000)
+  })
 })

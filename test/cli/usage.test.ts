@@ -60,7 +60,7 @@ describe('help', () => {
       expect(shown!.replace(' [options]', ''), name).toBe(usage!.replace(' [options]', ''))
       expect(description!.replaceAll('\n', ' '), name).toBe(summary)
     }
-  }, 60_000)
+  })
 
   it('needs no addon', async () => {
     // What loads the addon fails without its package.

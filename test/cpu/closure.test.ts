@@ -1,8 +1,10 @@
 /** Closures and powers, on the CPU. */
+
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { addon } from '../../lib/native.js'
+import { PATIENCE } from '../support/patience.js'
 import { closureSuite } from '../support/suite-closure.js'
 
 describe('cpu', () => closureSuite('cpu'))
@@ -15,7 +17,7 @@ describe.skipIf(!built)(built ? 'processes' : 'processes (skipped: run npm run b
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       ['--input-type=module', '--eval', `import { star } from ${JSON.stringify(library.href)}\n${body}`],
-      { encoding: 'utf8', timeout: 60_000, env: { ...process.env, ...environment } },
+      { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...environment } },
     )
     return { status, stdout: stdout.trim(), stderr }
   }

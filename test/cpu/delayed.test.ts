@@ -1,6 +1,7 @@
 /** Devices whose work goes on after it has been started, as on a GPU, in processes that have none. */
 import { afterAll, beforeAll, describe } from 'vitest'
 import { addon } from '../../lib/native.js'
+import { onOne } from '../support/homes.js'
 import { deviceSuite } from '../support/suite-devices.js'
 import { failureSuite } from '../support/suite-failures.js'
 import { lifetimeSuite } from '../support/suite-lifetimes.js'
@@ -10,6 +11,6 @@ describe.each([0.05, 3])('work that takes %d ms', (milliseconds) => {
   afterAll(() => addon.delayWork(0))
 
   deviceSuite('cpu')
-  lifetimeSuite('cpu', { size: 200, options: {} })
-  failureSuite('cpu', { size: 200, options: {}, inFlight: 70, stops: false })
+  lifetimeSuite(onOne('cpu'), { size: 200, options: {} })
+  failureSuite(onOne('cpu'), { size: 200, options: {}, inFlight: 70, stops: false })
 })

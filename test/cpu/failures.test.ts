@@ -1,10 +1,11 @@
 /** Products on a device that fail or are given up, on the CPU. */
 import { describe } from 'vitest'
 import { variants } from '../../lib/index.js'
+import { onOne } from '../support/homes.js'
 import { failureSuite } from '../support/suite-failures.js'
 
 // The naive product, because the others are done before anything could happen.
 const naive = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')!
 
 describe('cpu', () =>
-  failureSuite('cpu', { size: 900, options: { variant: naive.name }, inFlight: 1, stops: true }))
+  failureSuite(onOne('cpu'), { size: 900, options: { variant: naive.name }, inFlight: 1, stops: true }))

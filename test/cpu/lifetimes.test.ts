@@ -1,5 +1,6 @@
 /** How matrices on a device end, on the CPU. */
 import { describe } from 'vitest'
+import { onOne } from '../support/homes.js'
 import { lifetimeSuite } from '../support/suite-lifetimes.js'
 
-describe('cpu', () => lifetimeSuite('cpu', { size: 700, options: {} }))
+describe('cpu', () => lifetimeSuite(onOne('cpu'), { size: 700, options: {} }))

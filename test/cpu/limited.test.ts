@@ -67,6 +67,5 @@ describe.skipIf(!parent)('in 160 MiB (skipped unless MPMML_TEST_CGROUP names a c
         small ? /^done$/m : n >= 9000 ? /^ERR_MPMML_OUT_OF_MEMORY$/m : /^(done|ERR_MPMML_OUT_OF_MEMORY)$/m,
       )
     },
-    120_000,
   )
 })

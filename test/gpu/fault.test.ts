@@ -1,7 +1,9 @@
 /** A kernel that fails for good, in a process of its own, because CUDA can't be used in it afterwards. */
+
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
+import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const native = new URL('../../dist/lib/native.js', import.meta.url)
@@ -24,7 +26,7 @@ function run(body: string) {
   const { status, signal, stdout, stderr } = spawnSync(
     process.execPath,
     ['--input-type=module', '--eval', program],
-    { encoding: 'utf8', timeout: 60_000 },
+    { encoding: 'utf8', timeout: PATIENCE },
   )
   expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
   return JSON.parse(stdout)

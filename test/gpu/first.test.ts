@@ -1,8 +1,10 @@
 /** The first use of CUDA in a process: what runs where, and how such a process ends. Uses what `npm run build:ts` built. */
+
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
 import { withoutCuda } from '../support/machine.js'
+import { PATIENCE } from '../support/patience.js'
 
 const reason = withoutCuda()
 
@@ -17,7 +19,7 @@ function run(body: string, env: NodeJS.ProcessEnv = {}) {
   const { status, signal, stdout, stderr } = spawnSync(
     process.execPath,
     ['--input-type=module', '--eval', program(body)],
-    { encoding: 'utf8', timeout: 60_000, env: { ...process.env, ...env } },
+    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...env } },
   )
   return { status, signal, stdout: stdout.trim(), stderr }
 }

@@ -1,7 +1,9 @@
 /** Matrices that stay on a GPU, when its memory is short: packed forms are dropped, and products are divided. */
+
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
+import { PATIENCE } from '../support/patience.js'
 
 const reason = withoutCuda()
 
@@ -25,7 +27,7 @@ function run(mebibytes: number, body: string): unknown {
     ],
     {
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: PATIENCE,
       env: { ...process.env, MPMML_DEVICE_MEMORY_MIB: String(mebibytes) },
     },
   )

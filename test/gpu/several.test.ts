@@ -42,7 +42,8 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
         { data: integers(k), shape: [k, 1], strides: [1, k] } as const,
       ]
       const one = await mpmm(left, right, { backend: 'cuda', device: 0 })
-      for (const nth of [1, 2, 3]) {
+      // The caller computes the first part.
+      for (const nth of [1, 2]) {
         addon.failThread(nth, 1e15)
         const error = await caught(mpmm(left, right, { backend: 'cuda', devices: 'all' }))
         addon.failThread(0)

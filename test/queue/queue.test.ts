@@ -1,4 +1,5 @@
 /** Workers that die, fall asleep and stop, a queue that restarts, and a producer that gives up or comes back. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { queueStatus } from '../../lib/queue/status.js'
+import { PATIENCE } from '../support/patience.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
 
 const script = fileURLToPath(new URL('process.mjs', import.meta.url))
@@ -110,7 +112,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   }
 
   /** Waits until a block is computed as its orders say: a change of them concerns only others. */
-  const begunComputing = () => vi.waitUntil(() => existsSync(join(folder, 'log')), { timeout: 30_000 })
+  const begunComputing = () => vi.waitUntil(() => existsSync(join(folder, 'log')), { timeout: PATIENCE })
 
   function expectAllDone(count: number): void {
     expect([...computations().keys()].sort()).toEqual(names(count).sort())

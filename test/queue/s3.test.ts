@@ -1,4 +1,5 @@
 /** Workers on a queue whose matrices are in a bucket of S3. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,6 +12,7 @@ import { type Plain, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
 import { randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
+import { PATIENCE } from '../support/patience.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
 import { download, upload } from '../support/s3-arrays.js'
 import { S3Server } from '../support/s3-server.js'
@@ -46,7 +48,7 @@ describe.skipIf(!redisProgram)(`a queue with a bucket${why}`, () => {
     await redis.end()
   })
 
-  const soon = { timeout: 30_000, interval: 5 }
+  const soon = { timeout: PATIENCE, interval: 5 }
 
   function worker(...more: string[]) {
     const args = ['worker', '--queue', redis.url, '--backend', 'cpu', '--lock', '1', '--json', ...more]

@@ -11,15 +11,18 @@ export function exactPaths(
 ): string[] {
   const [least, most] = finiteRange(semiring)
   const limit = translatedLimit(semiring)
-  const range = (data: Iterable<number>) => {
+  const zero = zeroValue(semiring)
+  /** Of the elements at `from`, `from + step`, …: their range. */
+  const range = (data: Int32Array, from = 0, count = data.length, step = 1) => {
     let low = Number.POSITIVE_INFINITY
     let high = Number.NEGATIVE_INFINITY
     let hasZero = false
-    for (const value of data) {
-      if (value === zeroValue(semiring)) hasZero = true
+    for (let at = from, left = count; left > 0; left--, at += step) {
+      const value = data[at]!
+      if (value === zero) hasZero = true
       else {
-        low = Math.min(low, value)
-        high = Math.max(high, value)
+        if (value < low) low = value
+        if (value > high) high = value
       }
     }
     return { low, high, hasZero, spread: Math.max(high - low, 0) }
@@ -27,24 +30,20 @@ export function exactPaths(
   /** The greatest spread in a row or a column, and in 32 neighbours there; whether a line has ε beside other elements. */
   const inLines = ({ data, shape }: Plain, side: 'A' | 'B') => {
     const [rows, cols] = shape.slice(-2) as [number, number]
-    const lines = new Map<number, number[]>()
-    for (const [index, value] of data.entries()) {
-      const line =
-        side === 'A' ? Math.floor(index / cols) : Math.floor(index / cols / rows) * cols + (index % cols)
-      if (!lines.has(line)) lines.set(line, [])
-      lines.get(line)!.push(value)
+    const [length, step] = side === 'A' ? [cols, 1] : [rows, cols]
+    let [spread, chunkSpread, hasZero] = [0, 0, false]
+    for (let line = 0; line < data.length / length; line++) {
+      const first = side === 'A' ? line * cols : Math.floor(line / cols) * rows * cols + (line % cols)
+      const whole = range(data, first, length, step)
+      if (whole.low > whole.high) continue
+      spread = Math.max(spread, whole.spread)
+      hasZero ||= whole.hasZero
+      for (let k = 0; k < length; k += 32) {
+        const chunk = range(data, first + k * step, Math.min(32, length - k), step)
+        chunkSpread = Math.max(chunkSpread, chunk.spread)
+      }
     }
-    const ranges = [...lines.values()].map(range).filter(({ low, high }) => low <= high)
-    const chunks = [...lines.values()].flatMap((line) =>
-      Array.from({ length: Math.ceil(line.length / 32) }, (_, chunk) =>
-        range(line.slice(chunk * 32, chunk * 32 + 32)),
-      ),
-    )
-    return {
-      spread: Math.max(0, ...ranges.map(({ spread }) => spread)),
-      chunkSpread: chunks.reduce((most, { spread }) => Math.max(most, spread), 0),
-      hasZero: ranges.some(({ hasZero }) => hasZero),
-    }
+    return { spread, chunkSpread, hasZero }
   }
   const [x, y] = [range(a.data), range(b.data)]
   const [rows, columns] = [inLines(a, 'A'), inLines(b, 'B')]

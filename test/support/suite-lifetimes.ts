@@ -1,4 +1,5 @@
-/** How matrices on a device and the device itself end, and what becomes of what uses them: the same for both backends. */
+/** How matrices on a device and the device itself end, and what becomes of what uses them: the same on both backends, on one device and on several. */
+
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -12,12 +13,13 @@ import {
   mpmm,
   mpmmGrouped,
   mpmmSync,
-  openDevice,
   plan,
 } from '../../lib/index.js'
 import { expectElements, thrown } from './expect.js'
 import { randomMatrix } from './generators.js'
+import { expectUsed, type Home, openAt, useHome } from './homes.js'
 import { type Dense, oracle } from './oracle.js'
+import { PATIENCE } from './patience.js'
 import { caught, expectError, expectRejected, expectSame } from './resident.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
@@ -29,18 +31,19 @@ export interface Slow {
   options: MpmmOptions<DeviceMatrix>
 }
 
-export function lifetimeSuite(backend: 'cpu' | 'cuda', slow: Slow): void {
-  describe('dispose', () => disposing(backend, slow))
-  describe('close', () => closing(backend, slow))
+export function lifetimeSuite(home: Home, slow: Slow): void {
+  useHome(home)
+  describe('dispose', () => disposing(home, slow))
+  describe('close', () => closing(home, slow))
   describe.skipIf(!built)(built ? 'garbage' : `garbage (skipped: no ${fileURLToPath(library)})`, () =>
-    garbage(backend),
+    garbage(home),
   )
 }
 
-function disposing(backend: 'cpu' | 'cuda', { size, options }: Slow): void {
+function disposing(home: Home, { size, options }: Slow): void {
   let device: Device
   beforeAll(async () => {
-    device = await openDevice({ backend })
+    device = await openAt(home)
   })
   afterEach(() => expect(device.memory().used).toBe(0))
   afterAll(() => device.close())
@@ -70,7 +73,7 @@ function disposing(backend: 'cpu' | 'cuda', { size, options }: Slow): void {
       const expected = [source, part, { ...part, strides: [1, 30] }]
       const { used } = device.memory()
       for (const index of order) {
-        expect(device.memory().used).toBe(used)
+        expectUsed(home, device, used)
         for (const [which, rest] of matrices.entries()) {
           if (!rest.disposed) expectSame(await rest.download(), expected[which]!)
         }
@@ -218,9 +221,9 @@ function disposing(backend: 'cpu' | 'cuda', { size, options }: Slow): void {
   })
 }
 
-function closing(backend: 'cpu' | 'cuda', { size, options }: Slow): void {
+function closing(home: Home, { size, options }: Slow): void {
   it('waits for what was asked for before', async () => {
-    const device = await openDevice({ backend })
+    const device = await openAt(home)
     const [a, b] = [randomMatrix(90, 30, 1), randomMatrix(30, 80, 2)]
     const [A, B] = [await device.upload(a), await device.upload(b)]
     const [zero, out] = [await device.full([size, size], 0), await device.full([size, size], 0)]
@@ -250,13 +253,13 @@ function closing(backend: 'cpu' | 'cuda', { size, options }: Slow): void {
   })
 
   it('twice, by name or by a block', async () => {
-    const device = await openDevice({ backend })
+    const device = await openAt(home)
     const [first, second] = [device.close(), device.close()]
     await Promise.all([first, second])
     await device.close()
     let kept: Device
     {
-      await using opened = await openDevice({ backend })
+      await using opened = await openAt(home)
       kept = opened
       const a = await opened.full([2, 2], 4)
       expect([...(await a.download()).data]).toEqual([4, 4, 4, 4])
@@ -268,7 +271,7 @@ function closing(backend: 'cpu' | 'cuda', { size, options }: Slow): void {
   })
 
   it('makes every use an error, but dispose', async () => {
-    const device = await openDevice({ backend })
+    const device = await openAt(home)
     const [a, b] = [await device.full([3, 3], 0), await device.full([3, 3], 0)]
     const view = a.view({ rows: [0, 1] })
     b.dispose()
@@ -302,14 +305,14 @@ function closing(backend: 'cpu' | 'cuda', { size, options }: Slow): void {
       await closed
     }
     for (const each of [view, a, b, a]) each.dispose()
-    expect([device.backend, device.name !== '']).toEqual([backend, true])
+    expect([device.backend, device.name !== '']).toEqual([home.backend, true])
   })
 
   it('leaves other devices, and opens again', async () => {
-    const [first, second] = [await openDevice({ backend }), await openDevice({ backend })]
+    const [first, second] = [await openAt(home), await openAt(home)]
     const a = await second.full([20, 20], 7)
     await first.close()
-    const third = await openDevice({ backend })
+    const third = await openAt(home)
     const { c } = await mpmm(a, a)
     expect(new Set((await c.download()).data)).toEqual(new Set([14]))
     expect((await third.full([1, 1], 0)).shape).toEqual([1, 1])
@@ -318,19 +321,22 @@ function closing(backend: 'cpu' | 'cuda', { size, options }: Slow): void {
 
   it('while a device is being opened, many times', async () => {
     for (let round = 0; round < 5; round++) {
-      const opening = Array.from({ length: 4 }, () => openDevice({ backend }))
+      const opening = Array.from({ length: 4 }, () => openAt(home))
       await Promise.all(opening.map(async (device) => (await device).close()))
     }
   })
 }
 
 /** In a process of its own, which can ask for a collection. */
-function garbage(backend: 'cpu' | 'cuda'): void {
+function garbage({ where, pretended }: Home): void {
   const run = (body: string) => {
     const program = `
       import { matrix, mpmm, mpmmGrouped, openDevice } from ${JSON.stringify(library.href)}
       const turn = () => new Promise((resolve) => setImmediate(resolve))
-      const device = await openDevice({ backend: '${backend}' })
+      import { addon } from ${JSON.stringify(new URL('native.js', library).href)}
+      addon.pretendDevices(${pretended})
+      const open = () => openDevice(${JSON.stringify(where)})
+      const device = await open()
       const collected = async () => {
         for (let round = 0; round < 100 && device.memory().used > 0; round++) {
           await turn()
@@ -343,7 +349,7 @@ function garbage(backend: 'cpu' | 'cuda'): void {
     const { status, signal, stdout, stderr } = spawnSync(
       process.execPath,
       ['--expose-gc', '--input-type=module', '--eval', program],
-      { encoding: 'utf8', timeout: 60_000 },
+      { encoding: 'utf8', timeout: PATIENCE },
     )
     expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
     return stdout.trim()
@@ -380,7 +386,7 @@ function garbage(backend: 'cpu' | 'cuda'): void {
   it('closes a device that nobody closed, and its process ends', () => {
     const said = run(`
       const other = async () => {
-        const device = await openDevice({ backend: '${backend}' })
+        const device = await open()
         await device.full([10, 10], 1)
       }
       for (let round = 0; round < 20; round++) {

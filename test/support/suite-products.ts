@@ -20,8 +20,9 @@ import { expectRight } from './products/law.js'
 import { compute, type Place, placesOf, type Way } from './products/places.js'
 import { decisive, kindNamesOf, mixed, spoiled, startFor, tied, valuesFor } from './products/values.js'
 
-/** Depths about the words that bits are packed into, and about blocks of them. */
+/** Depths about the words that bits are packed into, and about blocks of them; and about the blocks that others are packed into. */
 export const depths = [31, 32, 33, 63, 64, 65, 95, 127, 128, 129, 255, 257, 511, 513, 1023, 2047, 2048, 2049]
+const someDepths = [31, 33, 64, 65, 127, 129, 256, 257, 513, 1023, 2049]
 
 export const structures: Record<string, ProductStructure> = {
   'upper × upper': { a: 'upper', b: 'upper', c: 'upper' },
@@ -89,6 +90,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
   const few = [...inArrays, ...place('a device')]
 
   describe.each(part(algebras).map((algebra) => [nameOf(algebra), algebra] as const))('%s', (_, algebra) => {
+    const { dtype } = algebra
     const mayHaveWitness = idempotent.includes(algebra)
 
     it.each(kindNamesOf(algebra))('values: %s', async (kind) => {
@@ -145,7 +147,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       await check(drawn(algebra, mixed(algebra), size, { c0, witness: mayHaveWitness }), places, ['in place'])
     })
 
-    it.each(depths)('K = %i', async (k) => {
+    it.each(dtype === 'uint8' ? depths : someDepths)('K = %i', async (k) => {
       for (const [m, n] of [
         [1, 1],
         [5, 7],
@@ -275,9 +277,9 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
     })
 
     it.each(Object.entries(structures))('structure: %s', async (_name, structure) => {
-      for (const size of structuredSizes) {
+      for (const [index, size] of structuredSizes.entries()) {
         const isMany = size[1] === 141
-        for (const witness of mayHaveWitness ? [false, true] : [false]) {
+        for (const witness of !mayHaveWitness ? [false] : isMany ? [false, true] : [index % 2 === 0]) {
           const c0 = witness ? startFor(algebra, mixed(algebra), size[0], size[2]) : undefined
           const one = withStructure(
             drawn(algebra, witness ? tied(algebra) : mixed(algebra), size, { c0, witness }),
@@ -341,13 +343,9 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       const where = [...few, ...place('arrays for several devices'), ...place('spread among devices')]
       for (const kind of [mixed(algebra), tied(algebra)]) {
         await check(drawn(algebra, kind, size, { overflow, witness: mayHaveWitness }), where, ['new'])
-        const structure = structures['lower × upper']!
-        await check(
-          withStructure(drawn(algebra, kind, size, { overflow, witness: mayHaveWitness }), structure),
-          few,
-          ['new'],
-        )
       }
+      const one = drawn(algebra, tied(algebra), size, { overflow, witness: mayHaveWitness })
+      await check(withStructure(one, structures['lower × upper']!), few, ['new'])
     })
   })
 

@@ -12,6 +12,7 @@ import {
 } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { Random } from './generators.js'
+import { onThree } from './homes.js'
 import { givenUp } from './in-time.js'
 import { caught, expectError } from './resident.js'
 import { chains } from './suite-devices-chains.js'
@@ -19,6 +20,8 @@ import { combining } from './suite-devices-combine.js'
 import { copies } from './suite-devices-copies.js'
 import { products } from './suite-devices-products.js'
 import { views } from './suite-devices-views.js'
+import { failureSuite } from './suite-failures.js'
+import { lifetimeSuite } from './suite-lifetimes.js'
 import { spreadClosures } from './suite-spread-closures.js'
 import { spreadWrites } from './suite-spread-writes.js'
 
@@ -49,6 +52,13 @@ function turned({ data, shape }: DenseMatrix): DenseMatrix {
 }
 
 export function spreadSuite(backend: 'cpu' | 'cuda'): void {
+  const slow = { size: 700, options: {} }
+  describe('matrices', () => spreadMatrices(backend))
+  describe('lifetimes', () => lifetimeSuite(onThree(backend), slow))
+  describe('failures', () => failureSuite(onThree(backend), { ...slow, inFlight: 70, stops: false }))
+}
+
+function spreadMatrices(backend: 'cpu' | 'cuda'): void {
   let device: Device
   beforeAll(async () => {
     addon.pretendDevices(3)

@@ -1,4 +1,5 @@
 /** CUDA that can't be used, and why: in processes that find another driver than the machine's. */
+
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { info } from '../../lib/index.js'
 import { withoutCuda } from '../support/machine.js'
+import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
@@ -40,7 +42,7 @@ function run(env: NodeJS.ProcessEnv) {
   const { status, signal, stdout, stderr } = spawnSync(
     process.execPath,
     ['--input-type=module', '--eval', program],
-    { encoding: 'utf8', timeout: 60_000, env: { ...process.env, ...env } },
+    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...env } },
   )
   expect({ status, signal, stderr }).toEqual({ status: 0, signal: null, stderr: '' })
   return JSON.parse(stdout)

@@ -1,4 +1,5 @@
 /** The environment variables of the library. Each process reads some once. Uses what `npm run build:ts` built. */
+
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { deviceMemoryLimit, environmentBackend } from '../../lib/environment.js'
 import { info, variants } from '../../lib/index.js'
 import { root } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
+import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const laboratory = new URL('../../dist/lib/lab.js', import.meta.url)
@@ -45,7 +47,7 @@ function outcomes(env: NodeJS.ProcessEnv, ...calls: string[]): string[] {
   const { stdout, stderr } = spawnSync(
     process.execPath,
     ['--input-type=module', '--eval', program, ...calls],
-    { encoding: 'utf8', timeout: 60_000, env: { ...process.env, ...env } },
+    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...env } },
   )
   expect(stderr).toBe('')
   return JSON.parse(stdout) as string[]
@@ -169,7 +171,7 @@ describe.skipIf(!built)(
       const { HOME, USERPROFILE, LOCALAPPDATA, XDG_CACHE_HOME, ...others } = process.env
       const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
         encoding: 'utf8',
-        timeout: 60_000,
+        timeout: PATIENCE,
         env: { ...others, ...env },
       })
       expect(stderr).toBe('')

@@ -1,4 +1,5 @@
 /** The ways to load the library. Uses what `npm run build:ts` built. */
+
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../lib/native.js'
+import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
@@ -14,7 +16,7 @@ function run(body: string, type: 'module' | 'commonjs' = 'module') {
   const { status, stdout, stderr } = spawnSync(process.execPath, [`--input-type=${type}`, '--eval', body], {
     cwd: root,
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: PATIENCE,
   })
   return { status, stdout: stdout.trim(), stderr }
 }

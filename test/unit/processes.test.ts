@@ -1,10 +1,12 @@
 /** The library in worker threads and in processes that end while a product runs. Uses what `npm run build:ts` built. */
+
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, it } from 'vitest'
 import { withoutCuda } from '../support/machine.js'
+import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
@@ -36,7 +38,7 @@ function run(body: string, env: NodeJS.ProcessEnv = {}) {
   const { status, signal, stdout, stderr } = spawnSync(
     process.execPath,
     ['--input-type=module', '--eval', program(body)],
-    { encoding: 'utf8', timeout: 60_000, env: { ...process.env, ...env } },
+    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, ...env } },
   )
   return { status, signal, stdout: stdout.trim(), stderr }
 }

@@ -91,7 +91,7 @@ beforeAll(async () => {
       code: /^```\w+\n(.*)\n```$/s.exec(textOf(content).trim())?.[1] ?? textOf(content),
     })),
   )
-}, 600_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -253,4 +253,4 @@ it('has examples that print what they say', async () => {
   })
   const said = here.map(({ place, code }) => ({ place, error: undefined, lines: outputOf(code) }))
   expect(outcomes).toEqual(said)
-}, 300_000)
+})

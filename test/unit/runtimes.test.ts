@@ -1,9 +1,11 @@
 /** Products in Bun and Deno. Uses what `npm run build:ts` built. */
+
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../lib/native.js'
+import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 
@@ -45,7 +47,7 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
     const { status, signal, stdout, stderr } = spawnSync(program!, args, {
       input: prelude + body,
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: PATIENCE,
     })
     return { status, signal, stdout: stdout.trim(), stderr }
   }

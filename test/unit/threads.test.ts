@@ -2,10 +2,12 @@
  * Threads that the system refuses, in processes whose threads haven't been started yet. Uses what `npm run build:ts` built.
  * Those of work on several devices: suite-several.ts and suite-spread.ts.
  */
+
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const built = existsSync(library)
@@ -24,7 +26,7 @@ function run(body: string, threads = 4) {
       const options = { backend: 'cpu' }
       ${body}`,
     ],
-    { encoding: 'utf8', timeout: 60_000, env: { ...process.env, MPMML_NUM_THREADS: String(threads) } },
+    { encoding: 'utf8', timeout: PATIENCE, env: { ...process.env, MPMML_NUM_THREADS: String(threads) } },
   )
   return { status, signal, stdout: stdout.trim(), stderr }
 }

@@ -5,13 +5,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { algebrasOf } from './algebra.mjs'
 import { wrongIn, wrongRefusal } from './check.mjs'
-import { closureOf } from './closures.mjs'
 import { place, read } from './layouts.mjs'
 import { asMatrix, asResult, bitsOf, drawView } from './mirror.mjs'
 import { describe, drawOverflow, drawStructure, newValues } from './problem.mjs'
 import { drawPlace, drawVariant, Wrong } from './products.mjs'
 import { idle } from './residents.mjs'
 import { drawValues } from './values.mjs'
+import { closureOf, storedAs } from './ways.mjs'
 
 const dtypes = ['int32', 'int32', 'int32', 'float32', 'float32', 'float64', 'uint8']
 const STEPS = 1e6
@@ -255,7 +255,9 @@ class Chain {
         if (mayFail && bitsOf(now.data).equals(bitsOf(view.root.mirror.data))) return
         throw new Wrong(`plus ended with ${outcome.error.message}`)
       }
-      const expected = closureOf(algebra, n, before.data, false).values
+      const expected = closureOf(algebra, n, before.data, false).values.map((value) =>
+        storedAs(algebra, value),
+      )
       const after = view.content(now).data
       context.tally.add(`closure ${algebra.semiring}`, n * n, n ** 3)
       const at = expected.findIndex((should, index) => should !== after[index])

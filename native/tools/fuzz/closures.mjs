@@ -1,55 +1,15 @@
-/** Closures, and paths with their next nodes: the textbook's loops over pivots, in float64. */
+/** Closures, and paths with their next nodes. */
 import { algebras, arrays } from './algebra.mjs'
-import { newMatrix, place } from './layouts.mjs'
+import { newMatrix, place, read } from './layouts.mjs'
 import { drawPlace, Wrong } from './products.mjs'
+import { closureOf, fillWeights, storedAs, wrongCycle, wrongWay } from './ways.mjs'
 
-const times = ({ kind }, x, y) =>
-  kind === 'sum' ? x + y : kind === 'product' ? x * y : x < y === (kind === 'least') ? x : y
-
-/** `gain`: whether a cycle gains; then the values are none. Values must be such that nothing is rounded. */
-export function closureOf(algebra, n, elements, reflexive) {
-  const { zero, one, greatest, dtype, kind } = algebra
-  const values = Float64Array.from(elements, (x) => (dtype === 'uint8' && x !== 0 ? 1 : x))
-  const better = (x, y) => (greatest ? x > y : x < y)
-  for (let k = 0; k < n; k++) {
-    if (
-      (kind === 'sum' || kind === 'product') &&
-      values[k * n + k] !== zero &&
-      better(values[k * n + k], one)
-    )
-      return { values, gain: true }
-    for (let i = 0; i < n; i++) {
-      const first = values[i * n + k]
-      if (first === zero) continue
-      for (let j = 0; j < n; j++) {
-        const second = values[k * n + j]
-        if (second === zero) continue
-        const way = times(algebra, first, second)
-        const last = values[i * n + j]
-        if (last === zero || better(way, last)) values[i * n + j] = way
-      }
-    }
-  }
-  if (reflexive) for (let i = 0; i < n; i++) values[i * n + i] = one
-  return { values, gain: false }
-}
-
-/** Weights of edges; no cycle gains unless `gains`, but many neither gain nor lose. */
+/** Weights of edges; a cycle gains only if `gains`. */
 function weights(random, algebra, matrix, gains) {
   const { data, rows: n } = matrix
-  const { kind, greatest, zero, dtype } = algebra
+  const { kind, greatest, dtype } = algebra
   const density = random.pick([0, 1 / n, 3 / n, 0.4, 1])
-  const heavy = dtype === 'int32' ? random.pick([1, 1, 1e6]) : 1
-  const potentials = Array.from({ length: n }, () => random.integer(-40, 40))
-  for (let index = 0; index < data.length; index++) {
-    const [i, j] = [Math.floor(index / n) % n, index % n]
-    if (!random.chance(density)) data[index] = zero
-    else if (kind === 'sum')
-      data[index] =
-        heavy * (greatest ? -1 : 1) * (random.pick([0, 0, 1, 5, 30]) + potentials[i] - potentials[j])
-    else if (kind === 'product') data[index] = random.pick([1, 1, 0.5, 0.25])
-    else data[index] = dtype === 'uint8' ? random.integer(1, 255) : random.integer(-9, 9)
-  }
+  fillWeights(random, algebra, matrix, density, dtype === 'int32' ? random.pick([1, 1, 1e6]) : 1)
   if (gains && data.length > 0) data[data.length - 1] = kind === 'sum' ? (greatest ? 3 : -3) : 2
 }
 
@@ -58,30 +18,6 @@ const paths = {
   'max-plus': 'longestPaths',
   'max-min': 'widestPaths',
   'max-times': 'mostReliablePaths',
-}
-
-/** What is wrong with next nodes, in words: they must lead over edges that make the distance. */
-function wrongWay(algebra, n, edges, distances, next) {
-  for (let i = 0; i < n; i++) {
-    for (let j = 0; j < n; j++) {
-      if (i === j) continue
-      const [distance, where] = [distances[i * n + j], `${i} → ${j}`]
-      let [sum, node] = [algebra.one, i]
-      if (distance === algebra.zero) {
-        if (next[i * n + j] !== -1) return `${where} has no path, but next is ${next[i * n + j]}`
-        continue
-      }
-      for (let count = 0; node !== j; count++) {
-        const to = next[node * n + j]
-        if (!(to >= 0 && to < n) || count === n) return `${where}: next leads to ${to}, or in a circle`
-        if (edges[node * n + to] === algebra.zero) return `${where}: there is no edge from ${node} to ${to}`
-        sum = times(algebra, sum, edges[node * n + to])
-        node = to
-      }
-      if (sum !== distance) return `${where}: the path has ${sum}, and the distance is ${distance}`
-    }
-  }
-  return undefined
 }
 
 export async function closureCase(context, random) {
@@ -118,11 +54,11 @@ export async function closureCase(context, random) {
         ? await graph[paths[semiring]](a, { paths: true, ...where })
         : await toolkit[name](a, { semiring, ...where, ...(inPlace ? { out: a } : {}) })
     const c = result.c ?? result.distances
-    if (expected.some(({ gain }) => gain)) throw new Wrong('a cycle gains, but there is a result')
-    const [values, next] = await Promise.all([c, result.next].map((matrix) => rowMajor(matrix)))
+    if (expected.some(({ gain }) => gain >= 0)) throw new Wrong('a cycle gains, but there is a result')
+    const [values, next] = await Promise.all([c, result.next].map(elementsOf))
     for (const [item, { values: should }] of expected.entries()) {
       const first = item * n * n
-      const at = should.findIndex((value, index) => value !== values[first + index])
+      const at = should.findIndex((value, index) => storedAs(algebra, value) !== values[first + index])
       if (at >= 0)
         throw new Wrong(
           `[${item}, ${Math.floor(at / n)}, ${at % n}] is ${values[first + at]} and should be ${should[at]}`,
@@ -136,16 +72,11 @@ export async function closureCase(context, random) {
     tally.products++
   } catch (error) {
     if (error instanceof Wrong) throw new Wrong(`${what}: ${error.message}`)
-    if (error.code !== 'ERR_MPMML_CYCLE' || !expected.some(({ gain }) => gain))
+    if (error.code !== 'ERR_MPMML_CYCLE' || !expected.some(({ gain }) => gain >= 0))
       throw new Wrong(`${what}: ${error.stack}`)
-    const { cycle, batch: item = 0 } = error
-    const edges = source.data.subarray(item * n * n, (item + 1) * n * n)
-    const weight = cycle.reduce(
-      (sum, node, index) => times(algebra, sum, edges[node * n + cycle[(index + 1) % cycle.length]]),
-      algebra.one,
-    )
-    if (!(algebra.greatest ? weight > algebra.one : weight < algebra.one))
-      throw new Wrong(`${what}: the cycle ${cycle} weighs ${weight}, which is no gain`)
+    const { batch: item = 0 } = error
+    const wrong = wrongCycle(algebra, n, source.data.subarray(item * n * n, (item + 1) * n * n), error)
+    if (wrong !== undefined) throw new Wrong(`${what}: ${wrong}`)
     tally.refused(error.code)
   } finally {
     await device?.close()
@@ -154,13 +85,5 @@ export async function closureCase(context, random) {
 }
 
 /** The elements of a matrix in an array or on a device; undefined of none. */
-async function rowMajor(matrix) {
-  if (!matrix) return undefined
-  const { data, shape, strides, offset } = 'download' in matrix ? await matrix.download() : matrix
-  const [batch, rows, cols] = shape.length === 3 ? shape : [1, ...shape]
-  const [byItem, byRow, byCol] = shape.length === 3 ? strides : [0, ...strides]
-  return data.constructor.from({ length: batch * rows * cols }, (_, index) => {
-    const [item, i, j] = [Math.floor(index / cols / rows), Math.floor(index / cols) % rows, index % cols]
-    return data[(offset ?? 0) + item * byItem + i * byRow + j * byCol]
-  })
-}
+const elementsOf = async (matrix) =>
+  matrix && read('download' in matrix ? await matrix.download() : matrix).data

@@ -25,6 +25,8 @@ export interface Algebra {
   /** The neutral elements of ⊕ and of ⊗. */
   zero: number
   one: number
+  /** What there is without a candidate: an infinity if sums can leave int32, else zero. */
+  none: number
   /** Whether sums can leave int32. */
   isInteger: boolean
   /** The finite range of int32. */

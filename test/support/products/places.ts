@@ -14,12 +14,13 @@ import {
 import { addon } from '../../../lib/native.js'
 import { gapsChanged, newMatrix, placeAs } from '../../../native/tools/fuzz/layouts.mjs'
 import { narrowed } from '../../../native/tools/fuzz/problem.mjs'
+import { withoutCuda } from '../machine.js'
 import { type AnyMatrix, type Case, type Elements, elementsOf, problemOf, sourceOf } from './case.js'
 import type { Expectation, Outcome } from './law.js'
 import { valuesFor } from './values.js'
 
 type There = DeviceMatrix<never>
-type Anywhere = AnyMatrix | There
+export type Anywhere = AnyMatrix | There
 
 /** Whether the result is new, is written into `out`, or is accumulated to what `out` holds. */
 export type Way = 'new' | 'out' | 'in place'
@@ -41,7 +42,7 @@ export interface Place {
 }
 
 /** The transpose of a matrix, wherever it is: the same memory, seen in another way. */
-function turn<T extends Anywhere>(matrix: T): T {
+export function turn<T extends Anywhere>(matrix: T): T {
   if (matrix instanceof DeviceMatrix) return matrix.transpose() as T
   const { data, shape, strides, offset } = matrix as AnyMatrix
   const [rows, cols] = Array.from(shape).slice(-2) as [number, number]
@@ -98,7 +99,7 @@ interface Held {
 }
 
 /** Puts elements where the place has its matrices, in the layout. */
-async function put(place: Place, source: Elements, layout = 'row-major'): Promise<Held> {
+export async function put(place: Place, source: Elements, layout = 'row-major'): Promise<Held> {
   const device = place.device?.()
   if (!device) {
     const placed = placeAs(layout, source, { shift: 3, tail: 2 })
@@ -159,7 +160,7 @@ async function ask(place: Place, one: Case, a: Anywhere, b: Anywhere, own: objec
   return (await mpmm(a as never, b as never, all)) as unknown as Results
 }
 
-const fetched = async (matrix: Anywhere): Promise<AnyMatrix> =>
+export const fetched = async (matrix: Anywhere): Promise<AnyMatrix> =>
   matrix instanceof DeviceMatrix ? await matrix.download() : matrix
 
 /** Computes the case there. */
@@ -226,6 +227,25 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
   const turned = { turned: true, expectation: { backend, turned: true, timed: true } }
   // Without a GPU devices are only pretended if no backend is named.
   const devices = { ...(backend === 'cuda' && { backend }), devices: 'all' }
+  // With a GPU, that is what is pretended to be several.
+  const hasSeveral = backend === 'cuda' || withoutCuda() !== undefined
+  const ofSeveral: Place[] = [
+    { name: 'arrays for several devices', options: devices, expectation: { backend, timed: true } },
+    {
+      name: 'arrays for some devices',
+      options: { ...devices, devices: [3, 1] },
+      expectation: { backend, timed: true },
+    },
+    {
+      name: 'a group for several devices',
+      ...inArrays,
+      options: { ...devices, devices: [3, 1, 4] },
+      ...inGroup,
+    },
+    { name: 'spread among devices', ...onSeveral },
+    { name: 'spread among devices, transposed', ...onSeveral, ...turned },
+    { name: 'spread among devices, in a group', ...onSeveral, ...inGroup },
+  ]
   return {
     places: [
       { name: 'arrays, at once', ...inArrays, sync: true },
@@ -237,29 +257,16 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
       { name: 'a device, transposed', ...onOne, ...turned },
       { name: 'int16 on a device', ...onOne, narrow: true },
       { name: 'a device, in a group', ...onOne, ...inGroup },
-      { name: 'arrays for several devices', options: devices, expectation: { backend, timed: true } },
-      {
-        name: 'arrays for some devices',
-        options: { ...devices, devices: [3, 1] },
-        expectation: { backend, timed: true },
-      },
-      {
-        name: 'a group for several devices',
-        ...inArrays,
-        options: { ...devices, devices: [3, 1, 4] },
-        ...inGroup,
-      },
-      { name: 'spread among devices', ...onSeveral },
-      { name: 'spread among devices, transposed', ...onSeveral, ...turned },
-      { name: 'spread among devices, in a group', ...onSeveral, ...inGroup },
+      ...(hasSeveral ? ofSeveral : []),
     ],
     async open() {
       one = await openDevice({ backend })
+      if (!hasSeveral) return
       addon.pretendDevices(5)
       several = await openDevice({ devices: [0, 1, 2] })
     },
     async close() {
-      await several!.close()
+      await several?.close()
       await one!.close()
       addon.pretendDevices(0)
     },

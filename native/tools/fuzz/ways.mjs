@@ -1,0 +1,139 @@
+/**
+ * What a closure must be: the textbook's loops over pivots, in float64, with each sum rounded as the type does; and weights to close.
+ * Nothing here is shared with what it checks.
+ */
+
+/** x ⊗ y, as its compiled form needs it: nothing to look up, and no functions that differ. */
+function combine(isSum, isProduct, isLeast, isSingle, x, y) {
+  if (isSum || isProduct) {
+    const exact = isSum ? x + y : x * y
+    return isSingle ? Math.fround(exact) : exact
+  }
+  return x < y === isLeast ? x : y
+}
+
+export const times = ({ kind, dtype }, x, y) =>
+  combine(kind === 'sum', kind === 'product', kind === 'least', dtype === 'float32', x, y)
+
+export const isBetter = ({ greatest }, x, y) => (greatest ? x > y : x < y)
+
+/**
+ * Takes the ways over a pivot into a row of distances: `first` to the pivot, whose next node is `hop`, and `onward` from there.
+ * Most of the time is spent here.
+ */
+function improve({ none, kind, dtype, greatest }, row, next, first, hop, onward) {
+  const [isSum, isProduct, isLeast, isSingle] = [
+    kind === 'sum',
+    kind === 'product',
+    kind === 'least',
+    dtype === 'float32',
+  ]
+  for (let j = 0; j < row.length; j++) {
+    const second = onward[j]
+    if (second === none) continue
+    const way = combine(isSum, isProduct, isLeast, isSingle, first, second)
+    const last = row[j]
+    if (last !== none && !(greatest ? way > last : way < last)) continue
+    row[j] = way
+    next[j] = hop
+  }
+}
+
+/**
+ * The closure of n × n elements. `values` aren't rounded to int32: what leaves it is seen, and no path is `none`. `gain` is the first pivot with which a cycle
+ * gains; −1 if there is none, and only then the others are valid.
+ */
+export function closureOf(algebra, n, elements, isReflexive) {
+  const { zero, none, one, dtype, kind } = algebra
+  const meant = (x) => (x === zero ? none : dtype === 'uint8' ? 1 : x)
+  const values = Float64Array.from(elements, meant)
+  const next = Int32Array.from(values, (x, index) => (x === none ? -1 : index % n))
+  const canGain = kind === 'sum' || kind === 'product'
+  for (let k = 0; k < n; k++) {
+    const loop = values[k * n + k]
+    if (canGain && loop !== none && isBetter(algebra, loop, one)) return { values, next, gain: k }
+    const onward = values.slice(k * n, (k + 1) * n)
+    for (let i = 0; i < n; i++) {
+      const first = values[i * n + k]
+      if (first === none) continue
+      const [from, to] = [i * n, (i + 1) * n]
+      improve(algebra, values.subarray(from, to), next.subarray(from, to), first, next[i * n + k], onward)
+    }
+  }
+  const closure = { values, next, gain: -1 }
+  return isReflexive ? reflexiveOf(algebra, n, closure) : closure
+}
+
+/** The star, by the plus. */
+export function reflexiveOf({ one }, n, closure) {
+  if (closure.gain >= 0) return closure
+  const [values, next] = [closure.values.slice(), closure.next.slice()]
+  for (let i = 0; i < n; i++) {
+    values[i * n + i] = one
+    next[i * n + i] = -1
+  }
+  return { values, next, gain: -1 }
+}
+
+/**
+ * Fills a matrix, or a batch, with weights of edges. No cycle gains, but in max-plus and min-plus many neither gain nor lose, and there
+ * are weights of both signs: differences of potentials of the nodes, to which some are added.
+ */
+export function fillWeights(random, algebra, { data, rows: n }, density, scale = 1) {
+  const { kind, greatest, zero, dtype } = algebra
+  const potentials = Array.from({ length: n }, () => random.integer(-40, 40))
+  for (let index = 0; index < data.length; index++) {
+    const [i, j] = [Math.floor(index / n) % n, index % n]
+    if (!random.chance(density)) data[index] = zero
+    else if (kind === 'sum')
+      data[index] =
+        scale * (greatest ? -1 : 1) * (random.pick([0, 0, 1, 5, 30]) + potentials[i] - potentials[j])
+    // Products of powers of two are exact.
+    else if (kind === 'product') data[index] = random.pick([1, 1, 0.5, 0.25])
+    else data[index] = dtype === 'uint8' ? random.integer(1, 255) : random.integer(-9, 9)
+  }
+}
+
+/** A value of a closure that can be stored, as it is stored. */
+export const storedAs = ({ none, zero }, value) => (value === none ? zero : value)
+
+/** What is wrong with next nodes, in words: they must lead over edges that make the distance. Sums must be exact. */
+export function wrongWay(algebra, n, edges, distances, next) {
+  const { zero, one, dtype } = algebra
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < n; j++) {
+      if (i === j) continue
+      const [distance, where] = [distances[i * n + j], `${i} → ${j}`]
+      let [sum, node] = [one, i]
+      if (distance === zero) {
+        if (next[i * n + j] !== -1) return `${where} has no path, but next is ${next[i * n + j]}`
+        continue
+      }
+      for (let count = 0; node !== j; count++) {
+        const to = next[node * n + j]
+        if (!(to >= 0 && to < n) || count === n) return `${where}: next leads to ${to}, or in a circle`
+        const edge = edges[node * n + to]
+        if (edge === zero) return `${where}: there is no edge from ${node} to ${to}`
+        sum = times(algebra, sum, dtype === 'uint8' ? 1 : edge)
+        node = to
+      }
+      if (sum !== distance) return `${where}: the path has ${sum}, and the distance is ${distance}`
+    }
+  }
+  return undefined
+}
+
+/** What is wrong with the cycle that an error names, in words: it must be simple, have edges, gain, and weigh what the error says. */
+export function wrongCycle(algebra, n, edges, { cycle, weight }) {
+  if (cycle.length === 0 || new Set(cycle).size !== cycle.length) return `the cycle ${cycle} isn't simple`
+  // Floats are rounded in another order than a closure rounds them, int32 not at all.
+  const exact = { ...algebra, dtype: algebra.dtype === 'float32' ? 'float64' : algebra.dtype }
+  let sum = algebra.one
+  for (const [index, from] of cycle.entries()) {
+    const edge = edges[from * n + cycle[(index + 1) % cycle.length]]
+    if (edge === undefined || edge === algebra.zero) return `the cycle ${cycle} has no edge from ${from}`
+    sum = times(exact, sum, edge)
+  }
+  if (!isBetter(algebra, sum, algebra.one)) return `the cycle ${cycle} weighs ${sum}, which is no gain`
+  return weight === sum ? undefined : `the cycle ${cycle} weighs ${sum}, and not ${weight}`
+}

@@ -1,0 +1,133 @@
+/** Closures that tests list, and what they must be: by the definition that the fuzzer checks with, of which nothing is the library's. */
+import type { OperandArray, Overflow } from '../../../lib/index.js'
+import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
+import { closureOf, fillWeights, isBetter, reflexiveOf, storedAs } from '../../../native/tools/fuzz/ways.mjs'
+import { Random } from '../generators.js'
+import {
+  type Algebra,
+  type AnyMatrix,
+  type Elements,
+  elements,
+  idempotent,
+  nameOf,
+} from '../products/case.js'
+
+/** Those that have closures. */
+export const closureAlgebras = idempotent
+
+/** Those of whose weights a cycle can be better than no edges. */
+export const gaining = closureAlgebras.filter(({ kind }) => kind === 'sum' || kind === 'product')
+
+export interface ClosureCase {
+  algebra: Algebra
+  a: Elements
+  /** Whether it is the star, and not the plus. */
+  reflexive: boolean
+  overflow?: Overflow | undefined
+  /** Where the elements are, by the names of layouts; row-major if left out. */
+  layouts?: { a?: string; out?: string } | undefined
+  /** The weights as they are given, in place of a layout. */
+  given?: AnyMatrix | undefined
+  /** Whether all matrices of the batch are the same. */
+  areSame?: boolean
+  what: string
+}
+
+/** Values aren't rounded to int32. `gain`: the first pivot with which a cycle gains; −1 if there is none. */
+export interface Expected {
+  values: Float64Array
+  next: Int32Array
+  gain: number
+}
+
+const known = new WeakMap<Elements, { plus: Expected[]; star: Expected[] }>()
+
+/** What must come of each matrix of a batch, worked out once for the weights. */
+export function expectedOf({ algebra, a, reflexive, areSame }: ClosureCase): Expected[] {
+  const n = a.rows
+  let found = known.get(a)
+  if (!found) {
+    const plus = Array.from({ length: areSame ? 1 : a.batch }, (_, item) =>
+      closureOf(algebra, n, itemOf(a, item), false),
+    )
+    const star = plus.map((one) => reflexiveOf(algebra, n, one))
+    found = { plus, star }
+    known.set(a, found)
+  }
+  const expected = reflexive ? found.star : found.plus
+  return areSame ? Array.from({ length: a.batch }, () => expected[0]!) : expected
+}
+
+/** The elements of one matrix of a batch. */
+export const itemOf = ({ data, rows, cols }: Elements, item: number): OperandArray =>
+  data.subarray(item * rows * cols, (item + 1) * rows * cols)
+
+/** A value of a closure, as the policy for overflow stores it. */
+export function storedValue({ algebra, overflow }: ClosureCase, value: number): number {
+  const { isInteger, none, least, most } = algebra
+  if (!isInteger || value === none) return storedAs(algebra, value)
+  return overflow === 'wrap' ? value | 0 : Math.min(Math.max(value, least), most)
+}
+
+/** Whether a value can't be stored. */
+export const leaves = ({ algebra: { isInteger, none, least, most } }: ClosureCase, value: number) =>
+  isInteger && value !== none && (value < least || value > most)
+
+type Weight = (from: number, to: number, item: number) => number
+
+/** Square matrices of these weights; NaN is no edge. */
+export function weightsBy(algebra: Algebra, n: number, weight: Weight, batch?: number): Elements {
+  const data = new arrays[algebra.dtype]((batch ?? 1) * n * n) as OperandArray
+  for (let at = 0; at < data.length; at++) {
+    const value = weight(Math.floor(at / n) % n, at % n, Math.floor(at / n / n))
+    data[at] = Number.isNaN(value) ? algebra.zero : value
+  }
+  return elements(data, n, n, batch)
+}
+
+/** Weights without a cycle that gains, of which sums are exact. */
+export function weightsOf(
+  algebra: Algebra,
+  n: number,
+  density: number,
+  seed: number,
+  batch?: number,
+): Elements {
+  const made = weightsBy(algebra, n, () => Number.NaN, batch)
+  fillWeights(new Random(seed), algebra, made, density)
+  return made
+}
+
+/** Floats that aren't whole numbers, and so are rounded in each sum. No cycle gains. */
+export function roundedWeights(algebra: Algebra, n: number, density: number, seed: number): Elements {
+  const random = new Random(seed)
+  const sign = algebra.kind === 'sum' && algebra.greatest ? -1 : 1
+  const weight = () => (random.chance(density) ? (sign * (random.bits() + 1)) / 2 ** 34 : Number.NaN)
+  return weightsBy(algebra, n, weight)
+}
+
+/** A weight that gains by itself, and as little as there is. */
+export const gain = (algebra: Algebra) =>
+  algebra.kind === 'product' ? 1 + 2 ** -20 : isBetter(algebra, 1, 0) ? 1 : -1
+
+/** Changes the weights of edges so that these nodes are a cycle that gains. */
+export function plantCycle(
+  algebra: Algebra,
+  { data, cols: n }: Elements,
+  nodes: readonly number[],
+  item = 0,
+): void {
+  for (const [index, from] of nodes.entries()) {
+    const to = nodes[(index + 1) % nodes.length]!
+    data[(item * n + from) * n + to] = index === 0 ? gain(algebra) : algebra.one
+  }
+}
+
+/** The star of these weights. */
+export const starOf = (algebra: Algebra, a: Elements, more: Partial<ClosureCase> = {}): ClosureCase => ({
+  algebra,
+  a,
+  reflexive: true,
+  what: `${nameOf(algebra)}, ${a.batched ? `${a.batch} of ` : ''}${a.rows} nodes`,
+  ...more,
+})

@@ -1,0 +1,165 @@
+/** What is true of every closure, wherever its matrices are, and the ways to compute it. */
+import { expect } from 'vitest'
+import { readAlgebraOptions } from '../../../lib/algebra/options.js'
+import { plus, star } from '../../../lib/algebra.js'
+import { closeWeights } from '../../../lib/closure/close.js'
+import { CycleError, DeviceMatrix, MpmmlError } from '../../../lib/index.js'
+import { readView } from '../../../lib/view.js'
+import { sameBits } from '../../../native/tools/fuzz/layouts.mjs'
+import { narrowed } from '../../../native/tools/fuzz/problem.mjs'
+import { wrongCycle, wrongWay } from '../../../native/tools/fuzz/ways.mjs'
+import { type Elements, elementsOf } from '../products/case.js'
+import { type Anywhere, fetched, type Place, put, turn } from '../products/places.js'
+import { type ClosureCase, expectedOf, itemOf, leaves, storedValue } from './case.js'
+
+/** Whether the result is new, with or without next nodes, is written into `out`, or replaces the weights. */
+export type Way = 'new' | 'next' | 'out' | 'in place'
+
+/** What has come of a closure. */
+interface Outcome {
+  distances?: Elements
+  next?: Elements | undefined
+  backend?: string
+  /** Whether the results are where the weights were. */
+  stays?: boolean
+  error?: unknown
+  /** What the weights were, and what `out` held before, each with what it holds now. */
+  unchanged: [string, before: Elements, now: Elements][]
+  spilled: boolean
+}
+
+type Closing = (a: Anywhere, options: object) => Promise<{ c: Anywhere; backend: string }>
+
+/** Computes the closure there. The closure of the transpose is the transpose of the closure. */
+async function compute(place: Place, one: ClosureCase, way: Way): Promise<Outcome> {
+  const { algebra, layouts = {}, overflow, reflexive } = one
+  const source = ((place.narrow && way !== 'in place' && narrowed(algebra, one.a)) || one.a) as Elements
+  const given = !place.device && source === one.a && one.given
+  const operand = await put(place, source, layouts.a)
+  const a = given || operand.matrix
+  const filled = { ...one.a, data: one.a.data.map(() => 1) } as Elements
+  const out = way === 'out' ? await put(place, filled, layouts.out) : way === 'in place' ? operand : undefined
+  const turned = <T extends Anywhere>(matrix: T) => (place.turned ? turn(matrix) : matrix)
+  const options = {
+    ...place.options,
+    semiring: algebra.semiring,
+    ...(overflow && { overflow }),
+    ...(out && { out: turned(out.matrix) }),
+  }
+  const outcome: Outcome = { unchanged: [], spilled: false }
+  const read = async (matrix: Anywhere) => elementsOf(await fetched(turned(matrix)))
+  const staysAt = (matrix: unknown) => matrix instanceof DeviceMatrix === (place.device !== undefined)
+  try {
+    if (way === 'next') {
+      const view = readView(turned(a) as never, 'a', 'operand')
+      const closed = await closeWeights(view, readAlgebraOptions(options), { reflexive, next: true })
+      outcome.distances = await read(closed.distances as Anywhere)
+      outcome.next = await read(closed.next as Anywhere)
+      outcome.backend = closed.backend
+      outcome.stays = staysAt(closed.distances) && staysAt(closed.next)
+    } else {
+      const close = (reflexive ? star : plus) as unknown as Closing
+      const { c, backend } = await close(turned(a), options)
+      outcome.distances = await read(c)
+      outcome.backend = backend
+      outcome.stays = out ? options.out === c : staysAt(c)
+    }
+  } catch (error) {
+    outcome.error = error
+    if (out) outcome.unchanged.push(['out', way === 'in place' ? source : filled, await out.read()])
+  }
+  if (way !== 'in place') outcome.unchanged.push(['the weights', source, await operand.read()])
+  outcome.spilled = (await out?.spilled()) ?? false
+  return outcome
+}
+
+/** Fails unless the closure is what the definition says, or the error that it says. */
+export async function expectClosure(place: Place, one: ClosureCase, way: Way): Promise<void> {
+  const where = `${one.what}; ${place.name}, ${way}`
+  const { algebra, a } = one
+  const n = a.rows
+  const outcome = await compute(place, one, way)
+  const { error, distances, next, backend } = outcome
+  if (outcome.spilled) expect.fail(`${where}: what is beside the elements of out was written`)
+  for (const [name, before, now] of outcome.unchanged)
+    if (!sameBits(before.data, now.data)) expect.fail(`${where}: ${name} has changed`)
+  const refusal = refusalOf(one)
+  if (refusal) {
+    if (!error) expect.fail(`${where}: there is a result, and not ${refusal.code}`)
+    if (!(error instanceof MpmmlError)) throw error
+    expect(error.code, `${where}: ${error.message}`).toBe(refusal.code)
+    if (!place.turned) expect(error.message, where).toContain(refusal.says)
+    if (error.code === 'ERR_MPMML_OVERFLOW')
+      expect(error.message, where).toContain(`the finite range ${algebra.least} to ${algebra.most}`)
+    if (!(error instanceof CycleError)) return
+    expect(error.batch, where).toBe(a.batched ? refusal.item : undefined)
+    const cycle = place.turned ? [...error.cycle].reverse() : error.cycle
+    expect(
+      wrongCycle(algebra, n, itemOf(a, refusal.item), { cycle, weight: error.weight }),
+      where,
+    ).toBeUndefined()
+    return
+  }
+  if (error) throw new Error(`${where}: ${(error as Error).message}`, { cause: error })
+  if (place.expectation.backend) expect(backend, where).toBe(place.expectation.backend)
+  expect(outcome.stays, `${where}: where the results are`).toBe(true)
+  expect([distances!.batched, distances!.batch, distances!.rows, distances!.cols], where).toEqual([
+    a.batched,
+    a.batch,
+    n,
+    n,
+  ])
+  for (const [item, { values, next: should }] of expectedOf(one).entries()) {
+    const came = itemOf(distances!, item)
+    if (one.areSame && item > 0) {
+      const all = [distances!, ...(next ? [next] : [])]
+      if (!all.every((matrices) => sameBits(itemOf(matrices, item), itemOf(matrices, 0))))
+        expect.fail(`${where}: matrix ${item} isn't closed as the first is`)
+      continue
+    }
+    // −0 and 0 are the same distance.
+    const wrong = values.findIndex((value, at) => came[at] !== storedValue(one, value))
+    const at = (index: number) => `${where}: element [${item}, ${Math.floor(index / n)}, ${index % n}]`
+    if (wrong >= 0)
+      expect.fail(`${at(wrong)} is ${came[wrong]} and should be ${storedValue(one, values[wrong]!)}`)
+    if (!next) continue
+    const nodes = itemOf(next, item)
+    if (place.turned) continue
+    const other = should.findIndex((node, index) => nodes[index] !== node)
+    if (other >= 0)
+      expect.fail(`${at(other)} has the next node ${nodes[other]}, which should be ${should[other]}`)
+  }
+}
+
+/** The error that must come; undefined if there is a result. */
+function refusalOf(one: ClosureCase): { code: string; item: number; says: string } | undefined {
+  const { batched, batch, rows: n, data } = one.a
+  const showPlace = (at: number) =>
+    `[${[...(batch > 1 ? [Math.floor(at / n / n)] : []), Math.floor(at / n) % n, at % n].join(', ')}]`
+  const bad = [
+    data.findIndex(Number.isNaN),
+    one.algebra.kind === 'product' ? data.findIndex((x) => x < 0) : -1,
+  ].find((at) => at >= 0)
+  if (bad !== undefined)
+    return { code: 'ERR_MPMML_VALUE', item: 0, says: `a${showPlace(bad)} is ${data[bad]}` }
+  const expected = expectedOf(one)
+  const item = expected.findIndex(({ gain }) => gain >= 0)
+  if (item >= 0)
+    return { code: 'ERR_MPMML_CYCLE', item, says: batched ? `in matrix ${item} of the batch` : 'gains' }
+  if ((one.overflow ?? 'throw') !== 'throw') return undefined
+  for (const [item, { values }] of expected.entries()) {
+    const at = values.findIndex((value) => leaves(one, value))
+    if (at < 0) continue
+    return { code: 'ERR_MPMML_OVERFLOW', item, says: `${showPlace(item * n * n + at)} is ${values[at]}` }
+  }
+  return undefined
+}
+
+/** Fails unless the next nodes lead over edges that make the distances; for what the definition itself says. */
+export function expectWays(one: ClosureCase): void {
+  for (const [item, { values, next }] of expectedOf(one).entries()) {
+    const distances = values.map((value) => storedValue(one, value))
+    const wrong = wrongWay(one.algebra, one.a.rows, itemOf(one.a, item), distances, next)
+    expect(wrong, one.what).toBeUndefined()
+  }
+}

@@ -1,0 +1,377 @@
+/** What is true of closures in every semiring on every element type, wherever their matrices are: test/cpu and test/gpu run it. */
+import { afterAll, beforeAll, describe, it } from 'vitest'
+import { layoutNames } from '../../native/tools/fuzz/layouts.mjs'
+import { policies } from './cases.js'
+import {
+  type ClosureCase,
+  closureAlgebras,
+  gaining,
+  plantCycle,
+  roundedWeights,
+  starOf,
+  weightsBy,
+  weightsOf,
+} from './closures/case.js'
+import { expectClosure, expectWays, type Way } from './closures/law.js'
+import { Random } from './generators.js'
+import { type AnyMatrix, algebraOf, elements, integerSums, nameOf } from './products/case.js'
+import { placesOf } from './products/places.js'
+
+/** Around the pivots that are passed at a time (64), and their groups (256). */
+const sizes = [0, 1, 2, 3, 5, 63, 64, 65, 66, 100, 129, 130, 200, 257, 321]
+
+const MOST = 2 ** 31 - 1
+const none = Number.NaN
+
+export function closureLaws(backend: 'cpu' | 'cuda'): void {
+  const { places, open, close } = placesOf(backend)
+  beforeAll(open)
+  afterAll(close)
+  const everywhere = places.filter(({ grouped, sync }) => !grouped && !sync)
+  const at = (...names: string[]) => everywhere.filter(({ name }) => names.includes(name))
+  const inArrays = at('arrays')
+  const few = at('arrays', 'a device', 'spread among devices')
+
+  async function check(one: ClosureCase, where = everywhere, ways: Way[] = ['new']): Promise<void> {
+    for (const place of where) for (const way of ways) await expectClosure(place, one, way)
+  }
+  const plusOf = (one: ClosureCase): ClosureCase => ({ ...one, reflexive: false, what: `${one.what}, plus` })
+
+  describe.each(closureAlgebras.map((algebra) => [nameOf(algebra), algebra] as const))('%s', (_, algebra) => {
+    it.each(sizes)('of %i nodes', async (n) => {
+      for (const [index, density] of [0, 0.03, 0.4, 1].entries()) {
+        if (n > 200 && index !== 1 + (n % 2)) continue
+        const one = starOf(algebra, weightsOf(algebra, n, density, n + index))
+        expectWays(one)
+        await check(one, inArrays, ['new', 'next'])
+        await check(plusOf(one), inArrays, ['new', 'next'])
+      }
+    })
+
+    it.each([1, 2, 3, 70, 265])('of %i nodes, everywhere', async (n) => {
+      const draw = algebra.isFloat ? roundedWeights : weightsOf
+      const one = starOf(algebra, draw(algebra, n, 0.2, n))
+      await check(one, everywhere, n === 70 ? ['new', 'next', 'out', 'in place'] : ['next', 'in place'])
+    })
+
+    it.skipIf(!algebra.isFloat)('rounds as one pivot after the other does', async () => {
+      for (const n of [3, 64, 65, 130, 300])
+        await check(starOf(algebra, roundedWeights(algebra, n, 0.3, n)), inArrays, ['next'])
+    })
+
+    it.each([
+      [0, 3],
+      [1, 70],
+      [3, 0],
+      [5, 70],
+      [300, 9],
+      [40, 64],
+    ])('%i of %i nodes', async (batch, n) => {
+      const one = starOf(algebra, weightsOf(algebra, n, 0.3, n + batch, batch))
+      await check(one, batch === 5 ? everywhere : few, ['next'])
+      await check(plusOf(one), inArrays)
+    })
+
+    it.each(layoutNames)('of weights that are %s, into every layout', async (name) => {
+      for (const [index, other] of layoutNames.entries()) {
+        const a = weightsOf(algebra, index % 2 ? 66 : 7, 0.2, index, index > 2 ? 3 : undefined)
+        await check(starOf(algebra, a, { layouts: { a: name, out: other } }), few, ['out', 'in place'])
+      }
+    })
+
+    it.skipIf(!algebra.isFloat)('of what is no weight', async () => {
+      for (const n of [2, 50, 70]) {
+        for (const place of [0, n + 1, n * n - 3]) {
+          const one = starOf(algebra, weightsOf(algebra, n, 0.5, n, place === 0 ? 3 : undefined))
+          const { data } = one.a
+          data[data.length - n * n + place] = Number.NaN
+          await check(one, few, ['out'])
+          if (algebra.kind !== 'product') continue
+          data[data.length - n * n + place] = -0.25
+          await check({ ...one }, few, ['out'])
+        }
+      }
+    })
+  })
+
+  describe.each(gaining.map((algebra) => [nameOf(algebra), algebra] as const))(
+    'cycles that gain: %s',
+    (_, algebra) => {
+      it.each([1, 2, 3, 10, 64, 65, 66, 129, 260])('among %i nodes', async (n) => {
+        for (const [seed, density] of [0.02, 0.1, 0.5, 1].entries()) {
+          const random = new Random(1000 * n + seed)
+          const nodes = Array.from({ length: n }, (_, node) => node)
+          for (let k = 0; k < n; k++) {
+            const other = random.integer(k, n - 1)
+            ;[nodes[k], nodes[other]] = [nodes[other]!, nodes[k]!]
+          }
+          const one = starOf(algebra, weightsOf(algebra, n, density, seed))
+          plantCycle(algebra, one.a, nodes.slice(0, random.integer(1, Math.min(n, 12))))
+          await check(one, few, seed === 0 ? ['out', 'in place'] : ['out'])
+          await check(plusOf(one), inArrays)
+        }
+      })
+
+      it('whoever has its nodes, everywhere', async () => {
+        for (const n of [5, 70, 300]) {
+          for (const nodes of [[0], [n - 1], [1, n >> 1, n - 1], [n - 1, n - 2]]) {
+            const one = starOf(algebra, weightsOf(algebra, n, 0.2, n))
+            plantCycle(algebra, one.a, nodes)
+            await check(one, n === 70 ? everywhere : few, ['in place'])
+          }
+        }
+      })
+
+      it('in the first matrix of a batch that has one', async () => {
+        for (const n of [3, 80]) {
+          for (const items of [[2, 3], [4], [0]]) {
+            const one = starOf(algebra, weightsOf(algebra, n, 0.2, n, 5))
+            for (const item of items) plantCycle(algebra, one.a, n === 3 ? [1, 0] : [7, 60, 3, 41], item)
+            await check(one, everywhere, ['in place'])
+          }
+        }
+      })
+
+      it('in many random graphs', async () => {
+        const random = new Random(77)
+        for (let round = 0; round < 120; round++) {
+          const weight = () =>
+            random.chance(0.6)
+              ? none
+              : algebra.kind === 'product'
+                ? random.pick([0.25, 0.5, 1, 2])
+                : random.integer(-4, 4)
+          await check(starOf(algebra, weightsBy(algebra, random.integer(1, 9), weight)), inArrays, ['next'])
+        }
+      })
+    },
+  )
+
+  it('a cycle in a batch that is closed some matrices at a time', async () => {
+    // More than are closed at once.
+    const [n, batch] = [8, 12_300]
+    const algebra = algebraOf('min-plus')
+    for (const bad of [0, 12_250, batch - 1]) {
+      const weight = (from: number, to: number, item: number) =>
+        item === bad && from === 3 && to === 3 ? -1 : 0
+      await check(starOf(algebra, weightsBy(algebra, n, weight, batch)), inArrays)
+    }
+  })
+
+  it('one matrix as a batch', async () => {
+    for (const algebra of closureAlgebras) {
+      const a = weightsOf(algebra, 66, 0.2, 3)
+      const given = { data: a.data, shape: [3, 66, 66], strides: [0, 66, 1] } as AnyMatrix
+      const all = elements(Array(3).fill(a.data).reduce(joined, a.data.slice(0, 0)), 66, 66, 3)
+      await check(starOf(algebra, all, { given }), inArrays)
+    }
+  })
+
+  it('infinite weights that are not zero, and −0', async () => {
+    const { POSITIVE_INFINITY: inf } = Number
+    for (const algebra of closureAlgebras.filter(({ isFloat }) => isFloat)) {
+      const far = algebra.greatest ? inf : -inf
+      const ways = [
+        [none, 5, none, none, none, 3, none, none, none],
+        [none, -5, -inf, none, none, inf, 7, none, none],
+      ]
+      for (const list of algebra.kind === 'product' ? [] : ways)
+        await check(
+          starOf(
+            algebra,
+            weightsBy(algebra, 3, (from, to) => list[3 * from + to]!),
+          ),
+          few,
+          ['next'],
+        )
+      if (algebra.kind === 'sum')
+        await check(
+          starOf(
+            algebra,
+            weightsBy(algebra, 2, (from, to) => (from === 0 && to === 1 ? far : none)),
+          ),
+          few,
+        )
+      await check(
+        plusOf(
+          starOf(
+            algebra,
+            weightsBy(algebra, 2, (from, to) => [-0, 2, 0, -0][2 * from + to]!),
+          ),
+        ),
+        few,
+      )
+    }
+  })
+
+  describe.each(integerSums.map((algebra) => [algebra.semiring, algebra] as const))(
+    'limits of int32: %s',
+    (_, algebra) => {
+      const { greatest, least, most } = algebra
+      const sign = greatest ? -1 : 1
+      const limit = greatest ? 357913941 : 357913940
+      const heavy = Math.floor(357913940 / 257)
+      const chain = (n: number, weight: number, batch?: number) =>
+        weightsBy(algebra, n, (from, to) => (to === from + 1 ? sign * weight : none), batch)
+      /** A line with edges back, all of them heavy. */
+      const line = (weight: number, from: number, to: number) =>
+        to === from + 1 || from === to + 7 ? sign * (weight - (from % 3)) : none
+
+      it('exact where sums may leave 2^30 / 3 and int32', async () => {
+        for (const n of [2, 3, 65, 100]) {
+          for (const end of [
+            Math.floor(limit / n),
+            Math.floor(limit / n) + 1,
+            Math.floor((MOST - 1) / n),
+            1e9,
+          ]) {
+            const random = new Random(n + end)
+            const weight = () =>
+              random.chance(0.5) ? none : sign * random.pick([end, end - 1, 0, random.integer(0, end)])
+            await check(starOf(algebra, weightsBy(algebra, n, weight)), n === 65 ? few : inArrays, ['next'])
+          }
+        }
+      })
+
+      it('what leaves int32 in the end follows the policy', async () => {
+        const a = chain(66, 100_000_000)
+        for (const overflow of policies)
+          await check(starOf(algebra, a, { overflow }), everywhere, ['in place'])
+        await check(starOf(algebra, a, { overflow: 'saturate' }), few, ['next'])
+      })
+
+      it('the last values inside of int32, and the first outside', async () => {
+        // 0 → 1 → 2, whose sum is beyond what plain sums hold.
+        for (const [end, beyond] of [
+          [least, -1],
+          [most, 1],
+        ] as const) {
+          const first = Math.trunc(end / 2)
+          for (const over of [0, beyond]) {
+            const list = [none, first, none, none, none, end - first + over, none, none, none]
+            for (const overflow of policies)
+              await check(
+                starOf(
+                  algebra,
+                  weightsBy(algebra, 3, (i, j) => list[3 * i + j]!),
+                  { overflow },
+                ),
+                few,
+              )
+          }
+        }
+      })
+
+      it('what only the other way overflows is no error', async () => {
+        const list = [none, sign * (MOST - 1), sign * 5, none, none, sign * (MOST - 1), none, none, none]
+        await check(
+          starOf(
+            algebra,
+            weightsBy(algebra, 3, (from, to) => list[3 * from + to]!),
+          ),
+          few,
+          ['next'],
+        )
+      })
+
+      it('in batches the first element that overflows, unless a cycle gains', async () => {
+        const batch = (overflow: (typeof policies)[number], gains: boolean) => {
+          const weight = (from: number, to: number, item: number) =>
+            gains && item === 2 && from === 2 && to === 2
+              ? -sign
+              : to === from + 1 && item > 0
+                ? sign * (MOST - 1 - 7 * from)
+                : none
+          return starOf(algebra, weightsBy(algebra, 3, weight, 3), { overflow })
+        }
+        for (const overflow of policies)
+          for (const gains of [false, true]) await check(batch(overflow, gains), everywhere, ['in place'])
+      })
+
+      it('cycles whose sums leave int32 on the way', async () => {
+        const far = sign * (MOST - 1)
+        const edges: [from: number, to: number, weight: number][] = [
+          // 3 → 1 → 0 is beyond what stands for no edge, and 0 → 2 → 3 brings it back.
+          [3, 1, far],
+          [1, 0, far],
+          [0, 2, -far - sign],
+          [2, 3, -far - sign],
+          [3, 3, 5 * sign],
+        ]
+        const weight = (from: number, to: number) =>
+          edges.find(([i, j]) => i === from && j === to)?.[2] ?? none
+        await check(starOf(algebra, weightsBy(algebra, 4, weight)), few)
+        for (const [there, back] of [
+          [-sign * (MOST - 1), -sign * (MOST - 1)],
+          [sign * (MOST - 1), -sign * MOST],
+        ] as const) {
+          const both = (from: number, to: number) => (from === to ? none : from === 0 ? there : back)
+          await check(starOf(algebra, weightsBy(algebra, 2, both)), few)
+        }
+      })
+
+      // Ways by way of the first 256 nodes keep within 2^30 / 3, those by way of all nodes needn't. With a little more neither do.
+      it.each([
+        [heavy, 'all nodes have ways to each other'],
+        [heavy, 'most have none'],
+        [heavy + 3, 'most have none'],
+      ] as const)('heavy weights up to %i, and %s', async (weight, kind) => {
+        const random = new Random(530)
+        const dense = () => (random.chance(0.1) ? none : sign * random.integer(0, weight))
+        const a = weightsBy(algebra, 530, kind === 'most have none' ? (i, j) => line(weight, i, j) : dense)
+        await check(starOf(algebra, a), few, ['next'])
+      })
+
+      it('heavy weights of later nodes only', async () => {
+        const weight = (from: number, to: number) => {
+          if (from < 300) return to < 300 ? sign * ((from + to) % 5) : none
+          return to === from + 1 || to >= 300 ? line(heavy, from, to) : none
+        }
+        await check(starOf(algebra, weightsBy(algebra, 700, weight)), few, ['next'])
+      })
+
+      it.skipIf(greatest)('heavy weights that leave int32 in the end', async () => {
+        // The first column whose sum leaves int32 is among the last.
+        const a = chain(Math.ceil(MOST / heavy) + 10, heavy)
+        await check(starOf(algebra, a), at('a device'), ['in place'])
+        await check(starOf(algebra, a, { overflow: 'saturate' }), inArrays)
+      })
+    },
+  )
+
+  it('heavy weights in a batch that is closed some matrices at a time', async () => {
+    // So many that the first ones go too far before the last have begun.
+    const [n, batch, heavy] = [258, 390, Math.floor(357913940 / 257)]
+    const algebra = algebraOf('min-plus')
+    const weight = (from: number, to: number) =>
+      to === from + 1 || from === to + 7 ? heavy - (from % 3) : none
+    const one = weightsBy(algebra, n, weight)
+    const data = new Int32Array(batch * n * n)
+    for (let item = 0; item < batch; item++) data.set(one.data as Int32Array, item * n * n)
+    await check(starOf(algebra, elements(data, n, n, batch), { areSame: true }), inArrays, ['next'])
+  })
+
+  it('by several groups of pivots', async () => {
+    const where = at('arrays', 'spread among devices')
+    // One group of pivots for each device, and two.
+    const integers = algebraOf('min-plus')
+    await check(starOf(integers, weightsOf(integers, 700, 0.1, 3)), where, ['next'])
+    const floats = algebraOf('max-plus', 'float32')
+    await check(starOf(floats, roundedWeights(floats, 790, 0.1, 3)), where, ['in place'])
+  })
+
+  it('beside others', async () => {
+    const tasks = [1, 2, 3, 4, 5, 6].map((seed) => {
+      const algebra = closureAlgebras[seed % closureAlgebras.length]!
+      return starOf(algebra, weightsOf(algebra, 30 * seed, 0.3, seed))
+    })
+    await Promise.all(tasks.flatMap((one) => few.map((place) => expectClosure(place, one, 'next'))))
+  })
+}
+
+const joined = (list: ClosureCase['a']['data'], more: ClosureCase['a']['data']) => {
+  const all = new (list.constructor as Int32ArrayConstructor)(list.length + more.length)
+  all.set(list as Int32Array)
+  all.set(more as Int32Array, list.length)
+  return all
+}
