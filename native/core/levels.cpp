@@ -316,7 +316,8 @@ LineLevels levels_of_lines(const MatrixView& view, int64_t items, const Band& ba
   if constexpr (!S::can_overflow) {
     if (!find_steps<S>(levels, view, items, band, for_runs)) return {};
   }
-  const int64_t at_once = lines_at_once(view), blocks = ceil_div(view.rows, at_once), chunks = ceil_div(view.cols, kChunkSteps);
+  const int64_t at_once = lines_at_once(view), blocks = ceil_div(view.rows, at_once),
+                chunks = ceil_div(view.cols, kChunkSteps);
   Seen all(chunks);
   std::mutex mutex;
   for_runs(items * blocks, at_once * view.cols, [&](int64_t first, int64_t end) {

@@ -33,9 +33,9 @@ struct Family<Small<parameters...>> {
     kernel.launch = &launch<Arithmetics...>;
     kernel.function = &function<Arithmetics...>;
     if constexpr (kTakesGroups) kernel.launch_group = &launch_group<Arithmetics...>;
-    kernel.shape = {Config::BM,       Config::BN, Config::BK * Config::kSlices,
-                    Config::kThreads, 0,          steps_per_clock<Arithmetics...>(),
-                    0,                Config::kTiles};
+    kernel.shape = {
+        Config::BM, Config::BN,    Config::BK * Config::kSlices, Config::kThreads, 0, steps_per_clock<Arithmetics...>(),
+        0,          Config::kTiles};
     return kernel;
   }
 
