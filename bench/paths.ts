@@ -68,7 +68,7 @@ export interface PathsRequest {
   verify: boolean
 }
 
-/** Pairs that are printed, and nodes on their paths: more would fill the memory, and nobody reads them. */
+/** Pairs that are printed, and nodes on their paths: more would fill the memory, and aren't read. */
 const MOST_PRINTED = 2 ** 22
 
 const tooMuch = (what: string) =>
@@ -100,7 +100,7 @@ export interface PathsRecord {
   backend: 'cuda' | 'cpu'
   device: string
   timing: PathsResult['timing']
-  /** What was found right; null if nobody asked. */
+  /** What was found right; null if that wasn't asked for. */
   verified: Verified | null
 }
 

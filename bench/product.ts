@@ -50,7 +50,7 @@ export interface ProductRecord extends Omit<MpmmResult, 'c'> {
   dtype: DataType
   /** Null if nothing can overflow. */
   overflow: string | null
-  /** What the product was found to agree with; null if nobody asked. */
+  /** What the product was found to agree with; null if that wasn't asked for. */
   verified: Verification | null
 }
 

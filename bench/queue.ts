@@ -1,7 +1,9 @@
 /** Work by the workers of a queue, as the commands ask for it. */
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
+import { queueCommandOptions as described } from '../lib/command-line.js'
 import type { MpmmOptions, Semiring } from '../lib/index.js'
 import type { QueueProgress, QueueResult, QueueWorkOptions } from '../lib/queue.js'
+import { optionOf } from './arguments.js'
 import { type ArraysFlags, replaces } from './arrays.js'
 import { duration, labelled, oneLine } from './output.js'
 import { type Progress, startProgress } from './progress.js'
@@ -12,15 +14,10 @@ export interface QueueFlags {
   queueName?: string
 }
 
-export const queueAddress = (what: string) =>
-  new Option('--queue <url>', `${what}: redis://HOST:6379, or rediss://USER:PASSWORD@HOST:6379 for TLS`)
-
-export const queueName = () =>
-  new Option('--queue-name <name>', 'one of several queues on the same Redis ("blocks" by default)')
-
-export const queueOptions = () => [
-  queueAddress('let the workers of this queue compute blocks on disk'),
-  queueName(),
+/** The options that say which queue; `what` is done with it. */
+export const queueOptions = (what = 'let the workers of this queue compute blocks on disk') => [
+  optionOf(described.queue, `${what}: ${described.queue.summary}`),
+  optionOf(described.name),
 ]
 
 /** For the help of commands. */
@@ -88,7 +85,7 @@ export async function runOnQueue(
   }
 }
 
-/** Shows progress on a terminal; elsewhere, only what somebody should do something about. */
+/** Shows progress on a terminal; elsewhere, only what the user should do something about. */
 class Reporter {
   #bar: Progress | undefined
   #said = ''

@@ -1,4 +1,5 @@
 /** Folding and interaction of the records of FASTA files: computed, written, and described. */
+import { writeText } from '../lib/files.js'
 import {
   bpmax,
   drawInteraction,
@@ -11,7 +12,7 @@ import {
   readFasta,
 } from '../lib/rna.js'
 import { duration, labelled, rate, withStatus } from './output.js'
-import { checkOutputs, writeText } from './output-file.js'
+import { checkOutputs } from './output-file.js'
 import { why } from './place.js'
 import { startProgress } from './progress.js'
 

@@ -98,7 +98,7 @@ const LEAST_UNWRITTEN = 4096
 const LEAST_FRESH = 2 ** 25
 
 /**
- * As newArray, but what the array holds is undefined: for results, which are written before anybody sees them. Clearing
+ * As newArray, but what the array holds is undefined: for results, which are written before they are seen. Clearing
  * 256 KB took 20 of the 130 µs of a whole 256³ product on a GPU (host of an H200). Products on the CPU take the same time
  * either way, within 3 %: they write to arrays that clearing would have brought into the caches (4 KB to 600 KB).
  */

@@ -7,7 +7,7 @@ export function availableMemory(): number {
   const available = process.availableMemory?.() ?? freemem()
   const limit = process.constrainedMemory?.() ?? 0
   if (limit === 0 || limit >= totalmem()) return available
-  // The system's cache of files counts as used there, but it is given up when anybody needs the memory.
+  // The system's cache of files counts as used there, but it is given up when a program needs the memory.
   return Math.min(limit, available + cachedFiles())
 }
 

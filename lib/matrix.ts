@@ -65,7 +65,7 @@ const SMALL_ALLOCATION = 16 * 2 ** 20
 
 /**
  * An array of `length` elements of a type (by its number), made by `make`. Throws OutOfMemoryError, which names `name` and gives
- * the advice. `besides` are bytes of arrays that were made before, and that nobody has written yet: the system doesn't count them.
+ * the advice. `besides` are bytes of arrays that were made before, and that haven't been written yet: the system doesn't count them.
  */
 export function allocate<Data extends OperandArray = ElementArray>(
   length: number,

@@ -50,7 +50,7 @@ export function isDetached(data: OperandArray): boolean {
   }
 }
 
-/** Throws DTypeError unless the memory of `data` is an ArrayBuffer that nobody else writes, resizes or has taken away. */
+/** Throws DTypeError unless the memory of `data` is an ArrayBuffer that no other thread writes, and that can't be resized and hasn't been taken away. */
 export function requireOrdinaryBuffer(data: OperandArray, name: Name, property = ''): void {
   let resizes: boolean
   try {

@@ -1,5 +1,7 @@
 /** mpmml roofline */
+
 import { type Command, Option } from 'commander'
+import { writeText } from '../../lib/files.js'
 import type { DataType, Semiring } from '../../lib/index.js'
 import { ceilingName, type Results, readResults, tensorPeak, writeResults } from '../../lib/lab.js'
 import { libraryOption, usage, wholeNumber } from '../arguments.js'
@@ -12,7 +14,7 @@ import { type Algebra, algebraOf, elementTypes } from '../lab/ladder.js'
 import { rooflineJobs, rooflines } from '../lab/roofline.js'
 import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
-import { checkOutputs, writeText } from '../output-file.js'
+import { checkOutputs } from '../output-file.js'
 
 interface Flags {
   from?: string

@@ -114,7 +114,7 @@ async function raise(session: Session, call: Call, started: number): Promise<Alg
   }
 }
 
-/** A power, in memory that nobody else knows. */
+/** A power, in memory of its own. */
 interface Power {
   readonly c: DeviceMatrix<ElementArray>
   readonly kernelMs: number

@@ -2,7 +2,7 @@
  * Block jobs: work on matrices on disk, cut into blocks that can be computed anywhere, in any number of processes.
  *
  * A {@link BlockPlan} is JSON. Its jobs come in stages: those of a stage may run in any order and at once, and each stage
- * begins when the one before it is done. A job reads blocks that nobody changes any more and writes one block, under another
+ * begins when the one before it is done. A job reads blocks that don't change any more and writes one block, under another
  * name first: so it may be done twice, by two workers at once, or be begun again after a worker died.
  */
 import { createHash } from 'node:crypto'

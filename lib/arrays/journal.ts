@@ -173,7 +173,7 @@ export class Journal {
     return this.store.join(this.own, 'done', String(stage), ...job)
   }
 
-  /** Says that a block is done, and of what it was made. Its files must have their names by now. */
+  /** Marks a block as done, and says and of what it was made. Its files must have their names by now. */
   async mark(plan: BlockPlan, job: BlockJob): Promise<void> {
     await this.store.write(this.#marks(job.stage, job.name), this.temporary, [asRow(markOf(plan, job))])
     // What was written after the work had been removed must not stay. Whoever removes it after this finds it.
@@ -200,7 +200,7 @@ export class Journal {
     return this.store.join(this.own, 'steps', String(step), `${row}-${col}`)
   }
 
-  /** Intermediate blocks that nobody reads any more. */
+  /** Intermediate blocks that aren't read any more. */
   async removeStep(step: number): Promise<void> {
     await this.store.removeUnder(this.store.join(this.own, 'steps', String(step)))
   }
@@ -232,7 +232,7 @@ export class Journal {
       if (error instanceof ResumeError) return null
       throw error
     })
-    // Others may have begun anew, and anybody may have put something there.
+    // Others may have begun anew, and other programs may have put something there.
     if (plan && plan.id !== this.#id) return
     if (plan) await store.remove(strays.map((name) => store.join(output.partial, name)))
     await store.remove([output.plan, `${output.partial}/`])

@@ -62,7 +62,7 @@ export interface Store {
   remove(paths: readonly string[]): Promise<void>
   /** Removes all below a name, but what is to be `kept` in a bucket. */
   removeUnder(path: string, kept?: (name: string) => boolean): Promise<void>
-  /** Removes all below a name so that nobody takes what is left of it for the whole: at once, or `first` first. */
+  /** Removes all below a name so that what is left of it isn't taken for the whole: at once, or `first` first. */
   drop(path: string, first: string): Promise<void>
   /**
    * Gives an array its name. Other processes may do the same at the same moment: then this throws if the array is gone.

@@ -276,7 +276,7 @@ export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job
 function finalBlock(plan: PathsPlan, rows: Range, cols: Range, data: ElementArray): Block {
   const { output, between, semiring, overflow } = plan
   if (output.dtype === between) return { rows, cols, data }
-  // In place: each element is read before it is overwritten, and nobody reads the wider ones after this.
+  // In place: each element is read before it is overwritten, and the wider ones aren't read after this.
   const narrowed = new Int32Array(data.buffer as ArrayBuffer, data.byteOffset, data.length)
   const width = lengthOf(cols)
   narrow(data as Float64Array, narrowed, semiring, overflow === 'saturate', (index) => {

@@ -116,7 +116,7 @@ export function upload(
   return settled(addon.upload(session.native, view.data, request, cancel), name)
 }
 
-/** A matrix in memory that nobody else knows. */
+/** A matrix in memory of its own. */
 export function resident<Data extends ElementArray>(
   memory: NativeMemory,
   session: Session,
@@ -126,7 +126,7 @@ export function resident<Data extends ElementArray>(
 }
 
 /**
- * Moves a result out of `memory`, which nobody else knows: to where it is wanted. It can't be given up, so that `out` is as
+ * Moves a result out of `memory`, which is only this one's: to where it is wanted. It can't be given up, so that `out` is as
  * it was after any error but one of CUDA.
  */
 export async function deliver(

@@ -53,7 +53,7 @@ export interface MemoryUse {
   reserved: number
   /** The most that `used` has been. */
   peak: number
-  /** What the device has left for anybody. */
+  /** What the device has left, for any program. */
   free: number
   /** What the device has. */
   total: number

@@ -15,7 +15,7 @@ const PER_TURN = 1 << 19
 
 /** The type of a matrix of a file that states its type, and the one that it is to have. */
 function typeOfTyped(dtype: DataType, wanted: Wanted, name: string): DataType {
-  // Bytes may be booleans, which are no numbers unless somebody says so.
+  // Bytes may be booleans, which are no numbers unless the caller says so.
   if (wanted.dtype === undefined && (hasType(wanted.semiring, dtype) || dtype === 'uint8')) return dtype
   return typeFor(wanted, dtype === 'int32' || dtype === 'uint8' ? 'integer' : 'real', name)
 }

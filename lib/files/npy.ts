@@ -148,7 +148,7 @@ async function readStraight(
       work.reached(read / data.byteLength)
     }
   }
-  // All of them must have ended before anybody closes the file.
+  // All of them must have ended before the file is closed.
   const readers = await Promise.allSettled(Array.from({ length: READERS }, reader))
   for (const outcome of readers) if (outcome.status === 'rejected') throw outcome.reason
 }

@@ -206,7 +206,7 @@ async function withArchive<Result>(
 
 /**
  * Reads a file for yauzl, which takes places from the file as they are. Those that Node.js refuses are errors thrown in a
- * callback, where nobody can catch them, and would end the process.
+ * callback, where they can't be caught, and would end the process.
  */
 function archiveReader(
   { RandomAccessReader }: typeof import('yauzl'),

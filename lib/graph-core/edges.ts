@@ -28,7 +28,7 @@ export interface EdgeList<Data extends ElementArray = ElementArray> {
   readonly weight: Data | readonly number[]
 }
 
-/** An edge list that has been checked: arrays of its own, which nobody else writes. */
+/** An edge list that has been checked: arrays of its own. */
 export interface Edges {
   readonly nodes: number
   readonly from: Int32Array

@@ -129,7 +129,7 @@ export function* matrixRows(
   let k = 0
   for (let i = 0; i < nodes; i++) {
     if (i % perStep === perStep - 1) yield
-    // The matrix may have been written to meanwhile, which nobody may do: its edges are those that were counted.
+    // The matrix may have been written to meanwhile, which isn't allowed: its edges are those that were counted.
     const end = start[i + 1]!
     for (let j = 0, at = offset + i * rowStride; j < nodes && k < end; j++, at += colStride) {
       const value = data[at]!

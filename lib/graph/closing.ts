@@ -57,7 +57,7 @@ export async function byClosure(question: Question): Promise<Answer | null> {
   let options = closing
   if (!view) {
     view = await dense(question)
-    // Nobody else has it, so it may become the distances.
+    // Nothing else uses it, so it may become the distances.
     options = { ...closing, out: asMatrix(view.data as ElementArray, [nodes, nodes]) }
   }
   const closed = await closeWeights(view, options, { reflexive: true, next: paths, name: 'weights' })
@@ -105,7 +105,7 @@ export async function placed(
   }
 }
 
-/** The edge list as a matrix that nobody else has. */
+/** The edge list as a matrix of its own. */
 async function dense({ query, weights, type, closing }: Question): Promise<HostView> {
   const matrix = await inSlices(denseMatrix(weights.edges!, query.rules, type), closing.signal, WORK)
   return readHostView(matrix, 'weights', 'operand')
@@ -261,7 +261,7 @@ function waysOf(next: NonNullable<Closed['next']>, nodes: number, batched: boole
     })
     return { forward: false, every: true, trees }
   }
-  // Nobody but the user keeps the matrix: paths can be read until it is disposed.
+  // Only the user keeps the matrix: paths can be read until it is disposed.
   const trees = async (item: number, index: number): Promise<Trees> => {
     requireUsable(Resident.viewOf(next)!, 'next, which path() reads,')
     const column = next.view({ cols: [index, index + 1], ...(batched && { batch: item }) })

@@ -35,9 +35,9 @@ export interface Query {
 /** The results for one graph: parts of arrays that those of a batch share. */
 export interface Results {
   readonly distances: ElementArray
-  /** The nodes after the sources; null if nobody asks. */
+  /** The nodes after the sources; null if they aren't asked for. */
   readonly next: Int32Array | null
-  /** The trees of a search that don't follow from `next`; null if they do, or nobody asks. */
+  /** The trees of a search that don't follow from `next`; null if they do, or aren't asked for. */
   readonly trees: Int32Array | null
   /** The index in the batch, if it is one. */
   readonly item: number | undefined
@@ -57,7 +57,7 @@ export function rootsOf(query: Query): number {
 
 const countOf = (nodes: Int32Array | null, all: number) => nodes?.length ?? all
 
-/** An array for results that messages call `name`; `besides` are bytes of others that nobody has written yet. */
+/** An array for results that messages call `name`; `besides` are bytes of others that haven't been written yet. */
 export function makeArray(
   name: string,
   type: number,

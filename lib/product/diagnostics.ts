@@ -1,5 +1,5 @@
 /**
- * What the library tells those who watch it, through node:diagnostics_channel. As long as nobody has subscribed, a product
+ * What the library tells those who watch it, through node:diagnostics_channel. As long as there is no subscriber, a product
  * costs one look at the channels.
  */
 
@@ -124,12 +124,12 @@ const plans = channel('mpmml:plan')
 const runs = channel('mpmml:run')
 const errors = channel('mpmml:error')
 
-/** Null if nobody watches: then the call goes on without a message. */
+/** Null if there is no subscriber: then the call goes on without a message. */
 export function watch(call: ProductMessage['call']): Watched | null {
   return runs.hasSubscribers || errors.hasSubscribers || plans.hasSubscribers ? new Watched(call) : null
 }
 
-/** A call that somebody watches. */
+/** A call that is watched. */
 export class Watched {
   readonly #call: ProductMessage['call']
   readonly #started = performance.now()

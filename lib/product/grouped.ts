@@ -236,7 +236,7 @@ class Group {
     return Math.max(next, started + 1)
   }
 
-  /** Says that no more can be started. */
+  /** Marks it as one that starts no more. */
   fail(error: unknown): void {
     this.#parts.push(Promise.reject(error))
   }
@@ -245,7 +245,7 @@ class Group {
   async end(): Promise<MpmmResult<AnyResult>[]> {
     const failed = (await Promise.allSettled(this.#parts)).find((part) => part.status === 'rejected')
     if (!failed) return this.#results
-    // Nobody gets what the others have made.
+    // What the others have made isn't handed out.
     this.#results.forEach(({ c, witness }, index) => {
       const { session, out } = this.products[index]!
       if (!session) return
@@ -261,7 +261,7 @@ const isAlone = ({ out, batch, m, n, bytes }: Product) => !out && batch * m * n 
 
 /**
  * Starts parts before the next ones are read, as long as a device computes them and none writes what another one uses. If a
- * later product turns out to be wrong, nobody gets their results.
+ * later product turns out to be wrong, their results aren't handed out.
  */
 function startWhileReading(group: Group): void {
   const { products, call } = group

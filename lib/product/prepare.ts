@@ -130,7 +130,7 @@ export function allocateResult(product: Product, name: Name = 'the result'): voi
 
 function newResult(elements: Elements, session: Session | null, name: Name): Result {
   const { type, bytes, reach } = elements
-  // Nobody sees the array before the product has written it: after an error it is dropped.
+  // The array isn't seen before the product has written it: after an error it is dropped.
   const data = session ? null : allocate(reach, name, type, newUnwrittenArray)
   if (session && reach * bytes > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(

@@ -129,7 +129,7 @@ export interface MadeMemories {
 
 const nothingMade: MadeMemories = { results: null, witnesses: null }
 
-/** Gives back what native code has made for a result that nobody gets. */
+/** Gives back what native code has made for a result that isn't handed out. */
 export function releaseMade(made: Made): void {
   if (made === undefined) return
   for (const memory of Array.isArray(made) ? made : [made]) addon.release(memory)

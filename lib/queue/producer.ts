@@ -169,7 +169,7 @@ class Producer {
   async begin(): Promise<void> {
     const { queue, name, lockMs, attempts, retryMs } = this.settings
     let stop: (error: Error) => void = () => {}
-    // What a listener throws ends the work, also where nobody waits for it.
+    // What a listener throws ends the work, also where nothing waits for it.
     const tell = () => {
       try {
         this.#tell()
@@ -368,7 +368,7 @@ class Producer {
     this.#reason = reason
   }
 
-  /** Says that the producer is there, and how far it is. */
+  /** Tells the queue that the producer is there, and how far it is. */
   async #beat(): Promise<void> {
     const { lockMs } = this.settings
     const { redis } = this.#connection

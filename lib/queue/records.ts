@@ -77,7 +77,7 @@ export interface PlanRecord {
   readonly reason: string
 }
 
-/** A plan that nobody touches is forgotten after a week; one that has ended, after an hour. */
+/** A plan that isn't touched is forgotten after a week; one that has ended, after an hour. */
 export const WEEK_S = 7 * 24 * 3600
 export const HOUR_S = 3600
 

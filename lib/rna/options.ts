@@ -13,6 +13,7 @@ import {
   readWhole,
   requireNames,
   whole,
+  wholeOf,
 } from '../options.js'
 import { type BackendChoice, longWorkSet, type MpmmOptions } from '../product/options.js'
 
@@ -70,9 +71,26 @@ export interface InteractionOptions extends FoldOptions {
 const MOST = 2 ** 20
 const usual: RnaScores = { gc: 3, au: 2, gu: 1 }
 
-const foldSet = {
-  weights: option(usual, (value, name) => readWeights(value, name, usual)),
-  minLoop: whole(3, 0, MOST),
+/** '3,2,1' as weights; what isn't so is refused when it is read. */
+function weightsOf(text: string): unknown {
+  const values = text.split(',').map(wholeOf)
+  if (values.length !== 3) return text
+  const [GC, AU, GU] = values
+  return { GC, AU, GU }
+}
+
+export const foldSet = {
+  weights: option(usual, (value, name) => readWeights(value, name, usual), {
+    commandLine: {
+      flag: '--weights <GC,AU,GU>',
+      summary: 'what pairs are worth; 3,2,1 by default',
+      fromText: weightsOf,
+    },
+  }),
+  minLoop: whole(3, 0, MOST, {
+    flag: '--min-loop <bases>',
+    summary: 'the fewest bases between two that pair; 3 by default',
+  }),
   storage: choice<RnaStorage, undefined>(['int16', 'int32'], undefined),
   table: boolean(false),
   backend,
@@ -80,12 +98,18 @@ const foldSet = {
   ...longWorkSet,
 } satisfies OptionsOf<FoldOptions>
 
-const interactionSet = {
+export const interactionSet = {
   ...foldSet,
   weightsBetween: checkedLater(),
   antiparallel: boolean(true),
-  window: whole(undefined, 1, MOST),
-  top: whole(1, 1, MOST),
+  window: whole(undefined, 1, MOST, {
+    flag: '--window <bases>',
+    summary: 'only structures within so many bases of the target',
+  }),
+  top: whole(1, 1, MOST, {
+    flag: '--top <n>',
+    summary: 'show the best n interactions of all records; windows of a record do not overlap',
+  }),
 } satisfies OptionsOf<InteractionOptions>
 
 export const foldOptions = new Options(foldSet)

@@ -1,8 +1,8 @@
-// Writes what follows from the variant table:
+// Writes what follows from the variant table, and from what the addon exports (addon.mjs):
 //
 //   node generate.mjs --native DIR --processor NAME --isas LIST [--cuda]
 //                                        the instantiations, the registry and their CMake lists
-//   node generate.mjs --typescript FILE  the TypeScript type of variant names
+//   node generate.mjs --typescript DIR   the TypeScript types: variant-names.ts, and native-interface.ts of what the addon exports
 //
 // LIST names the instruction sets of the CPU kernels, for example avx2,portable, or is `all`: those of the processor's family.
 //
@@ -10,13 +10,17 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { addonHeader, addonInterface, exportsHeader } from './addon-code.mjs'
 import { closures } from './closures.mjs'
 import { listOf, sourceFiles } from './files.mjs'
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
 import { dataTypes, instructionSets, optionsBehindOthers, semirings } from './table.mjs'
 
-const notice = 'Written by native/variants/generate.mjs from native/variants/table.mjs. Do not edit.'
+const noticeOf = (source) =>
+  `Written by native/variants/generate.mjs from native/variants/${source}. Do not edit.`
+const notice = noticeOf('table.mjs')
+const noticeOfAddon = noticeOf('addon.mjs')
 
 /** The header that declares what a kernel of a backend is. */
 const kernelHeaders = { cpu: 'cpu/kernel.h', cuda: 'cuda/launch/kernel.h' }
@@ -389,6 +393,8 @@ function writeNative(directory, isas, withCuda) {
     ['instruction_sets.h', instructionSetHeader(isas)],
     ['semirings.h', semiringHeader()],
     ['refused.h', refusedHeader()],
+    ['addon.h', addonHeader(noticeOfAddon)],
+    ['exports.h', exportsHeader(noticeOfAddon)],
   ])
   const sources = { cpu: [], cuda: [], hopper: [], products: [], lab: [] }
   const add = (list, file, content) => {
@@ -448,10 +454,11 @@ function writeNative(directory, isas, withCuda) {
   }
 }
 
-function writeTypeScript(file) {
+function writeTypeScript(directory) {
   const union = (names) => names.map((name) => `\n  | '${name}'`).join('')
+  writeIfChanged(join(directory, 'native-interface.ts'), addonInterface(noticeOfAddon))
   writeIfChanged(
-    file,
+    join(directory, 'variant-names.ts'),
     `// ${notice}
 
 /** The name of a kernel variant. \`variants()\` lists those that a build has. */

@@ -242,7 +242,7 @@ const allowedInLib: Record<string, string[]> = {
   graph: ['device', 'product', 'files', 'graph-core', 'closure'],
   algebra: ['device', 'product', 'graph-core', 'closure', 'graph'],
   lab: ['files'],
-  rna: ['product', 'files', 'lab'],
+  rna: ['product', 'files'],
   arrays: ['device', 'product', 'files', 'algebra'],
   queue: ['product', 'arrays'],
 }
