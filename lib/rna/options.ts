@@ -39,7 +39,7 @@ export interface FoldOptions extends Pick<MpmmOptions, 'device' | 'signal' | 'on
   weights?: PairWeights | undefined
   /** The fewest bases between two bases of one strand that pair; 3 by default. */
   minLoop?: number | undefined
-  /** 'int16' takes half the memory and the time. By default it is taken if all scores fit it. */
+  /** 'int16', which takes half the memory and the time, or 'int32'. By default 'int16' is taken if all scores fit it. */
   storage?: RnaStorage | undefined
   /** Whether the result has the table of all scores; false by default. */
   table?: boolean | undefined
