@@ -1,4 +1,5 @@
 /** Microbenchmarks: chapter 2 of the thesis, and the instruction mixes that bound newer GPUs. */
+import { type CommandOption, commandOptionsOf } from '../command-option.js'
 import { show, showChoices } from '../describe.js'
 import { DTypeError, fromNative, VariantError } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
@@ -6,7 +7,7 @@ import { choice, Options, type OptionsOf, whole } from '../options.js'
 import { semiringName } from '../semirings.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { checkLaboratory, peakOf } from './machine.js'
-import { deviceOrFirst, given, launchesSet, size } from './options.js'
+import { deviceOrFirst, given, launchesSet } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** A microbenchmark of this build, with the compile-time parameters that it exists for. */
@@ -36,20 +37,40 @@ export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
   percentOfMachine: number
 }
 
+const parameter = (flag: string, summary: string, most = 2 ** 31 - 1, least = 1) =>
+  whole(undefined, least, most, { flag, summary })
+
+const parameterSet = {
+  x: parameter('--x <X>', 'rows of steps of a thread and iteration (compiled in)'),
+  y: parameter('--y <Y>', 'columns of them (compiled in)'),
+  k: parameter('--k <K>', 'iterations between two reads of shared memory (compiled in)'),
+  max: choice(['ternary', 'intrinsic'] as const, undefined, {
+    flag: '--max <form>',
+    summary: 'how the maximum is written',
+  }),
+  m: parameter('--m <M>', 'columns of the operand in shared memory', 2 ** 20),
+  bsi: parameter('--bsi <BS_i>', 'rows of threads of a block', 1024),
+  bsj: parameter('--bsj <BS_j>', 'columns of threads of a block', 1024),
+  gsi: parameter('--gsi <GS_i>', 'rows of blocks of the grid', 65535),
+  gsj: parameter('--gsj <GS_j>', 'columns of blocks of the grid', 2 ** 20),
+  n: parameter('--n <N>', 'iterations of the outermost loop', 2 ** 30),
+  constant: parameter('--const <Const>', "Const of the thesis' listings", 2 ** 31 - 1, -(2 ** 31)),
+}
+
 const microbenchOptions = new Options({
-  x: size,
-  y: size,
-  k: size,
-  max: choice(['ternary', 'intrinsic'] as const, undefined),
-  m: whole(undefined, 1, 2 ** 20),
-  bsi: whole(undefined, 1, 1024),
-  bsj: whole(undefined, 1, 1024),
-  gsi: whole(undefined, 1, 65535),
-  gsj: whole(undefined, 1, 2 ** 20),
-  n: whole(undefined, 1, 2 ** 30),
-  constant: whole(undefined, -(2 ** 31), 2 ** 31 - 1),
+  ...parameterSet,
   ...launchesSet,
 } satisfies OptionsOf<MicrobenchOptions>)
+
+/**
+ * What a command line can say of the parameters of microbenchmarks, by their names.
+ *
+ * @example
+ * const { flag, parse } = microbenchCommandOptions.bsi
+ * console.log(flag, parse('32')) // --bsi <BS_i> 32
+ */
+export const microbenchCommandOptions: Readonly<Record<keyof typeof parameterSet, CommandOption>> =
+  commandOptionsOf(parameterSet)
 
 /**
  * The microbenchmarks of the addon that is loaded; none if it is without the laboratory.
