@@ -4,49 +4,35 @@ import { constants, functions, lists, requests, results, tables } from './addon.
 /** clockMHz → clock_mhz */
 const snake = (name) => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()
 
-/** The fields of a record with those that it extends. */
-const allFields = (name) => {
+/** A line for each. */
+const lines = (all, print) => all.map(print).join('\n')
+
+/** A line for each field of a record and of the one that it extends. */
+function fieldLines(name, print) {
   const { extends: base, fields } = requests[name] ?? results[name]
-  return Object.entries({ ...(base && requests[base].fields), ...fields }).map(([field, { type }]) => [
-    field,
-    type,
-  ])
+  const all = Object.entries({ ...(base && requests[base].fields), ...fields })
+  return lines(all, ([field, { type }]) => print(field, type))
 }
 
 const structOf = (name) => `struct ${name} {
-${allFields(name)
-  .map(([field, { cpp }]) => `  ${cpp} ${snake(field)}{};`)
-  .join('\n')}
+${fieldLines(name, (field, { cpp, usual = '' }) => `  ${cpp} ${snake(field)}{${usual}};`)}
 };
 `
 
-const readOf = (type, from) =>
-  type.usual === undefined
-    ? `${from}.${type.read}`
-    : `${from}.is_missing() ? ${type.usual} : ${from}.${type.read}`
-
-/** As readOf(), of a type whose C++ the conditional operator must be told. */
-const assigned = (target, type, from) =>
-  type.usual === undefined
-    ? `${target} = ${from}.${type.read};`
-    : `if (const In in = ${from}; in.is_missing()) {
-    ${target} = ${type.usual};
-  } else {
-    ${target} = in.${type.read};
-  }`
+/** Sets what has been made with the usual value, if something was passed. */
+const assign = (target, { read, usual }, from) =>
+  usual === undefined
+    ? `  ${target} = ${from}.${read};`
+    : `  if (const In in = ${from}; !in.is_missing()) ${target} = in.${read};`
 
 const readerOf = (name) => `inline void read(const In& from, ${name}& to) {
-${allFields(name)
-  .map(([field, type]) => `  ${assigned(`to.${snake(field)}`, type, `from.property("${field}")`)}`)
-  .join('\n')}
+${fieldLines(name, (field, type) => assign(`to.${snake(field)}`, type, `from.property("${field}")`))}
 }
 `
 
 const writerOf = (name) => `inline Napi::Value to_value(Napi::Env env, const ${name}& from) {
   Napi::Object object = Napi::Object::New(env);
-${allFields(name)
-  .map(([field]) => `  set(object, "${field}", from.${snake(field)});`)
-  .join('\n')}
+${fieldLines(name, (field) => `  set(object, "${field}", from.${snake(field)});`)}
   return object;
 }
 `
@@ -70,27 +56,21 @@ export const addonHeader = (notice) => `// ${notice}
 
 namespace mpmml::addon {
 
-${Object.entries(tables)
-  .map(
-    ([name, { doc, fields }]) => `${doc
-      .split('\n')
-      .map((line) => `/// ${line}`)
-      .join('\n')}
+${lines(
+  Object.entries(tables),
+  ([name, { doc, fields }]) => `${lines(doc.split('\n'), (line) => `/// ${line}`)}
 struct ${name}Field {
   enum : size_t { ${fields.join(', ')}, count };
   static constexpr const char* names[] = {${fields.map((field) => `"${field}"`).join(', ')}};
 };
 `,
-  )
-  .join('\n')}
-${[...Object.keys(requests), ...Object.keys(results)].map(structOf).join('\n')}
-${Object.keys(requests).map(readerOf).join('\n')}
-${Object.keys(results).map(writerOf).join('\n')}
-${Object.entries(constants)
-  .map(([name, { cpp }]) => `${cpp} ${snake(name)}();`)
-  .join('\n')}
+)}
+${lines([...Object.keys(requests), ...Object.keys(results)], structOf)}
+${lines(Object.keys(requests), readerOf)}
+${lines(Object.keys(results), writerOf)}
+${lines(Object.entries(constants), ([name, { cpp }]) => `${cpp} ${snake(name)}();`)}
 
-${Object.entries(functions).map(declarationOf).join('\n')}
+${lines(Object.entries(functions), declarationOf)}
 
 }  // namespace mpmml::addon
 `
@@ -99,7 +79,11 @@ function exported([name, signature]) {
   const taken = takesOf(signature)
   const values = [...(isTold(signature) ? ['info'] : []), ...taken.map(([argument]) => snake(argument))]
   const call = `${snake(name)}(${values.join(', ')})`
-  const reads = taken.map(([argument, type], index) => `  ${assignedArgument(argument, type, index)}`)
+  const reads = taken.flatMap(([argument, type], index) => {
+    const [name, from] = [snake(argument), `In(info[${index}], "${argument}")`]
+    if (type.usual === undefined) return [`  const auto ${name} = ${from}.${type.read};`]
+    return [`  ${type.cpp} ${name}{${type.usual}};`, assign(name, type, from)]
+  })
   const gives = signature.gives?.cpp
   const end =
     gives === undefined
@@ -113,13 +97,6 @@ ${[...reads, ...end].join('\n')}
 `
 }
 
-const assignedArgument = (argument, type, index) => {
-  const from = `In(info[${index}], "${argument}")`
-  return type.usual === undefined
-    ? `const auto ${snake(argument)} = ${from}.${type.read};`
-    : `const ${type.cpp} ${snake(argument)} = ${readOf(type, from)};`
-}
-
 /** generated/exports.h */
 export const exportsHeader = (notice) => `// ${notice}
 #pragma once
@@ -128,22 +105,15 @@ export const exportsHeader = (notice) => `// ${notice}
 
 namespace mpmml::addon {
 
-${Object.entries(functions).map(exported).join('\n')}
+${lines(Object.entries(functions), exported)}
 inline void export_all(Napi::Env env, Napi::Object exports) {
-${Object.keys(constants)
-  .map((name) => `  set(exports, "${name}", ${snake(name)}());`)
-  .join('\n')}
-${Object.entries(lists)
-  .map(([name, { names }]) => `  exports.Set("${name}", names_of(env, ${names}));`)
-  .join('\n')}
-${Object.keys(tables)
-  .map((name) => `  exports.Set("${snake(name)}Fields", names_of(env, ${name}Field::names));`)
-  .join('\n')}
-${Object.keys(functions)
-  .map(
-    (name) => `  exports.Set("${name}", Napi::Function::New<guarded<call_${snake(name)}>>(env, "${name}"));`,
-  )
-  .join('\n')}
+${lines(Object.keys(constants), (name) => `  set(exports, "${name}", ${snake(name)}());`)}
+${lines(Object.entries(lists), ([name, { names }]) => `  exports.Set("${name}", names_of(env, ${names}));`)}
+${lines(Object.keys(tables), (name) => `  exports.Set("${snake(name)}Fields", names_of(env, ${name}Field::names));`)}
+${lines(
+  Object.keys(functions),
+  (name) => `  exports.Set("${name}", Napi::Function::New<guarded<call_${snake(name)}>>(env, "${name}"));`,
+)}
 }
 
 }  // namespace mpmml::addon
@@ -159,12 +129,10 @@ const commentOf = (doc, indent = '') => {
 
 const interfaceOf = ([name, { doc, extends: base, fields }]) =>
   `${commentOf(doc)}export interface ${name}${base ? ` extends ${base}` : ''} {
-${Object.entries(fields)
-  .map(([field, { type, doc: about }]) => {
-    const isOptional = type.usual !== undefined
-    return `${commentOf(about, '  ')}  ${field}${isOptional ? '?' : ''}: ${type.ts}${isOptional ? ' | undefined' : ''}`
-  })
-  .join('\n')}
+${lines(Object.entries(fields), ([field, { type, doc: about }]) => {
+  const isOptional = type.usual !== undefined
+  return `${commentOf(about, '  ')}  ${field}${isOptional ? '?' : ''}: ${type.ts}${isOptional ? ' | undefined' : ''}`
+})}
 }
 `
 
@@ -179,14 +147,15 @@ const functionOf = ([name, signature]) => {
 
 /** Where the fields of a table are; those of a matrix's layout together. */
 function positionsOf(fields) {
-  const lines = fields.map((field, index) => {
-    const matrix = /^(\w+)Offset$/.exec(field)?.[1]
-    if (matrix !== undefined) {
-      return `  ${matrix}: { offset: ${index}, rowStride: ${index + 1}, colStride: ${index + 2}, batchStride: ${index + 3} },`
-    }
-    return /Stride$/.test(field) ? '' : `  ${field}: ${index},`
+  const positions = fields.flatMap((field, index) => {
+    const [, matrix, end] = /^(\w+)(Offset|\w+Stride)$/.exec(field) ?? [undefined, undefined]
+    if (matrix === undefined) return [`  ${field}: ${index},`]
+    if (end !== 'Offset') return []
+    return [
+      `  ${matrix}: { offset: ${index}, rowStride: ${index + 1}, colStride: ${index + 2}, batchStride: ${index + 3} },`,
+    ]
   })
-  return lines.filter((line) => line !== '').join('\n')
+  return positions.join('\n')
 }
 
 /** lib/native-interface.ts */
@@ -208,10 +177,10 @@ export interface NativeMemory {
 /** The memories that a call has made: none, one, or those of the results and of the witnesses. */
 export type Made = undefined | NativeMemory | readonly [results: NativeMemory, witnesses: NativeMemory]
 
-${Object.entries(tables)
-  .map(
-    ([name, { doc, fields }]) => `${commentOf(doc)}export const ${snake(name)}Fields = [
-${fields.map((field) => `  '${field}',`).join('\n')}
+${lines(
+  Object.entries(tables),
+  ([name, { doc, fields }]) => `${commentOf(doc)}export const ${snake(name)}Fields = [
+${lines(fields, (field) => `  '${field}',`)}
 ] as const
 export type ${name}Field = (typeof ${snake(name)}Fields)[number]
 
@@ -220,23 +189,14 @@ export const ${snake(name)}At = {
 ${positionsOf(fields)}
 }
 `,
-  )
-  .join('\n')}
-${[...Object.entries(requests), ...Object.entries(results)].map(interfaceOf).join('\n')}
+)}
+${lines([...Object.entries(requests), ...Object.entries(results)], interfaceOf)}
 /** What the addon exports. */
 export interface Addon {
-${Object.entries(constants)
-  .map(([name, { ts }]) => `  ${name}: ${ts}`)
-  .join('\n')}
-${Object.entries(lists)
-  .map(([name, { ts }]) => `  ${name}: ${ts.includes('|') ? `(${ts})` : ts}[]`)
-  .join('\n')}
-${Object.keys(tables)
-  .map(
-    (name) =>
-      `${commentOf(`The fields of the Float64Array of a ${snake(name)}, in order.`, '  ')}  ${snake(name)}Fields: ${name}Field[]`,
-  )
-  .join('\n')}
-${Object.entries(functions).map(functionOf).join('\n')}
+${lines(Object.entries(constants), ([name, { ts }]) => `  ${name}: ${ts}`)}
+${lines(Object.entries(lists), ([name, { ts }]) => `  ${name}: ${ts.includes('|') ? `(${ts})` : ts}[]`)}
+  // The fields of the Float64Arrays, in order.
+${lines(Object.keys(tables), (name) => `  ${snake(name)}Fields: ${name}Field[]`)}
+${lines(Object.entries(functions), functionOf)}
 }
 `
