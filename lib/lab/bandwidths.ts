@@ -1,7 +1,7 @@
 /** Bandwidths of the levels of a GPU's memory: the sloped ceilings of a roofline. */
 
 import { show, showChoices } from '../describe.js'
-import { fromNative, VariantError } from '../errors.js'
+import { natively, VariantError } from '../errors.js'
 import { addon, type LabBandwidth, type LabBandwidthRequest, type LabBandwidthResult } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import { checkLaboratory } from './machine.js'
@@ -58,12 +58,6 @@ export async function bandwidth(name: string, options?: BandwidthOptions): Promi
     throw new VariantError(`there is no bandwidth ${show(name)}: expected ${showChoices(names)}`)
   }
   const request = given(bandwidthOptions.read(options))
-  let result: LabBandwidthResult
-  try {
-    result = await addon.labBandwidth({ ...request, name })
-  } catch (error) {
-    throw fromNative(error)
-  }
-  const { ms, ...facts } = result
+  const { ms, ...facts } = await natively(() => addon.labBandwidth({ ...request, name }))
   return { name, ...facts, ms: spread(ms), gbps: spread(ms.map((time) => facts.bytes / time / 1e6)) }
 }

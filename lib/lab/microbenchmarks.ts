@@ -1,7 +1,7 @@
 /** Microbenchmarks: chapter 2 of the thesis, and the instruction mixes that bound newer GPUs. */
 import { type CommandOption, commandOptionsOf } from '../command-option.js'
 import { show, showChoices } from '../describe.js'
-import { DTypeError, fromNative, VariantError } from '../errors.js'
+import { DTypeError, natively, VariantError } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
 import { choice, Options, type OptionsOf, whole } from '../options.js'
 import { semiringName } from '../semirings.js'
@@ -107,13 +107,7 @@ export function readMicrobench(name: string, options: unknown): LabMicrobenchReq
  */
 export async function microbench(name: string, options?: MicrobenchOptions): Promise<MicrobenchResult> {
   const request = readMicrobench(name, options)
-  let result: LabMicrobenchResult
-  try {
-    result = await addon.labMicrobench(request)
-  } catch (error) {
-    throw fromNative(error)
-  }
-  const { ms: samples, ...facts } = result
+  const { ms: samples, ...facts } = await natively(() => addon.labMicrobench(request))
   const ms = spread(samples)
   const operations = facts.operationsPerThread * facts.threads
   const clocks = ms.median * facts.clockMHz * 1e3 * facts.multiprocessors
