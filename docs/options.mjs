@@ -6,11 +6,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript-6'
-import { arraysCommandOptions, queueCommandOptions } from '../dist/lib/command-line.js'
-import { commandOptions } from '../dist/lib/index.js'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
-const flags = { ...commandOptions, ...queueCommandOptions, ...arraysCommandOptions }
 
 /** The interfaces of lib by their names, as [name, comment] of each option. */
 function interfacesOf() {
@@ -44,23 +41,23 @@ export function summaryOf(comment) {
   return sentence.replace(/\.$/, '').replaceAll('|', '\\|')
 }
 
-/** The lines of a table. */
-function tableOf(options, links, withFlags) {
+/** The lines of a table; with a column of flags if there are some. */
+function tableOf(options, links, flags) {
   const rows = options.map(([name, comment]) => {
     const link = links[name]
     const shown = link === undefined ? `\`${name}\`` : `[\`${name}\`](${link})`
-    const flag = flags[name] ? `\`${flags[name].flag}\`` : ''
-    return [shown, ...(withFlags ? [flag] : []), summaryOf(comment)]
+    const flag = flags?.[name] ? `\`${flags[name].flag}\`` : ''
+    return [shown, ...(flags ? [flag] : []), summaryOf(comment)]
   })
-  const head = ['option', ...(withFlags ? ['on the command line'] : []), 'meaning']
+  const head = ['option', ...(flags ? ['on the command line'] : []), 'meaning']
   const lines = [head, ...rows].map((row) => `| ${row.join(' | ')} |`.replaceAll('|  |', '| |'))
   return lines.toSpliced(1, 0, `|${'---|'.repeat(head.length)}`)
 }
 
 let interfaces
 
-/** A page with its tables as they are now. */
-export const withOptions = (page) =>
+/** A page with its tables as they are now; `flags` are what command lines can have, by the names of options. */
+export const withOptions = (page, flags) =>
   page.replace(/^(<!-- options (\w+)(.*?) -->\n).*?^(<!-- end -->)$/gms, (_, begin, name, rest, end) => {
     interfaces ??= interfacesOf()
     const options = interfaces.get(name)
@@ -69,7 +66,7 @@ export const withOptions = (page) =>
     const links = Object.fromEntries(
       words.filter((word) => word.includes('=')).map((word) => word.split('=')),
     )
-    return `${begin}${tableOf(options(), links, words.includes('flags')).join('\n')}\n${end}`
+    return `${begin}${tableOf(options(), links, words.includes('flags') ? flags : undefined).join('\n')}\n${end}`
   })
 
 /** The pages with such tables. */
@@ -80,5 +77,8 @@ export const pagesWithOptions = () =>
     .filter((path) => readFileSync(path, 'utf8').includes('<!-- options '))
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const path of pagesWithOptions()) writeFileSync(path, withOptions(readFileSync(path, 'utf8')))
+  const { arraysCommandOptions } = await import('../dist/lib/command-line.js')
+  const { commandOptions } = await import('../dist/lib/index.js')
+  const flags = { ...commandOptions, ...arraysCommandOptions }
+  for (const path of pagesWithOptions()) writeFileSync(path, withOptions(readFileSync(path, 'utf8'), flags))
 }

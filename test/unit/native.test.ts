@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { matrix, mpmm, mpmmSync, plan } from '../../lib/index.js'
 import { addon, indexIn, type NativeDevice, type NativeMemory, packageRoot, root } from '../../lib/native.js'
+import { constants, functions, lists, tables } from '../../native/variants/addon.mjs'
 import { expectError, thrown } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 
@@ -30,6 +31,12 @@ describe('the package around a module', () => {
       rmSync(folder, { recursive: true })
     }
   })
+})
+
+it('the addon exports what native/variants/addon.mjs says, and nothing else', () => {
+  const fields = Object.keys(tables).map((table) => `${table.toLowerCase()}Fields`)
+  const said = [functions, constants, lists].flatMap((part) => Object.keys(part))
+  expect(Object.keys(addon).sort()).toEqual([...said, ...fields].sort())
 })
 
 describe('names of enumerators', () => {
