@@ -148,13 +148,25 @@ function blockObject(value: unknown): Record<string, unknown> {
   return { ...value }
 }
 
+/** What `read` makes of the text of a command line, which has no quotation marks and brackets to speak of. */
+const fromText =
+  (parse: (text: string) => unknown, read: (value: unknown, name: string) => unknown, expected: string) =>
+  (text: string) => {
+    try {
+      return read(parse(text), '')
+    } catch (cause) {
+      throw new OptionError(`It must be ${expected}`, { cause })
+    }
+  }
+
+const bytesOf = fromText((text) => text, readBytes, 'a number of bytes, such as 8GiB')
+const pairOf = fromText((text) => text.split(/[x×]/).map(wholeOf), readPair, 'ROWSxCOLS, such as 1024x1024')
+
 const bytesAs = (flag: string, summary: string) =>
-  option(undefined, readBytes, { commandLine: { flag, summary } })
+  option(undefined, readBytes, { commandLine: { flag, summary, fromText: bytesOf } })
 
 const pairAs = (flag: string, summary: string) =>
-  option(undefined, readPair, {
-    commandLine: { flag, summary, fromText: (text) => text.split(/[x×]/).map(wholeOf) },
-  })
+  option(undefined, readPair, { commandLine: { flag, summary, fromText: pairOf } })
 
 /** The most host memory that something takes. */
 export const memoryFor = (summary: string) => bytesAs('--memory <bytes>', summary)

@@ -69,8 +69,9 @@ const microbenchOptions = new Options({
  * const { flag, parse } = microbenchCommandOptions.bsi
  * console.log(flag, parse('32')) // --bsi <BS_i> 32
  */
-export const microbenchCommandOptions: Readonly<Record<keyof typeof parameterSet, CommandOption>> =
-  commandOptionsOf(parameterSet)
+export const microbenchCommandOptions: Readonly<
+  Record<Exclude<keyof MicrobenchOptions, 'repetitions' | 'warmup' | 'device'>, CommandOption>
+> = commandOptionsOf(parameterSet)
 
 /**
  * The microbenchmarks of the addon that is loaded; none if it is without the laboratory.

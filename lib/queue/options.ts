@@ -60,7 +60,10 @@ export const patienceSet = {
   lockMs: whole(30_000, 500, MOST, {
     flag: '--lock <seconds>',
     summary: 'after how long without a sign of life others take the blocks of this worker (30 by default)',
-    fromText: (text) => 1000 * Number(wholeOf(text)),
+    fromText(text) {
+      const seconds = wholeOf(text)
+      return typeof seconds === 'number' ? 1000 * seconds : seconds
+    },
   }),
 } satisfies OptionsOf<Patience>
 

@@ -1,6 +1,6 @@
 /** The options of folding and interaction, read once and checked. */
 import { backend, device } from '../backend.js'
-import { OverflowError } from '../errors.js'
+import { OptionError, OverflowError } from '../errors.js'
 import type { RnaScores } from '../native.js'
 import {
   boolean,
@@ -71,12 +71,11 @@ export interface InteractionOptions extends FoldOptions {
 const MOST = 2 ** 20
 const usual: RnaScores = { gc: 3, au: 2, gu: 1 }
 
-/** '3,2,1' as weights; what isn't so is refused when it is read. */
+/** '3,2,1' as weights. */
 function weightsOf(text: string): unknown {
-  const values = text.split(',').map(wholeOf)
-  if (values.length !== 3) return text
-  const [GC, AU, GU] = values
-  return { GC, AU, GU }
+  const [GC, AU, GU, ...more] = text.split(',').map(wholeOf)
+  if (GU !== undefined && more.length === 0) return { GC, AU, GU }
+  throw new OptionError('It must be three whole numbers, for GC, AU and GU, such as 3,2,1')
 }
 
 export const foldSet = {
