@@ -1,59 +1,32 @@
 /** mpmml multiply A B -o C */
 import { type Command, Option } from 'commander'
 import { devicesOption, productOptions } from '../arguments.js'
-import {
-  ARRAYS_HELP,
-  type ArraysFlags,
-  arraysOptions,
-  describeArrays,
-  inMemory,
-  isOnDisk,
-  requireOnDisk,
-  runArrays,
-} from '../arrays.js'
+import { inMemory } from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { dataTypes } from '../dtype.js'
 import { MATRIX_HELP } from '../matrix-file.js'
 import { print, printJson } from '../output.js'
 import { describeProduct, multiplyFiles, type ProductRequest } from '../product.js'
-import {
-  describeQueueWork,
-  QUEUE_HELP,
-  type QueueFlags,
-  queueOptions,
-  requireForWorkers,
-  runOnQueue,
-} from '../queue.js'
+import { BLOCKS_HELP, type BlocksFlags, blocksOptions, doneByBlocks } from '../queue.js'
 
-type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> &
-  ArraysFlags &
-  QueueFlags & { verify?: true; json?: true }
+type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> & BlocksFlags & { verify?: true; json?: true }
 
 export function multiplyCommand(signal: AbortSignal): Command {
   const command = newCommand('multiply')
     .argument('<A>', 'M × K, or batch × M × K')
     .argument('<B>', 'K × N, or batch × K × N')
     .option('-o, --output <C>', 'write the product to this file (without it only a summary is printed)')
-  const options = [...productOptions(), devicesOption(), ...arraysOptions(), ...queueOptions()]
+  const options = [...productOptions(), devicesOption(), ...blocksOptions()]
   for (const option of options) command.addOption(option)
   return command
     .option('--accumulate <C0>', 'compute C0 ⊕ A⊗B')
     .addOption(new Option('--dtype <type>', 'read the files as this element type').choices(dataTypes))
     .option('--verify', 'compare every element with the naive product')
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP + ARRAYS_HELP + QUEUE_HELP)
+    .addHelpText('after', MATRIX_HELP + BLOCKS_HELP)
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
-      const { queue, output } = flags
-      if (queue !== undefined || isOnDisk(flags, [a, b], output)) {
-        requireOnDisk(command, flags, ['devices', 'variant', 'accumulate', 'dtype', 'verify'], output)
-        if (queue !== undefined) {
-          requireForWorkers(command, flags)
-          const record = await runOnQueue('multiply', { ...flags, queue, inputs: [a, b], output }, signal)
-          return json ? printJson(record) : print(describeQueueWork(record))
-        }
-        const record = await runArrays('multiply', { ...flags, inputs: [a, b], output }, signal)
-        return json ? printJson(record) : print(describeArrays(record))
-      }
+      const refused = ['devices', 'variant', 'accumulate', 'dtype', 'verify']
+      if (await doneByBlocks(command, 'multiply', [a, b], flags, refused, json === true, signal)) return
       const request = { ...flags, a, b, verify: flags.verify === true }
       const record = await inMemory(() => multiplyFiles(request, signal))
       await (json ? printJson(record) : print(describeProduct(record, request)))

@@ -1,16 +1,7 @@
 /** mpmml paths GRAPH */
 import type { Command } from 'commander'
 import { closureOptions, nodeNumbers } from '../arguments.js'
-import {
-  ARRAYS_HELP,
-  type ArraysFlags,
-  arraysOptions,
-  describeArrays,
-  inMemory,
-  isOnDisk,
-  requireOnDisk,
-  runArrays,
-} from '../arrays.js'
+import { ARRAYS_HELP, inMemory } from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { GRAPH_HELP } from '../graph.js'
 import { print, printJson } from '../output.js'
@@ -22,12 +13,10 @@ import {
   type PathsRequest,
   pathSemirings,
 } from '../paths.js'
-
-import { describeQueueWork, type QueueFlags, queueOptions, requireForWorkers, runOnQueue } from '../queue.js'
+import { type BlocksFlags, blocksOptions, doneByBlocks } from '../queue.js'
 
 type Flags = Omit<PathsRequest, 'graph' | 'verify'> &
-  ArraysFlags &
-  QueueFlags & { check?: string; verify?: true; json?: true }
+  BlocksFlags & { check?: string; verify?: true; json?: true }
 
 export function pathsCommand(signal: AbortSignal): Command {
   const command = newCommand('paths')
@@ -39,7 +28,7 @@ export function pathsCommand(signal: AbortSignal): Command {
       '--next <N.npy>',
       'write, for each pair, the node after the first on its path: as a row number from 0, −1 if there is none',
     )
-  for (const option of [...closureOptions(pathSemirings, 'min-plus'), ...arraysOptions(), ...queueOptions()])
+  for (const option of [...closureOptions(pathSemirings, 'min-plus'), ...blocksOptions()])
     command.addOption(option)
   return command
     .option('--verify', 'check that no edge makes a distance better, and walk the paths')
@@ -53,18 +42,9 @@ ${ARRAYS_HELP}
 min-plus finds shortest paths, max-plus longest, max-min widest, max-times most reliable ones, or-and reachable nodes.`,
     )
     .action(async (graph: string, { json, check, ...flags }: Flags) => {
-      const { queue, output } = flags
-      if (queue !== undefined || isOnDisk(flags, [graph], output)) {
-        const refused = ['devices', 'from', 'to', 'next', 'verify', 'check']
-        requireOnDisk(command, { ...flags, check }, refused, output)
-        if (queue !== undefined) {
-          requireForWorkers(command, flags)
-          const record = await runOnQueue('paths', { ...flags, queue, inputs: [graph], output }, signal)
-          return json ? printJson(record) : print(describeQueueWork(record))
-        }
-        const record = await runArrays('paths', { ...flags, inputs: [graph], output }, signal)
-        return json ? printJson(record) : print(describeArrays(record))
-      }
+      const refused = ['devices', 'from', 'to', 'next', 'verify', 'check']
+      const asked = { ...flags, check }
+      if (await doneByBlocks(command, 'paths', [graph], asked, refused, json === true, signal)) return
       const request: PathsRequest = { ...flags, graph, verify: flags.verify === true }
       requireFitting(command, flags, check)
       if (check !== undefined) {

@@ -1,12 +1,11 @@
 /** Microbenchmarks: chapter 2 of the thesis, and the instruction mixes that bound newer GPUs. */
 import { type CommandOption, commandOptionsOf } from '../command-option.js'
-import { show, showChoices } from '../describe.js'
-import { DTypeError, natively, VariantError } from '../errors.js'
+import { DTypeError, natively } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
 import { choice, Options, type OptionsOf, whole } from '../options.js'
 import { semiringName } from '../semirings.js'
 import type { DataType, Semiring } from '../variant-names.js'
-import { checkLaboratory, peakOf } from './machine.js'
+import { peakOf, requireKnown } from './machine.js'
 import { deviceOrFirst, given, launchesSet } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
@@ -86,12 +85,7 @@ export function microbenches(): Microbench[] {
 
 /** A request that names an existing microbenchmark, with its numbers checked. */
 export function readMicrobench(name: string, options: unknown): LabMicrobenchRequest {
-  checkLaboratory()
-  const names = microbenches().map((microbench) => microbench.name)
-  // An addon without CUDA has none: the call tells that, which is more to the point.
-  if (names.length > 0 && !names.includes(name)) {
-    throw new VariantError(`there is no microbenchmark ${show(name)}: expected ${showChoices(names)}`)
-  }
+  requireKnown('microbenchmark', name, microbenches())
   return { ...given(microbenchOptions.read(options)), name }
 }
 
