@@ -268,90 +268,62 @@ ${closures.map(({ name }) => `      ${name}`).join(',\n')}};
 }  // namespace mpmml::cuda
 `
 
-/** What products on the CPU are compared with, for each instruction set. */
-const yardstickName = (isa) => `yardstick_${isa.name}`
+/** What the CPU has for each instruction set besides kernels: a value of a type in each file, and a function that lists them. */
+const perInstructionSet = [
+  {
+    // What products on the CPU are compared with.
+    name: 'yardstick',
+    type: 'Yardstick',
+    header: 'yardstick.h',
+    value: ({ name }) => ` = ${name}::yardstick("${name}")`,
+    registry: 'yardstick_registry.cpp',
+    declared: 'yardsticks.h',
+    list: 'yardsticks',
+  },
+  {
+    // The loops of closures.
+    name: 'pivots',
+    type: 'PivotKernels',
+    header: 'pivot_kernel.h',
+    value: ({ name }) => `{"${name}", ${name}::find_pivot_kernel}`,
+    registry: 'pivot_registry.cpp',
+    declared: 'pivots.h',
+    list: 'pivot_kernels',
+    isKernel: true,
+  },
+  {
+    // The loops of folding and interaction of RNA.
+    name: 'rna',
+    type: 'RnaKernels',
+    header: 'rna_kernel.h',
+    value: ({ name }) => `{"${name}", ${name}::Rna<int16_t>::kernel(), ${name}::Rna<int32_t>::kernel()}`,
+    registry: 'rna_registry.cpp',
+    declared: 'rna_kernels.h',
+    list: 'rna_kernels',
+  },
+]
 
-const yardstick = (isa) => `// ${notice}
+const ofInstructionSet = ({ name, type, header, value }, isa) => `// ${notice}
 #define MPMML_ISA ${isa.name}
-#include "cpu/yardstick.h"
+#include "cpu/${header}"
 
 namespace mpmml::cpu {
 
-extern const Yardstick ${yardstickName(isa)};
-const Yardstick ${yardstickName(isa)} = ${isa.name}::yardstick("${isa.name}");
+extern const ${type} ${name}_${isa.name};
+const ${type} ${name}_${isa.name}${value(isa)};
 
 }  // namespace mpmml::cpu
 `
 
-const yardstickRegistry = (isas) => `// ${notice}
-#include "cpu/yardsticks.h"
+const listOfInstructionSets = ({ name, type, declared, list }, isas) => `// ${notice}
+#include "cpu/${declared}"
 
 namespace mpmml::cpu {
 
-${isas.map((isa) => `extern const Yardstick ${yardstickName(isa)};`).join('\n')}
+${isas.map((isa) => `extern const ${type} ${name}_${isa.name};`).join('\n')}
 
-const std::vector<Yardstick>& yardsticks() {
-  static const auto& all = *new std::vector<Yardstick>{${isas.map(yardstickName).join(', ')}};
-  return all;
-}
-
-}  // namespace mpmml::cpu
-`
-
-/** The loops of closures, for each instruction set. */
-const pivotsName = (isa) => `pivots_${isa.name}`
-
-const pivots = (isa) => `// ${notice}
-#define MPMML_ISA ${isa.name}
-#include "cpu/pivot_kernel.h"
-
-namespace mpmml::cpu {
-
-extern const PivotKernels ${pivotsName(isa)};
-const PivotKernels ${pivotsName(isa)}{"${isa.name}", ${isa.name}::find_pivot_kernel};
-
-}  // namespace mpmml::cpu
-`
-
-const pivotRegistry = (isas) => `// ${notice}
-#include "cpu/pivots.h"
-
-namespace mpmml::cpu {
-
-${isas.map((isa) => `extern const PivotKernels ${pivotsName(isa)};`).join('\n')}
-
-const std::vector<PivotKernels>& pivot_kernels() {
-  static const auto& all = *new std::vector<PivotKernels>{${isas.map(pivotsName).join(', ')}};
-  return all;
-}
-
-}  // namespace mpmml::cpu
-`
-
-/** The loops of folding and interaction of RNA, for each instruction set. */
-const rnaName = (isa) => `rna_${isa.name}`
-
-const rna = (isa) => `// ${notice}
-#define MPMML_ISA ${isa.name}
-#include "cpu/rna_kernel.h"
-
-namespace mpmml::cpu {
-
-extern const RnaKernels ${rnaName(isa)};
-const RnaKernels ${rnaName(isa)}{"${isa.name}", ${isa.name}::Rna<int16_t>::kernel(), ${isa.name}::Rna<int32_t>::kernel()};
-
-}  // namespace mpmml::cpu
-`
-
-const rnaRegistry = (isas) => `// ${notice}
-#include "cpu/rna_kernels.h"
-
-namespace mpmml::cpu {
-
-${isas.map((isa) => `extern const RnaKernels ${rnaName(isa)};`).join('\n')}
-
-const std::vector<RnaKernels>& rna_kernels() {
-  static const auto& all = *new std::vector<RnaKernels>{${isas.map(rnaName).join(', ')}};
+const std::vector<${type}>& ${list}() {
+  static const auto& all = *new std::vector<${type}>{${isas.map((isa) => `${name}_${isa.name}`).join(', ')}};
   return all;
 }
 
@@ -412,12 +384,10 @@ function writeNative(directory, isas, withCuda) {
       add('lab', 'lab_registry.cpp', registry('cuda', backendRows))
     }
   }
-  for (const isa of isas) add('cpu', `${yardstickName(isa)}.cpp`, yardstick(isa))
-  add('cpu', 'yardstick_registry.cpp', yardstickRegistry(isas))
-  for (const isa of isas) add('cpu', `${pivotsName(isa)}.cpp`, pivots(isa))
-  add('cpu', 'pivot_registry.cpp', pivotRegistry(isas))
-  for (const isa of isas) add('cpu', `${rnaName(isa)}.cpp`, rna(isa))
-  add('cpu', 'rna_registry.cpp', rnaRegistry(isas))
+  for (const what of perInstructionSet) {
+    for (const isa of isas) add('cpu', `${what.name}_${isa.name}.cpp`, ofInstructionSet(what, isa))
+    add('cpu', what.registry, listOfInstructionSets(what, isas))
+  }
   if (withCuda) {
     for (const header of microbenchmarkHeaders) {
       add('lab', microbenchmarkFile(header), microbenchmarkInstances(header))
@@ -432,11 +402,9 @@ function writeNative(directory, isas, withCuda) {
     isa.processor === 'any' && isas.length > 1 ? [...isa.options, ...optionsBehindOthers] : isa.options
   const options = [
     ...compiled.filter(({ isa }) => isa).map(({ file, isa }) => [file, ofKernels(isa)]),
-    ...isas.flatMap((isa) => [
-      [`${pivotsName(isa)}.cpp`, ofKernels(isa)],
-      [`${yardstickName(isa)}.cpp`, isa.options],
-      [`${rnaName(isa)}.cpp`, isa.options],
-    ]),
+    ...perInstructionSet.flatMap(({ name, isKernel }) =>
+      isas.map((isa) => [`${name}_${isa.name}.cpp`, isKernel ? ofKernels(isa) : isa.options]),
+    ),
   ]
     .filter(([, flags]) => flags.length > 0)
     .map(
