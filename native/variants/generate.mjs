@@ -101,28 +101,40 @@ function variantOf(row, paths, automatic) {
 }
 
 const registryRow = (row) =>
-  `      {${variantOf(row, `${row.identifier}.paths`, row.automatic)},
+  `{${variantOf(row, `${row.identifier}.paths`, row.automatic)},
        &${row.identifier}}`
 
-function registry(backend, rows) {
-  return `// ${notice}
-#include "${kernelHeaders[backend]}"
+/**
+ * A source file with functions that list what others define. The lists are never destroyed: at the end of the process threads may
+ * still read them.
+ */
+const listing = (namespace, headers, declarations, ...lists) => `// ${notice}
+${headers.map((header) => `#include "${header}"`).join('\n')}
 
-namespace mpmml::${backend} {
+namespace ${namespace} {
 
-${rows.map((row) => `extern const Kernel ${row.identifier};`).join('\n')}
+${declarations.map((declaration) => `${declaration};`).join('\n')}
 
-const std::vector<KernelVariant>& kernel_variants() {
-  // Never destroyed: at the end of the process threads may still read it.
-  static const auto& rows = *new std::vector<KernelVariant>{
-${rows.map(registryRow).join(',\n')}
-  };
+${lists
+  .map(
+    ({ type, name, rows }) => `const std::vector<${type}>& ${name}() {
+  static const auto& rows = *new std::vector<${type}>{
+${rows.map((row) => `      ${row}`).join(',\n')}};
   return rows;
 }
-
-}  // namespace mpmml::${backend}
+`,
+  )
+  .join('\n')}
+}  // namespace ${namespace}
 `
-}
+
+const registry = (backend, rows) =>
+  listing(
+    `mpmml::${backend}`,
+    [kernelHeaders[backend]],
+    rows.map((row) => `extern const Kernel ${row.identifier}`),
+    { type: 'KernelVariant', name: 'kernel_variants', rows: rows.map(registryRow) },
+  )
 
 /** The rows that no kernel can be built for: error messages say why, and sweeps leave them out. */
 function refusedHeader() {
@@ -171,64 +183,42 @@ ${microbenchmarks
 }  // namespace mpmml::microbench
 `
 
-function microbenchmarkRegistry() {
-  const rows = microbenchmarks.map(
-    (microbenchmark) =>
-      `      {"${microbenchmark.name}", "${microbenchmark.summary}", ${microbenchmarkFunction(microbenchmark)}()}`,
+const microbenchmarkRegistry = () =>
+  listing(
+    'mpmml::microbench',
+    ['lab/microbench/microbench.h'],
+    microbenchmarks.map((row) => `std::vector<Instance> ${microbenchmarkFunction(row)}()`),
+    {
+      ...listOfMicrobenchmarks,
+      rows: microbenchmarks.map(
+        (row) => `{"${row.name}", "${row.summary}", ${microbenchmarkFunction(row)}()}`,
+      ),
+    },
   )
-  const functions = microbenchmarks.map(
-    (microbenchmark) => `std::vector<Instance> ${microbenchmarkFunction(microbenchmark)}();`,
+
+const bandwidthRegistry = () =>
+  listing(
+    'mpmml::microbench',
+    bandwidths.map(({ header }) => header),
+    [],
+    {
+      ...listOfBandwidths,
+      rows: bandwidths.map(({ name, summary, template }) => `${template}::row("${name}", "${summary}")`),
+    },
   )
-  return `// ${notice}
-#include "lab/microbench/microbench.h"
 
-namespace mpmml::microbench {
-
-${functions.join('\n')}
-
-const std::vector<Microbenchmark>& microbenchmarks() {
-  static const auto& rows = *new std::vector<Microbenchmark>{
-${rows.join(',\n')}};
-  return rows;
-}
-
-}  // namespace mpmml::microbench
-`
-}
-
-const bandwidthRegistry = () => `// ${notice}
-${bandwidths.map(({ header }) => `#include "${header}"`).join('\n')}
-
-namespace mpmml::microbench {
-
-const std::vector<Bandwidth>& bandwidths() {
-  static const auto& rows = *new std::vector<Bandwidth>{
-${bandwidths.map(({ name, summary, template }) => `      ${template}::row("${name}", "${summary}")`).join(',\n')}};
-  return rows;
-}
-
-}  // namespace mpmml::microbench
-`
+const listOfMicrobenchmarks = { type: 'Microbenchmark', name: 'microbenchmarks', rows: [] }
+const listOfBandwidths = { type: 'Bandwidth', name: 'bandwidths', rows: [] }
 
 /** What an addon without the laboratory has in their place. */
-const noMicrobenchmarks = `// ${notice}
-#include "lab/microbench/bandwidth.h"
-#include "lab/microbench/microbench.h"
-
-namespace mpmml::microbench {
-
-const std::vector<Microbenchmark>& microbenchmarks() {
-  static const auto& none = *new std::vector<Microbenchmark>;
-  return none;
-}
-
-const std::vector<Bandwidth>& bandwidths() {
-  static const auto& none = *new std::vector<Bandwidth>;
-  return none;
-}
-
-}  // namespace mpmml::microbench
-`
+const noMicrobenchmarks = () =>
+  listing(
+    'mpmml::microbench',
+    ['lab/microbench/bandwidth.h', 'lab/microbench/microbench.h'],
+    [],
+    listOfMicrobenchmarks,
+    listOfBandwidths,
+  )
 
 /** The closures of a semiring are one source file. */
 const closureFile = (semiring) => `closure_${semiring.name.replaceAll('-', '')}.cu`
@@ -252,21 +242,13 @@ const ClosureKernel ${name} =
 }  // namespace mpmml::cuda
 `
 
-const closureRegistry = () => `// ${notice}
-#include "cuda/launch/closure.h"
-
-namespace mpmml::cuda {
-
-${closures.map(({ name }) => `extern const ClosureKernel ${name};`).join('\n')}
-
-const std::vector<ClosureKernel>& closure_kernels() {
-  static const auto& rows = *new std::vector<ClosureKernel>{
-${closures.map(({ name }) => `      ${name}`).join(',\n')}};
-  return rows;
-}
-
-}  // namespace mpmml::cuda
-`
+const closureRegistry = () =>
+  listing(
+    'mpmml::cuda',
+    ['cuda/launch/closure.h'],
+    closures.map(({ name }) => `extern const ClosureKernel ${name}`),
+    { type: 'ClosureKernel', name: 'closure_kernels', rows: closures.map(({ name }) => name) },
+  )
 
 /** What the CPU has for each instruction set besides kernels: a value of a type in each file, and a function that lists them. */
 const perInstructionSet = [
@@ -315,20 +297,13 @@ const ${type} ${name}_${isa.name}${value(isa)};
 }  // namespace mpmml::cpu
 `
 
-const listOfInstructionSets = ({ name, type, declared, list }, isas) => `// ${notice}
-#include "cpu/${declared}"
-
-namespace mpmml::cpu {
-
-${isas.map((isa) => `extern const ${type} ${name}_${isa.name};`).join('\n')}
-
-const std::vector<${type}>& ${list}() {
-  static const auto& all = *new std::vector<${type}>{${isas.map((isa) => `${name}_${isa.name}`).join(', ')}};
-  return all;
-}
-
-}  // namespace mpmml::cpu
-`
+const listOfInstructionSets = ({ name, type, declared, list }, isas) =>
+  listing(
+    'mpmml::cpu',
+    [`cpu/${declared}`],
+    isas.map((isa) => `extern const ${type} ${name}_${isa.name}`),
+    { type, name: list, rows: isas.map((isa) => `${name}_${isa.name}`) },
+  )
 
 /** The instruction sets that `asked` names, best first; always with the portable one. */
 function chosenSets(asked, processor) {
@@ -393,7 +368,7 @@ function writeNative(directory, isas, withCuda) {
       add('lab', microbenchmarkFile(header), microbenchmarkInstances(header))
     }
     add('lab', 'microbench_registry.cpp', microbenchmarkRegistry())
-    add('products', 'no_microbench.cpp', noMicrobenchmarks)
+    add('products', 'no_microbench.cpp', noMicrobenchmarks())
     add('lab', 'bandwidths.cu', bandwidthRegistry())
     for (const semiring of closureSemirings) add('cuda', closureFile(semiring), closureInstances(semiring))
     add('cuda', 'closure_registry.cpp', closureRegistry())
