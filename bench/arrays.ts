@@ -90,13 +90,10 @@ export function requireOnDisk(
   if (problem !== undefined) command.error(`error: ${problem}`, { exitCode: 2 })
 }
 
-export interface ArraysRequest extends ArraysFlags {
+export interface ArraysRequest extends ArraysFlags, Pick<MpmmOptions, 'overflow' | 'backend' | 'device'> {
   inputs: readonly string[]
   output: string
   semiring: Semiring
-  overflow: MpmmOptions['overflow']
-  backend: MpmmOptions['backend']
-  device: MpmmOptions['device']
 }
 
 /** What `--json` prints of it. */

@@ -51,16 +51,12 @@ const kinds: Record<PathSemiring, { find: PathFunction; value: string }> = {
 
 export const pathSemirings = Object.keys(kinds) as PathSemiring[]
 
-export interface PathsRequest {
+export interface PathsRequest extends Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices'> {
   graph: string
   /** Nodes as the file numbers them; undefined: all. */
   from: number[] | undefined
   to: number[] | undefined
   semiring: PathSemiring
-  overflow: MpmmOptions['overflow']
-  backend: MpmmOptions['backend']
-  device: MpmmOptions['device']
-  devices?: MpmmOptions['devices']
   /** The file that the distances are written to. */
   output: string | undefined
   /** The file of the next nodes: written, or read if there is something to check. */

@@ -15,7 +15,8 @@ import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
 import { type Verification, verify } from './verify.js'
 
-export interface ProductRequest {
+export interface ProductRequest
+  extends Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices' | 'variant'> {
   a: string
   b: string
   /** The file that the product is written to; without it the product is only described. */
@@ -27,11 +28,6 @@ export interface ProductRequest {
   semiring: Semiring
   /** What the files are read as; undefined: as they are. */
   dtype?: DataType | undefined
-  overflow: MpmmOptions['overflow']
-  backend: MpmmOptions['backend']
-  device: MpmmOptions['device']
-  devices?: MpmmOptions['devices']
-  variant: MpmmOptions['variant']
 }
 
 interface FileRecord {

@@ -8,7 +8,6 @@ import {
   type FoldResult,
   type InteractionWindow,
   nussinov,
-  type PairWeights,
   readFasta,
 } from '../lib/rna.js'
 import { duration, labelled, rate, withStatus } from './output.js'
@@ -16,12 +15,7 @@ import { checkOutputs } from './output-file.js'
 import { why } from './place.js'
 import { startProgress } from './progress.js'
 
-interface Model {
-  weights: PairWeights | undefined
-  minLoop: number | undefined
-  backend: FoldOptions['backend']
-  device: FoldOptions['device']
-}
+type Model = Pick<FoldOptions, 'weights' | 'minLoop' | 'backend' | 'device'>
 
 export interface FoldRequest extends Model {
   fasta: string

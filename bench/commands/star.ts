@@ -14,14 +14,10 @@ import { describeValues, summarize, type ValueSummary } from '../summary.js'
 
 const semirings = ['max-plus', 'min-plus', 'max-min', 'min-max', 'max-times', 'or-and'] as const
 
-interface Flags {
+interface Flags extends Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices'> {
   output?: string
   plus?: true
   semiring: (typeof semirings)[number]
-  overflow: MpmmOptions['overflow']
-  backend: MpmmOptions['backend']
-  device: MpmmOptions['device']
-  devices?: MpmmOptions['devices']
   json?: true
 }
 
