@@ -31,6 +31,7 @@ export async function readText(path: string | URL, expected: string): Promise<st
  * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason.
  * @example
  * await writeText('notes.txt', 'ε absorbs')
+ * console.log(await readFile('notes.txt', 'utf8')) // ε absorbs
  */
 export async function writeText(path: string | URL, text: string): Promise<void> {
   await writeComplete(pathOf(path), (file) => writeFully(file, new TextEncoder().encode(text)))

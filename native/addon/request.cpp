@@ -161,7 +161,7 @@ struct Reader {
 }  // namespace
 
 Source source_of(const Napi::Value& value, const Uses* uses) {
-  if (value.IsNull() || value.IsUndefined()) return {};
+  if (is_missing(value)) return {};
   MemoryHandle* const handle = uses ? memory_handle(value) : nullptr;
   if (!handle) return {value};
   if (handle->device != uses->device()) malformed(value.Env(), "a memory of another device");

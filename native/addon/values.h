@@ -30,6 +30,12 @@ TypedArray typed_array(const Napi::Value& value);
 /// The elements of a typed array. Throws Napi::Error if `value` isn't one of that type with at least `least` elements.
 void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least);
 
+/// Whether it is null or undefined: one call of Node-API, too.
+inline bool is_missing(const Napi::Value& value) {
+  const napi_valuetype type = value.Type();
+  return type == napi_null || type == napi_undefined;
+}
+
 /// Keeps the arguments of a call alive, for its work.
 Napi::ObjectReference keep(const Napi::CallbackInfo& info);
 
@@ -39,7 +45,7 @@ class In {
  public:
   In(Napi::Value value, const char* name) : value_(value), name_(name) {}
 
-  bool is_missing() const { return value_.IsUndefined() || value_.IsNull(); }
+  bool is_missing() const { return addon::is_missing(value_); }
 
   In property(const char* name) const {
     if (!value_.IsObject()) refuse();
