@@ -1,6 +1,6 @@
 /** Options that several commands have, and their readers, which throw commander's error: it ends as wrong usage. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { commandOptions, type Semiring } from '../lib/index.js'
+import { type CommandOption, commandOptions, type Semiring } from '../lib/index.js'
 
 /** A whole number from `least` to `most`. */
 export function wholeNumber(least = 1, most = 2 ** 31 - 1): (text: string) => number {
@@ -20,24 +20,31 @@ export function wholeNumbers(least = 1, most = 2 ** 31 - 1): (text: string) => n
 }
 
 /** An option as the library describes it; `summary` in place of what it is for there. */
-export function libraryOption(
-  name: keyof typeof commandOptions,
-  summary = commandOptions[name].summary,
-): Option {
-  const { flag, choices } = commandOptions[name]
-  const option = new Option(flag, summary)
-  return choices ? option.choices(choices) : option.argParser((text) => parse(name, text))
+export function optionOf(described: CommandOption, summary = described.summary): Option {
+  const option = new Option(described.flag, summary)
+  if (described.choices) return option.choices(described.choices)
+  if (option.isBoolean()) return option
+  return option.argParser((text, before) => {
+    const value = parse(described, text)
+    // A list grows with each text.
+    const isFirst = before === undefined || before === option.defaultValue
+    return option.variadic && !isFirst ? [...(before as unknown[]), ...(value as unknown[])] : value
+  })
 }
 
-function parse(name: keyof typeof commandOptions, text: string): unknown {
+/** The same of an option of products. */
+export const libraryOption = (name: keyof typeof commandOptions, summary?: string): Option =>
+  optionOf(commandOptions[name], summary)
+
+function parse(described: CommandOption, text: string): unknown {
   try {
-    return commandOptions[name].parse(text)
+    return described.parse(text)
   } catch (error) {
     throw new InvalidArgumentError(`${(error as Error).message}.`)
   }
 }
 
-export const device = (text: string): number => parse('device', text) as number
+export const device = (text: string): number => parse(commandOptions.device, text) as number
 
 /** Some of `choices`, separated by commas. */
 export function someOf<Choice extends string>(choices: readonly Choice[]): (text: string) => Choice[] {

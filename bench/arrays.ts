@@ -1,16 +1,18 @@
 /** Products and paths of arrays on disk that are larger than memory, as the commands ask for them. */
 import { stat } from 'node:fs/promises'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Command } from 'commander'
 import type { ArraysOptions, ArraysResult } from '../lib/arrays.js'
+import { arraysCommandOptions } from '../lib/command-line.js'
 import { type MpmmOptions, OutOfMemoryError, type Semiring } from '../lib/index.js'
+import { optionOf } from './arguments.js'
 import { bytes, duration, labelled, shapeText } from './output.js'
 import { checkOutputs } from './output-file.js'
 import { withProgress } from './progress.js'
 
 /** What the options of {@link arraysOptions} give. */
 export interface ArraysFlags {
-  memory?: number
-  deviceMemory?: number
+  memory?: ArraysOptions['memory']
+  deviceMemory?: ArraysOptions['deviceMemory']
   chunks?: [number, number]
   shards?: [number, number]
   codec?: ArraysOptions['codec']
@@ -20,41 +22,8 @@ export interface ArraysFlags {
 
 const flagNames = ['memory', 'deviceMemory', 'chunks', 'shards', 'codec', 'resume', 'overwrite'] as const
 
-const units: Record<string, number> = { '': 0, k: 1, m: 2, g: 3, t: 4 }
-
-/** 8GiB, 500MB, or a number of bytes. */
-export function byteCount(text: string): number {
-  const [, number, unit, binary] = /^\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*$/i.exec(text) ?? []
-  const count = Number(number) * (binary ? 1024 : 1000) ** units[(unit ?? '').toLowerCase()]!
-  if (Number.isFinite(count) && count >= 1) return Math.floor(count)
-  throw new InvalidArgumentError('It must be a number of bytes, such as 8GiB.')
-}
-
-/** ROWSxCOLS */
-function rowsByCols(text: string): [number, number] {
-  const [, rows, cols] = /^\s*(\d{1,9})\s*[x×]\s*(\d{1,9})\s*$/.exec(text) ?? []
-  if (Number(rows) > 0 && Number(cols) > 0) return [Number(rows), Number(cols)]
-  throw new InvalidArgumentError('It must be ROWSxCOLS, such as 1024x1024.')
-}
-
 /** The options of what is larger than memory. */
-export const arraysOptions = () => [
-  new Option(
-    '--memory <bytes>',
-    'work on blocks on disk, in no more memory than this, such as 8GiB',
-  ).argParser(byteCount),
-  new Option('--device-memory <bytes>', "of blocks on disk: the most of a GPU's memory").argParser(byteCount),
-  new Option('--chunks <RxC>', 'of a .zarr output: rows and columns of a chunk').argParser(rowsByCols),
-  new Option('--shards <RxC>', 'of a .zarr output: rows and columns of a shard').argParser(rowsByCols),
-  new Option('--codec <name>', 'of a .zarr output: how chunks are compressed').choices([
-    'none',
-    'zstd',
-    'gzip',
-    'blosc',
-  ]),
-  new Option('--resume', 'of blocks on disk: go on with what was begun'),
-  new Option('--overwrite', 'of blocks on disk: replace a .zarr output, or what was begun of an output'),
-]
+export const arraysOptions = () => flagNames.map((name) => optionOf(arraysCommandOptions[name]))
 
 /** For the help of commands. */
 export const ARRAYS_HELP = `
@@ -121,13 +90,10 @@ export function requireOnDisk(
   if (problem !== undefined) command.error(`error: ${problem}`, { exitCode: 2 })
 }
 
-export interface ArraysRequest extends ArraysFlags {
+export interface ArraysRequest extends ArraysFlags, Pick<MpmmOptions, 'overflow' | 'backend' | 'device'> {
   inputs: readonly string[]
   output: string
   semiring: Semiring
-  overflow: MpmmOptions['overflow']
-  backend: MpmmOptions['backend']
-  device: MpmmOptions['device']
 }
 
 /** What `--json` prints of it. */

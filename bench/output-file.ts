@@ -1,5 +1,5 @@
 /** What is checked of output files before any work: a product of minutes isn't thrown away for a wrong name. */
-import { access, chmod, constants, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { access, constants, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { FileError } from '../lib/index.js'
 
@@ -60,28 +60,5 @@ export async function checkOutputs(
       throw new FileError(`the outputs ${other} and ${output} are the same file: name two`)
     }
     taken.set(place, output)
-  }
-}
-
-/**
- * Writes a text file as UTF-8. It appears under its name, or that of the file that a link leads to, only when it is complete.
- *
- * @throws FileError with the system's reason.
- */
-export async function writeText(path: string, text: string): Promise<void> {
-  const target = await realpath(path).catch(() => path)
-  const temporary = join(dirname(target), `.mpmml-${process.pid}-${Date.now()}.tmp`)
-  try {
-    await checkOne(path, [])
-    const earlier = await entry(target)
-    await writeFile(temporary, text, { flag: 'wx' })
-    if (earlier) await chmod(temporary, Number(earlier.mode & 0o777n))
-    await rename(temporary, target)
-  } catch (error) {
-    await rm(temporary, { force: true }).catch(() => {})
-    if (error instanceof FileError) throw error
-    throw new FileError(`${path} can't be written: ${(error as NodeJS.ErrnoException).code}`, {
-      cause: error,
-    })
   }
 }

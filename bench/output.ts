@@ -1,7 +1,7 @@
 /** What the commands print: results on stdout, the state of long work on stderr. */
 import { greatest } from './extremes.js'
 
-/** Results that nobody reads any more (`mpmml variants | head`) are no failure, and a full disk isn't a crash. */
+/** Results that aren't read any more (`mpmml variants | head`) are no failure, and a full disk isn't a crash. */
 export function watchOutput(): void {
   // Failures of single writes are reported by print(); without a listener they would end the process with a stack.
   process.stdout.on('error', () => {})

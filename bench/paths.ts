@@ -53,16 +53,14 @@ const kinds: Record<PathSemiring, { find: PathFunction; value: string }> = {
 
 export const pathSemirings = Object.keys(kinds) as PathSemiring[]
 
-export interface PathsRequest extends CsvFlags {
+export interface PathsRequest
+  extends CsvFlags,
+    Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices'> {
   graph: string
   /** Nodes as the file numbers them; undefined: all. */
   from: number[] | undefined
   to: number[] | undefined
   semiring: PathSemiring
-  overflow: MpmmOptions['overflow']
-  backend: MpmmOptions['backend']
-  device: MpmmOptions['device']
-  devices?: MpmmOptions['devices']
   /** The file that the distances are written to. */
   output: string | undefined
   /** Whether distances that no file takes are printed, however many. */
@@ -72,7 +70,7 @@ export interface PathsRequest extends CsvFlags {
   verify: boolean
 }
 
-/** Pairs that are printed, and nodes on their paths: more would fill the memory, and nobody reads them. */
+/** Pairs that are printed, and nodes on their paths: more would fill the memory, and aren't read. */
 const MOST_PRINTED = 2 ** 22
 
 const tooMuch = (what: string) =>
@@ -105,7 +103,7 @@ export interface PathsRecord {
   backend: 'cuda' | 'cpu'
   device: string
   timing: PathsResult['timing']
-  /** What was found right; null if nobody asked. */
+  /** What was found right; null if that wasn't asked for. */
   verified: Verified | null
 }
 

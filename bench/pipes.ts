@@ -92,7 +92,7 @@ export async function passOn(): Promise<void> {
     await pipeline(createReadStream(output), process.stdout, { end: false })
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    // Nobody reads it any more.
+    // It is no longer read.
     if (code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE') return
     throw new Error(`the result can't be written to stdout: ${message}`, { cause: error })
   }

@@ -3,7 +3,7 @@ import { explainBackend, type MpmmOptions } from '../lib/index.js'
 
 export function why(
   record: { backend: 'cuda' | 'cpu' },
-  request: { backend: MpmmOptions['backend']; device: MpmmOptions['device']; variant?: string | undefined },
+  request: Pick<MpmmOptions, 'backend' | 'device'> & { variant?: string | undefined },
 ): string {
   if (request.variant !== undefined) return 'as --variant asks'
   if (request.backend !== undefined && request.backend !== 'auto') return 'as --backend asks'

@@ -16,7 +16,8 @@ import { describeValues, summarize, type ValueSummary } from './summary.js'
 import { type Values, valuesOf, withValues } from './values.js'
 import { type Verification, verify } from './verify.js'
 
-export interface ProductRequest {
+export interface ProductRequest
+  extends Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices' | 'variant'> {
   a: string
   b: string
   /** The file that the product is written to; without it the product is described, and printed if it is small. */
@@ -30,11 +31,6 @@ export interface ProductRequest {
   semiring: Semiring
   /** What the files are read as; undefined: as they are. */
   dtype?: DataType | undefined
-  overflow: MpmmOptions['overflow']
-  backend: MpmmOptions['backend']
-  device: MpmmOptions['device']
-  devices?: MpmmOptions['devices']
-  variant: MpmmOptions['variant']
 }
 
 interface FileRecord {
@@ -54,7 +50,7 @@ export interface ProductRecord extends Omit<MpmmResult, 'c'> {
   dtype: DataType
   /** Null if nothing can overflow. */
   overflow: string | null
-  /** What the product was found to agree with; null if nobody asked. */
+  /** What the product was found to agree with; null if that wasn't asked for. */
   verified: Verification | null
 }
 

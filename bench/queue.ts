@@ -1,9 +1,20 @@
-/** Work by the workers of a queue, as the commands ask for it. */
-import { type Command, Option } from 'commander'
+/** Work by blocks on disk, in this process or by the workers of a queue, as the commands ask for it. */
+import type { Command } from 'commander'
+import { queueCommandOptions as described } from '../lib/command-line.js'
 import type { MpmmOptions, Semiring } from '../lib/index.js'
 import type { QueueProgress, QueueResult, QueueWorkOptions } from '../lib/queue.js'
-import { type ArraysFlags, replaces } from './arrays.js'
-import { duration, labelled, oneLine } from './output.js'
+import { optionOf } from './arguments.js'
+import {
+  ARRAYS_HELP,
+  type ArraysFlags,
+  arraysOptions,
+  describeArrays,
+  isOnDisk,
+  replaces,
+  requireOnDisk,
+  runArrays,
+} from './arrays.js'
+import { duration, labelled, oneLine, print, printJson } from './output.js'
 import { type Progress, startProgress } from './progress.js'
 
 /** What the options of {@link queueOptions} give. */
@@ -12,15 +23,10 @@ export interface QueueFlags {
   queueName?: string
 }
 
-export const queueAddress = (what: string) =>
-  new Option('--queue <url>', `${what}: redis://HOST:6379, or rediss://USER:PASSWORD@HOST:6379 for TLS`)
-
-export const queueName = () =>
-  new Option('--queue-name <name>', 'one of several queues on the same Redis ("blocks" by default)')
-
-export const queueOptions = () => [
-  queueAddress('let the workers of this queue compute blocks on disk'),
-  queueName(),
+/** The options that say which queue; `what` is done with it. */
+export const queueOptions = (what = 'let the workers of this queue compute blocks on disk') => [
+  optionOf(described.queue, `${what}: ${described.queue.summary}`),
+  optionOf(described.name),
 ]
 
 /** For the help of commands. */
@@ -34,7 +40,7 @@ export const queuePlace = ({ queue, queueName }: QueueFlags & { queue: string })
   ...(queueName !== undefined && { name: queueName }),
 })
 
-export interface QueueRequest extends ArraysFlags, QueueFlags {
+interface QueueRequest extends ArraysFlags, QueueFlags {
   queue: string
   inputs: readonly string[]
   output: string
@@ -43,14 +49,14 @@ export interface QueueRequest extends ArraysFlags, QueueFlags {
 }
 
 /** What `--json` prints of it. */
-export interface QueueRecord extends QueueResult {
+interface QueueRecord extends QueueResult {
   inputs: readonly string[]
   output: string
   semiring: Semiring
 }
 
 /** Ends as wrong usage if an option was given that workers decide about. */
-export function requireForWorkers(command: Command, flags: object): void {
+function requireForWorkers(command: Command, flags: object): void {
   for (const name of ['device', 'backend', 'deviceMemory']) {
     if ((flags as Record<string, unknown>)[name] === undefined) continue
     const option = name === 'deviceMemory' ? 'device-memory' : name
@@ -61,7 +67,7 @@ export function requireForWorkers(command: Command, flags: object): void {
   }
 }
 
-export async function runOnQueue(
+async function runOnQueue(
   kind: 'multiply' | 'paths',
   request: QueueRequest,
   signal: AbortSignal,
@@ -88,7 +94,7 @@ export async function runOnQueue(
   }
 }
 
-/** Shows progress on a terminal; elsewhere, only what somebody should do something about. */
+/** Shows progress on a terminal; elsewhere, only what the user should do something about. */
 class Reporter {
   #bar: Progress | undefined
   #said = ''
@@ -118,7 +124,7 @@ class Reporter {
 }
 
 /** The record as a person reads it. */
-export function describeQueueWork(record: QueueRecord): string {
+function describeQueueWork(record: QueueRecord): string {
   const { output, semiring, blocks, computed, retries, workers, timing } = record
   return labelled([
     ['result', output],
@@ -128,4 +134,43 @@ export function describeQueueWork(record: QueueRecord): string {
     ['retries', retries > 0 ? `${retries}` : undefined],
     ['total', duration(timing.totalMs)],
   ])
+}
+
+export interface BlocksFlags extends ArraysFlags, QueueFlags {}
+
+export const blocksOptions = () => [...arraysOptions(), ...queueOptions()]
+
+/** For the help of commands. */
+export const BLOCKS_HELP = ARRAYS_HELP + QUEUE_HELP
+
+/** What is asked, as runArrays() has it, but for the output, which may be missing. */
+type Asked = Omit<Parameters<typeof runArrays>[1], 'output' | 'inputs'> &
+  QueueFlags & { output?: string | undefined }
+
+/**
+ * Does the work by blocks on disk, if an option or a name says so, and prints what came of it. Returns whether it was.
+ *
+ * @param refused - the options that such work doesn't have.
+ */
+export async function doneByBlocks(
+  command: Command,
+  kind: 'multiply' | 'paths',
+  inputs: readonly string[],
+  flags: Asked,
+  refused: readonly string[],
+  json: boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { queue, output } = flags
+  if (queue === undefined && !isOnDisk(flags, inputs, output)) return false
+  requireOnDisk(command, flags, refused, output)
+  if (queue === undefined) {
+    const record = await runArrays(kind, { ...flags, inputs, output }, signal)
+    await (json ? printJson(record) : print(describeArrays(record)))
+  } else {
+    requireForWorkers(command, flags)
+    const record = await runOnQueue(kind, { ...flags, queue, inputs, output }, signal)
+    await (json ? printJson(record) : print(describeQueueWork(record)))
+  }
+  return true
 }

@@ -1,4 +1,5 @@
 /** Folding and interaction of the records of FASTA files: computed, written, and described. */
+import { writeText } from '../lib/files.js'
 import {
   bpmax,
   drawInteraction,
@@ -7,20 +8,14 @@ import {
   type FoldResult,
   type InteractionWindow,
   nussinov,
-  type PairWeights,
   readFasta,
 } from '../lib/rna.js'
 import { duration, labelled, rate, withStatus } from './output.js'
-import { checkOutputs, writeText } from './output-file.js'
+import { checkOutputs } from './output-file.js'
 import { why } from './place.js'
 import { startProgress } from './progress.js'
 
-interface Model {
-  weights: PairWeights | undefined
-  minLoop: number | undefined
-  backend: FoldOptions['backend']
-  device: FoldOptions['device']
-}
+type Model = Pick<FoldOptions, 'weights' | 'minLoop' | 'backend' | 'device'>
 
 export interface FoldRequest extends Model {
   fasta: string

@@ -4,7 +4,7 @@ import { show } from './describe.js'
 import { environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
 import { addon, indexIn } from './native.js'
-import { LEFT_OUT, Options, type OptionsOf, option, readChoice } from './options.js'
+import { LEFT_OUT, Options, type OptionsOf, option, readChoice, wholeOf } from './options.js'
 
 const { backendChoices } = addon
 
@@ -39,7 +39,7 @@ export const device = option(
       `option ${name} must be the index of a CUDA device, an integer from 0 to ${MAX_DEVICES - 1}, but it is ${show(value)}`,
     )
   },
-  { commandLine: { flag: '--device <index>', summary: 'the CUDA device, from 0' } },
+  { commandLine: { flag: '--device <index>', summary: 'the CUDA device, from 0', fromText: wholeOf } },
 )
 
 /** The index of the device that is taken; `device` may be {@link LEFT_OUT}. */
@@ -55,6 +55,7 @@ export const devices = option(0, readDevices, {
   commandLine: {
     flag: '--devices <list>',
     summary: "CUDA devices that compute it together: 'all', or 0,1,…",
+    fromText: (text) => (text === 'all' ? text : text.split(',').map(wholeOf)),
   },
 })
 
@@ -99,6 +100,13 @@ export interface Where {
   /** As the bits of a number; 0 if it isn't given. */
   devices: number
 }
+
+/** What was read, as other functions take it. */
+export const optionsOf = ({ backend, device, devices }: Where) => ({
+  backend: backendChoices[backend]!,
+  device: device === LEFT_OUT ? undefined : device,
+  devices: devices === 0 ? undefined : devices === ALL_DEVICES ? ('all' as const) : devicesIn(devices),
+})
 
 /** Throws OptionError if `devices` contradict another option. */
 export function requireDevicesOnly({ devices, device, backend }: Where): void {

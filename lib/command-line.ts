@@ -1,57 +1,59 @@
-/** What a command line can say of the options of products: the names, texts and values are those of the functions. */
-import { backend, device, devices } from './backend.js'
-import type { Option } from './options.js'
-import { overflow, variant } from './product/options.js'
-import { semiring } from './semirings.js'
+/**
+ * What a command line can say of the options of RNA, of arrays on disk and of queues: the names, texts and values are those of the
+ * functions. Those of products are {@link commandOptions} of mpmml.
+ *
+ * @packageDocumentation
+ */
+import { beginSet, layoutSet, runSet } from './arrays/options.js'
+import { type CommandOption, commandOptionsOf } from './command-option.js'
+import { patienceSet, placeSet, workerSet } from './queue/options.js'
+import { foldSet, interactionSet } from './rna/options.js'
 
-/** An option, as a command line may have it: see {@link commandOptions}. */
-export interface CommandOption {
-  /** As in its help: '--device <index>'. */
-  readonly flag: string
-  /** What it is for, in a line. */
-  readonly summary: string
-  /** The values that there are, if they have names. */
-  readonly choices: readonly string[] | undefined
-  /**
-   * What functions take for a text.
-   *
-   * @throws OptionError (ERR_MPMML_OPTION), VariantError (ERR_MPMML_VARIANT).
-   */
-  readonly parse: (text: string) => unknown
-}
+export type { CommandOption } from './command-option.js'
 
-const wholeOf = (text: string) => (/^-?\d{1,10}$/.test(text.trim()) ? Number(text) : text)
-
-const commandOption = (
-  name: string,
-  { read, choices, commandLine }: Option<unknown>,
-  fromText: (text: string) => unknown = (text) => text,
-): CommandOption => ({
-  ...commandLine!,
-  choices,
-  parse(text) {
-    const value = fromText(text)
-    read(value, name)
-    return value
-  },
+/**
+ * The options of work on arrays on disk.
+ *
+ * @example
+ * console.log(arraysCommandOptions.chunks.parse('512x256')) // [ 512, 256 ]
+ */
+export const arraysCommandOptions: Readonly<
+  Record<'memory' | 'deviceMemory' | 'chunks' | 'shards' | 'codec' | 'resume' | 'overwrite', CommandOption>
+> = commandOptionsOf({
+  memory: layoutSet.memory,
+  deviceMemory: runSet.deviceMemory,
+  chunks: layoutSet.chunks,
+  shards: layoutSet.shards,
+  codec: layoutSet.codec,
+  ...beginSet,
 })
 
 /**
- * The options of products that a command line can have, by their names: programs with one needn't say them again.
+ * The options of queues and their workers.
  *
  * @example
- * const { flag, choices, parse } = commandOptions.backend
- * console.log(flag, choices.join(), parse('cpu')) // --backend <name> auto,cpu,cuda cpu
+ * console.log(queueCommandOptions.lockMs.flag, queueCommandOptions.lockMs.parse('30')) // --lock <seconds> 30000
  */
-export const commandOptions: Readonly<
-  Record<'semiring' | 'backend' | 'device' | 'devices' | 'variant' | 'overflow', CommandOption>
-> = {
-  semiring: commandOption('semiring', semiring),
-  backend: commandOption('backend', backend),
-  device: commandOption('device', device, wholeOf),
-  devices: commandOption('devices', devices, (text) =>
-    text === 'all' ? text : text.split(',').map(wholeOf),
-  ),
-  variant: commandOption('variant', variant),
-  overflow: commandOption('overflow', overflow),
-}
+export const queueCommandOptions: Readonly<
+  Record<'queue' | 'name' | 'roots' | 'concurrency' | 'memory' | 'lockMs', CommandOption>
+> = commandOptionsOf({
+  ...placeSet,
+  ...patienceSet,
+  roots: workerSet.roots,
+  concurrency: workerSet.concurrency,
+  memory: workerSet.memory,
+})
+
+/**
+ * The options of folding and interaction.
+ *
+ * @example
+ * console.log(rnaCommandOptions.weights.parse('3,2,1')) // { GC: 3, AU: 2, GU: 1 }
+ */
+export const rnaCommandOptions: Readonly<Record<'weights' | 'minLoop' | 'window' | 'top', CommandOption>> =
+  commandOptionsOf({
+    weights: foldSet.weights,
+    minLoop: foldSet.minLoop,
+    window: interactionSet.window,
+    top: interactionSet.top,
+  })

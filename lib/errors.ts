@@ -379,3 +379,21 @@ export function fromNative(error: unknown): unknown {
   if (typeof code !== 'string' || !(code in errorClasses)) return error
   return new errorClasses[code as ErrorCode]((error as Error).message)
 }
+
+/** What a call of native code gives, or what its promise does. What it throws is made one of the library's errors. */
+export function natively<T>(call: () => Promise<T>): Promise<T>
+export function natively<T>(call: () => T): T
+export function natively<T>(call: () => T | Promise<T>): T | Promise<T> {
+  const fail = (error: unknown): never => {
+    throw fromNative(error)
+  }
+  try {
+    const given = call()
+    // Not by its class: the addon's may be another context's.
+    return typeof (given as { then?: unknown } | null)?.then === 'function'
+      ? (given as Promise<T>).catch(fail)
+      : given
+  } catch (error) {
+    return fail(error)
+  }
+}

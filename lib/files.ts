@@ -35,5 +35,6 @@ export {
   type WriteEntriesOptions,
   writeEntries,
 } from './files/sparse.js'
+export { writeText } from './files/text-file.js'
 export { readVector, readVectors } from './files/vectors.js'
 export { type WriteMatrixOptions, writeMatrix } from './files/write.js'

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { explainBackend } from './backend.js'
 import { configureCpu } from './environment.js'
-import { fromNative } from './errors.js'
+import { natively } from './errors.js'
 import { type AddonKind, type AddonOrigin, driverTraces, largerAddons } from './load.js'
 import { addon, addonOrigin, type NativeDescription, version } from './native.js'
 
@@ -82,11 +82,7 @@ export function cudaReason(
 /** What native code tells of the build and the machine. Throws OptionError if the settings of the CPU backend are wrong. */
 export function describeMachine(): NativeDescription {
   configureCpu()
-  try {
-    return addon.describe()
-  } catch (error) {
-    throw fromNative(error)
-  }
+  return natively(() => addon.describe())
 }
 
 /**

@@ -28,6 +28,7 @@ export {
   type MicrobenchOptions,
   type MicrobenchResult,
   microbench,
+  microbenchCommandOptions,
   microbenches,
 } from './lab/microbenchmarks.js'
 export { microbenchOccupancy, type Occupancy, occupancy } from './lab/occupancy.js'

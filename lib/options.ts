@@ -17,7 +17,12 @@ export interface CommandLine {
   readonly flag: string
   /** What it is for, in a line. */
   readonly summary: string
+  /** What functions take for a text: the text itself if this is left out. */
+  readonly fromText?: (text: string) => unknown
 }
+
+/** A text as the whole number that it is; other texts stay, and are refused when they are read. */
+export const wholeOf = (text: string): unknown => (/^\s*-?\d{1,10}\s*$/.test(text) ? Number(text) : text)
 
 /** An option of a function. */
 export interface Option<Read> {
@@ -43,18 +48,24 @@ export function option<Read, Usual = Read>(
 }
 
 /** An option that can't be left out: `read` says so. */
-export const required = <Read>(read: (value: unknown, name: string) => Read): Option<Read> => ({
+export const required = <Read>(
+  read: (value: unknown, name: string) => Read,
+  commandLine?: CommandLine,
+): Option<Read> => ({
   read,
   usual: undefined as never,
   isRequired: true,
+  ...(commandLine && { commandLine }),
 })
 
 /** One of some names. */
 export function choice<Choice extends string, Usual extends Choice | undefined>(
   choices: readonly Choice[],
   usual: Usual,
+  commandLine?: CommandLine,
 ): Option<Choice | Usual> {
-  return option(usual, (value, name) => choices[readChoice(choices, value, name)]!, { choices })
+  const read = (value: unknown, name: string) => choices[readChoice(choices, value, name)]!
+  return option(usual, read, { choices, ...(commandLine && { commandLine }) })
 }
 
 /** What the function checks itself, with other arguments. */
@@ -66,14 +77,20 @@ export const whole = <Usual extends number | undefined>(
   usual: Usual,
   least: number,
   most: number,
-): Option<number | Usual> => option(usual, (value, name) => readWhole(value, name, least, most))
+  commandLine?: CommandLine,
+): Option<number | Usual> => {
+  const read = (value: unknown, name: string) => readWhole(value, name, least, most)
+  return option(usual, read, commandLine && { commandLine: { fromText: wholeOf, ...commandLine } })
+}
 
 /** A boolean. */
-export const boolean = (usual: boolean): Option<boolean> =>
-  option(usual, (value, name) => {
+export const boolean = (usual: boolean, commandLine?: CommandLine): Option<boolean> => {
+  const read = (value: unknown, name: string) => {
     if (typeof value === 'boolean') return value
     throw new OptionError(`option ${name} must be a boolean, but it is ${show(value)}`)
-  })
+  }
+  return option(usual, read, commandLine && { commandLine })
+}
 
 /** A function that the work calls. */
 export const listener = <Told>(): Option<((told: Told) => void) | undefined> =>

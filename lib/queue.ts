@@ -6,9 +6,9 @@
  */
 import './globals.js'
 
-export type { Patience, QueuePlace } from './queue/options.js'
+export type { Patience, QueuePlace, QueueWorkerOptions, WorkerEvent } from './queue/options.js'
 export type { ProducerOptions, QueueProgress, QueueResult } from './queue/producer.js'
 export type { Failure, PlanState, WorkerRecord } from './queue/records.js'
 export { type PlanStatus, type QueueStatus, queueStatus } from './queue/status.js'
 export { multiplyOnQueue, type QueueWorkOptions, shortestPathsOnQueue } from './queue/work.js'
-export { type QueueWorker, type QueueWorkerOptions, startWorker, type WorkerEvent } from './queue/worker.js'
+export { type QueueWorker, startWorker } from './queue/worker.js'

@@ -1,5 +1,7 @@
 /** mpmml bench */
+
 import { type Command, Option } from 'commander'
+import { writeText } from '../../lib/files.js'
 import { type DataType, variants } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
@@ -18,7 +20,7 @@ import { newCommand } from '../commands.js'
 import { dataTypes, typesOf } from '../dtype.js'
 import { type Columns, tableOf, timed } from '../experiment.js'
 import { labelled, print, printJson, rate, shapeName } from '../output.js'
-import { checkOutputs, writeText } from '../output-file.js'
+import { checkOutputs } from '../output-file.js'
 import { benchFigure, levelsFigure } from '../report/bench-figures.js'
 import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'

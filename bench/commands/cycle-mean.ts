@@ -39,7 +39,7 @@ interface CycleMeanRecord {
   dtype: DataType
   /** Null if there is no cycle. */
   mean: MeanRecord | null
-  /** The strongly connected components that have a cycle; null if nobody asked. */
+  /** The strongly connected components that have a cycle; null if they weren't asked for. */
   components: { nodes: number[]; mean: MeanRecord }[] | null
 }
 

@@ -3,12 +3,13 @@ import type { Command } from 'commander'
 import type { QueueStatus } from '../../lib/queue.js'
 import { newCommand } from '../commands.js'
 import { labelled, oneLine, print, printJson, table } from '../output.js'
-import { QUEUE_HELP, type QueueFlags, queueAddress, queueName, queuePlace } from '../queue.js'
+import { QUEUE_HELP, type QueueFlags, queueOptions, queuePlace } from '../queue.js'
 
 export function jobsCommand(): Command {
+  const [address, name] = queueOptions('look at this queue')
   return newCommand('jobs')
-    .addOption(queueAddress('look at this queue').makeOptionMandatory())
-    .addOption(queueName())
+    .addOption(address!.makeOptionMandatory())
+    .addOption(name!)
     .option('--json', 'print one JSON value')
     .addHelpText('after', QUEUE_HELP)
     .action(async ({ json, ...place }: QueueFlags & { queue: string; json?: true }) => {

@@ -22,9 +22,9 @@ import { caseOf } from '../lab/jobs.js'
 import {
   type Algebra,
   algebraOf,
+  algebraOptions,
   type Borders,
   cpuJob,
-  elementTypes,
   productJobs,
   rungs,
   sizeOf,
@@ -60,13 +60,8 @@ export function ladderCommand(signal: AbortSignal): Command {
     .argument('[dim3]', 'rows of B (dim2 by default, and it must be that)', dimension)
     .argument('[dim4]', 'columns of B (dim3 by default)', dimension)
     .option('--sizes <n,…>', "square sizes instead of the report's 1000 to 10000", wholeNumbers(1, most))
-    .addOption(libraryOption('semiring').choices(laddered).default('max-plus'))
-    .addOption(
-      new Option(
-        '--dtype <name>',
-        'the type of the elements (int32, or float32 if the semiring has no int32, by default)',
-      ).choices(elementTypes),
-    )
+  for (const option of algebraOptions(laddered)) command.addOption(option)
+  command
     .addOption(
       new Option('--borders <how>', 'how tiles at the border stay correct')
         .choices(['guards', 'padding'])

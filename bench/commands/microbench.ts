@@ -1,27 +1,22 @@
 /** mpmml microbench NAME */
 import { Argument, type Command, Option } from 'commander'
-import { type MicrobenchOptions, type MicrobenchPoint, machine, microbenches } from '../../lib/lab.js'
-import { libraryOption, wholeNumber } from '../arguments.js'
+import {
+  type MicrobenchOptions,
+  type MicrobenchPoint,
+  machine,
+  microbenchCommandOptions,
+  microbenches,
+} from '../../lib/lab.js'
+import { libraryOption, optionOf, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { describeMicrobench, describePoints, printPoints } from '../lab/describe.js'
 import { microbenchJobs } from '../lab/microbench-sweeps.js'
 import { runJobs } from '../lab/runner.js'
 import { printJson } from '../output.js'
 
-interface Flags {
-  x?: number
-  y?: number
-  k?: number
-  max?: 'ternary' | 'intrinsic'
-  m?: number
-  bsi?: number
-  bsj?: number
-  gsi?: number
-  gsj?: number
-  n?: number
+interface Flags extends Omit<MicrobenchOptions, 'constant' | 'device' | 'warmup'> {
   const?: number
   device: number
-  repetitions?: number
   sweep?: true
   output?: string
   json?: true
@@ -37,19 +32,9 @@ export function microbenchCommand(signal: AbortSignal): Command {
     names.length > 0 ? 'what to run' : 'reg-reg, shared-one, shared-both, …',
   )
   if (names.length > 0) name.choices(names)
-  return newCommand('microbench')
-    .addArgument(name)
-    .option('--x <X>', 'rows of steps of a thread and iteration (compiled in)', wholeNumber())
-    .option('--y <Y>', 'columns of them (compiled in)', wholeNumber())
-    .option('--k <K>', 'iterations between two reads of shared memory (compiled in)', wholeNumber())
-    .addOption(new Option('--max <form>', 'how the maximum is written').choices(['ternary', 'intrinsic']))
-    .option('--m <M>', 'columns of the operand in shared memory', wholeNumber(1, 2 ** 20))
-    .option('--bsi <BS_i>', 'rows of threads of a block', wholeNumber(1, 1024))
-    .option('--bsj <BS_j>', 'columns of threads of a block', wholeNumber(1, 1024))
-    .option('--gsi <GS_i>', 'rows of blocks of the grid', wholeNumber(1, 65535))
-    .option('--gsj <GS_j>', 'columns of blocks of the grid', wholeNumber(1, 2 ** 20))
-    .option('--n <N>', 'iterations of the outermost loop', wholeNumber(1, 2 ** 30))
-    .option('--const <Const>', "Const of the thesis' listings", wholeNumber(-(2 ** 31)))
+  const command = newCommand('microbench').addArgument(name)
+  for (const described of Object.values(microbenchCommandOptions)) command.addOption(optionOf(described))
+  return command
     .option('--repetitions <count>', 'timed launches', wholeNumber(1, 10 ** 6))
     .addOption(libraryOption('device').default(0))
     .addOption(

@@ -1,34 +1,17 @@
 /** mpmml multiply A B -o C */
 import { type Command, Option } from 'commander'
 import { devicesOption, productOptions } from '../arguments.js'
-import {
-  ARRAYS_HELP,
-  type ArraysFlags,
-  arraysOptions,
-  describeArrays,
-  inMemory,
-  isOnDisk,
-  requireOnDisk,
-  runArrays,
-} from '../arrays.js'
+import { inMemory } from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { dataTypes } from '../dtype.js'
 import { MATRIX_HELP } from '../matrix-file.js'
 import { print, printJson } from '../output.js'
 import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags } from '../pipes.js'
 import { describeProduct, multiplyFiles, type ProductRequest } from '../product.js'
-import {
-  describeQueueWork,
-  QUEUE_HELP,
-  type QueueFlags,
-  queueOptions,
-  requireForWorkers,
-  runOnQueue,
-} from '../queue.js'
+import { BLOCKS_HELP, type BlocksFlags, blocksOptions, doneByBlocks } from '../queue.js'
 
 type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> &
-  ArraysFlags &
-  QueueFlags &
+  BlocksFlags &
   PipeFlags & { verify?: true; json?: true }
 
 export function multiplyCommand(signal: AbortSignal): Command {
@@ -37,37 +20,18 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .argument('<B>', 'K × N, or batch × K × N')
     .option('-o, --output <C>', 'write the product to this file (without it a small product is printed)')
     .option('--all', 'print the product, however large')
-  const options = [
-    ...productOptions(),
-    devicesOption(),
-    ...arraysOptions(),
-    ...queueOptions(),
-    ...formatOptions(),
-  ]
+  const options = [...productOptions(), devicesOption(), ...blocksOptions(), ...formatOptions()]
   for (const option of options) command.addOption(option)
   return command
     .option('--accumulate <C0>', 'compute C0 ⊕ A⊗B')
     .addOption(new Option('--dtype <type>', 'read the files as this element type').choices(dataTypes))
     .option('--verify', 'compare every element with the naive product')
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP + PIPE_HELP + ARRAYS_HELP + QUEUE_HELP)
+    .addHelpText('after', MATRIX_HELP + PIPE_HELP + BLOCKS_HELP)
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
-      const { queue, output } = flags
-      if (queue !== undefined || isOnDisk(flags, [a, b], output)) {
-        requireOnDisk(
-          command,
-          flags,
-          ['devices', 'variant', 'accumulate', 'dtype', 'verify', 'format', 'all'],
-          output,
-        )
-        if (queue !== undefined) {
-          requireForWorkers(command, flags)
-          const record = await runOnQueue('multiply', { ...flags, queue, inputs: [a, b], output }, signal)
-          return json ? printJson(record) : print(describeQueueWork(record))
-        }
-        const record = await runArrays('multiply', { ...flags, inputs: [a, b], output }, signal)
-        return json ? printJson(record) : print(describeArrays(record))
-      }
+      const refused = ['devices', 'variant', 'accumulate', 'dtype', 'verify', 'format', 'all']
+      if (await doneByBlocks(command, 'multiply', [a, b], flags, refused, json === true, signal)) return
+      const { output } = flags
       await openPipes(
         command,
         { inputs: [a, b, flags.accumulate], outputs: [output] },

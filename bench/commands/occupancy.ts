@@ -1,35 +1,34 @@
 /** mpmml occupancy VARIANT */
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { VariantName } from '../../lib/index.js'
-import { microbenches, microbenchOccupancy, occupancy } from '../../lib/lab.js'
-import { libraryOption, wholeNumber } from '../arguments.js'
+import {
+  type MicrobenchOptions,
+  microbenchCommandOptions,
+  microbenches,
+  microbenchOccupancy,
+  occupancy,
+} from '../../lib/lab.js'
+import { libraryOption, optionOf } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { describeOccupancy } from '../lab/describe.js'
 import { print, printJson } from '../output.js'
 
-interface Flags {
+/** The parameters that the occupancy of a microbenchmark depends on. */
+const parameterNames = ['x', 'y', 'k', 'max', 'm', 'bsi', 'bsj'] as const
+
+interface Flags extends Pick<MicrobenchOptions, (typeof parameterNames)[number]> {
   device: number
-  x?: number
-  y?: number
-  k?: number
-  max?: 'ternary' | 'intrinsic'
-  m?: number
-  bsi?: number
-  bsj?: number
   json?: true
 }
 
 export function occupancyCommand(): Command {
-  return newCommand('occupancy')
+  const command = newCommand('occupancy')
     .argument('<kernel>', 'a CUDA variant, from mpmml variants, or a microbenchmark')
     .addOption(libraryOption('device').default(0))
-    .option('--x <X>', 'of a microbenchmark', wholeNumber())
-    .option('--y <Y>', 'of a microbenchmark', wholeNumber())
-    .option('--k <K>', 'of a microbenchmark', wholeNumber())
-    .addOption(new Option('--max <form>', 'of a microbenchmark').choices(['ternary', 'intrinsic']))
-    .option('--m <M>', 'of a microbenchmark', wholeNumber(1, 2 ** 20))
-    .option('--bsi <BS_i>', 'of a microbenchmark', wholeNumber(1, 1024))
-    .option('--bsj <BS_j>', 'of a microbenchmark', wholeNumber(1, 1024))
+  for (const name of parameterNames) {
+    command.addOption(optionOf(microbenchCommandOptions[name], 'of a microbenchmark'))
+  }
+  return command
     .option('--json', 'print one JSON value')
     .action(async (kernel: string, { json, device, ...parameters }: Flags) => {
       const given = Object.keys(parameters)

@@ -1,16 +1,7 @@
 /** mpmml paths GRAPH */
 import type { Command } from 'commander'
 import { closureOptions, nodeNumbers } from '../arguments.js'
-import {
-  ARRAYS_HELP,
-  type ArraysFlags,
-  arraysOptions,
-  describeArrays,
-  inMemory,
-  isOnDisk,
-  requireOnDisk,
-  runArrays,
-} from '../arrays.js'
+import { ARRAYS_HELP, inMemory } from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { type CsvFlags, csvOptions } from '../csv-kind.js'
 import { GRAPH_HELP } from '../graph.js'
@@ -24,12 +15,10 @@ import {
   pathSemirings,
 } from '../paths.js'
 import { formatOptions, openPipes, PIPE, type PipeFlags } from '../pipes.js'
-
-import { describeQueueWork, type QueueFlags, queueOptions, requireForWorkers, runOnQueue } from '../queue.js'
+import { type BlocksFlags, blocksOptions, doneByBlocks } from '../queue.js'
 
 type Flags = Omit<PathsRequest, 'graph' | 'verify'> &
-  ArraysFlags &
-  QueueFlags &
+  BlocksFlags &
   PipeFlags &
   CsvFlags & { check?: string; verify?: true; json?: true }
 
@@ -50,8 +39,7 @@ export function pathsCommand(signal: AbortSignal): Command {
   const options = [
     ...csvOptions(),
     ...closureOptions(pathSemirings, 'min-plus'),
-    ...arraysOptions(),
-    ...queueOptions(),
+    ...blocksOptions(),
     ...formatOptions(),
   ]
   for (const option of options) command.addOption(option)
@@ -67,18 +55,10 @@ ${ARRAYS_HELP}
 min-plus finds shortest paths, max-plus longest, max-min widest, max-times most reliable ones, or-and reachable nodes.`,
     )
     .action(async (graph: string, { json, check, ...flags }: Flags) => {
-      const { queue, output } = flags
-      if (queue !== undefined || isOnDisk(flags, [graph], output)) {
-        const refused = ['devices', 'from', 'to', 'next', 'verify', 'check', 'edges', 'format', 'all']
-        requireOnDisk(command, { ...flags, check }, refused, output)
-        if (queue !== undefined) {
-          requireForWorkers(command, flags)
-          const record = await runOnQueue('paths', { ...flags, queue, inputs: [graph], output }, signal)
-          return json ? printJson(record) : print(describeQueueWork(record))
-        }
-        const record = await runArrays('paths', { ...flags, inputs: [graph], output }, signal)
-        return json ? printJson(record) : print(describeArrays(record))
-      }
+      const refused = ['devices', 'from', 'to', 'next', 'verify', 'check', 'edges', 'format', 'all']
+      const asked = { ...flags, check }
+      if (await doneByBlocks(command, 'paths', [graph], asked, refused, json === true, signal)) return
+      const { output } = flags
       const request: PathsRequest = { ...flags, graph, verify: flags.verify === true }
       requireFitting(command, flags, check)
       const pipes = {

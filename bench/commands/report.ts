@@ -1,13 +1,15 @@
 /** mpmml report */
+
 import { basename, extname } from 'node:path'
 import { type Command, Option } from 'commander'
+import { writeText } from '../../lib/files.js'
 import { type Results, readResults } from '../../lib/lab.js'
 import { libraryOption, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { defaultSizes, reportJobs } from '../lab/experiments.js'
 import { runJobs } from '../lab/runner.js'
 import { labelled, print, printJson } from '../output.js'
-import { checkOutputs, writeText } from '../output-file.js'
+import { checkOutputs } from '../output-file.js'
 
 interface Flags {
   from?: string

@@ -1,7 +1,7 @@
 /** mpmml rna --nussinov FASTA, and mpmml bpmax QUERY TARGET */
-import { type Command, InvalidArgumentError } from 'commander'
-import type { PairWeights } from '../../lib/rna.js'
-import { placeOptions, wholeNumber, wholeNumbers } from '../arguments.js'
+import type { Command } from 'commander'
+import { rnaCommandOptions } from '../../lib/command-line.js'
+import { optionOf, placeOptions } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { print, printJson } from '../output.js'
 import {
@@ -15,25 +15,10 @@ import {
 const FASTA_HELP = `
 FASTA files may have several records, lower case, and T for U.`
 
-const MOST = 2 ** 20
-
-function weights(text: string): PairWeights {
-  const [GC, AU, GU, ...more] = wholeNumbers(0, MOST)(text)
-  if (GU === undefined || more.length > 0) {
-    throw new InvalidArgumentError('It must be three whole numbers, for GC, AU and GU, such as 3,2,1.')
-  }
-  return { GC, AU, GU }
-}
-
 function withModel(command: Command): Command {
-  for (const option of placeOptions()) command.addOption(option)
+  const { weights, minLoop } = rnaCommandOptions
+  for (const option of [...placeOptions(), optionOf(weights), optionOf(minLoop)]) command.addOption(option)
   return command
-    .option('--weights <GC,AU,GU>', 'what pairs are worth; 3,2,1 by default', weights)
-    .option(
-      '--min-loop <bases>',
-      'the fewest bases between two that pair; 3 by default',
-      wholeNumber(0, MOST),
-    )
 }
 
 export function rnaCommand(signal: AbortSignal): Command {
@@ -59,13 +44,8 @@ export function bpmaxCommand(signal: AbortSignal): Command {
   const command = newCommand('bpmax')
     .argument('<QUERY>', 'a FASTA file')
     .argument('<TARGET>', 'a FASTA file; both strands from 5′ to 3′')
-    .option('--window <bases>', 'only structures within so many bases of the target', wholeNumber(1, MOST))
-    .option(
-      '--top <n>',
-      'show the best n interactions of all records; windows of a record do not overlap',
-      wholeNumber(),
-      1,
-    )
+    .addOption(optionOf(rnaCommandOptions.window))
+    .addOption(optionOf(rnaCommandOptions.top).default(1))
     .option('--svg <file>', 'draw the best one into this file')
   return withModel(command)
     .option('--json', 'print one JSON value')

@@ -1,5 +1,7 @@
 /** mpmml roofline */
+
 import { type Command, Option } from 'commander'
+import { writeText } from '../../lib/files.js'
 import type { DataType, Semiring } from '../../lib/index.js'
 import { ceilingName, type Results, readResults, tensorPeak, writeResults } from '../../lib/lab.js'
 import { libraryOption, usage, wholeNumber } from '../arguments.js'
@@ -8,11 +10,11 @@ import { laddered } from '../lab/calls.js'
 import { addCounters } from '../lab/counters.js'
 import { describeTables } from '../lab/describe-ladder.js'
 import { rooflineDrawing, rooflineTables, rooflineTitle } from '../lab/describe-roofline.js'
-import { type Algebra, algebraOf, elementTypes } from '../lab/ladder.js'
+import { type Algebra, algebraOf, algebraOptions, elementTypes } from '../lab/ladder.js'
 import { rooflineJobs, rooflines } from '../lab/roofline.js'
 import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
-import { checkOutputs, writeText } from '../output-file.js'
+import { checkOutputs } from '../output-file.js'
 
 interface Flags {
   from?: string
@@ -43,13 +45,8 @@ export function rooflineCommand(signal: AbortSignal): Command {
         'keep what is measured in this file, and reuse what it has',
       ).conflicts('from'),
     )
-    .addOption(libraryOption('semiring').choices(semirings).default('max-plus'))
-    .addOption(
-      new Option(
-        '--dtype <name>',
-        'the type of the elements (int32, or float32 if the semiring has no int32, by default)',
-      ).choices(elementTypes),
-    )
+  for (const option of algebraOptions(semirings)) command.addOption(option)
+  command
     .addOption(
       new Option('--size <n>', 'the size of the square matrices')
         .argParser(wholeNumber(64, 65536))

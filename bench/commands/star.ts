@@ -16,15 +16,11 @@ import { type Values, valuesOf, withValues } from '../values.js'
 
 const semirings = ['max-plus', 'min-plus', 'max-min', 'min-max', 'max-times', 'or-and'] as const
 
-interface Flags extends PipeFlags {
+interface Flags extends PipeFlags, Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices'> {
   output?: string
   all?: true
   plus?: true
   semiring: (typeof semirings)[number]
-  overflow: MpmmOptions['overflow']
-  backend: MpmmOptions['backend']
-  device: MpmmOptions['device']
-  devices?: MpmmOptions['devices']
   json?: true
 }
 

@@ -1,11 +1,11 @@
 /** mpmml worker --queue redis://… */
 import type { Command } from 'commander'
+import { queueCommandOptions } from '../../lib/command-line.js'
 import type { QueueWorkerOptions, WorkerEvent } from '../../lib/queue.js'
-import { devicesOption, libraryOption, wholeNumber } from '../arguments.js'
-import { byteCount } from '../arrays.js'
+import { devicesOption, libraryOption, optionOf } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { duration, oneLine, print } from '../output.js'
-import { QUEUE_HELP, type QueueFlags, queueAddress, queueName, queuePlace } from '../queue.js'
+import { QUEUE_HELP, type QueueFlags, queueOptions, queuePlace } from '../queue.js'
 
 interface Flags extends QueueFlags {
   queue: string
@@ -13,33 +13,23 @@ interface Flags extends QueueFlags {
   backend: 'auto' | 'cuda' | 'cpu'
   devices?: 'all' | number[]
   concurrency?: number
-  memory?: number
+  memory?: QueueWorkerOptions['memory']
   lock?: number
   json?: true
 }
 
 export function workerCommand(signal: AbortSignal): Command {
+  const [address, name] = queueOptions('take blocks from this queue')
+  const { roots, concurrency, memory, lockMs } = queueCommandOptions
   return newCommand('worker')
-    .addOption(queueAddress('take blocks from this queue').makeOptionMandatory())
-    .addOption(queueName())
-    .option(
-      '--root <folder...>',
-      'folders, or s3://bucket/prefix, that blocks may be read from and written to; all else is refused',
-      ['.'],
-    )
+    .addOption(address!.makeOptionMandatory())
+    .addOption(name!)
+    .addOption(optionOf(roots).default(['.']))
     .addOption(libraryOption('backend').default('auto'))
     .addOption(devicesOption('the GPUs to use: all, or numbers such as 0,1 (all by default)'))
-    .option(
-      '--concurrency <count>',
-      'blocks at once on each GPU, or on the CPU (2 by default: one is read while another is computed)',
-      wholeNumber(1, 1024),
-    )
-    .option('--memory <bytes>', 'the most memory that a block may take, such as 8GiB', byteCount)
-    .option(
-      '--lock <seconds>',
-      'after how long without a sign of life others take the blocks of this worker (30 by default)',
-      wholeNumber(1, 86400),
-    )
+    .addOption(optionOf(concurrency))
+    .addOption(optionOf(memory))
+    .addOption(optionOf(lockMs))
     .option('--json', 'print one JSON value per line: what the worker does, as it does it')
     .addHelpText(
       'after',
@@ -56,11 +46,8 @@ Ctrl-C and SIGTERM give the blocks that are being computed back to the queue.${Q
         backend,
         signal,
         onEvent: (event) => void tell(event, describeEvent(event)),
+        ...{ devices, concurrency, memory, lockMs: lock },
       }
-      if (devices !== undefined) options.devices = devices
-      if (concurrency !== undefined) options.concurrency = concurrency
-      if (memory !== undefined) options.memory = memory
-      if (lock !== undefined) options.lockMs = 1000 * lock
       const worker = await startWorker(options)
       const { id, concurrency: atOnce } = worker
       const where = worker.devices.length > 0 ? `GPU ${worker.devices.join(', ')}` : 'the CPU'

@@ -1,7 +1,8 @@
 /** The ladder's rungs, and what is measured of them. */
-import { InvalidArgumentError } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { type DataType, type Semiring, type Variant, type VariantName, variants } from '../../lib/index.js'
 import type { Point } from '../../lib/lab.js'
+import { libraryOption } from '../arguments.js'
 import { typesOf } from '../dtype.js'
 import { greatest } from '../extremes.js'
 import type { Dimensions } from './dimensions.js'
@@ -14,6 +15,15 @@ export interface Algebra {
 
 /** The element types that the ladder has kernels for. */
 export const elementTypes = ['int32', 'float32'] as const satisfies DataType[]
+
+/** The options that say which algebra is measured. */
+export const algebraOptions = (semirings: readonly Semiring[]) => [
+  libraryOption('semiring').choices(semirings).default('max-plus'),
+  new Option(
+    '--dtype <name>',
+    'the type of the elements (int32, or float32 if the semiring has no int32, by default)',
+  ).choices(elementTypes),
+]
 
 const typesHere = (semiring: Semiring) =>
   elementTypes.filter((type) => (typesOf(semiring) as string[]).includes(type))

@@ -1,4 +1,5 @@
 /** Runs jobs one after the other and keeps what is measured as it comes. */
+import { writeText } from '../../lib/files.js'
 import { FileError } from '../../lib/index.js'
 import {
   type Machine,
@@ -12,7 +13,7 @@ import {
 } from '../../lib/lab.js'
 import { commit } from '../commit.js'
 import { runCases } from '../experiment.js'
-import { checkOutputs, writeText } from '../output-file.js'
+import { checkOutputs } from '../output-file.js'
 import { addPoint, type Job, jobKey, type RunOptions } from './job.js'
 import { caseOf } from './jobs.js'
 

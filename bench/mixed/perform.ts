@@ -154,7 +154,7 @@ async function run(
   return (await running) as never
 }
 
-/** What must come of a call, by somebody's computation of each product. */
+/** What must come of a call, by a computation of each product that is handed in. */
 export function judge(
   call: Call,
   outcome: Outcome,

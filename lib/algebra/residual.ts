@@ -1,5 +1,5 @@
 /** Residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
-import { whereSet } from '../backend.js'
+import { optionsOf, whereSet } from '../backend.js'
 import { show, showList } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
@@ -182,7 +182,7 @@ async function ask(
   const owner = session?.owner as Device | undefined
   const common = { signal, onProgress }
   const where = !owner
-    ? { backend: options?.backend, device: options?.device, devices: options?.devices, ...common }
+    ? { ...optionsOf(asked), ...common }
     : owner.devices.length > 1
       ? { devices: owner.devices, ...common }
       : { backend: owner.backend, device: owner.index, ...common }

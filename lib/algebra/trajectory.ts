@@ -1,5 +1,5 @@
 /** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
-import { CUDA, whereSet } from '../backend.js'
+import { CUDA, optionsOf, whereSet } from '../backend.js'
 import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import type { Session } from '../device/resident.js'
@@ -138,8 +138,7 @@ export async function trajectory(
   policyFor(overflow, view.type)
   if (view.memory) requireNoContradiction(place, view.memory.session)
   const common = { semiring, overflow, signal }
-  const { backend, device, devices } = options
-  const where = view.memory ? common : { ...common, backend, device, devices }
+  const where = view.memory ? common : { ...common, ...optionsOf(asked) }
   const input = readInput(driving, view, steps, place)
   const x = await readVector(x0, view.rows, view.type, semiring, 'x0')
   const system = {

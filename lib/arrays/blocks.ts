@@ -17,7 +17,7 @@ import {
   requireStage,
 } from './job.js'
 import { Journal, Output } from './journal.js'
-import { bytes, type RunOptions, runSet } from './options.js'
+import { layoutSet, type RunOptions, runSet } from './options.js'
 import { isMadeBy, requireReplaceable } from './plan.js'
 import { requireInside } from './roots.js'
 import { openSource } from './source.js'
@@ -37,7 +37,11 @@ export interface RunBlockOptions extends RunOptions, RootOptions {
 // Checked with the plan.
 const roots = checkedLater<readonly string[]>()
 
-const blockOptions = new Options({ ...runSet, memory: bytes, roots } satisfies OptionsOf<RunBlockOptions>)
+const blockOptions = new Options({
+  ...runSet,
+  memory: layoutSet.memory,
+  roots,
+} satisfies OptionsOf<RunBlockOptions>)
 
 /** Of memory, in bytes. */
 type Limits = Pick<ReadOf<typeof blockOptions>, 'memory' | 'deviceMemory'>

@@ -173,7 +173,7 @@ export class Journal {
     return this.store.join(this.own, 'done', String(stage), ...job)
   }
 
-  /** Says that a block is done, and of what it was made. Its files must have their names by now. */
+  /** Marks a block as done, and says and of what it was made. Its files must have their names by now. */
   async mark(plan: BlockPlan, job: BlockJob): Promise<void> {
     await this.store.write(this.#marks(job.stage, job.name), this.temporary, [asRow(markOf(plan, job))])
     // What was written after the work had been removed must not stay. Whoever removes it after this finds it.

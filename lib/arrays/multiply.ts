@@ -1,4 +1,5 @@
 /** Work on arrays on disk in one process: all jobs of a plan, one after the other. */
+import { optionsOf } from '../backend.js'
 import { openDevice } from '../device/device.js'
 import { listener, Options, type OptionsOf } from '../options.js'
 import { finish, isFinished, unlessFinished } from './blocks.js'
@@ -122,11 +123,11 @@ async function run(
   plan: (options: PlanOptions, ready: (plan: BlockPlan) => Promise<void>) => Promise<BlockPlan>,
 ): Promise<ArraysResult> {
   const started = performance.now()
-  const { onProgress, deviceMemory, signal, backend: _, device: __, ...asked } = arraysOptions.read(options)
+  const { onProgress, deviceMemory, signal, backend, device, ...asked } = arraysOptions.read(options)
   // Once, because the default is a share of what is free.
   const memory = memoryOf(asked)
   // CUDA takes some hundred milliseconds to start.
-  const opened = openDevice({ backend: options.backend, device: options.device })
+  const opened = openDevice(optionsOf({ backend, device, devices: 0 }))
   // Its error is seen when the plan is there.
   opened.catch(() => {})
   let engine!: Engine

@@ -12,7 +12,7 @@ import {
 } from '../backend.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
 import { bytesOf, newUnwrittenArray, storedTypeName } from '../elements.js'
-import { DeviceError, DTypeError, fromNative, ShapeError } from '../errors.js'
+import { DeviceError, DTypeError, natively, ShapeError } from '../errors.js'
 import { type Elements, rowMajorElements, shapeOf, stridedElements } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, readShape, rowMajor, type Shape } from '../matrix.js'
 import { addon } from '../native.js'
@@ -95,15 +95,6 @@ interface ArrayOf {
   uint8: Uint8Array
 }
 
-/** What a promise of native code gives; an error is made one of the library's. */
-async function settled<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw fromNative(error)
-  }
-}
-
 /**
  * Opens a device, on which matrices stay from product to product: a GPU, or the CPU with the same interface and results.
  *
@@ -128,7 +119,9 @@ export async function openDevice(options?: OpenOptions): Promise<Device> {
 export async function openSession(backend: number, index: number, devices = 0): Promise<Session> {
   const choice = backend === AUTO ? automaticBackend() : backend
   const { deviceMemory } = ready(choice)
-  const native = await settled(addon.openDevice(choice, index, deviceMemory, choice === CPU ? 0 : devices))
+  const native = await natively(() =>
+    addon.openDevice(choice, index, deviceMemory, choice === CPU ? 0 : devices),
+  )
   const found = addon.describeDevice(native)
   const [place, name] = found.index < 0 ? [0, deviceName(-1)] : [found.index, found.name]
   return new Session(native, addon.backends[found.backend]!, place, name, found.devices, found.all)
@@ -197,7 +190,7 @@ export class Device {
     const { type, bytes, batched, batch, rows, cols } = view
     const elements = rowMajorElements(type, bytes, batched, batch, rows, cols)
     const request = copyRequest(view, elements)
-    const native = await settled(addon.upload(session.native, view.data, request, notCancelled))
+    const native = await natively(() => addon.upload(session.native, view.data, request, notCancelled))
     try {
       requireStillThere(view, 'matrix')
     } catch (error) {
@@ -244,7 +237,7 @@ export class Device {
     const batched = sizes.length === 3
     const [batch, rows, cols] = batched ? sizes : [1, ...sizes]
     const elements = rowMajorElements(type, bytesOf(type), batched, batch, rows, cols)
-    const native = await settled(addon.fill(session.native, fillRequest(elements, value)))
+    const native = await natively(() => addon.fill(session.native, fillRequest(elements, value)))
     return new DeviceMatrix(new ResidentView(new SharedMemory(native, session), elements))
   }
 
@@ -262,11 +255,7 @@ export class Device {
    */
   memory(): MemoryUse {
     requireOpen(this.#session)
-    try {
-      return addon.memoryUse(this.#session.native)
-    } catch (error) {
-      throw fromNative(error)
-    }
+    return natively(() => addon.memoryUse(this.#session.native))
   }
 
   /**
@@ -282,7 +271,7 @@ export class Device {
    */
   close(): Promise<void> {
     const session = this.#session
-    session.closing ??= settled(addon.closeDevice(session.native))
+    session.closing ??= natively(() => addon.closeDevice(session.native))
     return session.closing
   }
 
@@ -473,7 +462,9 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
         'd overlaps the matrix without being the same: combine with a matrix in memory of its own',
       )
     }
-    await settled(addon.combine(session.native, c.data, other.data, combineRequest(semiring, c, other)))
+    await natively(() =>
+      addon.combine(session.native, c.data, other.data, combineRequest(semiring, c, other)),
+    )
     return this
   }
 
@@ -508,7 +499,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
       into ?? rowMajorElements(from.type, from.bytes, from.batched, from.batch, from.rows, from.cols)
     const array = into ? into.data : made!.data
     const { native } = from.memory.session
-    await settled(addon.download(native, from.data, array, copyRequest(layout, from), notCancelled))
+    await natively(() => addon.download(native, from.data, array, copyRequest(layout, from), notCancelled))
     if (into) requireStillThere(into, 'out')
     return out ?? made!
   }

@@ -47,7 +47,7 @@ class PlainSource implements ByteSource {
     const { bytesRead } = await this.#file.read(buffer, start, length, this.#position)
     if (bytesRead === 0)
       throw new FileError(
-        `${this.#name} became shorter while it was read: read it again when nobody writes it`,
+        `${this.#name} became shorter while it was read: read it again when no program writes it`,
       )
     this.#position += bytesRead
     return bytesRead

@@ -1,10 +1,9 @@
 /** Bandwidths of the levels of a GPU's memory: the sloped ceilings of a roofline. */
 
-import { show, showChoices } from '../describe.js'
-import { fromNative, VariantError } from '../errors.js'
+import { natively } from '../errors.js'
 import { addon, type LabBandwidth, type LabBandwidthRequest, type LabBandwidthResult } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
-import { checkLaboratory } from './machine.js'
+import { requireKnown } from './machine.js'
 import { given, launchesSet } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
@@ -51,19 +50,8 @@ export function bandwidths(): Bandwidth[] {
  * console.log(gbps.median > 0) // true
  */
 export async function bandwidth(name: string, options?: BandwidthOptions): Promise<BandwidthResult> {
-  checkLaboratory()
-  const names = bandwidths().map((bandwidth) => bandwidth.name)
-  // An addon without CUDA has none: the call tells that, which is more to the point.
-  if (names.length > 0 && !names.includes(name)) {
-    throw new VariantError(`there is no bandwidth ${show(name)}: expected ${showChoices(names)}`)
-  }
+  requireKnown('bandwidth', name, bandwidths())
   const request = given(bandwidthOptions.read(options))
-  let result: LabBandwidthResult
-  try {
-    result = await addon.labBandwidth({ ...request, name })
-  } catch (error) {
-    throw fromNative(error)
-  }
-  const { ms, ...facts } = result
+  const { ms, ...facts } = await natively(() => addon.labBandwidth({ ...request, name }))
   return { name, ...facts, ms: spread(ms), gbps: spread(ms.map((time) => facts.bytes / time / 1e6)) }
 }

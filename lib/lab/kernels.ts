@@ -1,6 +1,6 @@
 /** Kernel variants, timed without transfers. */
 
-import { fromNative, OptionError } from '../errors.js'
+import { natively, OptionError } from '../errors.js'
 import { addon, type LabMeasurement, type LabMeasureRequest } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import type { VariantName } from '../variant-names.js'
@@ -59,12 +59,7 @@ export async function measure(variant: VariantName, options: MeasureOptions): Pr
     throw new OptionError(`option minimum is ${minimum}, which is more than maximum, ${maximum}`)
   }
   const index = variantIndex(variant)
-  let measured: LabMeasurement
-  try {
-    measured = await addon.labMeasure({ ...request, variant: index })
-  } catch (error) {
-    throw fromNative(error)
-  }
+  const measured = await natively(() => addon.labMeasure({ ...request, variant: index }))
   const operations = 2 * batch * m * n * k
   return {
     variant,

@@ -1,5 +1,6 @@
 /** The machine that measurements belong to. */
-import { AddonError, NoCudaError } from '../errors.js'
+import { show, showChoices } from '../describe.js'
+import { AddonError, NoCudaError, VariantError } from '../errors.js'
 import { type DeviceRows, describeMachine, info } from '../info.js'
 import { addon, addonOrigin, type LabPeak, withoutLaboratory } from '../native.js'
 
@@ -24,6 +25,15 @@ export function peaks(): Peak[] {
 export function checkLaboratory(): void {
   if (addonOrigin.kind === 'cuda')
     throw new AddonError(`the laboratory's kernels are missing: ${withoutLaboratory()}`)
+}
+
+/** Throws AddonError as that does, and VariantError if there is nothing of this name among `rows`. */
+export function requireKnown(what: string, name: string, rows: readonly { readonly name: string }[]): void {
+  checkLaboratory()
+  const names = rows.map((row) => row.name)
+  // An addon without CUDA has none: the call tells that, which is more to the point.
+  if (names.length === 0 || names.includes(name)) return
+  throw new VariantError(`there is no ${what} ${show(name)}: expected ${showChoices(names)}`)
 }
 
 /** The peaks of a device; undefined if its architecture isn't known. */

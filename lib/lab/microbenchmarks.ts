@@ -1,12 +1,12 @@
 /** Microbenchmarks: chapter 2 of the thesis, and the instruction mixes that bound newer GPUs. */
-import { show, showChoices } from '../describe.js'
-import { DTypeError, fromNative, VariantError } from '../errors.js'
+import { type CommandOption, commandOptionsOf } from '../command-option.js'
+import { DTypeError, natively } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
 import { choice, Options, type OptionsOf, whole } from '../options.js'
 import { semiringName } from '../semirings.js'
 import type { DataType, Semiring } from '../variant-names.js'
-import { checkLaboratory, peakOf } from './machine.js'
-import { deviceOrFirst, given, launchesSet, size } from './options.js'
+import { peakOf, requireKnown } from './machine.js'
+import { deviceOrFirst, given, launchesSet } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
 /** A microbenchmark of this build, with the compile-time parameters that it exists for. */
@@ -36,20 +36,41 @@ export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
   percentOfMachine: number
 }
 
+const parameter = (flag: string, summary: string, most = 2 ** 31 - 1, least = 1) =>
+  whole(undefined, least, most, { flag, summary })
+
+const parameterSet = {
+  x: parameter('--x <X>', 'rows of steps of a thread and iteration (compiled in)'),
+  y: parameter('--y <Y>', 'columns of them (compiled in)'),
+  k: parameter('--k <K>', 'iterations between two reads of shared memory (compiled in)'),
+  max: choice(['ternary', 'intrinsic'] as const, undefined, {
+    flag: '--max <form>',
+    summary: 'how the maximum is written',
+  }),
+  m: parameter('--m <M>', 'columns of the operand in shared memory', 2 ** 20),
+  bsi: parameter('--bsi <BS_i>', 'rows of threads of a block', 1024),
+  bsj: parameter('--bsj <BS_j>', 'columns of threads of a block', 1024),
+  gsi: parameter('--gsi <GS_i>', 'rows of blocks of the grid', 65535),
+  gsj: parameter('--gsj <GS_j>', 'columns of blocks of the grid', 2 ** 20),
+  n: parameter('--n <N>', 'iterations of the outermost loop', 2 ** 30),
+  constant: parameter('--const <Const>', "Const of the thesis' listings", 2 ** 31 - 1, -(2 ** 31)),
+}
+
 const microbenchOptions = new Options({
-  x: size,
-  y: size,
-  k: size,
-  max: choice(['ternary', 'intrinsic'] as const, undefined),
-  m: whole(undefined, 1, 2 ** 20),
-  bsi: whole(undefined, 1, 1024),
-  bsj: whole(undefined, 1, 1024),
-  gsi: whole(undefined, 1, 65535),
-  gsj: whole(undefined, 1, 2 ** 20),
-  n: whole(undefined, 1, 2 ** 30),
-  constant: whole(undefined, -(2 ** 31), 2 ** 31 - 1),
+  ...parameterSet,
   ...launchesSet,
 } satisfies OptionsOf<MicrobenchOptions>)
+
+/**
+ * What a command line can say of the parameters of microbenchmarks, by their names.
+ *
+ * @example
+ * const { flag, parse } = microbenchCommandOptions.bsi
+ * console.log(flag, parse('32')) // --bsi <BS_i> 32
+ */
+export const microbenchCommandOptions: Readonly<
+  Record<Exclude<keyof MicrobenchOptions, 'repetitions' | 'warmup' | 'device'>, CommandOption>
+> = commandOptionsOf(parameterSet)
 
 /**
  * The microbenchmarks of the addon that is loaded; none if it is without the laboratory.
@@ -64,12 +85,7 @@ export function microbenches(): Microbench[] {
 
 /** A request that names an existing microbenchmark, with its numbers checked. */
 export function readMicrobench(name: string, options: unknown): LabMicrobenchRequest {
-  checkLaboratory()
-  const names = microbenches().map((microbench) => microbench.name)
-  // An addon without CUDA has none: the call tells that, which is more to the point.
-  if (names.length > 0 && !names.includes(name)) {
-    throw new VariantError(`there is no microbenchmark ${show(name)}: expected ${showChoices(names)}`)
-  }
+  requireKnown('microbenchmark', name, microbenches())
   return { ...given(microbenchOptions.read(options)), name }
 }
 
@@ -86,13 +102,7 @@ export function readMicrobench(name: string, options: unknown): LabMicrobenchReq
  */
 export async function microbench(name: string, options?: MicrobenchOptions): Promise<MicrobenchResult> {
   const request = readMicrobench(name, options)
-  let result: LabMicrobenchResult
-  try {
-    result = await addon.labMicrobench(request)
-  } catch (error) {
-    throw fromNative(error)
-  }
-  const { ms: samples, ...facts } = result
+  const { ms: samples, ...facts } = await natively(() => addon.labMicrobench(request))
   const ms = spread(samples)
   const operations = facts.operationsPerThread * facts.threads
   const clocks = ms.median * facts.clockMHz * 1e3 * facts.multiprocessors

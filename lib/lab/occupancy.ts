@@ -1,6 +1,6 @@
 /** Occupancy: Table 2.1 of the thesis, for any kernel of the build. */
 
-import { fromNative } from '../errors.js'
+import { natively } from '../errors.js'
 import { addon, type LabOccupancy, type LabOccupancyRequest } from '../native.js'
 import { Options, type OptionsOf } from '../options.js'
 import type { VariantName } from '../variant-names.js'
@@ -11,13 +11,7 @@ import { deviceOrFirst } from './options.js'
 /** How many threads of a kernel a multiprocessor holds, from the compiled code through the CUDA runtime. */
 export interface Occupancy extends Readonly<LabOccupancy> {}
 
-async function ask(request: LabOccupancyRequest): Promise<Occupancy> {
-  try {
-    return await addon.labOccupancy(request)
-  } catch (error) {
-    throw fromNative(error)
-  }
-}
+const ask = (request: LabOccupancyRequest) => natively(() => addon.labOccupancy(request))
 
 const occupancyOptions = new Options({ device: deviceOrFirst } satisfies OptionsOf<{ device?: number }>)
 

@@ -1,7 +1,7 @@
 /** What products on the CPU are compared with: a ceiling on registers, without memory, and the loop that anyone writes first. */
 import { show, showChoices } from '../describe.js'
 import { configureCpu } from '../environment.js'
-import { fromNative, OptionError } from '../errors.js'
+import { natively, OptionError } from '../errors.js'
 import { addon } from '../native.js'
 import { choice, Options, type OptionsOf, option, whole } from '../options.js'
 import { readSemiring, requireSemiringType, semiringName } from '../semirings.js'
@@ -150,19 +150,15 @@ export async function cpuCeiling(options?: CpuCeilingOptions): Promise<CpuCeilin
   }
   const type = dtype === 'int32' ? `int${bits}` : dtype
   const request = {
-    ...(read.isa && { isa: read.isa }),
+    isa: read.isa,
     steps: type + known.suffix,
     threads,
     samples: SAMPLES,
     milliseconds: milliseconds / SAMPLES,
   }
   configureCpu()
-  try {
-    const { isa, stepsPerSecond } = await addon.cpuCeiling(request)
-    return { isa, dtype, bits, threads, gops: spread(stepsPerSecond.map((steps) => (2 * steps) / 1e9)) }
-  } catch (error) {
-    throw fromNative(error)
-  }
+  const { isa, stepsPerSecond } = await natively(() => addon.cpuCeiling(request))
+  return { isa, dtype, bits, threads, gops: spread(stepsPerSecond.map((steps) => (2 * steps) / 1e9)) }
 }
 
 /**
@@ -175,18 +171,9 @@ export async function cpuCeiling(options?: CpuCeilingOptions): Promise<CpuCeilin
  * console.log(ms.count) // 5
  */
 export async function cpuNaiveLoop(options: CpuNaiveLoopOptions): Promise<CpuNaiveLoop> {
-  const { m, n, k, isa: asked, repetitions: count } = loopOptions.read(options)
+  const request = loopOptions.read(options)
+  const { m, n, k } = request
   configureCpu()
-  try {
-    const { isa, ms } = await addon.cpuNaiveLoop({
-      ...(asked && { isa: asked }),
-      m,
-      n,
-      k,
-      repetitions: count,
-    })
-    return { isa, ms: spread(ms), gops: spread(ms.map((time) => (2 * m * n * k) / time / 1e6)) }
-  } catch (error) {
-    throw fromNative(error)
-  }
+  const { isa, ms } = await natively(() => addon.cpuNaiveLoop(request))
+  return { isa, ms: spread(ms), gops: spread(ms.map((time) => (2 * m * n * k) / time / 1e6)) }
 }

@@ -2,13 +2,13 @@
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 import { pathOf } from '../files/files.js'
+import { readText, writeText } from '../files/text-file.js'
 import type { BandwidthResult } from './bandwidths.js'
 import type { Measurement } from './kernels.js'
 import type { Machine } from './machine.js'
 import type { MicrobenchOptions, MicrobenchResult } from './microbenchmarks.js'
 import type { Occupancy } from './occupancy.js'
 import type { Spread } from './statistics.js'
-import { readText, writeText } from './text-file.js'
 
 /** The parameters that a point is asked for by; together with its kind and name they tell it from every other. */
 export type PointParameters = Record<string, number | string>

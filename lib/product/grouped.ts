@@ -236,7 +236,7 @@ class Group {
     return Math.max(next, started + 1)
   }
 
-  /** Says that no more can be started. */
+  /** Marks it as one that starts no more. */
   fail(error: unknown): void {
     this.#parts.push(Promise.reject(error))
   }

@@ -1,6 +1,6 @@
 /** Which kernel a product would take, without computing it. */
 import { givenUpBy } from '../abort.js'
-import { fromNative } from '../errors.js'
+import { natively } from '../errors.js'
 import { reportAt as field, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import { addon } from '../native.js'
 import type { VariantName } from '../variant-names.js'
@@ -74,13 +74,11 @@ async function found(product: Product, cancel: Int32Array): Promise<Plan> {
   writeRequest(request, product)
   writeLayout(request, 0, requestAt.c, product.newElements())
   request[requestAt.planOnly] = 1
-  try {
-    const { a: left, b: right, c0, session } = product
-    const device = session ? session.native : null
-    await addon.multiply(left.data, right.data, null, c0 ? c0.data : null, request, report, cancel, device)
-  } catch (error) {
-    throw fromNative(error)
-  }
+  const { a: left, b: right, c0, session } = product
+  const device = session ? session.native : null
+  await natively(() =>
+    addon.multiply(left.data, right.data, null, c0 ? c0.data : null, request, report, cancel, device),
+  )
   const { name, parameters } = variants()[report[field.variant]!]!
   return {
     backend: addon.backends[report[field.backend]!]!,

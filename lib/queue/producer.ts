@@ -368,7 +368,7 @@ class Producer {
     this.#reason = reason
   }
 
-  /** Says that the producer is there, and how far it is. */
+  /** Tells the queue that the producer is there, and how far it is. */
   async #beat(): Promise<void> {
     const { lockMs } = this.settings
     const { redis } = this.#connection

@@ -4,28 +4,15 @@
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { onAbort, signal } from '../abort.js'
-import type { BlockPlan, BlockResult } from '../arrays/job.js'
-import { bytes } from '../arrays/options.js'
+import { onAbort } from '../abort.js'
+import type { BlockPlan } from '../arrays/job.js'
 import { requireRoot } from '../arrays/roots.js'
-import {
-  ALL_DEVICES,
-  AUTO,
-  backend,
-  CPU,
-  CUDA,
-  devices,
-  devicesIn,
-  requireDevicesOnly,
-  type Where,
-} from '../backend.js'
-import { show } from '../describe.js'
-import { NoCudaError, OptionError, QueueError } from '../errors.js'
+import { ALL_DEVICES, AUTO, CPU, CUDA, devicesIn, requireDevicesOnly, type Where } from '../backend.js'
+import { NoCudaError, QueueError } from '../errors.js'
 import { info } from '../info.js'
-import { LEFT_OUT, listener, Options, type OptionsOf, required } from '../options.js'
-import type { BackendChoice } from '../product/options.js'
+import { LEFT_OUT, Options } from '../options.js'
 import { type Connection, connect, reasonOf } from './connect.js'
-import { from, type Patience, patienceSet, placeSet, type QueuePlace } from './options.js'
+import { type QueueWorkerOptions, type WorkerEvent, workerSet } from './options.js'
 import { readPlan } from './read.js'
 import { isFinal, reasonText } from './reasons.js'
 import {
@@ -40,40 +27,6 @@ import {
   type WorkerRecord,
 } from './records.js'
 import { blockRunner, type Computer, type Runner } from './runner.js'
-
-/** What a worker does, as it does it. */
-export type WorkerEvent =
-  | { readonly type: 'begun'; readonly plan: string; readonly job: string }
-  | ({ readonly type: 'done'; readonly plan: string } & BlockResult)
-  /** An attempt failed. The plan is '' if the job is not a block, which anyone who may write to the queue can have put there. */
-  | ({ readonly type: 'failed'; readonly plan: string } & Failure)
-  /** The block was given to another worker, because this one had been silent, or back to the queue, because it stops. */
-  | { readonly type: 'given-up'; readonly plan: string; readonly job: string }
-  | { readonly type: 'lost'; readonly reason: string }
-  | { readonly type: 'back' }
-
-/** Options of a worker. */
-export interface QueueWorkerOptions extends QueuePlace, Patience {
-  /**
-   * The folders that blocks may be read from and written to, with all below them, and addresses s3://bucket/prefix. A plan with a path outside is refused
-   * (ERR_MPMML_ROOTS), also if symbolic links or ".." lead there.
-   */
-  roots: readonly string[]
-  /** Where to compute: 'auto' by default. */
-  backend?: BackendChoice | undefined
-  /** The GPUs to use, by their indices, or 'all', which is the default. */
-  devices?: 'all' | readonly number[] | undefined
-  /** How many blocks to work on at once on each GPU, or on the CPU: 2 by default, so that one is computed while another is read. */
-  concurrency?: number | undefined
-  /** The most bytes of host memory that a block may take: a number, or a text such as '8GiB'. As much as it needs, if left out. */
-  memory?: number | string | undefined
-  /** How often a block may have lost its worker before it fails: 5 by default. A block that ends each process that computes it must not end them all. */
-  takeovers?: number | undefined
-  /** Stops the worker, as {@link QueueWorker.stop} does. */
-  signal?: AbortSignal | undefined
-  /** Is called with what the worker does. If it throws, the worker stops, and {@link QueueWorker.stopped} rejects with that. */
-  onEvent?: ((event: WorkerEvent) => void) | undefined
-}
 
 /** A worker that runs. */
 export interface QueueWorker {
@@ -93,18 +46,7 @@ export interface QueueWorker {
   readonly stopped: Promise<void>
 }
 
-const workerOptions = new Options({
-  ...placeSet,
-  ...patienceSet,
-  roots: required(readRoots),
-  backend,
-  devices,
-  concurrency: from(1, 2),
-  memory: bytes,
-  takeovers: from(0, 5),
-  signal,
-  onEvent: listener<WorkerEvent>(),
-} satisfies OptionsOf<QueueWorkerOptions>)
+const workerOptions = new Options(workerSet)
 
 /** How long a block may take to give up, and Redis to hear of it. */
 const FAREWELL_MS = 5000
@@ -124,19 +66,6 @@ function findDevices({ backend, devices }: Pick<Where, 'backend' | 'devices'>): 
   const missing = asked.find((index) => index >= cuda.devices.length)
   if (missing === undefined) return asked
   throw new NoCudaError(`there is no GPU ${missing}: this machine has ${cuda.devices.length}, from 0`)
-}
-
-function readRoots(roots: unknown): string[] {
-  if (
-    Array.isArray(roots) &&
-    roots.length > 0 &&
-    roots.every((root) => typeof root === 'string' && root !== '')
-  ) {
-    return [...roots]
-  }
-  throw new OptionError(
-    `option roots must be the folders that this worker may read and write, such as ['/data'], but it is ${show(roots)}`,
-  )
 }
 
 /**
@@ -290,7 +219,7 @@ class Worker implements QueueWorker {
     this.#beats = setInterval(() => void this.#beat().catch(() => {}), Math.min(2000, lockMs / 3))
   }
 
-  /** Says that this worker is there, and what it does. */
+  /** Tells the queue that this worker is there, and what it does. */
   async #beat(): Promise<void> {
     const record: WorkerRecord = {
       id: this.id,

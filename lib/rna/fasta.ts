@@ -3,7 +3,7 @@
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 import { pathOf } from '../files/files.js'
-import { readText } from '../lab/text-file.js'
+import { readText } from '../files/text-file.js'
 import { expectedBases, wrongLetter } from './strand.js'
 
 /** A record of a FASTA file. */

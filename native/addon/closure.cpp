@@ -1,10 +1,9 @@
-#include "addon/closure.h"
+// Closures of matrices of a device.
+#include "core/closure.h"
 
 #include <algorithm>
 
-#include "addon/device.h"
 #include "addon/request.h"
-#include "core/closure.h"
 #include "core/dispatch.h"
 #include "core/status.h"
 #include "core/wide_closure.h"
@@ -157,43 +156,15 @@ class ClosureWork : public DeviceWork {
   const Napi::ObjectReference arguments_;
 };
 
-class MemoryCopyWork : public DeviceWork {
- public:
-  MemoryCopyWork(Uses uses, const MemoryCopy& copy) : DeviceWork(std::move(uses)), copy_(copy) {}
-
- protected:
-  std::unique_ptr<Pending> begin(Session& session) override {
-    if (steps() == 0) return std::make_unique<Done>();
-    return session.copy(copy_.dtype, copy_.batch, copy_.from, copy_.to);
-  }
-  double steps() const override {
-    return static_cast<double>(copy_.batch) * copy_.to.rows * copy_.to.cols * kStepsPerElement;
-  }
-
- private:
-  const MemoryCopy copy_;
-};
-
-Napi::Value close_matrix(const Napi::CallbackInfo& info) {
-  Uses uses(device_of(info[0]));
-  const bool in_place = info[3].ToBoolean(), reflexive = info[4].ToBoolean(), wants_next = info[5].ToBoolean();
-  const Closing closing = read_closing(info[1], in_place, info[2], info[6], uses);
-  auto* const report = static_cast<double*>(elements_of(info[7], napi_float64_array, ReportField::count));
-  return DeviceWork::run(info.Env(), std::make_unique<ClosureWork>(info, std::move(uses), closing, reflexive,
-                                                                   wants_next, report, cancel_of(info[8])));
-}
-
-Napi::Value copy_matrix(const Napi::CallbackInfo& info) {
-  Uses uses(device_of(info[0]));
-  const MemoryCopy copy = read_memory_copy(info[1], info[2], info[3], uses);
-  return DeviceWork::run(info.Env(), std::make_unique<MemoryCopyWork>(std::move(uses), copy));
-}
-
 }  // namespace
 
-void export_closure(Napi::Env env, Napi::Object exports) {
-  exports.Set("closeMatrix", Napi::Function::New<guarded<close_matrix>>(env, "closeMatrix"));
-  exports.Set("copyMatrix", Napi::Function::New<guarded<copy_matrix>>(env, "copyMatrix"));
+Napi::Value close_matrix(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device,
+                         const Napi::Value& matrix, const Napi::Value& out, bool in_place, bool reflexive,
+                         bool wants_next, const double* request, double* report, std::atomic<int32_t>* cancel) {
+  Uses uses(device);
+  const Closing closing = read_closing(matrix, in_place, out, request, uses);
+  return DeviceWork::run(
+      info.Env(), std::make_unique<ClosureWork>(info, std::move(uses), closing, reflexive, wants_next, report, cancel));
 }
 
 }  // namespace mpmml::addon

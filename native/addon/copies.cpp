@@ -1,132 +1,90 @@
-#include "addon/copies.h"
-
+// Matrices to a device and back, filled, copied, and combined element by element.
 #include <cstddef>
 
-#include "addon/device.h"
 #include "addon/request.h"
 #include "core/pages.h"
 
 namespace mpmml::addon {
 namespace {
 
-double steps_of_copy(int64_t batch, const MutableMatrixView& matrix) {
-  return static_cast<double>(batch) * matrix.rows * matrix.cols * DeviceWork::kStepsPerElement;
+template <class View>
+double count_of(int64_t batch, const View& matrix) {
+  return static_cast<double>(batch) * matrix.rows * matrix.cols;
 }
 
-class UploadWork : public DeviceWork {
- public:
-  UploadWork(const Napi::CallbackInfo& info, Uses uses, const Copy& copy, std::atomic<int32_t>* cancel)
-      : DeviceWork(std::move(uses), cancel), copy_(copy), arguments_(keep(info)) {}
-
- protected:
-  std::unique_ptr<Pending> begin(Session& session) override {
-    const MutableMatrixView& from = copy_.array;
-    Memory& memory = make(copy_.bytes, copy_.dtype, from.storage, copy_.units());
-    MutableMatrixView to = row_major(memory.data(), from.rows, from.cols);
-    to.storage = from.storage;
-    to.memory = &memory;
-    if (copy_.has_elements()) session.upload(copy_.dtype, copy_.batch, read_only(from), to, cancel());
-    return std::make_unique<Done>();
-  }
-  double steps() const override { return steps_of_copy(copy_.batch, copy_.array); }
-
- private:
-  const Copy copy_;
-  const Napi::ObjectReference arguments_;
-};
-
-class DownloadWork : public DeviceWork {
- public:
-  DownloadWork(const Napi::CallbackInfo& info, Uses uses, const Copy& copy, std::atomic<int32_t>* cancel)
-      : DeviceWork(std::move(uses), cancel), copy_(copy), arguments_(keep(info)) {}
-
- protected:
-  std::unique_ptr<Pending> begin(Session& session) override {
-    if (!copy_.has_elements()) return std::make_unique<Done>();
-    return session.download(copy_.dtype, copy_.batch, copy_.memory, copy_.array, cancel());
-  }
-  double steps() const override { return steps_of_copy(copy_.batch, copy_.array); }
-
- private:
-  const Copy copy_;
-  const Napi::ObjectReference arguments_;
-};
-
-class FillWork : public DeviceWork {
- public:
-  FillWork(Uses uses, const Copy& copy) : DeviceWork(std::move(uses)), copy_(copy) {}
-
- protected:
-  std::unique_ptr<Pending> begin(Session& session) override {
-    Memory& memory = make(copy_.bytes, copy_.dtype, Storage::kElement, copy_.units());
-    MutableMatrixView to = row_major(memory.data(), copy_.array.rows, copy_.array.cols);
-    to.memory = &memory;
-    if (!copy_.has_elements()) return std::make_unique<Done>();
-    return session.fill(copy_.dtype, copy_.batch, to, copy_.value);
-  }
-  double steps() const override { return steps_of_copy(copy_.batch, copy_.array); }
-
- private:
-  const Copy copy_;
-};
-
-class CombineWork : public DeviceWork {
- public:
-  CombineWork(Uses uses, const Problem& problem) : DeviceWork(std::move(uses)), problem_(problem) {}
-
- protected:
-  std::unique_ptr<Pending> begin(Session& session) override {
-    const Problem& it = problem_;
-    if (it.batch * it.c.rows * it.c.cols == 0) return std::make_unique<Done>();
-    return session.combine(it.operation, it.batch, it.c, it.b);
-  }
-  double steps() const override { return steps_of_copy(problem_.batch, problem_.c); }
-
- private:
-  const Problem problem_;
-};
-
-Napi::Value upload(const Napi::CallbackInfo& info) {
-  Uses uses(device_of(info[0]));
-  const Copy copy = read_upload(info[1], info[2]);
-  return DeviceWork::run(info.Env(), std::make_unique<UploadWork>(info, std::move(uses), copy, cancel_of(info[3])));
-}
-
-Napi::Value download(const Napi::CallbackInfo& info) {
-  Uses uses(device_of(info[0]));
-  const Copy copy = read_download(info[1], info[2], info[3], uses);
-  return DeviceWork::run(info.Env(), std::make_unique<DownloadWork>(info, std::move(uses), copy, cancel_of(info[4])));
-}
-
-Napi::Value fill(const Napi::CallbackInfo& info) {
-  Uses uses(device_of(info[0]));
-  const Copy copy = read_fill(info[1]);
-  return DeviceWork::run(info.Env(), std::make_unique<FillWork>(std::move(uses), copy));
-}
-
-Napi::Value combine(const Napi::CallbackInfo& info) {
-  Uses uses(device_of(info[0]));
-  const Problem problem = read_combine(info[1], info[2], info[3], uses);
-  return DeviceWork::run(info.Env(), std::make_unique<CombineWork>(std::move(uses), problem));
-}
-
-/// preferHugePages(array): before it is written.
-Napi::Value huge_pages(const Napi::CallbackInfo& info) {
-  const auto array = info[0].As<Napi::TypedArray>();
-  auto* const data = static_cast<std::byte*>(array.ArrayBuffer().Data());
-  prefer_huge_pages(data + array.ByteOffset(), array.ByteLength());
-  return info.Env().Undefined();
+/// Memory for what is copied or filled, row-major.
+MutableMatrixView make(DeviceWork& work, const Copy& copy) {
+  const MutableMatrixView& from = copy.array;
+  Memory& memory = work.make(copy.bytes, copy.dtype, from.storage, copy.units());
+  MutableMatrixView to = row_major(memory.data(), from.rows, from.cols);
+  to.storage = from.storage;
+  to.memory = &memory;
+  return to;
 }
 
 }  // namespace
 
-void export_copies(Napi::Env env, Napi::Object exports) {
-  exports.Set("copyFields", copy_field_names(env));
-  exports.Set("upload", Napi::Function::New<guarded<upload>>(env, "upload"));
-  exports.Set("download", Napi::Function::New<guarded<download>>(env, "download"));
-  exports.Set("fill", Napi::Function::New<guarded<fill>>(env, "fill"));
-  exports.Set("combine", Napi::Function::New<guarded<combine>>(env, "combine"));
-  exports.Set("preferHugePages", Napi::Function::New<guarded<huge_pages>>(env, "preferHugePages"));
+Napi::Value upload(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device, const Napi::Value& array,
+                   const double* request, std::atomic<int32_t>* cancel) {
+  const Copy copy = read_upload(array, request);
+  const auto begin = [copy, cancel](DeviceWork& work, Session& session) {
+    const MutableMatrixView to = make(work, copy);
+    if (copy.has_elements()) session.upload(copy.dtype, copy.batch, read_only(copy.array), to, cancel);
+    return std::make_unique<Done>();
+  };
+  return start(info.Env(), Uses(device), count_of(copy.batch, copy.array), begin, cancel, keep(info));
+}
+
+Napi::Value download(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device, const Napi::Value& memory,
+                     const Napi::Value& array, const double* request, std::atomic<int32_t>* cancel) {
+  Uses uses(device);
+  const Copy copy = read_download(memory, array, request, uses);
+  const auto begin = [copy, cancel](DeviceWork&, Session& session) -> std::unique_ptr<Pending> {
+    if (!copy.has_elements()) return std::make_unique<Done>();
+    return session.download(copy.dtype, copy.batch, copy.memory, copy.array, cancel);
+  };
+  return start(info.Env(), std::move(uses), count_of(copy.batch, copy.array), begin, cancel, keep(info));
+}
+
+Napi::Value fill(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device, const double* request) {
+  const Copy copy = read_fill(info.Env(), request);
+  const auto begin = [copy](DeviceWork& work, Session& session) -> std::unique_ptr<Pending> {
+    const MutableMatrixView to = make(work, copy);
+    if (!copy.has_elements()) return std::make_unique<Done>();
+    return session.fill(copy.dtype, copy.batch, to, copy.value);
+  };
+  return start(info.Env(), Uses(device), count_of(copy.batch, copy.array), begin);
+}
+
+Napi::Value combine(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device, const Napi::Value& c,
+                    const Napi::Value& d, const double* request) {
+  Uses uses(device);
+  const Problem problem = read_combine(c, d, request, uses);
+  const double elements = count_of(problem.batch, problem.c);
+  const auto begin = [problem, elements](DeviceWork&, Session& session) -> std::unique_ptr<Pending> {
+    if (elements == 0) return std::make_unique<Done>();
+    return session.combine(problem.operation, problem.batch, problem.c, problem.b);
+  };
+  return start(info.Env(), std::move(uses), elements, begin);
+}
+
+Napi::Value copy_matrix(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device, const Napi::Value& from,
+                        const Napi::Value& to, const double* request) {
+  Uses uses(device);
+  const MemoryCopy copy = read_memory_copy(from, to, request, uses);
+  const double elements = count_of(copy.batch, copy.to);
+  const auto begin = [copy, elements](DeviceWork&, Session& session) -> std::unique_ptr<Pending> {
+    if (elements == 0) return std::make_unique<Done>();
+    return session.copy(copy.dtype, copy.batch, copy.from, copy.to);
+  };
+  return start(info.Env(), std::move(uses), elements, begin);
+}
+
+void prefer_huge_pages(const Napi::Value& value) {
+  if (!value.IsTypedArray()) malformed(value.Env(), "array");
+  const auto array = value.As<Napi::TypedArray>();
+  auto* const data = static_cast<std::byte*>(array.ArrayBuffer().Data());
+  mpmml::prefer_huge_pages(data + array.ByteOffset(), array.ByteLength());
 }
 
 }  // namespace mpmml::addon

@@ -1,5 +1,5 @@
-#include "addon/describe.h"
-
+// Describes the build and the machine, for variants(), explainBackend() and `mpmml info`, and takes what lib knows of them: native
+// code never reads environment variables itself, because JavaScript may write them while other threads run.
 #include <cmath>
 #include <cstdlib>
 #include <sstream>
@@ -7,82 +7,63 @@
 #include "addon/engine.h"
 #include "core/dispatch.h"
 #include "cpu/backend.h"
+#include "cpu/machine.h"
+#include "generated/addon.h"
 #include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/device/device.h"
+#include "cuda/plan/choices.h"
 #include "cuda/runtime/exponent_check.h"
 #endif
 
 namespace mpmml::addon {
 namespace {
 
-Napi::Array words(Napi::Env env, const std::string& text) {
-  Napi::Array array = Napi::Array::New(env);
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> all;
   std::istringstream stream(text);
-  for (std::string word; stream >> word;) array.Set(array.Length(), word);
-  return array;
-}
-
-template <class Strings>
-Napi::Array strings(Napi::Env env, const Strings& list) {
-  Napi::Array array = Napi::Array::New(env);
-  for (const auto& text : list) array.Set(array.Length(), Napi::String::New(env, text));
-  return array;
+  for (std::string word; stream >> word;) all.push_back(word);
+  return all;
 }
 
 /// CPU kernels are compiled for one instruction set. CUDA kernels are compiled for the architectures of the build, and
 /// those of the laboratory for fewer of them.
-Napi::Array architectures_of(Napi::Env env, const Variant& variant) {
+std::vector<std::string> architectures_of(const Variant& variant) {
   if (variant.backend == BackendKind::kCuda) {
-    return words(env, variant.automatic ? MPMML_CUDA_ARCHITECTURES : MPMML_CUDA_LAB_ARCHITECTURES);
+    return words(variant.automatic ? MPMML_CUDA_ARCHITECTURES : MPMML_CUDA_LAB_ARCHITECTURES);
   }
   for (const Parameter& parameter : variant.parameters) {
-    if (std::string("isa") == parameter.name) return words(env, parameter.value);
+    if (std::string("isa") == parameter.name) return words(parameter.value);
   }
-  return words(env, MPMML_TARGET_PROCESSOR);
+  return words(MPMML_TARGET_PROCESSOR);
 }
 
-Napi::Object describe_cuda(Napi::Env env) {
-  Napi::Object cuda = Napi::Object::New(env);
-  cuda.Set("status", MPMML_CUDA_STATUS);
-  cuda.Set("toolkit", MPMML_CUDA_TOOLKIT);
-  cuda.Set("architectures", words(env, MPMML_CUDA_ARCHITECTURES));
-  cuda.Set("reason", engine().cuda_unusable(0));
-  Napi::Array devices = Napi::Array::New(env);
+NativeCuda describe_cuda() {
+  NativeCuda cuda{false, MPMML_CUDA_STATUS, MPMML_CUDA_TOOLKIT, words(MPMML_CUDA_ARCHITECTURES), "", "", {}};
+  cuda.reason = engine().cuda_unusable(0);
 #if defined(MPMML_WITH_CUDA)
-  cuda.Set("built", true);
-  cuda.Set("driver", cuda::driver_version());
-  for (const auto& properties : cuda::device_properties()) {
-    Napi::Object device = Napi::Object::New(env);
-    for (const auto& [name, value] : properties) {
-      std::visit([&, key = name](const auto& content) { device.Set(key, content); }, value);
-    }
-    devices.Set(devices.Length(), device);
-  }
-#else
-  cuda.Set("built", false);
-  cuda.Set("driver", "");
+  cuda.built = true;
+  cuda.driver = cuda::driver_version();
+  for (const auto& rows : cuda::device_properties()) cuda.devices.emplace_back(rows.begin(), rows.end());
 #endif
-  cuda.Set("devices", devices);
   return cuda;
 }
 
-/// A row as the table has it, whether a kernel could be built for it or not.
-Napi::Object row_of(Napi::Env env, const Variant& variant) {
-  Napi::Object parameters = Napi::Object::New(env);
-  for (const Parameter& parameter : variant.parameters) {
-    if (parameter.is_number) {
-      parameters.Set(parameter.name, std::atof(parameter.value));
+/// What a row of the table has, whether a kernel could be built for it or not.
+template <class Row>
+Row row_of(const Variant& variant) {
+  Row row{};
+  row.name = variant.name;
+  row.family = variant.family;
+  row.semiring = semiring_name(variant.semiring);
+  row.dtype = data_type_name(variant.dtype);
+  for (const Parameter& it : variant.parameters) {
+    if (it.is_number) {
+      row.parameters.emplace_back(it.name, std::atof(it.value));
     } else {
-      parameters.Set(parameter.name, parameter.value);
+      row.parameters.emplace_back(it.name, it.value);
     }
   }
-  Napi::Object row = Napi::Object::New(env);
-  row.Set("name", variant.name);
-  row.Set("family", variant.family);
-  row.Set("semiring", semiring_name(variant.semiring));
-  row.Set("dtype", data_type_name(variant.dtype));
-  row.Set("parameters", parameters);
   return row;
 }
 
@@ -90,104 +71,98 @@ const char* name_of(OperatorKind kind) { return kOperatorNames[static_cast<size_
 
 /// x ⊕ y of two numbers, whatever type they are stored as; NaN if one of them is.
 template <class S>
-Napi::Value joined(const Napi::CallbackInfo& info) {
+double joined(double x, double y) {
   using Element = typename S::Element;
-  const double x = info[0].As<Napi::Number>().DoubleValue(), y = info[1].As<Napi::Number>().DoubleValue();
   const auto element = [](double number) { return static_cast<Element>(S::is_boolean ? number != 0 : number); };
-  const double sum = std::isnan(x) ? x : std::isnan(y) ? y : S::combine(element(x), element(y));
-  return Napi::Number::New(info.Env(), sum);
+  return std::isnan(x) ? x : std::isnan(y) ? y : S::combine(element(x), element(y));
 }
 
 }  // namespace
 
-Napi::Array variants(Napi::Env env) {
-  Napi::Array rows = Napi::Array::New(env);
+std::vector<NativeVariant> variants() {
+  std::vector<NativeVariant> rows;
   for (const Variant* variant : engine().variants()) {
-    Napi::Object row = row_of(env, *variant);
-    row.Set("automatic", variant->automatic);
-    row.Set("backend", kBackendNames[static_cast<size_t>(variant->backend)]);
-    row.Set("architectures", architectures_of(env, *variant));
-    rows.Set(rows.Length(), row);
+    rows.push_back(row_of<NativeVariant>(*variant));
+    rows.back().automatic = variant->automatic;
+    rows.back().backend = kBackendNames[static_cast<size_t>(variant->backend)];
+    rows.back().architectures = architectures_of(*variant);
   }
   return rows;
 }
 
-Napi::Array refused_variants(Napi::Env env) {
-  Napi::Array rows = Napi::Array::New(env);
+std::vector<NativeRefusedVariant> refused_variants() {
+  std::vector<NativeRefusedVariant> rows;
   for (const RefusedVariant& refused : mpmml::refused_variants()) {
-    Napi::Object row = row_of(env, refused.variant);
-    row.Set("reason", refused.reason);
-    rows.Set(rows.Length(), row);
+    rows.push_back(row_of<NativeRefusedVariant>(refused.variant));
+    rows.back().reason = refused.reason;
   }
   return rows;
 }
 
-Napi::Array semirings(Napi::Env env) {
-  Napi::Array rows = Napi::Array::New(env);
+std::vector<NativeSemiring> semirings() {
+  std::vector<NativeSemiring> rows;
   for (size_t id = 0; id < std::size(kSemiringNames); ++id) {
-    Napi::Object zeros = Napi::Object::New(env), ones = Napi::Object::New(env);
-    Napi::Object row = Napi::Object::New(env);
+    NativeSemiring row{};
+    row.name = kSemiringNames[id];
     for (size_t type = 0; type < std::size(kDataTypeNames); ++type) {
       const auto semiring = static_cast<SemiringId>(id);
       const auto dtype = static_cast<DataType>(type);
       if (!has_semiring(semiring, dtype)) continue;
       with_semiring_that<Any>(semiring, dtype, [&](auto value) {
         using S = decltype(value);
-        zeros.Set(data_type_name(dtype), static_cast<double>(S::zero));
-        ones.Set(data_type_name(dtype), static_cast<double>(S::one));
-        row.Set("combine", name_of(S::combine_kind));
-        row.Set("extend", name_of(S::extend_kind));
-        row.Set("idempotent", S::idempotent);
+        row.zeros.emplace_back(data_type_name(dtype), static_cast<double>(S::zero));
+        row.ones.emplace_back(data_type_name(dtype), static_cast<double>(S::one));
+        row.combine = name_of(S::combine_kind);
+        row.extend = name_of(S::extend_kind);
+        row.idempotent = S::idempotent;
         // The last type that the semiring has is the widest.
-        if constexpr (!S::idempotent) row.Set("join", Napi::Function::New(env, &joined<S>, "join"));
+        if constexpr (!S::idempotent) row.join = joined<S>;
       });
     }
-    row.Set("name", kSemiringNames[id]);
-    row.Set("zeros", zeros);
-    row.Set("ones", ones);
-    rows.Set(rows.Length(), row);
+    rows.push_back(std::move(row));
   }
   return rows;
 }
 
-Napi::Value describe(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  const cpu::CpuInfo cpu_info = cpu::info();
-  Napi::Object cpu = Napi::Object::New(env);
-  cpu.Set("simd", cpu_info.instruction_set);
-  cpu.Set("instructionSets", strings(env, cpu_info.instruction_sets));
-  cpu.Set("threads", cpu_info.threads);
-  Napi::Object description = Napi::Object::New(env);
-  description.Set("compiler", MPMML_COMPILER);
-  description.Set("cuda", describe_cuda(env));
-  description.Set("cpu", cpu);
-  return description;
+NativeDescription describe() {
+  const cpu::CpuInfo info = cpu::info();
+  return {MPMML_COMPILER, describe_cuda(), {info.instruction_set, info.instruction_sets, info.threads}};
 }
 
-Napi::Value device_name(const Napi::CallbackInfo& info) {
+std::string device_name([[maybe_unused]] int device) {
 #if defined(MPMML_WITH_CUDA)
-  return Napi::String::New(info.Env(), cuda::known_device_name(info[0].As<Napi::Number>().Int32Value()));
+  return cuda::known_device_name(device);
 #else
-  return Napi::String::New(info.Env(), "");
+  return "";
 #endif
 }
 
-Napi::Value tensor_cores(const Napi::CallbackInfo& info) {
+std::string tensor_cores([[maybe_unused]] int device) {
 #if defined(MPMML_WITH_CUDA)
-  return Napi::String::New(info.Env(), cuda::describe_exponents(info[0].As<Napi::Number>().Int32Value()));
+  return cuda::describe_exponents(device);
 #else
-  return Napi::String::New(info.Env(), "");
+  return "";
 #endif
 }
 
-Napi::Value explain(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  const int device = info[0].IsNumber() ? info[0].As<Napi::Number>().Int32Value() : 0;
+NativeExplanation explain(int device) {
   const Explanation explanation = engine().explain(device);
-  Napi::Object object = Napi::Object::New(env);
-  object.Set("backend", kBackendNames[static_cast<size_t>(explanation.backend)]);
-  object.Set("reason", explanation.reason);
-  return object;
+  return {kBackendNames[static_cast<size_t>(explanation.backend)], explanation.reason};
+}
+
+void configure_cpu(const CpuSettings& settings) {
+  cpu::configure({settings.threads, settings.instruction_set, settings.wrong});
+}
+
+void explain_without_cuda(const std::string& reason) { engine().explain_without_cuda(reason); }
+
+void set_measured_choices([[maybe_unused]] const std::string& gpu,
+                          [[maybe_unused]] const std::vector<MeasuredChoice>& choices) {
+#if defined(MPMML_WITH_CUDA)
+  std::vector<cuda::MeasuredChoice> measured;
+  for (const MeasuredChoice& it : choices) measured.push_back({it.variant, it.path, it.m, it.n, it.k, it.batch});
+  cuda::set_measured_choices(gpu, measured);
+#endif
 }
 
 }  // namespace mpmml::addon

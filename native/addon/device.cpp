@@ -4,9 +4,9 @@
 #include <iterator>
 
 #include "addon/engine.h"
-#include "addon/request.h"
 #include "core/fault.h"
 #include "core/status.h"
+#include "generated/addon.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/device/device.h"
 #endif
@@ -357,107 +357,58 @@ class OpenWork : public Work {
   bool is_open_ = false;
 };
 
-double number_in(const Napi::Value& value, double least, double most) {
-  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : most + 1;
-  if (!(number >= least && number <= most)) malformed(value.Env(), "a number that is out of its range");
-  return number;
-}
+}  // namespace
 
-Napi::Value open_device(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  const auto choice = static_cast<BackendChoice>(number_in(info[0], 0, std::size(kBackendChoiceNames) - 1));
-  const auto index = static_cast<int>(number_in(info[1], 0, 65535));
-  const auto device_memory = static_cast<int64_t>(number_in(info[2], 0, 9007199254740991));
-  const auto devices = info[3].IsUndefined()
-                           ? DeviceSet{0}
-                           : static_cast<DeviceSet>(number_in(info[3], 0, static_cast<double>(kAllDevices)));
-  Background& background = Background::of(env);
-  auto device = std::make_shared<Device>(background);
-  Executor& executor = device->executor();
+Napi::Value open_device(const Napi::CallbackInfo& info, BackendChoice backend, int device, int64_t device_memory,
+                        DeviceSet devices) {
+  Background& background = Background::of(info.Env());
+  auto opened = std::make_shared<Device>(background);
+  Executor& executor = opened->executor();
   return background.run(
-      executor, std::make_unique<OpenWork>(background, std::move(device), choice, index, devices, device_memory));
+      executor, std::make_unique<OpenWork>(background, std::move(opened), backend, device, devices, device_memory));
 }
 
-Napi::Value describe_device(const Napi::CallbackInfo& info) {
-  const Device::Description& description = device_of(info[0])->description();
-  Napi::Object object = Napi::Object::New(info.Env());
-  object.Set("backend", static_cast<double>(description.backend));
-  object.Set("index", description.index);
-  object.Set("name", description.name);
+NativeDeviceDescription describe_device(const std::shared_ptr<Device>& device) {
+  const Device::Description& it = device->description();
   double devices = 0;
-  for (const int device : description.devices) devices += static_cast<double>(DeviceSet{1} << device);
-  object.Set("devices", devices);
-  object.Set("all", description.is_all);
-  return object;
+  for (const int one : it.devices) devices += static_cast<double>(DeviceSet{1} << one);
+  return {static_cast<int>(it.backend), it.index, it.name, devices, it.is_all};
 }
 
-Napi::Value memory_use(const Napi::CallbackInfo& info) {
-  const MemoryUse use = device_of(info[0])->memory_use();
-  Napi::Object object = Napi::Object::New(info.Env());
-  object.Set("used", static_cast<double>(use.used));
-  object.Set("reserved", static_cast<double>(use.reserved));
-  object.Set("peak", static_cast<double>(use.peak));
-  object.Set("free", static_cast<double>(use.free));
-  object.Set("total", static_cast<double>(use.total));
-  return object;
+NativeMemoryUse memory_use(const std::shared_ptr<Device>& device) {
+  const MemoryUse use = device->memory_use();
+  const auto number = [](int64_t bytes) { return static_cast<double>(bytes); };
+  return {number(use.used), number(use.reserved), number(use.peak), number(use.free), number(use.total)};
 }
 
-Napi::Value close_device(const Napi::CallbackInfo& info) {
-  const std::shared_ptr<Device> device = device_of(info[0]);
+Napi::Value close_device(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device) {
   const Napi::Promise closed = Background::of(info.Env()).run(device->executor(), std::make_unique<CloseWork>(device));
   device->shut();
   return closed;
 }
 
-Napi::Value memory_number(const Napi::CallbackInfo& info) {
-  const MemoryHandle& memory = memory_in(info[0]);
-  if (memory.number == 0 || memory.device->is_shut()) refuse_closed();
-  return Napi::Number::New(info.Env(), memory.number);
+double memory_number(const Napi::Value& memory) {
+  const MemoryHandle& handle = memory_in(memory);
+  if (handle.number == 0 || handle.device->is_shut()) refuse_closed();
+  return handle.number;
 }
 
-Napi::Value release(const Napi::CallbackInfo& info) {
-  memory_in(info[0]).release(info.Env());
-  return info.Env().Undefined();
-}
+void release(const Napi::Value& memory) { memory_in(memory).release(memory.Env()); }
 
-Napi::Value give_up(const Napi::CallbackInfo& info) {
-  auto* const cancel = cancel_of(info[0]);
+Napi::Value give_up(const Napi::CallbackInfo& info, std::atomic<int32_t>* cancel) {
   cancel->store(1, std::memory_order_relaxed);
   Background::of(info.Env()).withdraw(cancel);
   return info.Env().Undefined();
 }
 
-template <Failing& failing>
-Napi::Value fail(const Napi::CallbackInfo& info) {
-  const auto nth = static_cast<int64_t>(number_in(info[0], 0, 1e15));
-  failing.set(nth, info[1].IsUndefined() ? 1 : static_cast<int64_t>(number_in(info[1], 1, 1e15)));
-  return info.Env().Undefined();
+void fail_allocation(int64_t nth, int64_t count) { failing_allocations.set(nth, count); }
+
+void fail_thread(int64_t nth, int64_t count) { failing_threads.set(nth, count); }
+
+void delay_work(double milliseconds) {
+  delay_of_work.store(static_cast<int64_t>(milliseconds * 1000), std::memory_order_relaxed);
 }
 
-Napi::Value delay_work(const Napi::CallbackInfo& info) {
-  delay_of_work.store(static_cast<int64_t>(number_in(info[0], 0, 1e6) * 1000), std::memory_order_relaxed);
-  return info.Env().Undefined();
-}
-
-Napi::Value pretend_devices(const Napi::CallbackInfo& info) {
-  engine().pretend_devices(static_cast<int>(number_in(info[0], 0, kMostDevices)));
-  return info.Env().Undefined();
-}
-
-}  // namespace
-
-void export_device(Napi::Env env, Napi::Object exports) {
-  exports.Set("openDevice", Napi::Function::New<guarded<open_device>>(env, "openDevice"));
-  exports.Set("describeDevice", Napi::Function::New<guarded<describe_device>>(env, "describeDevice"));
-  exports.Set("memoryUse", Napi::Function::New<guarded<memory_use>>(env, "memoryUse"));
-  exports.Set("closeDevice", Napi::Function::New<guarded<close_device>>(env, "closeDevice"));
-  exports.Set("memoryNumber", Napi::Function::New<guarded<memory_number>>(env, "memoryNumber"));
-  exports.Set("release", Napi::Function::New<guarded<release>>(env, "release"));
-  exports.Set("giveUp", Napi::Function::New<guarded<give_up>>(env, "giveUp"));
-  exports.Set("failAllocation", Napi::Function::New<guarded<fail<failing_allocations>>>(env, "failAllocation"));
-  exports.Set("failThread", Napi::Function::New<guarded<fail<failing_threads>>>(env, "failThread"));
-  exports.Set("pretendDevices", Napi::Function::New<guarded<pretend_devices>>(env, "pretendDevices"));
-  exports.Set("delayWork", Napi::Function::New<guarded<delay_work>>(env, "delayWork"));
-}
+void pretend_devices(int count) { engine().pretend_devices(count); }
 
 }  // namespace mpmml::addon

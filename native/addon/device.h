@@ -198,15 +198,15 @@ class DeviceWork : public Work {
   bool runs_anywhere() const final { return uses_.device_->runs_anywhere(); }
   bool is_brief() const final { return runs_anywhere() && steps() <= kBrief; }
 
+  /// Memory that the promise gives to JavaScript; an array of them if there are several.
+  /// `units`: into how many pieces of equal sizes, such as rows, it may be divided if the device consists of several.
+  Memory& make(int64_t bytes, DataType dtype, Storage storage = Storage::kElement, int64_t units = 1);
+
  protected:
   virtual std::unique_ptr<Pending> begin(Session& session) = 0;
   virtual void end(const std::vector<Outcome>&) {}
   /// About how much it is: the steps of products, or elements times kStepsPerElement.
   virtual double steps() const = 0;
-
-  /// Memory that the promise gives to JavaScript; an array of them if there are several.
-  /// `units`: into how many pieces of equal sizes, such as rows, it may be divided if the device consists of several.
-  Memory& make(int64_t bytes, DataType dtype, Storage storage = Storage::kElement, int64_t units = 1);
 
   Napi::Value result(Napi::Env env) override;
 
@@ -234,6 +234,32 @@ class DeviceWork : public Work {
   std::vector<Made> made_;
 };
 
-void export_device(Napi::Env env, Napi::Object exports);
+/// What `begin(work, session)` starts. Nothing is to be said of it when it ends.
+template <class Begin>
+class SimpleWork final : public DeviceWork {
+ public:
+  SimpleWork(Uses uses, double elements, Begin begin, std::atomic<int32_t>* cancel, Napi::ObjectReference arguments)
+      : DeviceWork(std::move(uses), cancel),
+        steps_(elements * kStepsPerElement),
+        begin_(std::move(begin)),
+        arguments_(std::move(arguments)) {}
+
+ protected:
+  std::unique_ptr<Pending> begin(Session& session) override { return begin_(*this, session); }
+  double steps() const override { return steps_; }
+
+ private:
+  const double steps_;
+  const Begin begin_;
+  const Napi::ObjectReference arguments_;  ///< empty if no array has to stay
+};
+
+/// Queues such work on so many elements.
+template <class Begin>
+Napi::Value start(Napi::Env env, Uses uses, double elements, Begin begin, std::atomic<int32_t>* cancel = nullptr,
+                  Napi::ObjectReference arguments = {}) {
+  return DeviceWork::run(env, std::make_unique<SimpleWork<Begin>>(std::move(uses), elements, std::move(begin), cancel,
+                                                                  std::move(arguments)));
+}
 
 }  // namespace mpmml::addon

@@ -1,15 +1,11 @@
-#include "addon/lab.h"
-
+// The laboratory: times of kernels without transfers, microbenchmarks, occupancy. Each call that uses a GPU runs off the event
+// loop.
 #include <algorithm>
-#include <functional>
-#include <memory>
-#include <optional>
 
-#include "addon/background.h"
+#include "addon/computation.h"
 #include "addon/engine.h"
-#include "addon/fields.h"
-#include "addon/guarded.h"
 #include "core/status.h"
+#include "generated/addon.h"
 #if defined(MPMML_WITH_CUDA)
 #include "lab/measure.h"
 #include "lab/microbench/bandwidth.h"
@@ -19,267 +15,158 @@
 namespace mpmml::addon {
 namespace {
 
-/// Work on a device. `convert` makes the promise's value from its result.
-template <class Result>
-class LabWork : public Work {
- public:
-  using Compute = std::function<Result()>;
-  using Convert = Napi::Value (*)(Napi::Env, const Result&);
-
-  LabWork(int device, Compute compute, Convert convert)
-      : device_(device), compute_(std::move(compute)), convert_(convert) {}
-
- protected:
-  void start() override {
-    const std::string reason = engine().cuda_unusable(device_);
+/// A promise of what `compute` gives if the device can be used.
+template <class Compute>
+Napi::Value on_device(const Napi::CallbackInfo& info, int device, Compute compute) {
+  return in_background(info, [device, compute = std::move(compute)] {
+    const std::string reason = engine().cuda_unusable(device);
     if (!reason.empty()) throw Error(ErrorCode::kNoCuda, "this needs a GPU, and none can be used: " + reason);
-    result_ = compute_();
-  }
-
-  Napi::Value result(Napi::Env env) override { return convert_(env, *result_); }
-
- private:
-  const int device_;
-  const Compute compute_;
-  const Convert convert_;
-  std::optional<Result> result_;
-};
-
-template <class Result>
-Napi::Value on_device(Napi::Env env, int device, typename LabWork<Result>::Compute compute,
-                      typename LabWork<Result>::Convert convert) {
-  return run_in_background(env, std::make_unique<LabWork<Result>>(device, std::move(compute), convert));
-}
-
-#if defined(MPMML_WITH_CUDA)
-
-Napi::Array numbers(Napi::Env env, const std::vector<double>& values) {
-  Napi::Array array = Napi::Array::New(env, values.size());
-  for (uint32_t index = 0; index < values.size(); ++index) array.Set(index, values[index]);
-  return array;
-}
-
-Napi::Value measure(const Napi::CallbackInfo& info) {
-  const Fields fields(info[0]);
-  cuda::MeasureRequest request{};
-  request.variant = &fields.variant();
-  request.m = fields.integer<int64_t>("m", 1);
-  request.n = fields.integer<int64_t>("n", 1);
-  request.k = fields.integer<int64_t>("k", 1);
-  request.batch = fields.integer_or<int64_t>(1, "batch", 1);
-  request.repetitions = fields.integer_or(5, "repetitions", 1, 1e6);
-  request.warmup = fields.integer_or(1, "warmup", 0, 1e6);
-  request.device = fields.device();
-  request.minimum = fields.integer_or<int32_t>(-1000, "minimum", -2147483647, 2147483646);
-  request.maximum = fields.integer_or<int32_t>(1000, "maximum", request.minimum, 2147483646);
-  request.zero_fraction = fields.number_or(0, "zeroFraction", 0, 1);
-  request.seed = fields.integer_or<uint64_t>(1, "seed", 0, 9007199254740991);
-  using Result = cuda::Measurement;
-  return on_device<Result>(
-      info.Env(), request.device, [request] { return cuda::measure(request); },
-      [](Napi::Env env, const Result& result) -> Napi::Value {
-        Napi::Object object = Napi::Object::New(env);
-        object.Set("kernelMs", numbers(env, result.kernel));
-        object.Set("prepareMs", numbers(env, result.prepare));
-        object.Set("analysisMs", numbers(env, result.analysis));
-        object.Set("path", kRangePathNames[static_cast<int>(result.path)]);
-        object.Set("operandSets", result.operand_sets);
-        object.Set("clockMHz", result.clock_mhz);
-        return object;
-      });
-}
-
-Napi::Value microbenches(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  Napi::Array rows = Napi::Array::New(env);
-  for (const microbench::Microbenchmark& microbenchmark : microbench::microbenchmarks()) {
-    Napi::Object row = Napi::Object::New(env);
-    Napi::Array instances = Napi::Array::New(env);
-    bool in_shared = false;
-    for (const microbench::Instance& instance : microbenchmark.instances) {
-      Napi::Object object = Napi::Object::New(env);
-      object.Set("x", instance.x);
-      object.Set("y", instance.y);
-      object.Set("k", instance.k);
-      object.Set("max", instance.max);
-      instances.Set(instances.Length(), object);
-      in_shared = in_shared || instance.shared_a || instance.shared_b;
-    }
-    Napi::Array parameters = Napi::Array::New(env);
-    for (const char* name : {"bsi", "bsj", "gsi", "gsj", "n", "constant"}) parameters.Set(parameters.Length(), name);
-    if (in_shared) parameters.Set(parameters.Length(), "m");
-    row.Set("name", microbenchmark.name);
-    row.Set("summary", microbenchmark.summary);
-    row.Set("instances", instances);
-    row.Set("parameters", parameters);
-    rows.Set(rows.Length(), row);
-  }
-  return rows;
-}
-
-microbench::Selection selection_of(const Fields& fields) {
-  const auto size = [&](const char* name) { return fields.integer_or(0, name, 1); };
-  return {fields.text("name"), size("x"), size("y"), size("k"), fields.text("max")};
-}
-
-Napi::Value run_microbench(const Napi::CallbackInfo& info) {
-  const Fields fields(info[0]);
-  microbench::Request request{};
-  request.selection = selection_of(fields);
-  request.m = fields.integer_or<int64_t>(32, "m", 1, 1 << 20);
-  request.bsi = fields.integer_or<int64_t>(16, "bsi", 1, 1024);
-  request.bsj = fields.integer_or<int64_t>(16, "bsj", 1, 1024);
-  request.gsi = fields.integer_or<int64_t>(0, "gsi", 0, 65535);
-  request.gsj = fields.integer_or<int64_t>(0, "gsj", 0, 1 << 20);
-  request.n = fields.integer_or<int64_t>(1000, "n", 1, 1 << 30);
-  request.constant = fields.integer_or<int32_t>(1, "constant", -2147483648.0);
-  request.repetitions = fields.integer_or(5, "repetitions", 1, 1e6);
-  request.warmup = fields.integer_or(1, "warmup", 0, 1e6);
-  request.device = fields.device();
-  using Result = microbench::Result;
-  return on_device<Result>(
-      info.Env(), request.device, [request] { return microbench::run(request); },
-      [](Napi::Env env, const Result& result) -> Napi::Value {
-        Napi::Object object = Napi::Object::New(env);
-        object.Set("ms", numbers(env, result.ms));
-        object.Set("clockMHz", result.clock_mhz);
-        object.Set("multiprocessors", result.multiprocessors);
-        object.Set("threadsPerBlock", static_cast<double>(result.threads_per_block));
-        object.Set("threads", static_cast<double>(result.threads));
-        object.Set("iterations", static_cast<double>(result.iterations));
-        object.Set("lanes", result.lanes);
-        object.Set("stepsPerIteration", result.steps_per_iteration);
-        object.Set("operationsPerIteration", result.operations_per_iteration);
-        object.Set("operationsPerThread", result.operations_per_iteration * static_cast<double>(result.iterations));
-        Napi::Object instructions = Napi::Object::New(env);
-        for (const auto& [opcode, count] : result.instructions) instructions.Set(opcode, count);
-        object.Set("instructionsPerIteration", instructions);
-        object.Set("peakOperationsPerClock", result.peak_operations_per_clock);
-        object.Set("peakReason", result.peak_reason);
-        return object;
-      });
-}
-
-Napi::Value bandwidths(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  Napi::Array rows = Napi::Array::New(env);
-  for (const microbench::Bandwidth& bandwidth : microbench::bandwidths()) {
-    Napi::Object row = Napi::Object::New(env);
-    row.Set("name", bandwidth.name);
-    row.Set("summary", bandwidth.summary);
-    rows.Set(rows.Length(), row);
-  }
-  return rows;
-}
-
-Napi::Value run_bandwidth(const Napi::CallbackInfo& info) {
-  const Fields fields(info[0]);
-  microbench::BandwidthRequest request{};
-  request.name = fields.text("name");
-  request.stride = fields.integer_or<int32_t>(1, "stride", 1, 1 << 20);
-  request.repetitions = fields.integer_or(5, "repetitions", 1, 1e6);
-  request.warmup = fields.integer_or(1, "warmup", 0, 1e6);
-  request.device = fields.device();
-  using Result = microbench::BandwidthResult;
-  return on_device<Result>(
-      info.Env(), request.device, [request] { return microbench::run(request); },
-      [](Napi::Env env, const Result& result) -> Napi::Value {
-        Napi::Object object = Napi::Object::New(env);
-        object.Set("ms", numbers(env, result.ms));
-        object.Set("bytes", static_cast<double>(result.bytes));
-        object.Set("bufferBytes", static_cast<double>(result.buffer_bytes));
-        object.Set("clockMHz", result.clock_mhz);
-        object.Set("multiprocessors", result.multiprocessors);
-        return object;
-      });
-}
-
-Napi::Value occupancy(const Napi::CallbackInfo& info) {
-  const Fields fields(info[0]);
-  const int device = fields.device();
-  using Result = cuda::Occupancy;
-  std::function<Result()> work;
-  if (fields.has("microbench")) {
-    const Fields kernel = fields.object("microbench");
-    const auto bsi = kernel.integer_or<int64_t>(16, "bsi", 1, 1024);
-    const auto bsj = kernel.integer_or<int64_t>(16, "bsj", 1, 1024);
-    const auto m = kernel.integer_or<int64_t>(32, "m", 1, 1 << 20);
-    work = [selection = selection_of(kernel), bsi, bsj, m, device] {
-      const microbench::Instance& instance = microbench::find(selection);
-      const int64_t shared_bytes = std::min(instance.shared_bytes(m, bsi, bsj), int64_t{1} << 30);
-      return cuda::occupancy(instance.function, bsi * bsj, static_cast<int>(shared_bytes), device);
-    };
-  } else {
-    work = [variant = &fields.variant(), device] { return cuda::occupancy(*variant, device); };
-  }
-  return on_device<Result>(info.Env(), device, work, [](Napi::Env env, const Result& result) -> Napi::Value {
-    Napi::Object object = Napi::Object::New(env);
-    object.Set("registersPerThread", result.registers);
-    object.Set("sharedBytesPerBlock", result.shared_bytes);
-    object.Set("localBytes", result.local_bytes);
-    object.Set("threadsPerBlock", result.threads);
-    object.Set("activeThreads", result.active_threads);
-    object.Set("activeWarps", result.active_warps);
-    object.Set("activeBlocks", result.active_blocks);
-    object.Set("occupancyPercent", result.percent);
-    return object;
+    return compute();
   });
 }
 
-Napi::Value fault(const Napi::CallbackInfo& info) {
-  const int device = Fields(info[0]).device();
-  const auto work = [device] {
-    cuda::fault(device);
-    return 0;
-  };
-  return on_device<int>(info.Env(), device, work, [](Napi::Env env, const int&) { return env.Undefined(); });
+}  // namespace
+
+#if defined(MPMML_WITH_CUDA)
+
+namespace {
+
+Properties<double> properties_of(const std::map<std::string, double>& map) { return {map.begin(), map.end()}; }
+
+LabOccupancy described(const cuda::Occupancy& it) {
+  return {it.registers,      it.shared_bytes, it.local_bytes,   it.threads,
+          it.active_threads, it.active_warps, it.active_blocks, it.percent};
 }
 
-Napi::Value peaks(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  Napi::Array rows = Napi::Array::New(env);
-  for (const microbench::Peak& peak : microbench::peaks()) {
-    Napi::Object row = Napi::Object::New(env);
-    row.Set("capability", std::to_string(peak.capability / 10) + "." + std::to_string(peak.capability % 10));
-    row.Set("add", peak.add);
-    row.Set("minmax", peak.minmax);
-    row.Set("multiplyAdd", peak.multiply_add);
-    row.Set("fused", peak.fused);
-    row.Set("packed", peak.packed);
-    row.Set("issue", peak.issue);
-    row.Set("cores", peak.cores);
-    row.Set("tensor", peak.tensor);
-    rows.Set(rows.Length(), row);
+}  // namespace
+
+Napi::Value lab_measure(const Napi::CallbackInfo& info, const LabMeasureRequest& asked) {
+  if (asked.minimum > asked.maximum) malformed(info.Env(), "maximum");
+  const cuda::MeasureRequest request{asked.variant,       asked.m,      asked.n,      asked.k,       asked.batch,
+                                     asked.repetitions,   asked.warmup, asked.device, asked.minimum, asked.maximum,
+                                     asked.zero_fraction, asked.seed};
+  return on_device(info, request.device, [request] {
+    const cuda::Measurement it = cuda::measure(request);
+    const char* const path = kRangePathNames[static_cast<int>(it.path)];
+    return LabMeasurement{it.kernel, it.prepare, it.analysis, path, it.operand_sets, it.clock_mhz};
+  });
+}
+
+std::vector<LabMicrobench> lab_microbenches() {
+  std::vector<LabMicrobench> rows;
+  for (const microbench::Microbenchmark& it : microbench::microbenchmarks()) {
+    LabMicrobench row{it.name, it.summary, {}, {"bsi", "bsj", "gsi", "gsj", "n", "constant"}};
+    bool in_shared = false;
+    for (const microbench::Instance& instance : it.instances) {
+      row.instances.push_back({instance.x, instance.y, instance.k, instance.max});
+      in_shared = in_shared || instance.shared_a || instance.shared_b;
+    }
+    if (in_shared) row.parameters.push_back("m");
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Napi::Value lab_microbench(const Napi::CallbackInfo& info, const LabMicrobenchRequest& asked) {
+  const microbench::Request request{{asked.name, asked.x, asked.y, asked.k, asked.max},
+                                    asked.m,
+                                    asked.bsi,
+                                    asked.bsj,
+                                    asked.gsi,
+                                    asked.gsj,
+                                    asked.n,
+                                    asked.constant,
+                                    asked.repetitions,
+                                    asked.warmup,
+                                    asked.device};
+  return on_device(info, request.device, [request] {
+    const microbench::Result it = microbench::run(request);
+    const auto iterations = static_cast<double>(it.iterations);
+    return LabMicrobenchResult{it.ms,
+                               it.clock_mhz,
+                               it.multiprocessors,
+                               static_cast<double>(it.threads_per_block),
+                               static_cast<double>(it.threads),
+                               iterations,
+                               it.lanes,
+                               it.steps_per_iteration,
+                               it.operations_per_iteration,
+                               it.operations_per_iteration * iterations,
+                               properties_of(it.instructions),
+                               it.peak_operations_per_clock,
+                               it.peak_reason};
+  });
+}
+
+std::vector<LabBandwidth> lab_bandwidths() {
+  std::vector<LabBandwidth> rows;
+  for (const microbench::Bandwidth& it : microbench::bandwidths()) rows.push_back({it.name, it.summary});
+  return rows;
+}
+
+Napi::Value lab_bandwidth(const Napi::CallbackInfo& info, const LabBandwidthRequest& asked) {
+  const microbench::BandwidthRequest request{asked.name, asked.stride, asked.repetitions, asked.warmup, asked.device};
+  return on_device(info, request.device, [request] {
+    const microbench::BandwidthResult it = microbench::run(request);
+    return LabBandwidthResult{it.ms, static_cast<double>(it.bytes), static_cast<double>(it.buffer_bytes), it.clock_mhz,
+                              it.multiprocessors};
+  });
+}
+
+Napi::Value lab_occupancy(const Napi::CallbackInfo& info, const LabOccupancyRequest& asked) {
+  if (!asked.microbench) {
+    if (!asked.variant) malformed(info.Env(), "variant");
+    return on_device(info, asked.device, [asked] { return described(cuda::occupancy(*asked.variant, asked.device)); });
+  }
+  return on_device(info, asked.device, [kernel = *asked.microbench, device = asked.device] {
+    const auto& instance = microbench::find({kernel.name, kernel.x, kernel.y, kernel.k, kernel.max});
+    const int64_t shared_bytes = std::min(instance.shared_bytes(kernel.m, kernel.bsi, kernel.bsj), int64_t{1} << 30);
+    return described(
+        cuda::occupancy(instance.function, kernel.bsi * kernel.bsj, static_cast<int>(shared_bytes), device));
+  });
+}
+
+Napi::Value lab_fault(const Napi::CallbackInfo& info, const LabFaultRequest& asked) {
+  return on_device(info, asked.device, [device = asked.device] { cuda::fault(device); });
+}
+
+std::vector<LabPeak> lab_peaks() {
+  std::vector<LabPeak> rows;
+  for (const microbench::Peak& it : microbench::peaks()) {
+    const std::string capability = std::to_string(it.capability / 10) + "." + std::to_string(it.capability % 10);
+    rows.push_back(
+        {capability, it.add, it.minmax, it.multiply_add, it.fused, it.packed, it.issue, it.cores, it.tensor});
   }
   return rows;
 }
 
 #else
 
-/// If the build has no CUDA, no device is usable and the promise is rejected.
-Napi::Value refuse(const Napi::CallbackInfo& info) {
-  const Fields fields(info[0]);
-  return on_device<int>(
-      info.Env(), fields.device(), [] { return 0; }, [](Napi::Env env, const int&) { return env.Undefined(); });
+// If the build has no CUDA, no device is usable and the promise is rejected.
+namespace {
+
+template <class Request>
+Napi::Value refuse(const Napi::CallbackInfo& info, const Request& asked) {
+  return on_device(info, asked.device, [] {});
 }
-constexpr auto measure = refuse, run_microbench = refuse, run_bandwidth = refuse, occupancy = refuse, fault = refuse;
-
-Napi::Value microbenches(const Napi::CallbackInfo& info) { return Napi::Array::New(info.Env()); }
-constexpr auto peaks = microbenches, bandwidths = microbenches;
-
-#endif
 
 }  // namespace
 
-void export_lab(Napi::Env env, Napi::Object exports) {
-  exports.Set("labMeasure", Napi::Function::New<guarded<measure>>(env, "labMeasure"));
-  exports.Set("labMicrobenches", Napi::Function::New<guarded<microbenches>>(env, "labMicrobenches"));
-  exports.Set("labMicrobench", Napi::Function::New<guarded<run_microbench>>(env, "labMicrobench"));
-  exports.Set("labBandwidths", Napi::Function::New<guarded<bandwidths>>(env, "labBandwidths"));
-  exports.Set("labBandwidth", Napi::Function::New<guarded<run_bandwidth>>(env, "labBandwidth"));
-  exports.Set("labOccupancy", Napi::Function::New<guarded<occupancy>>(env, "labOccupancy"));
-  exports.Set("labFault", Napi::Function::New<guarded<fault>>(env, "labFault"));
-  exports.Set("labPeaks", Napi::Function::New<guarded<peaks>>(env, "labPeaks"));
+Napi::Value lab_measure(const Napi::CallbackInfo& info, const LabMeasureRequest& asked) { return refuse(info, asked); }
+Napi::Value lab_microbench(const Napi::CallbackInfo& info, const LabMicrobenchRequest& asked) {
+  return refuse(info, asked);
 }
+Napi::Value lab_bandwidth(const Napi::CallbackInfo& info, const LabBandwidthRequest& asked) {
+  return refuse(info, asked);
+}
+Napi::Value lab_occupancy(const Napi::CallbackInfo& info, const LabOccupancyRequest& asked) {
+  return refuse(info, asked);
+}
+Napi::Value lab_fault(const Napi::CallbackInfo& info, const LabFaultRequest& asked) { return refuse(info, asked); }
+std::vector<LabMicrobench> lab_microbenches() { return {}; }
+std::vector<LabBandwidth> lab_bandwidths() { return {}; }
+std::vector<LabPeak> lab_peaks() { return {}; }
+
+#endif
 
 }  // namespace mpmml::addon

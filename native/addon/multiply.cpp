@@ -1,10 +1,8 @@
-#include "addon/multiply.h"
-
+// Products: off the event loop or on the calling thread, one or a group of them, on the host or on a device that has been opened.
 #include <algorithm>
 #include <chrono>
 
 #include "addon/background.h"
-#include "addon/device.h"
 #include "addon/engine.h"
 #include "addon/request.h"
 #if defined(MPMML_WITH_CUDA)
@@ -214,53 +212,19 @@ class DeviceProducts : public DeviceWork {
   DeviceSet devices_ = 0;
 };
 
-double* reports_in(const Napi::Value& value, size_t count) {
-  return static_cast<double*>(elements_of(value, napi_float64_array, count * ReportField::count));
+Matrices matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
+                     const Napi::Value& witness, const Uses* uses) {
+  return {source_of(a, uses), source_of(b, uses), source_of(c, uses), source_of(c0, uses), source_of(witness, uses)};
 }
 
-Matrices matrices_in(const Napi::CallbackInfo& info, size_t witness, const Uses* uses) {
-  return {source_of(info[0], uses), source_of(info[1], uses), source_of(info[2], uses), source_of(info[3], uses),
-          source_of(info[witness], uses)};
-}
-
-/// The arguments a, b, c, c0, request, report that multiply and multiplySync begin with, and the one at `witness`.
-Products read_product(const Napi::CallbackInfo& info, size_t witness, Uses* uses) {
-  const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
+Products read_product(Napi::Env env, const Matrices& matrices, const double* fields, double* report, Uses* uses) {
   Products products;
-  Call call = products.read(info.Env(), matrices_in(info, witness, uses), fields, uses);
+  Call call = products.read(env, matrices, fields, uses);
   if (call.c_at) call.c_at = 0;
   if (call.witness_at) call.witness_at = 0;
-  products.reports = reports_in(info[5], 1);
+  products.reports = report;
   products.add(call);
   return products;
-}
-
-bool is_missing(const Napi::Value& value) { return value.IsNull() || value.IsUndefined(); }
-
-Napi::Value multiply(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  std::atomic<int32_t>* const cancel = cancel_of(info[6]);
-  if (is_missing(info[7])) {
-    return run_in_background(env, std::make_unique<HostProducts>(info, read_product(info, 8, nullptr), cancel));
-  }
-  Uses uses(device_of(info[7]));
-  Products products = read_product(info, 8, &uses);
-  return DeviceWork::run(env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), cancel));
-}
-
-Napi::Value multiply_sync(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  if (is_missing(info[6])) {
-    const auto* fields = static_cast<const double*>(elements_of(info[4], napi_float64_array, RequestField::count));
-    Problem problem;
-    const Call call = read_call(env, matrices_in(info, 7, nullptr), fields, nullptr, problem);
-    compute(problem, call.request, call.is_only_planned, reports_in(info[5], 1));
-    return env.Undefined();
-  }
-  Uses uses(device_of(info[6]));
-  Products products = read_product(info, 7, &uses);
-  return DeviceWork::run_and_wait(
-      env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), nullptr));
 }
 
 /// Where a field of a group's request says that a matrix is.
@@ -274,17 +238,17 @@ Source source_at(Napi::Env env, double place, const Napi::Array& arrays, const U
   return {{}, memory};
 }
 
-/// The arguments arrays, requests, reports of multiplyGroup.
-Products read_products(const Napi::CallbackInfo& info, Uses* uses) {
-  const Napi::Env env = info.Env();
-  if (!info[0].IsArray()) malformed(env, "expected an array of arrays");
-  const auto arrays = info[0].As<Napi::Array>();
+/// The products of a group.
+Products read_products(const Napi::Value& list, const Napi::Value& requests, const Napi::Value& reports, Uses* uses) {
+  const Napi::Env env = list.Env();
+  if (!list.IsArray()) malformed(env, "expected an array of arrays");
+  const auto arrays = list.As<Napi::Array>();
   const bool has_arrays = arrays.Length() > 0;
-  const auto* fields = static_cast<const double*>(elements_of(info[1], napi_float64_array, RequestField::count));
-  const size_t count = info[1].As<Napi::TypedArray>().ElementLength() / RequestField::count;
+  const auto* fields = static_cast<const double*>(elements_of(requests, napi_float64_array, RequestField::count));
+  const size_t count = typed_array(requests).length / RequestField::count;
   Products products;
   products.is_group = true;
-  products.reports = reports_in(info[2], count);
+  products.reports = static_cast<double*>(elements_of(reports, napi_float64_array, count * ReportField::count));
   products.reserve(count);
   for (size_t index = 0; index < count; ++index, fields += RequestField::count) {
     std::optional<Napi::HandleScope> scope;
@@ -304,23 +268,49 @@ Products read_products(const Napi::CallbackInfo& info, Uses* uses) {
   return products;
 }
 
-Napi::Value multiply_group(const Napi::CallbackInfo& info) {
+}  // namespace
+
+Napi::Value multiply(const Napi::CallbackInfo& info, const Napi::Value& a, const Napi::Value& b, const Napi::Value& c,
+                     const Napi::Value& c0, const double* request, double* report, std::atomic<int32_t>* cancel,
+                     const std::shared_ptr<Device>& device, const Napi::Value& witness) {
   const Napi::Env env = info.Env();
-  std::atomic<int32_t>* const cancel = cancel_of(info[3]);
-  if (is_missing(info[4])) {
-    return run_in_background(env, std::make_unique<HostProducts>(info, read_products(info, nullptr), cancel));
+  if (!device) {
+    const Matrices matrices = matrices_of(a, b, c, c0, witness, nullptr);
+    return run_in_background(
+        env, std::make_unique<HostProducts>(info, read_product(env, matrices, request, report, nullptr), cancel));
   }
-  Uses uses(device_of(info[4]));
-  Products products = read_products(info, &uses);
+  Uses uses(device);
+  Products products = read_product(env, matrices_of(a, b, c, c0, witness, &uses), request, report, &uses);
   return DeviceWork::run(env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), cancel));
 }
 
-}  // namespace
+Napi::Value multiply_sync(const Napi::CallbackInfo& info, const Napi::Value& a, const Napi::Value& b,
+                          const Napi::Value& c, const Napi::Value& c0, const double* request, double* report,
+                          const std::shared_ptr<Device>& device, const Napi::Value& witness) {
+  const Napi::Env env = info.Env();
+  if (!device) {
+    Problem problem;
+    const Call call = read_call(env, matrices_of(a, b, c, c0, witness, nullptr), request, nullptr, problem);
+    compute(problem, call.request, call.is_only_planned, report);
+    return env.Undefined();
+  }
+  Uses uses(device);
+  Products products = read_product(env, matrices_of(a, b, c, c0, witness, &uses), request, report, &uses);
+  return DeviceWork::run_and_wait(
+      env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), nullptr));
+}
 
-void export_multiply(Napi::Env env, Napi::Object exports) {
-  exports.Set("multiply", Napi::Function::New<guarded<multiply>>(env, "multiply"));
-  exports.Set("multiplySync", Napi::Function::New<guarded<multiply_sync>>(env, "multiplySync"));
-  exports.Set("multiplyGroup", Napi::Function::New<guarded<multiply_group>>(env, "multiplyGroup"));
+Napi::Value multiply_group(const Napi::CallbackInfo& info, const Napi::Value& arrays, const Napi::Value& requests,
+                           const Napi::Value& reports, std::atomic<int32_t>* cancel,
+                           const std::shared_ptr<Device>& device) {
+  const Napi::Env env = info.Env();
+  if (!device) {
+    Products products = read_products(arrays, requests, reports, nullptr);
+    return run_in_background(env, std::make_unique<HostProducts>(info, std::move(products), cancel));
+  }
+  Uses uses(device);
+  Products products = read_products(arrays, requests, reports, &uses);
+  return DeviceWork::run(env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), cancel));
 }
 
 }  // namespace mpmml::addon

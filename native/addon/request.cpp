@@ -14,13 +14,6 @@
 namespace mpmml::addon {
 namespace {
 
-Napi::Array names(Napi::Env env, std::initializer_list<const char*> list) {
-  Napi::Array array = Napi::Array::New(env, list.size());
-  uint32_t index = 0;
-  for (const char* name : list) array.Set(index++, name);
-  return array;
-}
-
 napi_typedarray_type array_of(DataType dtype) {
   switch (dtype) {
     case DataType::kInt32:
@@ -33,21 +26,6 @@ napi_typedarray_type array_of(DataType dtype) {
       return napi_uint8_array;
   }
   throw std::logic_error("an element type without an array");
-}
-
-struct TypedArray {
-  bool valid;
-  napi_typedarray_type type;
-  size_t length;
-  void* data;
-};
-
-TypedArray typed_array(const Napi::Value& value) {
-  TypedArray array{};
-  if (value.IsEmpty()) return array;
-  array.valid = napi_get_typedarray_info(value.Env(), value, &array.type, &array.length, &array.data, nullptr,
-                                         nullptr) == napi_ok;
-  return array;
 }
 
 /// A field that is an index into a list of `count`, or a size below that.
@@ -182,35 +160,8 @@ struct Reader {
 
 }  // namespace
 
-#define MPMML_NAME(name) #name,
-Napi::Array request_field_names(Napi::Env env) { return names(env, {MPMML_REQUEST_FIELDS(MPMML_NAME)}); }
-Napi::Array copy_field_names(Napi::Env env) { return names(env, {MPMML_COPY_FIELDS(MPMML_NAME)}); }
-Napi::Array report_field_names(Napi::Env env) { return names(env, {MPMML_REPORT_FIELDS(MPMML_NAME)}); }
-#undef MPMML_NAME
-
-void malformed(Napi::Env env, const std::string& what) {
-  throw Napi::TypeError::New(env, "mpmml addon: malformed request: " + what);
-}
-
-void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least) {
-  const TypedArray array = typed_array(value);
-  if (array.valid && array.type == type && array.length >= least) return array.data;
-  malformed(value.Env(),
-            "expected a typed array of type " + std::to_string(type) + " and length " + std::to_string(least));
-}
-
-Napi::ObjectReference keep(const Napi::CallbackInfo& info) {
-  Napi::Array arguments = Napi::Array::New(info.Env(), info.Length());
-  for (uint32_t index = 0; index < info.Length(); ++index) arguments.Set(index, info[index]);
-  return Napi::Persistent(arguments.As<Napi::Object>());
-}
-
-std::atomic<int32_t>* cancel_of(const Napi::Value& value) {
-  return static_cast<std::atomic<int32_t>*>(elements_of(value, napi_int32_array, 1));
-}
-
 Source source_of(const Napi::Value& value, const Uses* uses) {
-  if (value.IsNull() || value.IsUndefined()) return {};
+  if (is_missing(value)) return {};
   MemoryHandle* const handle = uses ? memory_handle(value) : nullptr;
   if (!handle) return {value};
   if (handle->device != uses->device()) malformed(value.Env(), "a memory of another device");
@@ -298,11 +249,8 @@ namespace {
 
 /// The fields of a copy that are not of its matrices.
 struct CopyRequest {
-  explicit CopyRequest(const Napi::Value& request)
-      : env(request.Env()),
-        fields(static_cast<const double*>(elements_of(request, napi_float64_array, CopyField::count))),
-        rows(size_in(env, fields, CopyField::rows)),
-        cols(size_in(env, fields, CopyField::cols)) {
+  CopyRequest(Napi::Env of, const double* by)
+      : env(of), fields(by), rows(size_in(env, fields, CopyField::rows)), cols(size_in(env, fields, CopyField::cols)) {
     copy.dtype = dtype_in(env, fields, CopyField::dtype);
     copy.batch = size_in(env, fields, CopyField::batch);
     copy.value = fields[CopyField::value];
@@ -331,8 +279,8 @@ bool can_be(DataType dtype, double value) {
 
 }  // namespace
 
-Copy read_upload(const Napi::Value& array, const Napi::Value& request) {
-  CopyRequest read(request);
+Copy read_upload(const Napi::Value& array, const double* fields) {
+  CopyRequest read(array.Env(), fields);
   read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>({array}, "the matrix", Int16::kTaken,
                                                                    CopyField::arrayOffset, read.rows, read.cols);
   read.copy.bytes =
@@ -340,8 +288,8 @@ Copy read_upload(const Napi::Value& array, const Napi::Value& request) {
   return read.copy;
 }
 
-Copy read_download(const Napi::Value& memory, const Napi::Value& array, const Napi::Value& request, Uses& uses) {
-  CopyRequest read(request);
+Copy read_download(const Napi::Value& memory, const Napi::Value& array, const double* fields, Uses& uses) {
+  CopyRequest read(memory.Env(), fields);
   const Source source = source_of(memory, &uses);
   if (!source.memory) malformed(read.env, "a matrix that isn't on the device");
   read.copy.memory = read.reader(&uses).matrix<MatrixView>(source, "the matrix", Int16::kTaken, CopyField::memoryOffset,
@@ -352,18 +300,17 @@ Copy read_download(const Napi::Value& memory, const Napi::Value& array, const Na
   return read.copy;
 }
 
-Copy read_fill(const Napi::Value& request) {
-  CopyRequest read(request);
+Copy read_fill(Napi::Env env, const double* fields) {
+  CopyRequest read(env, fields);
   if (!can_be(read.copy.dtype, read.copy.value)) malformed(read.env, "a value that the type doesn't have");
   read.copy.array = row_major<void*>(nullptr, read.rows, read.cols);
   read.copy.bytes = bytes_of_matrices(read.copy.batch, read.rows, read.cols, element_bytes(read.copy.dtype));
   return read.copy;
 }
 
-Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Value& request, Uses& uses) {
-  const Napi::Env env = request.Env();
+Problem read_combine(const Napi::Value& c, const Napi::Value& d, const double* fields, Uses& uses) {
+  const Napi::Env env = c.Env();
   using F = RequestField;
-  const auto* fields = static_cast<const double*>(elements_of(request, napi_float64_array, F::count));
   Problem problem;
   problem.operation = operation_in(env, fields);
   problem.batch = size_in(env, fields, F::batch);
@@ -376,11 +323,10 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const Napi::Val
   return problem;
 }
 
-Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const Napi::Value& request,
+Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const double* fields,
                      Uses& uses) {
-  const Napi::Env env = request.Env();
+  const Napi::Env env = matrix.Env();
   using F = RequestField;
-  const auto* fields = static_cast<const double*>(elements_of(request, napi_float64_array, F::count));
   Closing closing;
   closing.operation = operation_in(env, fields);
   if (!is_idempotent(closing.operation)) malformed(env, "a closure over a semiring that has none");
@@ -409,8 +355,8 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
   return closing;
 }
 
-MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const Napi::Value& request, Uses& uses) {
-  CopyRequest read(request);
+MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const double* fields, Uses& uses) {
+  CopyRequest read(from.Env(), fields);
   const Source source = source_of(from, &uses), target = source_of(to, &uses);
   if (!source.memory || !target.memory) malformed(read.env, "a matrix that isn't on the device");
   const Reader reader = read.reader(&uses);

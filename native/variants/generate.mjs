@@ -1,8 +1,8 @@
-// Writes what follows from the variant table:
+// Writes what follows from the variant table, and from what the addon exports (addon.mjs):
 //
 //   node generate.mjs --native DIR --processor NAME --isas LIST [--cuda]
 //                                        the instantiations, the registry and their CMake lists
-//   node generate.mjs --typescript FILE  the TypeScript type of variant names
+//   node generate.mjs --typescript DIR   the TypeScript types: variant-names.ts, and native-interface.ts of what the addon exports
 //
 // LIST names the instruction sets of the CPU kernels, for example avx2,portable, or is `all`: those of the processor's family.
 //
@@ -10,6 +10,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { addonHeader, addonInterface, exportsHeader } from './addon-code.mjs'
 import { closures } from './closures.mjs'
 import { listOf, sourceFiles } from './files.mjs'
 import { loops } from './loops.mjs'
@@ -17,7 +18,10 @@ import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
 import { dataTypes, instructionSets, optionsBehindOthers, semirings } from './table.mjs'
 
-const notice = 'Written by native/variants/generate.mjs from native/variants/table.mjs. Do not edit.'
+const noticeOf = (source) =>
+  `Written by native/variants/generate.mjs from native/variants/${source}. Do not edit.`
+const notice = noticeOf('table.mjs')
+const noticeOfAddon = noticeOf('addon.mjs')
 
 /** The header that declares what a kernel of a backend is. */
 const kernelHeaders = { cpu: 'cpu/kernel.h', cuda: 'cuda/launch/kernel.h' }
@@ -98,28 +102,40 @@ function variantOf(row, paths, automatic) {
 }
 
 const registryRow = (row) =>
-  `      {${variantOf(row, `${row.identifier}.paths`, row.automatic)},
+  `{${variantOf(row, `${row.identifier}.paths`, row.automatic)},
        &${row.identifier}}`
 
-function registry(backend, rows) {
-  return `// ${notice}
-#include "${kernelHeaders[backend]}"
+/**
+ * A source file with functions that list what others define. The lists are never destroyed: at the end of the process threads may
+ * still read them.
+ */
+const listing = (namespace, headers, declarations, ...lists) => `// ${notice}
+${headers.map((header) => `#include "${header}"`).join('\n')}
 
-namespace mpmml::${backend} {
+namespace ${namespace} {
 
-${rows.map((row) => `extern const Kernel ${row.identifier};`).join('\n')}
+${declarations.map((declaration) => `${declaration};`).join('\n')}
 
-const std::vector<KernelVariant>& kernel_variants() {
-  // Never destroyed: at the end of the process threads may still read it.
-  static const auto& rows = *new std::vector<KernelVariant>{
-${rows.map(registryRow).join(',\n')}
-  };
+${lists
+  .map(
+    ({ type, name, rows }) => `const std::vector<${type}>& ${name}() {
+  static const auto& rows = *new std::vector<${type}>{
+${rows.map((row) => `      ${row}`).join(',\n')}};
   return rows;
 }
-
-}  // namespace mpmml::${backend}
+`,
+  )
+  .join('\n')}
+}  // namespace ${namespace}
 `
-}
+
+const registry = (backend, rows) =>
+  listing(
+    `mpmml::${backend}`,
+    [kernelHeaders[backend]],
+    rows.map((row) => `extern const Kernel ${row.identifier}`),
+    { type: 'KernelVariant', name: 'kernel_variants', rows: rows.map(registryRow) },
+  )
 
 /** The rows that no kernel can be built for: error messages say why, and sweeps leave them out. */
 function refusedHeader() {
@@ -168,64 +184,42 @@ ${microbenchmarks
 }  // namespace mpmml::microbench
 `
 
-function microbenchmarkRegistry() {
-  const rows = microbenchmarks.map(
-    (microbenchmark) =>
-      `      {"${microbenchmark.name}", "${microbenchmark.summary}", ${microbenchmarkFunction(microbenchmark)}()}`,
+const microbenchmarkRegistry = () =>
+  listing(
+    'mpmml::microbench',
+    ['lab/microbench/microbench.h'],
+    microbenchmarks.map((row) => `std::vector<Instance> ${microbenchmarkFunction(row)}()`),
+    {
+      ...listOfMicrobenchmarks,
+      rows: microbenchmarks.map(
+        (row) => `{"${row.name}", "${row.summary}", ${microbenchmarkFunction(row)}()}`,
+      ),
+    },
   )
-  const functions = microbenchmarks.map(
-    (microbenchmark) => `std::vector<Instance> ${microbenchmarkFunction(microbenchmark)}();`,
+
+const bandwidthRegistry = () =>
+  listing(
+    'mpmml::microbench',
+    bandwidths.map(({ header }) => header),
+    [],
+    {
+      ...listOfBandwidths,
+      rows: bandwidths.map(({ name, summary, template }) => `${template}::row("${name}", "${summary}")`),
+    },
   )
-  return `// ${notice}
-#include "lab/microbench/microbench.h"
 
-namespace mpmml::microbench {
-
-${functions.join('\n')}
-
-const std::vector<Microbenchmark>& microbenchmarks() {
-  static const auto& rows = *new std::vector<Microbenchmark>{
-${rows.join(',\n')}};
-  return rows;
-}
-
-}  // namespace mpmml::microbench
-`
-}
-
-const bandwidthRegistry = () => `// ${notice}
-${bandwidths.map(({ header }) => `#include "${header}"`).join('\n')}
-
-namespace mpmml::microbench {
-
-const std::vector<Bandwidth>& bandwidths() {
-  static const auto& rows = *new std::vector<Bandwidth>{
-${bandwidths.map(({ name, summary, template }) => `      ${template}::row("${name}", "${summary}")`).join(',\n')}};
-  return rows;
-}
-
-}  // namespace mpmml::microbench
-`
+const listOfMicrobenchmarks = { type: 'Microbenchmark', name: 'microbenchmarks', rows: [] }
+const listOfBandwidths = { type: 'Bandwidth', name: 'bandwidths', rows: [] }
 
 /** What an addon without the laboratory has in their place. */
-const noMicrobenchmarks = `// ${notice}
-#include "lab/microbench/bandwidth.h"
-#include "lab/microbench/microbench.h"
-
-namespace mpmml::microbench {
-
-const std::vector<Microbenchmark>& microbenchmarks() {
-  static const auto& none = *new std::vector<Microbenchmark>;
-  return none;
-}
-
-const std::vector<Bandwidth>& bandwidths() {
-  static const auto& none = *new std::vector<Bandwidth>;
-  return none;
-}
-
-}  // namespace mpmml::microbench
-`
+const noMicrobenchmarks = () =>
+  listing(
+    'mpmml::microbench',
+    ['lab/microbench/bandwidth.h', 'lab/microbench/microbench.h'],
+    [],
+    listOfMicrobenchmarks,
+    listOfBandwidths,
+  )
 
 /** The closures of a semiring are one source file. */
 const closureFile = (semiring) => `closure_${semiring.name.replaceAll('-', '')}.cu`
@@ -249,21 +243,13 @@ const ClosureKernel ${name} =
 }  // namespace mpmml::cuda
 `
 
-const closureRegistry = () => `// ${notice}
-#include "cuda/launch/closure.h"
-
-namespace mpmml::cuda {
-
-${closures.map(({ name }) => `extern const ClosureKernel ${name};`).join('\n')}
-
-const std::vector<ClosureKernel>& closure_kernels() {
-  static const auto& rows = *new std::vector<ClosureKernel>{
-${closures.map(({ name }) => `      ${name}`).join(',\n')}};
-  return rows;
-}
-
-}  // namespace mpmml::cuda
-`
+const closureRegistry = () =>
+  listing(
+    'mpmml::cuda',
+    ['cuda/launch/closure.h'],
+    closures.map(({ name }) => `extern const ClosureKernel ${name}`),
+    { type: 'ClosureKernel', name: 'closure_kernels', rows: closures.map(({ name }) => name) },
+  )
 
 const loopsName = ({ name }, isa) => `${name}_${isa.name}`
 
@@ -279,20 +265,13 @@ const ${row.type} ${loopsName(row, isa)}${row.value(isa.name)};
 }  // namespace mpmml::cpu
 `
 
-const loopsRegistry = (row, isas) => `// ${notice}
-#include "${row.declared}"
-
-namespace mpmml::cpu {
-
-${isas.map((isa) => `extern const ${row.type} ${loopsName(row, isa)};`).join('\n')}
-
-const std::vector<${row.type}>& ${row.list}() {
-  static const auto& all = *new std::vector<${row.type}>{${isas.map((isa) => loopsName(row, isa)).join(', ')}};
-  return all;
-}
-
-}  // namespace mpmml::cpu
-`
+const loopsRegistry = (row, isas) =>
+  listing(
+    'mpmml::cpu',
+    [row.declared],
+    isas.map((isa) => `extern const ${row.type} ${loopsName(row, isa)}`),
+    { type: row.type, name: row.list, rows: isas.map((isa) => loopsName(row, isa)) },
+  )
 
 /** The instruction sets that `asked` names, best first; always with the portable one. */
 function chosenSets(asked, processor) {
@@ -329,6 +308,8 @@ function writeNative(directory, isas, withCuda) {
     ['instruction_sets.h', instructionSetHeader(isas)],
     ['semirings.h', semiringHeader()],
     ['refused.h', refusedHeader()],
+    ['addon.h', addonHeader(noticeOfAddon)],
+    ['exports.h', exportsHeader(noticeOfAddon)],
   ])
   const sources = { cpu: [], cuda: [], hopper: [], products: [], lab: [] }
   const add = (list, file, content) => {
@@ -355,7 +336,7 @@ function writeNative(directory, isas, withCuda) {
       add('lab', microbenchmarkFile(header), microbenchmarkInstances(header))
     }
     add('lab', 'microbench_registry.cpp', microbenchmarkRegistry())
-    add('products', 'no_microbench.cpp', noMicrobenchmarks)
+    add('products', 'no_microbench.cpp', noMicrobenchmarks())
     add('lab', 'bandwidths.cu', bandwidthRegistry())
     for (const semiring of closureSemirings) add('cuda', closureFile(semiring), closureInstances(semiring))
     add('cuda', 'closure_registry.cpp', closureRegistry())
@@ -384,10 +365,11 @@ function writeNative(directory, isas, withCuda) {
   }
 }
 
-function writeTypeScript(file) {
+function writeTypeScript(directory) {
   const union = (names) => names.map((name) => `\n  | '${name}'`).join('')
+  writeIfChanged(join(directory, 'native-interface.ts'), addonInterface(noticeOfAddon))
   writeIfChanged(
-    file,
+    join(directory, 'variant-names.ts'),
     `// ${notice}
 
 /** The name of a kernel variant. \`variants()\` lists those that a build has. */

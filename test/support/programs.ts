@@ -31,7 +31,7 @@ export const lacks = (code: string, name: string): boolean =>
 export const runnable = (code: string): string =>
   code
     .replace(/^(await )?using /gm, 'const ')
-    .replace(/'(mpmml(?:\/\w+)?)'/g, (word, name) => (entries.has(name) ? `'${entries.get(name)}'` : word))
+    .replace(/'(mpmml(?:\/[\w-]+)?)'/g, (word, name) => (entries.has(name) ? `'${entries.get(name)}'` : word))
 
 /** The lines that a program says it prints: behind console.log, or below it. */
 export function outputOf(code: string): string[] {

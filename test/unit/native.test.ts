@@ -12,6 +12,7 @@ import {
   packageAround,
   root,
 } from '../../lib/native.js'
+import { constants, functions, lists, tables } from '../../native/variants/addon.mjs'
 import { expectError, thrown } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 
@@ -28,6 +29,12 @@ describe('the package around a module', () => {
       expect(packageAround(url)).toBeUndefined()
     }
   })
+})
+
+it('the addon exports what native/variants/addon.mjs says, and nothing else', () => {
+  const fields = Object.keys(tables).map((table) => `${table.toLowerCase()}Fields`)
+  const said = [functions, constants, lists].flatMap((part) => Object.keys(part))
+  expect(Object.keys(addon).sort()).toEqual([...said, ...fields].sort())
 })
 
 describe('names of enumerators', () => {

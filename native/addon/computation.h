@@ -1,0 +1,66 @@
+// Work on the threads for products on the host whose result is a value.
+#pragma once
+#include <functional>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "addon/background.h"
+#include "addon/values.h"
+
+namespace mpmml::addon {
+
+/// What a computation asks besides.
+struct Asked {
+  std::atomic<int32_t>* cancel = nullptr;
+  std::function<Place()> place{};  ///< the processor if nothing is said
+};
+
+template <class Compute>
+class Computation final : public Work {
+ public:
+  Computation(const Napi::CallbackInfo& info, Compute compute, Asked asked)
+      : Work(asked.cancel), compute_(std::move(compute)), place_(std::move(asked.place)), arguments_(keep(info)) {}
+
+  Place place() noexcept override {
+    try {
+      return place_ ? place_() : Place::kProcessor;
+    } catch (...) {
+      return Place::kProcessor;  // start() says what is wrong.
+    }
+  }
+
+ protected:
+  using Result = std::invoke_result_t<Compute&>;
+
+  void start() override {
+    if constexpr (std::is_void_v<Result>) {
+      compute_();
+    } else {
+      result_.emplace(compute_());
+    }
+  }
+
+  Napi::Value result(Napi::Env env) override {
+    if constexpr (std::is_void_v<Result>) {
+      return env.Undefined();
+    } else {
+      return to_value(env, std::move(*result_));
+    }
+  }
+
+ private:
+  Compute compute_;
+  const std::function<Place()> place_;
+  const Napi::ObjectReference arguments_;
+  std::optional<std::conditional_t<std::is_void_v<Result>, bool, Result>> result_;
+};
+
+/// A promise of what `compute` gives. The arguments of the call stay alive until then.
+template <class Compute>
+Napi::Value in_background(const Napi::CallbackInfo& info, Compute compute, Asked asked = {}) {
+  return run_in_background(info.Env(),
+                           std::make_unique<Computation<Compute>>(info, std::move(compute), std::move(asked)));
+}
+
+}  // namespace mpmml::addon

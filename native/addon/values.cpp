@@ -1,0 +1,53 @@
+#include "addon/values.h"
+
+#include <algorithm>
+
+namespace mpmml::addon {
+
+void malformed(Napi::Env env, const std::string& what) {
+  throw Napi::TypeError::New(env, "mpmml addon: malformed request: " + what);
+}
+
+TypedArray typed_array(const Napi::Value& value) {
+  TypedArray array{};
+  if (value.IsEmpty()) return array;
+  array.valid = napi_get_typedarray_info(value.Env(), value, &array.type, &array.length, &array.data, nullptr,
+                                         nullptr) == napi_ok;
+  return array;
+}
+
+void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least) {
+  const TypedArray array = typed_array(value);
+  if (array.valid && array.type == type && array.length >= least) return array.data;
+  malformed(value.Env(),
+            "expected a typed array of type " + std::to_string(type) + " and length " + std::to_string(least));
+}
+
+Napi::ObjectReference keep(const Napi::CallbackInfo& info) {
+  Napi::Array arguments = Napi::Array::New(info.Env(), info.Length());
+  for (uint32_t index = 0; index < info.Length(); ++index) arguments.Set(index, info[index]);
+  return Napi::Persistent(arguments.As<Napi::Object>());
+}
+
+std::vector<uint8_t> In::bytes(size_t count, uint8_t most) const {
+  const TypedArray array = typed_array(value_);
+  if (!array.valid || array.type != napi_uint8_array || array.length > count) refuse();
+  const auto* const first = static_cast<const uint8_t*>(array.data);
+  if (std::any_of(first, first + array.length, [&](uint8_t byte) { return byte > most; })) refuse();
+  return {first, first + array.length};
+}
+
+Napi::Value to_value(Napi::Env env, const std::vector<int32_t>& numbers) {
+  Napi::Int32Array array = Napi::Int32Array::New(env, numbers.size());
+  std::copy(numbers.begin(), numbers.end(), array.Data());
+  return array;
+}
+
+Napi::Value to_value(Napi::Env env, OfTwo function) {
+  return Napi::Function::New(env, [function](const Napi::CallbackInfo& info) {
+    const auto number = [&](size_t index) { return info[index].As<Napi::Number>().DoubleValue(); };
+    return Napi::Number::New(info.Env(), function(number(0), number(1)));
+  });
+}
+
+}  // namespace mpmml::addon

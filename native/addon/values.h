@@ -1,0 +1,175 @@
+// Values on their way between JavaScript and native code: what generated/addon.h reads and writes objects with.
+#pragma once
+#include <napi.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "addon/device.h"
+#include "addon/engine.h"
+
+namespace mpmml::addon {
+
+[[noreturn]] void malformed(Napi::Env env, const std::string& what);
+
+/// What napi_get_typedarray_info() tells. This is one call of Node-API, because asking for each property separately takes as
+/// long as a small product.
+struct TypedArray {
+  bool valid;
+  napi_typedarray_type type;
+  size_t length;
+  void* data;
+};
+TypedArray typed_array(const Napi::Value& value);
+
+/// The elements of a typed array. Throws Napi::Error if `value` isn't one of that type with at least `least` elements.
+void* elements_of(const Napi::Value& value, napi_typedarray_type type, size_t least);
+
+/// Whether it is null or undefined: one call of Node-API, too.
+inline bool is_missing(const Napi::Value& value) {
+  const napi_valuetype type = value.Type();
+  return type == napi_null || type == napi_undefined;
+}
+
+/// Keeps the arguments of a call alive, for its work.
+Napi::ObjectReference keep(const Napi::CallbackInfo& info);
+
+/// A value that JavaScript has passed, and what an error calls it. lib has checked it; values that would cause undefined
+/// behaviour are refused here again.
+class In {
+ public:
+  In(Napi::Value value, const char* name) : value_(value), name_(name) {}
+
+  bool is_missing() const { return addon::is_missing(value_); }
+
+  In property(const char* name) const {
+    if (!value_.IsObject()) refuse();
+    return {value_.As<Napi::Object>().Get(name), name};
+  }
+
+  double number(double least, double most) const {
+    const double number = value_.IsNumber() ? value_.As<Napi::Number>().DoubleValue() : most + 1;
+    if (!(number >= least && number <= most)) refuse();
+    return number;
+  }
+
+  template <class Integer>
+  Integer integer(double least, double most) const {
+    return static_cast<Integer>(number(least, most));
+  }
+
+  template <class Enum>
+  Enum index(size_t count) const {
+    return static_cast<Enum>(integer<size_t>(0, static_cast<double>(count) - 1));
+  }
+
+  const Variant* variant() const {
+    const auto& rows = engine().variants();
+    return rows[index<size_t>(rows.size())];
+  }
+
+  bool flag() const { return value_.ToBoolean(); }
+
+  std::string text() const {
+    if (!value_.IsString()) refuse();
+    return value_.As<Napi::String>();
+  }
+
+  /// At most `count` of them, from 0 to `most`.
+  std::vector<uint8_t> bytes(size_t count, uint8_t most) const;
+
+  template <class To>
+  To record() const {
+    if (!value_.IsObject()) refuse();
+    To to{};
+    read(*this, to);
+    return to;
+  }
+
+  template <class To, class Read>
+  std::vector<To> list(Read read) const {
+    if (!value_.IsArray()) refuse();
+    const auto array = value_.As<Napi::Array>();
+    std::vector<To> all;
+    for (uint32_t index = 0; index < array.Length(); ++index) all.push_back(read(In(array.Get(index), name_)));
+    return all;
+  }
+
+  Napi::Value value() const { return value_; }
+  /// The numbers of a Float64Array.
+  double* fields(size_t count) const { return static_cast<double*>(elements_of(value_, napi_float64_array, count)); }
+  /// The flag in an Int32Array that gives work up.
+  std::atomic<int32_t>* cancel() const {
+    return static_cast<std::atomic<int32_t>*>(elements_of(value_, napi_int32_array, 1));
+  }
+  std::shared_ptr<Device> device() const { return device_of(value_); }
+
+ private:
+  [[noreturn]] void refuse() const { malformed(value_.Env(), name_); }
+
+  Napi::Value value_;
+  const char* name_;
+};
+
+/// The properties of an object, in order.
+template <class Value>
+struct Properties : std::vector<std::pair<std::string, Value>> {
+  using std::vector<std::pair<std::string, Value>>::vector;
+};
+
+inline Napi::Value to_value(Napi::Env env, double number) { return Napi::Number::New(env, number); }
+inline Napi::Value to_value(Napi::Env env, int number) { return Napi::Number::New(env, number); }
+inline Napi::Value to_value(Napi::Env env, bool flag) { return Napi::Boolean::New(env, flag); }
+inline Napi::Value to_value(Napi::Env env, const char* text) { return Napi::String::New(env, text); }
+inline Napi::Value to_value(Napi::Env env, const std::string& text) { return Napi::String::New(env, text); }
+inline Napi::Value to_value(Napi::Env /*env*/, Napi::Value value) { return value; }
+/// An Int32Array.
+Napi::Value to_value(Napi::Env env, const std::vector<int32_t>& numbers);
+
+/// A function of two numbers.
+using OfTwo = double (*)(double, double);
+Napi::Value to_value(Napi::Env env, OfTwo function);
+
+template <class... Values>
+Napi::Value to_value(Napi::Env env, const std::variant<Values...>& value) {
+  return std::visit([&](const auto& content) { return to_value(env, content); }, value);
+}
+
+template <class Value>
+Napi::Value to_value(Napi::Env env, const Properties<Value>& properties) {
+  Napi::Object object = Napi::Object::New(env);
+  for (const auto& [name, value] : properties) object.Set(name, to_value(env, value));
+  return object;
+}
+
+template <class Value>
+Napi::Value to_value(Napi::Env env, const std::vector<Value>& values) {
+  Napi::Array array = Napi::Array::New(env, values.size());
+  for (uint32_t index = 0; index < values.size(); ++index) array.Set(index, to_value(env, values[index]));
+  return array;
+}
+
+template <class Value>
+void set(Napi::Object object, const char* name, const Value& value) {
+  object.Set(name, to_value(object.Env(), value));
+}
+
+template <class Value>
+void set(Napi::Object object, const char* name, const std::optional<Value>& value) {
+  if (value) set(object, name, *value);
+}
+
+/// A list of names, in the order of their enumerators.
+template <size_t count>
+Napi::Array names_of(Napi::Env env, const char* const (&list)[count]) {
+  Napi::Array array = Napi::Array::New(env, count);
+  for (uint32_t index = 0; index < count; ++index) array.Set(index, list[index]);
+  return array;
+}
+
+}  // namespace mpmml::addon

@@ -1,0 +1,202 @@
+// Writes what follows from addon.mjs: the C++ that reads and writes what crosses the addon, its exports, and lib's types.
+import { constants, functions, lists, requests, results, tables } from './addon.mjs'
+
+/** clockMHz → clock_mhz */
+const snake = (name) => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()
+
+/** A line for each. */
+const lines = (all, print) => all.map(print).join('\n')
+
+/** A line for each field of a record and of the one that it extends. */
+function fieldLines(name, print) {
+  const { extends: base, fields } = requests[name] ?? results[name]
+  const all = Object.entries({ ...(base && requests[base].fields), ...fields })
+  return lines(all, ([field, { type }]) => print(field, type))
+}
+
+const structOf = (name) => `struct ${name} {
+${fieldLines(name, (field, { cpp, usual = '' }) => `  ${cpp} ${snake(field)}{${usual}};`)}
+};
+`
+
+/** Sets what has been made with the usual value, if something was passed. */
+const assign = (target, { read, usual }, from) =>
+  usual === undefined
+    ? `  ${target} = ${from}.${read};`
+    : `  if (const In in = ${from}; !in.is_missing()) ${target} = in.${read};`
+
+const readerOf = (name) => `inline void read(const In& from, ${name}& to) {
+${fieldLines(name, (field, type) => assign(`to.${snake(field)}`, type, `from.property("${field}")`))}
+}
+`
+
+const writerOf = (name) => `inline Napi::Value to_value(Napi::Env env, const ${name}& from) {
+  Napi::Object object = Napi::Object::New(env);
+${fieldLines(name, (field) => `  set(object, "${field}", from.${snake(field)});`)}
+  return object;
+}
+`
+
+const takesOf = ({ takes = {} }) => Object.entries(takes)
+const isTold = ({ gives }) => gives?.cpp === 'Napi::Value'
+
+const declarationOf = ([name, signature]) => {
+  const parameters = takesOf(signature).map(([argument, { cpp }]) => `${byReference(cpp)} ${snake(argument)}`)
+  if (isTold(signature)) parameters.unshift('const Napi::CallbackInfo& info')
+  return `${signature.gives?.cpp ?? 'void'} ${snake(name)}(${parameters.join(', ')});`
+}
+
+const byReference = (cpp) =>
+  /^std::|^Napi|^[A-Z]\w*(Request|Settings)$/.test(cpp) && !cpp.endsWith('*') ? `const ${cpp}&` : cpp
+
+/** generated/addon.h */
+export const addonHeader = (notice) => `// ${notice}
+#pragma once
+#include "addon/values.h"
+
+namespace mpmml::addon {
+
+${lines(
+  Object.entries(tables),
+  ([name, { doc, fields }]) => `${lines(doc.split('\n'), (line) => `/// ${line}`)}
+struct ${name}Field {
+  enum : size_t { ${fields.join(', ')}, count };
+  static constexpr const char* names[] = {${fields.map((field) => `"${field}"`).join(', ')}};
+};
+`,
+)}
+${lines([...Object.keys(requests), ...Object.keys(results)], structOf)}
+${lines(Object.keys(requests), readerOf)}
+${lines(Object.keys(results), writerOf)}
+${lines(Object.entries(constants), ([name, { cpp }]) => `${cpp} ${snake(name)}();`)}
+
+${lines(Object.entries(functions), declarationOf)}
+
+}  // namespace mpmml::addon
+`
+
+function exported([name, signature]) {
+  const taken = takesOf(signature)
+  const values = [...(isTold(signature) ? ['info'] : []), ...taken.map(([argument]) => snake(argument))]
+  const call = `${snake(name)}(${values.join(', ')})`
+  const reads = taken.flatMap(([argument, type], index) => {
+    const [name, from] = [snake(argument), `In(info[${index}], "${argument}")`]
+    if (type.usual === undefined) return [`  const auto ${name} = ${from}.${type.read};`]
+    return [`  ${type.cpp} ${name}{${type.usual}};`, assign(name, type, from)]
+  })
+  const gives = signature.gives?.cpp
+  const end =
+    gives === undefined
+      ? [`  ${call};`, '  return info.Env().Undefined();']
+      : gives === 'Napi::Value'
+        ? [`  return ${call};`]
+        : [`  return to_value(info.Env(), ${call});`]
+  return `inline Napi::Value call_${snake(name)}(const Napi::CallbackInfo& info) {
+${[...reads, ...end].join('\n')}
+}
+`
+}
+
+/** generated/exports.h */
+export const exportsHeader = (notice) => `// ${notice}
+#pragma once
+#include "addon/guarded.h"
+#include "generated/addon.h"
+
+namespace mpmml::addon {
+
+${lines(Object.entries(functions), exported)}
+inline void export_all(Napi::Env env, Napi::Object exports) {
+${lines(Object.keys(constants), (name) => `  set(exports, "${name}", ${snake(name)}());`)}
+${lines(Object.entries(lists), ([name, { names }]) => `  exports.Set("${name}", names_of(env, ${names}));`)}
+${lines(Object.keys(tables), (name) => `  exports.Set("${snake(name)}Fields", names_of(env, ${name}Field::names));`)}
+${lines(
+  Object.keys(functions),
+  (name) => `  exports.Set("${name}", Napi::Function::New<guarded<call_${snake(name)}>>(env, "${name}"));`,
+)}
+}
+
+}  // namespace mpmml::addon
+`
+
+const commentOf = (doc, indent = '') => {
+  if (!doc) return ''
+  const lines = doc.split('\n')
+  return lines.length === 1
+    ? `${indent}/** ${doc} */\n`
+    : `${indent}/**\n${lines.map((line) => `${indent} * ${line}`).join('\n')}\n${indent} */\n`
+}
+
+const interfaceOf = ([name, { doc, extends: base, fields }]) =>
+  `${commentOf(doc)}export interface ${name}${base ? ` extends ${base}` : ''} {
+${lines(Object.entries(fields), ([field, { type, doc: about }]) => {
+  const isOptional = type.usual !== undefined
+  return `${commentOf(about, '  ')}  ${field}${isOptional ? '?' : ''}: ${type.ts}${isOptional ? ' | undefined' : ''}`
+})}
+}
+`
+
+const functionOf = ([name, signature]) => {
+  const taken = takesOf(signature)
+  const parameters = taken.map(
+    ([argument, { ts, usual, mayBeLeftOut = usual !== undefined }]) =>
+      `${argument}${mayBeLeftOut ? '?' : ''}: ${ts}`,
+  )
+  return `${commentOf(signature.doc, '  ')}  ${name}(${parameters.join(', ')}): ${signature.gives?.ts ?? 'void'}`
+}
+
+/** Where the fields of a table are; those of a matrix's layout together. */
+function positionsOf(fields) {
+  const positions = fields.flatMap((field, index) => {
+    const [, matrix, end] = /^(\w+)(Offset|\w+Stride)$/.exec(field) ?? [undefined, undefined]
+    if (matrix === undefined) return [`  ${field}: ${index},`]
+    if (end !== 'Offset') return []
+    return [
+      `  ${matrix}: { offset: ${index}, rowStride: ${index + 1}, colStride: ${index + 2}, batchStride: ${index + 3} },`,
+    ]
+  })
+  return positions.join('\n')
+}
+
+/** lib/native-interface.ts */
+export const addonInterface = (notice) => `// ${notice}
+/** What the addon exports, what crosses it, and where the fields of its flat arrays are. */
+import type { ElementArray, OperandArray } from './storage.js'
+import type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
+
+/** A device that has been opened; opaque. */
+export interface NativeDevice {
+  readonly nativeDevice: unique symbol
+}
+
+/** Memory of a device; opaque. It is given back when it is released or collected. */
+export interface NativeMemory {
+  readonly nativeMemory: unique symbol
+}
+
+/** The memories that a call has made: none, one, or those of the results and of the witnesses. */
+export type Made = undefined | NativeMemory | readonly [results: NativeMemory, witnesses: NativeMemory]
+
+${lines(
+  Object.entries(tables),
+  ([name, { doc, fields }]) => `${commentOf(doc)}export const ${snake(name)}Fields = [
+${lines(fields, (field) => `  '${field}',`)}
+] as const
+export type ${name}Field = (typeof ${snake(name)}Fields)[number]
+
+/** The positions of the fields. */
+export const ${snake(name)}At = {
+${positionsOf(fields)}
+}
+`,
+)}
+${lines([...Object.entries(requests), ...Object.entries(results)], interfaceOf)}
+/** What the addon exports. */
+export interface Addon {
+${lines(Object.entries(constants), ([name, { ts }]) => `  ${name}: ${ts}`)}
+${lines(Object.entries(lists), ([name, { ts }]) => `  ${name}: ${ts.includes('|') ? `(${ts})` : ts}[]`)}
+  // The fields of the Float64Arrays, in order.
+${lines(Object.keys(tables), (name) => `  ${snake(name)}Fields: ${name}Field[]`)}
+${lines(Object.entries(functions), functionOf)}
+}
+`

@@ -1,0 +1,105 @@
+// The types that values have on their way between JavaScript and the addon. Each says its TypeScript (`ts`), its C++ (`cpp`) and,
+// if native code takes it, how it is read: a member of In (native/addon/values.h).
+
+const limit = (value) => (Number.isInteger(value) ? `${value}.0` : String(value))
+
+/** A value that JavaScript may leave out: then it is `usual`, written as C++. */
+export const optional = (type, usual) => ({ ...type, usual })
+
+/** The same type by a TypeScript name that says more. */
+export const named = (ts, type) => ({ ...type, ts })
+
+export const number = (least, most) => ({
+  ts: 'number',
+  cpp: 'double',
+  read: `number(${limit(least)}, ${limit(most)})`,
+})
+
+const MOST_INT = 2 ** 31 - 1
+
+export const integer = (least, most = MOST_INT, cpp = 'int64_t') => ({
+  ts: 'number',
+  cpp,
+  read: `integer<${cpp}>(${limit(least)}, ${limit(most)})`,
+})
+
+/** A count of launches, threads and the like. */
+export const count = (least, most = MOST_INT) => integer(least, most, 'int')
+
+export const real = { ts: 'number', cpp: 'double' }
+export const int = { ts: 'number', cpp: 'int' }
+export const flag = { ts: 'boolean', cpp: 'bool', read: 'flag()' }
+export const text = { ts: 'string', cpp: 'std::string', read: 'text()' }
+/** Text that native code has for ever. */
+export const literal = { ts: 'string', cpp: 'const char*' }
+/** A function of two numbers, which JavaScript gets. */
+export const ofTwo = { ts: '((x: number, y: number) => number)', cpp: 'OfTwo' }
+export const int32Array = { ts: 'Int32Array', cpp: 'std::vector<int32_t>' }
+export const strand = { ts: 'Uint8Array', cpp: 'std::vector<uint8_t>', read: 'bytes(1048576, 3)' }
+
+/** A record by its name. */
+export const record = (name) => ({ ts: name, cpp: name, read: `record<${name}>()` })
+/** A record that may be missing. */
+export const maybe = (type) => ({ ...type, cpp: `std::optional<${type.cpp}>`, usual: 'std::nullopt' })
+
+export const list = (type) => ({
+  ts: type.ts.includes('|') ? `(${type.ts})[]` : `${type.ts}[]`,
+  cpp: `std::vector<${type.cpp}>`,
+  read: `list<${type.cpp}>([](const In& in) { return in.${type.read}; })`,
+})
+
+/** An object whose properties all have one type. */
+export const properties = (type) => ({
+  ts: `Record<string, ${type.ts}>`,
+  cpp: `Properties<${type.cpp}>`,
+})
+export const numberOrText = { ts: 'number | string', cpp: 'std::variant<double, std::string>' }
+
+/** An index into one of the lists of names that the addon exports. */
+export const indexIn = ({ ids, names }) => ({
+  ts: 'number',
+  cpp: ids,
+  read: `index<${ids}>(std::size(${names}))`,
+})
+export const variant = { ts: 'number', cpp: 'const Variant*', read: 'variant()' }
+
+/** What goes through as it is. */
+export const raw = (ts, mayBeLeftOut = false) => ({ ts, cpp: 'Napi::Value', read: 'value()', mayBeLeftOut })
+/** The Float64Array of a table of fields. */
+export const fields = (table) => ({
+  ts: 'Float64Array',
+  cpp: 'const double*',
+  read: `fields(${table}Field::count)`,
+})
+export const report = { ts: 'Float64Array', cpp: 'double*', read: 'fields(ReportField::count)' }
+export const cancel = { ts: 'Int32Array', cpp: 'std::atomic<int32_t>*', read: 'cancel()' }
+export const device = { ts: 'NativeDevice', cpp: 'std::shared_ptr<Device>', read: 'device()' }
+export const deviceOrNone = {
+  ...named('NativeDevice | null', optional(device, 'nullptr')),
+  mayBeLeftOut: false,
+}
+
+export const nothing = { ts: 'void', cpp: 'void' }
+export const promise = (type) => ({ ts: `Promise<${type.ts}>`, cpp: 'Napi::Value' })
+
+/**
+ * The fields of a record, one per line: its name, its type, and what it means, if the name doesn't say so.
+ *
+ *   name: ${type} what it means
+ *   ...: ${those of another table}
+ */
+export function table(strings, ...types) {
+  const fields = {}
+  for (const [index, type] of types.entries()) {
+    const name = /(\S+): *$/.exec(strings[index])[1]
+    const [doc] = strings[index + 1].split('\n')
+    if (name === '...') Object.assign(fields, type)
+    else fields[name] = { type, doc: doc.trim() }
+  }
+  return fields
+}
+
+/** A record that crosses the addon: what it is, the record that it extends, if there is one, and its table. */
+export const object =
+  (doc, base) =>
+  (...fields) => ({ doc, extends: base, fields: table(...fields) })

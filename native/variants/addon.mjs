@@ -1,0 +1,625 @@
+// What the addon exports, and the objects that cross it. From this the generator writes the C++ structs, what reads and writes
+// them, the declarations of the functions (generated/addon.h) and their exports, and lib's types (lib/native-interface.ts).
+//
+// Native code checks what it reads once more, though lib has: nothing that JavaScript passes may touch memory that isn't there.
+// What is called for each product passes flat arrays: reading a property of an object costs about as much as multiplying two small
+// matrices.
+import {
+  cancel,
+  count,
+  device,
+  deviceOrNone,
+  fields,
+  flag,
+  indexIn,
+  int,
+  int32Array,
+  integer,
+  list,
+  literal,
+  maybe,
+  named,
+  nothing,
+  number,
+  numberOrText,
+  object,
+  ofTwo,
+  optional,
+  promise,
+  properties,
+  raw,
+  real,
+  record,
+  report,
+  strand,
+  table,
+  text,
+  variant,
+} from './addon-types.mjs'
+
+/** The lists of names of native code's enumerators, in their order: requests and reports have the indices. */
+export const lists = {
+  dataTypes: { names: 'kDataTypeNames', ids: 'DataType', ts: 'DataType' },
+  paths: { names: 'kRangePathNames', ids: 'RangePath', ts: 'string' },
+  overflowPolicies: {
+    names: 'kOverflowPolicyNames',
+    ids: 'OverflowPolicy',
+    ts: "'throw' | 'saturate' | 'wrap'",
+  },
+  backendChoices: { names: 'kBackendChoiceNames', ids: 'BackendChoice', ts: "'auto' | 'cpu' | 'cuda'" },
+  backends: { names: 'kBackendNames', ids: 'BackendKind', ts: "'cpu' | 'cuda'" },
+}
+
+const words = (text) => text.split(' ')
+const of = (matrices, ...ends) => matrices.flatMap((matrix) => ends.map((end) => `${matrix}${end}`))
+const layoutOf = (...matrices) => of(matrices, 'Offset', 'RowStride', 'ColStride', 'BatchStride')
+
+/** The tables of fields of flat arrays. */
+export const tables = {
+  Request: {
+    doc: `What a product asks. Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the
+exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for). planOnly, keepsC,
+mayWait and asksWitness are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no limit. devices is a
+DeviceSet. backend, device and devices have no meaning for products on a device that has been opened. The five from aMemory on
+say where the matrices of a group's products are: the number of a memory, −1 minus the index of an array in the list of arrays,
+or 0: nowhere. So native code asks JavaScript nothing per product. If structured isn't 0, the fields after it are the bands of the
+structure, integers or Infinity.`,
+    fields: [
+      ...['batch', 'm', 'n', 'k'],
+      ...layoutOf('a', 'b', 'c', 'c0', 'witness'),
+      ...words(
+        'semiring dtype overflow backend device devices variant planOnly keepsC deviceMemory mayWait asksWitness',
+      ),
+      ...of(['a', 'b', 'c', 'c0', 'witness'], 'Memory'),
+      ...['structured', ...of(['a', 'b', 'c'], 'Below', 'Above')],
+    ],
+  },
+  Copy: {
+    doc: 'A copy between an array and a memory, or memory that is filled with value.',
+    fields: ['batch', 'rows', 'cols', 'dtype', 'value', ...layoutOf('array', 'memory')],
+  },
+  Report: {
+    doc: `What work reports. backend, variant and path are indices into the exported lists backends, variants and paths. device is −1 on the
+CPU. devices is the DeviceSet of those that computed the product together, and 0 if there was one. Times are in milliseconds.
+stepsDone counts the k-steps (Problem::steps_done) while a product runs in the background. steps are those that count, of all results
+of the product. gain is of a closure: −1, or the first item · n + node with which a cycle gains.`,
+    fields: words(
+      'backend device devices variant path totalMs kernelMs analysisMs h2dMs d2hMs stepsDone gain steps',
+    ),
+  },
+}
+
+const backendChoice = indexIn(lists.backendChoices)
+const deviceIndex = integer(0, 65535, 'int')
+const bytes = integer(0, Number.MAX_SAFE_INTEGER)
+const anyBytes = number(0, 1e18)
+const MOST_SIZE = 2 ** 15
+const semiringName = named('Semiring', literal)
+const dataType = named('DataType', literal)
+const isa = named('InstructionSet', text)
+const reals = list(real)
+const MAXIMA = "'ternary' | 'intrinsic'"
+
+const launches = table`
+  repetitions: ${optional(count(1, 1e6), 5)} Timed launches; 5 by default.
+  warmup: ${optional(count(0, 1e6), 1)} Launches before the timed ones; 1 by default.
+  device: ${optional(deviceIndex, 0)} The index of the CUDA device; 0 by default.
+`
+
+/** The parameters that a microbenchmark's kernel is compiled for, and those that its occupancy depends on. */
+const kernel = table`
+  name: ${text}
+  x: ${optional(count(1), 0)} X × Y steps per thread and iteration; compile-time, the first instance by default.
+  y: ${optional(count(1), 0)} See x.
+  k: ${optional(count(1), 0)} Iterations between two reads of shared memory; compile-time.
+  max: ${optional(named(MAXIMA, text), '""')} How the maximum is written: \`a > b ? a : b\` or \`max(a, b)\`; compile-time.
+  m: ${optional(integer(1, 2 ** 20), 32)} Columns of the operand in shared memory; 32 by default. Powers of two bring bank conflicts.
+  bsi: ${optional(integer(1, 1024), 16)} Threads of a block: BS_i rows of BS_j. 16 × 16 by default.
+  bsj: ${optional(integer(1, 1024), 16)} See bsi.
+`
+
+const rnaRequest = table`
+  within: ${record('RnaScores')}
+  minLoop: ${integer(0)}
+  wide: ${flag} Whether scores take 32 bits, not 16.
+  wantsTable: ${flag}
+  mostBytes: ${anyBytes} With more bytes of tables on the host there is ERR_MPMML_OUT_OF_MEMORY, before any is allocated.
+  backend: ${backendChoice} An index in {@link Addon.backendChoices}.
+  device: ${deviceIndex}
+  deviceMemory: ${anyBytes} The most bytes of device memory; 0: there is no limit.
+`
+
+const score = integer(0, 2 ** 29, 'int32_t')
+
+const row = table`
+  name: ${named('VariantName', literal)}
+  family: ${literal}
+  semiring: ${semiringName}
+  dtype: ${dataType}
+  parameters: ${properties(numberOrText)}
+`
+
+/** Objects that native code takes, each after those that it has. */
+export const requests = {
+  CpuSettings: object('The settings of the CPU backend.')`
+    threads: ${count(0, 1024)} 0: as many as this process may use.
+    instructionSet: ${text} '': the best that processor and build have.
+    wrong: ${text} What is wrong with the settings; '' if nothing is. Products on the CPU then fail with this message.
+  `,
+  MeasuredChoice: object(
+    'The variant that was the fastest for products of some size whose cheapest exact path is `path`.',
+  )`
+    variant: ${variant}
+    path: ${indexIn(lists.paths)}
+    m: ${integer(1)}
+    n: ${integer(1)}
+    k: ${integer(1)}
+    batch: ${integer(1)}
+  `,
+  LabLaunches: object('How often the laboratory launches what it times, and where.')`
+    ...: ${launches}
+  `,
+  LabMeasureRequest: object(
+    'A kernel variant to be timed on operands that are made on the device: nothing is copied between host and device.',
+    'LabLaunches',
+  )`
+    variant: ${variant} Index of a CUDA variant in {@link Addon.variants}.
+    m: ${integer(1)} C is M × N, A is M × K, B is K × N.
+    n: ${integer(1)} Columns of B and C.
+    k: ${integer(1)} Columns of A and rows of B.
+    batch: ${optional(integer(1), 1)} The number of products (the thesis' Ninst); 1 by default.
+    minimum: ${optional(integer(-(2 ** 31) + 1, 2 ** 31 - 2, 'int32_t'), -1000)} Finite values are drawn evenly from [minimum, maximum]; −1000 and 1000 by default.
+    maximum: ${optional(integer(-(2 ** 31) + 1, 2 ** 31 - 2, 'int32_t'), 1000)} See minimum.
+    zeroFraction: ${optional(number(0, 1), 0)} The share of the elements that are the semiring's zero; 0 by default.
+    seed: ${optional(integer(0, Number.MAX_SAFE_INTEGER, 'uint64_t'), 1)} Of the random values; 1 by default.
+  `,
+  LabMicrobenchKernel: object('The kernel of a microbenchmark, as its occupancy is asked for.')`
+    ...: ${kernel}
+  `,
+  LabMicrobenchRequest: object('A microbenchmark and its parameters.', 'LabLaunches')`
+    ...: ${kernel}
+    gsi: ${optional(integer(1, 65535), 0)} Blocks of the grid: GS_i rows of GS_j. As many as fill the device by default.
+    gsj: ${optional(integer(1, 2 ** 20), 0)} See gsi.
+    n: ${optional(integer(1, 2 ** 30), 1000)} Iterations of the outermost loop; 1000 by default. It is rounded up to whole bodies of the unrolled loop.
+    constant: ${optional(integer(-(2 ** 31), 2 ** 31 - 1, 'int32_t'), 1)} Const of the thesis' listings; 1 by default.
+  `,
+  LabBandwidthRequest: object('A bandwidth to be measured.', 'LabLaunches')`
+    name: ${text}
+    stride: ${optional(integer(1, 2 ** 20, 'int32_t'), 1)} 32-bit words from one thread to the next, for 'strided'; 1 by default.
+  `,
+  LabOccupancyRequest: object(
+    'The kernel whose occupancy is asked for: a variant, or that of a microbenchmark.',
+  )`
+    device: ${optional(deviceIndex, 0)}
+    variant: ${optional(variant, 'nullptr')}
+    microbench: ${maybe(record('LabMicrobenchKernel'))}
+  `,
+  LabFaultRequest: object('Where a kernel fails.')`
+    device: ${optional(deviceIndex, 0)}
+  `,
+  RnaScores: object("What pairs of bases are worth; 0: they can't pair.")`
+    gc: ${score}
+    au: ${score}
+    gu: ${score}
+  `,
+  RnaRequest: object(
+    'What folding and interaction are asked for by; native/core/rna.h has the meaning. Strands hold the indices of ACGU.',
+  )`
+    ...: ${rnaRequest}
+  `,
+  RnaFoldRequest: object('Strands to fold.', 'RnaRequest')`
+    strands: ${list(strand)}
+  `,
+  RnaInteractRequest: object("Two strands that interact. They aren't empty.", 'RnaRequest')`
+    strand1: ${strand}
+    strand2: ${strand}
+    between: ${record('RnaScores')}
+    reach: ${integer(1)} The length of windows of strand 2; its own length if there are none.
+    top: ${integer(1)} The most windows that are wanted.
+  `,
+  CpuCeilingRequest: object('What products on the CPU are measured against (native/cpu/yardstick.h).')`
+    isa: ${optional(isa, '""')} The one that products take by default.
+    steps: ${text} The name of the steps (native/cpu/yardsticks.h).
+    threads: ${count(1, 1024)} Threads that run at once.
+    samples: ${count(1, 1000)}
+    milliseconds: ${number(0.01, 1e5)} Of a sample, about.
+  `,
+  CpuNaiveLoopRequest: object('The size of the naive product.')`
+    isa: ${optional(isa, '""')}
+    m: ${count(1, MOST_SIZE)}
+    n: ${count(1, MOST_SIZE)}
+    k: ${count(1, MOST_SIZE)}
+    repetitions: ${count(1, 1000)}
+  `,
+}
+
+/** Objects that native code gives, each after those that it has. */
+export const results = {
+  NativeVariant: object(
+    'A row of the native variant registry. Its index in {@link Addon.variants} is how requests and reports name it.',
+  )`
+    ...: ${row}
+    automatic: ${flag}
+    backend: ${named("'cpu' | 'cuda'", literal)}
+    architectures: ${list(text)}
+  `,
+  NativeRefusedVariant: object('A row of the table that no kernel can be built for.')`
+    ...: ${row}
+    name: ${literal}
+    reason: ${literal} The constraint that it breaks.
+  `,
+  NativeSemiring: object('A semiring of the build.')`
+    name: ${semiringName}
+    combine: ${literal} ⊕: 'maximum', 'minimum', 'sum' or another operator of native/core/semiring.h.
+    extend: ${literal} ⊗.
+    zeros: ${named('Partial<Record<DataType, number>>', properties(real))} The neutral element of ⊕ in each element type that it has.
+    ones: ${named('Partial<Record<DataType, number>>', properties(real))} That of ⊗.
+    idempotent: ${flag} Whether x ⊕ x = x, so that one k decides a result.
+    join: ${maybe(ofTwo)} x ⊕ y, if it isn't the better of the two.
+  `,
+  NativeCuda: object('The CUDA backend and its devices.')`
+    built: ${flag}
+    status: ${literal} One line: what was built, or why CUDA wasn't.
+    toolkit: ${literal}
+    architectures: ${list(text)}
+    driver: ${text} Version of the driver's CUDA interface, '' if there is no driver.
+    reason: ${text} Why CUDA can't be used; '' if it can.
+    devices: ${list(properties(numberOrText))}
+  `,
+  NativeCpu: object('The CPU backend.')`
+    simd: ${text}
+    instructionSets: ${list(text)}
+    threads: ${int}
+  `,
+  NativeDescription: object('What `describe()` tells of the build and the machine.')`
+    compiler: ${literal}
+    cuda: ${record('NativeCuda')}
+    cpu: ${record('NativeCpu')}
+  `,
+  NativeExplanation: object('The backend that `auto` takes, and why.')`
+    backend: ${named("'cpu' | 'cuda'", literal)}
+    reason: ${text}
+  `,
+  NativeDeviceDescription: object('A device that has been opened.')`
+    backend: ${int} An index in {@link Addon.backends}.
+    index: ${int} −1 on the CPU.
+    name: ${text} '' on the CPU.
+    devices: ${real} The bits of those that it consists of; 0 if it is one.
+    all: ${flag} Whether there is no other CUDA device.
+  `,
+  NativeMemoryUse: object('The memory of a device, in bytes.')`
+    used: ${real}
+    reserved: ${real}
+    peak: ${real}
+    free: ${real}
+    total: ${real}
+  `,
+  LabMeasurement: object('Milliseconds, one for each repetition.')`
+    kernelMs: ${reals} Only the kernel of the product.
+    prepareMs: ${reals} What the variant runs before it (packing, transposing A); zeros if it runs nothing.
+    analysisMs: ${reals} The scan of both operands for their range of values.
+    path: ${literal} How the values were computed with: see {@link MpmmResult.path}.
+    operandSets: ${int} Sets of operands that the repetitions took in turn, so that no operand is still in the L2 cache.
+    clockMHz: ${real} The clock of the multiprocessors, just after the last repetition.
+  `,
+  LabMicrobenchInstance: object(
+    'The compile-time parameters of a microbenchmark: X × Y steps per thread and iteration.',
+  )`
+    x: ${int}
+    y: ${int}
+    k: ${int} Steps between two reads of shared memory; 1 if there are none.
+    max: ${named(MAXIMA, literal)} How the maximum is written: \`a > b ? a : b\` or \`max(a, b)\`.
+  `,
+  LabMicrobench: object('A microbenchmark of the build.')`
+    name: ${literal} 'reg-reg', 'shared-one', 'shared-both', or the name of an instruction mix.
+    summary: ${literal} What a step is made of, in one line.
+    instances: ${list(record('LabMicrobenchInstance'))}
+    parameters: ${list(text)} The run-time parameters that it has: of 'm', 'bsi', 'bsj', 'gsi', 'gsj', 'n' and 'constant'.
+  `,
+  LabMicrobenchResult: object('What a microbenchmark gives.')`
+    ms: ${reals} Milliseconds, one for each repetition.
+    clockMHz: ${real} Clock of the multiprocessors during the last repetition.
+    multiprocessors: ${int}
+    threadsPerBlock: ${real} Threads of a block.
+    threads: ${real} Threads of the grid.
+    iterations: ${real} Iterations of each thread: N, or N·M·K.
+    lanes: ${int} Elements that an instruction works on: 2 for the packed forms.
+    stepsPerIteration: ${int} Max-plus steps per thread and iteration; each is 2 operations.
+    operationsPerIteration: ${real} Operations per thread and iteration, as the thesis counts them: 2·(X·Y+X+Y) for reg-reg.
+    operationsPerThread: ${real} Operations per thread and launch.
+    instructionsPerIteration: ${properties(real)} Machine instructions per thread and iteration that do these operations on this device's architecture, by opcode; empty if they weren't counted.
+    peakOperationsPerClock: ${real} The most operations per clock and multiprocessor that the pipes allow for these instructions; 0 if unknown.
+    peakReason: ${text} How that peak is made up.
+  `,
+  LabBandwidth: object('A bandwidth that the build can measure.')`
+    name: ${literal} 'copy', 'l2', 'shared' or 'strided'.
+    summary: ${literal} What is read, and how, in one line.
+  `,
+  LabBandwidthResult: object('What measuring a bandwidth gives.')`
+    ms: ${reals} Milliseconds, one for each repetition.
+    bytes: ${real} Bytes that the threads of a launch read and write.
+    bufferBytes: ${real} The size of the buffer that they are in; 0 for shared memory.
+    clockMHz: ${real} Clock of the multiprocessors just after the last repetition.
+    multiprocessors: ${int}
+  `,
+  LabOccupancy: object('Table 2.1 of the thesis; active ones are per multiprocessor.')`
+    registersPerThread: ${int}
+    sharedBytesPerBlock: ${int}
+    localBytes: ${int} Bytes of local memory per thread: spilled registers.
+    threadsPerBlock: ${int}
+    activeThreads: ${int}
+    activeWarps: ${int}
+    activeBlocks: ${int}
+    occupancyPercent: ${real}
+  `,
+  LabPeak: object(
+    'Results per clock and multiprocessor of 32-bit integer instructions; 0 if the architecture has no such instruction.',
+  )`
+    capability: ${text} Compute capability, such as '9.0'.
+    add: ${int}
+    minmax: ${int}
+    multiplyAdd: ${int}
+    fused: ${int} __viaddmax_s32 as one instruction.
+    packed: ${int} Additions and maxima on two 16-bit halves of a word, in words.
+    issue: ${int} Lanes that the schedulers issue to.
+    cores: ${int} CUDA cores, by which theoretical machine peaks are usually given.
+    tensor: ${int} Operations of tensor cores on bfloat16, two per multiply-add; 0 if there is no published number.
+  `,
+  RnaFolding: object('Pairs are i and j in turn.')`
+    score: ${int}
+    pairs: ${int32Array}
+    table: ${maybe(int32Array)}
+  `,
+  RnaInteraction: object('A window of strand 2 and what it is worth; pairs are i and j in turn.')`
+    score: ${int}
+    alone: ${int} What both strands are worth if they don't interact.
+    start: ${real}
+    within1: ${int32Array}
+    within2: ${int32Array}
+    between: ${int32Array}
+  `,
+  RnaInteractions: object('The best windows.')`
+    best: ${list(record('RnaInteraction'))}
+    steps: ${real}
+    table: ${maybe(int32Array)} By (i1, j1, i2, j2) in lexicographic order, j1 ≥ i1 and j2 ≥ i2.
+  `,
+  CpuCeilingSamples: object('What {@link Addon.cpuCeiling} measures.')`
+    isa: ${named('InstructionSet', literal)}
+    stepsPerSecond: ${reals} Steps per second of all threads together, one for each sample.
+  `,
+  CpuNaiveLoopSamples: object('What {@link Addon.cpuNaiveLoop} measures.')`
+    isa: ${named('InstructionSet', literal)}
+    ms: ${reals} Milliseconds of one core, one for each repetition.
+  `,
+}
+
+/** Values that are made when the addon is loaded, each by a function of its name. */
+export const constants = {
+  semirings: list(record('NativeSemiring')),
+  variants: list(record('NativeVariant')),
+  refusedVariants: list(record('NativeRefusedVariant')),
+}
+
+const anyMatrix = raw('OperandArray | NativeMemory')
+const resultMatrix = raw('ElementArray | NativeMemory | null')
+const memory = raw('NativeMemory')
+const array = raw('OperandArray')
+const witness = raw('Int32Array | NativeMemory | null', true)
+const product = {
+  a: anyMatrix,
+  b: anyMatrix,
+  c: resultMatrix,
+  c0: resultMatrix,
+  request: fields('Request'),
+  report,
+}
+const made = raw('Made')
+const nth = integer(0, 1e15)
+const several = optional(integer(1, 1e15), 1)
+const perhapsBuffer = raw('ArrayBuffer | null')
+
+/**
+ * The functions: what each takes and gives. What gives a promise, or goes through as it is, is called with the environment's
+ * arguments too.
+ */
+export const functions = {
+  describe: {
+    doc: 'Throws Error with the code ERR_MPMML_OPTION if the settings of the CPU backend are wrong.',
+    gives: record('NativeDescription'),
+  },
+  deviceName: {
+    doc: "The name of a CUDA device that a product has run on; '' before. Makes no CUDA call.",
+    takes: { device: deviceIndex },
+    gives: text,
+  },
+  tensorCores: {
+    doc: 'Whether a CUDA device computes exponents on its tensor cores, in words. The first call checks it.',
+    takes: { device: deviceIndex },
+    gives: text,
+  },
+  configureCpu: {
+    doc: 'Takes effect only as the first call in the process.',
+    takes: { settings: record('CpuSettings') },
+  },
+  explain: {
+    doc: 'Which backend `auto` takes, and why.',
+    takes: { device: deviceIndex },
+    gives: record('NativeExplanation'),
+  },
+  explainWithoutCuda: {
+    doc: 'Says better than the build can why there is no CUDA. Takes effect only as the first call in the process.',
+    takes: { reason: text },
+  },
+  setMeasuredChoices: {
+    doc: 'Replaces what the planner knows of a GPU model, by its name. Makes no CUDA call.',
+    takes: { gpu: text, choices: list(record('MeasuredChoice')) },
+  },
+  openDevice: {
+    doc: 'Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` and `devices` are as in a request.',
+    takes: {
+      backend: backendChoice,
+      device: deviceIndex,
+      deviceMemory: bytes,
+      devices: optional(integer(0, 2 ** 52 - 1, 'DeviceSet'), 0),
+    },
+    gives: promise(device),
+  },
+  describeDevice: { takes: { device }, gives: record('NativeDeviceDescription') },
+  memoryUse: { takes: { device }, gives: record('NativeMemoryUse') },
+  closeDevice: {
+    doc: "Waits for what was started before. Afterwards the device's memory is gone.",
+    takes: { device },
+    gives: promise(nothing),
+  },
+  upload: {
+    doc: 'Copies a matrix into memory that is made for it, row-major.',
+    takes: { device, array, request: fields('Copy'), cancel },
+    gives: promise(memory),
+  },
+  download: { takes: { device, memory, array, request: fields('Copy'), cancel }, gives: promise(nothing) },
+  fill: {
+    doc: "Makes memory in which all elements are the request's value.",
+    takes: { device, request: fields('Copy') },
+    gives: promise(memory),
+  },
+  combine: {
+    doc: 'C = C ⊕ D. The request has the layout of D as that of b.',
+    takes: { device, c: memory, d: memory, request: fields('Request') },
+    gives: promise(nothing),
+  },
+  closeMatrix: {
+    doc: `Closes a square matrix, or a batch, whose layout the request has as that of a, of size n. \`inPlace\`: it becomes its own
+closure, and is row-major. The closure is copied to \`out\`, whose layout the request has as that of c; if that is null and it isn't
+closed in place, memory is made for it. If \`wantsNext\`, memory is made for the next nodes too. The promise gives what was made:
+closure, next, or [closure, next]. It is rejected with ERR_MPMML_CYCLE if a cycle gains; then the report has \`gain\`, and \`out\` is as it was.`,
+    takes: {
+      device,
+      matrix: memory,
+      out: raw('NativeMemory | null'),
+      inPlace: flag,
+      reflexive: flag,
+      wantsNext: flag,
+      request: fields('Request'),
+      report,
+      cancel,
+    },
+    gives: promise(raw('NativeMemory | [NativeMemory, NativeMemory] | undefined')),
+  },
+  copyMatrix: {
+    doc: 'Copies a matrix to another. The request has the layout of `to` as that of the array.',
+    takes: { device, from: memory, to: memory, request: fields('Copy') },
+    gives: promise(nothing),
+  },
+  memoryNumber: {
+    doc: 'By which requests of a group name the memory, until it is released.',
+    takes: { memory },
+    gives: real,
+  },
+  release: {
+    doc: 'JavaScript lets go of the memory. Work that has been started keeps it.',
+    takes: { memory },
+  },
+  multiplySync: {
+    doc: `Throws Error with \`code\`. Without a device all matrices are arrays, and \`c\` is null only if the product is only planned. With a device
+a, b and c0 are arrays or its memory; \`c\` is its memory, or null: then the result's memory is made, row-major, and returned.
+The same is true of the witness, if the request asks for it: it has memory of its own.`,
+    takes: { ...product, device: deviceOrNone, witness },
+    gives: made,
+  },
+  multiply: {
+    doc: `The same off the event loop, on a device after all that was started before. A value other than 0 in \`cancel[0]\` asks that it be
+given up. Reads the request before it returns. \`stepsDone\` is counted in the report meanwhile.`,
+    takes: { ...product, cancel, device: deviceOrNone, witness },
+    gives: promise(made),
+  },
+  multiplyGroup: {
+    doc: `Several products, whose requests and reports follow each other. A request says where each matrix is: the {@link memoryNumber} of a memory,
+−1 minus an index in \`arrays\`, or 0. On a device products whose c is nowhere get it in one memory, at the offset that their
+request has; the promise gives it. Witnesses get another memory in the same way. What a product is rejected with starts with
+"product <index>: ".`,
+    takes: {
+      arrays: raw('OperandArray[]'),
+      requests: raw('Float64Array'),
+      reports: raw('Float64Array'),
+      cancel,
+      device: deviceOrNone,
+    },
+    gives: promise(made),
+  },
+  giveUp: {
+    doc: "Sets `cancel[0]`, and gives up at once what has been started with it and hasn't begun to run.",
+    takes: { cancel },
+    gives: raw('void'),
+  },
+  rnaFold: {
+    doc: `Folds strands, off the event loop. The report's stepsDone is the share of the work that is done; in the end \`backend\` and \`device\` say
+what has done it.`,
+    takes: { request: record('RnaFoldRequest'), report, cancel },
+    gives: promise(list(record('RnaFolding'))),
+  },
+  rnaInteract: {
+    doc: "The same for the interaction of two strands, which aren't empty.",
+    takes: { request: record('RnaInteractRequest'), report, cancel },
+    gives: promise(record('RnaInteractions')),
+  },
+  failAllocation: {
+    doc: 'For tests: the nth allocation from now on fails, on the host or a device, or `count` from there on; 0: none does.',
+    takes: { nth, count: several },
+  },
+  failThread: {
+    doc: 'For tests: the same of the threads that native code starts.',
+    takes: { nth, count: several },
+  },
+  pretendDevices: {
+    doc: `For tests: from now on there are \`count\` devices for work on several, all of which are CUDA device 0, or the CPU if that can't be used. 0:
+those that there are.`,
+    takes: { count: count(0, 52) },
+  },
+  delayWork: {
+    doc: 'For tests: work on devices that are opened from now on shows as done only so many milliseconds later.',
+    takes: { milliseconds: number(0, 1e6) },
+  },
+  preferHugePages: {
+    doc: "Asks the system for huge pages for an array that hasn't been written yet: they cost fewer page faults.",
+    takes: { array: raw('ElementArray') },
+  },
+  pinnedBuffer: {
+    doc: "Zeros in pinned memory; null if CUDA can't be used.",
+    takes: { bytes },
+    gives: promise(perhapsBuffer),
+  },
+  pinnedBufferSync: { takes: { bytes }, gives: perhapsBuffer },
+  labMeasure: {
+    doc: 'Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA if no GPU can be used.',
+    takes: { request: record('LabMeasureRequest') },
+    gives: promise(record('LabMeasurement')),
+  },
+  labMicrobenches: { gives: list(record('LabMicrobench')) },
+  labMicrobench: {
+    takes: { request: record('LabMicrobenchRequest') },
+    gives: promise(record('LabMicrobenchResult')),
+  },
+  labBandwidths: { gives: list(record('LabBandwidth')) },
+  labBandwidth: {
+    takes: { request: record('LabBandwidthRequest') },
+    gives: promise(record('LabBandwidthResult')),
+  },
+  labOccupancy: {
+    takes: { request: record('LabOccupancyRequest') },
+    gives: promise(record('LabOccupancy')),
+  },
+  labFault: {
+    doc: "For tests: a kernel reads from where no memory is. Afterwards CUDA can't be used in this process.",
+    takes: { request: record('LabFaultRequest') },
+    gives: promise(nothing),
+  },
+  labPeaks: { gives: list(record('LabPeak')) },
+  cpuCeiling: {
+    takes: { request: record('CpuCeilingRequest') },
+    gives: promise(record('CpuCeilingSamples')),
+  },
+  cpuNaiveLoop: {
+    takes: { request: record('CpuNaiveLoopRequest') },
+    gives: promise(record('CpuNaiveLoopSamples')),
+  },
+}
