@@ -377,6 +377,64 @@ export interface RnaInteractions {
   table?: Int32Array
 }
 
+/** A graph: an edge list, or a square matrix of weights. */
+export interface GraphSource {
+  nodes: number
+  weights?: OperandArray | null
+  /** The weight that is no edge. */
+  zero: number
+  from?: Int32Array
+  to?: Int32Array
+  /** Whether edges of a list that have the weight zero are none. */
+  hasZero?: boolean
+  /** The index of a matrix's first element. */
+  offset?: number
+  matrixRowStride?: number
+  matrixColStride?: number
+}
+
+/** What is searched for; native/graph/search.h has the meaning. */
+export interface GraphSearchRequest extends GraphSource {
+  /** 0: sum, 1: product, 2: bottleneck, 3: links. */
+  extension: number
+  maximizes: boolean
+  /** What distances have where there is no path. */
+  noPath: number
+  backward: boolean
+  roots: Int32Array | null
+  ends: Int32Array | null
+  limit: number | undefined
+  /** An index in {@link Addon.overflowPolicies}. */
+  overflow: number
+  least: number
+  most: number
+  mostWorkers: number
+  distances: ElementArray
+  next: Int32Array | null
+  trees: Int32Array | null
+  /** The index of the first of the distances, and of the next nodes. */
+  place: number
+  treePlace: number
+  rootStride: number
+  endStride: number
+}
+
+/** Why a question about a graph has no answer; native/graph/refusal.h has the meaning. */
+export interface GraphRefusal {
+  kind: 'nan' | 'from' | 'to' | 'negative' | 'gains' | 'cycle' | 'inexact' | 'overflow' | 'too many'
+  at: number
+  from: number
+  to: number
+  value: number
+  cycle: Int32Array
+  keys: Float64Array
+}
+
+/** What work on a graph gives. */
+export interface GraphAnswer {
+  refusal?: GraphRefusal
+}
+
 /** What products on the CPU are measured against (native/cpu/yardstick.h). */
 export interface CpuCeilingRequest {
   /** The one that products take by default. */
@@ -548,6 +606,11 @@ export interface Addon {
   rnaFold(request: RnaFoldRequest, report: Float64Array, cancel: Int32Array): Promise<RnaFolding[]>
   /** The same for the interaction of two strands, which aren't empty. */
   rnaInteract(request: RnaInteractRequest, report: Float64Array, cancel: Int32Array): Promise<RnaInteractions>
+  /**
+   * Searches a graph off the event loop, on all cores, and writes what it finds to the arrays of the request. The report's stepsDone
+   * grows by 1.
+   */
+  graphSearch(request: GraphSearchRequest, report: Float64Array, cancel: Int32Array): Promise<GraphAnswer>
   /**
    * Several products, whose requests and reports follow each other. A request says where each matrix is: the
    * {@link memoryNumber} of a memory, −1 minus an index in `arrays`, or 0. On a device products whose c is nowhere get it in

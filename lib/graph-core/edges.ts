@@ -28,7 +28,7 @@ export interface EdgeList<Data extends ElementArray = ElementArray> {
   readonly weight: Data | readonly number[]
 }
 
-/** An edge list that has been checked: arrays of its own, which nobody else writes. */
+/** An edge list that was read. */
 export interface Edges {
   readonly nodes: number
   readonly from: Int32Array
@@ -121,7 +121,17 @@ function* weights(values: ElementArray | readonly number[]): Steps<ElementArray>
  * @throws DTypeError for what isn't an edge list, and for entries that aren't integers; ShapeError for arrays of
  *   unequal lengths and a wrong number of nodes; ValueError for nodes that don't exist, and for NaN.
  */
-export function* readingEdges(graph: unknown, name = 'the graph', weightless = false): Steps<Edges> {
+export const readingEdges = (graph: unknown, name = 'the graph', weightless = false): Steps<Edges> =>
+  reading(graph, name, weightless, false)
+
+/**
+ * The same for work that checks nodes and weights itself: arrays of the types that it takes are those of the user. Others are
+ * checked and copied.
+ */
+export const takingEdges = (graph: unknown, name: string, weightless: boolean): Steps<Edges> =>
+  reading(graph, name, weightless, true)
+
+function* reading(graph: unknown, name: string, weightless: boolean, takes: boolean): Steps<Edges> {
   if (typeof graph !== 'object' || graph === null) {
     throw new DTypeError(
       `${name} must be an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
@@ -157,11 +167,13 @@ export function* readingEdges(graph: unknown, name = 'the graph', weightless = f
     )
   }
   try {
-    const values = yield* weights(weight)
+    const values = takes && isElementArray(weight) ? weight : yield* weights(weight)
+    const ends = (given: unknown, name: string) =>
+      takes && types.isInt32Array(given) ? atHand(given) : nodeNumbers(given as NodeNumbers, nodes, name)
     return {
       nodes: nodes + 0,
-      from: yield* nodeNumbers(from as NodeNumbers, nodes, 'from'),
-      to: yield* nodeNumbers(to as NodeNumbers, nodes, 'to'),
+      from: yield* ends(from, 'from'),
+      to: yield* ends(to, 'to'),
       weight: values,
       type: elementType(values),
     }
@@ -171,6 +183,11 @@ export function* readingEdges(graph: unknown, name = 'the graph', weightless = f
       cause: error,
     })
   }
+}
+
+// biome-ignore lint/correctness/useYield: there is nothing to do.
+function* atHand<Result>(value: Result): Steps<Result> {
+  return value
 }
 
 /** The edge list that the library makes. */

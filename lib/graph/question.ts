@@ -13,6 +13,7 @@ import {
   nodeNumbers,
   readingEdges,
   requireMemory,
+  takingEdges,
 } from '../graph-core/edges.js'
 import { atOnce, inSlices } from '../graph-core/slices.js'
 import type { Shape } from '../matrix.js'
@@ -84,15 +85,21 @@ function isList(value: unknown): boolean {
   return isEdgeList(value)
 }
 
-/** Reads and checks the arguments of a path function. */
-export async function ask(semiring: PathSemiring, value: unknown, optionsValue: unknown): Promise<Question> {
-  const { paths, sources, targets, closing } = readPathOptions(optionsValue, semiring)
+/** Reads the arguments of a path function. The nodes and weights of an edge list are checked here only if that `isChecked`. */
+export async function ask(
+  semiring: PathSemiring,
+  value: unknown,
+  optionsValue: unknown,
+  isChecked = false,
+): Promise<Question> {
+  const { paths, sources, targets, limit, closing } = readPathOptions(optionsValue, semiring)
   const { signal } = closing
   if (signal?.aborted) throw aborted(signal, WORK)
+  const reading = isChecked ? readingEdges : takingEdges
   const weights: Weights = isList(value)
     ? {
         view: null,
-        edges: await inSlices(readingEdges(value, 'weights', semiring === 'or-and'), signal, WORK),
+        edges: await inSlices(reading(value, 'weights', semiring === 'or-and'), signal, WORK),
       }
     : { view: readMatrix(value), edges: null }
   const { view, edges } = weights
@@ -116,7 +123,7 @@ export async function ask(semiring: PathSemiring, value: unknown, optionsValue: 
   }
   const policy = addon.overflowPolicies[closing.overflow === LEFT_OUT ? throws : closing.overflow]!
   return {
-    query: { nodes, rules: rulesOf(semiring, type), ...asked, paths, overflow: policy },
+    query: { nodes, rules: rulesOf(semiring, type), ...asked, paths, overflow: policy, limit },
     // The user may dispose a matrix of a device as soon as this function gives control back.
     weights: view?.memory ? { view: new ResidentView(view.memory, view), edges: null } : weights,
     type,

@@ -77,14 +77,11 @@ export async function verifyPaths(
   result: Verifiable,
   options?: VerifyOptions,
 ): Promise<Verified> {
-  const { signal: its, semiring: asked = result.semiring } = verifyOptions.read(options)
+  const { signal: its, semiring: wished = result.semiring } = verifyOptions.read(options)
   const { sources, targets } = result
-  const semiring = pathSemirings[readChoice(pathSemirings, asked, 'semiring')]!
-  const question = await ask(semiring, weights, {
-    sources: sources ?? undefined,
-    targets: targets ?? undefined,
-    signal: its,
-  })
+  const semiring = pathSemirings[readChoice(pathSemirings, wished, 'semiring')]!
+  const asked = { sources: sources ?? undefined, targets: targets ?? undefined, signal: its }
+  const question = await ask(semiring, weights, asked, true)
   try {
     return await verify(question, result)
   } finally {

@@ -8,6 +8,7 @@
 #include "addon/cpu_lab.h"
 #include "addon/describe.h"
 #include "addon/device.h"
+#include "addon/graph.h"
 #include "addon/guarded.h"
 #include "addon/lab.h"
 #include "addon/multiply.h"
@@ -52,6 +53,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   export_closure(env, exports);
   export_pinned(env, exports);
   export_rna(env, exports);
+  export_graph(env, exports);
   export_lab(env, exports);
   export_cpu_lab(env, exports);
   return exports;
