@@ -5,6 +5,7 @@ import { conversionOf, elementType, INT32, isElementArray, isInteger, newArray }
 import { DTypeError, OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type ElementArray, isDetached, type OperandArray, lengthOf as typedLength } from '../storage.js'
+import { isKeyArray, type NodeNames, numbering, readingNames } from './names.js'
 import { PER_STEP, type Steps } from './slices.js'
 
 /** Numbers of nodes: an array, or a typed array of any kind of numbers. */
@@ -36,7 +37,23 @@ export interface Edges {
   readonly weight: ElementArray
   /** The number of the element type. */
   readonly type: number
+  /** What the user calls the nodes; null if they are numbered. */
+  readonly names: NodeNames | null
 }
+
+/**
+ * An {@link EdgeList} of nodes that have names: any values, such as texts, that are different by `Map`. Either `nodes` are
+ * the names, and `from` and `to` have names too; or `nodes` says how many there are, `from` and `to` have numbers, and `keys` the
+ * names by these numbers.
+ */
+export type NamedEdgeList<Key = unknown, Data extends ElementArray = ElementArray> =
+  | {
+      readonly nodes: ArrayLike<Key>
+      readonly from: ArrayLike<Key>
+      readonly to: ArrayLike<Key>
+      readonly weight: Data | readonly number[]
+    }
+  | (EdgeList<Data> & { readonly keys: ArrayLike<Key> })
 
 /** Whether `value` is meant as an edge list, of which parts may be missing: a matrix has none of them. */
 export const isEdgeList = (value: unknown): value is EdgeList =>
@@ -137,17 +154,27 @@ function* reading(graph: unknown, name: string, weightless: boolean, takes: bool
       `${name} must be an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
     )
   }
-  const { nodes, from, to, weight: given } = graph as Record<string, unknown>
+  const { nodes: counted, keys, from, to, weight: given } = graph as Record<string, unknown>
+  const isNamed = isKeyArray(counted)
+  const nodes = isNamed ? counted.length : counted
   const weight =
-    weightless && given === undefined ? new Uint8Array(Math.max(lengthOf(from), 0)).fill(1) : given
+    weightless && given === undefined ? new Uint8Array(isKeyArray(from) ? from.length : 0).fill(1) : given
   if (typeof nodes !== 'number' || !Number.isInteger(nodes) || nodes < 0 || nodes > MAX_DIMENSION) {
     throw new ShapeError(`nodes must be an integer from 0 to 2^31 - 1, but it is ${show(nodes)}`)
   }
-  const lengths = [from, to, weight].map(lengthOf) as [number, number, number]
+  if (keys !== undefined && !(isKeyArray(keys) && keys.length === nodes && !isNamed)) {
+    throw new ShapeError(
+      `keys must be an array with the name of each of the ${nodes} nodes, but it is ${show(keys)}`,
+    )
+  }
+  const ends = isNamed
+    ? [from, to].map((list) => (isKeyArray(list) ? list.length : -1))
+    : [from, to].map(lengthOf)
+  const lengths = [...ends, lengthOf(weight)] as [number, number, number]
   for (const [i, values] of [from, to].entries()) {
     if (lengths[i]! < 0) {
       throw new DTypeError(
-        `${i === 0 ? 'from' : 'to'} must be an array of node numbers, such as an Int32Array, but it is ${typeName(values)}`,
+        `${i === 0 ? 'from' : 'to'} must be an array of ${isNamed ? "nodes' names" : 'node numbers, such as an Int32Array'}, but it is ${typeName(values)}`,
       )
     }
   }
@@ -168,14 +195,21 @@ function* reading(graph: unknown, name: string, weightless: boolean, takes: bool
   }
   try {
     const values = takes && isElementArray(weight) ? weight : yield* weights(weight)
-    const ends = (given: unknown, name: string) =>
-      takes && types.isInt32Array(given) ? atHand(given) : nodeNumbers(given as NodeNumbers, nodes, name)
+    const named = isNamed ? counted : (keys as ArrayLike<unknown> | undefined)
+    const names = named ? yield* readingNames(named, isNamed ? 'nodes' : 'keys') : null
+    const numbers = (given: unknown, name: string) => {
+      if (isNamed) return numbering(given, names!, name)
+      return takes && types.isInt32Array(given)
+        ? atHand(given)
+        : nodeNumbers(given as NodeNumbers, nodes, name)
+    }
     return {
       nodes: nodes + 0,
-      from: yield* ends(from, 'from'),
-      to: yield* ends(to, 'to'),
+      from: yield* numbers(from, 'from'),
+      to: yield* numbers(to, 'to'),
       weight: values,
       type: elementType(values),
+      names,
     }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error

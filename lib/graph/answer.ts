@@ -9,7 +9,7 @@ import { searchIsCheaper } from '../placement.js'
 import { reporting, shareOf } from '../product/progress.js'
 import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
-import { hostViewOf, type Question, shapeOf, WORK } from './question.js'
+import { hostViewOf, namesOf, type Question, shapeOf, WORK } from './question.js'
 import { directionOf, makeRoom, rootsOf, search, treesOf } from './search.js'
 
 /** Finds what a question asks for. */
@@ -46,7 +46,10 @@ export async function answer(question: Question): Promise<Answer> {
     if (found) return found
   } catch (error) {
     if (some && isTooMuch(error)) return bySearch(question)
-    const certain = some ? null : error instanceof CycleError ? await certainCycle(question, error) : error
+    // What the closure says of numbers is said again of names.
+    const isNameless = error instanceof OverflowError && namesOf(question) !== null
+    const isOpen = some || isNameless
+    const certain = isOpen ? null : error instanceof CycleError ? await certainCycle(question, error) : error
     if (certain) throw certain
     // Cycles, and sums that leave the type, may be of pairs that weren't asked for.
     if (!(error instanceof CycleError || error instanceof OverflowError)) throw error

@@ -53,8 +53,8 @@ export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 's
 
 const pathOptions = new Options({
   paths: boolean(false),
-  sources: option(null, readNodes),
-  targets: option(null, readNodes),
+  sources: option(undefined, asGiven),
+  targets: option(undefined, asGiven),
   limit: option(undefined, readLimit),
   overflow,
   ...whereSet,
@@ -62,7 +62,7 @@ const pathOptions = new Options({
 } satisfies OptionsOf<PathOptions>)
 
 export interface ReadPathOptions
-  // Null if they aren't given. The nodes haven't been checked.
+  // Sources and targets are as they were given: the graph says what nodes are.
   extends Pick<ReadOf<typeof pathOptions>, 'paths' | 'sources' | 'targets' | 'limit'> {
   /** What closures get to know. */
   readonly closing: ReadOptions
@@ -79,7 +79,12 @@ export function readPathOptions(options: unknown, semiring: PathSemiring): ReadP
   return { paths, sources, targets, limit, closing }
 }
 
-function readNodes(value: unknown, name: string): NodeNumbers {
+function asGiven(value: unknown): unknown {
+  return value
+}
+
+/** The numbers of nodes that an option gives, not checked. */
+export function nodeList(value: unknown, name: string): NodeNumbers {
   if (typeof value === 'number') return [value]
   if (isNodeArray(value)) return value
   throw new OptionError(

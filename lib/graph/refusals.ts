@@ -3,6 +3,7 @@ import { show } from '../describe.js'
 import { OptionError, OutOfMemoryError, OverflowError, ValueError } from '../errors.js'
 import { cycleError } from '../graph-core/cycles.js'
 import { wrongNode } from '../graph-core/edges.js'
+import type { NodeNames } from '../graph-core/names.js'
 import type { GraphRefusal } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import { exactWeight } from './cycles.js'
@@ -18,6 +19,7 @@ export function refusalError(
   item: number | undefined,
 ): Error {
   const { kind, at, cycle, keys } = refusal
+  const names = 'edges' in graph ? graph.edges.names : null
   switch (kind) {
     case 'nan':
     case 'negative':
@@ -31,12 +33,12 @@ export function refusalError(
       )
     case 'cycle': {
       const nodes = backward ? [...cycle].reverse() : [...cycle]
-      return cycleError({ nodes, weight: exactWeight(rules, [...keys]).weight, batch: item }, rules)
+      return cycleError({ nodes, weight: exactWeight(rules, [...keys]).weight, batch: item }, rules, names)
     }
     case 'inexact':
       return inexact()
     case 'overflow':
-      return overflowError(refusal.value, refusal.from, refusal.to, item, rules)
+      return overflowError(refusal.value, refusal.from, refusal.to, item, rules, names)
     case 'too many':
       return new OutOfMemoryError('the graph has more edges than can be numbered: use a smaller one')
   }
@@ -85,11 +87,13 @@ export function overflowError(
   to: number,
   item: number | undefined,
   { maximizes }: Pick<PathRules, 'maximizes'>,
+  names: NodeNames | null,
 ): OverflowError {
+  const text = (node: number) => names?.show(node) ?? `${node}`
   const [least, most] = finiteOf(maximizes)
   const where = item === undefined ? '' : ` in matrix ${item} of the batch`
   return new OverflowError(
-    `the distance from ${from} to ${to}${where} is ${show(value)}, outside the finite range ${least} to ${most}: ` +
+    `the distance from ${text(from)} to ${text(to)}${where} is ${show(value)}, outside the finite range ${least} to ${most}: ` +
       "use weights in a Float64Array, or choose overflow 'saturate' or 'wrap'",
   )
 }

@@ -1,5 +1,6 @@
 /** Distances of integers, whose sums are exact, as they are stored in int32. */
 import type { OverflowError } from '../errors.js'
+import type { NodeNames } from '../graph-core/names.js'
 import { type Finite, finiteOf, storedAs } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
 import { overflowError } from './refusals.js'
@@ -12,7 +13,10 @@ export class StoredDistances {
   readonly #rules: PathRules
   readonly #finite: Finite
 
-  constructor(rules: PathRules, policy: Overflow) {
+  readonly #names: NodeNames | null
+
+  constructor(rules: PathRules, policy: Overflow, names: NodeNames | null) {
+    this.#names = names
     this.#policy = policy
     this.#rules = rules
     this.#finite = finiteOf(rules.maximizes)
@@ -22,7 +26,7 @@ export class StoredDistances {
   of(value: number, from: number, to: number, item: number | undefined): number {
     const kept = storedAs(this.#policy, value, this.#finite)
     if (!Number.isNaN(kept)) return kept
-    this.overflow ??= overflowError(value, from, to, item, this.#rules)
+    this.overflow ??= overflowError(value, from, to, item, this.#rules, this.#names)
     return this.#rules.zero
   }
 }
