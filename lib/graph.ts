@@ -33,6 +33,7 @@ export {
   type ClosureFunction,
   type Distances,
   type Integers,
+  type KeyedLinkList,
   type LinkList,
   longestPaths,
   mostReliablePaths,
@@ -52,5 +53,18 @@ export {
 } from './graph/paths.js'
 export { type GraphFormat, type ReadGraphOptions, readGraph } from './graph/read.js'
 export type { PathSemiring } from './graph/rules.js'
+export {
+  type ComponentOptions,
+  components,
+  type GraphComponents,
+  type KShortestOptions,
+  kShortestPaths,
+  type OrderOptions,
+  type RankedPath,
+  type SpanningTree,
+  type SpanningTreeOptions,
+  spanningTree,
+  topologicalOrder,
+} from './graph/structure.js'
 export { type Verifiable, type Verified, type VerifyOptions, verifyPaths } from './graph/verify.js'
-export type { EdgeList, NamedEdgeList, NodeNumbers } from './graph-core/edges.js'
+export type { EdgeList, KeyedEdgeList, NamedEdgeList, NodeNumbers } from './graph-core/edges.js'

@@ -611,6 +611,29 @@ export interface Addon {
    * grows by 1.
    */
   graphSearch(request: GraphSearchRequest, report: Float64Array, cancel: Int32Array): Promise<GraphAnswer>
+  /** The nodes of component c are `members[start[c]]` up to `start[c + 1]`. */
+  graphComponents(
+    request: GraphSource & { strong: boolean },
+    report: Float64Array,
+    cancel: Int32Array,
+  ): Promise<GraphAnswer & { of: Int32Array; members: Int32Array; start: Int32Array }>
+  graphOrder(
+    request: GraphSource,
+    report: Float64Array,
+    cancel: Int32Array,
+  ): Promise<GraphAnswer & { order: Int32Array }>
+  /** Gives the indices of the tree's edges, which ascend. */
+  graphSpanningTree(
+    request: GraphSource & Pick<GraphSearchRequest, 'extension' | 'maximizes' | 'noPath'>,
+    report: Float64Array,
+    cancel: Int32Array,
+  ): Promise<GraphAnswer & { edges: Float64Array }>
+  /** At most `most` paths from the node `source` to the node `target`. */
+  graphShortest(
+    request: GraphSource & { source: number; target: number; most: number; limit: number | undefined },
+    report: Float64Array,
+    cancel: Int32Array,
+  ): Promise<GraphAnswer & { paths: Int32Array[]; lengths: Float64Array }>
   /**
    * Several products, whose requests and reports follow each other. A request says where each matrix is: the
    * {@link memoryNumber} of a memory, −1 minus an index in `arrays`, or 0. On a device products whose c is nowhere get it in

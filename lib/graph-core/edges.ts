@@ -41,19 +41,24 @@ export interface Edges {
   readonly names: NodeNames | null
 }
 
-/**
- * An {@link EdgeList} of nodes that have names: any values, such as texts, that are different by `Map`. Either `nodes` are
- * the names, and `from` and `to` have names too; or `nodes` says how many there are, `from` and `to` have numbers, and `keys` the
- * names by these numbers.
- */
-export type NamedEdgeList<Key = unknown, Data extends ElementArray = ElementArray> =
-  | {
-      readonly nodes: ArrayLike<Key>
-      readonly from: ArrayLike<Key>
-      readonly to: ArrayLike<Key>
-      readonly weight: Data | readonly number[]
-    }
-  | (EdgeList<Data> & { readonly keys: ArrayLike<Key> })
+/** An {@link EdgeList} of nodes that have names: any values, such as texts, that are different by `Map`. */
+export interface NamedEdgeList<Key = unknown, Data extends ElementArray = ElementArray> {
+  /** The names of the nodes. */
+  readonly nodes: ArrayLike<Key>
+  /** The name of the node that each edge leaves. */
+  readonly from: ArrayLike<Key>
+  /** The name of the node that each edge enters. */
+  readonly to: ArrayLike<Key>
+  /** As in an {@link EdgeList}. */
+  readonly weight: Data | readonly number[]
+}
+
+/** The same with numbers in the edges, as {@link readGraph} and {@link fromGraphology} give it. */
+export interface KeyedEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
+  extends EdgeList<Data> {
+  /** The name of each node. */
+  readonly keys: ArrayLike<Key>
+}
 
 /** Whether `value` is meant as an edge list, of which parts may be missing: a matrix has none of them. */
 export const isEdgeList = (value: unknown): value is EdgeList =>

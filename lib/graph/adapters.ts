@@ -89,14 +89,13 @@ function requireMethods(value: unknown, what: string, methods: readonly string[]
 export interface GraphologyLike {
   forEachNode(callback: (node: string) => void): void
   forEachEdge(
-    // biome-ignore lint/suspicious/noExplicitAny: attributes are the user's.
     callback: (
       edge: string,
-      attributes: any,
+      attributes: { [name: string]: unknown },
       source: string,
       target: string,
-      a: any,
-      b: any,
+      sourceAttributes: { [name: string]: unknown },
+      targetAttributes: { [name: string]: unknown },
       undirected: boolean,
     ) => void,
   ): void

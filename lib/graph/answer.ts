@@ -1,15 +1,12 @@
 /** Answers to questions for paths: from all pairs, or by searches. */
-import { aborted, cancelOnAbort } from '../abort.js'
 import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
 import { onImplicitDevice } from '../device/implicit.js'
-import { AbortedError, CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
-import { REPORT_FIELDS } from '../fields.js'
-import { addon } from '../native.js'
+import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
 import { searchIsCheaper } from '../placement.js'
-import { reporting, shareOf } from '../product/progress.js'
 import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
 import { hostViewOf, namesOf, type Question, shapeOf, WORK } from './question.js'
+import { watched } from './run.js'
 import { directionOf, makeRoom, rootsOf, search, treesOf } from './search.js'
 
 /** Finds what a question asks for. */
@@ -76,23 +73,12 @@ async function bySearch(question: Question): Promise<Answer> {
   const room = makeRoom(query, batch, type)
   const matrix = view && (await hostViewOf(view))
   const searching = performance.now()
-  const report = new Float64Array(REPORT_FIELDS)
-  const cancel = new Int32Array(1)
-  const searchAll = async () => {
+  await watched({ signal, onProgress }, WORK, batch, async (calls) => {
     for (let item = 0; item < batch; item++) {
       const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
-      await search(graph, query, { ...room, item: batched ? item : undefined }, report, cancel)
+      await search(graph, query, { ...room, item: batched ? item : undefined }, calls)
     }
-  }
-  const forget = signal && cancelOnAbort(signal, cancel)
-  try {
-    if (signal?.aborted) throw aborted(signal, WORK)
-    await reporting(onProgress, shareOf(batch, report), () => addon.giveUp(cancel), searchAll)
-  } catch (error) {
-    throw error instanceof AbortedError && signal?.aborted ? aborted(signal, WORK) : error
-  } finally {
-    forget?.()
-  }
+  })
   const kernelMs = performance.now() - searching
   const next = room.next && asMatrix(room.next, shapeOf(question))
   return {

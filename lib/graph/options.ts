@@ -92,7 +92,8 @@ export function nodeList(value: unknown, name: string): NodeNumbers {
   )
 }
 
-function readLimit(value: unknown): number {
+/** The option `limit`. */
+export function readLimit(value: unknown): number {
   if (typeof value === 'number' && !Number.isNaN(value)) return value
   throw new OptionError(`option limit must be a number, the worst value of a path, but it is ${show(value)}`)
 }

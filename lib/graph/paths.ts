@@ -5,6 +5,7 @@ import { OptionError, ValueError } from '../errors.js'
 import {
   type EdgeList,
   isNode,
+  type KeyedEdgeList,
   type NamedEdgeList,
   type NodeNumbers,
   wrongNode,
@@ -150,6 +151,10 @@ export interface PathFunction {
     weights: NamedEdgeList<Key, Data>,
     options?: NamedPathOptions<NoInfer<Key>>,
   ): Promise<NamedPaths<Key, Data>>
+  <Key, Data extends ElementArray = Int32Array>(
+    weights: KeyedEdgeList<Key, Data>,
+    options?: NamedPathOptions<NoInfer<Key>>,
+  ): Promise<NamedPaths<Key, Data>>
   <Data extends OperandArray>(
     weights: DeviceMatrix<Data>,
     options: WithPaths,
@@ -189,22 +194,29 @@ export type AnyWeights =
   | EdgeList<ElementArray>
   | LinkList
   | NamedEdgeList
+  | KeyedEdgeList
   | NamedLinkList
 
-/** Edges that are there or not, of nodes that have names: see {@link NamedEdgeList}. */
-export type NamedLinkList<Key = unknown> =
-  | {
-      readonly nodes: ArrayLike<Key>
-      readonly from: ArrayLike<Key>
-      readonly to: ArrayLike<Key>
-      readonly weight?: LinkList['weight']
-    }
-  | (LinkList & { readonly keys: ArrayLike<Key> })
+/** Edges that are there or not, of nodes that have names. */
+export interface NamedLinkList<Key = unknown> extends Omit<NamedEdgeList<Key>, 'weight'> {
+  /** As in a {@link LinkList}. */
+  readonly weight?: LinkList['weight']
+}
+
+/** The same with numbers in the edges. */
+export interface KeyedLinkList<Key = unknown> extends LinkList {
+  /** The name of each node. */
+  readonly keys: ArrayLike<Key>
+}
 
 /** A {@link PathFunction} over bytes. */
 export interface ClosureFunction {
   <Key>(
     weights: NamedLinkList<Key>,
+    options?: NamedPathOptions<NoInfer<Key>>,
+  ): Promise<NamedPaths<Key, Uint8Array>>
+  <Key>(
+    weights: KeyedLinkList<Key>,
     options?: NamedPathOptions<NoInfer<Key>>,
   ): Promise<NamedPaths<Key, Uint8Array>>
   (weights: DeviceMatrix<Uint8Array>, options: WithPaths): Promise<ResidentPathsWithNext<Uint8Array>>

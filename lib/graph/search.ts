@@ -1,8 +1,7 @@
 /** Best paths from some nodes to some, by a search from each: in native code, on all cores. */
 
 import { bytesOf, INT32, newArray } from '../elements.js'
-import { configureCpu } from '../environment.js'
-import { fromNative, OutOfMemoryError } from '../errors.js'
+import { OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
 import type { Direction } from '../graph-core/rows.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
@@ -15,6 +14,7 @@ import type { ElementArray } from '../storage.js'
 import { type Graph, weightsOf } from './keyed.js'
 import { refusalError } from './refusals.js'
 import type { Extension, PathRules } from './rules.js'
+import { type Calls, called } from './run.js'
 import type { Trees } from './walk.js'
 
 /** What is asked of a graph. */
@@ -41,9 +41,12 @@ export interface Results {
   readonly item: number | undefined
 }
 
-/** From which side a query is searched: the one with fewer nodes. All pairs backward, because then `next` is the trees. */
-export function directionOf({ sources, targets }: Query): Direction {
-  if (!sources) return 'backward'
+/**
+ * From which side a query is searched: the one with fewer nodes. The paths of all pairs backward, because then `next` is the trees;
+ * without paths forward, because then a search writes a row and not a column.
+ */
+export function directionOf({ sources, targets, paths }: Query): Direction {
+  if (!sources) return targets || paths ? 'backward' : 'forward'
   return targets && targets.length < sources.length ? 'backward' : 'forward'
 }
 
@@ -109,13 +112,12 @@ const BYTES_PER_WORKER = 40
 /** The names of native code's enumerators, in their order. */
 const extensions: readonly (Extension | 'links')[] = ['sum', 'product', 'bottleneck', 'links']
 
-/** Searches one graph, and writes the results. What native code says of its work is in `report` and `cancel`. */
+/** Searches one graph, and writes the results. */
 export async function search(
   graph: Graph,
   query: Query,
   results: Results,
-  report: Float64Array,
-  cancel: Int32Array,
+  { report, cancel }: Calls,
 ): Promise<void> {
   const { rules, nodes, sources, targets } = query
   const backward = directionOf(query) === 'backward'
@@ -127,7 +129,6 @@ export async function search(
   const cols = countOf(targets, nodes)
   const item = results.item ?? 0
   const [least, most] = finiteOf(rules.maximizes)
-  configureCpu()
   const request: GraphSearchRequest = {
     ...sourceOf(graph, rules),
     extension: extensions.indexOf(rules.semiring === 'or-and' ? 'links' : rules.extension),
@@ -149,9 +150,7 @@ export async function search(
     rootStride: backward ? 1 : cols,
     endStride: backward ? cols : 1,
   }
-  const { refusal } = await addon.graphSearch(request, report, cancel).catch((error) => {
-    throw fromNative(error)
-  })
+  const { refusal } = await called(addon.graphSearch(request, report, cancel))
   if (refusal) throw refusalError(refusal, graph, rules, backward, results.item)
 }
 

@@ -8,9 +8,11 @@
 #include "addon/fields.h"
 #include "addon/request.h"
 #include "cpu/threads.h"
+#include "graph/k_shortest.h"
 #include "graph/refusal.h"
 #include "graph/search.h"
 #include "graph/source.h"
+#include "graph/structure.h"
 
 namespace mpmml::addon {
 namespace {
@@ -139,6 +141,11 @@ graph::ValueType value_type(Napi::Env env, napi_typedarray_type type) {
   }
 }
 
+graph::Watch watch_in(const Napi::CallbackInfo& info) {
+  auto* const report = static_cast<double*>(elements_of(info[1], napi_float64_array, ReportField::count));
+  return {cancel_of(info[2]), steps_done_in(report)};
+}
+
 graph::Query query_in(const Napi::CallbackInfo& info) {
   const Napi::Object object = info[0].As<Napi::Object>();
   const Napi::Env env = info.Env();
@@ -154,8 +161,7 @@ graph::Query query_in(const Napi::CallbackInfo& info) {
   query.least = object.Get("least").ToNumber();
   query.most = object.Get("most").ToNumber();
   query.most_workers = fields.integer<int64_t>("mostWorkers", 1, kMostElements);
-  auto* const report = static_cast<double*>(elements_of(info[1], napi_float64_array, ReportField::count));
-  query.watch = {cancel_of(info[2]), steps_done_in(report)};
+  query.watch = watch_in(info);
 
   const auto distances = elements_in(object, "distances");
   if (!distances) malformed(env, "distances");
@@ -257,6 +263,128 @@ class SearchWork final : public GraphWork {
   const graph::Query query_;
 };
 
+constexpr int64_t kMostPaths = 1 << 24;
+
+template <class Element, class Array>
+Napi::Value copy_of(Napi::Env env, const Element* data, int64_t size) {
+  Array array = Array::New(env, static_cast<size_t>(size));
+  std::copy_n(data, size, array.Data());
+  return array;
+}
+
+Napi::Value copy_of(Napi::Env env, const graph::Array<int32_t>& values) {
+  return copy_of<int32_t, Napi::Int32Array>(env, values.data(), values.size());
+}
+
+/// An edge list, for work that looks at nothing else.
+graph::Source list_in(const Napi::CallbackInfo& info) {
+  graph::Source source = source_in(info[0].As<Napi::Object>());
+  if (!source.is_list) malformed(info.Env(), "no edges");
+  return source;
+}
+
+class ComponentsWork final : public GraphWork {
+ public:
+  explicit ComponentsWork(const Napi::CallbackInfo& info)
+      : GraphWork(info),
+        source_(list_in(info)),
+        is_strong_(info[0].As<Napi::Object>().Get("strong").ToBoolean()),
+        watch_(watch_in(info)) {}
+
+ private:
+  void answer() override {
+    parts_ = is_strong_ ? graph::strong_components(source_, watch_) : graph::weak_components(source_, watch_);
+  }
+  void give(Napi::Env env, Napi::Object& object) override {
+    object.Set("of", copy_of(env, parts_.of));
+    object.Set("members", copy_of(env, parts_.members));
+    object.Set("start", array_of<int32_t, Napi::Int32Array>(env, parts_.start));
+  }
+
+  const graph::Source source_;
+  const bool is_strong_;
+  const graph::Watch watch_;
+  graph::Parts parts_;
+};
+
+class OrderWork final : public GraphWork {
+ public:
+  explicit OrderWork(const Napi::CallbackInfo& info)
+      : GraphWork(info), source_(list_in(info)), watch_(watch_in(info)) {}
+
+ private:
+  void answer() override { order_ = graph::topological_order(source_, watch_); }
+  void give(Napi::Env env, Napi::Object& object) override { object.Set("order", copy_of(env, order_)); }
+
+  const graph::Source source_;
+  const graph::Watch watch_;
+  graph::Array<int32_t> order_;
+};
+
+class TreeWork final : public GraphWork {
+ public:
+  explicit TreeWork(const Napi::CallbackInfo& info)
+      : GraphWork(info), source_(list_in(info)), rules_(rules_in(info[0].As<Napi::Object>())), watch_(watch_in(info)) {
+    if (!source_.weights && source_.edges > 0) malformed(info.Env(), "weights");
+  }
+
+ private:
+  void answer() override { edges_ = graph::spanning_tree(source_, rules_, watch_); }
+  void give(Napi::Env env, Napi::Object& object) override {
+    const std::vector<double> edges(edges_.begin(), edges_.end());
+    object.Set("edges", array_of<double, Napi::Float64Array>(env, edges));
+  }
+
+  const graph::Source source_;
+  const graph::Rules rules_;
+  const graph::Watch watch_;
+  std::vector<int64_t> edges_;
+};
+
+class RankedWork final : public GraphWork {
+ public:
+  explicit RankedWork(const Napi::CallbackInfo& info) : GraphWork(info) {
+    const Napi::Object object = info[0].As<Napi::Object>();
+    const Fields fields(object);
+    query_.source = list_in(info);
+    switch (query_.source.type) {
+      case graph::WeightType::kInt32:
+        query_.type = graph::ValueType::kInt32;
+        break;
+      case graph::WeightType::kFloat32:
+        query_.type = graph::ValueType::kFloat32;
+        break;
+      case graph::WeightType::kFloat64:
+        query_.type = graph::ValueType::kFloat64;
+        break;
+      default:
+        malformed(info.Env(), "weights");
+    }
+    const double last = query_.source.nodes - 1;
+    query_.from = fields.integer<int32_t>("source", 0, last);
+    query_.to = fields.integer<int32_t>("target", 0, last);
+    query_.most = fields.integer<int64_t>("most", 1, kMostPaths);
+    if (fields.has("limit")) query_.limit = object.Get("limit").ToNumber().DoubleValue();
+    query_.watch = watch_in(info);
+  }
+
+ private:
+  void answer() override { paths_ = graph::k_shortest_paths(query_, crew()); }
+  void give(Napi::Env env, Napi::Object& object) override {
+    Napi::Array paths = Napi::Array::New(env, paths_.size());
+    std::vector<double> lengths;
+    for (uint32_t index = 0; index < paths_.size(); ++index) {
+      paths.Set(index, array_of<int32_t, Napi::Int32Array>(env, paths_[index].nodes));
+      lengths.push_back(paths_[index].length);
+    }
+    object.Set("paths", paths);
+    object.Set("lengths", array_of<double, Napi::Float64Array>(env, lengths));
+  }
+
+  graph::RankedQuery query_{};
+  std::vector<graph::RankedPath> paths_;
+};
+
 template <class W>
 Napi::Value run(const Napi::CallbackInfo& info) {
   return run_in_background(info.Env(), std::make_unique<W>(info));
@@ -266,6 +394,10 @@ Napi::Value run(const Napi::CallbackInfo& info) {
 
 void export_graph(Napi::Env env, Napi::Object exports) {
   exports.Set("graphSearch", Napi::Function::New<guarded<run<SearchWork>>>(env, "graphSearch"));
+  exports.Set("graphComponents", Napi::Function::New<guarded<run<ComponentsWork>>>(env, "graphComponents"));
+  exports.Set("graphOrder", Napi::Function::New<guarded<run<OrderWork>>>(env, "graphOrder"));
+  exports.Set("graphSpanningTree", Napi::Function::New<guarded<run<TreeWork>>>(env, "graphSpanningTree"));
+  exports.Set("graphShortest", Napi::Function::New<guarded<run<RankedWork>>>(env, "graphShortest"));
 }
 
 }  // namespace mpmml::addon

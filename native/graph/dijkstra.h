@@ -1,7 +1,9 @@
 // Searches in which no edge makes a path better: the best unfinished node is final.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -93,6 +95,23 @@ class Heap {
   static constexpr size_t kBelow = 4;
   std::vector<Entry> entries_;
 };
+
+/// The key that no path may be above if its value may be no worse than `limit`.
+template <class Key>
+Key limit_key(std::optional<double> limit, bool maximizes) {
+  using Range = std::numeric_limits<Key>;
+  if (!limit) return Range::has_infinity ? Range::infinity() : Range::max();
+  const double key = maximizes ? 0 - *limit : *limit;
+  if constexpr (std::is_integral_v<Key>) {
+    if (key >= static_cast<double>(Range::max())) return Range::max();
+    if (key < static_cast<double>(Range::min())) return Range::min();
+    return static_cast<Key>(std::floor(key));
+  } else {
+    // The greatest number of the type that isn't above it.
+    const Key rounded = static_cast<Key>(key);
+    return static_cast<double>(rounded) > key ? std::nextafter(rounded, -Range::infinity()) : rounded;
+  }
+}
 
 /// The nodes that are to be reached; a search ends when it has all of them.
 struct Wanted {

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/layout.h"
 #include "graph/breadth_first.h"
 #include "graph/dijkstra.h"
 #include "graph/label_correcting.h"
@@ -198,23 +199,9 @@ void search_each(const Query& query, const Crew& crew, int64_t size, MakeSearch 
   overflow.end(query.direction);
 }
 
-/// The key that no path may be above.
 template <class K>
 typename K::PathKey limit_of(const Query& query) {
-  using Key = typename K::PathKey;
-  if (!query.limit) return std::numeric_limits<Key>::has_infinity ? std::numeric_limits<Key>::infinity() : K::unreached();
-  const double key = query.rules.maximizes ? 0 - *query.limit : *query.limit;
-  if constexpr (std::is_integral_v<Key>) {
-    if (key >= static_cast<double>(std::numeric_limits<Key>::max())) return std::numeric_limits<Key>::max();
-    if (key < static_cast<double>(std::numeric_limits<Key>::min())) return std::numeric_limits<Key>::min();
-    return static_cast<Key>(std::floor(key));
-  } else if constexpr (std::is_same_v<Key, float>) {
-    // The greatest float that isn't above it.
-    const float rounded = static_cast<float>(key);
-    return rounded > key ? std::nextafter(rounded, -std::numeric_limits<float>::infinity()) : rounded;
-  } else {
-    return key;
-  }
+  return limit_key<typename K::PathKey>(query.limit, query.rules.maximizes);
 }
 
 template <class K>
@@ -346,7 +333,7 @@ void search_links(const Query& query, const Crew& crew) {
   constexpr int64_t kRoots = Together<NoKey>::kRoots;
   auto* const distances = static_cast<uint8_t*>(query.results.distances);
   const Results& results = query.results;
-  deal(query, crew, (query.roots.count + kRoots - 1) / kRoots, [&] {
+  deal(query, crew, ceil_div(query.roots.count, kRoots), [&] {
     return [&, together = std::make_unique<Together<NoKey>>(rows)](int64_t part) {
       const int64_t first = part * kRoots, count = std::min(kRoots, query.roots.count - first);
       Looker looker = looker_of(query, count, size_of(rows) * count);

@@ -55,7 +55,7 @@ async function find(
   } as const
   const room = makeRoom(query, 1, edges.type)
   const report = new Float64Array(REPORT_FIELDS)
-  await search({ edges }, query, { ...room, item: undefined }, report, new Int32Array(1))
+  await search({ edges }, query, { ...room, item: undefined }, { report, cancel: new Int32Array(1) })
   return room
 }
 
