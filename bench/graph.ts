@@ -1,6 +1,6 @@
 /** Graphs in files, whose nodes keep the numbers that the file gives them. */
 import { extname } from 'node:path'
-import { type EdgeList, readGraph } from '../lib/graph.js'
+import { type EdgeList, type KeyedEdgeList, readGraph } from '../lib/graph.js'
 import {
   CycleError,
   type DataType,
@@ -18,7 +18,9 @@ import { shapeText } from './output.js'
 export interface GraphFile {
   path: string
   /** What the library computes with: nodes are numbered from 0. */
-  weights: Matrix<ElementArray> | EdgeList<ElementArray>
+  weights: Matrix<ElementArray> | EdgeList<ElementArray> | KeyedEdgeList<string, ElementArray>
+  /** The names of the nodes; undefined if they have numbers. */
+  keys?: readonly string[]
   nodes: number
   edges: number
   /** The number that the file gives its first node: 1 in DIMACS and Matrix Market, 0 in CSV and .npy. */
@@ -26,16 +28,26 @@ export interface GraphFile {
   dtype: DataType
 }
 
+/** A node as the file has it: a number, or a name. */
+export type FileNode = number | string
+
 /** What --json says of it. */
 export type GraphRecord = Pick<GraphFile, 'path' | 'nodes' | 'edges' | 'firstNode'>
 
 /** For the help of commands. */
 export const GRAPH_HELP = `
-A graph is a DIMACS .gr file, a Matrix Market .mtx file, an edge list in .csv (FROM,TO,WEIGHT), or a square .npy or .npz
-matrix of weights, in which the semiring's zero is no edge; text may be compressed (.gr.gz). Nodes have the numbers that they have
-in the file: .gr and .mtx count from 1, .csv, .npy and .npz from 0.`
+A graph is a DIMACS .gr file, a Matrix Market .mtx file, an edge list in .csv (FROM,TO,WEIGHT), a .graphml file, or a square .npy
+or .npz matrix of weights, in which the semiring's zero is no edge; text may be compressed (.gr.gz). Nodes have the numbers that they
+have in the file: .gr and .mtx count from 1, .csv, .npy and .npz from 0, and so do the nodes of .graphml where they aren't named.`
 
-const firstNodes: Record<string, 0 | 1> = { '.gr': 1, '.mtx': 1, '.csv': 0, '.npy': 0, '.npz': 0 }
+const firstNodes: Record<string, 0 | 1> = {
+  '.gr': 1,
+  '.mtx': 1,
+  '.csv': 0,
+  '.graphml': 0,
+  '.npy': 0,
+  '.npz': 0,
+}
 
 /** The first of `types` that holds what the graph has, and the weights in it. */
 function inType(data: ElementArray, types: readonly DataType[], isList: boolean): ElementArray {
@@ -49,27 +61,30 @@ function inType(data: ElementArray, types: readonly DataType[], isList: boolean)
 /**
  * Reads a graph, with weights of a type that the semiring has.
  *
+ * @param isNamed - whether its nodes have the names that the file gives them.
  * @throws FileError for what isn't a graph, and what the readers throw.
  */
 export async function readGraphFile(
   path: string,
   semiring: Semiring,
   signal: AbortSignal,
+  isNamed = false,
 ): Promise<GraphFile> {
   const ending = extname(fileOf(path).path.replace(/\.gz$/i, '')).toLowerCase()
   const firstNode = firstNodes[ending]
   const types = typesOf(semiring)
   if (firstNode === undefined) {
     throw new FileError(
-      `${path}: the name must end with .gr (DIMACS), .mtx (Matrix Market), .csv, .npy or .npz: that says what the file is`,
+      `${path}: the name must end with .gr (DIMACS), .mtx (Matrix Market), .csv, .graphml, .npy or .npz: that says what the file is`,
     )
   }
   if (ending !== '.npy' && ending !== '.npz') {
-    const list = await readGraph(path, { signal })
+    const list = isNamed ? await readGraph(path, { signal, keys: true }) : await readGraph(path, { signal })
     const weight = inType(list.weight, types, true)
     return {
       path,
       weights: { ...list, weight },
+      ...('keys' in list && { keys: list.keys as readonly string[] }),
       nodes: list.nodes,
       edges: list.from.length,
       firstNode,
@@ -109,18 +124,23 @@ export const namesOf = (nodes: ArrayLike<number>, firstNode: number): number[] =
   Array.from(nodes, (node) => node + firstNode)
 
 /** "1 → 3 → 6" */
-export const chainText = (names: readonly number[]) => names.join(' → ')
+export const chainText = (names: readonly FileNode[]) => names.join(' → ')
 
 /** The same, and back to the first. */
-export const cycleText = (names: readonly number[]) => chainText([...names, ...names.slice(0, 1)])
+export const cycleText = (names: readonly FileNode[]) => chainText([...names, ...names.slice(0, 1)])
 
 /**
  * The nodes that a user named, numbered from 0.
  *
  * @throws Error for one that the graph doesn't have.
  */
-export function nodesOf(names: readonly number[], { path, nodes, firstNode }: GraphFile): number[] {
+export function nodesOf(names: readonly FileNode[], { path, nodes, firstNode, keys }: GraphFile): FileNode[] {
+  const known = keys && new Set(keys)
   return names.map((name) => {
+    if (typeof name === 'string') {
+      if (known?.has(name)) return name
+      throw new Error(`there is no node ${name}: ${path} has ${counted(nodes, 'node')} of other names`)
+    }
     const node = name - firstNode
     if (node >= 0 && node < nodes) return node
     const there = nodes === 0 ? 'has no nodes' : `has the nodes ${firstNode} to ${nodes - 1 + firstNode}`
@@ -137,12 +157,12 @@ export async function namingCycles<T>(
     return await work()
   } catch (error) {
     if (!(error instanceof CycleError) || error.cycle.length === 0) throw error
-    const { weight, batch } = error
+    const { weight, batch, keys } = error
     const cycle = namesOf(error.cycle, firstNode)
     const where = batch === undefined ? path : `${path}, matrix ${batch}`
     throw new CycleError(
-      `${where}: the cycle ${cycleText(cycle)} has the weight ${weight}, and each time round makes a result better: there is no best one`,
-      { cause: error, cycle, weight, batch },
+      `${where}: the cycle ${cycleText((keys as readonly string[] | undefined) ?? cycle)} has the weight ${weight}, and each time round makes a result better: there is no best one`,
+      { cause: error, cycle, weight, batch, keys },
     )
   }
 }

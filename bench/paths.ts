@@ -1,8 +1,10 @@
 /** Best paths of a graph in a file: read, computed, verified, written, and described. */
 import {
+  type EdgeList,
   longestPaths,
   mostReliablePaths,
   type PathFunction,
+  type PathOptions,
   type PathSemiring,
   type PathsResult,
   shortestPaths,
@@ -12,15 +14,22 @@ import {
   verifyPaths,
   widestPaths,
 } from '../lib/graph.js'
-import { type DataType, type Matrix, type MpmmOptions, ValueError, zeroOf } from '../lib/index.js'
+import {
+  type DataType,
+  type ElementArray,
+  type Matrix,
+  type MpmmOptions,
+  ValueError,
+  zeroOf,
+} from '../lib/index.js'
 import { hasSums } from './dtype.js'
 import {
   chainText,
   describeGraph,
+  type FileNode,
   type GraphFile,
   type GraphRecord,
   graphRecord,
-  namesOf,
   namingCycles,
   nodesOf,
   readGraphFile,
@@ -53,9 +62,13 @@ export const pathSemirings = Object.keys(kinds) as PathSemiring[]
 
 export interface PathsRequest {
   graph: string
-  /** Nodes as the file numbers them; undefined: all. */
-  from: number[] | undefined
-  to: number[] | undefined
+  /** Nodes as the file has them; undefined: all. */
+  from: FileNode[] | undefined
+  to: FileNode[] | undefined
+  /** Whether the file names its nodes. */
+  isNamed?: boolean
+  /** Paths with worse values count as none. */
+  limit?: number | undefined
   semiring: PathSemiring
   overflow: MpmmOptions['overflow']
   backend: MpmmOptions['backend']
@@ -76,14 +89,14 @@ const tooMuch = (what: string) =>
     `${what}, more than the ${MOST_PRINTED} that are printed: name a file with -o, or fewer nodes with --from and --to`,
   )
 
-/** A pair of nodes that was asked for, as the file numbers them. */
+/** A pair of nodes that was asked for, as the file has them. */
 interface PairRecord {
-  from: number
-  to: number
+  from: FileNode
+  to: FileNode
   /** Null if there is no path. */
   value: number | 'Infinity' | '-Infinity' | null
   /** The nodes of the path, if both ends were asked for; null if there is none. */
-  path?: number[] | null
+  path?: FileNode[] | null
 }
 
 /** What `paths --json` prints. */
@@ -115,7 +128,7 @@ export interface CheckRecord {
 
 /** @throws anything that goes wrong; output files appear under their names only if everything went right. */
 export async function findPaths(request: PathsRequest, signal: AbortSignal): Promise<PathsRecord> {
-  const { semiring, overflow, backend, device, devices, output, next } = request
+  const { semiring, overflow, backend, device, devices, limit, output, next } = request
   await checkMatrixOutputs([output, next], [request.graph])
   const graph = await read(request, signal)
   const sources = request.from && nodesOf(request.from, graph)
@@ -124,9 +137,21 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
   const count = (sources?.length ?? graph.nodes) * (targets?.length ?? graph.nodes)
   if (asked && output === undefined && count > MOST_PRINTED) throw tooMuch(`the result has ${count} pairs`)
   const paths = request.verify || next !== undefined || targets !== undefined
-  const options = { paths, sources, targets, overflow, backend, device, devices, signal }
+  const options = {
+    paths,
+    sources,
+    targets,
+    limit,
+    overflow,
+    backend,
+    device,
+    devices,
+    signal,
+  } as PathOptions
   const found = await withProgress(`finding paths between ${graph.nodes} nodes`, (onProgress) =>
-    namingCycles(graph, () => kinds[semiring].find(graph.weights, { ...options, onProgress })),
+    namingCycles(graph, () =>
+      kinds[semiring].find(graph.weights as EdgeList<ElementArray>, { ...options, onProgress }),
+    ),
   )
   const { distances } = found
   const verification = request.verify
@@ -150,29 +175,30 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
   }
 }
 
-const read = ({ graph, semiring }: PathsRequest, signal: AbortSignal) =>
-  withStatus(`reading ${graph}`, () => readGraphFile(graph, semiring, signal))
+const read = ({ graph, semiring, isNamed }: PathsRequest, signal: AbortSignal) =>
+  withStatus(`reading ${graph}`, () => readGraphFile(graph, semiring, signal, isNamed))
 
 function pairsOf(
-  { nodes, firstNode }: GraphFile,
+  { nodes, firstNode, keys }: GraphFile,
   found: PathsResult,
-  sources: number[] | undefined,
-  targets: number[] | undefined,
+  sources: FileNode[] | undefined,
+  targets: FileNode[] | undefined,
   zero: number,
 ): PairRecord[] {
-  const all = () => Array.from({ length: nodes }, (_, node) => node)
+  const all = () => keys ?? Array.from({ length: nodes }, (_, node) => node)
+  const named = (node: FileNode): FileNode => (typeof node === 'string' ? node : node + firstNode)
   const [rows, columns] = [sources ?? all(), targets ?? all()]
   const { data } = found.distances
   let printed = 0
   return rows.flatMap((i, row) =>
     columns.map((j, column) => {
       const value = data[row * columns.length + column]!
-      const pair: PairRecord = { from: i + firstNode, to: j + firstNode, value: finiteOf(value, zero) }
+      const pair: PairRecord = { from: named(i), to: named(j), value: finiteOf(value, zero) }
       if (targets === undefined) return pair
-      const path = found.path(i, j)
+      const path: FileNode[] | null = found.path(i as number, j as number)
       printed += 1 + (path?.length ?? 0)
       if (printed > MOST_PRINTED) throw tooMuch('the paths have too many nodes')
-      return { ...pair, path: path && namesOf(path, firstNode) }
+      return { ...pair, path: path === null ? null : path.map(named) }
     }),
   )
 }
@@ -227,7 +253,7 @@ async function verified(
   signal: AbortSignal,
 ): Promise<Verified> {
   try {
-    return await verifyPaths(weights, found, { semiring, signal })
+    return await verifyPaths(weights as EdgeList<ElementArray>, found, { semiring, signal })
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     const counted = firstNode === 0 ? '' : ' (counting nodes from 0)'

@@ -121,7 +121,8 @@ graph::Nodes nodes_in(const Napi::Object& object, const char* name, int32_t node
   const auto list = integers_in(object, name);
   if (!list) return {nullptr, nodes};
   const auto* const data = static_cast<const int32_t*>(list->data);
-  const bool are_nodes = std::all_of(data, data + list->length, [&](int32_t node) { return node >= 0 && node < nodes; });
+  const bool are_nodes =
+      std::all_of(data, data + list->length, [&](int32_t node) { return node >= 0 && node < nodes; });
   if (!are_nodes) malformed(object.Env(), name);
   return {data, list->length};
 }

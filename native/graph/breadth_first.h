@@ -54,8 +54,7 @@ class Together {
  public:
   static constexpr int64_t kRoots = 64;
 
-  explicit Together(const Rows<Key>& rows)
-      : rows_(rows), seen_(rows.nodes), fresh_(rows.nodes), queue_(rows.nodes) {}
+  explicit Together(const Rows<Key>& rows) : rows_(rows), seen_(rows.nodes), fresh_(rows.nodes), queue_(rows.nodes) {}
 
   /// The roots that reach a node: bit r stands for the one at `first + r`.
   uint64_t reaching(int32_t node) const { return seen_[node]; }

@@ -174,7 +174,8 @@ class Ranking {
     std::vector<int32_t> next;
     for (const Path<Key>& path : found) {
       if (path.nodes.size() < place + 2) continue;
-      if (std::equal(last.nodes.begin(), last.nodes.begin() + static_cast<std::ptrdiff_t>(place) + 1, path.nodes.begin())) {
+      if (std::equal(last.nodes.begin(), last.nodes.begin() + static_cast<std::ptrdiff_t>(place) + 1,
+                     path.nodes.begin())) {
         next.push_back(path.nodes[place + 1]);
       }
     }
@@ -200,8 +201,8 @@ std::vector<RankedPath> ranked(const RankedQuery& query, const Rows<typename K::
 }
 
 /// Integers with negative ones among them: see potentials.h.
-std::vector<RankedPath> ranked_with_potentials(const RankedQuery& query, const Rules& rules,
-                                               const Rows<int32_t>& rows, const Crew& crew) {
+std::vector<RankedPath> ranked_with_potentials(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows,
+                                               const Crew& crew) {
   using K = Keys<Extension::kSum, int32_t, int64_t>;
   if (query.limit) throw Refusal{Refusal::kGains};
   const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);

@@ -20,11 +20,11 @@ struct Refusal {
   };
 
   Kind kind;
-  int64_t at = -1;                ///< the index of an edge in its list, or row · nodes + column in a matrix
+  int64_t at = -1;  ///< the index of an edge in its list, or row · nodes + column in a matrix
   int32_t from = -1, to = -1;
   double value = 0;
-  std::vector<int32_t> cycle{};   ///< its nodes in order, in the direction of the rows
-  std::vector<double> keys{};     ///< of its edges
+  std::vector<int32_t> cycle{};  ///< its nodes in order, in the direction of the rows
+  std::vector<double> keys{};    ///< of its edges
 };
 
 /// By their kinds.

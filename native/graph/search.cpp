@@ -188,7 +188,8 @@ template <class Value, class K, class MakeSearch>
 void search_each(const Query& query, const Crew& crew, int64_t size, MakeSearch make_search) {
   FirstOverflow overflow;
   deal(query, crew, query.roots.count, [&] {
-    return [&query, size, search = make_search(), writer = std::make_unique<Writer<Value>>(query, overflow)](int64_t part) mutable {
+    return [&query, size, search = make_search(),
+            writer = std::make_unique<Writer<Value>>(query, overflow)](int64_t part) mutable {
       Looker looker = looker_of(query, 1, size);
       const auto& tree = search->find(query.roots[part], looker);
       writer->write(part, tree.before, K::unreached(), [&](int32_t node) { return search->key(node); });
@@ -274,8 +275,7 @@ void search_correcting(const Query& query, const Crew& crew, Rows<typename K::Ed
   // A cycle from which no asked node is reached makes nothing better that was asked for.
   Array<uint8_t> reaching;
   if (query.ends.list) {
-    const auto back =
-        make_rows<typename K::EdgeKey>(query.source, query.rules, opposite(query.direction), query.watch);
+    const auto back = make_rows<typename K::EdgeKey>(query.source, query.rules, opposite(query.direction), query.watch);
     reaching = reached(back, query.ends, query.watch);
   }
   const Components components =
@@ -327,8 +327,9 @@ void search_links(const Query& query, const Crew& crew) {
   const Rows<NoKey> rows = make_rows<NoKey>(query.source, query.rules, query.direction, query.watch);
   if (query.results.next || query.results.trees) {
     const Wanted wanted = wanted_of(query);
-    return search_each<uint8_t, LinkKeys>(
-        query, crew, size_of(rows), [&] { return std::unique_ptr<LinkSearch>(new LinkSearch{BreadthFirst<NoKey>(rows), wanted}); });
+    return search_each<uint8_t, LinkKeys>(query, crew, size_of(rows), [&] {
+      return std::unique_ptr<LinkSearch>(new LinkSearch{BreadthFirst<NoKey>(rows), wanted});
+    });
   }
   constexpr int64_t kRoots = Together<NoKey>::kRoots;
   auto* const distances = static_cast<uint8_t*>(query.results.distances);

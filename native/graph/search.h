@@ -32,9 +32,9 @@ struct Query {
   Nodes roots, ends;
   std::optional<double> limit;  ///< paths with worse values count as none
   Overflow overflow = Overflow::kThrow;
-  double least = 0, most = 0;   ///< the finite range of integers
+  double least = 0, most = 0;  ///< the finite range of integers
   Results results;
-  int64_t most_workers = 1;     ///< threads for which there is memory
+  int64_t most_workers = 1;  ///< threads for which there is memory
   Watch watch;
 };
 
