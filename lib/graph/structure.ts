@@ -1,7 +1,7 @@
 /** What graphs are made of: components, orders, spanning trees; and several paths between two nodes. */
 import { signal } from '../abort.js'
 import { show } from '../describe.js'
-import { newArray } from '../elements.js'
+import { newArray, UINT8 } from '../elements.js'
 import { CycleError, DTypeError, OptionError } from '../errors.js'
 import { cycleText, leastOf, turned } from '../graph-core/cycles.js'
 import {
@@ -68,16 +68,16 @@ async function onGraph<Result>(
   return watched(its, what, 1, (calls) => work(edges, calls))
 }
 
-const linkRules = () => rulesOf('or-and', addon.dataTypes.indexOf('uint8'))
+const linkRules = () => rulesOf('or-and', UINT8)
 
 /** The edges as links: only 0 in a Uint8Array is none. */
-const linksOf = ({ nodes, from, to, weight }: Edges) => ({
+const linksOf = ({ nodes, from, to, weight, type }: Edges) => ({
   nodes,
   from,
   to,
   weights: weight,
   zero: 0,
-  hasZero: weight instanceof Uint8Array,
+  hasZero: type === UINT8,
 })
 
 /** Throws the error for a refusal, if there is one. */
