@@ -200,32 +200,51 @@ std::vector<RankedPath> ranked(const RankedQuery& query, const Rows<typename K::
   return paths;
 }
 
+using Integers = Keys<Extension::kSum, int32_t, int64_t>;
+using Wide = Keys<Extension::kSum, int64_t, int64_t>;
+
 /// Integers with negative ones among them: see potentials.h.
-std::vector<RankedPath> ranked_with_potentials(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows,
-                                               const Crew& crew) {
-  using K = Keys<Extension::kSum, int32_t, int64_t>;
+Reweighted without_negative(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
   if (query.limit) throw Refusal{Refusal::kGains};
   const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);
   const Array<uint8_t> reaching = reached(back, {&query.to, 1}, query.watch);
   const Components components = components_of(rows, {&query.from, 1}, reaching.data(), query.watch);
-  if (components.of[query.from] < 0) return {};
   if (3 * rows.largest * rows.nodes > static_cast<double>(kMostExact)) throw Refusal{Refusal::kInexact};
-  const Reweighted reweighted = reweight<K>(rows, components, query.watch);
+  return reweight<Integers>(rows, components, query.watch);
+}
+
+/// The distances to the target as potentials: an edge then weighs by how much it is a detour, so that searches go straight
+/// to the target.
+Reweighted by_detours(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
+  const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);
+  Dijkstra<Integers> dijkstra(back, false, Integers::unreached());
+  Looker looker(query.watch, 0, 0);
+  dijkstra.search(query.to, {}, looker);
+  Array<int64_t> potential = std::move(dijkstra.tree().key);
+  Array<uint8_t> reaches(rows.nodes);
+  for (int32_t node = 0; node < rows.nodes; ++node) {
+    reaches[node] = potential[node] != Integers::unreached();
+    if (reaches[node]) potential[node] = -potential[node];
+  }
+  return reweight_by(std::move(potential), rows, [&](int32_t node) { return reaches[node] != 0; }, query.watch);
+}
+
+std::vector<RankedPath> ranked_integers(const RankedQuery& query, const Rules& rules, const Crew& crew) {
+  Rows<int32_t> rows = make_rows<int32_t>(query.source, rules, Direction::kForward, query.watch);
+  const Reweighted reweighted = rows.monotone ? by_detours(query, rules, rows) : without_negative(query, rules, rows);
+  rows = {};
   const int64_t offset = reweighted.potential[query.to] - reweighted.potential[query.from];
-  using Wide = Keys<Extension::kSum, int64_t, int64_t>;
-  return ranked<Wide>(query, reweighted.rows, Wide::unreached(), offset, crew);
+  // There is no way, and no potential.
+  if (reweighted.potential[query.from] == Wide::unreached()) return {};
+  const int64_t limit = limit_key<int64_t>(query.limit, false);
+  return ranked<Wide>(query, reweighted.rows, query.limit ? limit - offset : limit, offset, crew);
 }
 
 }  // namespace
 
 std::vector<RankedPath> k_shortest_paths(const RankedQuery& query, const Crew& crew) {
   const Rules rules{Extension::kSum, false, query.source.zero};
-  if (query.type == ValueType::kInt32) {
-    using K = Keys<Extension::kSum, int32_t, int64_t>;
-    const auto rows = make_rows<int32_t>(query.source, rules, Direction::kForward, query.watch);
-    if (!rows.monotone) return ranked_with_potentials(query, rules, rows, crew);
-    return ranked<K>(query, rows, limit_key<int64_t>(query.limit, false), 0, crew);
-  }
+  if (query.type == ValueType::kInt32) return ranked_integers(query, rules, crew);
   const auto of_floats = [&](auto zero) {
     using Key = decltype(zero);
     const auto rows = make_rows<Key>(query.source, rules, Direction::kForward, query.watch);

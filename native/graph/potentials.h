@@ -2,6 +2,7 @@
 // D. B. Johnson, Efficient algorithms for shortest paths in sparse networks, Journal of the ACM 24 (1977).
 #pragma once
 #include <cstdint>
+#include <utility>
 
 #include "graph/array.h"
 #include "graph/components.h"
@@ -31,15 +32,12 @@ struct Reweighted {
   Array<int64_t> potential;
 };
 
-/// Throws a cycle that gains as a Refusal; it is reached from a root, as all components are.
-template <class K>
-Reweighted reweight(const Rows<typename K::EdgeKey>& rows, const Components& components, const Watch& watch) {
-  LabelCorrecting<K> labels(rows, components);
+/// `is_kept` says of a node whether it can be on a path that matters: the edges of others are left out.
+template <class Key, class IsKept>
+Reweighted reweight_by(Array<int64_t> potential, const Rows<Key>& rows, IsKept is_kept, const Watch& watch) {
   Looker looker(watch, 0, 0);
-  labels.search_from_all(looker);
   Reweighted made;
-  made.potential = std::move(labels.tree().key);
-  const Array<int64_t>& potential = made.potential;
+  made.potential = std::move(potential);
   made.rows.nodes = rows.nodes;
   made.rows.start = Array<uint32_t>(int64_t{rows.nodes} + 1);
   made.rows.edges = Array<Edge<int64_t>>(rows.edges.size());
@@ -47,18 +45,27 @@ Reweighted reweight(const Rows<typename K::EdgeKey>& rows, const Components& com
   for (int32_t i = 0; i < rows.nodes; ++i) {
     made.rows.start[i] = kept;
     looker.count(rows.degree(i) + 1);
-    if (components.of[i] < 0) continue;
+    if (!is_kept(i)) continue;
     for (auto edge = rows.begin(i), end = rows.end(i); edge != end; ++edge) {
-      // What isn't looked at leads to no node that was asked for.
-      if (components.of[edge->to] < 0) continue;
-      const int64_t key = edge->key + potential[i] - potential[edge->to];
-      made.rows.largest = std::max(made.rows.largest, static_cast<double>(key));
+      if (!is_kept(edge->to)) continue;
+      const int64_t key = edge->key + made.potential[i] - made.potential[edge->to];
       made.rows.edges[kept++] = Edge<int64_t>(edge->to, key);
     }
   }
   made.rows.start[rows.nodes] = kept;
   made.rows.edges.shrink(kept);
   return made;
+}
+
+/// Throws a cycle that gains as a Refusal; it is reached from a root, as all components are. What isn't looked at leads to no
+/// node that was asked for.
+template <class K>
+Reweighted reweight(const Rows<typename K::EdgeKey>& rows, const Components& components, const Watch& watch) {
+  LabelCorrecting<K> labels(rows, components);
+  Looker looker(watch, 0, 0);
+  labels.search_from_all(looker);
+  const auto is_kept = [&](int32_t node) { return components.of[node] >= 0; };
+  return reweight_by(std::move(labels.tree().key), rows, is_kept, watch);
 }
 
 }  // namespace mpmml::graph
