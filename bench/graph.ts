@@ -1,7 +1,7 @@
 /** Graphs in files, whose nodes keep the numbers that the file gives them. */
 import { extname } from 'node:path'
 import type { SparseEntries } from '../lib/files.js'
-import { type EdgeList, readGraph } from '../lib/graph.js'
+import { type EdgeList, type KeyedEdgeList, readGraph } from '../lib/graph.js'
 import {
   CycleError,
   type DataType,
@@ -21,7 +21,9 @@ import { PIPE_HELP } from './pipes.js'
 export interface GraphFile {
   path: string
   /** What the library computes with: nodes are numbered from 0. */
-  weights: Matrix<ElementArray> | EdgeList<ElementArray>
+  weights: Matrix<ElementArray> | EdgeList<ElementArray> | KeyedEdgeList<string, ElementArray>
+  /** The names of the nodes; undefined if they have numbers. */
+  keys?: readonly string[]
   nodes: number
   edges: number
   /** The number that the file gives its first node: 1 in DIMACS and Matrix Market, 0 in CSV and .npy. */
@@ -29,14 +31,24 @@ export interface GraphFile {
   dtype: DataType
 }
 
+/** A node as the file has it: a number, or a name. */
+export type FileNode = number | string
+
+/** How a file is read. */
+export interface GraphFlags extends CsvFlags {
+  /** Whether its nodes have the names that the file gives them. */
+  isNamed?: boolean | undefined
+}
+
 /** What --json says of it. */
 export type GraphRecord = Pick<GraphFile, 'path' | 'nodes' | 'edges' | 'firstNode'>
 
 /** For the help of commands. */
 export const GRAPH_HELP = `
-A graph is a DIMACS .gr file, a Matrix Market .mtx file, an edge list in .csv (FROM,TO,WEIGHT), or a square .npy or .npz
-matrix of weights, in which the semiring's zero is no edge; text may be compressed (.gr.gz). --matrix says that a .csv is such a matrix.
-Nodes have the numbers that they have in the file: .gr and .mtx count from 1, .csv, .npy and .npz from 0.
+A graph is a DIMACS .gr file, a Matrix Market .mtx file, an edge list in .csv (FROM,TO,WEIGHT), a .graphml file, or a square .npy
+or .npz matrix of weights, in which the semiring's zero is no edge; text may be compressed (.gr.gz). --matrix says that a .csv is such a
+matrix. Nodes have the numbers that they have in the file: .gr and .mtx count from 1, .csv, .npy and .npz from 0, and so do the nodes
+of .graphml where they aren't named.
 ${PIPE_HELP}`
 
 const firstNodes: Record<string, 0 | 1> = {
@@ -44,6 +56,7 @@ const firstNodes: Record<string, 0 | 1> = {
   '.mtx': 1,
   '.csv': 0,
   '.tsv': 0,
+  '.graphml': 0,
   '.npy': 0,
   '.npz': 0,
 }
@@ -66,7 +79,7 @@ export async function readGraphFile(
   path: string,
   semiring: Semiring,
   signal: AbortSignal,
-  flags: CsvFlags = {},
+  { isNamed = false, ...flags }: GraphFlags = {},
 ): Promise<GraphFile> {
   const file = fileOf(path).path
   const ending = extname(file.replace(/\.gz$/i, '')).toLowerCase()
@@ -74,19 +87,23 @@ export async function readGraphFile(
   const types = typesOf(semiring)
   if (firstNode === undefined) {
     throw new FileError(
-      `${path}: the name must end with .gr (DIMACS), .mtx (Matrix Market), .csv, .npy or .npz: that says what the file is`,
+      `${path}: the name must end with .gr (DIMACS), .mtx (Matrix Market), .csv, .graphml, .npy or .npz: that says what the file is`,
     )
   }
   const csv = isCsv(file)
   const isMatrix = csv
-    ? (await kindOfGraph(path, flags, semiring !== 'or-and')) === 'matrix'
+    ? (await kindOfGraph(path, isNamed ? { edges: true } : flags, semiring !== 'or-and')) === 'matrix'
     : ending === '.npy' || ending === '.npz'
   if (!isMatrix) {
-    const list = await readGraph(file, { signal, format: csv ? 'csv' : undefined })
+    const format = csv ? 'csv' : undefined
+    const list = isNamed
+      ? await readGraph(file, { signal, format, keys: true })
+      : await readGraph(file, { signal, format })
     const weight = inType(list.weight, types, true)
     return {
       path,
       weights: { ...list, weight },
+      ...('keys' in list && { keys: list.keys as readonly string[] }),
       nodes: list.nodes,
       edges: list.from.length,
       firstNode,
@@ -135,18 +152,23 @@ export const namesOf = (nodes: ArrayLike<number>, firstNode: number): number[] =
   Array.from(nodes, (node) => node + firstNode)
 
 /** "1 → 3 → 6" */
-export const chainText = (names: readonly number[]) => names.join(' → ')
+export const chainText = (names: readonly FileNode[]) => names.join(' → ')
 
 /** The same, and back to the first. */
-export const cycleText = (names: readonly number[]) => chainText([...names, ...names.slice(0, 1)])
+export const cycleText = (names: readonly FileNode[]) => chainText([...names, ...names.slice(0, 1)])
 
 /**
  * The nodes that a user named, numbered from 0.
  *
  * @throws Error for one that the graph doesn't have.
  */
-export function nodesOf(names: readonly number[], { path, nodes, firstNode }: GraphFile): number[] {
+export function nodesOf(names: readonly FileNode[], { path, nodes, firstNode, keys }: GraphFile): FileNode[] {
+  const known = keys && new Set(keys)
   return names.map((name) => {
+    if (typeof name === 'string') {
+      if (known?.has(name)) return name
+      throw new Error(`there is no node ${name}: ${path} has ${counted(nodes, 'node')} of other names`)
+    }
     const node = name - firstNode
     if (node >= 0 && node < nodes) return node
     const there = nodes === 0 ? 'has no nodes' : `has the nodes ${firstNode} to ${nodes - 1 + firstNode}`
@@ -163,12 +185,12 @@ export async function namingCycles<T>(
     return await work()
   } catch (error) {
     if (!(error instanceof CycleError) || error.cycle.length === 0) throw error
-    const { weight, batch } = error
+    const { weight, batch, keys } = error
     const cycle = namesOf(error.cycle, firstNode)
     const where = batch === undefined ? path : `${path}, matrix ${batch}`
     throw new CycleError(
-      `${where}: the cycle ${cycleText(cycle)} has the weight ${weight}, and each time round makes a result better: there is no best one`,
-      { cause: error, cycle, weight, batch },
+      `${where}: the cycle ${cycleText((keys as readonly string[] | undefined) ?? cycle)} has the weight ${weight}, and each time round makes a result better: there is no best one`,
+      { cause: error, cycle, weight, batch, keys },
     )
   }
 }

@@ -1,8 +1,10 @@
 /** Best paths of a graph in a file: read, computed, verified, written, and described. */
 import {
+  type EdgeList,
   longestPaths,
   mostReliablePaths,
   type PathFunction,
+  type PathOptions,
   type PathSemiring,
   type PathsResult,
   shortestPaths,
@@ -12,16 +14,23 @@ import {
   verifyPaths,
   widestPaths,
 } from '../lib/graph.js'
-import { type DataType, type Matrix, type MpmmOptions, ValueError, zeroOf } from '../lib/index.js'
-import type { CsvFlags } from './csv-kind.js'
+import {
+  type DataType,
+  type ElementArray,
+  type Matrix,
+  type MpmmOptions,
+  ValueError,
+  zeroOf,
+} from '../lib/index.js'
 import { hasSums } from './dtype.js'
 import {
   chainText,
   describeGraph,
+  type FileNode,
   type GraphFile,
+  type GraphFlags,
   type GraphRecord,
   graphRecord,
-  namesOf,
   namingCycles,
   nodesOf,
   readGraphFile,
@@ -54,12 +63,14 @@ const kinds: Record<PathSemiring, { find: PathFunction; value: string }> = {
 export const pathSemirings = Object.keys(kinds) as PathSemiring[]
 
 export interface PathsRequest
-  extends CsvFlags,
+  extends GraphFlags,
     Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices'> {
   graph: string
-  /** Nodes as the file numbers them; undefined: all. */
-  from: number[] | undefined
-  to: number[] | undefined
+  /** Nodes as the file has them; undefined: all. */
+  from: FileNode[] | undefined
+  to: FileNode[] | undefined
+  /** Paths with worse values count as none. */
+  limit?: number | undefined
   semiring: PathSemiring
   /** The file that the distances are written to. */
   output: string | undefined
@@ -78,14 +89,14 @@ const tooMuch = (what: string) =>
     `${what}, more than the ${MOST_PRINTED} that are printed: name a file with -o, or fewer nodes with --from and --to`,
   )
 
-/** A pair of nodes that was asked for, as the file numbers them. */
+/** A pair of nodes that was asked for, as the file has them. */
 interface PairRecord {
-  from: number
-  to: number
+  from: FileNode
+  to: FileNode
   /** Null if there is no path. */
   value: number | 'Infinity' | '-Infinity' | null
   /** The nodes of the path, if both ends were asked for; null if there is none. */
-  path?: number[] | null
+  path?: FileNode[] | null
 }
 
 /** What `paths --json` prints. */
@@ -96,7 +107,13 @@ export interface PathsRecord {
   /** Null if nothing can overflow. */
   overflow: string | null
   /** Their values, if all of them are printed. */
-  distances: ValueSummary & { path: string | null; shape: readonly number[]; values?: Values | undefined }
+  distances: ValueSummary & {
+    path: string | null
+    shape: readonly number[]
+    values?: Values | undefined
+    /** The names of rows and columns, if values are printed and nodes have names. */
+    names?: readonly string[] | undefined
+  }
   next: { path: string } | null
   /** The pairs that were asked for; null if all were, or if they are in a file. */
   pairs: PairRecord[] | null
@@ -118,7 +135,7 @@ export interface CheckRecord {
 
 /** @throws anything that goes wrong; output files appear under their names only if everything went right. */
 export async function findPaths(request: PathsRequest, signal: AbortSignal): Promise<PathsRecord> {
-  const { semiring, overflow, backend, device, devices, output, next } = request
+  const { semiring, overflow, backend, device, devices, limit, output, next } = request
   await checkMatrixOutputs([output, next], [request.graph])
   const graph = await read(request, signal)
   const sources = request.from && nodesOf(request.from, graph)
@@ -127,9 +144,21 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
   const count = (sources?.length ?? graph.nodes) * (targets?.length ?? graph.nodes)
   if (asked && output === undefined && count > MOST_PRINTED) throw tooMuch(`the result has ${count} pairs`)
   const paths = request.verify || next !== undefined || targets !== undefined
-  const options = { paths, sources, targets, overflow, backend, device, devices, signal }
+  const options = {
+    paths,
+    sources,
+    targets,
+    limit,
+    overflow,
+    backend,
+    device,
+    devices,
+    signal,
+  } as PathOptions
   const found = await withProgress(`finding paths between ${graph.nodes} nodes`, (onProgress) =>
-    namingCycles(graph, () => kinds[semiring].find(graph.weights, { ...options, onProgress })),
+    namingCycles(graph, () =>
+      kinds[semiring].find(graph.weights as EdgeList<ElementArray>, { ...options, onProgress }),
+    ),
   )
   const { distances } = found
   const verification = request.verify
@@ -138,6 +167,8 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
   if (output !== undefined) await writeMatrixFile(output, distances, semiring, signal)
   if (next !== undefined) await writeMatrixFile(next, found.next!, undefined, signal)
   const zero = zeroOf(semiring, graph.dtype)
+  const values =
+    asked || output !== undefined ? undefined : valuesOf(distances, semiring, request.all === true)
   return {
     graph: graphRecord(graph),
     semiring,
@@ -147,7 +178,8 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
       path: output ?? null,
       shape: distances.shape,
       ...summarize(distances, zero),
-      values: asked || output !== undefined ? undefined : valuesOf(distances, semiring, request.all === true),
+      values,
+      names: values && graph.keys,
     },
     next: next === undefined ? null : { path: next },
     pairs: asked && output === undefined ? pairsOf(graph, found, sources, targets, zero) : null,
@@ -158,29 +190,30 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
   }
 }
 
-const read = ({ graph, semiring, edges, matrix }: PathsRequest, signal: AbortSignal) =>
-  withStatus(`reading ${graph}`, () => readGraphFile(graph, semiring, signal, { edges, matrix }))
+const read = ({ graph, semiring, edges, matrix, isNamed }: PathsRequest, signal: AbortSignal) =>
+  withStatus(`reading ${graph}`, () => readGraphFile(graph, semiring, signal, { edges, matrix, isNamed }))
 
 function pairsOf(
-  { nodes, firstNode }: GraphFile,
+  { nodes, firstNode, keys }: GraphFile,
   found: PathsResult,
-  sources: number[] | undefined,
-  targets: number[] | undefined,
+  sources: FileNode[] | undefined,
+  targets: FileNode[] | undefined,
   zero: number,
 ): PairRecord[] {
-  const all = () => Array.from({ length: nodes }, (_, node) => node)
+  const all = () => keys ?? Array.from({ length: nodes }, (_, node) => node)
+  const named = (node: FileNode): FileNode => (typeof node === 'string' ? node : node + firstNode)
   const [rows, columns] = [sources ?? all(), targets ?? all()]
   const { data } = found.distances
   let printed = 0
   return rows.flatMap((i, row) =>
     columns.map((j, column) => {
       const value = data[row * columns.length + column]!
-      const pair: PairRecord = { from: i + firstNode, to: j + firstNode, value: finiteOf(value, zero) }
+      const pair: PairRecord = { from: named(i), to: named(j), value: finiteOf(value, zero) }
       if (targets === undefined) return pair
-      const path = found.path(i, j)
+      const path: FileNode[] | null = found.path(i as number, j as number)
       printed += 1 + (path?.length ?? 0)
       if (printed > MOST_PRINTED) throw tooMuch('the paths have too many nodes')
-      return { ...pair, path: path && namesOf(path, firstNode) }
+      return { ...pair, path: path === null ? null : path.map(named) }
     }),
   )
 }
@@ -235,7 +268,7 @@ async function verified(
   signal: AbortSignal,
 ): Promise<Verified> {
   try {
-    return await verifyPaths(weights, found, { semiring, signal })
+    return await verifyPaths(weights as EdgeList<ElementArray>, found, { semiring, signal })
   } catch (error) {
     if (!(error instanceof ValueError)) throw error
     const counted = firstNode === 0 ? '' : ' (counting nodes from 0)'
@@ -269,7 +302,10 @@ export function describePaths(record: PathsRecord, request: PathsRequest): strin
     ['verified', record.verified ? describeVerified(record.verified) : undefined],
   ])
   if (one) return head
-  if (!pairs) return withValues(head, distances.values, request.all === true, graph.firstNode)
+  if (!pairs) {
+    const nameOf = (node: number) => distances.names?.[node] ?? node + graph.firstNode
+    return withValues(head, distances.values, request.all === true, nameOf)
+  }
   const withPaths = pairs.some(({ path }) => path !== undefined)
   const columns = ['from', 'to', kinds[semiring].value, ...(withPaths ? ['path'] : [])]
   const rows = pairs.map(({ from, to, value, path }) => [

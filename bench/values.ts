@@ -16,7 +16,7 @@ const ZERO = '.'
 const MOST_COLUMNS = 12
 const MOST_ELEMENTS = 144
 
-/** More would fill the memory, and nobody reads them. */
+/** More would fill the memory, and isn't read. */
 const MOST_PRINTED = 2 ** 22
 
 /** JSON has no infinities. */
@@ -51,6 +51,8 @@ export function valuesOf(
   return Array.from({ length: shape[0]! }, (_, item) => rowsFrom(item * rows * cols))
 }
 
+type NameOf = (index: number) => number | string
+
 const isBatch = (values: Values): values is Rows[] => Array.isArray(values[0]?.[0])
 
 /** @param whole - whether fractions have all their digits. */
@@ -63,16 +65,16 @@ export function cellText(value: JsonNumber | null, whole: boolean): string {
 /**
  * The elements in columns, `.` for the zero.
  *
- * @param firstName - the number of the first row and column, if they have numbers.
+ * @param nameOf - what rows and columns are called, if they have names or numbers.
  */
-export function valuesText(values: Values, all: boolean, firstName?: number): string {
+export function valuesText(values: Values, all: boolean, nameOf?: NameOf): string {
   if (isBatch(values)) return values.map((rows) => valuesText(rows, all)).join('\n\n')
   const cells = values.map((row) => row.map((value) => cellText(value, all)))
-  if (firstName === undefined) return table(cells, 'right')
-  const head = ['', ...cells[0]!.map((_, col) => `${col + firstName}`)]
-  return table([head, ...cells.map((row, index) => [`${index + firstName}`, ...row])], 'right')
+  if (nameOf === undefined) return table(cells, 'right')
+  const head = ['', ...cells[0]!.map((_, col) => `${nameOf(col)}`)]
+  return table([head, ...cells.map((row, index) => [`${nameOf(index)}`, ...row])], 'right')
 }
 
 /** What follows the record of a result: its values, if they are printed. */
-export const withValues = (head: string, values: Values | undefined, all: boolean, firstName?: number) =>
-  values === undefined ? head : `${head}\n\n${valuesText(values, all, firstName)}`
+export const withValues = (head: string, values: Values | undefined, all: boolean, nameOf?: NameOf) =>
+  values === undefined ? head : `${head}\n\n${valuesText(values, all, nameOf)}`

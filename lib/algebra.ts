@@ -40,4 +40,5 @@ export {
 export { type Input, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
 export type { Vector } from './algebra/vector.js'
 export { waitsFor } from './algebra/waits.js'
+export { weightMatrix } from './algebra/weight-matrix.js'
 export type { SumSemiring, Weights } from './algebra/weights.js'

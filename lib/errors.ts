@@ -167,6 +167,7 @@ export interface FoundCycle {
   readonly cycle?: readonly number[] | undefined
   readonly weight?: number | undefined
   readonly batch?: number | undefined
+  readonly keys?: readonly unknown[] | undefined
 }
 
 /**
@@ -185,15 +186,18 @@ export class CycleError extends MpmmlError {
   readonly weight: number
   /** The index of the matrix, if it is one of a batch. */
   readonly batch: number | undefined
+  /** The names of the nodes of {@link cycle}, if the graph has names. */
+  readonly keys: readonly unknown[] | undefined
 
   constructor(
     message?: string,
-    { cause, cycle = [], weight = Number.NaN, batch }: ErrorOptions & FoundCycle = {},
+    { cause, cycle = [], weight = Number.NaN, batch, keys }: ErrorOptions & FoundCycle = {},
   ) {
     super(message, cause === undefined ? undefined : { cause })
     this.cycle = cycle
     this.weight = weight
     this.batch = batch
+    this.keys = keys
   }
 }
 

@@ -7,20 +7,41 @@
 import './globals.js'
 
 export {
+  type ArrowLike,
+  type ArrowOptions,
+  type CytoscapeLike,
+  fromArrow,
+  fromCytoscape,
+  fromGraphlib,
+  fromGraphology,
+  fromNgraph,
+  type GraphAdapterOptions,
+  type GraphlibLike,
+  type GraphologyLike,
+  type NgraphLike,
+} from './graph/adapters.js'
+export {
   type CsvOptions,
   parseDimacs,
   parseEdgeCsv,
+  parseGraphml,
   parseMatrixMarket,
   type ReadEdgeList,
 } from './graph/formats.js'
+export type { NamedGraph } from './graph/named-edges.js'
 export type { PathOptions } from './graph/options.js'
 export {
   type AnyWeights,
   type ClosureFunction,
+  type Distances,
   type Integers,
+  type KeyedLinkList,
   type LinkList,
   longestPaths,
   mostReliablePaths,
+  type NamedLinkList,
+  type NamedPathOptions,
+  type NamedPaths,
   type PathFunction,
   type PathsResult,
   type PathsWithNext,
@@ -34,5 +55,18 @@ export {
 } from './graph/paths.js'
 export { type GraphFormat, type ReadGraphOptions, readGraph } from './graph/read.js'
 export type { PathSemiring } from './graph/rules.js'
+export {
+  type ComponentOptions,
+  components,
+  type GraphComponents,
+  type KShortestOptions,
+  kShortestPaths,
+  type OrderOptions,
+  type RankedPath,
+  type SpanningTree,
+  type SpanningTreeOptions,
+  spanningTree,
+  topologicalOrder,
+} from './graph/structure.js'
 export { type Verifiable, type Verified, type VerifyOptions, verifyPaths } from './graph/verify.js'
-export type { EdgeList, NodeNumbers } from './graph-core/edges.js'
+export type { EdgeList, KeyedEdgeList, NamedEdgeList, NodeNumbers } from './graph-core/edges.js'

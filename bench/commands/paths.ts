@@ -1,10 +1,10 @@
 /** mpmml paths GRAPH */
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { closureOptions, nodeNumbers } from '../arguments.js'
 import { ARRAYS_HELP, inMemory } from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { type CsvFlags, csvOptions } from '../csv-kind.js'
-import { GRAPH_HELP } from '../graph.js'
+import { type FileNode, GRAPH_HELP } from '../graph.js'
 import { print, printJson } from '../output.js'
 import {
   checkPaths,
@@ -17,16 +17,27 @@ import {
 import { formatOptions, openPipes, PIPE, type PipeFlags } from '../pipes.js'
 import { type BlocksFlags, blocksOptions, doneByBlocks } from '../queue.js'
 
-type Flags = Omit<PathsRequest, 'graph' | 'verify'> &
+type Flags = Omit<PathsRequest, 'graph' | 'verify' | 'isNamed'> &
   BlocksFlags &
   PipeFlags &
-  CsvFlags & { check?: string; verify?: true; json?: true }
+  CsvFlags & { check?: string; verify?: true; names?: true; json?: true }
 
 export function pathsCommand(signal: AbortSignal): Command {
   const command = newCommand('paths')
-    .argument('<GRAPH>', 'a .gr, .mtx, .csv or .npy file, or a .zarr array')
-    .option('--from <node,…>', 'only paths from these nodes', nodeNumbers)
-    .option('--to <node,…>', 'only paths to these nodes; shows their nodes', nodeNumbers)
+    .argument('<GRAPH>', 'a .gr, .mtx, .csv, .graphml or .npy file, or a .zarr array')
+    .option('--from <node,…>', 'only paths from these nodes', fileNodes)
+    .option('--to <node,…>', 'only paths to these nodes; shows their nodes', fileNodes)
+    .addOption(
+      new Option(
+        '--names',
+        'the .csv or .graphml file names its nodes; said by names in --from or --to, too',
+      ).conflicts('matrix'),
+    )
+    .option(
+      '--limit <value>',
+      'paths with worse values count as none, and nothing farther is searched',
+      anyNumber,
+    )
     .option(
       '-o, --output <D.npy>',
       'write the distances to this file (without it those of small graphs are printed)',
@@ -54,12 +65,20 @@ ${ARRAYS_HELP}
 
 min-plus finds shortest paths, max-plus longest, max-min widest, max-times most reliable ones, or-and reachable nodes.`,
     )
-    .action(async (graph: string, { json, check, ...flags }: Flags) => {
-      const refused = ['devices', 'from', 'to', 'next', 'verify', 'check', 'edges', 'format', 'all']
-      const asked = { ...flags, check }
+    .action(async (graph: string, { json, check, names, ...flags }: Flags) => {
+      const refused = [
+        ...['devices', 'from', 'to', 'names', 'limit', 'next', 'verify', 'check'],
+        ...['edges', 'format', 'all'],
+      ]
+      const asked = { ...flags, names, check }
       if (await doneByBlocks(command, 'paths', [graph], asked, refused, json === true, signal)) return
       const { output } = flags
-      const request: PathsRequest = { ...flags, graph, verify: flags.verify === true }
+      const mayName = hasNodeNames(graph === PIPE ? `.${flags.format}` : graph) && !flags.matrix
+      const isNamed = names === true || (mayName && hasNames([flags.from, flags.to]))
+      const [from, to] = [flags.from, flags.to].map((list, at) =>
+        isNamed ? list?.map(String) : list && numbersIn(command, list, at === 0 ? '--from' : '--to'),
+      )
+      const request: PathsRequest = { ...flags, from, to, graph, isNamed, verify: flags.verify === true }
       requireFitting(command, flags, check)
       const pipes = {
         inputs: [graph, check],
@@ -76,6 +95,34 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
     })
 }
 
+/** Whether a file of this name can name its nodes. */
+const hasNodeNames = (path: string) => /\.([ct]sv|graphml)(\.gz)?$/i.test(path)
+
+/** Numbers, or names of nodes. */
+const fileNodes = (text: string): FileNode[] => text.split(',').map((part) => part.trim())
+
+function anyNumber(text: string): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isNaN(value)) throw new InvalidArgumentError('It must be a number.')
+  return value
+}
+
+const hasNames = (lists: (FileNode[] | undefined)[]) =>
+  lists.flatMap((list) => list ?? []).some((node) => !/^-?\d+$/.test(`${node}`))
+
+/** The nodes of a file that has numbers; anything else is wrong usage. */
+function numbersIn(command: Command, list: readonly FileNode[], option: string): number[] {
+  const text = list.join(',')
+  try {
+    return nodeNumbers(text)
+  } catch (error) {
+    const { message } = error as Error
+    return command.error(`error: option '${option} <node,…>' argument '${text}' is invalid. ${message}`, {
+      exitCode: 2,
+    })
+  }
+}
+
 /** Options that mean nothing together are wrong usage. */
 function requireFitting(command: Command, flags: Flags, check: string | undefined): void {
   const some = flags.from !== undefined || flags.to !== undefined
@@ -89,6 +136,7 @@ function requireFitting(command: Command, flags: Flags, check: string | undefine
   const others = {
     '--from': flags.from,
     '--to': flags.to,
+    '--limit': flags.limit,
     '--output': flags.output,
     '--verify': flags.verify,
   }

@@ -1,6 +1,7 @@
 /** Cycles as users get them. */
 import { show } from '../describe.js'
 import { CycleError } from '../errors.js'
+import type { NodeNames } from './names.js'
 
 /** The place of the least node: a cycle is read from it on, so that it doesn't depend on where a search met it. */
 export const leastOf = (cycle: readonly number[]): number =>
@@ -32,13 +33,23 @@ export interface Gain {
 const MOST_SHOWN = 8
 
 /** The error for a cycle that gains. */
-export function cycleError({ nodes, weight, batch }: GainingCycle, { maximizes, one }: Gain): CycleError {
+export function cycleError(
+  { nodes, weight, batch }: GainingCycle,
+  { maximizes, one }: Gain,
+  names: NodeNames | null = null,
+): CycleError {
   const cycle = turned(nodes, leastOf(nodes))
-  const shown = cycle.length > MOST_SHOWN ? [...cycle.slice(0, MOST_SHOWN), '…'] : cycle
   const where = batch === undefined ? '' : ` in matrix ${batch} of the batch`
   return new CycleError(
-    `the cycle ${[...shown, cycle[0]].join(' → ')}${where} has the weight ${show(weight)}, ${maximizes ? 'above' : 'below'} ${one}, ` +
+    `the cycle ${cycleText(cycle, names)}${where} has the weight ${show(weight)}, ${maximizes ? 'above' : 'below'} ${one}, ` +
       'so it gains: each round makes a path better, and there is no best one. Change the weight of one of its edges',
-    { cycle, weight, batch },
+    { cycle, weight, batch, keys: names ? cycle.map((node) => names.keys[node]) : undefined },
   )
+}
+
+/** "0 → 3 → 0" */
+export function cycleText(cycle: readonly number[], names: NodeNames | null): string {
+  const text = (node: number) => names?.show(node) ?? `${node}`
+  const shown = cycle.slice(0, MOST_SHOWN).map(text)
+  return [...shown, ...(cycle.length > MOST_SHOWN ? ['…'] : []), text(cycle[0]!)].join(' → ')
 }

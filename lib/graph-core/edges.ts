@@ -5,6 +5,7 @@ import { conversionOf, elementType, INT32, isElementArray, isInteger, newArray }
 import { DTypeError, OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type ElementArray, isDetached, type OperandArray, lengthOf as typedLength } from '../storage.js'
+import { isKeyArray, type NodeNames, numbering, readingNames } from './names.js'
 import { PER_STEP, type Steps } from './slices.js'
 
 /** Numbers of nodes: an array, or a typed array of any kind of numbers. */
@@ -28,7 +29,7 @@ export interface EdgeList<Data extends ElementArray = ElementArray> {
   readonly weight: Data | readonly number[]
 }
 
-/** An edge list that has been checked: arrays of its own, which no other code writes. */
+/** An edge list that was read. */
 export interface Edges {
   readonly nodes: number
   readonly from: Int32Array
@@ -36,6 +37,27 @@ export interface Edges {
   readonly weight: ElementArray
   /** The number of the element type. */
   readonly type: number
+  /** What the user calls the nodes; null if they are numbered. */
+  readonly names: NodeNames | null
+}
+
+/** An {@link EdgeList} of nodes that have names: any values, such as texts, that are different by `Map`. */
+export interface NamedEdgeList<Key = unknown, Data extends ElementArray = ElementArray> {
+  /** The names of the nodes. */
+  readonly nodes: ArrayLike<Key>
+  /** The name of the node that each edge leaves. */
+  readonly from: ArrayLike<Key>
+  /** The name of the node that each edge enters. */
+  readonly to: ArrayLike<Key>
+  /** As in an {@link EdgeList}. */
+  readonly weight: Data | readonly number[]
+}
+
+/** The same with numbers in the edges, as {@link readGraph} and {@link fromGraphology} give it. */
+export interface KeyedEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
+  extends EdgeList<Data> {
+  /** The name of each node. */
+  readonly keys: ArrayLike<Key>
 }
 
 /** Whether `value` is meant as an edge list, of which parts may be missing: a matrix has none of them. */
@@ -121,23 +143,43 @@ function* weights(values: ElementArray | readonly number[]): Steps<ElementArray>
  * @throws DTypeError for what isn't an edge list, and for entries that aren't integers; ShapeError for arrays of
  *   unequal lengths and a wrong number of nodes; ValueError for nodes that don't exist, and for NaN.
  */
-export function* readingEdges(graph: unknown, name = 'the graph', weightless = false): Steps<Edges> {
+export const readingEdges = (graph: unknown, name = 'the graph', weightless = false): Steps<Edges> =>
+  reading(graph, name, weightless, false)
+
+/**
+ * The same for work that checks nodes and weights itself: arrays of the types that it takes are those of the user. Others are
+ * checked and copied.
+ */
+export const takingEdges = (graph: unknown, name: string, weightless: boolean): Steps<Edges> =>
+  reading(graph, name, weightless, true)
+
+function* reading(graph: unknown, name: string, weightless: boolean, takes: boolean): Steps<Edges> {
   if (typeof graph !== 'object' || graph === null) {
     throw new DTypeError(
       `${name} must be an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
     )
   }
-  const { nodes, from, to, weight: given } = graph as Record<string, unknown>
+  const { nodes: counted, keys, from, to, weight: given } = graph as Record<string, unknown>
+  const isNamed = isKeyArray(counted)
+  const nodes = isNamed ? counted.length : counted
   const weight =
-    weightless && given === undefined ? new Uint8Array(Math.max(lengthOf(from), 0)).fill(1) : given
+    weightless && given === undefined ? new Uint8Array(isKeyArray(from) ? from.length : 0).fill(1) : given
   if (typeof nodes !== 'number' || !Number.isInteger(nodes) || nodes < 0 || nodes > MAX_DIMENSION) {
     throw new ShapeError(`nodes must be an integer from 0 to 2^31 - 1, but it is ${show(nodes)}`)
   }
-  const lengths = [from, to, weight].map(lengthOf) as [number, number, number]
+  if (keys !== undefined && !(isKeyArray(keys) && keys.length === nodes && !isNamed)) {
+    throw new ShapeError(
+      `keys must be an array with the name of each of the ${nodes} nodes, but it is ${show(keys)}`,
+    )
+  }
+  const ends = isNamed
+    ? [from, to].map((list) => (isKeyArray(list) ? list.length : -1))
+    : [from, to].map(lengthOf)
+  const lengths = [...ends, lengthOf(weight)] as [number, number, number]
   for (const [i, values] of [from, to].entries()) {
     if (lengths[i]! < 0) {
       throw new DTypeError(
-        `${i === 0 ? 'from' : 'to'} must be an array of node numbers, such as an Int32Array, but it is ${typeName(values)}`,
+        `${i === 0 ? 'from' : 'to'} must be an array of ${isNamed ? "nodes' names" : 'node numbers, such as an Int32Array'}, but it is ${typeName(values)}`,
       )
     }
   }
@@ -157,13 +199,22 @@ export function* readingEdges(graph: unknown, name = 'the graph', weightless = f
     )
   }
   try {
-    const values = yield* weights(weight)
+    const values = takes && isElementArray(weight) ? weight : yield* weights(weight)
+    const named = isNamed ? counted : (keys as ArrayLike<unknown> | undefined)
+    const names = named ? yield* readingNames(named, isNamed ? 'nodes' : 'keys') : null
+    const numbers = (given: unknown, name: string) => {
+      if (isNamed) return numbering(given, names!, name)
+      return takes && types.isInt32Array(given)
+        ? atHand(given)
+        : nodeNumbers(given as NodeNumbers, nodes, name)
+    }
     return {
       nodes: nodes + 0,
-      from: yield* nodeNumbers(from as NodeNumbers, nodes, 'from'),
-      to: yield* nodeNumbers(to as NodeNumbers, nodes, 'to'),
+      from: yield* numbers(from, 'from'),
+      to: yield* numbers(to, 'to'),
       weight: values,
       type: elementType(values),
+      names,
     }
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
@@ -171,6 +222,11 @@ export function* readingEdges(graph: unknown, name = 'the graph', weightless = f
       cause: error,
     })
   }
+}
+
+// biome-ignore lint/correctness/useYield: there is nothing to do.
+function* atHand<Result>(value: Result): Steps<Result> {
+  return value
 }
 
 /** The edge list that the library makes. */

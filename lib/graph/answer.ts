@@ -2,14 +2,12 @@
 import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
-import { inSlices } from '../graph-core/slices.js'
 import { searchIsCheaper } from '../placement.js'
-import { reporting } from '../product/progress.js'
 import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
-import { hostViewOf, type Question, shapeOf, WORK } from './question.js'
+import { hostViewOf, namesOf, type Question, shapeOf, WORK } from './question.js'
+import { watched } from './run.js'
 import { directionOf, makeRoom, rootsOf, search, treesOf } from './search.js'
-import { Searched } from './searched.js'
 
 /** Finds what a question asks for. */
 export async function answer(question: Question): Promise<Answer> {
@@ -29,6 +27,12 @@ export async function answer(question: Question): Promise<Answer> {
   }
   // All pairs of a matrix are always closed: then `next` is the same on every backend, also where paths are equally good.
   const maySearch = some || work.listed
+  if (query.limit !== undefined) {
+    if (backend !== CUDA) return bySearch(question)
+    throw new OptionError(
+      "backend 'cuda' computes the paths of all pairs, and option limit is for searches: leave out one of them",
+    )
+  }
   const backendOf = (steps: number) => onImplicitDevice(closing, steps, async (session) => session.backend)
   if (maySearch && (await searchIsCheaper(work, backendOf))) return bySearch(question)
   // If a GPU was asked for, it is an error that it can't answer.
@@ -39,7 +43,10 @@ export async function answer(question: Question): Promise<Answer> {
     if (found) return found
   } catch (error) {
     if (some && isTooMuch(error)) return bySearch(question)
-    const certain = some ? null : error instanceof CycleError ? await certainCycle(question, error) : error
+    // What the closure says of numbers is said again of names.
+    const isNameless = error instanceof OverflowError && namesOf(question) !== null
+    const isOpen = some || isNameless
+    const certain = isOpen ? null : error instanceof CycleError ? await certainCycle(question, error) : error
     if (certain) throw certain
     // Cycles, and sums that leave the type, may be of pairs that weren't asked for.
     if (!(error instanceof CycleError || error instanceof OverflowError)) throw error
@@ -61,20 +68,17 @@ export async function answer(question: Question): Promise<Answer> {
 async function bySearch(question: Question): Promise<Answer> {
   const { query, weights, type, batched, batch, closing } = question
   const { view, edges } = weights
+  const { signal, onProgress } = closing
   const started = performance.now()
   const room = makeRoom(query, batch, type)
   const matrix = view && (await hostViewOf(view))
   const searching = performance.now()
-  const searched = new Searched(batch * rootsOf(query))
-  const searchAll = async () => {
+  await watched({ signal, onProgress }, WORK, batch, async (calls) => {
     for (let item = 0; item < batch; item++) {
       const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
-      const results = { ...room, item: batched ? item : undefined }
-      await inSlices(search(graph, query, results, searched), closing.signal, WORK)
+      await search(graph, query, { ...room, item: batched ? item : undefined }, calls)
     }
-  }
-  const stop = () => searched.stop()
-  await reporting(closing.onProgress, () => searched.share, stop, searchAll)
+  })
   const kernelMs = performance.now() - searching
   const next = room.next && asMatrix(room.next, shapeOf(question))
   return {

@@ -18,7 +18,7 @@ import { type HostView, readHostView } from '../view.js'
 import { exactWeight, listedKeys, matrixKeys } from './cycles.js'
 import { denseMatrix } from './dense.js'
 import { type Graph, keyedRows } from './keyed.js'
-import { deviceOf, hostViewOf, type Question, shapeOf, sizesOf, WORK } from './question.js'
+import { deviceOf, hostViewOf, namesOf, type Question, shapeOf, sizesOf, WORK } from './question.js'
 import { edgeGains, edgeKey, type PathRules, rulesOf } from './rules.js'
 import { makeArray } from './search.js'
 import { StoredDistances } from './stored.js'
@@ -180,7 +180,7 @@ export async function closeAgain(question: Question): Promise<Answer | null> {
   })
   if (!all) return null
   const data = makeArray('the distances', type, sizesOf(question))
-  const stored = new StoredDistances(rules, query.overflow)
+  const stored = new StoredDistances(rules, query.overflow, namesOf(question))
   let lost = false
   const store: Store = (value, from, to, item) => {
     if (value === wideRules.zero) return rules.zero
@@ -247,7 +247,7 @@ export async function certainCycle(
     ? listedKeys(weights.edges, rules, cycle)
     : matrixKeys(await hostViewOf(weights.view), batch ?? 0, rules, cycle)
   const { gains, weight } = exactWeight(rules, keys)
-  return gains ? cycleError({ nodes: cycle, weight, batch }, rules) : null
+  return gains ? cycleError({ nodes: cycle, weight, batch }, rules, weights.edges?.names) : null
 }
 
 /** Columns of next nodes are trees: column j has the ways to j. */

@@ -1,6 +1,6 @@
 /** Edge lists as matrices. */
 
-import type { Edges } from '../graph-core/edges.js'
+import { type Edges, isNode, wrongNode } from '../graph-core/edges.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { DenseMatrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
@@ -22,7 +22,10 @@ export function* denseMatrix(edges: Edges, rules: PathRules, type: number): Step
     if (e % PER_STEP === PER_STEP - 1) yield
     const weight = weights ? weights[e]! : 1
     if (!(weight > 0)) requireWeight(rules, weight, () => `weight[${e}]`)
-    const place = from[e]! * nodes + to[e]!
+    const [i, j] = [from[e], to[e]]
+    if (!isNode(i, nodes)) wrongNode(i, nodes, `from[${e}]`)
+    if (!isNode(j, nodes)) wrongNode(j, nodes, `to[${e}]`)
+    const place = i * nodes + j
     // Any byte but 0 is true, and the greatest of them is.
     if (rules.maximizes ? weight > data[place]! : weight < data[place]!) data[place] = weight
   }

@@ -1,4 +1,6 @@
 /** Edge lists in text: DIMACS shortest-path files, Matrix Market coordinate files, and CSV. */
+
+import { OptionError } from '../errors.js'
 import { csvEdgesParser } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import { type EntryArrays, EntryList, type EntrySink } from '../files/entries.js'
@@ -6,7 +8,10 @@ import { matrixMarketParser } from '../files/matrix-market.js'
 import { parseText } from '../files/text.js'
 import { type EdgeList, makeEdges } from '../graph-core/edges.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { Options, type OptionsOf, whole } from '../options.js'
+import { boolean, Options, type OptionsOf, whole } from '../options.js'
+import { graphmlParser } from './graphml.js'
+import { namedCsvParser } from './named-csv.js'
+import type { NamedGraph } from './named-edges.js'
 
 /** What the readers make. */
 export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
@@ -61,9 +66,14 @@ export function parseMatrixMarket(content: Uint8Array | string, name = 'the matr
 export interface CsvOptions {
   /** How many nodes there are; one more than the largest number in the file by default. */
   nodes?: number | undefined
+  /** Whether the cells of nodes are their names, not their numbers; false by default. */
+  keys?: boolean | undefined
 }
 
-const csvOptions = new Options({ nodes: whole(undefined, 0, MAX_DIMENSION) } satisfies OptionsOf<CsvOptions>)
+const csvOptions = new Options({
+  nodes: whole(undefined, 0, MAX_DIMENSION),
+  keys: boolean(false),
+} satisfies OptionsOf<CsvOptions>)
 
 /**
  * Reads an edge list in CSV: a line `FROM,TO,WEIGHT` for each edge, with nodes from 0. Semicolons, tabs or spaces may take the
@@ -80,9 +90,37 @@ const csvOptions = new Options({ nodes: whole(undefined, 0, MAX_DIMENSION) } sat
  */
 export function parseEdgeCsv(
   content: Uint8Array | string,
+  name: string | undefined,
+  options: CsvOptions & { keys: true },
+): NamedGraph
+export function parseEdgeCsv(content: Uint8Array | string, name?: string, options?: CsvOptions): ReadEdgeList
+export function parseEdgeCsv(
+  content: Uint8Array | string,
   name = 'the edge list',
   options?: CsvOptions,
 ): ReadEdgeList {
-  const { nodes } = csvOptions.read(options)
+  const { nodes, keys } = csvOptions.read(options)
+  if (keys) {
+    if (nodes === undefined) return parseText(content, name, namedCsvParser(name))
+    throw new OptionError(
+      'option nodes is for nodes with numbers, but option keys says that they have names: leave out one of them',
+    )
+  }
   return edgesOf(parseText(content, name, csvEdgesParser(edgeSink(name), nodes)))
+}
+
+/**
+ * Reads a graph in GraphML, with the names that it has for its nodes. Undirected edges lead both ways.
+ *
+ * @param name - what errors call it.
+ * @param weight - the name of the edges' attribute that is their weight; edges that lack it have the file's default, or 1.
+ * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OutOfMemoryError.
+ * @see http://graphml.graphdrawing.org/specification.html
+ * @example
+ * const text = '<graphml><graph edgedefault="directed"><node id="A"/><edge source="A" target="B"/></graph></graphml>'
+ * const { keys, from, to } = parseGraphml(text)
+ * console.log(keys.join(), from.join(), to.join()) // A,B 0 1
+ */
+export function parseGraphml(content: Uint8Array | string, name = 'the graph', weight?: string): NamedGraph {
+  return parseText(content, name, graphmlParser(name, weight))
 }

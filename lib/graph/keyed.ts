@@ -1,6 +1,6 @@
 /** Graphs as searches read them: rows of edges with keys that are to be minimised. */
 import { show } from '../describe.js'
-import { FLOAT64 } from '../elements.js'
+import { FLOAT64, UINT8 } from '../elements.js'
 import { ValueError } from '../errors.js'
 import type { Edges } from '../graph-core/edges.js'
 import { type Direction, inMemory, listRows, matrixRows, picking, type Rows } from '../graph-core/rows.js'
@@ -43,8 +43,8 @@ export function requireWeight(
 }
 
 /** The weights of an edge list; null in or-and if edges are there whatever they weigh. */
-export function weightsOf({ weight }: Edges, { dtype }: PathRules): Edges['weight'] | null {
-  return dtype === 'uint8' && !(weight instanceof Uint8Array) ? null : weight
+export function weightsOf({ weight, type }: Edges, { dtype }: PathRules): Edges['weight'] | null {
+  return dtype === 'uint8' && type !== UINT8 ? null : weight
 }
 
 /** Of parallel edges all are kept, because a search takes the best one anyway. */

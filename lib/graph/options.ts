@@ -1,6 +1,6 @@
 /** The options of the path functions, read once and checked. */
 import { whereSet } from '../backend.js'
-import { typeName } from '../describe.js'
+import { show, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
 import { boolean, Options, type OptionsOf, option, type ReadOf } from '../options.js'
@@ -30,6 +30,12 @@ export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 's
   /** The nodes that paths end at: the columns of `distances`. */
   targets?: NodeNumbers | number | undefined
   /**
+   * Paths with worse values count as none: lengths above it in shortest paths, below it in the others. What is farther isn't
+   * searched, so few near nodes of a large graph cost little. Not for `transitiveClosure`, and not if an edge makes paths
+   * better, such as one of negative weight in shortest paths.
+   */
+  limit?: number | undefined
+  /**
    * What to do with a distance that is outside the finite range of int32: 'throw', the default, rejects with
    * ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value, 'wrap' the distance modulo 2^32. Sums on the way to it are exact.
    * Only for integers.
@@ -47,32 +53,47 @@ export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 's
 
 const pathOptions = new Options({
   paths: boolean(false),
-  sources: option(null, readNodes),
-  targets: option(null, readNodes),
+  sources: option(undefined, asGiven),
+  targets: option(undefined, asGiven),
+  limit: option(undefined, readLimit),
   overflow,
   ...whereSet,
   ...longWorkSet,
 } satisfies OptionsOf<PathOptions>)
 
 export interface ReadPathOptions
-  // Null if they aren't given. The nodes haven't been checked.
-  extends Pick<ReadOf<typeof pathOptions>, 'paths' | 'sources' | 'targets'> {
+  // Sources and targets are as they were given: the graph says what nodes are.
+  extends Pick<ReadOf<typeof pathOptions>, 'paths' | 'sources' | 'targets' | 'limit'> {
   /** What closures get to know. */
   readonly closing: ReadOptions
 }
 
 /** Reads the options: each property once. */
 export function readPathOptions(options: unknown, semiring: PathSemiring): ReadPathOptions {
-  const { paths, sources, targets, ...rest } = pathOptions.read(options)
+  const { paths, sources, targets, limit, ...rest } = pathOptions.read(options)
+  if (limit !== undefined && semiring === 'or-and') {
+    throw new OptionError('option limit is for values of paths, and or-and has none: leave it out')
+  }
   const closing = asProduct({ ...rest, semiring: readSemiring(semiring) })
   closing.onProgress = forwardOnly(closing.onProgress)
-  return { paths, sources, targets, closing }
+  return { paths, sources, targets, limit, closing }
 }
 
-function readNodes(value: unknown, name: string): NodeNumbers {
+function asGiven(value: unknown): unknown {
+  return value
+}
+
+/** The numbers of nodes that an option gives, not checked. */
+export function nodeList(value: unknown, name: string): NodeNumbers {
   if (typeof value === 'number') return [value]
   if (isNodeArray(value)) return value
   throw new OptionError(
     `option ${name} must be the number of a node, or an array of them, but it is ${typeName(value)}`,
   )
+}
+
+/** The option `limit`. */
+export function readLimit(value: unknown): number {
+  if (typeof value === 'number' && !Number.isNaN(value)) return value
+  throw new OptionError(`option limit must be a number, the worst value of a path, but it is ${show(value)}`)
 }

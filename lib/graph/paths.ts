@@ -2,14 +2,22 @@
 import { show } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { OptionError, ValueError } from '../errors.js'
-import { type EdgeList, isNode, type NodeNumbers, wrongNode } from '../graph-core/edges.js'
+import {
+  type EdgeList,
+  isNode,
+  type KeyedEdgeList,
+  type NamedEdgeList,
+  type NodeNumbers,
+  wrongNode,
+} from '../graph-core/edges.js'
+import type { NodeNames } from '../graph-core/names.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { ElementsOf } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { answer } from './answer.js'
 import type { Ways } from './closing.js'
 import type { PathOptions } from './options.js'
-import { ask, release } from './question.js'
+import { ask, namesOf, release } from './question.js'
 import type { PathSemiring } from './rules.js'
 import type { Query } from './search.js'
 import { type Trees, walk } from './walk.js'
@@ -30,6 +38,18 @@ interface AnyPaths {
   readonly timing: { readonly totalMs: number; readonly kernelMs: number }
 }
 
+/** A matrix of distances that is read by nodes. */
+export interface Distances<Data extends ElementArray = ElementArray, Key = number> extends DenseMatrix<Data> {
+  /**
+   * The distance from one node to another, by their numbers or names: not by rows and columns.
+   *
+   * @param batch - the index of the matrix, if weights are a batch.
+   * @throws ValueError (ERR_MPMML_VALUE) or DTypeError (ERR_MPMML_DTYPE) for what isn't a node, or wasn't among the sources or
+   *   targets.
+   */
+  at(from: Key, to: Key, batch?: number): number
+}
+
 /** What the path functions give for weights in arrays. */
 export interface PathsResult<Data extends ElementArray = ElementArray> extends AnyPaths {
   /**
@@ -37,7 +57,7 @@ export interface PathsResult<Data extends ElementArray = ElementArray> extends A
    * target, as [batch, sources, targets] if the weights are a batch. It is the semiring's zero if there is no path, and its one
    * from a node to itself.
    */
-  readonly distances: DenseMatrix<Data>
+  readonly distances: Distances<Data>
   /**
    * With `paths: true`, of the same shape: the node after the source on a best path to the target; −1 if there is no path,
    * or they are the same node.
@@ -57,6 +77,26 @@ export interface PathsResult<Data extends ElementArray = ElementArray> extends A
 /** A {@link PathsResult} that was asked for with `paths: true`. */
 export interface PathsWithNext<Data extends ElementArray = ElementArray> extends PathsResult<Data> {
   readonly next: DenseMatrix<Int32Array>
+}
+
+/** What the path functions give for nodes that have names. */
+export interface NamedPaths<Key = unknown, Data extends ElementArray = ElementArray> extends AnyPaths {
+  /** The names of the nodes, by their numbers: those of `sources`, `targets` and `next`. */
+  readonly keys: ArrayLike<Key>
+  /** As {@link PathsResult.distances}. */
+  readonly distances: Distances<Data, Key>
+  /** As {@link PathsResult.next}: it has numbers. */
+  readonly next?: DenseMatrix<Int32Array>
+  /** As {@link PathsResult.path}, from a name to a name. */
+  path(from: Key, to: Key): Key[] | null
+}
+
+/** The options of path functions for nodes that have names. */
+export interface NamedPathOptions<Key = unknown> extends Omit<PathOptions, 'sources' | 'targets'> {
+  /** As {@link PathOptions.sources}: names in an array, or one of them. */
+  sources?: ArrayLike<Key> | Key | undefined
+  /** As {@link PathOptions.targets}. */
+  targets?: ArrayLike<Key> | Key | undefined
 }
 
 /** What the path functions give for weights on a device: the matrices are there too. */
@@ -107,6 +147,14 @@ export type WithPaths = PathOptions & { paths: true }
  *   ERR_MPMML_DISPOSED and ERR_MPMML_DEVICE for matrices of a device.
  */
 export interface PathFunction {
+  <Key, Data extends ElementArray = Int32Array>(
+    weights: NamedEdgeList<Key, Data>,
+    options?: NamedPathOptions<NoInfer<Key>>,
+  ): Promise<NamedPaths<Key, Data>>
+  <Key, Data extends ElementArray = Int32Array>(
+    weights: KeyedEdgeList<Key, Data>,
+    options?: NamedPathOptions<NoInfer<Key>>,
+  ): Promise<NamedPaths<Key, Data>>
   <Data extends OperandArray>(
     weights: DeviceMatrix<Data>,
     options: WithPaths,
@@ -145,9 +193,32 @@ export type AnyWeights =
   | DeviceMatrix<OperandArray>
   | EdgeList<ElementArray>
   | LinkList
+  | NamedEdgeList
+  | KeyedEdgeList
+  | NamedLinkList
+
+/** Edges that are there or not, of nodes that have names. */
+export interface NamedLinkList<Key = unknown> extends Omit<NamedEdgeList<Key>, 'weight'> {
+  /** As in a {@link LinkList}. */
+  readonly weight?: LinkList['weight']
+}
+
+/** The same with numbers in the edges. */
+export interface KeyedLinkList<Key = unknown> extends LinkList {
+  /** The name of each node. */
+  readonly keys: ArrayLike<Key>
+}
 
 /** A {@link PathFunction} over bytes. */
 export interface ClosureFunction {
+  <Key>(
+    weights: NamedLinkList<Key>,
+    options?: NamedPathOptions<NoInfer<Key>>,
+  ): Promise<NamedPaths<Key, Uint8Array>>
+  <Key>(
+    weights: KeyedLinkList<Key>,
+    options?: NamedPathOptions<NoInfer<Key>>,
+  ): Promise<NamedPaths<Key, Uint8Array>>
   (weights: DeviceMatrix<Uint8Array>, options: WithPaths): Promise<ResidentPathsWithNext<Uint8Array>>
   (weights: DeviceMatrix<Uint8Array>, options?: PathOptions): Promise<ResidentPaths<Uint8Array>>
   (weights: MatrixLike<Uint8Array> | LinkList, options: WithPaths): Promise<PathsWithNext<Uint8Array>>
@@ -235,82 +306,129 @@ async function find(semiring: PathSemiring, weights: unknown, options: unknown):
   const question = await ask(semiring, weights, options)
   const found = await answer(question).finally(() => release(question))
   const { distances, next, backend, device, timing } = found
-  const { sources, targets } = question.query
-  const reader = new PathReader(question.query, question.batch, found.ways)
+  const { query } = question
+  const { sources, targets } = query
+  const names = namesOf(question)
+  const places = new Places(query, question.batch, names)
+  const reader = new PathReader(places, found.ways)
   const resident = distances instanceof DeviceMatrix
   return {
     semiring,
-    distances,
+    distances: resident ? distances : readable(distances, places),
     ...(next && { next }),
     sources,
     targets,
+    ...(names && { keys: names.keys }),
     path: resident
-      ? async (from: number, to: number, batch?: number) => reader.read(from, to, batch)
-      : (from: number, to: number, batch?: number) => reader.read(from, to, batch),
+      ? async (from: unknown, to: unknown, batch?: number) => reader.read(from, to, batch)
+      : (from: unknown, to: unknown, batch?: number) => reader.read(from, to, batch),
     backend,
     device,
     timing,
   }
 }
 
-/** Reads paths from an answer. It keeps no more of the question than it needs. */
-class PathReader {
-  readonly #query: Query
-  readonly #batch: number
-  readonly #ways: Ways | null
-  /** The first place of each node among the sources, and among the targets; null if they are all nodes. */
-  readonly #sources: Map<number, number> | null
-  readonly #targets: Map<number, number> | null
+/** The distances, which are read by nodes too. */
+function readable(distances: DenseMatrix<ElementArray>, places: Places): Distances {
+  const { data, shape, strides, offset } = distances
+  const at = (from: unknown, to: unknown, batch?: number) => {
+    const { row, col, item } = places.of(from, to, batch)
+    const [rowStride, colStride] = strides.slice(-2) as [number, number]
+    const skipped = shape.length === 3 ? item * strides[0]! : 0
+    return data[offset + skipped + row * rowStride + col * colStride]!
+  }
+  // What is copied or compared is the matrix alone.
+  return Object.defineProperty({ ...distances }, 'at', { value: at, enumerable: false }) as Distances
+}
 
-  constructor(query: Query, batch: number, ways: Ways | null) {
-    this.#query = query
+/** Where the distance between two nodes is. */
+interface Place {
+  /** The numbers of the nodes. */
+  readonly source: number
+  readonly target: number
+  readonly row: number
+  readonly col: number
+  readonly item: number
+}
+
+/** Finds the rows and columns of nodes. It keeps no more of the question than it needs. */
+class Places {
+  readonly nodes: number
+  readonly names: NodeNames | null
+  readonly #batch: number
+  readonly #sources: Int32Array | null
+  readonly #targets: Int32Array | null
+  /** The first place of each node among the sources, and among the targets, once they are asked for. */
+  #rows: Map<number, number> | undefined
+  #cols: Map<number, number> | undefined
+
+  constructor({ nodes, sources, targets }: Query, batch: number, names: NodeNames | null) {
+    this.nodes = nodes
+    this.names = names
     this.#batch = batch
-    this.#ways = ways
-    this.#sources = ways && places(query.sources)
-    this.#targets = ways && places(query.targets)
+    this.#sources = sources
+    this.#targets = targets
   }
 
-  read(from: number, to: number, item = 0): number[] | null | Promise<number[] | null> {
-    const ways = this.#ways
-    if (!ways) throw new OptionError('path() needs the option paths: true, so that the ways are kept')
-    const { nodes } = this.#query
+  of(from: unknown, to: unknown, item = 0): Place {
+    const [source, target] = [this.#numberOf(from, 'from'), this.#numberOf(to, 'to')]
     const batch = this.#batch
-    const source = placeOf(from, nodes, this.#sources, 'from', 'sources')
-    const target = placeOf(to, nodes, this.#targets, 'to', 'targets')
+    if (this.#sources) this.#rows ??= placesOf(this.#sources)
+    if (this.#targets) this.#cols ??= placesOf(this.#targets)
+    const row = this.#among(source, this.#rows, 'from', 'sources')
+    const col = this.#among(target, this.#cols, 'to', 'targets')
     if (!(Number.isInteger(item) && item >= 0 && item < batch)) {
       throw new ValueError(
         `batch must be the index of a matrix, an integer from 0 to ${batch - 1}, but it is ${show(item)}`,
       )
     }
+    return { source, target, row, col, item }
+  }
+
+  #numberOf(node: unknown, name: string): number {
+    if (this.names) return this.names.numberOf(node, name)
+    if (!isNode(node, this.nodes)) wrongNode(node, this.nodes, name)
+    return node
+  }
+
+  #among(node: number, places: Map<number, number> | undefined, name: string, asked: string): number {
+    const place = places ? places.get(node) : node
+    if (place !== undefined) return place
+    const text = this.names?.show(node) ?? node
+    throw new ValueError(`${name} is ${text}, which is not among the ${asked} that were asked for`)
+  }
+}
+
+/** Reads paths from an answer. */
+class PathReader {
+  readonly #places: Places
+  readonly #ways: Ways | null
+
+  constructor(places: Places, ways: Ways | null) {
+    this.#places = places
+    this.#ways = ways
+  }
+
+  read(from: unknown, to: unknown, batch?: number): unknown[] | null | Promise<unknown[] | null> {
+    const ways = this.#ways
+    if (!ways) throw new OptionError('path() needs the option paths: true, so that the ways are kept')
+    const { nodes, names } = this.#places
+    const { source, target, row, col, item } = this.#places.of(from, to, batch)
     const { forward, every } = ways
-    const [root, node] = forward ? [from, to] : [to, from]
-    const index = every ? root : forward ? source : target
+    const [root, node] = forward ? [source, target] : [target, source]
+    const index = every ? root : forward ? row : col
     const trees = ways.trees(item, index)
     const along = (found: Trees) => {
       const path = walk(found, index, root, node, nodes)
-      return forward && path ? path.reverse() : path
+      if (forward) path?.reverse()
+      return names && path ? path.map((at) => names.keys[at]) : path
     }
     return trees instanceof Promise ? trees.then(along) : along(trees)
   }
 }
 
-function places(nodes: Int32Array | null): Map<number, number> | null {
-  if (!nodes) return null
+function placesOf(nodes: Int32Array): Map<number, number> {
   const map = new Map<number, number>()
   for (let at = nodes.length - 1; at >= 0; at--) map.set(nodes[at]!, at)
   return map
-}
-
-function placeOf(
-  node: unknown,
-  nodes: number,
-  among: Map<number, number> | null,
-  name: string,
-  asked: string,
-): number {
-  if (!isNode(node, nodes)) wrongNode(node, nodes, name)
-  if (!among) return node
-  const place = among.get(node)
-  if (place !== undefined) return place
-  throw new ValueError(`${name} is ${node}, which is not among the ${asked} that were asked for`)
 }

@@ -9,11 +9,12 @@ import { DTypeError, ShapeError } from '../errors.js'
 import {
   type Edges,
   isEdgeList,
-  type NodeNumbers,
   nodeNumbers,
   readingEdges,
   requireMemory,
+  takingEdges,
 } from '../graph-core/edges.js'
+import { isKeyArray, type NodeNames, numbering } from '../graph-core/names.js'
 import { atOnce, inSlices } from '../graph-core/slices.js'
 import type { Shape } from '../matrix.js'
 import { addon } from '../native.js'
@@ -24,7 +25,7 @@ import { requireNoContradiction } from '../product/prepare.js'
 import { requireSemiringType } from '../semirings.js'
 import type { OperandArray } from '../storage.js'
 import { type HostView, readHostView, readView, requireThere, showShape, type View } from '../view.js'
-import { readPathOptions } from './options.js'
+import { nodeList, readPathOptions } from './options.js'
 import { type PathSemiring, rulesOf } from './rules.js'
 import type { Query } from './search.js'
 
@@ -84,22 +85,37 @@ function isList(value: unknown): boolean {
   return isEdgeList(value)
 }
 
-/** Reads and checks the arguments of a path function. */
-export async function ask(semiring: PathSemiring, value: unknown, optionsValue: unknown): Promise<Question> {
-  const { paths, sources, targets, closing } = readPathOptions(optionsValue, semiring)
+/** How {@link ask} reads. */
+export interface Asking {
+  /** Whether the nodes and weights of an edge list are checked here. */
+  readonly isChecked?: boolean
+  /** Whether sources and targets are numbers even if nodes have names. */
+  readonly inNumbers?: boolean
+}
+
+/** Reads the arguments of a path function. */
+export async function ask(
+  semiring: PathSemiring,
+  value: unknown,
+  optionsValue: unknown,
+  { isChecked = false, inNumbers = false }: Asking = {},
+): Promise<Question> {
+  const { paths, sources, targets, limit, closing } = readPathOptions(optionsValue, semiring)
   const { signal } = closing
   if (signal?.aborted) throw aborted(signal, WORK)
+  const reading = isChecked ? readingEdges : takingEdges
   const weights: Weights = isList(value)
     ? {
         view: null,
-        edges: await inSlices(readingEdges(value, 'weights', semiring === 'or-and'), signal, WORK),
+        edges: await inSlices(reading(value, 'weights', semiring === 'or-and'), signal, WORK),
       }
     : { view: readMatrix(value), edges: null }
   const { view, edges } = weights
   const nodes = view ? view.rows : edges.nodes
+  const names = inNumbers ? null : (edges?.names ?? null)
   const asked = {
-    sources: sources && readNodes(sources, nodes, 'sources'),
-    targets: targets && readNodes(targets, nodes, 'targets'),
+    sources: readNodes(sources, nodes, 'sources', names),
+    targets: readNodes(targets, nodes, 'targets', names),
   }
   // An edge list of or-and has edges, whatever they weigh.
   const type = view ? view.type : semiring === 'or-and' ? UINT8 : edges.type
@@ -116,7 +132,7 @@ export async function ask(semiring: PathSemiring, value: unknown, optionsValue: 
   }
   const policy = addon.overflowPolicies[closing.overflow === LEFT_OUT ? throws : closing.overflow]!
   return {
-    query: { nodes, rules: rulesOf(semiring, type), ...asked, paths, overflow: policy },
+    query: { nodes, rules: rulesOf(semiring, type), ...asked, paths, overflow: policy, limit },
     // The user may dispose a matrix of a device as soon as this function gives control back.
     weights: view?.memory ? { view: new ResidentView(view.memory, view), edges: null } : weights,
     type,
@@ -128,7 +144,13 @@ export async function ask(semiring: PathSemiring, value: unknown, optionsValue: 
 
 const readMatrix = (value: unknown) => readView(value, 'weights', 'operand')
 
-function readNodes(values: NodeNumbers, nodes: number, name: string): Int32Array {
+function readNodes(value: unknown, nodes: number, name: string, names: NodeNames | null): Int32Array | null {
+  if (value === undefined) return null
+  if (names) return atOnce(numbering(isKeyArray(value) ? value : [value], names, name))
+  const values = nodeList(value, name)
   requireMemory(values, name)
   return atOnce(nodeNumbers(values, nodes, name))
 }
+
+/** The names of the nodes; null if they have none. */
+export const namesOf = ({ weights }: Question): NodeNames | null => weights.edges?.names ?? null

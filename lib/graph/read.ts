@@ -1,5 +1,6 @@
 /** Graphs in files. */
 
+import { OptionError } from '../errors.js'
 import { csvEdgesParser } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import type { EntryArrays, EntrySink } from '../files/entries.js'
@@ -10,33 +11,44 @@ import { type MemoryOptions, maxBytes } from '../files/memory.js'
 import { formatOf } from '../files/names.js'
 import type { FileOptions } from '../files/progress.js'
 import type { LineParser } from '../files/text.js'
-import { choice, Options, type OptionsOf } from '../options.js'
+import { boolean, choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
 import { edgeSink, edgesOf, type ReadEdgeList } from './formats.js'
+import { graphmlParser } from './graphml.js'
+import { namedCsvParser } from './named-csv.js'
+import type { NamedGraph } from './named-edges.js'
 
 /** The formats that {@link readGraph} reads. */
-export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv'
+export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv' | 'graphml'
 
 /** The options of {@link readGraph}. `undefined` means the default. */
 export interface ReadGraphOptions extends FileOptions, MemoryOptions {
-  /** By the end of the file's name if left out: .gr, .mtx or .csv, and .gz after it if gzip has compressed the file. */
+  /** By the end of the file's name if left out: .gr, .mtx, .csv or .graphml, and .gz after it if gzip has compressed the file. */
   format?: GraphFormat | undefined
+  /**
+   * Whether nodes have the names that the file gives them, as `keys`; false by default. The cells of CSV are names then, and not
+   * numbers; GraphML has names anyway, which are left out if this is false. DIMACS and Matrix Market have numbers only.
+   */
+  keys?: boolean | undefined
 }
 
-const formats = ['dimacs', 'matrix-market', 'csv'] as const
+const lineFormats = ['dimacs', 'matrix-market', 'csv'] as const
+const formats = [...lineFormats, 'graphml'] as const
 const readOptions = new Options({
   format: choice(formats, undefined),
+  keys: boolean(false),
   maxBytes,
   ...longWorkSet,
 } satisfies OptionsOf<ReadGraphOptions>)
-const parsers: Record<GraphFormat, (sink: EntrySink<EntryArrays>) => LineParser<EntryArrays>> = {
+type LineFormat = (typeof lineFormats)[number]
+const parsers: Record<LineFormat, (sink: EntrySink<EntryArrays>) => LineParser<EntryArrays>> = {
   dimacs: dimacsParser,
   'matrix-market': (sink) => matrixMarketParser(sink),
   csv: (sink) => csvEdgesParser(sink, undefined),
 }
 
 /**
- * Reads a graph from a file: see {@link parseDimacs}, {@link parseMatrixMarket} and {@link parseEdgeCsv}. What gzip has
+ * Reads a graph from a file: see {@link parseDimacs}, {@link parseMatrixMarket}, {@link parseEdgeCsv} and {@link parseGraphml}. What gzip has
  * compressed is decompressed.
  *
  * @param path - a regular file.
@@ -47,9 +59,24 @@ const parsers: Record<GraphFormat, (sink: EntrySink<EntryArrays>) => LineParser<
  * const { distances } = await shortestPaths(await readGraph('roads.csv'), { sources: 0 })
  * console.log(distances.data.join()) // 0,4,3
  */
+export function readGraph(path: string | URL, options: ReadGraphOptions & { keys: true }): Promise<NamedGraph>
+export function readGraph(path: string | URL, options?: ReadGraphOptions): Promise<ReadEdgeList>
 export async function readGraph(path: string | URL, options?: ReadGraphOptions): Promise<ReadEdgeList> {
-  const { format, maxBytes, ...rest } = readOptions.read(options)
+  const { format, keys, maxBytes, ...rest } = readOptions.read(options)
   const name = pathOf(path)
-  const parser = parsers[formatOf(name, format, formats)]
-  return edgesOf(await readLines(name, 'a graph', parser(edgeSink(name, maxBytes)), rest))
+  const isGraphml = format === 'graphml' || (format === undefined && /\.graphml(\.gz)?$/i.test(name))
+  if (isGraphml) {
+    const named = await readLines(name, 'a graph', graphmlParser(name, undefined, maxBytes), rest)
+    return keys ? named : numbered(named)
+  }
+  const known = formatOf(name, format, lineFormats)
+  if (keys) {
+    if (known === 'csv') return readLines(name, 'a graph', namedCsvParser(name, maxBytes), rest)
+    throw new OptionError(
+      `option keys is for files that name nodes, CSV and GraphML, but ${name} has numbers: leave it out`,
+    )
+  }
+  return edgesOf(await readLines(name, 'a graph', parsers[known](edgeSink(name, maxBytes)), rest))
 }
+
+const numbered = ({ nodes, from, to, weight }: NamedGraph): ReadEdgeList => ({ nodes, from, to, weight })

@@ -1,24 +1,20 @@
-/** Best paths from some nodes to some, by a search from each: on JavaScript's thread, in slices. */
+/** Best paths from some nodes to some, by a search from each: in native code, on all cores. */
+
 import { bytesOf, INT32, newArray } from '../elements.js'
 import { OutOfMemoryError } from '../errors.js'
-import { findingComponents } from '../graph-core/components.js'
-import { cycleError } from '../graph-core/cycles.js'
-import { findingReached } from '../graph-core/reached.js'
+import { availableMemory } from '../free-memory.js'
 import type { Direction } from '../graph-core/rows.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { allocate } from '../matrix.js'
+import { addon, type GraphSearchRequest } from '../native.js'
+import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
+import { storedZeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
-import { breadthFirst, type Wanted } from './breadth-first.js'
-import { dijkstra, NodeHeap } from './dijkstra.js'
-import { type Graph, keyedRows } from './keyed.js'
-import { type FoundCycle, LabelCorrecting } from './label-correcting.js'
-import { Potentials, potentialsPay, reweight } from './potentials.js'
-import { type PathRules, valueOfKey } from './rules.js'
-import type { Searched } from './searched.js'
-import { StoredDistances } from './stored.js'
-import { type Search, Tree } from './tree.js'
+import { type Graph, weightsOf } from './keyed.js'
+import { refusalError } from './refusals.js'
+import type { Extension, PathRules } from './rules.js'
+import { type Calls, called } from './run.js'
 import type { Trees } from './walk.js'
 
 /** What is asked of a graph. */
@@ -30,6 +26,8 @@ export interface Query {
   readonly targets: Int32Array | null
   readonly paths: boolean
   readonly overflow: Overflow
+  /** Paths with worse values count as none; undefined: all count. */
+  readonly limit: number | undefined
 }
 
 /** The results for one graph: parts of arrays that those of a batch share. */
@@ -43,9 +41,12 @@ export interface Results {
   readonly item: number | undefined
 }
 
-/** From which side a query is searched: the one with fewer nodes. All pairs backward, because then `next` is the trees. */
-export function directionOf({ sources, targets }: Query): Direction {
-  if (!sources) return 'backward'
+/**
+ * From which side a query is searched: the one with fewer nodes. The paths of all pairs backward, because then `next` is the trees;
+ * without paths forward, because then a search writes a row and not a column.
+ */
+export function directionOf({ sources, targets, paths }: Query): Direction {
+  if (!sources) return targets || paths ? 'backward' : 'forward'
   return targets && targets.length < sources.length ? 'backward' : 'forward'
 }
 
@@ -103,152 +104,77 @@ export function treesOf(
   return next && { data: next, offset: item * nodes * cols, rootStride: 1, nodeStride: cols }
 }
 
-const SEARCH: Need = { what: 'a search', perNode: 88, perEdge: 24 }
+/** With one thread. */
+const SEARCH: Need = { what: 'a search', perNode: 112, perEdge: 24 }
+/** Of each more. */
+const BYTES_PER_WORKER = 40
+
+/** The names of native code's enumerators, in their order. */
+const extensions: readonly (Extension | 'links')[] = ['sum', 'product', 'bottleneck', 'links']
 
 /** Searches one graph, and writes the results. */
-export function* search(graph: Graph, query: Query, results: Results, searched: Searched): Steps<void> {
-  const { rules, nodes } = query
-  const direction = directionOf(query)
-  const forward = direction === 'forward'
-  const [roots, ends] = forward ? [query.sources, query.targets] : [query.targets, query.sources]
-  const count = countOf(roots, nodes)
-  if (count === 0 || ends?.length === 0) return
-  requireSpace(SEARCH, nodes, 'edges' in graph ? graph.edges.to.length : 0)
-  const rows = yield* keyedRows(graph, direction, rules)
-  const tree = new Tree(nodes)
-  const run = yield* searcher(graph, { rows, rules, tree }, query, direction, results.item)
-  const writer = new Writer(query, results, tree, forward)
-  for (let index = 0; index < count; index++) {
-    const root = roots ? roots[index]! : index
-    yield* searched.counting(run(root), nodes + rows.to.length)
-    yield* writer.write(index, root)
-  }
-  // Last, because a cycle that gains is the worse news, as it is of a closure.
-  const { overflow } = writer.stored
-  if (overflow) throw overflow
-}
-
-/** The cheapest way to search these rows from a root. */
-function* searcher(
+export async function search(
   graph: Graph,
-  state: Search,
   query: Query,
-  direction: Direction,
-  item: number | undefined,
-): Steps<(root: number) => Steps<void>> {
-  const { rows, rules } = state
-  const { nodes } = rows
-  const [roots, ends] =
-    direction === 'forward' ? [query.sources, query.targets] : [query.targets, query.sources]
-  const wanted = ends && wantedOf(ends, nodes)
-  if (rows.monotone) {
-    if (rules.semiring === 'or-and') {
-      const queue = new Int32Array(nodes)
-      return (root) => breadthFirst(state, queue, root, wanted)
-    }
-    const heap = new NodeHeap(state.tree.key)
-    return (root) => dijkstra(state, heap, root, wanted)
+  results: Results,
+  { report, cancel }: Calls,
+): Promise<void> {
+  const { rules, nodes, sources, targets } = query
+  const backward = directionOf(query) === 'backward'
+  const [roots, ends] = backward ? [targets, sources] : [sources, targets]
+  if (countOf(roots, nodes) === 0 || countOf(ends, nodes) === 0) return
+  const edges = 'edges' in graph ? graph.edges.to.length : 0
+  requireSpace(SEARCH, nodes, edges)
+  const spare = availableMemory() - nodes * SEARCH.perNode - edges * SEARCH.perEdge
+  const cols = countOf(targets, nodes)
+  const item = results.item ?? 0
+  const [least, most] = finiteOf(rules.maximizes)
+  const request: GraphSearchRequest = {
+    ...sourceOf(graph, rules),
+    extension: extensions.indexOf(rules.semiring === 'or-and' ? 'links' : rules.extension),
+    maximizes: rules.maximizes,
+    noPath: rules.zero,
+    backward,
+    roots,
+    ends,
+    limit: query.limit,
+    overflow: addon.overflowPolicies.indexOf(query.overflow),
+    least,
+    most,
+    mostWorkers: 1 + Math.max(0, Math.floor(spare / (nodes * BYTES_PER_WORKER))),
+    distances: results.distances,
+    next: results.next,
+    trees: results.trees,
+    place: item * countOf(sources, nodes) * cols,
+    treePlace: item * countOf(roots, nodes) * nodes,
+    rootStride: backward ? 1 : cols,
+    endStride: backward ? cols : 1,
   }
-  // A cycle from which no asked node is reached makes nothing better that was asked for.
-  const opposite = direction === 'forward' ? 'backward' : 'forward'
-  const reaching = ends && (yield* findingReached(yield* keyedRows(graph, opposite, rules), ends))
-  const components = yield* findingComponents(rows, { roots, within: reaching?.within })
-  const labels = new LabelCorrecting(state, components)
-  const gaining = ({ nodes, weight }: FoundCycle) =>
-    cycleError({ nodes: direction === 'forward' ? nodes : nodes.reverse(), weight, batch: item }, rules)
-  if (potentialsPay(state, components, countOf(roots, nodes))) {
-    const potentials = yield* reweight(state, components, labels)
-    if (!(potentials instanceof Potentials)) throw gaining(potentials)
-    return (root) => potentials.search(state, root, wanted)
-  }
-  return function* (root) {
-    const cycle = yield* labels.from(root)
-    if (cycle) throw gaining(cycle)
-  }
+  const { refusal } = await called(addon.graphSearch(request, report, cancel))
+  if (refusal) throw refusalError(refusal, graph, rules, backward, results.item)
 }
 
-function wantedOf(ends: Int32Array, nodes: number): Wanted {
-  const is = new Uint8Array(nodes)
-  let count = 0
-  for (const end of ends) {
-    if (is[end] === 1) continue
-    is[end] = 1
-    count++
-  }
-  return { is, count }
-}
-
-/** Writes what was found from a root. */
-class Writer {
-  readonly stored: StoredDistances
-  readonly #query: Query
-  readonly #results: Results
-  readonly #tree: Tree
-  readonly #forward: boolean
-  /** The nodes after the root, and the nodes whose one is looked for. */
-  readonly #first: Int32Array
-  readonly #chain: Int32Array
-
-  constructor(query: Query, results: Results, tree: Tree, forward: boolean) {
-    const { nodes, rules } = query
-    this.#query = query
-    this.#results = results
-    this.#tree = tree
-    this.#forward = forward
-    const chains = forward && results.next !== null
-    this.#first = new Int32Array(chains ? nodes : 0)
-    this.#chain = new Int32Array(chains ? nodes : 0)
-    this.stored = new StoredDistances(rules, query.overflow)
-  }
-
-  /** `index` is that of the root among the roots. */
-  *write(index: number, root: number): Steps<void> {
-    const { nodes, sources, targets, rules } = this.#query
-    const { distances, next, trees, item = 0 } = this.#results
-    const { key, before } = this.#tree
-    const [rows, cols] = [countOf(sources, nodes), countOf(targets, nodes)]
-    const ends = this.#forward ? targets : sources
-    const count = this.#forward ? cols : rows
-    const step = this.#forward ? 1 : cols
-    const offset = item * rows * cols + (this.#forward ? index * cols : index)
-    if (this.#first.length > 0) this.#first.fill(-1)
-    for (let at = 0; at < count; at++) {
-      if (at % PER_STEP === PER_STEP - 1) yield
-      const end = ends ? ends[at]! : at
-      const place = offset + at * step
-      const own = key[end]!
-      if (own === rules.unreached) distances[place] = rules.zero
-      else distances[place] = this.#stored(valueOfKey(rules, own), root, end)
-      if (next) next[place] = this.#forward ? this.#firstOf(root, end) : before[end]!
+/** The graph as native code reads it. */
+function sourceOf(graph: Graph, rules: PathRules) {
+  if ('edges' in graph) {
+    const { nodes, from, to, weight } = graph.edges
+    // NaN is refused even where weights don't count.
+    return {
+      nodes,
+      from,
+      to,
+      weights: weight,
+      zero: rules.zero,
+      hasZero: weightsOf(graph.edges, rules) !== null,
     }
-    if (trees) trees.set(before, (item * rootsOf(this.#query) + index) * nodes)
   }
-
-  #stored(value: number, root: number, end: number): number {
-    if (!this.#query.rules.exact) return value
-    const [from, to] = this.#forward ? [root, end] : [end, root]
-    return this.stored.of(value, from, to, this.#results.item)
-  }
-
-  /** The node after the root on the path to `end`; -1 if there is none. */
-  #firstOf(root: number, end: number): number {
-    const { before } = this.#tree
-    const first = this.#first
-    const chain = this.#chain
-    let length = 0
-    let node = end
-    while (first[node]! < 0) {
-      const above = before[node]!
-      if (above < 0) return -1
-      if (above === root) {
-        first[node] = node
-        break
-      }
-      chain[length++] = node
-      node = above
-    }
-    const found = first[node]!
-    for (let at = 0; at < length; at++) first[chain[at]!] = found
-    return found
+  const { matrix, item } = graph
+  return {
+    nodes: matrix.rows,
+    weights: matrix.data,
+    zero: storedZeroOf(rules.semiring, matrix),
+    offset: matrix.offset + item * matrix.batchStride,
+    matrixRowStride: matrix.rowStride,
+    matrixColStride: matrix.colStride,
   }
 }

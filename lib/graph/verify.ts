@@ -6,6 +6,7 @@ import type { DeviceMatrix } from '../device/device.js'
 import { INT32, typeNameOf } from '../elements.js'
 import { DTypeError, ShapeError } from '../errors.js'
 import type { NodeNumbers } from '../graph-core/edges.js'
+import type { NodeNames } from '../graph-core/names.js'
 import { inSlices } from '../graph-core/slices.js'
 import type { MatrixLike } from '../matrix.js'
 import { choice, Options, type OptionsOf, readChoice } from '../options.js'
@@ -13,8 +14,8 @@ import type { ElementArray } from '../storage.js'
 import { type HostView, readView, requireThere, showShape } from '../view.js'
 import type { Graph } from './keyed.js'
 import type { AnyWeights } from './paths.js'
-import { proveDistances, proveNext, provingWays, type Table } from './proof.js'
-import { ask, hostViewOf, type Question, release } from './question.js'
+import { proveDistances, proveNext, provingWays, type Table, type Way } from './proof.js'
+import { ask, hostViewOf, namesOf, type Question, release } from './question.js'
 import { type PathSemiring, pathSemirings } from './rules.js'
 
 /** What {@link verifyPaths} looks at: a result of a path function, or as much of one as there is. */
@@ -30,9 +31,8 @@ export interface Verifiable {
   /** The nodes of the columns; all if it is null or left out. */
   readonly targets?: NodeNumbers | null | undefined
   /** Gives the nodes of a path; paths of searches are looked at by it. */
-  readonly path?:
-    | ((from: number, to: number, batch?: number) => number[] | null | Promise<number[] | null>)
-    | undefined
+  readonly path?: // biome-ignore lint/suspicious/noExplicitAny: nodes are numbers, or whatever the user names them by.
+  ((from: any, to: any, batch?: number) => unknown[] | null | Promise<unknown[] | null>) | undefined
 }
 
 /** The options of {@link verifyPaths}. `undefined` means the default. */
@@ -77,14 +77,11 @@ export async function verifyPaths(
   result: Verifiable,
   options?: VerifyOptions,
 ): Promise<Verified> {
-  const { signal: its, semiring: asked = result.semiring } = verifyOptions.read(options)
+  const { signal: its, semiring: wished = result.semiring } = verifyOptions.read(options)
   const { sources, targets } = result
-  const semiring = pathSemirings[readChoice(pathSemirings, asked, 'semiring')]!
-  const question = await ask(semiring, weights, {
-    sources: sources ?? undefined,
-    targets: targets ?? undefined,
-    signal: its,
-  })
+  const semiring = pathSemirings[readChoice(pathSemirings, wished, 'semiring')]!
+  const asked = { sources: sources ?? undefined, targets: targets ?? undefined, signal: its }
+  const question = await ask(semiring, weights, asked, { isChecked: true, inNumbers: true })
   try {
     return await verify(question, result)
   } finally {
@@ -108,7 +105,7 @@ async function verify(question: Question, { distances, next, path }: Verifiable)
     const table = tableOf(nodes, item)
     if (all) await inSlices(proveNext(subject, table), closing.signal, WORK)
     else if (path) {
-      const way = (from: number, to: number) => path(from, to, item)
+      const way = inNumbers(namesOf(question), (from, to) => path(from, to, item))
       await inSlices(provingWays(subject, table, way), closing.signal, WORK)
     }
   }
@@ -145,4 +142,16 @@ async function readResult(
     )
   }
   return hostViewOf(given)
+}
+
+/** What reads paths of nodes by their numbers. */
+function inNumbers(
+  names: NodeNames | null,
+  path: (from: unknown, to: unknown) => unknown[] | null | Promise<unknown[] | null>,
+): Way {
+  if (!names) return path as Way
+  return async (from, to) => {
+    const found = await path(names.keys[from], names.keys[to])
+    return found === null ? null : found.map((key) => names.numberOf(key, 'a node of the path'))
+  }
 }

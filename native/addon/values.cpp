@@ -37,11 +37,30 @@ std::vector<uint8_t> In::bytes(size_t count, uint8_t most) const {
   return {first, first + array.length};
 }
 
-Napi::Value to_value(Napi::Env env, const std::vector<int32_t>& numbers) {
-  Napi::Int32Array array = Napi::Int32Array::New(env, numbers.size());
+TypedArray In::elements(std::optional<napi_typedarray_type> type) const {
+  const TypedArray array = typed_array(value_);
+  if (!array.valid || (type && array.type != *type)) refuse();
+  return array;
+}
+
+namespace {
+
+template <class Array, class Numbers>
+Napi::Value array_of(Napi::Env env, const Numbers& numbers) {
+  Array array = Array::New(env, static_cast<size_t>(numbers.size()));
   std::copy(numbers.begin(), numbers.end(), array.Data());
   return array;
 }
+
+}  // namespace
+
+Napi::Value to_value(Napi::Env env, const std::vector<int32_t>& numbers) {
+  return array_of<Napi::Int32Array>(env, numbers);
+}
+Napi::Value to_value(Napi::Env env, const graph::Array<int32_t>& numbers) {
+  return array_of<Napi::Int32Array>(env, numbers);
+}
+Napi::Value to_value(Napi::Env env, const Floats& numbers) { return array_of<Napi::Float64Array>(env, numbers); }
 
 Napi::Value to_value(Napi::Env env, OfTwo function) {
   return Napi::Function::New(env, [function](const Napi::CallbackInfo& info) {

@@ -12,6 +12,7 @@
 
 #include "addon/device.h"
 #include "addon/engine.h"
+#include "graph/array.h"
 
 namespace mpmml::addon {
 
@@ -58,6 +59,12 @@ class In {
     return number;
   }
 
+  /// Any number, also one that isn't finite.
+  double real() const {
+    if (!value_.IsNumber()) refuse();
+    return value_.As<Napi::Number>().DoubleValue();
+  }
+
   template <class Integer>
   Integer integer(double least, double most) const {
     return static_cast<Integer>(number(least, most));
@@ -101,6 +108,8 @@ class In {
   }
 
   Napi::Value value() const { return value_; }
+  /// A typed array of any type, or of this one.
+  TypedArray elements(std::optional<napi_typedarray_type> type = std::nullopt) const;
   /// The numbers of a Float64Array.
   double* fields(size_t count) const { return static_cast<double*>(elements_of(value_, napi_float64_array, count)); }
   /// The flag in an Int32Array that gives work up.
@@ -114,6 +123,11 @@ class In {
 
   Napi::Value value_;
   const char* name_;
+};
+
+/// The numbers of a Float64Array that is made.
+struct Floats : std::vector<double> {
+  using std::vector<double>::vector;
 };
 
 /// The properties of an object, in order.
@@ -130,6 +144,8 @@ inline Napi::Value to_value(Napi::Env env, const std::string& text) { return Nap
 inline Napi::Value to_value(Napi::Env /*env*/, Napi::Value value) { return value; }
 /// An Int32Array.
 Napi::Value to_value(Napi::Env env, const std::vector<int32_t>& numbers);
+Napi::Value to_value(Napi::Env env, const graph::Array<int32_t>& numbers);
+Napi::Value to_value(Napi::Env env, const Floats& numbers);
 
 /// A function of two numbers.
 using OfTwo = double (*)(double, double);

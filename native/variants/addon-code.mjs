@@ -47,7 +47,7 @@ const declarationOf = ([name, signature]) => {
 }
 
 const byReference = (cpp) =>
-  /^std::|^Napi|^[A-Z]\w*(Request|Settings)$/.test(cpp) && !cpp.endsWith('*') ? `const ${cpp}&` : cpp
+  /^std::|^Napi|^[A-Z]\w*(Request|Settings|Source)$/.test(cpp) && !cpp.endsWith('*') ? `const ${cpp}&` : cpp
 
 /** generated/addon.h */
 export const addonHeader = (notice) => `// ${notice}

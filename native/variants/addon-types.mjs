@@ -26,7 +26,7 @@ export const integer = (least, most = MOST_INT, cpp = 'int64_t') => ({
 /** A count of launches, threads and the like. */
 export const count = (least, most = MOST_INT) => integer(least, most, 'int')
 
-export const real = { ts: 'number', cpp: 'double' }
+export const real = { ts: 'number', cpp: 'double', read: 'real()' }
 export const int = { ts: 'number', cpp: 'int' }
 export const flag = { ts: 'boolean', cpp: 'bool', read: 'flag()' }
 export const text = { ts: 'string', cpp: 'std::string', read: 'text()' }
@@ -35,6 +35,12 @@ export const literal = { ts: 'string', cpp: 'const char*' }
 /** A function of two numbers, which JavaScript gets. */
 export const ofTwo = { ts: '((x: number, y: number) => number)', cpp: 'OfTwo' }
 export const int32Array = { ts: 'Int32Array', cpp: 'std::vector<int32_t>' }
+export const float64Array = { ts: 'Float64Array', cpp: 'Floats' }
+/** An Int32Array that native code of graphs has made. */
+export const nodeArray = { ts: 'Int32Array', cpp: 'graph::Array<int32_t>' }
+/** Typed arrays whose memory native code reads or writes while work runs. */
+export const elements = { ts: 'OperandArray', cpp: 'TypedArray', read: 'elements()' }
+export const int32Elements = { ts: 'Int32Array', cpp: 'TypedArray', read: 'elements(napi_int32_array)' }
 export const strand = { ts: 'Uint8Array', cpp: 'std::vector<uint8_t>', read: 'bytes(1048576, 3)' }
 
 /** A record by its name. */

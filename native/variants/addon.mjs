@@ -9,16 +9,20 @@ import {
   count,
   device,
   deviceOrNone,
+  elements,
   fields,
   flag,
+  float64Array,
   indexIn,
   int,
   int32Array,
+  int32Elements,
   integer,
   list,
   literal,
   maybe,
   named,
+  nodeArray,
   nothing,
   number,
   numberOrText,
@@ -93,6 +97,7 @@ const backendChoice = indexIn(lists.backendChoices)
 const deviceIndex = integer(0, 65535, 'int')
 const bytes = integer(0, Number.MAX_SAFE_INTEGER)
 const anyBytes = number(0, 1e18)
+const stride = integer(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
 const MOST_SIZE = 2 ** 15
 const semiringName = named('Semiring', literal)
 const dataType = named('DataType', literal)
@@ -130,6 +135,30 @@ const rnaRequest = table`
 `
 
 const score = integer(0, 2 ** 29, 'int32_t')
+
+const graphSource = table`
+  nodes: ${integer(0, 2 ** 31 - 1, 'int32_t')}
+  weights: ${named('OperandArray | null', maybe(elements))} Of a list they may be missing.
+  zero: ${real} The weight that is no edge.
+  from: ${maybe(int32Elements)} Of a list; a matrix has none.
+  to: ${maybe(int32Elements)}
+  hasZero: ${optional(flag, 'false')} Whether edges of a list that have the weight zero are none.
+  offset: ${optional(bytes, 0)} The index of a matrix's first element.
+  matrixRowStride: ${optional(stride, 0)}
+  matrixColStride: ${optional(stride, 0)}
+`
+
+const pathRules = table`
+  extension: ${count(0, 3)} 0: sum, 1: product, 2: bottleneck, 3: links.
+  maximizes: ${flag}
+  noPath: ${real} What distances have where there is no path.
+`
+
+const limit = maybe(real)
+
+const answer = table`
+  refusal: ${maybe(record('GraphRefusal'))} Why there is no answer.
+`
 
 const row = table`
   name: ${named('VariantName', literal)}
@@ -216,6 +245,42 @@ export const requests = {
     between: ${record('RnaScores')}
     reach: ${integer(1)} The length of windows of strand 2; its own length if there are none.
     top: ${integer(1)} The most windows that are wanted.
+  `,
+  GraphSource: object('A graph: an edge list, or a square matrix of weights.')`
+    ...: ${graphSource}
+  `,
+  GraphSearchRequest: object('What is searched for; native/graph/search.h has the meaning.', 'GraphSource')`
+    ...: ${pathRules}
+    backward: ${flag}
+    roots: ${named('Int32Array | null', maybe(int32Elements))}
+    ends: ${named('Int32Array | null', maybe(int32Elements))}
+    limit: ${limit}
+    overflow: ${indexIn(lists.overflowPolicies)} An index in {@link Addon.overflowPolicies}.
+    least: ${real}
+    most: ${real}
+    mostWorkers: ${integer(1, Number.MAX_SAFE_INTEGER)}
+    distances: ${named('ElementArray', elements)}
+    next: ${named('Int32Array | null', maybe(int32Elements))}
+    trees: ${named('Int32Array | null', maybe(int32Elements))}
+    place: ${bytes} The index of the first of the distances, and of the next nodes.
+    treePlace: ${bytes}
+    rootStride: ${bytes}
+    endStride: ${bytes}
+  `,
+  GraphComponentsRequest: object('An edge list whose components are wanted.', 'GraphSource')`
+    strong: ${flag}
+  `,
+  GraphTreeRequest: object('An edge list whose best spanning tree is wanted.', 'GraphSource')`
+    ...: ${pathRules}
+  `,
+  GraphShortestRequest: object(
+    'At most `most` paths from the node `source` to the node `target` of an edge list.',
+    'GraphSource',
+  )`
+    source: ${integer(0, 2 ** 31 - 1, 'int32_t')}
+    target: ${integer(0, 2 ** 31 - 1, 'int32_t')}
+    most: ${integer(1, 2 ** 24)}
+    limit: ${limit}
   `,
   CpuCeilingRequest: object('What products on the CPU are measured against (native/cpu/yardstick.h).')`
     isa: ${optional(isa, '""')} The one that products take by default.
@@ -382,6 +447,37 @@ export const results = {
     best: ${list(record('RnaInteraction'))}
     steps: ${real}
     table: ${maybe(int32Array)} By (i1, j1, i2, j2) in lexicographic order, j1 ≥ i1 and j2 ≥ i2.
+  `,
+  GraphRefusal: object('Why a question about a graph has no answer; native/graph/refusal.h has the meaning.')`
+    kind: ${named("'nan' | 'from' | 'to' | 'negative' | 'gains' | 'cycle' | 'inexact' | 'overflow' | 'too many'", literal)}
+    at: ${real}
+    from: ${int}
+    to: ${int}
+    value: ${real}
+    cycle: ${int32Array}
+    keys: ${float64Array}
+  `,
+  GraphAnswer: object('What work on a graph gives.')`
+    ...: ${answer}
+  `,
+  GraphComponents: object('The nodes of component c are `members[start[c]]` up to `start[c + 1]`.')`
+    ...: ${answer}
+    of: ${nodeArray}
+    members: ${nodeArray}
+    start: ${int32Array}
+  `,
+  GraphOrder: object('All nodes, so that edges lead from earlier ones to later ones.')`
+    ...: ${answer}
+    order: ${nodeArray}
+  `,
+  GraphTree: object("The indices of the tree's edges, which ascend.")`
+    ...: ${answer}
+    edges: ${float64Array}
+  `,
+  GraphPaths: object('The nodes of each path, and how long it is.')`
+    ...: ${answer}
+    paths: ${list(int32Array)}
+    lengths: ${float64Array}
   `,
   CpuCeilingSamples: object('What {@link Addon.cpuCeiling} measures.')`
     isa: ${named('InstructionSet', literal)}
@@ -561,6 +657,28 @@ what has done it.`,
     doc: "The same for the interaction of two strands, which aren't empty.",
     takes: { request: record('RnaInteractRequest'), report, cancel },
     gives: promise(record('RnaInteractions')),
+  },
+  graphSearch: {
+    doc: `Searches a graph off the event loop, on all cores, and writes what it finds to the arrays of the request. The report's stepsDone
+grows by 1, as it does for the other questions about graphs.`,
+    takes: { request: record('GraphSearchRequest'), report, cancel },
+    gives: promise(record('GraphAnswer')),
+  },
+  graphComponents: {
+    takes: { request: record('GraphComponentsRequest'), report, cancel },
+    gives: promise(record('GraphComponents')),
+  },
+  graphOrder: {
+    takes: { request: record('GraphSource'), report, cancel },
+    gives: promise(record('GraphOrder')),
+  },
+  graphSpanningTree: {
+    takes: { request: record('GraphTreeRequest'), report, cancel },
+    gives: promise(record('GraphTree')),
+  },
+  graphShortest: {
+    takes: { request: record('GraphShortestRequest'), report, cancel },
+    gives: promise(record('GraphPaths')),
   },
   failAllocation: {
     doc: 'For tests: the nth allocation from now on fails, on the host or a device, or `count` from there on; 0: none does.',

@@ -105,6 +105,7 @@ function prepare(): void {
   for (const name of ['A', 'B', 'C0']) writeNumbers(path(`${name}.npy`), [2, 2], [0, -3, -1, -2])
   const arcs = [1, 2, 3, 4, 5].map((node) => `a ${node} ${(node % 5) + 1} ${node}\n`)
   writeFileSync(path('roads.gr'), `p sp 5 5\n${arcs.join('')}`)
+  writeFileSync(path('roads.csv'), 'A,B,1800\nB,C,2400\n')
   const strand = '>one\nGGGGAAAACCCC\n'
   for (const name of ['s', 'strands', 'query', 'QUERY', 'target', 'targets', 'TARGET']) {
     writeFileSync(path(`${name}.fasta`), strand)

@@ -539,3 +539,54 @@ it('EPSILON is no edge of longest paths', async () => {
   await succeeds(['paths', file, '--semiring', 'max-plus', '-o', out])
   expect(readNumbers(out).values).toEqual([0, 5, EPSILON, 0])
 })
+
+describe('nodes with names', () => {
+  const roads = 'from,to,minutes\nA,B,7\nB,C,9\nA,C,20\nB,A,7\n'
+
+  it('are taken and printed as the file has them', async () => {
+    const file = write('roads.csv', roads)
+    const printed = await succeeds(['paths', file, '--from', 'A', '--to', 'C', '--verify'])
+    expect(printed).toMatch(/^from +A$/m)
+    expect(printed).toMatch(/^length +16$/m)
+    expect(printed).toMatch(/^path +A → B → C$/m)
+    expect(printed).toMatch(/^verified /m)
+    const record = await json(['paths', file, '--from', 'A', '--names', '--limit', '10'])
+    expect(pairs(record)).toEqual([
+      { from: 'A', to: 'A', value: 0 },
+      { from: 'A', to: 'B', value: 7 },
+      { from: 'A', to: 'C', value: null },
+    ])
+    const all = await succeeds(['paths', file, '--names'])
+    expect(all).toMatch(/^ +A +B +C$/m)
+    expect(all).toMatch(/^B +7 +0 +9$/m)
+    expect((await json(['paths', file, '--names'])).distances.names).toEqual(['A', 'B', 'C'])
+    const out = path('named.npy')
+    await succeeds(['paths', file, '--names', '-o', out])
+    expect((await readNumbers(out)).values.slice(0, 3)).toEqual([0, 7, 16])
+  })
+
+  it('may be in GraphML, and may be numbers that are names', async () => {
+    const graphml = write(
+      'roads.graphml',
+      '<graphml><graph edgedefault="undirected"><node id="n1"/><node id="7"/><edge source="n1" target="7"/></graph></graphml>',
+    )
+    expect(pairs(await json(['paths', graphml, '--from', '7', '--to', 'n1']))).toEqual([
+      { from: '7', to: 'n1', value: 1, path: ['7', 'n1'] },
+    ])
+    expect(pairs(await json(['paths', graphml, '--from', '1', '--to', '0']))).toEqual([
+      { from: 1, to: 0, value: 1, path: [1, 0] },
+    ])
+  })
+
+  it('are named by errors', async () => {
+    const file = write('roads.csv', roads)
+    expect(await fails(['paths', file, '--from', 'X'])).toContain('there is no node X')
+    const round = write('round.csv', 'A,B,-7\nB,A,2\n')
+    expect(await fails(['paths', round, '--names'])).toContain('the cycle A → B → A has the weight -5')
+    const numbers = dimacs('numbers', 2, [[1, 2, 3]])
+    expect(await fails(['paths', numbers, '--from', 'A'], 2)).toContain('must be a whole number')
+    expect(await fails(['paths', numbers, '--names'])).toContain('option keys is for files that name nodes')
+    expect(await fails(['paths', file, '--names', '--matrix'], 2)).toContain('--matrix')
+    expect(await fails(['paths', file, '--limit', 'x'], 2)).toContain('must be a number')
+  })
+})

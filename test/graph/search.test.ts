@@ -1,12 +1,10 @@
 /** Searches on graphs of some size: each algorithm against another one, with planted cycles. */
 import { describe, expect, it } from 'vitest'
-import { NodeHeap } from '../../lib/graph/dijkstra.js'
+import { REPORT_FIELDS } from '../../lib/fields.js'
 import { keyedRows } from '../../lib/graph/keyed.js'
-import { potentialsPay } from '../../lib/graph/potentials.js'
 import { rulesOf } from '../../lib/graph/rules.js'
-import { makeRoom, type Query, rootsOf, search } from '../../lib/graph/search.js'
-import { Searched } from '../../lib/graph/searched.js'
-import { requireExact, Tree } from '../../lib/graph/tree.js'
+import { makeRoom, type Query, search } from '../../lib/graph/search.js'
+import { shortestPaths } from '../../lib/graph.js'
 import { findingComponents } from '../../lib/graph-core/components.js'
 import { readingEdges } from '../../lib/graph-core/edges.js'
 import { atOnce } from '../../lib/graph-core/slices.js'
@@ -37,7 +35,7 @@ function withoutGain(random: Random, semiring: PathAlgebraName, nodes: number, c
   })
 }
 
-function find(
+async function find(
   graph: WeightedEdges,
   semiring: (typeof semiringsWithCycles)[number],
   options: Partial<Query> = {},
@@ -52,23 +50,25 @@ function find(
     targets: null,
     paths: true,
     overflow: 'throw',
+    limit: undefined,
     ...options,
   } as const
   const room = makeRoom(query, 1, edges.type)
-  atOnce(search({ edges }, query, { ...room, item: undefined }, new Searched(rootsOf(query))))
+  const report = new Float64Array(REPORT_FIELDS)
+  await search({ edges }, query, { ...room, item: undefined }, { report, cancel: new Int32Array(1) })
   return room
 }
 
 describe.each(semiringsWithCycles)('%s', (semiring) => {
   const algebra = pathAlgebras[semiring]
 
-  it('edges that make paths better again and again', () => {
+  it('edges that make paths better again and again', async () => {
     const random = new Random(21)
     for (let round = 0; round < 60; round++) {
       const nodes = random.integer(20, 80)
       const graph = withoutGain(random, semiring, nodes, random.integer(nodes, 6 * nodes))
       const sources = Int32Array.of(random.integer(0, nodes - 1), random.integer(0, nodes - 1))
-      const { distances, trees } = find(graph, semiring, { sources })
+      const { distances, trees } = await find(graph, semiring, { sources })
       for (const [row, source] of sources.entries()) {
         const { value } = bestFrom(graph, algebra, source)
         const expected = value.map((known) => known ?? rulesOf(semiring, 2).zero)
@@ -83,7 +83,7 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
     }
   })
 
-  it('a planted cycle is found from every node that reaches it, and from no other', () => {
+  it('a planted cycle is found from every node that reaches it, and from no other', async () => {
     const random = new Random(22)
     let found = 0
     for (let round = 0; round < 60; round++) {
@@ -105,7 +105,7 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
         const { endless } = bestFrom(graph, algebra, source)
         let error: unknown
         try {
-          find(graph, semiring, { sources: Int32Array.of(source), paths: false })
+          await find(graph, semiring, { sources: Int32Array.of(source), paths: false })
         } catch (caught) {
           error = caught
         }
@@ -127,7 +127,7 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
   })
 })
 
-it('what rounding swallows further on is still searched', () => {
+it('what rounding swallows further on is still searched', async () => {
   // Node 1 becomes better by 2^-53 after 3 has been reached from it; 3 is as far as before, and leads to 4.
   const step = 0.5 + 2 ** -53
   const graph = {
@@ -136,7 +136,7 @@ it('what rounding swallows further on is still searched', () => {
     to: [1, 2, 3, 1, 4, 0],
     weight: [1, 1.5, 1e6, -step, 1, 1e9],
   }
-  const { distances, trees } = find(graph, 'min-plus', { sources: Int32Array.of(0) })
+  const { distances, trees } = await find(graph, 'min-plus', { sources: Int32Array.of(0) })
   expect([...distances]).toEqual([0, 1 - 2 ** -53, 1.5, 1000001, 1000002])
   expect([...trees!]).toEqual([-1, 2, 0, 1, 3])
 })
@@ -146,7 +146,7 @@ describe.each(['min-plus', 'max-plus'] as const)(
   (semiring) => {
     const algebra = pathAlgebras[semiring]
 
-    it('are right, and cycles matter only between the nodes that were asked for', () => {
+    it('are right, and cycles matter only between the nodes that were asked for', async () => {
       const random = new Random(25)
       const seen = { right: 0, gaining: 0, elsewhere: 0 }
       for (let round = 0; round < 400; round++) {
@@ -176,9 +176,9 @@ describe.each(['min-plus', 'max-plus'] as const)(
         const rows = Array.from(sources, (source) => bestFrom(graph, algebra, source))
         const leads = ends.some((end) => rows.some(({ endless }) => endless[end]))
         const { zero } = rulesOf(semiring, addon.dataTypes.indexOf('int32'))
-        let room: ReturnType<typeof find>
+        let room: Awaited<ReturnType<typeof find>>
         try {
-          room = find(graph, semiring, { sources, targets }, Int32Array)
+          room = await find(graph, semiring, { sources, targets }, Int32Array)
         } catch (error) {
           expect(error).toBeInstanceOf(CycleError)
           expect(leads).toBe(true)
@@ -196,68 +196,29 @@ describe.each(['min-plus', 'max-plus'] as const)(
       }
       expect(Math.min(...Object.values(seen))).toBeGreaterThan(20)
     })
-
-    it('are chosen for three searches or more of graphs with cycles, if no sum can leave 2^53', () => {
-      const rules = rulesOf(semiring, addon.dataTypes.indexOf('int32'))
-      const pay = (graph: WeightedEdges, searches: number, its = rules) => {
-        const rows = atOnce(keyedRows({ edges: atOnce(readingEdges(graph)) }, 'forward', its))
-        return potentialsPay(
-          { rows, rules: its, tree: new Tree(graph.nodes) },
-          atOnce(findingComponents(rows)),
-          searches,
-        )
-      }
-      const ring = { nodes: 4, from: [0, 1, 2, 3], to: [1, 2, 3, 0], weight: [1, -1, 5, -5] }
-      expect(pay(ring, 3)).toBe(true)
-      expect(pay(ring, 2)).toBe(false)
-      expect(pay({ ...ring, to: [1, 2, 3, 3] }, 3)).toBe(false)
-      expect(pay(ring, 3, rulesOf(semiring, addon.dataTypes.indexOf('float64')))).toBe(false)
-      // Up to 2^53 for a key and the potentials of two nodes, each of as many edges as there are nodes.
-      const long = (nodes: number, largest: number) => {
-        const from = Array.from({ length: nodes }, (_, i) => i)
-        const weight = from.map((i) => (i === 0 ? largest : i === 1 ? -1 : 0))
-        return { nodes, from, to: from.map((i) => (i + 1) % nodes), weight }
-      }
-      const nodes = 1_500_000
-      const most = Math.floor(2 ** 53 / (3 * nodes))
-      expect(pay(long(nodes, most), 3)).toBe(true)
-      expect(pay(long(nodes, most + 1), 3)).toBe(false)
-    })
   },
 )
 
 describe('parts', () => {
-  it('sums of integers beyond 2^53 are refused, those of floats are rounded', () => {
-    const [int32, float64] = (['int32', 'float64'] as const).map((name) =>
-      rulesOf('min-plus', addon.dataTypes.indexOf(name)),
+  it('sums of integers beyond 2^53 are refused, those of floats are rounded', async () => {
+    const nodes = 2 ** 22 + 8
+    const from = Int32Array.from({ length: nodes - 1 }, (_, i) => i)
+    const line = (weight: Int32Array | Float64Array) => ({ nodes, from, to: from.map((i) => i + 1), weight })
+    const most = 2 ** 31 - 2
+    const ask = { sources: 0, targets: nodes - 1, overflow: 'saturate' } as const
+    await expect(shortestPaths(line(new Int32Array(nodes - 1).fill(most)), ask)).rejects.toEqual(
+      coded('OVERFLOW', 'beyond 2^53'),
     )
-    expect(() => requireExact(2 ** 53 - 1, int32!)).not.toThrow()
-    expect(() => requireExact(2 ** 53, int32!)).toThrow(coded('OVERFLOW'))
-    expect(() => requireExact(-(2 ** 53), int32!)).toThrow('beyond 2^53')
-    expect(() => requireExact(2 ** 60, float64!)).not.toThrow()
-  })
-
-  it('the heap gives nodes in the order of their keys, lowered ones too', () => {
-    const random = new Random(23)
-    for (let round = 0; round < 50; round++) {
-      const nodes = random.integer(1, 60)
-      const key = Float64Array.from({ length: nodes }, () => random.integer(0, 20))
-      const heap = new NodeHeap(key)
-      for (let node = 0; node < nodes; node++) heap.raise(node)
-      for (let change = 0; change < nodes; change++) {
-        const node = random.integer(0, nodes - 1)
-        key[node]! -= random.integer(0, 5)
-        heap.raise(node)
-      }
-      const order: number[] = []
-      const half = heap.size / 2
-      while (heap.size > half) order.push(heap.pop())
-      heap.clear()
-      expect(heap.size).toBe(0)
-      const least = [...key].sort((a, b) => a - b)
-      expect(order.map((node) => key[node])).toEqual(least.slice(0, order.length))
-      expect(new Set(order).size).toBe(order.length)
-    }
+    const lower = line(new Int32Array(nodes - 1).fill(most - 4096))
+    expect([...(await shortestPaths(lower, ask)).distances.data]).toEqual([most])
+    await expect(shortestPaths(line(new Int32Array(nodes - 1).fill(-most)), ask)).rejects.toEqual(
+      coded('OVERFLOW', 'beyond 2^53'),
+    )
+    const { distances } = await shortestPaths(line(new Float64Array(nodes - 1).fill(most)), {
+      sources: 0,
+      targets: nodes - 1,
+    })
+    expect(distances.data[0]! / ((nodes - 1) * most)).toBeCloseTo(1, 9)
   })
 
   it('components of what some nodes reach, within some nodes', () => {

@@ -41,15 +41,16 @@ function imports(folder: string): [file: string, target: string][] {
 const cudaHeader = /^(cuda|cublas|cooperative_groups|cub\/|thrust\/|device_launch|sm_|mma|nv)/
 const isCudaHeader = (target: string) => cudaHeader.test(target) && !target.startsWith('cuda/')
 const isNodeHeader = (target: string) => /^(napi|node|js_native_api|uv|v8)[./_-]?/.test(target)
-const layer = (target: string) => /^(addon|core|cuda|cpu|lab)\//.exec(target)?.[1]
+const layer = (target: string) => /^(addon|core|cuda|cpu|graph|lab)\//.exec(target)?.[1]
 
 /** Which layers of native/ each one may include besides itself. */
 const allowed: Record<string, string[]> = {
   core: [],
   cpu: ['core'],
+  graph: ['core'],
   cuda: ['core'],
   lab: ['core', 'cuda'],
-  addon: ['core', 'cuda', 'cpu', 'lab'],
+  addon: ['core', 'cuda', 'cpu', 'graph', 'lab'],
 }
 
 describe('native', () => {

@@ -1,0 +1,76 @@
+/** Nodes by the names that users have for them: keys of any type, no two of which are the same. */
+import { types } from 'node:util'
+import { show } from '../describe.js'
+import { ShapeError, ValueError } from '../errors.js'
+import { PER_STEP, type Steps } from './slices.js'
+
+export class NodeNames {
+  /** By the numbers of the nodes. */
+  readonly keys: ArrayLike<unknown>
+  readonly #numbers: ReadonlyMap<unknown, number>
+
+  constructor(keys: ArrayLike<unknown>, numbers: ReadonlyMap<unknown, number>) {
+    this.keys = keys
+    this.#numbers = numbers
+  }
+
+  /** Undefined if no node has this key. */
+  find(key: unknown): number | undefined {
+    return this.#numbers.get(key)
+  }
+
+  /** Throws ValueError for what is no key; `place` is what messages call it. */
+  numberOf(key: unknown, place: string): number {
+    const node = this.find(key)
+    if (node !== undefined) return node
+    const many = this.keys.length
+    throw new ValueError(
+      `${place} is ${show(key)}, which is none of the ${many} nodes: they are named in \`nodes\``,
+    )
+  }
+
+  /** As messages show a node. */
+  show(node: number): string {
+    return nameText(this.keys[node])
+  }
+}
+
+/** Without quotation marks: names stand where numbers would. */
+export const nameText = (key: unknown): string => (typeof key === 'string' ? key : show(key))
+
+/** Reads the keys of nodes, which messages call `what`. */
+export function* readingNames(given: ArrayLike<unknown>, what: string): Steps<NodeNames> {
+  // The user may change the array while paths are read from the result.
+  const keys = types.isTypedArray(given)
+    ? (given as unknown as { slice(): ArrayLike<unknown> }).slice()
+    : [...(given as unknown[])]
+  const numbers = new Map<unknown, number>()
+  for (let node = 0; node < keys.length; node++) {
+    if (node % PER_STEP === PER_STEP - 1) yield
+    const key = keys[node]
+    const other = numbers.get(key)
+    if (other !== undefined) {
+      throw new ValueError(
+        `${what}[${node}] is ${show(key)}, as ${what}[${other}] is: each node needs a name of its own`,
+      )
+    }
+    numbers.set(key, node)
+  }
+  return new NodeNames(keys, numbers)
+}
+
+/** Whether `value` can hold keys. */
+export const isKeyArray = (value: unknown): value is ArrayLike<unknown> =>
+  Array.isArray(value) || types.isTypedArray(value)
+
+/** The numbers of the nodes that are named, which messages call `what`. */
+export function* numbering(given: unknown, names: NodeNames, what: string): Steps<Int32Array> {
+  if (!isKeyArray(given))
+    throw new ShapeError(`${what} must be an array of the names of nodes, but it is ${show(given)}`)
+  const numbers = new Int32Array(given.length)
+  for (let at = 0; at < numbers.length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    numbers[at] = names.find(given[at]) ?? names.numberOf(given[at], `${what}[${at}]`)
+  }
+  return numbers
+}

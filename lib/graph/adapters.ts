@@ -1,0 +1,288 @@
+/**
+ * Graphs of other libraries as edge lists: by what their objects can do, so that none of these libraries is needed here. Nodes keep
+ * their names.
+ */
+import { show, typeName } from '../describe.js'
+import { DTypeError, OptionError, ValueError } from '../errors.js'
+import { Options, type OptionsOf, option } from '../options.js'
+import { edgeWeight, NamedEdges, type NamedGraph } from './named-edges.js'
+
+/** The options of {@link fromGraphology} and the like. `undefined` means the default. */
+export interface GraphAdapterOptions {
+  /** The attribute that is the weight: 'weight' by default, and 1 for edges that lack it. An edge that lacks what is named is an error. */
+  weight?: string | undefined
+  /**
+   * Whether edges lead one way only. By default graphs that know whether they are directed say it themselves; others (Cytoscape,
+   * ngraph, tables) are taken as directed.
+   */
+  directed?: boolean | undefined
+}
+
+/** The options of {@link fromArrow}. */
+export interface ArrowOptions extends GraphAdapterOptions {
+  /** The column of the nodes that edges leave; 'from' by default. */
+  from?: string | undefined
+  /** The column of the nodes that edges enter; 'to' by default. */
+  to?: string | undefined
+}
+
+function readName(value: unknown, name: string): string {
+  if (typeof value === 'string') return value
+  throw new OptionError(`option ${name} must be a name, but it is ${show(value)}`)
+}
+
+function readFlag(value: unknown, name: string): boolean {
+  if (typeof value === 'boolean') return value
+  throw new OptionError(`option ${name} must be true or false, but it is ${show(value)}`)
+}
+
+const adapting = { weight: option(undefined, readName), directed: option(undefined, readFlag) }
+const options = new Options(adapting satisfies OptionsOf<GraphAdapterOptions>)
+const arrowOptions = new Options({
+  ...adapting,
+  from: option('from', readName),
+  to: option('to', readName),
+} satisfies OptionsOf<ArrowOptions>)
+
+/** Adds edges with the weights that options say. */
+class Adapted<Key> {
+  readonly edges = new NamedEdges<Key>()
+  readonly #weight: string | undefined
+  readonly #directed: boolean | undefined
+
+  constructor({ weight, directed }: { weight: string | undefined; directed: boolean | undefined }) {
+    this.#weight = weight
+    this.#directed = directed
+  }
+
+  /** `attributes` has the weight, or is it. */
+  add(from: Key, to: Key, attributes: unknown, isDirected: boolean): void {
+    const text = () => `the edge from ${show(from)} to ${show(to)}`
+    const weight = this.#weightOf(attributes, text)
+    this.edges.add(from, to, weight)
+    if (!(this.#directed ?? isDirected) && from !== to) this.edges.add(to, from, weight)
+  }
+
+  #weightOf(attributes: unknown, text: () => string): number {
+    if (typeof attributes === 'number' && this.#weight === undefined) return edgeWeight(attributes, text)
+    const name = this.#weight ?? 'weight'
+    const value = (attributes as Record<string, unknown> | null | undefined)?.[name]
+    if (value !== undefined && value !== null) return edgeWeight(value, text)
+    if (this.#weight === undefined) return 1
+    throw new ValueError(
+      `${text()} has no attribute ${show(name)}: leave option weight out, and all edges have the weight 1`,
+    )
+  }
+}
+
+/** Throws DTypeError unless `value` has these methods. */
+function requireMethods(value: unknown, what: string, methods: readonly string[]): void {
+  const has = (method: string) =>
+    typeof (value as Record<string, unknown> | null | undefined)?.[method] === 'function'
+  if (methods.every(has)) return
+  throw new DTypeError(
+    `this must be ${what}, which has the methods ${methods.join(', ')}, but it is ${typeName(value)}`,
+  )
+}
+
+/** What {@link fromGraphology} needs of a graph. */
+export interface GraphologyLike {
+  /**
+   * Calls a function for each node.
+   *
+   * @param callback - gets the name of the node.
+   */
+  forEachNode(callback: (node: string) => void): void
+  /**
+   * Calls a function for each edge.
+   *
+   * @param callback - gets the edge's name, its attributes, the names of its ends, their attributes, and whether it leads both ways.
+   */
+  forEachEdge(
+    callback: (
+      edge: string,
+      attributes: { [name: string]: unknown },
+      source: string,
+      target: string,
+      sourceAttributes: { [name: string]: unknown },
+      targetAttributes: { [name: string]: unknown },
+      undirected: boolean,
+    ) => void,
+  ): void
+}
+
+/**
+ * The edge list of a graphology graph. Undirected edges lead both ways.
+ *
+ * @throws DTypeError for what is no such graph, and for weights that are no numbers; ValueError; OptionError.
+ * @example
+ * // As `new Graph()` of graphology has them.
+ * const graph = {
+ *   forEachNode: (callback) => ['A', 'B'].forEach((node) => callback(node)),
+ *   forEachEdge: (callback) => callback('AB', { weight: 4 }, 'A', 'B', {}, {}, false),
+ * }
+ * const { distances } = await shortestPaths(fromGraphology(graph), { sources: 'A' })
+ * console.log(distances.data.join()) // 0,4
+ */
+export function fromGraphology(graph: GraphologyLike, its?: GraphAdapterOptions): NamedGraph {
+  requireMethods(graph, 'a graphology graph', ['forEachNode', 'forEachEdge'])
+  const adapted = new Adapted<string>(options.read(its))
+  graph.forEachNode((node) => {
+    adapted.edges.node(node)
+  })
+  graph.forEachEdge((_edge, attributes, source, target, _a, _b, undirected) => {
+    adapted.add(source, target, attributes, !undirected)
+  })
+  return adapted.edges.end()
+}
+
+/** What {@link fromCytoscape} needs. */
+export interface CytoscapeLike {
+  /** All nodes. */
+  nodes(): { forEach(callback: (node: { id(): string }) => void): unknown }
+  /** All edges. */
+  edges(): {
+    forEach(
+      callback: (edge: { source(): { id(): string }; target(): { id(): string }; data(): unknown }) => void,
+    ): unknown
+  }
+}
+
+/**
+ * The edge list of what a Cytoscape.js instance, or a collection of its elements, has.
+ *
+ * @throws as {@link fromGraphology}.
+ * @example
+ * // As an instance of Cytoscape.js has them.
+ * const [a, b] = ['A', 'B'].map((id) => ({ id: () => id }))
+ * const cy = { nodes: () => [a, b], edges: () => [{ source: () => a, target: () => b, data: () => ({ weight: 4 }) }] }
+ * const { keys, weight } = fromCytoscape(cy)
+ * console.log(keys.join(), weight.join()) // A,B 4
+ */
+export function fromCytoscape(cy: CytoscapeLike, its?: GraphAdapterOptions): NamedGraph {
+  requireMethods(cy, 'a Cytoscape instance', ['nodes', 'edges'])
+  const adapted = new Adapted<string>(options.read(its))
+  cy.nodes().forEach((node) => {
+    adapted.edges.node(node.id())
+  })
+  cy.edges().forEach((edge) => {
+    adapted.add(edge.source().id(), edge.target().id(), edge.data(), true)
+  })
+  return adapted.edges.end()
+}
+
+/** What {@link fromNgraph} needs. */
+export interface NgraphLike {
+  /**
+   * Calls a function for each node, until it gives something true.
+   *
+   * @param callback - gets the node, with its name.
+   */
+  forEachNode(callback: (node: { id: string | number }) => undefined): unknown
+  /**
+   * Calls a function for each edge, until it gives something true.
+   *
+   * @param callback - gets the names of the edge's ends, and its data.
+   */
+  forEachLink(
+    // biome-ignore lint/suspicious/noExplicitAny: data is the user's.
+    callback: (link: { fromId: string | number; toId: string | number; data?: any }) => undefined,
+  ): unknown
+}
+
+/**
+ * The edge list of an ngraph.graph. The data of a link is its weight if it is a number.
+ *
+ * @throws as {@link fromGraphology}.
+ * @example
+ * // As `createGraph()` of ngraph.graph has them.
+ * const graph = {
+ *   forEachNode: (callback) => ['A', 'B'].forEach((id) => callback({ id })),
+ *   forEachLink: (callback) => callback({ fromId: 'A', toId: 'B', data: 4 }),
+ * }
+ * const { keys, weight } = fromNgraph(graph)
+ * console.log(keys.join(), weight.join()) // A,B 4
+ */
+export function fromNgraph(graph: NgraphLike, its?: GraphAdapterOptions): NamedGraph<string | number> {
+  requireMethods(graph, 'an ngraph.graph', ['forEachNode', 'forEachLink'])
+  const adapted = new Adapted<string | number>(options.read(its))
+  // A callback that gives something true ends the visits.
+  graph.forEachNode(({ id }) => {
+    adapted.edges.node(id)
+    return undefined
+  })
+  graph.forEachLink(({ fromId, toId, data }) => {
+    adapted.add(fromId, toId, data, true)
+    return undefined
+  })
+  return adapted.edges.end()
+}
+
+/** What {@link fromGraphlib} needs. */
+export interface GraphlibLike {
+  /** The names of all nodes. */
+  nodes(): string[]
+  /** All edges: `v` is the node that an edge leaves, `w` the one that it enters. */
+  edges(): { v: string; w: string }[]
+  /** The label of an edge. */
+  // biome-ignore lint/suspicious/noExplicitAny: labels are the user's.
+  edge(edge: any): unknown
+  /** Whether edges lead one way only. */
+  isDirected(): boolean
+}
+
+/**
+ * The edge list of a graphlib graph. The label of an edge is its weight if it is a number.
+ *
+ * @throws as {@link fromGraphology}.
+ * @example
+ * // As `new Graph()` of graphlib has them.
+ * const graph = { nodes: () => ['A', 'B'], edges: () => [{ v: 'A', w: 'B' }], edge: () => 4, isDirected: () => true }
+ * const { keys, weight } = fromGraphlib(graph)
+ * console.log(keys.join(), weight.join()) // A,B 4
+ */
+export function fromGraphlib(graph: GraphlibLike, its?: GraphAdapterOptions): NamedGraph {
+  requireMethods(graph, 'a graphlib graph', ['nodes', 'edges', 'edge', 'isDirected'])
+  const adapted = new Adapted<string>(options.read(its))
+  for (const node of graph.nodes()) adapted.edges.node(node)
+  const directed = graph.isDirected()
+  for (const edge of graph.edges()) adapted.add(edge.v, edge.w, graph.edge(edge), directed)
+  return adapted.edges.end()
+}
+
+/** What {@link fromArrow} needs of a table. */
+export interface ArrowLike {
+  /** How many rows it has. */
+  readonly numRows: number
+  /** The column of a name; null if there is none. */
+  getChild(name: string): { get(row: number): unknown } | null
+}
+
+/**
+ * The edge list of an Apache Arrow table: a row for each edge.
+ *
+ * @throws as {@link fromGraphology}; ValueError for a column that doesn't exist.
+ * @example
+ * // As a table of Apache Arrow has them.
+ * const columns = { from: ['A', 'B'], to: ['B', 'C'], weight: [4, 2] }
+ * const table = { numRows: 2, getChild: (name) => ({ get: (row) => columns[name][row] }) }
+ * const { keys, weight } = fromArrow(table)
+ * console.log(keys.join(), weight.join()) // A,B,C 4,2
+ */
+export function fromArrow(table: ArrowLike, its?: ArrowOptions): NamedGraph<unknown> {
+  requireMethods(table, 'an Arrow table', ['getChild'])
+  const { from, to, ...rest } = arrowOptions.read(its)
+  const adapted = new Adapted<unknown>(rest)
+  const column = (name: string) => {
+    const found = table.getChild(name)
+    if (found) return found
+    throw new ValueError(`the table has no column ${show(name)}`)
+  }
+  const name = rest.weight ?? 'weight'
+  const [sources, targets] = [column(from), column(to)]
+  const weights = rest.weight === undefined ? table.getChild(name) : column(name)
+  for (let row = 0; row < table.numRows; row++) {
+    adapted.add(sources.get(row), targets.get(row), { [name]: weights?.get(row) }, true)
+  }
+  return adapted.edges.end()
+}

@@ -1,0 +1,333 @@
+/** What graphs are made of: components, orders, spanning trees; and several paths between two nodes. */
+import { signal } from '../abort.js'
+import { show } from '../describe.js'
+import { newArray, UINT8 } from '../elements.js'
+import { CycleError, DTypeError, OptionError } from '../errors.js'
+import { cycleText, leastOf, turned } from '../graph-core/cycles.js'
+import {
+  type EdgeList,
+  type Edges,
+  isEdgeList,
+  isNode,
+  type KeyedEdgeList,
+  type NamedEdgeList,
+  takingEdges,
+  wrongNode,
+} from '../graph-core/edges.js'
+import type { NodeNames } from '../graph-core/names.js'
+import { inSlices } from '../graph-core/slices.js'
+import { type Need, requireSpace } from '../graph-core/space.js'
+import { addon, type GraphRefusal } from '../native.js'
+import { choice, Options, type OptionsOf, option, whole } from '../options.js'
+import { longWorkSet, type Progress } from '../product/options.js'
+import { readSemiring, requireSemiringType } from '../semirings.js'
+import type { ElementArray } from '../storage.js'
+import { readLimit } from './options.js'
+import type { KeyedLinkList, LinkList, NamedLinkList } from './paths.js'
+import { refusalError } from './refusals.js'
+import { type PathRules, rulesOf } from './rules.js'
+import { type Calls, called, type Watched, watched } from './run.js'
+
+/** What {@link components} gives. */
+export interface GraphComponents<Key = number> {
+  /** How many there are. */
+  readonly count: number
+  /** The component of each node, by its number. */
+  readonly of: Int32Array
+  /** The nodes of a component, in the order of their numbers. */
+  members(component: number): Key[]
+}
+
+/** The options of {@link components}. `undefined` means the default. */
+export interface ComponentOptions {
+  /** 'strong', the default: nodes that reach each other. 'weak': nodes that are connected if edges lead both ways. */
+  kind?: 'strong' | 'weak' | undefined
+  /** Gives up, with ERR_MPMML_ABORTED. */
+  signal?: AbortSignal | undefined
+}
+
+const componentOptions = new Options({
+  kind: choice(['strong', 'weak'], 'strong'),
+  signal,
+} satisfies OptionsOf<ComponentOptions>)
+
+const NEED: Need = { what: 'the work on a graph', perNode: 64, perEdge: 32 }
+
+/** Reads a graph and does the work on it off the event loop. */
+async function onGraph<Result>(
+  graph: unknown,
+  its: Watched,
+  what: string,
+  isWeighted: boolean,
+  work: (edges: Edges, calls: Calls) => Promise<Result>,
+): Promise<Result> {
+  if (!isEdgeList(graph))
+    throw new DTypeError(`the graph must be an edge list { nodes, from, to }, but it is ${show(graph)}`)
+  const edges = await inSlices(takingEdges(graph, 'the graph', !isWeighted), its.signal, what)
+  requireSpace(NEED, edges.nodes, edges.to.length)
+  return watched(its, what, 1, (calls) => work(edges, calls))
+}
+
+const linkRules = () => rulesOf('or-and', UINT8)
+
+/** The edges as links: only 0 in a Uint8Array is none. */
+const linksOf = ({ nodes, from, to, weight, type }: Edges) => ({
+  nodes,
+  from,
+  to,
+  weights: weight,
+  zero: 0,
+  hasZero: type === UINT8,
+})
+
+/** Throws the error for a refusal, if there is one. */
+function requireAnswer(refusal: GraphRefusal | undefined, edges: Edges, rules: PathRules): void {
+  if (refusal) throw refusalError(refusal, { edges }, rules, false, undefined)
+}
+
+const keysOf = (nodes: Int32Array, names: NodeNames | null): unknown[] =>
+  Array.from(nodes, (node) => (names ? names.keys[node] : node))
+
+/**
+ * The components of a graph. Strong ones are numbered so that edges between them lead from lower numbers to higher ones, weak ones by
+ * their first nodes. Weights don't matter.
+ *
+ * @throws Rejects with an MpmmlError for what is no edge list, as {@link shortestPaths} does.
+ * @example
+ * const { count, members } = await components({ nodes: ['a', 'b', 'c'], from: ['a', 'b', 'b'], to: ['b', 'a', 'c'] })
+ * console.log(count, members(0).join(), members(1).join()) // 2 a,b c
+ */
+export function components<Key>(
+  graph: NamedLinkList<Key> | KeyedLinkList<Key>,
+  options?: ComponentOptions,
+): Promise<GraphComponents<Key>>
+export function components(graph: LinkList, options?: ComponentOptions): Promise<GraphComponents>
+export async function components(
+  graph: unknown,
+  options?: ComponentOptions,
+): Promise<GraphComponents<unknown>> {
+  const { kind, ...its } = componentOptions.read(options)
+  return onGraph(graph, its, 'the search for components', false, async (edges, { report, cancel }) => {
+    const request = { ...linksOf(edges), strong: kind === 'strong' }
+    const { refusal, of, members, start } = await called(addon.graphComponents(request, report, cancel))
+    requireAnswer(refusal, edges, linkRules())
+    const count = start.length - 1
+    return {
+      count,
+      of,
+      members(component) {
+        if (isNode(component, count))
+          return keysOf(members.subarray(start[component], start[component + 1]), edges.names)
+        throw new OptionError(`a component has a number from 0 to ${count - 1}, but it is ${show(component)}`)
+      },
+    }
+  })
+}
+
+/** The options of {@link topologicalOrder}. `undefined` means the default. */
+export interface OrderOptions {
+  /** Gives up, with ERR_MPMML_ABORTED. */
+  signal?: AbortSignal | undefined
+}
+
+const orderOptions = new Options({ signal } satisfies OptionsOf<OrderOptions>)
+
+/**
+ * All nodes, in an order in which each edge leads from an earlier one to a later one: always the same one.
+ *
+ * @throws Rejects with CycleError (ERR_MPMML_CYCLE) if there is a cycle, a self-loop too: it has the cycle; and as {@link components}.
+ * @example
+ * const order = await topologicalOrder({ nodes: ['roof', 'walls', 'floor'], from: ['floor', 'walls'], to: ['walls', 'roof'] })
+ * console.log(order.join()) // floor,walls,roof
+ */
+export function topologicalOrder<Key>(
+  graph: NamedLinkList<Key> | KeyedLinkList<Key>,
+  options?: OrderOptions,
+): Promise<Key[]>
+export function topologicalOrder(graph: LinkList, options?: OrderOptions): Promise<number[]>
+export async function topologicalOrder(graph: unknown, options?: OrderOptions): Promise<unknown[]> {
+  const its = orderOptions.read(options)
+  return onGraph(graph, its, 'the ordering of a graph', false, async (edges, { report, cancel }) => {
+    const { refusal, order } = await called(addon.graphOrder(linksOf(edges), report, cancel))
+    if (refusal?.kind === 'cycle') throw unordered([...refusal.cycle], edges.names)
+    requireAnswer(refusal, edges, linkRules())
+    return keysOf(order, edges.names)
+  })
+}
+
+function unordered(nodes: number[], names: NodeNames | null): CycleError {
+  const cycle = turned(nodes, leastOf(nodes))
+  return new CycleError(
+    `the cycle ${cycleText(cycle, names)} has no order, because each of its nodes comes before itself: leave out one of its edges`,
+    { cycle, keys: names ? cycle.map((node) => names.keys[node]) : undefined },
+  )
+}
+
+/** The options of {@link spanningTree}. `undefined` means the default. */
+export interface SpanningTreeOptions {
+  /** 'min', the default: the least sum of weights; 'max': the greatest. */
+  best?: 'min' | 'max' | undefined
+  /** Gives up, with ERR_MPMML_ABORTED. */
+  signal?: AbortSignal | undefined
+}
+
+const treeOptions = new Options({
+  best: choice(['min', 'max'], 'min'),
+  signal,
+} satisfies OptionsOf<SpanningTreeOptions>)
+
+/** What {@link spanningTree} gives: an edge list, of the edges that are in the tree. */
+export interface SpanningTree<Data extends ElementArray = ElementArray> extends EdgeList<Data> {
+  /** The index that each edge has in the graph's list; they ascend. */
+  readonly edges: Int32Array
+  /** The number of the node that each edge leaves. */
+  readonly from: Int32Array
+  /** The number of the node that each edge enters. */
+  readonly to: Int32Array
+  readonly weight: Data
+  /** The sum of the weights: exact for integers up to 2^53. */
+  readonly total: number
+}
+
+/**
+ * A spanning tree: edges that connect all nodes, whose sum of weights is the least or the greatest; a forest if the graph isn't
+ * connected. Edges lead both ways, so an undirected edge need not be given twice. Of edges that weigh the same the first ones are taken.
+ *
+ * @throws Rejects with an MpmmlError for what is no edge list, as {@link shortestPaths} does.
+ * @see J. B. Kruskal, On the shortest spanning subtree of a graph and the traveling salesman problem, Proceedings of the AMS 7 (1956)
+ * @example
+ * const { edges, total } = await spanningTree({ nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, 1, 2] })
+ * console.log(edges.join(), total) // 1,2 3
+ */
+export function spanningTree<Key, Data extends ElementArray = Int32Array>(
+  graph: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
+  options?: SpanningTreeOptions,
+): Promise<SpanningTree<Data> & { readonly keys: ArrayLike<Key> }>
+export function spanningTree<Data extends ElementArray = Int32Array>(
+  graph: EdgeList<Data>,
+  options?: SpanningTreeOptions,
+): Promise<SpanningTree<Data>>
+export async function spanningTree(graph: unknown, options?: SpanningTreeOptions): Promise<SpanningTree> {
+  const { best, ...its } = treeOptions.read(options)
+  return onGraph(graph, its, 'the search for a spanning tree', true, async (given, { report, cancel }) => {
+    const semiring = best === 'min' ? 'min-plus' : 'max-plus'
+    requireSemiringType(readSemiring(semiring), given.type)
+    const rules = rulesOf(semiring, given.type)
+    const { nodes, from, to, weight, names } = given
+    const source = { nodes, from, to, weights: weight, zero: rules.zero, hasZero: true }
+    const request = { ...source, extension: 0, maximizes: rules.maximizes, noPath: rules.zero }
+    const { refusal, edges } = await called(addon.graphSpanningTree(request, report, cancel))
+    requireAnswer(refusal, given, rules)
+    const weights = newArray(given.type, edges.length)
+    let total = 0
+    for (const [at, e] of edges.entries()) {
+      weights[at] = weight[e]!
+      total += weight[e]!
+    }
+    const picked = (ends: Int32Array) => Int32Array.from(edges, (e) => ends[e]!)
+    return {
+      nodes,
+      ...(names && { keys: names.keys }),
+      from: picked(from),
+      to: picked(to),
+      weight: weights,
+      edges: Int32Array.from(edges),
+      total,
+    }
+  })
+}
+
+/** The options of {@link kShortestPaths}. `undefined` means the default. */
+export interface KShortestOptions {
+  /** No longer paths than this. Not if a weight is negative. */
+  limit?: number | undefined
+  /** Gives up, with ERR_MPMML_ABORTED. */
+  signal?: AbortSignal | undefined
+  /** As in {@link shortestPaths}: `done` is the share of the paths that have been found. */
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+const rankedOptions = new Options({
+  limit: option(undefined, readLimit),
+  ...longWorkSet,
+} satisfies OptionsOf<KShortestOptions>)
+
+const MOST_PATHS = 2 ** 24
+const count = whole(undefined, 1, MOST_PATHS)
+
+/** One of several paths. */
+export interface RankedPath<Key = number> {
+  /** The sum of its weights. */
+  readonly length: number
+  /** Its nodes, both ends included. */
+  readonly path: Key[]
+}
+
+/**
+ * The k shortest paths from one node to another that pass no node twice, the shortest first; fewer if there are no more. Of parallel
+ * edges the shortest counts. Of paths that are equally long always the same ones are taken.
+ *
+ * Lengths over int32 are exact, and weights may be negative there; those of floats may not.
+ *
+ * @throws Rejects with CycleError for a cycle of negative weight on the way; with OptionError, ValueError, DTypeError, and others as
+ *   {@link shortestPaths}.
+ * @see J. Y. Yen, Finding the k shortest loopless paths in a network, Management Science 17 (1971)
+ * @example
+ * const graph = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A'], to: ['B', 'C', 'C'], weight: [1, 2, 5] }
+ * const paths = await kShortestPaths(graph, 'A', 'C', 3)
+ * console.log(paths.map(({ length, path }) => `${length}: ${path.join(' → ')}`).join(', ')) // 3: A → B → C, 5: A → C
+ */
+export function kShortestPaths<Key, Data extends ElementArray = Int32Array>(
+  graph: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
+  from: NoInfer<Key>,
+  to: NoInfer<Key>,
+  k: number,
+  options?: KShortestOptions,
+): Promise<RankedPath<Key>[]>
+export function kShortestPaths<Data extends ElementArray = Int32Array>(
+  graph: EdgeList<Data>,
+  from: number,
+  to: number,
+  k: number,
+  options?: KShortestOptions,
+): Promise<RankedPath[]>
+export async function kShortestPaths(
+  graph: unknown,
+  from: unknown,
+  to: unknown,
+  k: number,
+  options?: KShortestOptions,
+): Promise<RankedPath<unknown>[]> {
+  const { limit, ...its } = rankedOptions.read(options)
+  const most = count.read(k, 'k')!
+  return onGraph(graph, its, 'the search for paths', true, async (edges, { report, cancel }) => {
+    requireSemiringType(readSemiring('min-plus'), edges.type)
+    const rules = rulesOf('min-plus', edges.type)
+    const { nodes, weight, names } = edges
+    const numberOf = (node: unknown, name: string): number => {
+      if (names) return names.numberOf(node, name)
+      if (!isNode(node, nodes)) wrongNode(node, nodes, name)
+      return node
+    }
+    const request = {
+      nodes,
+      from: edges.from,
+      to: edges.to,
+      weights: weight,
+      zero: rules.zero,
+      hasZero: true,
+      source: numberOf(from, 'from'),
+      target: numberOf(to, 'to'),
+      most,
+      limit,
+    }
+    const { refusal, paths, lengths } = await called(addon.graphShortest(request, report, cancel))
+    if (refusal?.kind === 'gains' && limit === undefined) {
+      throw new OptionError(
+        'kShortestPaths takes negative weights only of integers, but one of these floats is negative',
+      )
+    }
+    requireAnswer(refusal, edges, rules)
+    return paths.map((path, at) => ({ length: lengths[at]!, path: keysOf(path, names) }))
+  })
+}

@@ -1,0 +1,268 @@
+// Questions about graphs: searches, components, orders, trees and the k shortest paths.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "addon/computation.h"
+#include "addon/request.h"
+#include "cpu/threads.h"
+#include "generated/addon.h"
+#include "graph/k_shortest.h"
+#include "graph/refusal.h"
+#include "graph/search.h"
+#include "graph/source.h"
+#include "graph/structure.h"
+
+namespace mpmml::addon {
+namespace {
+
+int64_t length_of(const TypedArray& array) { return static_cast<int64_t>(array.length); }
+
+graph::WeightType weight_type(Napi::Env env, napi_typedarray_type type) {
+  switch (type) {
+    case napi_uint8_array:
+      return graph::WeightType::kUint8;
+    case napi_int16_array:
+      return graph::WeightType::kInt16;
+    case napi_int32_array:
+      return graph::WeightType::kInt32;
+    case napi_float32_array:
+      return graph::WeightType::kFloat32;
+    case napi_float64_array:
+      return graph::WeightType::kFloat64;
+    default:
+      malformed(env, "weights");
+  }
+}
+
+/// Throws if elements from `first` on, so many times each stride, aren't all among `length`.
+void require_inside(Napi::Env env, int64_t length, int64_t first, int64_t steps1, int64_t stride1, int64_t steps2,
+                    int64_t stride2) {
+  const auto reach = [](int64_t steps, int64_t stride) { return static_cast<__int128>(steps) * stride; };
+  const __int128 along1 = reach(steps1, stride1), along2 = reach(steps2, stride2);
+  const __int128 zero = 0;
+  const __int128 least = first + std::min(along1, zero) + std::min(along2, zero);
+  const __int128 most = first + std::max(along1, zero) + std::max(along2, zero);
+  if (least < 0 || most >= length) malformed(env, "elements outside of an array");
+}
+
+template <class Request>
+graph::Source source_of(Napi::Env env, const Request& request) {
+  graph::Source source;
+  source.nodes = request.nodes;
+  source.zero = request.zero;
+  const std::optional<TypedArray>& weights = request.weights;
+  if (weights) {
+    source.weights = weights->data;
+    source.type = weight_type(env, weights->type);
+  }
+  source.is_list = request.from.has_value();
+  if (source.is_list) {
+    const TypedArray& from = *request.from;
+    if (!request.to || request.to->length != from.length || (weights && weights->length != from.length)) {
+      malformed(env, "edges");
+    }
+    source.edges = length_of(from);
+    source.from = static_cast<const int32_t*>(from.data);
+    source.to = static_cast<const int32_t*>(request.to->data);
+    source.has_zero = request.has_zero;
+    return source;
+  }
+  if (!weights) malformed(env, "weights");
+  source.row_stride = request.matrix_row_stride;
+  source.col_stride = request.matrix_col_stride;
+  if (source.nodes > 0) {
+    const int64_t steps = source.nodes - 1;
+    require_inside(env, length_of(*weights), request.offset, steps, source.row_stride, steps, source.col_stride);
+  }
+  size_t bytes = 0;
+  with_weights(source.type, [&](auto type) { bytes = sizeof(*type); });
+  source.weights = static_cast<const char*>(weights->data) + request.offset * static_cast<int64_t>(bytes);
+  return source;
+}
+
+/// An edge list, for work that looks at nothing else.
+template <class Request>
+graph::Source list_of(Napi::Env env, const Request& request) {
+  if (!request.from) malformed(env, "no edges");
+  return source_of(env, request);
+}
+
+template <class Request>
+graph::Rules rules_of(const Request& request) {
+  return {static_cast<graph::Extension>(request.extension), request.maximizes, request.no_path};
+}
+
+graph::Nodes nodes_of(Napi::Env env, const std::optional<TypedArray>& list, const char* name, int32_t nodes) {
+  if (!list) return {nullptr, nodes};
+  const auto* const data = static_cast<const int32_t*>(list->data);
+  const bool are_nodes =
+      std::all_of(data, data + list->length, [&](int32_t node) { return node >= 0 && node < nodes; });
+  if (!are_nodes) malformed(env, name);
+  return {data, length_of(*list)};
+}
+
+graph::ValueType value_type(Napi::Env env, napi_typedarray_type type) {
+  switch (type) {
+    case napi_uint8_array:
+      return graph::ValueType::kUint8;
+    case napi_int32_array:
+      return graph::ValueType::kInt32;
+    case napi_float32_array:
+      return graph::ValueType::kFloat32;
+    case napi_float64_array:
+      return graph::ValueType::kFloat64;
+    default:
+      malformed(env, "distances");
+  }
+}
+
+graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const graph::Watch& watch) {
+  graph::Query query{};
+  query.source = source_of(env, request);
+  query.rules = rules_of(request);
+  query.direction = request.backward ? graph::Direction::kBackward : graph::Direction::kForward;
+  query.roots = nodes_of(env, request.roots, "roots", query.source.nodes);
+  query.ends = nodes_of(env, request.ends, "ends", query.source.nodes);
+  query.limit = request.limit;
+  query.overflow = static_cast<graph::Overflow>(request.overflow);
+  query.least = request.least;
+  query.most = request.most;
+  query.most_workers = request.most_workers;
+  query.watch = watch;
+
+  query.type = value_type(env, request.distances.type);
+  const bool is_link = query.rules.extension == graph::Extension::kLinks;
+  if (is_link != (query.type == graph::ValueType::kUint8)) malformed(env, "distances");
+  const bool is_integer = query.type == graph::ValueType::kInt32;
+  if (is_integer && query.rules.extension == graph::Extension::kProduct) malformed(env, "distances");
+  graph::Results& results = query.results;
+  results.root_stride = request.root_stride;
+  results.end_stride = request.end_stride;
+  const bool is_empty = query.roots.count == 0 || query.ends.count == 0;
+  const auto require = [&](const TypedArray& array) {
+    if (is_empty) return;
+    require_inside(env, length_of(array), request.place, query.roots.count - 1, results.root_stride,
+                   query.ends.count - 1, results.end_stride);
+  };
+  require(request.distances);
+  constexpr int64_t kBytes[] = {1, 4, 4, 8};
+  results.distances = static_cast<char*>(request.distances.data) + request.place * kBytes[static_cast<int>(query.type)];
+  if (request.next) {
+    require(*request.next);
+    results.next = static_cast<int32_t*>(request.next->data) + request.place;
+  }
+  if (request.trees) {
+    if (request.tree_place + query.roots.count * query.source.nodes > length_of(*request.trees)) {
+      malformed(env, "trees");
+    }
+    results.trees = static_cast<int32_t*>(request.trees->data) + request.tree_place;
+  }
+  return query;
+}
+
+graph::Crew crew() {
+  return {cpu::thread_count(), [](int64_t count, const std::function<void(int64_t)>& call) {
+            auto body = [&](int64_t index) { call(index); };
+            cpu::parallel_for(count, cpu::Task(body));
+          }};
+}
+
+graph::Watch watch_of(double* report, std::atomic<int32_t>* cancel) { return {cancel, steps_done_in(report)}; }
+
+GraphRefusal refusal_of(graph::Refusal&& it) {
+  return {
+      graph::kRefusalKindNames[it.kind],     static_cast<double>(it.at), it.from, it.to, it.value, std::move(it.cycle),
+      Floats(it.keys.begin(), it.keys.end())};
+}
+
+/// A promise of an answer that `write` writes, or of why there is none.
+template <class Answer, class Write>
+Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cancel, Write write) {
+  const auto compute = [write] {
+    Answer answer{};
+    try {
+      write(answer);
+    } catch (graph::Refusal& refusal) {
+      answer.refusal = refusal_of(std::move(refusal));
+    }
+    return answer;
+  };
+  return in_background(info, compute, {cancel});
+}
+
+}  // namespace
+
+Napi::Value graph_search(const Napi::CallbackInfo& info, const GraphSearchRequest& request, double* report,
+                         std::atomic<int32_t>* cancel) {
+  const graph::Query query = query_of(info.Env(), request, watch_of(report, cancel));
+  return answered<GraphAnswer>(info, cancel, [query](GraphAnswer&) { graph::search(query, crew()); });
+}
+
+Napi::Value graph_components(const Napi::CallbackInfo& info, const GraphComponentsRequest& request, double* report,
+                             std::atomic<int32_t>* cancel) {
+  const graph::Source source = list_of(info.Env(), request);
+  const graph::Watch watch = watch_of(report, cancel);
+  const bool is_strong = request.strong;
+  return answered<GraphComponents>(info, cancel, [=](GraphComponents& answer) {
+    graph::Parts parts = is_strong ? graph::strong_components(source, watch) : graph::weak_components(source, watch);
+    answer.of = std::move(parts.of);
+    answer.members = std::move(parts.members);
+    answer.start = std::move(parts.start);
+  });
+}
+
+Napi::Value graph_order(const Napi::CallbackInfo& info, const GraphSource& request, double* report,
+                        std::atomic<int32_t>* cancel) {
+  const graph::Source source = list_of(info.Env(), request);
+  const graph::Watch watch = watch_of(report, cancel);
+  return answered<GraphOrder>(info, cancel,
+                              [=](GraphOrder& answer) { answer.order = graph::topological_order(source, watch); });
+}
+
+Napi::Value graph_spanning_tree(const Napi::CallbackInfo& info, const GraphTreeRequest& request, double* report,
+                                std::atomic<int32_t>* cancel) {
+  const graph::Source source = list_of(info.Env(), request);
+  if (!source.weights && source.edges > 0) malformed(info.Env(), "weights");
+  const graph::Rules rules = rules_of(request);
+  const graph::Watch watch = watch_of(report, cancel);
+  return answered<GraphTree>(info, cancel, [=](GraphTree& answer) {
+    for (const int64_t edge : graph::spanning_tree(source, rules, watch)) {
+      answer.edges.push_back(static_cast<double>(edge));
+    }
+  });
+}
+
+Napi::Value graph_shortest(const Napi::CallbackInfo& info, const GraphShortestRequest& request, double* report,
+                           std::atomic<int32_t>* cancel) {
+  graph::RankedQuery query{};
+  query.source = list_of(info.Env(), request);
+  switch (query.source.type) {
+    case graph::WeightType::kInt32:
+      query.type = graph::ValueType::kInt32;
+      break;
+    case graph::WeightType::kFloat32:
+      query.type = graph::ValueType::kFloat32;
+      break;
+    case graph::WeightType::kFloat64:
+      query.type = graph::ValueType::kFloat64;
+      break;
+    default:
+      malformed(info.Env(), "weights");
+  }
+  if (request.source >= query.source.nodes) malformed(info.Env(), "source");
+  if (request.target >= query.source.nodes) malformed(info.Env(), "target");
+  query.from = request.source;
+  query.to = request.target;
+  query.most = request.most;
+  query.limit = request.limit;
+  query.watch = watch_of(report, cancel);
+  return answered<GraphPaths>(info, cancel, [query](GraphPaths& answer) {
+    for (graph::RankedPath& path : graph::k_shortest_paths(query, crew())) {
+      answer.lengths.push_back(path.length);
+      answer.paths.push_back(std::move(path.nodes));
+    }
+  });
+}
+
+}  // namespace mpmml::addon

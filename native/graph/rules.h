@@ -1,0 +1,87 @@
+// What a semiring is to paths. Searches minimise, so they work on keys: a value whose ⊕ is a maximum has its negative for a
+// key.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace mpmml::graph {
+
+/// ⊗: what a path's value is of its edges'. The paths of links have no values.
+enum class Extension : uint8_t { kSum, kProduct, kBottleneck, kLinks };
+
+struct Rules {
+  Extension extension;
+  bool maximizes;
+  double zero;  ///< the value of no path, as distances have it
+};
+
+/// The key of an edge that has none.
+struct NoKey {};
+
+/// The key of an edge. A product keeps the weight, because the keys of its paths have the sign.
+template <class Key, class Weight>
+Key edge_key(const Rules& rules, Weight weight) {
+  if constexpr (std::is_same_v<Key, NoKey>) {
+    return {};
+  } else {
+    const Key key = static_cast<Key>(weight);
+    // Not −key, because zero has no sign.
+    return rules.maximizes && rules.extension != Extension::kProduct ? static_cast<Key>(0 - key) : key;
+  }
+}
+
+/// Whether going along an edge with this key once more would make a path better.
+template <class Key>
+bool edge_gains(Extension extension, Key key) {
+  if constexpr (std::is_same_v<Key, NoKey>) {
+    return false;
+  } else {
+    if (extension == Extension::kBottleneck || extension == Extension::kLinks) return false;
+    return extension == Extension::kSum ? key < 0 : key > 1;
+  }
+}
+
+/// Paths whose keys are of one type. `Path` is at least as wide as `Edge`.
+template <Extension kind, class Edge, class Path>
+struct Keys {
+  using EdgeKey = Edge;
+  using PathKey = Path;
+  static constexpr Extension extension = kind;
+  static constexpr bool is_exact = std::is_same_v<Path, int64_t> && kind == Extension::kSum;
+
+  static constexpr Path unreached() {
+    if constexpr (kind == Extension::kProduct) return 0;
+    return std::numeric_limits<Path>::has_infinity ? std::numeric_limits<Path>::infinity()
+                                                   : std::numeric_limits<Path>::max();
+  }
+
+  /// The key of the empty path.
+  static constexpr Path start() {
+    if constexpr (kind == Extension::kSum) return 0;
+    if constexpr (kind == Extension::kProduct) return -1;
+    if constexpr (std::numeric_limits<Path>::has_infinity) return -std::numeric_limits<Path>::infinity();
+    return -std::numeric_limits<int32_t>::max();
+  }
+
+  static Path extend(Path path, Edge edge) {
+    if constexpr (kind == Extension::kSum) return path + static_cast<Path>(edge);
+    if constexpr (kind == Extension::kProduct) return path * static_cast<Path>(edge);
+    return path > static_cast<Path>(edge) ? path : static_cast<Path>(edge);
+  }
+
+  /// Whether an edge with this key makes better paths than one with `other`.
+  static bool is_better_edge(Edge key, Edge other) { return kind == Extension::kProduct ? key > other : key < other; }
+};
+
+/// Sums of integers are exact up to here, as they are in JavaScript.
+constexpr int64_t kMostExact = (int64_t{1} << 53) - 1;
+
+template <class K>
+bool is_inexact(typename K::PathKey key) {
+  if constexpr (K::is_exact) return key > kMostExact || key < -kMostExact;
+  return false;
+}
+
+}  // namespace mpmml::graph

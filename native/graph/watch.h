@@ -1,0 +1,69 @@
+// How work on a graph is watched while it runs, and on how many threads it runs.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <functional>
+
+#include "core/status.h"
+
+namespace mpmml::graph {
+
+/// Nodes and edges that are looked at between two looks at whether the result is still wanted.
+constexpr int64_t kBetweenLooks = 1 << 14;
+
+struct Watch {
+  const std::atomic<int32_t>* cancelled = nullptr;
+  std::atomic<double>* done = nullptr;  ///< the share of all work: 1 in the end
+
+  void look() const {
+    if (cancelled && cancelled->load(std::memory_order_relaxed) != 0) throw given_up();
+  }
+  void add(double share) const {
+    if (!done) return;
+    double known = done->load(std::memory_order_relaxed);
+    while (!done->compare_exchange_weak(known, known + share, std::memory_order_relaxed)) {
+    }
+  }
+};
+
+/// Looks and tells every now and then.
+class Looker {
+ public:
+  /// `share` is that of each node or edge that is looked at; `most` that of all of them.
+  Looker(const Watch& watch, double share, double most) : watch_(watch), share_(share), left_(most) {}
+
+  void count(int64_t looked) {
+    looked_ += looked;
+    if (looked_ >= kBetweenLooks) tell();
+  }
+  /// Tells all that is left.
+  void end() {
+    watch_.look();
+    watch_.add(left_);
+    left_ = 0;
+  }
+
+ private:
+  void tell() {
+    watch_.look();
+    const double share = share_ * static_cast<double>(looked_);
+    looked_ = 0;
+    const double told = share < left_ ? share : left_;
+    left_ -= told;
+    watch_.add(told);
+  }
+
+  const Watch& watch_;
+  const double share_;
+  double left_;
+  int64_t looked_ = 0;
+};
+
+/// Threads for parts of the work.
+struct Crew {
+  int threads = 1;
+  /// Calls a function for 0, 1, … below a number, on several threads at once. Throws what one of the calls threw.
+  std::function<void(int64_t, const std::function<void(int64_t)>&)> for_each;
+};
+
+}  // namespace mpmml::graph

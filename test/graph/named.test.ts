@@ -1,0 +1,270 @@
+/** Nodes by the user's own names: in edge lists, in files, and in graphs of other libraries. */
+import { describe, expect, it } from 'vitest'
+import {
+  fromArrow,
+  fromCytoscape,
+  fromGraphlib,
+  fromGraphology,
+  fromNgraph,
+  longestPaths,
+  parseEdgeCsv,
+  parseGraphml,
+  shortestPaths,
+  transitiveClosure,
+  verifyPaths,
+} from '../../lib/graph.js'
+import { CycleError } from '../../lib/index.js'
+import { coded } from '../support/coded.js'
+
+const roads = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A'], to: ['B', 'C', 'C'], weight: [4, -1, 9] }
+
+describe('nodes with names', () => {
+  it('are asked for, found and shown by them', async () => {
+    const found = await shortestPaths(roads, { sources: 'A', targets: ['C', 'B'], paths: true })
+    expect([...found.distances.data]).toEqual([3, 4])
+    expect(found.distances.at('A', 'C')).toBe(3)
+    expect(found.path('A', 'C')).toEqual(['A', 'B', 'C'])
+    expect([...(found.sources ?? [])]).toEqual([0])
+    expect(found.keys[2]).toBe('C')
+    expect(() => found.path('B', 'C')).toThrow(
+      'from is B, which is not among the sources that were asked for',
+    )
+    expect(() => found.distances.at('A', 'X' as 'A')).toThrow("to is 'X', which is none of the 3 nodes")
+    const all = await shortestPaths(roads, { paths: true })
+    expect(all.path('A', 'A')).toEqual(['A'])
+    expect(all.path('C', 'A')).toBeNull()
+    expect(await verifyPaths(roads, found)).toEqual({ distances: 2, paths: 2 })
+    expect(await verifyPaths(roads, all)).toEqual({ distances: 9, paths: 9 })
+  })
+
+  it('may be numbered in the edges, with keys beside', async () => {
+    const graph = {
+      nodes: 2,
+      keys: ['x', 'y'],
+      from: Int32Array.of(0),
+      to: [1],
+      weight: Float64Array.of(0.5),
+    }
+    const { distances } = await shortestPaths(graph, { sources: ['x'] })
+    expect(distances.at('x', 'y')).toBe(0.5)
+    await expect(shortestPaths({ ...graph, keys: ['x'] })).rejects.toEqual(coded('SHAPE', 'keys must be'))
+  })
+
+  it('have keys of any type', async () => {
+    const [a, b] = [{ name: 'a' }, Symbol('b')]
+    const nodes = [a, b, null, Number.NaN, 7, '7', undefined]
+    const graph = { nodes, from: nodes.slice(0, -1), to: nodes.slice(1), weight: nodes.slice(1).map(() => 1) }
+    const { distances, path } = await shortestPaths(graph, { paths: true })
+    expect(distances.at(a, undefined)).toBe(6)
+    expect(path(a, '7')).toEqual([a, b, null, Number.NaN, 7, '7'])
+    const ids = { nodes: BigInt64Array.of(5n, 9n), from: [5n], to: [9n], weight: [3] }
+    expect((await shortestPaths(ids, { sources: 5n })).distances.at(5n, 9n)).toBe(3)
+  })
+
+  it('are named by errors', async () => {
+    const twice = { ...roads, nodes: ['A', 'B', 'A'] }
+    await expect(shortestPaths(twice)).rejects.toEqual(coded('VALUE', "nodes[2] is 'A', as nodes[0] is"))
+    const unknown = { ...roads, to: ['B', 'C', 'X'] }
+    await expect(shortestPaths(unknown)).rejects.toEqual(coded('VALUE', "to[2] is 'X', which is none"))
+    await expect(shortestPaths(roads, { sources: 'Z' as 'A' })).rejects.toEqual(
+      coded('VALUE', "sources[0] is 'Z'"),
+    )
+    const round = { ...roads, from: ['C', 'B', 'A'], to: ['A', 'C', 'B'], weight: [-9, 1, 2] }
+    for (const options of [{}, { sources: 'A' }]) {
+      const error = await shortestPaths(round, options).catch((error) => error)
+      expect(error).toBeInstanceOf(CycleError)
+      expect(error.message).toContain('the cycle A → B → C → A has the weight -6')
+      expect([error.cycle, error.keys]).toEqual([
+        [0, 1, 2],
+        ['A', 'B', 'C'],
+      ])
+    }
+    const far = { nodes: ['A', 'B', 'C'], from: ['A', 'B'], to: ['B', 'C'], weight: [2 ** 31 - 2, 5] }
+    for (const options of [{}, { sources: 'A' }]) {
+      await expect(shortestPaths(far, options)).rejects.toEqual(
+        coded('OVERFLOW', 'the distance from A to C is 2147483651'),
+      )
+    }
+  })
+
+  it('may be none, and links', async () => {
+    const none = await shortestPaths({ nodes: [], from: [], to: [], weight: [] })
+    expect(none.distances.shape).toEqual([0, 0])
+    const { distances } = await transitiveClosure({ nodes: ['a', 'b'], from: ['a'], to: ['b'] })
+    expect([distances.at('a', 'b'), distances.at('b', 'a')]).toEqual([1, 0])
+  })
+})
+
+it('numbered graphs have at(), by nodes and not by rows', async () => {
+  const graph = { nodes: 3, from: [0, 1], to: [1, 2], weight: [4, 5] }
+  const { distances } = await shortestPaths(graph, { sources: [1, 0], targets: 2 })
+  expect([distances.at(0, 2), distances.at(1, 2)]).toEqual([9, 5])
+  expect(() => distances.at(2, 2)).toThrow(coded('VALUE', 'from is 2, which is not among the sources'))
+  const data = Int32Array.of(0, 7, 5, 0, 0, 1, 2, 0)
+  const batch = await longestPaths({ data: data.map((value) => -value), shape: [2, 2, 2] })
+  expect([batch.distances.at(0, 1), batch.distances.at(1, 0, 1)]).toEqual([-7, -2])
+})
+
+describe('limit', () => {
+  const line = { nodes: 4, from: [0, 1, 2], to: [1, 2, 3], weight: [2, 2, 2] }
+
+  it('ends searches: what is farther counts as not reached', async () => {
+    const { distances, next, path } = await shortestPaths(line, { sources: 0, limit: 4, paths: true })
+    expect([...distances.data]).toEqual([0, 2, 4, 2 ** 31 - 1])
+    expect([...next!.data]).toEqual([-1, 1, 1, -1])
+    expect([path(0, 2), path(0, 3)]).toEqual([[0, 1, 2], null])
+    const less = await longestPaths({ ...line, weight: [-2, -2, -2] }, { targets: 3, limit: -3.5 })
+    expect([...less.distances.data]).toEqual([-(2 ** 31), -(2 ** 31), -2, 0])
+    const floats = { ...line, weight: Float32Array.of(0.1, 0.1, 0.1) }
+    const near = await shortestPaths(floats, { sources: 0, limit: 0.1 })
+    expect([...near.distances.data].filter(Number.isFinite)).toHaveLength(1)
+  })
+
+  it('is refused where it means nothing', async () => {
+    const options = { sources: 0, limit: 3 }
+    await expect(shortestPaths({ ...line, weight: [2, -1, 2] }, options)).rejects.toEqual(
+      coded('OPTION', 'option limit is for'),
+    )
+    await expect(transitiveClosure(line, options)).rejects.toEqual(coded('OPTION', 'or-and has none'))
+    await expect(shortestPaths(line, { limit: Number.NaN })).rejects.toEqual(
+      coded('OPTION', 'limit must be a number'),
+    )
+    await expect(shortestPaths(line, { limit: 3, backend: 'cuda' })).rejects.toMatchObject({
+      code: /OPTION|NO_CUDA/,
+    })
+  })
+})
+
+describe('files that name nodes', () => {
+  it('CSV: names as they stand there, in the order in which they come', async () => {
+    const graph = parseEdgeCsv(
+      'from,to,minutes\nOslo,"Bergen, Norway",7\n# north\nOslo, Bodø ,16.5\n',
+      'trains',
+      { keys: true },
+    )
+    expect(graph.keys).toEqual(['Oslo', 'Bergen, Norway', 'Bodø'])
+    expect([graph.from, graph.to]).toEqual([Int32Array.of(0, 0), Int32Array.of(1, 2)])
+    expect(graph.weight).toEqual(Float64Array.of(7, 16.5))
+    expect((await shortestPaths(graph, { sources: 'Oslo' })).distances.at('Oslo', 'Bodø')).toBe(16.5)
+    expect(parseEdgeCsv('a b\n', undefined, { keys: true })).toMatchObject({
+      nodes: 2,
+      weight: Int32Array.of(1),
+    })
+    expect(parseEdgeCsv('source;target\n1;01\n', undefined, { keys: true }).keys).toEqual(['1', '01'])
+    expect(parseEdgeCsv('', undefined, { keys: true }).nodes).toBe(0)
+  })
+
+  it.each([
+    ['a,b,1\na,b\n', 'line 2: expected FROM,TO,WEIGHT'],
+    ['a,b,1\na,b,x\n', "line 2: the weight must be a number, but it is 'x'"],
+    ['a,b,1\n,b,1\n', 'line 2: the name of a node is missing'],
+    ['a\n', 'line 1: expected'],
+  ])('CSV that is wrong: %j', (text, message) => {
+    expect(() => parseEdgeCsv(text, 'g', { keys: true })).toThrow(coded('FILE', message))
+  })
+
+  const graphml = (inner: string, head = '') =>
+    `<?xml version="1.0"?>\n<graphml>${head}<!-- <node id="no"/> -->\n<graph id="G" edgedefault="undirected">\n${inner}\n</graph></graphml>`
+
+  it('GraphML: directions, weights and their default', () => {
+    const key = '<key id="d1" for="edge" attr.name="weight" attr.type="double"><default>2.5</default></key>'
+    const inner = `<node id="a"/><node id='b &amp; c'><data key="d0">9</data></node>
+      <edge source="a" target="b &amp; c"><data key="d0">8</data><data key="d1">4</data></edge>
+      <edge source="a" target="d" directed="true"/>`
+    const { keys, from, to, weight } = parseGraphml(graphml(inner, key))
+    expect(keys).toEqual(['a', 'b & c', 'd'])
+    expect([[...from], [...to], [...weight]]).toEqual([
+      [0, 1, 0],
+      [1, 0, 2],
+      [4, 4, 2.5],
+    ])
+    expect(parseGraphml(graphml(inner)).weight).toEqual(Int32Array.of(1, 1, 1))
+  })
+
+  it.each([
+    ['<graphml/>', 'there is no <graph>'],
+    [graphml('<edge source="a"/>'), 'line 4: <edge> has no attribute target'],
+    [graphml('<hyperedge/>'), 'hyperedges'],
+    [graphml('').replace('</graphml>', '<node id="a"'), 'not complete'],
+  ])('GraphML that is wrong: %j', (text, message) => {
+    expect(() => parseGraphml(text, 'g')).toThrow(coded('FILE', message))
+  })
+})
+
+// Objects with the methods that the libraries document, called as these call them.
+describe('graphs of other libraries', () => {
+  const rows: [string, string, number | undefined][] = [
+    ['a', 'b', 3],
+    ['b', 'c', undefined],
+  ]
+  const expected = { nodes: 3, keys: ['c', 'a', 'b'], from: Int32Array.of(1, 2), to: Int32Array.of(2, 0) }
+
+  it('graphology, where edges may be undirected', () => {
+    const graph = (undirected: boolean) => ({
+      forEachNode: (callback: (node: string, attributes: object) => void) => {
+        for (const node of ['c', 'a', 'b']) callback(node, {})
+      },
+      // biome-ignore lint/suspicious/noExplicitAny: as theirs.
+      forEachEdge: (callback: (...all: any[]) => void) => {
+        for (const [from, to, weight] of rows)
+          callback(`${from}${to}`, { weight }, from, to, {}, {}, undirected)
+      },
+    })
+    expect(fromGraphology(graph(false))).toMatchObject({ ...expected, weight: Int32Array.of(3, 1) })
+    expect([...fromGraphology(graph(true)).from]).toEqual([1, 2, 2, 0])
+    expect(() => fromGraphology(graph(false), { weight: 'weight' })).toThrow(
+      coded('VALUE', "the edge from 'b' to 'c' has no attribute"),
+    )
+    expect(() => fromGraphology({} as never)).toThrow(coded('DTYPE', 'must be a graphology graph'))
+  })
+
+  it('Cytoscape', () => {
+    const node = (id: string) => ({ id: () => id })
+    const cy = {
+      nodes: () => ['c', 'a', 'b'].map(node),
+      edges: () =>
+        rows.map(([from, to, weight]) => ({
+          source: () => node(from),
+          target: () => node(to),
+          data: () => ({ weight }),
+        })),
+    }
+    expect(fromCytoscape(cy)).toMatchObject(expected)
+    expect([...fromCytoscape(cy, { directed: false }).to]).toEqual([2, 1, 0, 2])
+  })
+
+  it('ngraph, whose visits end when a callback gives something', () => {
+    const visit =
+      <T>(list: T[]) =>
+      (callback: (item: T) => unknown) =>
+        list.some((item) => callback(item))
+    const graph = {
+      forEachNode: visit(['c', 'a', 'b'].map((id) => ({ id }))),
+      forEachLink: visit(rows.map(([fromId, toId, data]) => ({ fromId, toId, data }))),
+    }
+    expect(fromNgraph(graph as never)).toMatchObject({ ...expected, weight: Int32Array.of(3, 1) })
+  })
+
+  it('graphlib', () => {
+    const graph = {
+      nodes: () => ['c', 'a', 'b'],
+      edges: () => rows.map(([v, w]) => ({ v, w })),
+      edge: ({ v }: { v: string }) => rows.find(([from]) => from === v)![2],
+      isDirected: () => true,
+    }
+    expect(fromGraphlib(graph)).toMatchObject({ ...expected, weight: Int32Array.of(3, 1) })
+    expect(fromGraphlib({ ...graph, isDirected: () => false }).from).toHaveLength(4)
+  })
+
+  it('Arrow', () => {
+    const columns: Record<string, unknown[]> = { from: [5n, 7n], to: [7n, 9n], minutes: [0.5, 2n] }
+    const table = {
+      numRows: 2,
+      getChild: (name: string) => (columns[name] ? { get: (row: number) => columns[name]![row] } : null),
+    }
+    const { keys, weight } = fromArrow(table, { weight: 'minutes' })
+    expect([keys, weight]).toEqual([[5n, 7n, 9n], Float64Array.of(0.5, 2)])
+    expect(fromArrow(table).weight).toEqual(Int32Array.of(1, 1))
+    expect(() => fromArrow(table, { from: 'start' })).toThrow(coded('VALUE', "no column 'start'"))
+  })
+})
