@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cuda/plan/cells.h"
+
 namespace mpmml::cuda {
 namespace {
 
@@ -35,13 +37,22 @@ int64_t widened_bytes(const Problem& problem, const Kernel& kernel) {
 
 int64_t packed_bytes(const Problem& problem, const Plan& plan, const Kernel& kernel) {
   if (!kernel.packed_bytes) return 0;
-  Launch launch = launch_of(problem, plan);
-  for (MatrixView* view : {&launch.a, &launch.b}) {
-    const Storage storage = kernel.takes_int16 ? view->storage : Storage::kElement;
-    *view = Lines(*view).copied_to(nullptr, *view, items_of(*view, problem.batch));
-    view->storage = storage;
-  }
-  return kernel.packed_bytes(launch, Side::kA) + kernel.packed_bytes(launch, Side::kB);
+  const auto bytes_of = [&](const Problem& part, Side side) {
+    Launch launch = launch_of(part, plan);
+    for (MatrixView* view : {&launch.a, &launch.b}) {
+      const Storage storage = kernel.takes_int16 ? view->storage : Storage::kElement;
+      *view = Lines(*view).copied_to(nullptr, *view, items_of(*view, part.batch));
+      view->storage = storage;
+    }
+    return kernel.packed_bytes(launch, side);
+  };
+  const int64_t whole = bytes_of(problem, Side::kA) + bytes_of(problem, Side::kB);
+  // Each part is rounded up to whole tiles of its own.
+  const Cut cut = cut_into_cells(problem);
+  int64_t in_parts = 0;
+  for (const Region& region : cut.a) in_parts += bytes_of(sub(problem, region), Side::kA);
+  for (const Region& region : cut.b) in_parts += bytes_of(sub(problem, region), Side::kB);
+  return std::max(whole, in_parts);
 }
 
 int64_t roughly_needed_bytes(const Problem& problem) {

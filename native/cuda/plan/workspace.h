@@ -12,7 +12,7 @@ int64_t matrix_bytes(const Problem& problem);
 /// The operands that are stored as int16 as elements, if the kernel reads only those.
 int64_t widened_bytes(const Problem& problem, const Kernel& kernel);
 
-/// The forms of copies of the operands that a launch of the kernel needs.
+/// The forms of copies of the operands that the kernel needs, whether it computes the product as a whole or in cells.
 int64_t packed_bytes(const Problem& problem, const Plan& plan, const Kernel& kernel);
 
 /// At least as many bytes as a product needs with any kernel, computed from the sizes only.
