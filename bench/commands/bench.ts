@@ -77,7 +77,7 @@ export function benchCommand(signal: AbortSignal): Command {
     .addOption(
       new Option(
         '--suite <name,…>',
-        `instead, what a service meets, beside what it must reach: ${suiteNames.join(', ')}, or all`,
+        `instead, what a service meets, beside what an H200 should reach: ${suiteNames.join(', ')}, or all`,
       )
         .argParser(someOf([...suiteNames, 'all' as const]))
         .conflicts(['sizes', 'shapes', 'dtype', 'semiring', 'values', 'choice']),
