@@ -233,7 +233,7 @@ describe('bench', () => {
       'queue',
       'devices',
     ])
-    expect(printed).toMatch(/^16³ +await mpmm, backend 'cpu' .* ≤ 15 µs +≤ 8 µs/m)
+    expect(printed).toMatch(/^16³ +await mpmm, backend 'cpu' .* ≤ 15 µs +(reached|missed)/m)
     expect(printed).not.toMatch(/^wrong/m)
   })
 
