@@ -11,6 +11,7 @@
 
 #include "core/clones.h"
 #include "core/dispatch.h"
+#include "core/extent.h"
 #include "core/structured.h"
 
 namespace mpmml {
@@ -39,10 +40,6 @@ struct Granules {
   /// Whether the granules are few enough for exact sums. More elements never make them fewer.
   bool are_few() const { return fits && (is_empty() || most <= std::ldexp(kMostGranules, lowest_bit)); }
 };
-
-/// All bits, or none: what is computed with it has no branches, so that compilers make vectors of it.
-constexpr int32_t mask(bool condition) { return -static_cast<int32_t>(condition); }
-constexpr int32_t choose(int32_t mask, int32_t x, int32_t otherwise) { return (x & mask) | (otherwise & ~mask); }
 
 /// Of elements that aren't `zero`, which is an infinity.
 MPMML_CLONES Granules granules_of(const float* data, int64_t count, float zero) {
@@ -152,24 +149,12 @@ bool find_steps(LineLevels& levels, const MatrixView& view, int64_t items, const
   return true;
 }
 
-/// Of a line: the order keys of the least and the greatest element that isn't zero, and whether there are zeros.
-struct Extent {
-  int32_t least = kHighest<int32_t>, most = kLowest<int32_t>;
-  int32_t has_zero = 0;
-
-  bool is_empty() const { return least > most; }
-  void merge(const Extent& other) {
-    least = std::min(least, other.least);
-    most = std::max(most, other.most);
-    has_zero |= other.has_zero;
-  }
-  template <class Element>
-  int64_t spread(double step) const {
-    if (is_empty() || step == 0) return 0;
-    const auto value = [](int32_t key) { return static_cast<double>(from_order_key<Element>(key)); };
-    return static_cast<int64_t>((value(most) - value(least)) / step);
-  }
-};
+template <class Element>
+int64_t spread_of(const Extent& extent, double step) {
+  if (extent.is_empty() || step == 0) return 0;
+  const auto value = [](int32_t key) { return static_cast<double>(from_order_key<Element>(key)); };
+  return static_cast<int64_t>((value(extent.most) - value(extent.least)) / step);
+}
 
 /// Whether neighbours in a line are closer together in memory than those in different lines.
 bool runs_along_lines(const MatrixView& view) { return view.col_stride <= view.row_stride; }
@@ -188,24 +173,8 @@ struct Extents {
     std::fill(std::begin(most), std::end(most), kLowest<int32_t>);
     std::fill(std::begin(has_zero), std::end(has_zero), 0);
   }
-  Extent of(int64_t line) const { return {least[line], most[line], has_zero[line]}; }
+  Extent of(int64_t line) const { return {least[line], most[line], has_zero[line] != 0}; }
 };
-
-/// Neighbours of one line.
-template <class Element>
-inline __attribute__((always_inline)) Extent extent(const Element* data, int64_t count, int32_t zero) {
-  int32_t least = kHighest<int32_t>, most = kLowest<int32_t>, has_zero = 0;
-  for (int64_t index = 0; index < count; ++index) {
-    const int32_t key = order_key(data[index]), counts = mask(key != zero);
-    const int32_t low = choose(counts, key, kHighest<int32_t>), high = choose(counts, key, kLowest<int32_t>);
-    least = low < least ? low : least;
-    most = high > most ? high : most;
-    has_zero |= ~counts;
-  }
-  return {least, most, has_zero};
-}
-MPMML_CLONES Extent extent_of(const int32_t* data, int64_t count, int32_t zero) { return extent(data, count, zero); }
-MPMML_CLONES Extent extent_of(const float* data, int64_t count, int32_t zero) { return extent(data, count, zero); }
 
 /// An element of each line from `first` on.
 template <class Element>
@@ -256,7 +225,7 @@ Extents extents_of(const MatrixView& view, const Band& band, int64_t item, Span 
       const Span inside = clamped(span_of_row(band, line, view.cols), steps);
       const int64_t count = inside.end - inside.first, place = line - lines.first;
       const Stored* const first = data + line * view.row_stride + inside.first * view.col_stride;
-      const Extent found = extent_of(side_by_side<S>(first, count, view.col_stride, buffer), count, zero);
+      const Extent found = extent_of(side_by_side<S>(first, count, view.col_stride, buffer), count, S::zero);
       extents.least[place] = found.least;
       extents.most[place] = found.most;
       extents.has_zero[place] = found.has_zero | (count < steps.end - steps.first);
@@ -300,12 +269,12 @@ void scan(Seen& seen, const MatrixView& view, const Band& band, int64_t item, Sp
     for (int64_t line = 0; line < count; ++line) {
       const Extent extent = extents.of(line);
       seen.is_rough[static_cast<size_t>(first / kChunkSteps)] |=
-          extent.has_zero || extent.spread<Element>(step) > exponent_scale_of(RangePath::kExponentBounded).most;
+          extent.has_zero || spread_of<Element>(extent, step) > exponent_scale_of(RangePath::kExponentBounded).most;
       whole[line].merge(extent);
     }
   }
   for (int64_t line = 0; line < count; ++line) {
-    seen.spread = std::max(seen.spread, whole[line].spread<Element>(step));
+    seen.spread = std::max(seen.spread, spread_of<Element>(whole[line], step));
     seen.has_zero = seen.has_zero || (whole[line].has_zero && !whole[line].is_empty());
   }
 }

@@ -8,55 +8,13 @@
 #include <string>
 #include <type_traits>
 
-#include "core/clones.h"
 #include "core/dispatch.h"
+#include "core/extent.h"
 #include "core/status.h"
 #include "core/structured.h"
 
 namespace mpmml {
 namespace {
-
-/// Modulo 2^32 the distance from zero keeps the order of the finite values and starts at 1, whether zero is the least
-/// or the greatest value. So zero never wins a maximum of distances, nor a minimum of distances minus one.
-MPMML_CLONES ValueRange scan(const int32_t* data, int64_t count, int32_t zero) {
-  uint32_t highest = 0, lowest_less_one = ~0u, highest_less_one = 0;
-  for (int64_t index = 0; index < count; ++index) {
-    const uint32_t distance = static_cast<uint32_t>(data[index]) - static_cast<uint32_t>(zero);
-    const uint32_t less_one = distance - 1;
-    highest = distance > highest ? distance : highest;
-    lowest_less_one = less_one < lowest_less_one ? less_one : lowest_less_one;
-    highest_less_one = less_one > highest_less_one ? less_one : highest_less_one;
-  }
-  const bool has_zero = count > 0 && highest_less_one == ~0u;
-  ValueRange range;
-  range.has_zero = has_zero;
-  if (highest == 0) return range;
-  const auto value = [&](uint32_t distance) { return static_cast<int32_t>(distance + static_cast<uint32_t>(zero)); };
-  range.minimum = value(lowest_less_one + 1);
-  range.maximum = value(highest);
-  return range;
-}
-
-MPMML_CLONES ValueRange scan(const float* data, int64_t count, float zero) {
-  constexpr int32_t kHighest = std::numeric_limits<int32_t>::max(), kLowest = std::numeric_limits<int32_t>::min();
-  const int32_t key_of_zero = order_key(zero);
-  int32_t minimum = kHighest, maximum = kLowest;
-  int32_t has_zero = 0;
-  for (int64_t index = 0; index < count; ++index) {
-    const int32_t key = order_key(data[index]);
-    const bool is_zero = key == key_of_zero;
-    const int32_t low = is_zero ? kHighest : key, high = is_zero ? kLowest : key;
-    minimum = low < minimum ? low : minimum;
-    maximum = high > maximum ? high : maximum;
-    has_zero |= is_zero;
-  }
-  ValueRange range;
-  range.has_zero = has_zero != 0;
-  if (minimum > maximum) return range;
-  range.minimum = minimum;
-  range.maximum = maximum;
-  return range;
-}
 
 /// For elements without a range: whether there are values that aren't elements of S.
 template <class S>
@@ -71,7 +29,13 @@ ValueRange scan_for_outsiders(const typename S::Element* data, int64_t count) {
 template <class S>
 ValueRange scan_run(const typename S::Element* data, int64_t count) {
   if constexpr (has_range<S>) {
-    return scan(data, count, S::zero);
+    const Extent extent = extent_of(data, count, S::zero);
+    ValueRange range;
+    range.has_zero = extent.has_zero;
+    if (extent.is_empty()) return range;
+    range.minimum = extent.least;
+    range.maximum = extent.most;
+    return range;
   } else {
     return scan_for_outsiders<S>(data, count);
   }
