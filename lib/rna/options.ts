@@ -137,7 +137,7 @@ function readWeights(value: unknown, name: string, otherwise: RnaScores): RnaSco
   }
 }
 
-/** The largest scores that each type of tables holds: native/core/triangle.h. */
+/** The largest scores that each type of tables holds: native/core/rna/triangle.h. */
 const mostScore: Record<RnaStorage, number> = { int16: 2 ** 14 - 1, int32: 2 ** 30 - 1 }
 
 /** Whether scores of strands with so many bases in all need 32 bits. */

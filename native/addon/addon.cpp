@@ -2,7 +2,7 @@
 #include <napi.h>
 
 #include "addon/background.h"
-#include "core/execute.h"
+#include "core/engine/execute.h"
 #include "generated/exports.h"
 
 namespace mpmml::addon {

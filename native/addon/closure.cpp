@@ -1,12 +1,12 @@
 // Closures of matrices of a device.
-#include "core/closure.h"
+#include "core/closure/closure.h"
 
 #include <algorithm>
 
 #include "addon/request.h"
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
+#include "core/closure/wide_closure.h"
 #include "core/status.h"
-#include "core/wide_closure.h"
 
 namespace mpmml::addon {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstddef>
 
 #include "addon/request.h"
-#include "core/pages.h"
+#include "core/host/pages.h"
 
 namespace mpmml::addon {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/session.h"
+#include "core/session/session.h"
 
 namespace mpmml::addon {
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "addon/engine.h"
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
 #include "cpu/backend.h"
 #include "cpu/machine.h"
 #include "generated/addon.h"

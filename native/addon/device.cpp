@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "addon/engine.h"
-#include "core/fault.h"
+#include "core/host/fault.h"
 #include "core/status.h"
 #include "generated/addon.h"
 #if defined(MPMML_WITH_CUDA)

@@ -14,8 +14,8 @@
 #include "addon/background.h"
 #include "addon/delayed.h"
 #include "addon/executor.h"
-#include "core/execute.h"
-#include "core/session.h"
+#include "core/engine/execute.h"
+#include "core/session/session.h"
 
 namespace mpmml::addon {
 

@@ -1,6 +1,6 @@
 // The engine of this process: which backends the build has.
 #pragma once
-#include "core/execute.h"
+#include "core/engine/execute.h"
 
 namespace mpmml::addon {
 

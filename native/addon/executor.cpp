@@ -11,7 +11,7 @@
 #endif
 
 #include "addon/task.h"
-#include "core/fault.h"
+#include "core/host/fault.h"
 #include "core/status.h"
 
 namespace mpmml::addon {

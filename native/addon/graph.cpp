@@ -5,13 +5,13 @@
 
 #include "addon/computation.h"
 #include "addon/request.h"
+#include "core/graph/k_shortest.h"
+#include "core/graph/refusal.h"
+#include "core/graph/search.h"
+#include "core/graph/source.h"
+#include "core/graph/structure.h"
 #include "cpu/threads.h"
 #include "generated/addon.h"
-#include "graph/k_shortest.h"
-#include "graph/refusal.h"
-#include "graph/search.h"
-#include "graph/source.h"
-#include "graph/structure.h"
 
 namespace mpmml::addon {
 namespace {

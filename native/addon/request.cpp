@@ -7,9 +7,9 @@
 #include <unordered_map>
 
 #include "addon/engine.h"
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/structured.h"
 #include "core/status.h"
-#include "core/structured.h"
 
 namespace mpmml::addon {
 namespace {

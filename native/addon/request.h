@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "addon/device.h"
-#include "core/execute.h"
+#include "core/engine/execute.h"
 #include "generated/addon.h"
 
 namespace mpmml::addon {

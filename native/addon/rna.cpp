@@ -1,5 +1,5 @@
 // Folding and interaction of RNA.
-#include "core/rna.h"
+#include "core/rna/rna.h"
 
 #include <algorithm>
 #include <string>

@@ -12,7 +12,7 @@
 
 #include "addon/device.h"
 #include "addon/engine.h"
-#include "graph/array.h"
+#include "core/graph/array.h"
 
 namespace mpmml::addon {
 

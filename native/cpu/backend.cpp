@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/dispatch.h"
-#include "core/structured.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/structured.h"
 #include "cpu/loop.h"
 #include "cpu/machine.h"
 #include "cpu/planner.h"

@@ -6,7 +6,7 @@
 #include <immintrin.h>
 #endif
 
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cpu/bits.h"
 #include "cpu/kernel.h"
 #include "cpu/packing.h"

@@ -1,6 +1,6 @@
-// The bits of core/arithmetic.h, with 64 k-steps per word.
+// The bits of core/algebra/arithmetic.h, with 64 k-steps per word.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 
 namespace mpmml::cpu {
 

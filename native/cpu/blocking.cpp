@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/layout.h"
+#include "core/problem/layout.h"
 #include "cpu/machine.h"
 
 namespace mpmml::cpu {

@@ -4,13 +4,13 @@
 #include <new>
 #include <optional>
 
-#include "core/destination.h"
-#include "core/dispatch.h"
-#include "core/host_memory.h"
-#include "core/overflow.h"
-#include "core/scan.h"
+#include "core/algebra/dispatch.h"
+#include "core/host/host_memory.h"
+#include "core/problem/destination.h"
+#include "core/problem/overflow.h"
+#include "core/problem/scan.h"
+#include "core/problem/structured.h"
 #include "core/status.h"
-#include "core/structured.h"
 #include "cpu/first_true_product.h"
 #include "cpu/loop.h"
 #include "cpu/masked.h"

@@ -1,6 +1,6 @@
 // One product on the CPU.
 #pragma once
-#include "core/backend.h"
+#include "core/session/backend.h"
 #include "cpu/planner.h"
 
 namespace mpmml::cpu {

@@ -1,8 +1,8 @@
 // From accumulators to C: decode, ⊕ C0, overflow, store with any strides. This is the only place on the CPU that does
 // it: the families pass their accumulators on and know nothing of it. (The naive family stores by the definition,
-// core/epilogue.h.) Compiled once for each instruction set (see vector.h).
+// core/problem/epilogue.h.) Compiled once for each instruction set (see vector.h).
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cpu/bits.h"
 #include "cpu/kernel.h"
 #include "cpu/offset.h"

@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cpu/bit_packing.h"
 #include "cpu/epilogue.h"
 #include "cpu/kernel.h"

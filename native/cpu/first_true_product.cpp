@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/layout.h"
-#include "core/workspace.h"
+#include "core/host/workspace.h"
+#include "core/problem/layout.h"
 #include "cpu/loop.h"
 #include "cpu/results.h"
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/problem.h"
-#include "core/variant.h"
+#include "core/plan/variant.h"
+#include "core/problem/problem.h"
 
 namespace mpmml::cpu {
 
@@ -23,7 +23,7 @@ struct Lanes {
   int64_t k_stride;
 };
 
-/// The values in an operand, like ValueRange (core/value_range.h), but only what the CPU's kernels must know: the range if
+/// The values in an operand, like ValueRange (core/algebra/value_range.h), but only what the CPU's kernels must know: the range if
 /// sums can overflow, and outsiders if there may be any. Nothing else is checked.
 struct Occurring {
   int64_t minimum;

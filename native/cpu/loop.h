@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/layout.h"
-#include "core/problem.h"
-#include "core/scan.h"
+#include "core/problem/layout.h"
+#include "core/problem/problem.h"
+#include "core/problem/scan.h"
 #include "core/status.h"
 #include "cpu/threads.h"
 

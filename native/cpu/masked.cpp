@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/dispatch.h"
-#include "core/structured.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/structured.h"
 #include "cpu/loop.h"
 
 namespace mpmml::cpu {

@@ -2,8 +2,8 @@
 #pragma once
 #include <optional>
 
-#include "core/problem.h"
-#include "core/workspace.h"
+#include "core/host/workspace.h"
+#include "core/problem/problem.h"
 
 namespace mpmml::cpu {
 

@@ -2,10 +2,10 @@
 // overflow it uses 64-bit arithmetic.
 // This is the reference that the other kernels are checked against: it shares no code with them.
 #pragma once
-#include "core/epilogue.h"
-#include "core/exact.h"
-#include "core/structured.h"
-#include "core/witness.h"
+#include "core/problem/epilogue.h"
+#include "core/problem/exact.h"
+#include "core/problem/structured.h"
+#include "core/problem/witness.h"
 #include "cpu/kernel.h"
 
 namespace mpmml::cpu {

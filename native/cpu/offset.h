@@ -1,11 +1,11 @@
 // The arithmetic that subtracts an offset from the elements of A and another from those of B, so that narrow sums are
 // enough. The offsets are added again when a result is finished.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 
 namespace mpmml::cpu {
 
-/// The 16-bit and the 8-bit sums of core/arithmetic.h, on vectors.
+/// The 16-bit and the 8-bit sums of core/algebra/arithmetic.h, on vectors.
 template <class S, class Word>
 struct OffsetSums {
   using Core = mpmml::OffsetSums<S, Word>;

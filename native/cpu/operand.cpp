@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "core/structured.h"
+#include "core/problem/structured.h"
 #include "cpu/loop.h"
 #include "cpu/ranges.h"
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <optional>
 
-#include "core/range.h"
-#include "core/workspace.h"
+#include "core/algebra/range.h"
+#include "core/host/workspace.h"
 #include "cpu/kernel.h"
 
 namespace mpmml::cpu {

@@ -2,7 +2,7 @@
 // k-major), so that the micro-kernel reads memory in order and keeps an MR × NR tile of accumulators in registers.
 // Compiled once for each instruction set (see vector.h).
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cpu/bit_packing.h"
 #include "cpu/first_true.h"
 #include "cpu/kernel.h"

@@ -4,7 +4,7 @@
 // well: there the operands have no zero, and both paths encode every other value as itself. Only the steps past k
 // differ, and they are written afterwards (fill_border).
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cpu/kernel.h"
 #include "cpu/offset.h"
 #include "cpu/vector.h"

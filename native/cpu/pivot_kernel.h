@@ -3,7 +3,7 @@
 // Over integers whose sums can overflow a tile holds zero as the threshold of Narrow, and what is added holds it as
 // Narrow's zero: so no sum with zero is better than the threshold.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cpu/pivots.h"
 #include "cpu/vector.h"
 

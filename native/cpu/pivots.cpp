@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
+#include "core/host/workspace.h"
 #include "core/status.h"
-#include "core/workspace.h"
 #include "cpu/loop.h"
 #include "cpu/machine.h"
 

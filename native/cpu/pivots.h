@@ -1,9 +1,9 @@
-// Pivots of a closure (core/session.h) on the CPU: what the session calls, for any instruction set.
+// Pivots of a closure (core/session/session.h) on the CPU: what the session calls, for any instruction set.
 #pragma once
 #include <cstdint>
 #include <vector>
 
-#include "core/session.h"
+#include "core/session/session.h"
 
 namespace mpmml::cpu {
 

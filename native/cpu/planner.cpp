@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
 #include "cpu/machine.h"
 #include "cpu/product.h"
 #include "cpu/thin_product.h"

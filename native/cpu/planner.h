@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "core/status.h"
 #include "cpu/kernel.h"
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/arithmetic.h"
-#include "core/dispatch.h"
-#include "core/scan.h"
-#include "core/structured.h"
+#include "core/algebra/arithmetic.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/scan.h"
+#include "core/problem/structured.h"
 #include "cpu/loop.h"
 #include "cpu/results.h"
 #include "cpu/windowed.h"

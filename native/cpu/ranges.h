@@ -1,6 +1,6 @@
 // Converts the values that kernels see in their operands into the core's ranges.
 #pragma once
-#include "core/range.h"
+#include "core/algebra/range.h"
 #include "cpu/kernel.h"
 
 namespace mpmml::cpu {

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "core/dispatch.h"
-#include "core/structured.h"
-#include "core/witness.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/structured.h"
+#include "core/problem/witness.h"
 
 namespace mpmml::cpu {
 namespace {

@@ -1,6 +1,6 @@
 // Where the results of a part of a product go.
 #pragma once
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "cpu/kernel.h"
 
 namespace mpmml::cpu {

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "core/layout.h"
-#include "core/rna_answer.h"
-#include "core/workspace.h"
+#include "core/host/workspace.h"
+#include "core/problem/layout.h"
+#include "core/rna/rna_answer.h"
 #include "cpu/machine.h"
 #include "cpu/rna_kernels.h"
 #include "cpu/threads.h"

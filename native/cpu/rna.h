@@ -1,8 +1,8 @@
-// Folding and interaction of RNA (core/rna.h) on the CPU.
+// Folding and interaction of RNA (core/rna/rna.h) on the CPU.
 #pragma once
 #include <vector>
 
-#include "core/rna.h"
+#include "core/rna/rna.h"
 
 namespace mpmml::cpu {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/triangle.h"
+#include "core/rna/triangle.h"
 
 namespace mpmml::cpu {
 

@@ -4,13 +4,13 @@
 #include <atomic>
 #include <cstring>
 
-#include "core/arithmetic.h"
-#include "core/dispatch.h"
-#include "core/host_memory.h"
-#include "core/scan.h"
+#include "core/algebra/arithmetic.h"
+#include "core/algebra/dispatch.h"
+#include "core/host/host_memory.h"
+#include "core/host/workspace.h"
+#include "core/problem/scan.h"
+#include "core/problem/without_steps.h"
 #include "core/status.h"
-#include "core/without_steps.h"
-#include "core/workspace.h"
 #include "cpu/compute.h"
 #include "cpu/loop.h"
 #include "cpu/pivots.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include <memory>
 
-#include "core/session.h"
+#include "core/session/session.h"
 #include "cpu/planner.h"
 
 namespace mpmml::cpu {

@@ -2,7 +2,7 @@
 // large operand would take longer than the product. So it is read in place, only once, and its values are scanned in
 // the same pass. Compiled once for each instruction set (see vector.h).
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cpu/kernel.h"
 #include "cpu/packing.h"
 #include "cpu/tile.h"

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <optional>
 
-#include "core/workspace.h"
+#include "core/host/workspace.h"
 #include "cpu/kernel.h"
 #include "cpu/ranges.h"
 

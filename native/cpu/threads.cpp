@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/fault.h"
+#include "core/host/fault.h"
 #include "cpu/machine.h"
 
 namespace mpmml::cpu {

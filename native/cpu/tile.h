@@ -1,6 +1,6 @@
 // The micro-kernel, and the loop that runs it over a block of C.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cpu/epilogue.h"
 #include "cpu/kernel.h"
 #include "cpu/vector.h"

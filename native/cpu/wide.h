@@ -1,4 +1,4 @@
-// The 64-bit sums of core/arithmetic.h, on vectors. Before AVX-512 there is no maximum for vectors of 64-bit integers, and
+// The 64-bit sums of core/algebra/arithmetic.h, on vectors. Before AVX-512 there is no maximum for vectors of 64-bit integers, and
 // with it that takes Intel's processors twice as long as a maximum of doubles. Positive doubles are in the order of their
 // bits. So elements are encoded with a bias that makes every sum the bits of a positive, normal number. A step is then an
 // integer addition and a floating-point maximum: as many instructions as a step of 32-bit sums, on half as many lanes.
@@ -11,8 +11,8 @@
 #include <immintrin.h>
 #endif
 
-#include "core/arithmetic.h"
-#include "core/range.h"
+#include "core/algebra/arithmetic.h"
+#include "core/algebra/range.h"
 
 namespace mpmml::cpu {
 
@@ -73,7 +73,7 @@ struct BiasedEncoding {
   }
 };
 
-/// Exact 64-bit sums, as in core/arithmetic.h.
+/// Exact 64-bit sums, as in core/algebra/arithmetic.h.
 template <class S>
 struct Wide : BiasedEncoding<S> {
   using Core = mpmml::Wide<S>;
@@ -111,7 +111,7 @@ struct Wide : BiasedEncoding<S> {
   }
 };
 
-/// Finite sums modulo 2^32, as in core/arithmetic.h.
+/// Finite sums modulo 2^32, as in core/algebra/arithmetic.h.
 template <class S>
 struct Wrapping : BiasedEncoding<S> {
   using Core = mpmml::Wrapping<S>;

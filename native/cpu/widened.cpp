@@ -1,7 +1,7 @@
 #include "cpu/widened.h"
 
-#include "core/dispatch.h"
-#include "core/structured.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/structured.h"
 #include "cpu/loop.h"
 
 namespace mpmml::cpu {

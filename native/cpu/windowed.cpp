@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/layout.h"
-#include "core/structured.h"
+#include "core/problem/layout.h"
+#include "core/problem/structured.h"
 #include "cpu/loop.h"
 
 namespace mpmml::cpu {

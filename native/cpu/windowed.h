@@ -1,6 +1,6 @@
 // One operand of a product, packed into windows, in which a kernel finds witnesses (WindowsOfBlock).
 #pragma once
-#include "core/workspace.h"
+#include "core/host/workspace.h"
 #include "cpu/kernel.h"
 
 namespace mpmml::cpu {

@@ -4,7 +4,7 @@
 #include <immintrin.h>
 #endif
 
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cpu/epilogue.h"
 #include "cpu/kernel.h"
 #include "cpu/vector.h"

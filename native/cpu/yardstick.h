@@ -1,7 +1,7 @@
 // What products on the CPU are compared with, compiled for each instruction set (see vector.h): the ceiling of steps
 // that use only registers, and the loop that a user would write.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cpu/bits.h"
 #include "cpu/offset.h"
 #include "cpu/tile.h"

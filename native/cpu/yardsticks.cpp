@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/joining_threads.h"
+#include "core/host/joining_threads.h"
 #include "core/status.h"
 #include "cpu/machine.h"
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <utility>
 
-#include "core/blocks.h"
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/structured.h"
+#include "core/session/blocks.h"
 #include "core/status.h"
-#include "core/structured.h"
 #include "cuda/device/device.h"
 #include "cuda/launch/function.h"
 #include "cuda/launch/kernel.h"

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "core/backend.h"
+#include "core/session/backend.h"
 
 namespace mpmml::cuda {
 

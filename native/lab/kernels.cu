@@ -1,4 +1,4 @@
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
 #include "cuda/device/error.h"
 #include "lab/kernels.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 namespace mpmml::cuda {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/dispatch.h"
-#include "core/plan.h"
+#include "core/algebra/dispatch.h"
+#include "core/plan/plan.h"
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/variant.h"
+#include "core/plan/variant.h"
 
 namespace mpmml::cuda {
 

@@ -232,7 +232,7 @@ export const requests = {
     gu: ${score}
   `,
   RnaRequest: object(
-    'What folding and interaction are asked for by; native/core/rna.h has the meaning. Strands hold the indices of ACGU.',
+    'What folding and interaction are asked for by; native/core/rna/rna.h has the meaning. Strands hold the indices of ACGU.',
   )`
     ...: ${rnaRequest}
   `,
@@ -249,7 +249,7 @@ export const requests = {
   GraphSource: object('A graph: an edge list, or a square matrix of weights.')`
     ...: ${graphSource}
   `,
-  GraphSearchRequest: object('What is searched for; native/graph/search.h has the meaning.', 'GraphSource')`
+  GraphSearchRequest: object('What is searched for; native/core/graph/search.h has the meaning.', 'GraphSource')`
     ...: ${pathRules}
     backward: ${flag}
     roots: ${named('Int32Array | null', maybe(int32Elements))}
@@ -315,7 +315,7 @@ export const results = {
   `,
   NativeSemiring: object('A semiring of the build.')`
     name: ${semiringName}
-    combine: ${literal} ⊕: 'maximum', 'minimum', 'sum' or another operator of native/core/semiring.h.
+    combine: ${literal} ⊕: 'maximum', 'minimum', 'sum' or another operator of native/core/algebra/semiring.h.
     extend: ${literal} ⊗.
     zeros: ${named('Partial<Record<DataType, number>>', properties(real))} The neutral element of ⊕ in each element type that it has.
     ones: ${named('Partial<Record<DataType, number>>', properties(real))} That of ⊗.
@@ -448,7 +448,7 @@ export const results = {
     steps: ${real}
     table: ${maybe(int32Array)} By (i1, j1, i2, j2) in lexicographic order, j1 ≥ i1 and j2 ≥ i2.
   `,
-  GraphRefusal: object('Why a question about a graph has no answer; native/graph/refusal.h has the meaning.')`
+  GraphRefusal: object('Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.')`
     kind: ${named("'nan' | 'from' | 'to' | 'negative' | 'gains' | 'cycle' | 'inexact' | 'overflow' | 'too many'", literal)}
     at: ${real}
     from: ${int}

@@ -78,7 +78,7 @@ const Kernel ${identifier} = ${isa ? `${isa.name}::` : ''}${expression};
 `,
   )
   return `// ${notice}
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "${kernelHeaders[family.backend]}"
 ${isa ? `#define MPMML_ISA ${isa.name}\n` : ''}${[...new Set(rows.map(({ header }) => `#include "${header}"`))].join('\n')}
 
@@ -89,7 +89,7 @@ ${definitions.join('\n')}
 `
 }
 
-/** A row as core/variant.h defines it. */
+/** A row as core/plan/variant.h defines it. */
 function variantOf(row, paths, automatic) {
   const parameters = row.family.parameters.map((name) => {
     const value = row.parameters[name]
@@ -142,7 +142,7 @@ function refusedHeader() {
   const rows = refusedRows().map((row) => `      {${variantOf(row, 'PathSet{}', false)}, "${row.refused}"}`)
   return `// ${notice}
 #pragma once
-#include "core/variant.h"
+#include "core/plan/variant.h"
 
 namespace mpmml {
 

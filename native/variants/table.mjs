@@ -6,13 +6,13 @@
 //
 //  - To add a combination of parameters, add it to its family's `rows`.
 //  - To add a kernel family, write its header and add it to `families`.
-//  - To add a semiring, write its struct in core/semiring.h and add it to `semirings` (and to the tests' oracles).
+//  - To add a semiring, write its struct in core/algebra/semiring.h and add it to `semirings` (and to the tests' oracles).
 
 import { ladder } from './ladder.mjs'
 import { mpmml } from './mpmml.mjs'
 
 /**
- * Semirings: the public name, the struct template in core/semiring.h, the element types of the semiring, and those of
+ * Semirings: the public name, the struct template in core/algebra/semiring.h, the element types of the semiring, and those of
  * them in which a ⊗ b can overflow. `idempotent` is false if x ⊕ x isn't always x: then there are no closures.
  */
 export const semirings = [
@@ -70,7 +70,7 @@ export const optionsBehindOthers = ['-O2']
 /**
  * Accumulators. `overflowing` and `plain` list the arithmetics that a kernel with this accumulator is instantiated
  * over: `overflowing` for semirings whose ⊗ can overflow, `plain` for the others. The arithmetics are in
- * core/arithmetic.h; backends have versions of their own of some, in cpu/offset.h, cpu/wide.h, cpu/bits.h and
+ * core/algebra/arithmetic.h; backends have versions of their own of some, in cpu/offset.h, cpu/wide.h, cpu/bits.h and
  * cuda/kernels/words.cuh. `dataTypes` are the element types that it supports, and `suffix` is its part of a variant's
  * name.
  */

@@ -41,16 +41,15 @@ function imports(folder: string): [file: string, target: string][] {
 const cudaHeader = /^(cuda|cublas|cooperative_groups|cub\/|thrust\/|device_launch|sm_|mma|nv)/
 const isCudaHeader = (target: string) => cudaHeader.test(target) && !target.startsWith('cuda/')
 const isNodeHeader = (target: string) => /^(napi|node|js_native_api|uv|v8)[./_-]?/.test(target)
-const layer = (target: string) => /^(addon|core|cuda|cpu|graph|lab)\//.exec(target)?.[1]
+const layer = (target: string) => /^(addon|core|cuda|cpu|lab)\//.exec(target)?.[1]
 
 /** Which layers of native/ each one may include besides itself. */
 const allowed: Record<string, string[]> = {
   core: [],
   cpu: ['core'],
-  graph: ['core'],
   cuda: ['core'],
   lab: ['core', 'cuda'],
-  addon: ['core', 'cuda', 'cpu', 'graph', 'lab'],
+  addon: ['core', 'cuda', 'cpu', 'lab'],
 }
 
 describe('native', () => {
@@ -119,6 +118,35 @@ describe('objects that stay', () => {
   })
 })
 
+/** Which folders of native/core each one may include besides itself, and the headers beside the folders, which all may. */
+const allowedInCore: Record<string, string[]> = {
+  algebra: [],
+  host: [],
+  problem: ['algebra', 'host'],
+  plan: ['algebra', 'problem'],
+  session: ['algebra', 'host', 'problem', 'plan'],
+  devices: ['algebra', 'host', 'problem', 'plan', 'session'],
+  closure: ['algebra', 'host', 'problem', 'session', 'devices'],
+  engine: ['algebra', 'host', 'problem', 'plan', 'session', 'devices'],
+  rna: ['algebra'],
+  graph: ['host', 'algebra', 'problem'],
+}
+
+describe('native/core', () => {
+  const folderOf = (file: string) => /^core[/\\](\w+)[/\\]/.exec(file)?.[1]
+
+  it.each(Object.entries(allowedInCore))('%s includes only %j of the other folders', (folder, others) => {
+    const targets = includes(`native/core/${folder}`).map(([, target]) => folderOf(target))
+    const reached = new Set(targets.filter((target) => target !== undefined && target !== folder))
+    expect([...reached].filter((target) => !others.includes(target!))).toEqual([])
+  })
+
+  it('has no folder without a rule', () => {
+    const folders = includes('native/core').flatMap(([file]) => folderOf(relative('native', file)) ?? [])
+    expect([...new Set(folders)].sort()).toEqual(Object.keys(allowedInCore).sort())
+  })
+})
+
 /** What a folder of native/cuda may include of the others, beside native/core. */
 const allowedInCuda: Record<string, RegExp> = {
   kernels: /^cuda\/kernels\//,
@@ -183,7 +211,7 @@ describe('device code', () => {
     }
     for (const file of ofDevice) visit(file, [file])
     expect([...wrong]).toEqual([])
-    expect(seen).toContain(join('native', 'core', 'arithmetic.h'))
+    expect(seen).toContain(join('native', 'core', 'algebra', 'arithmetic.h'))
   })
 
   it('launches nothing', () => {
@@ -199,8 +227,8 @@ describe('each decision has one place', () => {
       linesLike(/static_cast<(Element|char)\*>\((problem_\.|problem\.|results\.|block\.)?c\.data\)/),
     )
     expect(places).toEqual([
-      join('native', 'core', 'destination.cpp'),
-      join('native', 'core', 'epilogue.h'),
+      join('native', 'core', 'problem', 'destination.cpp'),
+      join('native', 'core', 'problem', 'epilogue.h'),
       join('native', 'cuda', 'kernels', 'epilogue.cuh'),
       // C ⊕ D, element by element, which has no kernel before it.
       join('native', 'cuda', 'runtime', 'elementwise.cu'),
@@ -219,9 +247,9 @@ describe('each decision has one place', () => {
     expect(families.filter((file) => asking.includes(file))).toEqual([])
   })
 
-  it('sizes are rounded by core/layout.h', () => {
+  it('sizes are rounded by core/rounding.h', () => {
     const own = Object.entries(linesLike(/\(\w+(\(\))? \+ \w+ - 1\) \/ /))
-    expect(own.map(([file]) => file)).toEqual([join('native', 'core', 'layout.h')])
+    expect(own.map(([file]) => file)).toEqual([join('native', 'core', 'rounding.h')])
   })
 
   it("the environment is lib's to read", () => {

@@ -14,10 +14,10 @@
 #include <thread>
 #include <vector>
 
-#include "core/closure.h"
-#include "core/dispatch.h"
-#include "core/execute.h"
-#include "core/semiring.h"
+#include "core/algebra/dispatch.h"
+#include "core/algebra/semiring.h"
+#include "core/closure/closure.h"
+#include "core/engine/execute.h"
 #include "core/status.h"
 #include "cpu/backend.h"
 #include "cpu/machine.h"

@@ -5,7 +5,7 @@
 // block computes tiles of C one after the other: one warp copies, two groups of four warps count for 64 rows each. While
 // these store their results, the next operands arrive.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/packed.cuh"

@@ -8,8 +8,8 @@
 // Each block of threads improves the elements between pivots for itself. This costs less than a launch. Only the last
 // block to arrive stores them, because until then others may have to read them as they were.
 #pragma once
-#include "core/arithmetic.h"
-#include "core/sentinels.h"
+#include "core/algebra/arithmetic.h"
+#include "core/algebra/sentinels.h"
 #include "cuda/kernels/closure_problem.h"
 
 namespace mpmml::cuda {

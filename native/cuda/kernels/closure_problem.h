@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/layout.h"
+#include "core/problem/layout.h"
 
 namespace mpmml::cuda {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/structure.h"
+#include "core/problem/structure.h"
 
 namespace mpmml::cuda {
 

@@ -1,7 +1,7 @@
 // The one way from accumulators to C: decode, ⊕ C0, overflow, witness, strided store. A kernel family passes its
 // accumulators on and knows nothing of these. Anything else that results need belongs here too.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/numbered.cuh"
 

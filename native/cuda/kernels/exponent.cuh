@@ -1,12 +1,12 @@
 // The exponent family: max-plus and min-plus of few levels on Hopper's tensor cores. They multiply and add powers of two,
-// and the exponent of a sum is the best of its terms (core/value_range.h, ExponentScale; docs/tensor-cores.md has the proofs).
+// and the exponent of a sum is the best of its terms (core/algebra/value_range.h, ExponentScale; docs/tensor-cores.md has the proofs).
 //
 // Packing takes the best element of each line (row of A, column of B) off and writes tiles exactly as shared memory holds
 // them, so that one thread moves a whole tile by a bulk copy. A block computes 128 × 128 of C: one group of four warps
 // copies, two multiply 64 rows each. An accumulator of a chunk of K starts from 0, and chunks combine by a maximum of their
 // bits, because floats that aren't negative are ordered like integers.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/exponent_packing.cuh"

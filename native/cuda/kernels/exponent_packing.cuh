@@ -1,7 +1,7 @@
 // Packing for the exponent families: the best element of each line (row of A, column of B) and, if the arithmetic counts
 // distances within chunks of K, of each chunk; then tiles of powers of two exactly as shared memory holds them.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/packing.cuh"
 #include "cuda/kernels/warpgroup.cuh"

@@ -1,6 +1,6 @@
 // What kernels over packed operands share: where the operands are, and which tile is whose.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/packing.cuh"

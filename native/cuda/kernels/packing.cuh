@@ -5,7 +5,7 @@
 //
 // What is outside an operand's band isn't read: it is zero. What is so far outside that no tile reaches it isn't written.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/numbered.cuh"
 #include "cuda/kernels/words.cuh"

@@ -8,7 +8,7 @@
 // Packing sorts each row of B by lead, into levels. A block computes a row of C, or a slice of it, in shared memory: for
 // each k it goes through the part of B's row k that can reach −d together with a_ik.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/ranked_sample.cuh"

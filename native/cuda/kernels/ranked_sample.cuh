@@ -3,8 +3,8 @@
 #pragma once
 #include <cstdint>
 
-#include "core/layout.h"
-#include "core/semiring.h"
+#include "core/algebra/semiring.h"
+#include "core/problem/layout.h"
 
 namespace mpmml::cuda {
 

@@ -1,10 +1,10 @@
-// Folding and interaction of RNA on a GPU: the same tables as on the CPU (core/triangle.h), and the same two steps. A product
+// Folding and interaction of RNA on a GPU: the same tables as on the CPU (core/rna/triangle.h), and the same two steps. A product
 // of triangles for each interval of strand 1, then the table is closed, block diagonal by block diagonal.
 #pragma once
 #include <cstdint>
 
-#include "core/sentinels.h"
-#include "core/triangle_block.h"
+#include "core/algebra/sentinels.h"
+#include "core/rna/triangle_block.h"
 
 // Without it the parameters whose elements are chosen at run time are copied to local memory.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700

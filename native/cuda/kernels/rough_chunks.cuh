@@ -1,7 +1,7 @@
-// Chunks of K that are rough: lines of the narrow operand have zero there, or spread by too much (core/value_range.h, rough_share).
+// Chunks of K that are rough: lines of the narrow operand have zero there, or spread by too much (core/algebra/value_range.h, rough_share).
 // The exponent families leave them out, tile by tile, and these kernels add their steps to C in integers.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/exponent_packing.cuh"

@@ -7,7 +7,7 @@
 // Each thread computes TM × 4 of C. If `slices` > 1, as many warps of a block compute the same tile, each over an equal
 // part of K, and combine at the end: so a product of few tiles doesn't wait for one warp to go through all of K.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 

@@ -8,7 +8,7 @@
 //
 // Fragments: PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions", mma.m16n8k16 with .bf16, and ldmatrix.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "cuda/kernels/exponent_packing.cuh"

@@ -1,8 +1,8 @@
 // The search for witnesses after a product: for each result the smallest k whose candidate a ⊗ b attains it. If the
 // product's kernel has noted chunks, the search goes through one chunk of K per result; otherwise through all of K.
 #pragma once
-#include "core/arithmetic.h"
-#include "core/operation.h"
+#include "core/algebra/arithmetic.h"
+#include "core/algebra/operation.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/witness_search.h"
 

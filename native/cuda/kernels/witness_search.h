@@ -1,6 +1,6 @@
 // What a search for witnesses reads and writes.
 #pragma once
-#include "core/structure.h"
+#include "core/problem/structure.h"
 
 namespace mpmml::cuda {
 

@@ -8,7 +8,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 
 namespace mpmml::cuda {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "core/session.h"
+#include "core/session/session.h"
 #include "cuda/kernels/closure_problem.h"
 
 namespace mpmml::cuda {

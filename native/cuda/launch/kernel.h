@@ -8,11 +8,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/plan.h"
-#include "core/problem.h"
-#include "core/range.h"
-#include "core/region.h"
-#include "core/variant.h"
+#include "core/algebra/range.h"
+#include "core/plan/plan.h"
+#include "core/plan/variant.h"
+#include "core/problem/problem.h"
+#include "core/problem/region.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/division.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
 
 namespace mpmml::cuda {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/region.h"
+#include "core/problem/region.h"
 
 namespace mpmml::cuda {
 

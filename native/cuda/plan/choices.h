@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/problem.h"
-#include "core/variant.h"
+#include "core/plan/variant.h"
+#include "core/problem/problem.h"
 
 namespace mpmml::cuda {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <functional>
 
-#include "core/backend.h"
+#include "core/session/backend.h"
 
 namespace mpmml::cuda {
 

@@ -1,7 +1,7 @@
 // How much device memory a product of host matrices needs. It is computed before anything is allocated, from what the
 // kernels report that they pack.
 #pragma once
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "cuda/launch/kernel.h"
 
 namespace mpmml::cuda {

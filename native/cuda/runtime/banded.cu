@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
 #include "cuda/device/error.h"
 #include "cuda/launch/kernel.h"
 #include "cuda/runtime/banded.h"

@@ -2,7 +2,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "cuda/launch/kernel.h"
 #include "cuda/runtime/range.h"
 

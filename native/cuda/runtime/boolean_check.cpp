@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
 #include "cuda/device/device.h"
 #include "cuda/launch/kernel.h"
 #include "cuda/runtime/trial.h"

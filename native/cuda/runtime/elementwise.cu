@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/arithmetic.h"
-#include "core/dispatch.h"
+#include "core/algebra/arithmetic.h"
+#include "core/algebra/dispatch.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/with_size.h"

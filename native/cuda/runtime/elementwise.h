@@ -3,7 +3,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 
 namespace mpmml::cuda {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/range.h"
+#include "core/algebra/range.h"
 #include "cuda/device/device.h"
 #include "cuda/launch/kernel.h"
 #include "cuda/runtime/trial.h"

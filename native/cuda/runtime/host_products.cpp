@@ -5,11 +5,11 @@
 #include <optional>
 #include <utility>
 
-#include "core/blocks.h"
-#include "core/destination.h"
-#include "core/scan.h"
+#include "core/host/workspace.h"
+#include "core/problem/destination.h"
+#include "core/problem/scan.h"
+#include "core/session/blocks.h"
 #include "core/status.h"
-#include "core/workspace.h"
 #include "cuda/plan/workspace.h"
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/product.h"

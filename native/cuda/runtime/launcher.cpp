@@ -1,6 +1,6 @@
 #include "cuda/runtime/launcher.h"
 
-#include "core/destination.h"
+#include "core/problem/destination.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
 #include "cuda/launch/function.h"

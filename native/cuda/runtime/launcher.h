@@ -1,7 +1,7 @@
 // Launches: from operands on the device to results on the device.
 #pragma once
-#include "core/backend.h"
-#include "core/region.h"
+#include "core/problem/region.h"
+#include "core/session/backend.h"
 #include "cuda/runtime/operand.h"
 
 namespace mpmml::cuda {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <iterator>
 
-#include "core/dispatch.h"
-#include "core/levels.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/levels.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/levels.h"
 

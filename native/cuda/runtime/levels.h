@@ -1,9 +1,9 @@
 // A scan of the lines of operands on the device, the rows of A or the columns of B: how far the elements of a line are
-// apart, and for float whether they are integers of steps (core/value_range.h, LineLevels).
+// apart, and for float whether they are integers of steps (core/algebra/value_range.h, LineLevels).
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "core/range.h"
+#include "core/algebra/range.h"
 #include "cuda/launch/kernel.h"
 #include "cuda/plan/planner.h"
 

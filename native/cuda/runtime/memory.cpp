@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/fault.h"
+#include "core/host/fault.h"
 #include "cuda/device/error.h"
 
 namespace mpmml::cuda {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/layout.h"
+#include "core/problem/layout.h"
 
 namespace mpmml::cuda {
 

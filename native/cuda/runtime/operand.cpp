@@ -1,7 +1,7 @@
 #include "cuda/runtime/operand.h"
 
-#include "core/arithmetic.h"
-#include "core/dispatch.h"
+#include "core/algebra/arithmetic.h"
+#include "core/algebra/dispatch.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/elementwise.h"

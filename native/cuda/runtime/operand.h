@@ -5,7 +5,7 @@
 #pragma once
 #include <optional>
 
-#include "core/plan.h"
+#include "core/plan/plan.h"
 #include "cuda/launch/kernel.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/levels.h"

@@ -10,7 +10,7 @@
 #include <exception>
 #include <mutex>
 
-#include "core/layout.h"
+#include "core/problem/layout.h"
 #include "cuda/runtime/worker_threads.h"
 
 namespace mpmml::cuda {

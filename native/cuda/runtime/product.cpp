@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/dispatch.h"
-#include "core/levels.h"
-#include "core/overflow.h"
-#include "core/scan.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/levels.h"
+#include "core/problem/overflow.h"
+#include "core/problem/scan.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
 #include "cuda/plan/cells.h"

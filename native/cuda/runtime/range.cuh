@@ -1,6 +1,6 @@
 // What scans of elements on the device share.
 #pragma once
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
 #include "cuda/runtime/range.h"
 
 namespace mpmml::cuda {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "core/facts.h"
+#include "core/problem/facts.h"
 
 namespace mpmml::cuda {
 

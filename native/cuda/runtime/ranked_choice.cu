@@ -2,8 +2,8 @@
 #include <cstring>
 #include <iterator>
 
-#include "core/dispatch.h"
-#include "core/structured.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/structured.h"
 #include "cuda/device/error.h"
 #include "cuda/launch/kernel.h"
 #include "cuda/launch/ranked_sample.cuh"

@@ -3,7 +3,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "core/backend.h"
+#include "core/session/backend.h"
 
 namespace mpmml::cuda {
 

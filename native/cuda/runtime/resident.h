@@ -7,8 +7,8 @@
 #include <mutex>
 #include <vector>
 
-#include "core/facts.h"
-#include "core/session.h"
+#include "core/problem/facts.h"
+#include "core/session/session.h"
 #include "cuda/runtime/levels.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/packed_forms.h"

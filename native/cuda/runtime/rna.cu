@@ -3,10 +3,10 @@
 #include <memory>
 #include <type_traits>
 
-#include "core/layout.h"
-#include "core/rna_answer.h"
-#include "core/triangle.h"
-#include "core/workspace.h"
+#include "core/host/workspace.h"
+#include "core/problem/layout.h"
+#include "core/rna/rna_answer.h"
+#include "core/rna/triangle.h"
 #include "cuda/device/error.h"
 #include "cuda/kernels/rna.cuh"
 #include "cuda/runtime/lane.h"

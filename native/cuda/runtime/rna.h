@@ -1,8 +1,8 @@
-// Folding and interaction of RNA (core/rna.h) on a CUDA device.
+// Folding and interaction of RNA (core/rna/rna.h) on a CUDA device.
 #pragma once
 #include <vector>
 
-#include "core/rna.h"
+#include "core/rna/rna.h"
 
 namespace mpmml::cuda {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "core/dispatch.h"
-#include "core/scan.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/scan.h"
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"

@@ -4,7 +4,7 @@
 #pragma once
 #include <memory>
 
-#include "core/session.h"
+#include "core/session/session.h"
 #include "cuda/plan/planner.h"
 
 namespace mpmml::cuda {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/structured.h"
 #include "core/status.h"
-#include "core/structured.h"
 #include "cuda/runtime/banded.h"
 
 namespace mpmml::cuda {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/admission.h"

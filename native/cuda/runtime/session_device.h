@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/session.h"
+#include "core/session/session.h"
 #include "cuda/launch/closure.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/dispatch.h"
-#include "core/scan.h"
+#include "core/algebra/dispatch.h"
+#include "core/host/workspace.h"
+#include "core/problem/scan.h"
+#include "core/problem/structured.h"
 #include "core/status.h"
-#include "core/structured.h"
-#include "core/workspace.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/session_batch.h"
 

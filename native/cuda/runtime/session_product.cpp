@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/destination.h"
-#include "core/dispatch.h"
-#include "core/overflow.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/destination.h"
+#include "core/problem/overflow.h"
+#include "core/problem/structured.h"
 #include "core/status.h"
-#include "core/structured.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/divided.h"

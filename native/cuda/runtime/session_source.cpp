@@ -2,8 +2,8 @@
 
 #include <chrono>
 
-#include "core/dispatch.h"
-#include "core/scan.h"
+#include "core/algebra/dispatch.h"
+#include "core/problem/scan.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/elementwise.h"
 

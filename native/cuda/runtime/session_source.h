@@ -1,6 +1,6 @@
 // What a product of a session reads: where it is, and what is known of it.
 #pragma once
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "cuda/runtime/session_device.h"
 
 namespace mpmml::cuda {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/session/backend.h"
 #include "cuda/plan/cells.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/transfer.h"

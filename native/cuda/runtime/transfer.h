@@ -8,7 +8,7 @@
 #include <functional>
 #include <mutex>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "cuda/runtime/lane.h"
 
 namespace mpmml::cuda {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/dispatch.h"
+#include "core/algebra/dispatch.h"
 #include "cuda/device/error.h"
 #include "cuda/kernels/witness.cuh"
 #include "cuda/launch/packing.cuh"

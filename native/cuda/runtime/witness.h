@@ -2,7 +2,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "core/problem.h"
+#include "core/problem/problem.h"
 #include "cuda/kernels/witness_search.h"
 #include "cuda/launch/kernel.h"
 

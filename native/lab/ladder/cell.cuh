@@ -14,7 +14,7 @@
 // Both are about square plus-times float32 matrices. Here the semiring is a parameter, and any sizes and strides are
 // allowed.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 

@@ -1,6 +1,6 @@
 #include <cuda_runtime_api.h>
 
-#include "core/layout.h"
+#include "core/problem/layout.h"
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"

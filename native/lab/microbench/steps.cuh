@@ -6,7 +6,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/words.cuh"
 #include "lab/microbench/microbench.h"
 

@@ -7,7 +7,7 @@
 // (mpmml_operand.cuh). With Transpose, A is stored transposed beforehand (mpmml_transpose.cuh). The instances of a
 // batch (Ninst) are the grid's third dimension.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/epilogue.cuh"
 #include "lab/thesis/mpmml_operand.cuh"

@@ -1,7 +1,7 @@
 // How a block of the MPMML kernel reads an operand: through shared memory (MEMSEL 0), or directly from global memory
 // into registers (MEMSEL 1). Lines are rows of A or columns of B.
 #pragma once
-#include "core/arithmetic.h"
+#include "core/algebra/arithmetic.h"
 
 namespace mpmml::cuda {
 

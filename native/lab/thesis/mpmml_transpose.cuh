@@ -2,7 +2,7 @@
 // is a pass of its own before the kernel, and timed separately. If the caller's A is already stored that way, it is
 // read in place.
 #pragma once
-#include "core/layout.h"
+#include "core/problem/layout.h"
 
 namespace mpmml::cuda {
 

@@ -1,0 +1,96 @@
+// Value-range analysis: the values in the operands decide which arithmetic computes a product exactly.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "core/algebra/operation.h"
+#include "core/algebra/value_range.h"
+
+namespace mpmml {
+
+/// The greatest sum of both operands' spreads for RangePath::kByte, and the greatest spread of each for kByteTranslated.
+constexpr int64_t kByteSpread = 255;
+constexpr int64_t kByteTranslatedSpread = 63;
+/// The same for kHalf and kHalfTranslated.
+constexpr int64_t kHalfSpread = 65535;
+constexpr int64_t kHalfTranslatedSpread = 16383;
+
+/// Whether the sums of operands in these ranges can be computed by way of exponents.
+constexpr bool fits_exponents(const ExponentScale& scale, int64_t spread_a, bool zero_a, int64_t spread_b,
+                              bool zero_b) {
+  return (!zero_a && spread_a <= scale.most) || (!zero_b && spread_b <= scale.most) ||
+         (spread_a <= scale.most && spread_b <= scale.most && spread_a + spread_b <= scale.most_of_both);
+}
+
+/// Whether something must be known about the elements before they are multiplied.
+template <class S>
+constexpr bool is_scanned = has_range<S> || S::restricts_elements;
+
+/// Whether all sums of floats in these ranges are exact, and no sum is −0: floats have 24 bits.
+inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
+  const auto most = [](const ValueRange& range) {
+    return std::max(std::fabs(double{from_order_key<float>(range.minimum)}),
+                    std::fabs(double{from_order_key<float>(range.maximum)}));
+  };
+  const double granule = std::min(a.levels.granule, b.levels.granule);
+  return most(a) + most(b) <= granule * (1 << 24) && !(a.levels.has_negative_zero && b.levels.has_negative_zero);
+}
+
+/// The exponents that suffice for operands of integers, or of floats that are integers of steps, if their sums are exact.
+template <class S>
+void add_exponent_paths(PathSet& paths, const ValueRange& a, const ValueRange& b) {
+  if (!a.has_finite() || !b.has_finite()) return;
+  int64_t spread_a = a.spread_of_lines(), spread_b = b.spread_of_lines();
+  if constexpr (!S::can_overflow) {
+    if (!a.levels.is_known() || !b.levels.is_known() || !sums_are_exact(a, b)) return;
+    const double step = common_step(a.levels, b.levels);
+    spread_a = a.levels.spread * static_cast<int64_t>(a.levels.step / step);
+    spread_b = b.levels.spread * static_cast<int64_t>(b.levels.step / step);
+  }
+  for (const RangePath path : {RangePath::kExponent, RangePath::kExponentWide}) {
+    if (fits_exponents(exponent_scale_of(path), spread_a, a.lines_have_zero(), spread_b, b.lines_have_zero())) {
+      paths.add(path);
+    }
+  }
+  if constexpr (S::can_overflow) {
+    if (fits_chunks(a, b) || fits_chunks(b, a)) paths.add(RangePath::kExponentBounded);
+  }
+}
+
+template <class S>
+PathSet exact_integer_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
+  const bool wraps = overflow == OverflowPolicy::kWrap;
+  const bool has_zero = a.has_zero || b.has_zero;
+  const bool fits = !a.has_finite() || !b.has_finite() ||
+                    (a.minimum + b.minimum >= FiniteRange<S>::least && a.maximum + b.maximum <= FiniteRange<S>::most);
+  const auto within_limit = [](const ValueRange& range) {
+    return !range.has_finite() ||
+           (range.minimum >= -int64_t{EncodedZero<S>::limit} && range.maximum <= int64_t{EncodedZero<S>::limit});
+  };
+  PathSet paths{wraps ? RangePath::kWrapping : RangePath::kWide};
+  if (fits) add_exponent_paths<S>(paths, a, b);
+  if (has_zero) {
+    if (within_limit(a) && within_limit(b)) paths.add(RangePath::kTranslated);
+    if (fits && std::max(a.spread(), b.spread()) <= kByteTranslatedSpread) paths.add(RangePath::kByteTranslated);
+    if (fits && std::max(a.spread(), b.spread()) <= kHalfTranslatedSpread) paths.add(RangePath::kHalfTranslated);
+  } else {
+    if (fits || wraps) paths.add(RangePath::kDirect);
+    if (fits && a.spread() + b.spread() <= kByteSpread) paths.add(RangePath::kByte);
+    if (fits && a.spread() + b.spread() <= kHalfSpread) paths.add(RangePath::kHalf);
+  }
+  return paths;
+}
+
+/// The paths on which the product of operands with these ranges is exact under `overflow`.
+template <class S>
+PathSet exact_paths(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
+  if constexpr (S::can_overflow) {
+    return exact_integer_paths<S>(a, b, overflow);
+  } else {
+    PathSet paths{RangePath::kDirect};
+    if constexpr (has_range<S>) add_exponent_paths<S>(paths, a, b);
+    return paths;
+  }
+}
+
+}  // namespace mpmml

@@ -1,0 +1,300 @@
+#include "core/closure/closure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "core/algebra/dispatch.h"
+#include "core/closure/in_flight.h"
+#include "core/closure/spread_closure.h"
+#include "core/closure/wide_closure.h"
+#include "core/problem/region.h"
+#include "core/status.h"
+
+namespace mpmml {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A large batch is closed some matrices at a time, so that it can be given up, and needs less memory.
+constexpr double kStepsAtOnce = 6e10;
+constexpr double kRecordedBytesAtOnce = 3e8;
+
+/// From so many steps on, what needn't be computed is left out though that takes a product more.
+constexpr double kStepsWorthProduct[] = {1e6, 2e8};  // by BackendKind
+
+class ClosureWork final : public Pending {
+ public:
+  ClosureWork(Session& session, const Closure& closure, const Placement& where)
+      : session_(session), closure_(closure), where_(where), n_(closure.d.rows), in_flight_(closure.steps_done) {}
+
+  void start() {
+    const int64_t most = items_at_once();
+    make_memory(most);
+    // For all at once: if some matrices go too far, those that come after them aren't reached.
+    if (closure_.next.data && !closure_.continues) {
+      in_flight_.add(session_.set_successors(closure_.operation, closure_.batch, read_only(closure_.d), closure_.next),
+                     0);
+    }
+    for (first_item_ = 0; first_item_ < closure_.batch; first_item_ += most) {
+      items_ = std::min(most, closure_.batch - first_item_);
+      close_items();
+      if (goes_too_far_) break;
+    }
+    found_.resize(static_cast<size_t>(closure_.batch), kNoGain);
+    const MutableMatrixView to = row_major<void*>(found_.data(), 1, 1);
+    in_flight_.add(session_.download(DataType::kInt32, closure_.batch, read_only(gain_), to, nullptr), 0);
+  }
+
+  bool is_done() override { return in_flight_.is_done(); }
+
+  std::vector<Outcome> finish() override {
+    in_flight_.finish();
+    Outcome outcome;
+    for (size_t item = 0; item < found_.size() && !outcome.gain; ++item) {
+      if (found_[item] != kNoGain) outcome.gain = static_cast<int64_t>(item) * n_ + found_[item];
+    }
+    outcome.timing.kernel = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+    return {outcome};
+  }
+
+  bool goes_too_far() const { return goes_too_far_; }
+
+ private:
+  DataType dtype() const { return closure_.operation.dtype; }
+
+  int64_t items_at_once() const {
+    const auto n = static_cast<double>(n_);
+    const double recorded = n * static_cast<double>(kMostPivotsOfGroup * (2 * element_bytes(dtype()) + 4));
+    const double most = std::min(kStepsAtOnce / (n * n * n), kRecordedBytesAtOnce / recorded);
+    return static_cast<int64_t>(std::clamp(most, 1.0, static_cast<double>(closure_.batch)));
+  }
+
+  MutableMatrixView make(DataType dtype, int64_t items, int64_t rows, int64_t cols) {
+    memories_.push_back(session_.allocate(items * rows * cols * element_bytes(dtype)));
+    MutableMatrixView view = row_major(memories_.back()->data(), rows, cols);
+    view.memory = memories_.back().get();
+    return view;
+  }
+
+  void make_memory(int64_t items) {
+    gain_ = make(DataType::kInt32, closure_.batch, 1, 1);
+    in_flight_.add(session_.fill(DataType::kInt32, closure_.batch, gain_, kNoGain), 0);
+    most_pivots_ = session_.most_pivots(closure_.operation);
+    if (n_ <= most_pivots_) return;
+    const int64_t pivots = std::min(n_, kMostPivotsOfGroup);
+    columns_ = make(dtype(), items, n_, pivots);
+    rows_ = make(dtype(), items, pivots, n_);
+    if (closure_.next.data) next_columns_ = make(DataType::kInt32, items, n_, pivots);
+  }
+
+  /// A part of one of the matrices of the closure, of all items that are being closed.
+  MutableMatrixView d(Span rows, Span cols) const { return sub(closure_.d, dtype(), {items(), rows, cols}); }
+  MutableMatrixView next(Span rows, Span cols) const {
+    return sub(closure_.next, DataType::kInt32, {items(), rows, cols});
+  }
+  /// What was recorded of these pivots.
+  MutableMatrixView columns(Span rows, Span pivots) const { return sub(columns_, dtype(), rows, in_group(pivots)); }
+  MutableMatrixView next_columns(Span rows, Span pivots) const {
+    return sub(next_columns_, DataType::kInt32, rows, in_group(pivots));
+  }
+  MutableMatrixView rows(Span pivots, Span cols) const { return sub(rows_, dtype(), in_group(pivots), cols); }
+  Span in_group(Span pivots) const { return pivots.from(group_.first); }
+
+  Span items() const { return {first_item_, first_item_ + items_}; }
+  Span all() const { return {0, n_}; }
+  double steps(int64_t rows, int64_t cols, int64_t pivots) const {
+    return static_cast<double>(items_) * static_cast<double>(rows) * static_cast<double>(cols) *
+           static_cast<double>(pivots);
+  }
+
+  void close_items() {
+    const Operation& operation = closure_.operation;
+    known_ = TrackedBound(operation, closure_.known);
+    for (int64_t first = 0; first < n_; first = group_.end) {
+      group_ = {first, std::min(first + kMostPivotsOfGroup, n_)};
+      eliminate(group_);
+      improve_others();
+      if (goes_too_far_) return;
+    }
+    if (!closure_.reflexive) return;
+    MutableMatrixView diagonal = d(all(), {0, 1});
+    ++diagonal.row_stride;
+    const double one = with_semiring(operation, [](auto semiring) { return double(decltype(semiring)::one); });
+    in_flight_.add(session_.fill(dtype(), items_, diagonal, one), 0);
+    if (!closure_.next.data) return;
+    MutableMatrixView next_diagonal = next(all(), {0, 1});
+    ++next_diagonal.row_stride;
+    in_flight_.add(session_.fill(DataType::kInt32, items_, next_diagonal, -1), 0);
+  }
+
+  /// Afterwards the rows and the columns of these pivots are as good as they get by way of them, and what the others need
+  /// is recorded.
+  void eliminate(Span pivots) {
+    if (pivots.size() <= most_pivots_) return eliminate_at_once(pivots);
+    const int64_t half = round_up(ceil_div(pivots.size(), 2), most_pivots_);
+    const Span before{pivots.first, pivots.first + half}, after{before.end, pivots.end};
+    eliminate(before);
+    improve(before, after, before, after, pivots);
+    eliminate(after);
+    improve(after, before, after, before, pivots);
+  }
+
+  void eliminate_at_once(Span pivots) {
+    require_wanted();
+    Pivots request;
+    request.operation = closure_.operation;
+    request.batch = items_;
+    request.count = pivots.size();
+    request.down = d(all(), pivots);
+    request.along = d(pivots, all());
+    request.next_down = next(all(), pivots);
+    request.next_along = next(pivots, all());
+    request.first_row = request.first_col = request.first_node = pivots.first;
+    request.columns = columns(all(), pivots);
+    request.rows = rows(pivots, all());
+    request.next_columns = next_columns(all(), pivots);
+    request.gain = view_from(gain_, DataType::kInt32, first_item_, 0, 0);
+    in_flight_.add(session_.eliminate(request), steps(n_, n_, pivots.size()) - steps_of_others(pivots.size()));
+  }
+
+  /// The steps of pivots of this group between nodes outside of it.
+  double steps_of_others(int64_t pivots) const {
+    const int64_t others = n_ - group_.size();
+    return steps(others, others, pivots);
+  }
+
+  /// Improves the rows `rows` except for the columns `without_cols`, and the columns `cols` except for the rows
+  /// `without_rows`, by way of the pivots.
+  void improve(Span pivots, Span rows, Span without_cols, Span cols, Span without_rows) {
+    std::vector<Problem>& products = in_flight_.products();
+    for (const Span part : parts_without(without_cols, steps(rows.size(), without_cols.size(), pivots.size()))) {
+      add_product(products, pivots, rows, part);
+    }
+    for (const Span part : parts_without(without_rows, steps(without_rows.size(), cols.size(), pivots.size()))) {
+      add_product(products, pivots, part, cols);
+    }
+    multiply(products, 0);
+  }
+
+  /// Improves what is neither in a row nor in a column of this group.
+  void improve_others() {
+    if (group_.size() == n_) return;
+    scan_group();
+    std::vector<Problem>& products = in_flight_.products();
+    const double avoided = steps(n_, group_.size(), group_.size());
+    for (const Span rows : parts_without(group_, avoided)) {
+      for (const Span cols : parts_without(group_, avoided)) add_product(products, group_, rows, cols);
+    }
+    multiply(products, steps_of_others(group_.size()));
+    operands_.reset();
+    tighten();
+  }
+
+  void tighten() {
+    if (!known_.is_worth_tightening(group_.end / kMostPivotsOfGroup, is_worth_scanning())) return;
+    goes_too_far_ =
+        !known_.tighten(session_.range(closure_.operation, items_, read_only(d(all(), all())))) && group_.end < n_;
+  }
+
+  /// Finds the range of what was recorded of this group.
+  void scan_group() {
+    if (!is_worth_scanning()) return;
+    ValueRange range = session_.range(closure_.operation, items_, read_only(columns(all(), group_)));
+    range.merge(session_.range(closure_.operation, items_, read_only(rows(group_, all()))));
+    if (known_.is_within(range)) operands_ = range;
+  }
+
+  bool is_worth_scanning() const {
+    return mpmml::is_worth_scanning(session_.backend(), closure_.operation, steps_of_others(group_.size()));
+  }
+
+  /// All nodes without `hole`, in one piece or two. All nodes if leaving these steps out isn't worth it: what is computed
+  /// again doesn't change.
+  std::vector<Span> parts_without(Span hole, double steps) const {
+    if (steps < kStepsWorthProduct[static_cast<int>(session_.backend())]) return {all()};
+    std::vector<Span> parts;
+    if (hole.first > 0) parts.push_back({0, hole.first});
+    if (hole.end < n_) parts.push_back({hole.end, n_});
+    return parts;
+  }
+
+  void add_product(std::vector<Problem>& products, Span pivots, Span to_rows, Span to_cols) const {
+    Problem problem;
+    problem.operation = closure_.operation;
+    // Sums leave the type only once a cycle has gained, and then no element is specified.
+    problem.operation.overflow = OverflowPolicy::kSaturate;
+    problem.batch = items_;
+    problem.a = read_only(columns(to_rows, pivots));
+    problem.b = read_only(rows(pivots, to_cols));
+    problem.c = d(to_rows, to_cols);
+    problem.c0 = read_only(problem.c);
+    problem.witness = next(to_rows, to_cols);
+    if (problem.witness.data) problem.through = read_only(next_columns(to_rows, pivots));
+    // The CPU sees the range of integers when it packs the operands, for nothing, and it may be narrower.
+    const bool is_seen = session_.backend() == BackendKind::kCpu && can_overflow(closure_.operation);
+    if (!is_seen) problem.known = &known_.range();
+    if (operands_) problem.known_operands = &*operands_;
+    problem.keeps_c = false;
+    problem.cancelled = closure_.cancelled;
+    products.push_back(problem);
+  }
+
+  void multiply(const std::vector<Problem>& products, double steps) {
+    require_wanted();
+    in_flight_.add(session_.multiply(products, where_), steps);
+  }
+
+  void require_wanted() const {
+    if (is_set(closure_.cancelled)) throw given_up();
+  }
+
+  const Clock::time_point start_ = Clock::now();
+  Session& session_;
+  const Closure closure_;
+  const Placement where_;
+  const int64_t n_;
+  int64_t most_pivots_ = 0;
+  std::vector<std::shared_ptr<Memory>> memories_;
+  MutableMatrixView columns_, rows_, next_columns_, gain_;
+  int64_t first_item_ = 0, items_ = 0;
+  Span group_{0, 0};
+  bool goes_too_far_ = false;
+  TrackedBound known_{closure_.operation, closure_.known};
+  std::optional<ValueRange> operands_;  ///< of what was recorded of the group, once it has been scanned
+  std::vector<int32_t> found_;          ///< the gains of all items
+  InFlight in_flight_;                  ///< last: what is under way uses the others
+};
+
+}  // namespace
+
+std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closure) {
+  const bool has_range =
+      with_semiring(closure.operation, [](auto semiring) { return mpmml::has_range<decltype(semiring)>; });
+  if (!has_range) return BoundOfWays{};
+  return bound_of_ways(closure.operation, session.range(closure.operation, closure.batch, read_only(closure.d)),
+                       closure.d.rows);
+}
+
+StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where) {
+  if (Peers* const peers = session.peers()) return start_closure(*peers, closure, where);
+  auto work = std::make_unique<ClosureWork>(session, closure, where);
+  work->start();
+  const bool goes_too_far = work->goes_too_far();
+  return {std::move(work), goes_too_far};
+}
+
+std::unique_ptr<Pending> close(Session& session, const Closure& closure, const Placement& where) {
+  if (closure.batch == 0 || closure.d.rows == 0) return std::make_unique<Done>(std::vector<Outcome>{Outcome{}});
+  StartedClosure started = start_closure(session, closure, where);
+  if (!started.goes_too_far) return std::move(started.work);
+  std::vector<Outcome> outcomes = started.work->finish();
+  if (outcomes.front().gain) return std::make_unique<Done>(std::move(outcomes));
+  Closure rest = closure;
+  rest.continues = true;
+  return std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, rest, where)});
+}
+
+}  // namespace mpmml

@@ -1,0 +1,49 @@
+// Closures of square matrices on a device: ways of all lengths, by groups of pivots (Floyd and Warshall).
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "core/closure/bound_of_ways.h"
+#include "core/session/session.h"
+
+namespace mpmml {
+
+/// d becomes d ⊕ d⊗d ⊕ d⊗d⊗d ⊕ …, or if `reflexive` also ⊕ one on the diagonal. All matrices are in memory of a session,
+/// and have contiguous rows.
+struct Closure {
+  Operation operation;  ///< ⊕ is idempotent
+  int64_t batch = 1;
+  MutableMatrixView d;
+  /// int32, of d's sizes; data is null if it isn't asked for. It needn't be set before. For i ≠ j it becomes the node after i on
+  /// a best way from i to j, and −1 if there is none. Who follows it gets to j, even if there are cycles that neither gain
+  /// nor lose (except over floats, whose sums are rounded). On the diagonal it is −1 if `reflexive`, and otherwise the
+  /// node after i on a best cycle through it.
+  MutableMatrixView next;
+  bool reflexive = true;
+  BoundOfWays known;  ///< bound_of_ways()
+  /// Whether `next` is set already, because d has been closed by way of some nodes.
+  bool continues = false;
+  const std::atomic<int32_t>* cancelled = nullptr;
+  std::atomic<double>* steps_done = nullptr;  ///< n³ for each matrix in the end
+};
+
+/// As far as the range of d tells. Nothing if finite sums might leave the type even by way of one group: so close() must not
+/// be called. May wait.
+std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closure);
+
+/// A closure by way of all pivots, or of the first ones.
+struct StartedClosure {
+  std::unique_ptr<Pending> work;
+  /// Whether finite sums might leave the type, and so not all pivots were taken. Then d and next are those of the pivots
+  /// that were, unless a cycle gains.
+  bool goes_too_far;
+};
+
+/// Starts what close() starts first. There are elements.
+StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where);
+
+/// Starts a closure. The outcome says whether a cycle gains (Outcome::gain); then d and next are unspecified. Throws
+/// Error, as finish() of the result does; d and next are unspecified then too.
+std::unique_ptr<Pending> close(Session& session, const Closure& closure, const Placement& where);
+
+}  // namespace mpmml

@@ -1,0 +1,70 @@
+// Work of a closure that devices have in flight.
+#pragma once
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/problem/problem.h"
+#include "core/session/session.h"
+
+namespace mpmml {
+
+/// Work that has been started and not finished, oldest first.
+class InFlight {
+ public:
+  explicit InFlight(std::atomic<double>* steps_done) : steps_done_(steps_done) {}
+
+  /// What is started next are these products. They must stay until they are finished.
+  std::vector<Problem>& products() {
+    works_.emplace_back();
+    return works_.back().products;
+  }
+
+  /// `steps` are counted when it is done.
+  void add(std::unique_ptr<Pending> pending, double steps) {
+    if (works_.empty() || works_.back().pending) works_.emplace_back();
+    works_.back().pending = std::move(pending);
+    works_.back().steps = steps;
+    under_way_ += steps;
+    while (!works_.empty() && (works_.front().pending->is_done() || under_way_ - steps > kStepsUnderWay))
+      finish_first();
+  }
+
+  bool is_done() {
+    while (!works_.empty() && works_.front().pending->is_done()) finish_first();
+    return works_.empty();
+  }
+
+  void finish() {
+    while (!works_.empty()) finish_first();
+  }
+
+ private:
+  struct Work {
+    std::vector<Problem> products;
+    std::unique_ptr<Pending> pending;
+    double steps = 0;
+  };
+
+  /// Steps that may be under way before the last: about 20 ms of a GPU of the year 2023.
+  static constexpr double kStepsUnderWay = 3e11;
+
+  void finish_first() {
+    const Work first = std::move(works_.front());
+    works_.pop_front();
+    under_way_ -= first.steps;
+    first.pending->finish();
+    if (!steps_done_) return;
+    double known = steps_done_->load(std::memory_order_relaxed);
+    while (!steps_done_->compare_exchange_weak(known, known + first.steps, std::memory_order_relaxed)) {
+    }
+  }
+
+  std::atomic<double>* const steps_done_;
+  std::deque<Work> works_;
+  double under_way_ = 0;
+};
+
+}  // namespace mpmml

@@ -1,0 +1,41 @@
+// As many devices as a test wants, on a machine that has fewer.
+#pragma once
+#include "core/session/backend.h"
+
+namespace mpmml {
+
+/// Devices all of which are device 0 of another backend. Little work on them counts as much.
+class PretendedDevices final : public Backend {
+ public:
+  PretendedDevices(Backend& one, int count) : one_(one), count_(count) {}
+
+  /// What all of them are device 0 of.
+  Backend& one() const { return one_; }
+
+  BackendKind kind() const override { return one_.kind(); }
+  const std::vector<const Variant*>& variants() const override { return one_.variants(); }
+  std::string unusable(int device) override;
+  int device_count() override { return count_; }
+  SeveralLimits several_limits() const override;
+  std::string refuses(const Problem& problem, const Placement& where) override {
+    return one_.refuses(problem, on_device(0, where));
+  }
+  bool scans_lines(const Problem& problem, const Placement& where) override {
+    return one_.scans_lines(problem, on_device(0, where));
+  }
+  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
+    return one_.plan(problem, a, b, on_device(0, where));
+  }
+  double estimate_ms(const Problem& problem, int) override { return one_.estimate_ms(problem, 0); }
+  bool runs_together(const Problem& problem, const Placement& where) override {
+    return one_.runs_together(problem, on_device(0, where));
+  }
+  ForRuns for_runs(const Problem& problem) override { return one_.for_runs(problem); }
+  std::unique_ptr<Session> open(int, int64_t device_memory) override { return one_.open(0, device_memory); }
+
+ private:
+  Backend& one_;
+  const int count_;
+};
+
+}  // namespace mpmml

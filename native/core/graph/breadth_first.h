@@ -1,0 +1,96 @@
+// Searches by the number of edges, which look at nothing else.
+#pragma once
+#include <cstdint>
+
+#include "core/graph/array.h"
+#include "core/graph/dijkstra.h"
+#include "core/graph/rows.h"
+#include "core/graph/watch.h"
+
+namespace mpmml::graph {
+
+/// Paths of the fewest edges.
+template <class Key>
+class BreadthFirst {
+ public:
+  explicit BreadthFirst(const Rows<Key>& rows)
+      : rows_(rows), tree_{Array<uint8_t>(rows.nodes), Array<int32_t>(rows.nodes)}, queue_(rows.nodes) {}
+
+  /// Keys are 0 for nodes that are reached, and 1.
+  Tree<uint8_t>& tree() { return tree_; }
+
+  void search(int32_t root, const Wanted& wanted, Looker& looker) {
+    tree_.key.fill(1);
+    tree_.before.fill(-1);
+    tree_.key[root] = 0;
+    int64_t left = wanted.count;
+    if (!wanted.is.empty() && wanted.is[root] && --left == 0) return;
+    int64_t length = 0;
+    queue_[length++] = root;
+    for (int64_t head = 0; head < length; ++head) {
+      const int32_t i = queue_[head];
+      for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
+        const int32_t j = edge->to;
+        if (tree_.key[j] == 0) continue;
+        tree_.key[j] = 0;
+        tree_.before[j] = i;
+        queue_[length++] = j;
+        if (!wanted.is.empty() && wanted.is[j] && --left == 0) return;
+      }
+      looker.count(rows_.degree(i) + 1);
+    }
+  }
+
+ private:
+  const Rows<Key>& rows_;
+  Tree<uint8_t> tree_;
+  Array<int32_t> queue_;
+};
+
+/// What each of several roots reaches, without the paths: a bit for each of them. M. Then and others, The more the merrier:
+/// efficient multi-source graph traversal, VLDB 8 (2014); here nodes are looked at again when they have new bits.
+template <class Key>
+class Together {
+ public:
+  static constexpr int64_t kRoots = 64;
+
+  explicit Together(const Rows<Key>& rows) : rows_(rows), seen_(rows.nodes), fresh_(rows.nodes), queue_(rows.nodes) {}
+
+  /// The roots that reach a node: bit r stands for the one at `first + r`.
+  uint64_t reaching(int32_t node) const { return seen_[node]; }
+
+  template <class Roots>
+  void search(const Roots& roots, int64_t first, int64_t count, Looker& looker) {
+    seen_.fill(0);
+    fresh_.fill(0);
+    int64_t head = 0, queued = 0;
+    // Each node is in the queue at most once.
+    const auto add = [&](int32_t node, uint64_t bits) {
+      const uint64_t added = bits & ~seen_[node];
+      if (added == 0) return;
+      seen_[node] |= added;
+      if (fresh_[node] == 0) {
+        const int64_t at = head + queued++;
+        queue_[at < rows_.nodes ? at : at - rows_.nodes] = node;
+      }
+      fresh_[node] |= added;
+    };
+    for (int64_t at = 0; at < count; ++at) add(roots[first + at], uint64_t{1} << at);
+    while (queued > 0) {
+      const int32_t i = queue_[head];
+      head = head + 1 == rows_.nodes ? 0 : head + 1;
+      --queued;
+      const uint64_t bits = fresh_[i];
+      fresh_[i] = 0;
+      for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) add(edge->to, bits);
+      looker.count(rows_.degree(i) + 1);
+    }
+  }
+
+ private:
+  const Rows<Key>& rows_;
+  Array<uint64_t> seen_, fresh_;
+  Array<int32_t> queue_;
+};
+
+}  // namespace mpmml::graph

@@ -1,0 +1,183 @@
+// Searches in which no edge makes a path better: the best unfinished node is final.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "core/graph/array.h"
+#include "core/graph/refusal.h"
+#include "core/graph/rows.h"
+#include "core/graph/rules.h"
+#include "core/graph/watch.h"
+
+namespace mpmml::graph {
+
+/// A node with the key of a path to it.
+template <class Key>
+struct Reached {
+  Key key;
+  int32_t node;
+  bool operator<(const Reached& other) const { return key < other.key || (key == other.key && node < other.node); }
+};
+
+/// The same in one word that is compared at once; keys aren't negative.
+template <>
+struct Reached<int32_t> {
+  uint64_t word;
+  Reached() = default;
+  Reached(int32_t key, int32_t node)
+      : word(static_cast<uint64_t>(static_cast<uint32_t>(key)) << 32 | static_cast<uint32_t>(node)) {}
+  bool operator<(const Reached& other) const { return word < other.word; }
+};
+
+template <class Key>
+Key key_of(const Reached<Key>& reached) {
+  if constexpr (std::is_same_v<Key, int32_t>) {
+    return static_cast<int32_t>(reached.word >> 32);
+  } else {
+    return reached.key;
+  }
+}
+template <class Key>
+int32_t node_of(const Reached<Key>& reached) {
+  if constexpr (std::is_same_v<Key, int32_t>) {
+    return static_cast<int32_t>(static_cast<uint32_t>(reached.word));
+  } else {
+    return reached.node;
+  }
+}
+
+/// The least on top: a heap in which each has four below it. A node that becomes better is added once more, because to
+/// find it costs more than to pass it over later.
+template <class Entry>
+class Heap {
+ public:
+  bool empty() const { return entries_.empty(); }
+  void clear() { entries_.clear(); }
+
+  void push(Entry entry) {
+    size_t at = entries_.size();
+    entries_.push_back(entry);
+    while (at > 0) {
+      const size_t above = (at - 1) / kBelow;
+      if (!(entry < entries_[above])) break;
+      entries_[at] = entries_[above];
+      at = above;
+    }
+    entries_[at] = entry;
+  }
+
+  Entry pop() {
+    const Entry least = entries_.front();
+    const Entry last = entries_.back();
+    entries_.pop_back();
+    const size_t size = entries_.size();
+    if (size == 0) return least;
+    size_t at = 0;
+    for (;;) {
+      const size_t first = kBelow * at + 1;
+      if (first >= size) break;
+      const size_t end = first + kBelow < size ? first + kBelow : size;
+      size_t best = first;
+      for (size_t below = first + 1; below < end; ++below) best = entries_[below] < entries_[best] ? below : best;
+      if (!(entries_[best] < last)) break;
+      entries_[at] = entries_[best];
+      at = best;
+    }
+    entries_[at] = last;
+    return least;
+  }
+
+ private:
+  static constexpr size_t kBelow = 4;
+  std::vector<Entry> entries_;
+};
+
+/// The key that no path may be above if its value may be no worse than `limit`.
+template <class Key>
+Key limit_key(std::optional<double> limit, bool maximizes) {
+  using Range = std::numeric_limits<Key>;
+  if (!limit) return Range::has_infinity ? Range::infinity() : Range::max();
+  const double key = maximizes ? 0 - *limit : *limit;
+  if constexpr (std::is_integral_v<Key>) {
+    if (key >= static_cast<double>(Range::max())) return Range::max();
+    if (key < static_cast<double>(Range::min())) return Range::min();
+    return static_cast<Key>(std::floor(key));
+  } else {
+    // The greatest number of the type that isn't above it.
+    const Key rounded = static_cast<Key>(key);
+    return static_cast<double>(rounded) > key ? std::nextafter(rounded, -Range::infinity()) : rounded;
+  }
+}
+
+/// The nodes that are to be reached; a search ends when it has all of them.
+struct Wanted {
+  Array<uint8_t> is;  ///< 1 for each; empty if all nodes are wanted
+  int64_t count = -1;
+};
+
+/// The best paths from a root: a tree.
+template <class Key>
+struct Tree {
+  Array<Key> key;         ///< of the best path to each node
+  Array<int32_t> before;  ///< the node before each on that path; -1 for the root, and for nodes that aren't reached
+};
+
+/// Best paths from one root after another.
+template <class K>
+class Dijkstra {
+ public:
+  using PathKey = typename K::PathKey;
+  using Graph = Rows<typename K::EdgeKey>;
+
+  /// Paths whose key is above `limit` aren't looked for.
+  Dijkstra(const Graph& rows, bool keeps_tree, PathKey limit)
+      : rows_(rows), limit_(limit), tree_{Array<PathKey>(rows.nodes), Array<int32_t>(keeps_tree ? rows.nodes : 0)} {}
+
+  Tree<PathKey>& tree() { return tree_; }
+
+  void search(int32_t root, const Wanted& wanted, Looker& looker) {
+    tree_.key.fill(K::unreached());
+    tree_.before.fill(-1);
+    heap_.clear();
+    tree_.key[root] = K::start();
+    heap_.push({K::start(), root});
+    tree_.before.empty() ? run<false>(wanted, looker) : run<true>(wanted, looker);
+  }
+
+ private:
+  template <bool keeps_tree>
+  void run(const Wanted& wanted, Looker& looker) {
+    PathKey* const key = tree_.key.data();
+    int64_t left = wanted.count;
+    while (!heap_.empty()) {
+      const auto least = heap_.pop();
+      const PathKey own = key_of(least);
+      const int32_t i = node_of(least);
+      // Meanwhile there was a better path.
+      if (own != key[i]) continue;
+      if (is_inexact<K>(own)) throw Refusal{Refusal::kInexact};
+      if (!wanted.is.empty() && wanted.is[i] && --left == 0) break;
+      for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
+        const PathKey candidate = K::extend(own, edge->key);
+        const int32_t j = edge->to;
+        // A node that is final has a key that no candidate is below.
+        if (!(candidate < key[j]) || candidate > limit_) continue;
+        key[j] = candidate;
+        if constexpr (keeps_tree) tree_.before[j] = i;
+        heap_.push({candidate, j});
+      }
+      looker.count(rows_.degree(i) + 1);
+    }
+  }
+
+  const Graph& rows_;
+  const PathKey limit_;
+  Tree<PathKey> tree_;
+  Heap<Reached<PathKey>> heap_;
+};
+
+}  // namespace mpmml::graph

@@ -1,0 +1,257 @@
+#include "core/graph/k_shortest.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "core/graph/components.h"
+#include "core/graph/dijkstra.h"
+#include "core/graph/potentials.h"
+#include "core/graph/rows.h"
+
+namespace mpmml::graph {
+namespace {
+
+/// A path, and from which of its nodes on others are still to be looked for: those before were, of the path that it deviates from.
+template <class Key>
+struct Path {
+  Key key;
+  std::vector<int32_t> nodes;
+  std::vector<Key> keys;  ///< of the way to each of the nodes
+  size_t deviates = 0;
+
+  bool operator<(const Path& other) const { return key != other.key ? key < other.key : nodes < other.nodes; }
+};
+
+/// Finds the best way from a node to the target that avoids some nodes, and some edges of the first one. One for each thread.
+template <class K>
+class Deviating {
+ public:
+  using Key = typename K::PathKey;
+
+  Deviating(const Rows<typename K::EdgeKey>& rows, int32_t target, Key limit, const Watch& watch)
+      : rows_(rows),
+        target_(target),
+        limit_(limit),
+        looker_(watch, 0, 0),
+        key_(rows.nodes, K::unreached()),
+        before_(rows.nodes),
+        avoided_(rows.nodes, 0) {}
+
+  /// The best path that goes with `path` up to its node `place`, and on by none of the nodes `next`.
+  std::optional<Path<Key>> find(const Path<Key>& path, size_t place, const std::vector<int32_t>& next) {
+    const int32_t spur = path.nodes[place];
+    for (size_t at = 0; at < place; ++at) avoided_[path.nodes[at]] = 1;
+    reach(spur, path.keys[place], -1);
+    std::optional<Path<Key>> found;
+    while (!heap_.empty()) {
+      const auto least = heap_.pop();
+      const int32_t i = node_of(least);
+      const Key own = key_of(least);
+      if (own != key_[i]) continue;
+      if (is_inexact<K>(own)) throw Refusal{Refusal::kInexact};
+      if (i == target_) {
+        found = path_to(path, place);
+        break;
+      }
+      for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
+        const int32_t j = edge->to;
+        if (avoided_[j]) continue;
+        if (i == spur && std::find(next.begin(), next.end(), j) != next.end()) continue;
+        const Key candidate = K::extend(own, edge->key);
+        if (candidate < key_[j] && !(candidate > limit_)) reach(j, candidate, i);
+      }
+      looker_.count(rows_.degree(i) + 1);
+    }
+    for (const int32_t node : touched_) key_[node] = K::unreached();
+    touched_.clear();
+    heap_.clear();
+    for (size_t at = 0; at < place; ++at) avoided_[path.nodes[at]] = 0;
+    return found;
+  }
+
+ private:
+  void reach(int32_t node, Key key, int32_t before) {
+    if (key_[node] == K::unreached()) touched_.push_back(node);
+    key_[node] = key;
+    before_[node] = before;
+    heap_.push({key, node});
+  }
+
+  Path<Key> path_to(const Path<Key>& path, size_t place) const {
+    std::vector<int32_t> rest;
+    for (int32_t node = target_; node >= 0; node = before_[node]) rest.push_back(node);
+    Path<Key> found;
+    found.key = key_[target_];
+    found.deviates = place;
+    found.nodes.assign(path.nodes.begin(), path.nodes.begin() + static_cast<std::ptrdiff_t>(place));
+    found.keys.assign(path.keys.begin(), path.keys.begin() + static_cast<std::ptrdiff_t>(place));
+    for (auto node = rest.rbegin(); node != rest.rend(); ++node) {
+      found.nodes.push_back(*node);
+      found.keys.push_back(key_[*node]);
+    }
+    return found;
+  }
+
+  const Rows<typename K::EdgeKey>& rows_;
+  const int32_t target_;
+  const Key limit_;
+  Looker looker_;
+  Array<Key> key_;
+  Array<int32_t> before_;
+  Array<uint8_t> avoided_;
+  std::vector<int32_t> touched_;
+  Heap<Reached<Key>> heap_;
+};
+
+template <class K>
+class Ranking {
+ public:
+  using Key = typename K::PathKey;
+  using Graph = Rows<typename K::EdgeKey>;
+
+  Ranking(const RankedQuery& query, const Graph& rows, Key limit, const Crew& crew)
+      : query_(query), rows_(rows), limit_(limit), crew_(crew), searches_(static_cast<size_t>(crew.threads)) {}
+
+  std::vector<Path<Key>> find() {
+    std::vector<Path<Key>> found;
+    const Path<Key> start{K::start(), {query_.from}, {K::start()}};
+    if (auto best = search(0).find(start, 0, {})) candidates_.insert(*std::move(best));
+    while (!candidates_.empty() && static_cast<int64_t>(found.size()) < query_.most) {
+      found.push_back(std::move(candidates_.extract(candidates_.begin()).value()));
+      query_.watch.add(1.0 / static_cast<double>(query_.most));
+      if (static_cast<int64_t>(found.size()) < query_.most) deviate(found);
+    }
+    return found;
+  }
+
+ private:
+  Deviating<K>& search(size_t thread) {
+    auto& search = searches_[thread];
+    if (!search) search = std::make_unique<Deviating<K>>(rows_, query_.to, limit_, query_.watch);
+    return *search;
+  }
+
+  /// Adds the best paths that deviate from the last that was found, at each of its nodes.
+  void deviate(const std::vector<Path<Key>>& found) {
+    const Path<Key>& path = found.back();
+    const size_t count = path.nodes.size() - 1 - path.deviates;
+    std::vector<std::optional<Path<Key>>> made(count);
+    std::atomic<size_t> next{0};
+    std::mutex mutex;
+    std::exception_ptr failure;
+    const auto work = [&](int64_t thread) {
+      try {
+        for (size_t at = next.fetch_add(1); at < count; at = next.fetch_add(1)) {
+          const size_t place = path.deviates + at;
+          made[at] = search(static_cast<size_t>(thread)).find(path, place, taken(found, place));
+        }
+      } catch (...) {
+        next.store(count);
+        std::lock_guard<std::mutex> lock(mutex);
+        if (!failure) failure = std::current_exception();
+      }
+    };
+    const auto threads = static_cast<int64_t>(std::min(searches_.size(), count));
+    threads > 1 ? crew_.for_each(threads, work) : work(0);
+    if (failure) std::rethrow_exception(failure);
+    for (auto& candidate : made) {
+      if (candidate) candidates_.insert(*std::move(candidate));
+    }
+    // More than are still asked for are never taken.
+    while (static_cast<int64_t>(candidates_.size() + found.size()) > query_.most) {
+      candidates_.erase(std::prev(candidates_.end()));
+    }
+  }
+
+  /// The nodes to which paths that were found go on after having the same nodes up to `place`.
+  static std::vector<int32_t> taken(const std::vector<Path<Key>>& found, size_t place) {
+    const Path<Key>& last = found.back();
+    std::vector<int32_t> next;
+    for (const Path<Key>& path : found) {
+      if (path.nodes.size() < place + 2) continue;
+      if (std::equal(last.nodes.begin(), last.nodes.begin() + static_cast<std::ptrdiff_t>(place) + 1,
+                     path.nodes.begin())) {
+        next.push_back(path.nodes[place + 1]);
+      }
+    }
+    return next;
+  }
+
+  const RankedQuery& query_;
+  const Graph& rows_;
+  const Key limit_;
+  const Crew& crew_;
+  std::vector<std::unique_ptr<Deviating<K>>> searches_;
+  std::set<Path<Key>> candidates_;
+};
+
+template <class K>
+std::vector<RankedPath> ranked(const RankedQuery& query, const Rows<typename K::EdgeKey>& rows,
+                               typename K::PathKey limit, typename K::PathKey offset, const Crew& crew) {
+  std::vector<RankedPath> paths;
+  for (auto& path : Ranking<K>(query, rows, limit, crew).find()) {
+    paths.push_back({static_cast<double>(path.key + offset), std::move(path.nodes)});
+  }
+  return paths;
+}
+
+using Integers = Keys<Extension::kSum, int32_t, int64_t>;
+using Wide = Keys<Extension::kSum, int64_t, int64_t>;
+
+/// Integers with negative ones among them: see potentials.h.
+Reweighted without_negative(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
+  if (query.limit) throw Refusal{Refusal::kGains};
+  const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);
+  const Array<uint8_t> reaching = reached(back, {&query.to, 1}, query.watch);
+  const Components components = components_of(rows, {&query.from, 1}, reaching.data(), query.watch);
+  if (3 * rows.largest * rows.nodes > static_cast<double>(kMostExact)) throw Refusal{Refusal::kInexact};
+  return reweight<Integers>(rows, components, query.watch);
+}
+
+/// The distances to the target as potentials: an edge then weighs by how much it is a detour, so that searches go straight
+/// to the target.
+Reweighted by_detours(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
+  const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);
+  Dijkstra<Integers> dijkstra(back, false, Integers::unreached());
+  Looker looker(query.watch, 0, 0);
+  dijkstra.search(query.to, {}, looker);
+  Array<int64_t> potential = std::move(dijkstra.tree().key);
+  Array<uint8_t> reaches(rows.nodes);
+  for (int32_t node = 0; node < rows.nodes; ++node) {
+    reaches[node] = potential[node] != Integers::unreached();
+    if (reaches[node]) potential[node] = -potential[node];
+  }
+  return reweight_by(std::move(potential), rows, [&](int32_t node) { return reaches[node] != 0; }, query.watch);
+}
+
+std::vector<RankedPath> ranked_integers(const RankedQuery& query, const Rules& rules, const Crew& crew) {
+  Rows<int32_t> rows = make_rows<int32_t>(query.source, rules, Direction::kForward, query.watch);
+  const Reweighted reweighted = rows.monotone ? by_detours(query, rules, rows) : without_negative(query, rules, rows);
+  rows = {};
+  const int64_t offset = reweighted.potential[query.to] - reweighted.potential[query.from];
+  // There is no way, and no potential.
+  if (reweighted.potential[query.from] == Wide::unreached()) return {};
+  const int64_t limit = limit_key<int64_t>(query.limit, false);
+  return ranked<Wide>(query, reweighted.rows, query.limit ? limit - offset : limit, offset, crew);
+}
+
+}  // namespace
+
+std::vector<RankedPath> k_shortest_paths(const RankedQuery& query, const Crew& crew) {
+  const Rules rules{Extension::kSum, false, query.source.zero};
+  if (query.type == ValueType::kInt32) return ranked_integers(query, rules, crew);
+  const auto of_floats = [&](auto zero) {
+    using Key = decltype(zero);
+    const auto rows = make_rows<Key>(query.source, rules, Direction::kForward, query.watch);
+    if (!rows.monotone) throw Refusal{Refusal::kGains};
+    return ranked<Keys<Extension::kSum, Key, Key>>(query, rows, limit_key<Key>(query.limit, false), zero, crew);
+  };
+  return query.type == ValueType::kFloat32 ? of_floats(0.0F) : of_floats(0.0);
+}
+
+}  // namespace mpmml::graph

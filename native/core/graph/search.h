@@ -1,0 +1,44 @@
+// Best paths from some nodes to some, by a search from each.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "core/graph/components.h"
+#include "core/graph/refusal.h"
+#include "core/graph/rules.h"
+#include "core/graph/source.h"
+#include "core/graph/watch.h"
+
+namespace mpmml::graph {
+
+enum class Overflow : uint8_t { kThrow, kSaturate, kWrap };
+enum class ValueType : uint8_t { kUint8, kInt32, kFloat32, kFloat64 };
+
+/// Where results go: arrays of the user's.
+struct Results {
+  void* distances = nullptr;
+  int32_t* next = nullptr;   ///< the nodes after the sources; null if they aren't asked for
+  int32_t* trees = nullptr;  ///< the trees, one after the other; null if they follow from `next`, or aren't asked for
+  /// Elements of distances and next from one root to the next, and from one end to the next.
+  int64_t root_stride = 0, end_stride = 0;
+};
+
+struct Query {
+  Source source;
+  Rules rules;
+  ValueType type;  ///< of distances
+  Direction direction;
+  /// Where searches begin, and which nodes they are to reach: sources and targets, or targets and sources.
+  Nodes roots, ends;
+  std::optional<double> limit;  ///< paths with worse values count as none
+  Overflow overflow = Overflow::kThrow;
+  double least = 0, most = 0;  ///< the finite range of integers
+  Results results;
+  int64_t most_workers = 1;  ///< threads for which there is memory
+  Watch watch;
+};
+
+/// Searches a graph and writes the results, which don't depend on the number of threads. Throws Refusal and Error.
+void search(const Query& query, const Crew& crew);
+
+}  // namespace mpmml::graph

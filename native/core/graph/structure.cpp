@@ -1,0 +1,155 @@
+#include "core/graph/structure.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/graph/components.h"
+#include "core/graph/refusal.h"
+#include "core/graph/rows.h"
+
+namespace mpmml::graph {
+namespace {
+
+constexpr Rules kLinkRules{Extension::kLinks, true, 0};
+
+/// Nodes that are joined to sets. R. Tarjan, Efficiency of a good but not linear set union algorithm, Journal of the ACM 22
+/// (1975).
+class Sets {
+ public:
+  explicit Sets(int32_t nodes) : above_(nodes), size_(nodes, 1) { std::iota(above_.begin(), above_.end(), 0); }
+
+  int32_t find(int32_t node) {
+    while (above_[node] != node) node = above_[node] = above_[above_[node]];
+    return node;
+  }
+  /// Whether they were in different ones.
+  bool join(int32_t a, int32_t b) {
+    a = find(a);
+    b = find(b);
+    if (a == b) return false;
+    if (size_[a] < size_[b]) std::swap(a, b);
+    above_[b] = a;
+    size_[a] += size_[b];
+    return true;
+  }
+
+ private:
+  Array<int32_t> above_, size_;
+};
+
+/// The members of each component, from what the nodes are of.
+Parts parts_of(Array<int32_t> of, int32_t count) {
+  Parts parts;
+  parts.start.assign(static_cast<size_t>(count) + 1, 0);
+  for (const int32_t component : of) ++parts.start[static_cast<size_t>(component) + 1];
+  std::partial_sum(parts.start.begin(), parts.start.end(), parts.start.begin());
+  parts.members = Array<int32_t>(of.size());
+  std::vector<int32_t> next = parts.start;
+  for (int64_t node = 0; node < of.size(); ++node) {
+    parts.members[next[static_cast<size_t>(of[node])]++] = static_cast<int32_t>(node);
+  }
+  parts.of = std::move(of);
+  return parts;
+}
+
+/// A cycle among nodes each of which has an edge from another of them.
+Refusal cycle_among(const Source& source, const Array<int32_t>& left, const Watch& watch) {
+  const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kBackward, watch);
+  int32_t node = 0;
+  while (left[node] == 0) ++node;
+  Array<int32_t> place(source.nodes, -1);
+  std::vector<int32_t> walk;
+  while (place[node] < 0) {
+    place[node] = static_cast<int32_t>(walk.size());
+    walk.push_back(node);
+    for (auto edge = rows.begin(node); edge != rows.end(node); ++edge) {
+      if (left[edge->to] == 0) continue;
+      node = edge->to;
+      break;
+    }
+  }
+  Refusal refusal{Refusal::kCycle};
+  // It was walked against the edges.
+  refusal.cycle.assign(walk.rbegin(), walk.rend() - place[node]);
+  return refusal;
+}
+
+}  // namespace
+
+Parts strong_components(const Source& source, const Watch& watch) {
+  const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kForward, watch);
+  Components found = components_of(rows, {nullptr, source.nodes}, nullptr, watch);
+  for (int32_t& component : found.of) component = found.count - 1 - component;
+  return parts_of(std::move(found.of), found.count);
+}
+
+Parts weak_components(const Source& source, const Watch& watch) {
+  const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kForward, watch);
+  Sets sets(source.nodes);
+  Looker looker(watch, 0, 0);
+  for (int32_t i = 0; i < source.nodes; ++i) {
+    for (auto edge = rows.begin(i); edge != rows.end(i); ++edge) sets.join(i, edge->to);
+    looker.count(rows.degree(i) + 1);
+  }
+  Array<int32_t> number(source.nodes, -1), of(source.nodes);
+  int32_t count = 0;
+  for (int32_t i = 0; i < source.nodes; ++i) {
+    int32_t& own = number[sets.find(i)];
+    if (own < 0) own = count++;
+    of[i] = own;
+  }
+  return parts_of(std::move(of), count);
+}
+
+Array<int32_t> topological_order(const Source& source, const Watch& watch) {
+  const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kForward, watch);
+  // The edges from nodes that aren't in the order.
+  Array<int32_t> left(source.nodes, 0);
+  for (const auto& edge : rows.edges) ++left[edge.to];
+  Array<int32_t> order(source.nodes);
+  int64_t count = 0;
+  for (int32_t i = 0; i < source.nodes; ++i) {
+    if (left[i] == 0) order[count++] = i;
+  }
+  Looker looker(watch, 0, 0);
+  for (int64_t at = 0; at < count; ++at) {
+    const int32_t i = order[at];
+    for (auto edge = rows.begin(i); edge != rows.end(i); ++edge) {
+      if (--left[edge->to] == 0) order[count++] = edge->to;
+    }
+    looker.count(rows.degree(i) + 1);
+  }
+  if (count < source.nodes) throw cycle_among(source, left, watch);
+  return order;
+}
+
+std::vector<int64_t> spanning_tree(const Source& source, const Rules& rules, const Watch& watch) {
+  // Checks the edges.
+  make_rows<NoKey>(source, rules, Direction::kForward, watch);
+  std::vector<int64_t> order, tree;
+  Sets sets(source.nodes);
+  with_weights(source.type, [&](auto type) {
+    const auto* const weights = static_cast<decltype(type)>(source.weights);
+    const auto zero = static_cast<std::decay_t<decltype(*type)>>(source.zero);
+    for (int64_t e = 0; e < source.edges; ++e) {
+      if (weights[e] != zero) order.push_back(e);
+    }
+    const auto is_before = [&](int64_t a, int64_t b) {
+      if (weights[a] != weights[b]) return rules.maximizes ? weights[a] > weights[b] : weights[a] < weights[b];
+      return a < b;
+    };
+    watch.look();
+    std::sort(order.begin(), order.end(), is_before);
+  });
+  watch.look();
+  const auto nodes = static_cast<uint32_t>(source.nodes);
+  for (const int64_t e : order) {
+    const int32_t i = source.from[e], j = source.to[e];
+    if (static_cast<uint32_t>(i) < nodes && static_cast<uint32_t>(j) < nodes && sets.join(i, j)) tree.push_back(e);
+  }
+  std::sort(tree.begin(), tree.end());
+  return tree;
+}
+
+}  // namespace mpmml::graph

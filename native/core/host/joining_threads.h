@@ -1,0 +1,51 @@
+// Threads that are joined, however the work that they were started for ends.
+#pragma once
+#include <cstddef>
+#include <exception>
+#include <list>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "core/host/fault.h"
+#include "core/status.h"
+
+namespace mpmml {
+
+/// The destructor waits until all threads have ended. They must have been asked to by then.
+class JoiningThreads {
+ public:
+  /// `purpose` is what messages say that a thread is needed for, as in "call a device".
+  explicit JoiningThreads(const char* purpose) : purpose_(purpose) {}
+  ~JoiningThreads() { join(); }
+  JoiningThreads(const JoiningThreads&) = delete;
+
+  size_t size() const { return threads_.size(); }
+
+  /// Throws Error(kOutOfMemory) if the system refuses the thread, or memory for it.
+  template <class Body>
+  void start(Body&& body) {
+    try {
+      before_thread();
+      // First a place for it: a thread that has none could not be joined.
+      std::list<std::thread> one(1);
+      one.front() = std::thread(std::forward<Body>(body));
+      threads_.splice(threads_.end(), one);
+    } catch (const std::exception& error) {
+      throw Error(ErrorCode::kOutOfMemory,
+                  std::string("the system refused to start a thread to ") + purpose_ + ": " + error.what());
+    }
+  }
+
+  void join() {
+    for (std::thread& thread : threads_) {
+      if (thread.joinable()) thread.join();
+    }
+  }
+
+ private:
+  const char* const purpose_;
+  std::list<std::thread> threads_;
+};
+
+}  // namespace mpmml

@@ -1,0 +1,112 @@
+#include "core/host/workspace.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "core/host/fault.h"
+#include "core/host/host_memory.h"
+#include "core/host/pages.h"
+#include "core/status.h"
+
+namespace mpmml {
+namespace {
+
+constexpr size_t kMostKept = size_t{64} << 20;  ///< bytes that stay allocated between products
+
+/// From this size on memory is requested in huge pages. Panels would otherwise be spread over many small pages, and
+/// each costs an entry of the translation buffer and a page fault.
+std::align_val_t alignment_of(size_t capacity) { return std::align_val_t{capacity >= kHugePage ? kHugePage : 64}; }
+
+void* allocate(size_t capacity) {
+  void* data = ::operator new(capacity, alignment_of(capacity), std::nothrow);
+  if (data) prefer_huge_pages(data, capacity);
+  return data;
+}
+
+void release(void* data, size_t capacity) {
+  constexpr size_t kWorthPieces = size_t{64} << 20;
+  if (capacity >= kWorthPieces) give_back_pages(data, capacity / kHugePage * kHugePage);
+  ::operator delete(data, alignment_of(capacity));
+}
+
+struct Block {
+  void* data;
+  size_t capacity;
+};
+
+struct Kept {
+  std::mutex mutex;
+  std::vector<Block> blocks;
+  size_t bytes = 0;
+};
+
+Kept& kept() {
+  // Never destroyed, because threads may still return memory at the end of the process.
+  static Kept* const blocks = new Kept;
+  return *blocks;
+}
+
+}  // namespace
+
+Workspace::Workspace(size_t bytes, Use use) : data_(nullptr), capacity_(std::max<size_t>(bytes, 1)) {
+  const size_t most = use == Use::kMatrix ? capacity_ + capacity_ / 4 : SIZE_MAX;
+  const bool must_fail = failing_allocations.must_fail();
+  if (!must_fail) {
+    Kept& all = kept();
+    std::lock_guard<std::mutex> lock(all.mutex);
+    auto best = all.blocks.end();
+    for (auto block = all.blocks.begin(); block != all.blocks.end(); ++block) {
+      if (block->capacity < bytes || block->capacity > most) continue;
+      if (best == all.blocks.end() || block->capacity < best->capacity) best = block;
+    }
+    if (best != all.blocks.end()) {
+      data_ = best->data;
+      capacity_ = best->capacity;
+      all.bytes -= capacity_;
+      *best = all.blocks.back();
+      all.blocks.pop_back();
+      return;
+    }
+  }
+  if (!must_fail) data_ = allocate(capacity_);
+  if (!data_) {
+    throw Error(ErrorCode::kOutOfMemory, std::string(use == Use::kMatrix ? "a matrix" : "the product") + " needs " +
+                                             std::to_string((capacity_ + (size_t{1} << 20) - 1) >> 20) +
+                                             " MiB of host memory" + (use == Use::kMatrix ? "" : " to work in") +
+                                             ", but the system refused it");
+  }
+  try {
+    claim_memory(data_, capacity_, use == Use::kMatrix ? "a matrix" : "the product");
+  } catch (...) {
+    release(data_, capacity_);
+    throw;
+  }
+}
+
+int64_t Workspace::kept_bytes() {
+  Kept& all = kept();
+  std::lock_guard<std::mutex> lock(all.mutex);
+  return static_cast<int64_t>(all.bytes);
+}
+
+Workspace::~Workspace() {
+  Kept& all = kept();
+  {
+    std::lock_guard<std::mutex> lock(all.mutex);
+    if (all.bytes + capacity_ <= kMostKept) {
+      try {
+        all.blocks.push_back({data_, capacity_});
+        all.bytes += capacity_;
+        return;
+      } catch (const std::bad_alloc&) {
+      }
+    }
+  }
+  release(data_, capacity_);
+}
+
+}  // namespace mpmml

@@ -1,0 +1,8 @@
+// What marks a function that GPUs have too.
+#pragma once
+
+#if defined(__CUDACC__)
+#define MPMML_HOST_DEVICE __host__ __device__ __forceinline__
+#else
+#define MPMML_HOST_DEVICE inline __attribute__((always_inline))
+#endif

@@ -1,0 +1,48 @@
+#include "core/problem/destination.h"
+
+#include <cstring>
+
+#include "core/algebra/dispatch.h"
+#include "core/problem/structured.h"
+
+namespace mpmml {
+
+bool values_may_fail(const Operation& operation) { return overflow_fails(operation) || restricts_elements(operation); }
+
+Destination::Destination(const Problem& problem, bool may_fail) : problem_(problem), view_(problem.c) {
+  if (!writes_apart(problem, may_fail)) return;
+  apart_.emplace(static_cast<size_t>(problem.outputs() * element_bytes(problem.operation.dtype)));
+  view_ = row_major(apart_->data(), problem.m(), problem.n());
+}
+
+void Destination::commit(const ForRows& for_rows) const {
+  if (!apart_) return;
+  for_rows(problem_.batch * problem_.m(), [this](int64_t first, int64_t end) {
+    copy_rows(problem_, problem_.operation.dtype, problem_.c, apart_->data(), first, end);
+  });
+}
+
+void copy_rows(const Problem& problem, DataType dtype, const MutableMatrixView& c, const void* dense, int64_t first,
+               int64_t end) {
+  const int64_t m = problem.m(), n = problem.n(), bytes = element_bytes(dtype);
+  for (int64_t row = first; row < end; ++row) {
+    const Span inside = span_of_row(problem.structure.c, row % m, n);
+    if (inside.is_empty()) continue;
+    const char* from = static_cast<const char*>(dense) + (row * n + inside.first) * bytes;
+    const int64_t place = row / m * c.batch_stride + row % m * c.row_stride + inside.first * c.col_stride;
+    char* const target = static_cast<char*>(c.data) + place * bytes;
+    if (c.col_stride == 1) {
+      std::memcpy(target, from, static_cast<size_t>(inside.size() * bytes));
+      continue;
+    }
+    const auto copy = [&](auto element) {
+      using Element = decltype(element);
+      for (int64_t col = 0; col < inside.size(); ++col) {
+        reinterpret_cast<Element*>(target)[col * c.col_stride] = reinterpret_cast<const Element*>(from)[col];
+      }
+    };
+    bytes == 1 ? copy(uint8_t{}) : bytes == 4 ? copy(uint32_t{}) : copy(uint64_t{});
+  }
+}
+
+}  // namespace mpmml

@@ -1,0 +1,168 @@
+#include "core/problem/scan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <type_traits>
+
+#include "core/algebra/dispatch.h"
+#include "core/algebra/extent.h"
+#include "core/problem/structured.h"
+#include "core/status.h"
+
+namespace mpmml {
+namespace {
+
+/// For elements without a range: whether there are values that aren't elements of S.
+template <class S>
+ValueRange scan_for_outsiders(const typename S::Element* data, int64_t count) {
+  bool all = true;
+  for (int64_t index = 0; index < count; ++index) all &= S::holds(data[index]);
+  ValueRange range;
+  range.has_outsider = !all;
+  return range;
+}
+
+template <class S>
+ValueRange scan_run(const typename S::Element* data, int64_t count) {
+  if constexpr (has_range<S>) {
+    const Extent extent = extent_of(data, count, S::zero);
+    ValueRange range;
+    range.has_zero = extent.has_zero;
+    if (extent.is_empty()) return range;
+    range.minimum = extent.least;
+    range.maximum = extent.most;
+    return range;
+  } else {
+    return scan_for_outsiders<S>(data, count);
+  }
+}
+
+/// Runs of elements that aren't contiguous, or are stored in another type, are copied through a buffer of this many.
+constexpr int64_t kBuffered = 4096;
+
+template <class S, class Stored>
+ValueRange scan_strided(const Stored* data, int64_t count, int64_t stride) {
+  using Element = typename S::Element;
+  if constexpr (std::is_same_v<Stored, Element>) {
+    if (stride == 1) return scan_run<S>(data, count);
+  }
+  ValueRange range;
+  Element buffer[kBuffered];
+  for (int64_t first = 0; first < count; first += kBuffered) {
+    const int64_t run = std::min(kBuffered, count - first);
+    for (int64_t index = 0; index < run; ++index) buffer[index] = widened<S>(data[(first + index) * stride]);
+    range.merge(scan_run<S>(buffer, run));
+  }
+  return range;
+}
+
+/// Calls `body` with `data` as a pointer to what is stored.
+template <class S, class Body>
+ValueRange with_stored(Storage storage, const void* data, Body&& body) {
+  if constexpr (std::is_same_v<typename S::Element, int32_t>) {
+    if (storage == Storage::kInt16) return body(static_cast<const int16_t*>(data));
+  }
+  return body(static_cast<const typename S::Element*>(data));
+}
+
+/// "a[1, 2, 3]"; without the batch index if there is only one matrix.
+std::string place(const char* name, bool batched, int64_t item, int64_t row, int64_t col) {
+  return std::string(name) + "[" + (batched ? std::to_string(item) + ", " : "") + std::to_string(row) + ", " +
+         std::to_string(col) + "]";
+}
+
+/// As JavaScript writes the number.
+std::string text(double value) {
+  if (std::isinf(value)) return value < 0 ? "-Infinity" : "Infinity";
+  std::ostringstream stream;
+  stream << std::setprecision(9) << value;
+  return stream.str();
+}
+
+/// Throws Error(kValue) for the first value of `view` in the band that isn't an element of the semiring.
+void refuse_outsider(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band,
+                     const char* name) {
+  with_scanned_semiring(operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    for (int64_t item = 0; item < items_of(view, batch); ++item) {
+      for (int64_t row = 0; row < view.rows; ++row) {
+        const Span inside = span_of_row(band, row, view.cols);
+        for (int64_t col = inside.first; col < inside.end; ++col) {
+          const auto value = element_at<S>(view, item, row, col);
+          if (S::holds(value)) continue;
+          throw Error(ErrorCode::kValue, place(name, view.batch_stride != 0, item, row, col) + " is " +
+                                             text(static_cast<double>(value)) + ": elements of " +
+                                             semiring_name(operation.semiring) + " must be 0 or greater");
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+
+ValueRange scan_elements(const Operation& operation, Storage storage, const void* data, int64_t count) {
+  ValueRange range;
+  with_scanned_semiring(operation, [&](auto value) {
+    using S = decltype(value);
+    range = with_stored<S>(storage, data, [&](const auto* stored) { return scan_strided<S>(stored, count, 1); });
+  });
+  return range;
+}
+
+ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band,
+                         const ForRuns& for_runs) {
+  const Lines lines(view);
+  const Band of_lines = lines.are_columns ? band.transposed() : band;
+  ValueRange range;
+  std::mutex mutex;
+  with_scanned_semiring(operation, [&](auto value) {
+    using S = decltype(value);
+    for_runs(items_of(view, batch) * lines.count, lines.length, [&](int64_t first_line, int64_t end) {
+      const ValueRange seen = with_stored<S>(view.storage, view.data, [&](const auto* stored) {
+        ValueRange all;
+        for (int64_t index = first_line; index < end; ++index) {
+          const int64_t item = index / lines.count, line = index % lines.count;
+          const Span inside = span_of_row(of_lines, line, lines.length);
+          if (inside.is_empty()) continue;
+          const auto* const first = stored + item * view.batch_stride + line * lines.line_stride;
+          all.merge(scan_strided<S>(first + inside.first * lines.element_stride, inside.end - inside.first,
+                                    lines.element_stride));
+        }
+        return all;
+      });
+      const std::lock_guard<std::mutex> lock(mutex);
+      range.merge(seen);
+    });
+  });
+  if (!band.is_all(view.rows, view.cols)) range.has_zero = true;
+  return range;
+}
+
+void require_elements(const Problem& problem, const ValueRange& a, const ValueRange& b) {
+  const Structure& structure = problem.structure;
+  if (a.has_outsider) refuse_outsider(problem.operation, problem.a, problem.batch, structure.a, "a");
+  if (b.has_outsider) refuse_outsider(problem.operation, problem.b, problem.batch, structure.b, "b");
+}
+
+void require_elements(const Operation& operation, const MatrixView& view, int64_t batch, const char* name,
+                      const Band& band) {
+  if (!restricts_elements(operation)) return;
+  if (scan_matrices(operation, view, batch, band).has_outsider) refuse_outsider(operation, view, batch, band, name);
+}
+
+void require_elements_of_c0(const Problem& problem) {
+  if (!problem.c0.data) return;
+  require_elements(problem.operation, problem.c0, problem.batch, "accumulate", problem.structure.c);
+}
+
+void require_elements_of_operands(const Problem& problem) {
+  require_elements(problem.operation, problem.a, problem.batch, "a", problem.structure.a);
+  require_elements(problem.operation, problem.b, problem.batch, "b", problem.structure.b);
+}
+
+}  // namespace mpmml

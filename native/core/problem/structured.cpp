@@ -1,0 +1,73 @@
+#include "core/problem/structured.h"
+
+#include <algorithm>
+
+#include "core/algebra/dispatch.h"
+
+namespace mpmml {
+namespace {
+
+/// The sum of the terms above 0 among `count` terms that begin with `first` and grow by `slope`, −1, 0 or 1.
+double sum_above_zero(int64_t first, int64_t slope, int64_t count) {
+  if (count <= 0) return 0;
+  if (slope == 0) return static_cast<double>(std::max<int64_t>(first, 0)) * static_cast<double>(count);
+  const int64_t greatest = slope < 0 ? first : first + count - 1;
+  const int64_t terms = std::clamp<int64_t>(greatest, 0, count);
+  return static_cast<double>(terms) * (static_cast<double>(greatest) - static_cast<double>(terms - 1) / 2);
+}
+
+/// For a row of A and C with these columns inside: over the steps, the columns of B that are inside and in those of C.
+double steps_of_row(const Band& b, Span steps, Span cols) {
+  if (steps.is_empty() || cols.is_empty()) return 0;
+  // A row of B begins in the band after cols.first from this step on, and ends before cols.end up to the other one.
+  const auto within = [&](int64_t step) { return std::clamp(step, steps.first, steps.end); };
+  const int64_t begins_later = within(cols.first + b.below), ends_earlier = within(cols.end - 1 - b.above);
+  const int64_t bounds[] = {steps.first, std::min(begins_later, ends_earlier), std::max(begins_later, ends_earlier),
+                            steps.end};
+  double sum = 0;
+  for (int i = 0; i < 3; ++i) {
+    const int64_t step = bounds[i];
+    const int64_t first = std::max(step - b.below, cols.first), end = std::min(step + b.above + 1, cols.end);
+    const int64_t slope = int64_t{step < ends_earlier} - int64_t{step >= begins_later};
+    sum += sum_above_zero(end - first, slope, bounds[i + 1] - step);
+  }
+  return sum;
+}
+
+template <class Element>
+void clear(const MutableMatrixView& view, int64_t batch, const Band& band, Element value) {
+  if (!view.data) return;
+  for (int64_t item = 0; item < batch; ++item) {
+    for (int64_t row = 0; row < view.rows; ++row) {
+      Element* const to = static_cast<Element*>(view.data) + item * view.batch_stride + row * view.row_stride;
+      const Span inside = span_of_row(band, row, view.cols);
+      const int64_t first = std::clamp<int64_t>(inside.first, 0, view.cols), end = std::max(inside.end, first);
+      for (int64_t col = 0; col < first; ++col) to[col * view.col_stride] = value;
+      for (int64_t col = end; col < view.cols; ++col) to[col * view.col_stride] = value;
+    }
+  }
+}
+
+}  // namespace
+
+double steps_of(const Problem& problem) {
+  if (!is_structured(problem)) return static_cast<double>(problem.outputs()) * static_cast<double>(problem.k());
+  const auto& [a, b, c] = problem.structure;
+  double steps = 0;
+  for (int64_t row = 0; row < problem.m(); ++row) {
+    steps += steps_of_row(b, span_of_row(a, row, problem.k()), span_of_row(c, row, problem.n()));
+  }
+  return static_cast<double>(problem.batch) * steps;
+}
+
+void clear_outside(const Problem& problem) {
+  const Band& band = problem.structure.c;
+  if (band.is_all(problem.m(), problem.n())) return;
+  if (!problem.keeps_c) {
+    with_semiring(problem.operation,
+                  [&](auto semiring) { clear(problem.c, problem.batch, band, decltype(semiring)::zero); });
+  }
+  if (!problem.through.data) clear(problem.witness, problem.batch, band, kNoWitness);
+}
+
+}  // namespace mpmml

@@ -1,0 +1,32 @@
+// What follows from the structure of a product (structure.h).
+#pragma once
+#include "core/problem/layout.h"
+#include "core/problem/problem.h"
+#include "core/problem/structure.h"
+
+namespace mpmml {
+
+/// The columns of a row that are in the band.
+MPMML_HOST_DEVICE constexpr Span span_of_row(const Band& band, int64_t row, int64_t cols) {
+  const int64_t first = row - band.below, end = row + band.above + 1;
+  return {first > 0 ? first : 0, end < cols ? end : cols};
+}
+
+/// The steps of K that count for one result: both of their elements are inside.
+MPMML_HOST_DEVICE constexpr Span steps_of_result(const Problem& problem, int64_t row, int64_t col) {
+  return problem.structure.steps({row, row + 1}, {col, col + 1}, problem.a.cols);
+}
+
+/// Whether some element of A, B or C doesn't belong to the product.
+inline bool is_structured(const Problem& problem) {
+  return !problem.structure.is_general(problem.m(), problem.n(), problem.k());
+}
+
+/// How many steps count, for all results of the batch.
+double steps_of(const Problem& problem);
+
+/// Sets the elements of C and of the witness that are no results: to zero, and to −1. For matrices that have not been seen
+/// yet: C only if it needn't be kept, the witness only if it doesn't follow paths.
+void clear_outside(const Problem& problem);
+
+}  // namespace mpmml

@@ -1,0 +1,27 @@
+#include "core/problem/without_steps.h"
+
+#include "core/algebra/dispatch.h"
+#include "core/problem/epilogue.h"
+#include "core/problem/scan.h"
+#include "core/problem/structured.h"
+#include "core/problem/witness.h"
+
+namespace mpmml {
+
+void store_without_steps(const Problem& problem) {
+  if (!problem.known) require_elements_of_c0(problem);
+  with_semiring(problem.operation, [&](auto semiring) {
+    using Arithmetic = typename ByDefinition<decltype(semiring)>::Arithmetic;
+    for (int64_t item = 0; item < problem.batch; ++item) {
+      for (int64_t row = 0; row < problem.m(); ++row) {
+        const Span inside = span_of_row(problem.structure.c, row, problem.n());
+        for (int64_t col = inside.first; col < inside.end; ++col) {
+          store_result<Arithmetic>(problem, problem.c, item, row, col, Arithmetic::initial());
+          if (problem.witness.data && !problem.through.data) witness_at(problem, item, row, col) = kNoWitness;
+        }
+      }
+    }
+  });
+}
+
+}  // namespace mpmml

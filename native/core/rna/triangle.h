@@ -1,0 +1,52 @@
+// How a table over the intervals of a strand lies in memory: its upper triangle, in blocks of rows.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/algebra/sentinels.h"
+#include "core/rna/triangle_block.h"
+
+namespace mpmml {
+
+/// A strand of n bases has n + 1 nodes, before, between and after its bases. Element [a, b], a ≤ b, is of the bases from node
+/// a to node b: a, a + 1, …, b − 1; of none if a = b. So the tables of what intervals are made of are triangular matrices, and
+/// splitting intervals at a node is their product.
+///
+/// Row a is at `position` a + padding(), and so is column a: the padding comes first, where rows are shortest. A row has the
+/// columns from its own block of kBlock on, as far as intervals reach. What of these isn't an interval holds kNoInterval.
+class Triangle {
+ public:
+  static constexpr int64_t kBlock = kTriangleBlock;
+
+  /// `reach` is the number of bases of the longest interval.
+  Triangle(int64_t bases, int64_t reach)
+      : reach_((std::min(reach, bases) + kBlock - 1) / kBlock * kBlock),
+        positions_((bases + kBlock) / kBlock * kBlock),
+        padding_(positions_ - bases - 1) {
+    rows_.resize(static_cast<size_t>(positions_));
+    for (int64_t row = 0; row < positions_; ++row) {
+      const int64_t block = row / kBlock;
+      rows_[row] = elements_ - block * kBlock;
+      elements_ += stride(block);
+    }
+  }
+
+  int64_t positions() const { return positions_; }
+  int64_t padding() const { return padding_; }
+  int64_t blocks() const { return positions_ / kBlock; }
+  int64_t end_column(int64_t block) const { return std::min(positions_, (block + 1) * kBlock + reach_); }
+  /// From one row of a block to the next.
+  int64_t stride(int64_t block) const { return end_column(block) - block * kBlock; }
+  /// The element at this row and at column c is number row(position) + c.
+  int64_t row(int64_t position) const { return rows_[position]; }
+  int64_t elements() const { return elements_; }
+  /// The number of element [a, b].
+  int64_t at(int64_t a, int64_t b) const { return rows_[a + padding_] + b + padding_; }
+
+ private:
+  int64_t reach_, positions_, padding_, elements_ = 0;
+  std::vector<int64_t> rows_;
+};
+
+}  // namespace mpmml

@@ -1,0 +1,214 @@
+// Matrices that stay on a device from product to product, and the device that keeps them.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/problem/problem.h"
+#include "core/session/backend.h"
+
+namespace mpmml {
+
+class Peers;  // core/devices/spread_memory.h
+
+/// Memory of a device that holds elements. Matrices are views of it: their `memory` points to it. It is given back when
+/// its last owner lets go of it, which may be on any thread.
+class Memory {
+ public:
+  Memory(void* data, int64_t bytes) : data_(data), bytes_(bytes) {}
+  virtual ~Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  void* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+
+  /// Marks it as one that its only owner will let go of, which may take long: from now on it doesn't count as used. Twice is once.
+  virtual void retire() {}
+
+ private:
+  void* const data_;
+  const int64_t bytes_;
+};
+
+/// In bytes.
+struct MemoryUse {
+  int64_t used;      ///< by the matrices that exist
+  int64_t reserved;  ///< what the library holds: matrices, packed forms, workspaces, and what it keeps for the next one
+  int64_t peak;      ///< the most that `used` has been
+  int64_t free;      ///< what is free on the device
+  int64_t total;     ///< what the device has
+};
+
+/// Work that has been started. It may still run on the device.
+class Pending {
+ public:
+  virtual ~Pending() = default;
+  /// Doesn't wait.
+  virtual bool is_done() = 0;
+  /// Waits if it isn't done. Call it once. Throws Error if the work failed. Returns an outcome for each product.
+  virtual std::vector<Outcome> finish() = 0;
+};
+
+/// Work that was done when it was started.
+class Done final : public Pending {
+ public:
+  explicit Done(std::vector<Outcome> outcomes = {}) : outcomes_(std::move(outcomes)) {}
+  bool is_done() override { return true; }
+  std::vector<Outcome> finish() override { return std::move(outcomes_); }
+
+ private:
+  std::vector<Outcome> outcomes_;
+};
+
+/// Some pivots of a closure (Floyd and Warshall): nodes by way of which better ways are searched, one after the other.
+/// Here only ways that begin or end at one of them become better: in the columns of the pivots (`down`), and in their rows
+/// (`along`). Those between other nodes follow from one product. With i and j for any nodes that have rows and columns here:
+///
+///   for k = 0 … count − 1:
+///     columns[i, k] = d[i, pivot k] and rows[k, j] = d[pivot k, j], as they are at this moment
+///     d[i, j] = d[i, j] ⊕ columns[i, k] ⊗ rows[k, j], if i or j is a pivot
+///
+///   d[i, j] = d[i, j] ⊕ (columns ⊗ rows)[i, j] for all other i and j
+///
+/// The candidates of an element are the same, in the same order, as if there were only one pivot at a time. So its value
+/// doesn't depend on how the pivots are grouped, not even by rounding; nor does the way that `next` follows. Sums of finite
+/// elements must not leave the type.
+struct Pivots {
+  Operation operation;  ///< ⊕ is idempotent
+  int64_t batch = 1;
+  int64_t count = 0;  ///< 1 … most_pivots()
+  /// m × count and count × n. The pivots are rows first_row … of `down` and columns first_col … of `along`. If these two are
+  /// parts of one matrix, they overlap in what pivots have among each other. Otherwise both must have it, and it is
+  /// unspecified afterwards.
+  MutableMatrixView down, along;
+  int64_t first_row = 0, first_col = 0;
+  /// int32, of the same sizes: if an element becomes strictly better by pivot k, its element of these becomes what
+  /// next_columns[i, k] is. Data is null if they aren't asked for.
+  MutableMatrixView next_down, next_along;
+  MutableMatrixView
+      columns;  ///< m × count. Data is null, and that of `rows`, if they aren't asked for and all are pivots.
+  MutableMatrixView rows;          ///< count × n
+  MutableMatrixView next_columns;  ///< m × count, int32: of next_down, as `columns` is of `down`
+  int64_t first_node = 0;          ///< what `gain` calls the first pivot
+  /// batch × 1 × 1, int32: the smallest pivot with which a cycle gains, so that its element of the diagonal is strictly
+  /// better than one when its turn comes. At first kNoGain. Once it is set, all others are unspecified, and needn't be
+  /// computed.
+  MutableMatrixView gain;
+};
+
+/// A place in the order of a session's work.
+class Moment {
+ public:
+  virtual ~Moment() = default;
+};
+
+/// A device that has been opened. What is started takes effect in the order of the calls, as if each were complete
+/// before the next. Only one thread at a time may call it, except for what says otherwise. It must outlive what it has
+/// allocated and started.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  virtual BackendKind backend() const = 0;
+  virtual int device() const = 0;
+  /// The name of the GPU model; empty on the CPU.
+  virtual std::string name() const = 0;
+
+  /// The flag by which work that is asked for from now on is given up, also while it waits for memory; null: there is none.
+  virtual void set_cancelled(const std::atomic<int32_t>* /*cancelled*/) {}
+
+  /// Memory with undefined content. Throws Error(kOutOfMemory).
+  virtual std::shared_ptr<Memory> allocate(int64_t bytes) = 0;
+
+  /// The same for memory that other sessions receive from.
+  virtual std::shared_ptr<Memory> allocate_for_peers(int64_t bytes) { return allocate(bytes); }
+
+  /// The same for `units` pieces of equal sizes (rows, or matrices of a batch), none of which a device that is several
+  /// divides.
+  virtual std::shared_ptr<Memory> allocate_units(int64_t units, int64_t bytes) { return allocate(units * bytes); }
+
+  /// The devices that it consists of, if they are several.
+  virtual std::vector<int> devices() const { return {}; }
+  virtual Peers* peers() { return nullptr; }
+
+  /// Another session of the same device, whose work runs before that of this one if both are ready; null if there is none,
+  /// because work is done when it has been started.
+  virtual std::unique_ptr<Session> open_ahead() { return nullptr; }
+
+  /// Copies `batch` host matrices into the matrices `to` of the same sizes and storage. Returns when the host's memory
+  /// isn't read any more. `cancelled` as in Problem.
+  virtual void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+                      const std::atomic<int32_t>* cancelled) = 0;
+
+  /// Starts to copy the matrices `from` to the host's matrices `to`, which must stay until the work is done.
+  virtual std::unique_ptr<Pending> download(DataType dtype, int64_t batch, const MatrixView& from,
+                                            const MutableMatrixView& to, const std::atomic<int32_t>* cancelled) = 0;
+
+  /// Starts to set all elements of `to` to `value`, which the type can represent.
+  virtual std::unique_ptr<Pending> fill(DataType dtype, int64_t batch, const MutableMatrixView& to, double value) = 0;
+
+  /// Starts C = C ⊕ D, element by element. Both are in memory of this session and have the same sizes. D may be stored
+  /// as int16. Throws Error(kValue) for values that aren't elements of the semiring.
+  virtual std::unique_ptr<Pending> combine(const Operation& operation, int64_t batch, const MutableMatrixView& c,
+                                           const MatrixView& d) = 0;
+
+  /// Starts to copy matrices of this session to others of the same sizes and storage. They must not overlap.
+  virtual std::unique_ptr<Pending> copy(DataType dtype, int64_t batch, const MatrixView& from,
+                                        const MutableMatrixView& to) = 0;
+
+  /// What it has been asked for until now, for other sessions of the same backend to wait for; null if all of it is done.
+  virtual std::shared_ptr<Moment> moment() { return nullptr; }
+  /// What it is asked for from now on begins after a moment of another session; null: at once.
+  virtual void follow(const Moment* /*moment*/) {}
+
+  /// Starts to copy bytes from memory of another session of the same backend, which must be for peers. Nothing of the
+  /// other session waits for it, nor it for that: see moment(). What is known of all elements of a memory goes with them, if
+  /// all are copied. The other session may receive meanwhile, on another thread.
+  virtual void receive(Session& from, const Memory& source, int64_t source_at, Memory& target, int64_t target_at,
+                       int64_t bytes) = 0;
+
+  /// The range of the elements of matrices of this session. May wait.
+  virtual ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) = 0;
+  /// The index (item, row, column in row-major order) of the first element that is NaN, in matrices of this session. May
+  /// wait.
+  virtual std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix);
+
+  /// The most pivots at a time.
+  virtual int64_t most_pivots(const Operation& operation) const = 0;
+  /// All matrices are of this session, and have contiguous rows (column stride 1).
+  virtual std::unique_ptr<Pending> eliminate(const Pivots& pivots) = 0;
+  /// Starts to set next[i, j] = j if d[i, j] isn't zero, and −1 if it is. Both are of this session.
+  virtual std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
+                                                  const MutableMatrixView& next) = 0;
+
+  /// Starts products. Operands and C0 are in memory of this session or in host memory, which isn't read any more when this
+  /// returns. So are C and the witness, each product's in the same place as those of the others. What the first
+  /// `Problem::cancelled` says is for all of them. Throws Error, as finish() of the result does; an overflow is an
+  /// OverflowError. After an error a C that has been given by the caller (keeps_c) has its product or is unchanged, except
+  /// after kAborted and kCuda.
+  virtual std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) = 0;
+
+  /// Whether the results of one product in host memory are written by finish() of what multiply() returns, and not before.
+  virtual bool writes_at_finish() const { return false; }
+
+  /// What the parts of a product of host matrices, which are rows of it, need to give each other B, which all of them read,
+  /// so that the host sends it only once; null if each part had better read it itself. `sessions` are of this backend, and
+  /// compute the parts.
+  virtual std::unique_ptr<SharedOperand> share_b(const std::vector<Problem>& /*parts*/,
+                                                 const std::vector<Session*>& /*sessions*/) {
+    return nullptr;
+  }
+
+  /// The plan that multiply() would follow. The problem has steps; its C needs no memory. Throws Error.
+  virtual Plan plan(const Problem& problem, const Placement& where) = 0;
+
+  /// May be called from any thread.
+  virtual MemoryUse memory_use() = 0;
+
+  /// Gives memory back that isn't used any more. Called when nothing runs and nothing waits.
+  virtual void collect() {}
+};
+
+}  // namespace mpmml

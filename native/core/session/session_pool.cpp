@@ -1,0 +1,34 @@
+#include "core/session/session_pool.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace mpmml {
+
+SessionPool::Loan SessionPool::take(Backend& backend, int device, int64_t limit) {
+  std::vector<Idle> outdated;  // Closed when the lock is free again.
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto is_of_device = [&](const Idle& it) { return it.backend == &backend && it.device == device; };
+    const auto found = std::find_if(idle_.rbegin(), idle_.rend(),
+                                    [&](const Idle& it) { return is_of_device(it) && it.limit == limit; });
+    if (found != idle_.rend()) {
+      Idle taken = std::move(*found);
+      idle_.erase(std::next(found).base());
+      return {*this, std::move(taken)};
+    }
+    const auto kept =
+        std::stable_partition(idle_.begin(), idle_.end(), [&](const Idle& it) { return !is_of_device(it); });
+    std::move(kept, idle_.end(), std::back_inserter(outdated));
+    idle_.erase(kept, idle_.end());
+  }
+  return {*this, {&backend, device, limit, backend.open(device, limit)}};
+}
+
+void SessionPool::give_back(Idle idle) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  idle_.push_back(std::move(idle));
+}
+
+}  // namespace mpmml

@@ -1,0 +1,50 @@
+// Sessions for calls whose matrices are in host memory.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "core/session/backend.h"
+#include "core/session/session.h"
+
+namespace mpmml {
+
+/// Each call has a session for itself, so that none waits for another one. It is kept for the next call.
+class SessionPool {
+  struct Idle {
+    const Backend* backend;
+    int device;
+    int64_t limit;
+    std::shared_ptr<Session> session;
+  };
+
+ public:
+  /// A session that no other call uses while this is there.
+  class Loan {
+   public:
+    Loan(SessionPool& pool, Idle idle) : pool_(&pool), idle_(std::move(idle)) {}
+    Loan(Loan&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), idle_(std::move(other.idle_)) {}
+    ~Loan() {
+      if (pool_) pool_->give_back(std::move(idle_));
+    }
+
+    const std::shared_ptr<Session>& session() const { return idle_.session; }
+
+   private:
+    SessionPool* pool_;
+    Idle idle_;
+  };
+
+  /// A session of `device` that may take `limit` bytes of its memory. Throws Error.
+  Loan take(Backend& backend, int device, int64_t limit);
+
+ private:
+  void give_back(Idle idle);
+
+  std::mutex mutex_;
+  std::vector<Idle> idle_;  ///< guarded by mutex_
+};
+
+}  // namespace mpmml
