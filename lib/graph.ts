@@ -29,7 +29,7 @@ export {
   type ReadEdgeList,
 } from './graph/formats.js'
 export type { NamedGraph } from './graph/named-edges.js'
-export type { PathOptions } from './graph/options.js'
+export type { FoundBy, PathMethod, PathOptions } from './graph/options.js'
 export {
   type AnyWeights,
   type ClosureFunction,

@@ -27,6 +27,13 @@ export async function answer(question: Question): Promise<Answer> {
   }
   // All pairs of a matrix are always closed: then `next` is the same on every backend, also where paths are equally good.
   const maySearch = some || work.listed
+  const { method } = query
+  if (method === 'search' || method === 'dissection') {
+    if (backend !== CUDA) return bySearch(question)
+    throw new OptionError(
+      `backend 'cuda' computes the paths of all pairs by a closure, and method '${method}' runs on the CPU: leave out one of them`,
+    )
+  }
   if (query.limit !== undefined) {
     if (backend !== CUDA) return bySearch(question)
     throw new OptionError(
@@ -34,9 +41,9 @@ export async function answer(question: Question): Promise<Answer> {
     )
   }
   const backendOf = (steps: number) => onImplicitDevice(closing, steps, async (session) => session.backend)
-  if (maySearch && (await searchIsCheaper(work, backendOf))) return bySearch(question)
-  // If a GPU was asked for, it is an error that it can't answer.
-  const mustClose = backend === CUDA
+  // If a GPU or a closure was asked for, it is an error that it can't answer.
+  const mustClose = backend === CUDA || method === 'closure'
+  if (!mustClose && maySearch && (await searchIsCheaper(work, backendOf))) return bySearch(question)
   const isTooMuch = (error: unknown) => error instanceof OutOfMemoryError && !mustClose
   try {
     const found = await byClosure(question)
@@ -59,9 +66,10 @@ export async function answer(question: Question): Promise<Answer> {
     if (again) return again
   }
   if (!mustClose) return bySearch(question)
+  const asked = backend === CUDA ? "backend 'cuda'" : "method 'closure'"
   throw new OptionError(
-    "backend 'cuda' computes the paths of all pairs, and here a cycle of floats gains so little, or nothing, that rounding decides " +
-      'where they lead: leave backend out, and searches on the CPU find them',
+    `${asked} computes the paths of all pairs, and here a cycle of floats gains so little, or nothing, that rounding decides ` +
+      `where they lead: leave ${asked.split(' ')[0]} out, and searches on the CPU find them`,
   )
 }
 
@@ -73,10 +81,11 @@ async function bySearch(question: Question): Promise<Answer> {
   const room = makeRoom(query, batch, type)
   const matrix = view && (await hostViewOf(view))
   const searching = performance.now()
+  let method: Answer['method'] = 'search'
   await watched({ signal, onProgress }, WORK, batch, async (calls) => {
     for (let item = 0; item < batch; item++) {
       const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
-      await search(graph, query, { ...room, item: batched ? item : undefined }, calls)
+      method = await search(graph, query, { ...room, item: batched ? item : undefined }, calls)
     }
   })
   const kernelMs = performance.now() - searching
@@ -88,6 +97,7 @@ async function bySearch(question: Question): Promise<Answer> {
       every: !query.sources && !query.targets,
       trees: (item) => treesOf(query, room, item)!,
     },
+    method,
     backend: 'cpu',
     device: deviceName(-1),
     timing: { totalMs: performance.now() - started, kernelMs },

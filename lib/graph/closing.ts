@@ -18,6 +18,7 @@ import { type HostView, readHostView } from '../view.js'
 import { exactWeight, listedKeys, matrixKeys } from './cycles.js'
 import { denseMatrix } from './dense.js'
 import { type Graph, keyedRows } from './keyed.js'
+import type { FoundBy } from './options.js'
 import { deviceOf, hostViewOf, namesOf, type Question, shapeOf, sizesOf, WORK } from './question.js'
 import { edgeGains, edgeKey, type PathRules, rulesOf } from './rules.js'
 import { makeArray } from './search.js'
@@ -27,6 +28,7 @@ import { findingRound, type Trees } from './walk.js'
 /** Distances and next nodes, and paths if they were asked for. */
 export interface Answer extends Closed {
   readonly ways: Ways | null
+  readonly method: FoundBy
 }
 
 /** Where paths are read from: a tree for each node that they begin at, or for each node that they end at. */
@@ -67,7 +69,7 @@ export async function byClosure(question: Question): Promise<Answer | null> {
     if (next && !(await leads(question, distances, next))) return null
     if (!sources && !targets) {
       answered = true
-      return { ...closed, ways: next && waysOf(next, nodes, batched) }
+      return { ...closed, method: 'closure', ways: next && waysOf(next, nodes, batched) }
     }
     const all = { distances: await onHost(distances), next: next && (await onHost(next)) }
     const chosen = await part(question, all.distances)
@@ -75,6 +77,7 @@ export async function byClosure(question: Question): Promise<Answer | null> {
     return {
       ...closed,
       ...(await placed(question, chosen, chosenNext)),
+      method: 'closure',
       ways: all.next && waysOf(all.next, nodes, batched),
     }
   } finally {

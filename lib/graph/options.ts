@@ -3,7 +3,7 @@ import { whereSet } from '../backend.js'
 import { show, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
-import { boolean, Options, type OptionsOf, option, type ReadOf } from '../options.js'
+import { boolean, choice, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import {
   asProduct,
   type BackendChoice,
@@ -17,6 +17,14 @@ import {
 import { forwardOnly } from '../product/progress.js'
 import { readSemiring } from '../semirings.js'
 import type { PathSemiring } from './rules.js'
+
+/** How paths were found. */
+export type FoundBy = 'search' | 'dissection' | 'closure'
+
+/** How paths are to be found. */
+export type PathMethod = 'auto' | FoundBy
+
+export const pathMethods: readonly PathMethod[] = ['auto', 'search', 'dissection', 'closure']
 
 /** The options of {@link shortestPaths} and the other path functions. `undefined` means the default. */
 export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 'signal'> {
@@ -35,6 +43,15 @@ export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 's
    * better, such as one of negative weight in shortest paths.
    */
   limit?: number | undefined
+  /**
+   * 'auto', the default, takes what is estimated to be cheapest. 'search' searches from each of the asked nodes. 'dissection' divides
+   * the graph by small separators, as roads, grids and meshes have them, and sweeps from many nodes at once. 'closure' computes all pairs
+   * of the matrix of weights. The first two run on the CPU. Distances of integers, and all of `widestPaths`, are the same whatever the
+   * method; those of floats may be rounded differently, and of paths that are equally good each may take another one.
+   *
+   * 'dissection' isn't for `limit`, and of rounded sums and products not for `paths`, nor if an edge makes paths better.
+   */
+  method?: PathMethod | undefined
   /**
    * What to do with a distance that is outside the finite range of int32: 'throw', the default, rejects with
    * ERR_MPMML_OVERFLOW; 'saturate' takes the nearest finite value, 'wrap' the distance modulo 2^32. Sums on the way to it are exact.
@@ -56,6 +73,7 @@ const pathOptions = new Options({
   sources: option(undefined, asGiven),
   targets: option(undefined, asGiven),
   limit: option(undefined, readLimit),
+  method: choice(pathMethods, 'auto'),
   overflow,
   ...whereSet,
   ...longWorkSet,
@@ -63,20 +81,25 @@ const pathOptions = new Options({
 
 export interface ReadPathOptions
   // Sources and targets are as they were given: the graph says what nodes are.
-  extends Pick<ReadOf<typeof pathOptions>, 'paths' | 'sources' | 'targets' | 'limit'> {
+  extends Pick<ReadOf<typeof pathOptions>, 'paths' | 'sources' | 'targets' | 'limit' | 'method'> {
   /** What closures get to know. */
   readonly closing: ReadOptions
 }
 
 /** Reads the options: each property once. */
 export function readPathOptions(options: unknown, semiring: PathSemiring): ReadPathOptions {
-  const { paths, sources, targets, limit, ...rest } = pathOptions.read(options)
+  const { paths, sources, targets, limit, method, ...rest } = pathOptions.read(options)
   if (limit !== undefined && semiring === 'or-and') {
     throw new OptionError('option limit is for values of paths, and or-and has none: leave it out')
   }
+  if (limit !== undefined && (method === 'dissection' || method === 'closure')) {
+    throw new OptionError(
+      `option limit is for searches, and method '${method}' finds all paths: leave out one of them`,
+    )
+  }
   const closing = asProduct({ ...rest, semiring: readSemiring(semiring) })
   closing.onProgress = forwardOnly(closing.onProgress)
-  return { paths, sources, targets, limit, closing }
+  return { paths, sources, targets, limit, method, closing }
 }
 
 function asGiven(value: unknown): unknown {

@@ -16,7 +16,7 @@ import type { ElementsOf } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { answer } from './answer.js'
 import type { Ways } from './closing.js'
-import type { PathOptions } from './options.js'
+import type { FoundBy, PathOptions } from './options.js'
 import { ask, namesOf, release } from './question.js'
 import type { PathSemiring } from './rules.js'
 import type { Query } from './search.js'
@@ -30,7 +30,9 @@ interface AnyPaths {
   readonly sources: Int32Array | null
   /** The same for the columns. */
   readonly targets: Int32Array | null
-  /** What computed it: searches run on the CPU. */
+  /** How the paths were found: see {@link PathOptions.method}. Of a batch, how those of the last graph were. */
+  readonly method: FoundBy
+  /** What computed it: searches and dissection run on the CPU. */
   readonly backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */
   readonly device: string
@@ -133,8 +135,8 @@ export type WithPaths = PathOptions & { paths: true }
  * enter node j, and the semiring's zero is no edge. Or they are an edge list `{ nodes, from, to, weight }`: of parallel edges the better one counts.
  * Either way, a weight on the diagonal or a self-loop is a cycle of one edge: if it doesn't gain, it changes nothing.
  *
- * All pairs are computed by a blocked closure, on a GPU or the CPU, or if there are few edges by a search from each node; some
- * pairs (`sources`, `targets`) by searches from these nodes if that is cheaper. The work doesn't keep the event loop from other things for long.
+ * All pairs are computed by a blocked closure, on a GPU or the CPU, or if there are few edges by dissection or by a search from each
+ * node; some pairs (`sources`, `targets`) by these from their nodes if that is cheaper ({@link PathOptions.method}). The work doesn't keep the event loop from other things for long.
  * Don't write to, transfer or detach the arrays until the promise settles.
  *
  * int32 sums are exact however large they are on the way: only a distance that is asked for and isn't in the finite range is a matter of `overflow`.
@@ -305,7 +307,7 @@ export const transitiveClosure: ClosureFunction = finder('or-and')
 async function find(semiring: PathSemiring, weights: unknown, options: unknown): Promise<unknown> {
   const question = await ask(semiring, weights, options)
   const found = await answer(question).finally(() => release(question))
-  const { distances, next, backend, device, timing } = found
+  const { distances, next, method, backend, device, timing } = found
   const { query } = question
   const { sources, targets } = query
   const names = namesOf(question)
@@ -322,6 +324,7 @@ async function find(semiring: PathSemiring, weights: unknown, options: unknown):
     path: resident
       ? async (from: unknown, to: unknown, batch?: number) => reader.read(from, to, batch)
       : (from: unknown, to: unknown, batch?: number) => reader.read(from, to, batch),
+    method,
     backend,
     device,
     timing,

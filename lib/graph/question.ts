@@ -100,7 +100,7 @@ export async function ask(
   optionsValue: unknown,
   { isChecked = false, inNumbers = false }: Asking = {},
 ): Promise<Question> {
-  const { paths, sources, targets, limit, closing } = readPathOptions(optionsValue, semiring)
+  const { paths, sources, targets, limit, method, closing } = readPathOptions(optionsValue, semiring)
   const { signal } = closing
   if (signal?.aborted) throw aborted(signal, WORK)
   const reading = isChecked ? readingEdges : takingEdges
@@ -132,7 +132,7 @@ export async function ask(
   }
   const policy = addon.overflowPolicies[closing.overflow === LEFT_OUT ? throws : closing.overflow]!
   return {
-    query: { nodes, rules: rulesOf(semiring, type), ...asked, paths, overflow: policy, limit },
+    query: { nodes, rules: rulesOf(semiring, type), ...asked, paths, overflow: policy, limit, method },
     // The user may dispose a matrix of a device as soon as this function gives control back.
     weights: view?.memory ? { view: new ResidentView(view.memory, view), edges: null } : weights,
     type,

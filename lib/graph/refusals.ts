@@ -39,6 +39,12 @@ export function refusalError(
       return inexact()
     case 'overflow':
       return overflowError(refusal.value, refusal.from, refusal.to, item, rules, names)
+    case 'undivided':
+      return new OptionError(
+        "method 'dissection' can't answer this: it isn't for `paths` of sums or products that are rounded, nor for edges of them that " +
+          'make paths better, nor if a cycle gains where none of the asked paths goes, nor if the separators of the graph take more ' +
+          'memory than there is: leave the method out',
+      )
     case 'too many':
       return new OutOfMemoryError('the graph has more edges than can be numbered: use a smaller one')
   }

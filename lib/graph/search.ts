@@ -12,6 +12,7 @@ import type { Overflow } from '../product/options.js'
 import { storedZeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type Graph, weightsOf } from './keyed.js'
+import type { FoundBy, PathMethod } from './options.js'
 import { refusalError } from './refusals.js'
 import type { Extension, PathRules } from './rules.js'
 import { type Calls, called } from './run.js'
@@ -28,6 +29,8 @@ export interface Query {
   readonly overflow: Overflow
   /** Paths with worse values count as none; undefined: all count. */
   readonly limit: number | undefined
+  /** How they are found; a closure isn't done here. */
+  readonly method?: PathMethod | undefined
 }
 
 /** The results for one graph: parts of arrays that those of a batch share. */
@@ -112,17 +115,20 @@ const BYTES_PER_WORKER = 40
 /** The names of native code's enumerators, in their order. */
 const extensions: readonly (Extension | 'links')[] = ['sum', 'product', 'bottleneck', 'links']
 
-/** Searches one graph, and writes the results. */
+/** How native code finds paths, in the order of its enumerators. */
+const nativeMethods: readonly PathMethod[] = ['auto', 'search', 'dissection']
+
+/** Searches one graph, and writes the results. It gives how: by `'search'` or `'dissection'`. */
 export async function search(
   graph: Graph,
   query: Query,
   results: Results,
   { report, cancel }: Calls,
-): Promise<void> {
+): Promise<FoundBy> {
   const { rules, nodes, sources, targets } = query
   const backward = directionOf(query) === 'backward'
   const [roots, ends] = backward ? [targets, sources] : [sources, targets]
-  if (countOf(roots, nodes) === 0 || countOf(ends, nodes) === 0) return
+  if (countOf(roots, nodes) === 0 || countOf(ends, nodes) === 0) return 'search'
   const edges = 'edges' in graph ? graph.edges.to.length : 0
   requireSpace(SEARCH, nodes, edges)
   const spare = availableMemory() - nodes * SEARCH.perNode - edges * SEARCH.perEdge
@@ -141,6 +147,8 @@ export async function search(
     overflow: addon.overflowPolicies.indexOf(query.overflow),
     least,
     most,
+    method: nativeMethods.indexOf(query.method ?? 'auto'),
+    memory: Math.max(0, Math.floor(spare)),
     mostWorkers: 1 + Math.max(0, Math.floor(spare / (nodes * BYTES_PER_WORKER))),
     distances: results.distances,
     next: results.next,
@@ -150,8 +158,9 @@ export async function search(
     rootStride: backward ? 1 : cols,
     endStride: backward ? cols : 1,
   }
-  const { refusal } = await called(addon.graphSearch(request, report, cancel))
+  const { refusal, dissected } = await called(addon.graphSearch(request, report, cancel))
   if (refusal) throw refusalError(refusal, graph, rules, backward, results.item)
+  return dissected ? 'dissection' : 'search'
 }
 
 /** The graph as native code reads it. */

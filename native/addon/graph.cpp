@@ -128,7 +128,9 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   query.overflow = static_cast<graph::Overflow>(request.overflow);
   query.least = request.least;
   query.most = request.most;
+  query.method = static_cast<graph::Method>(request.method);
   query.most_workers = request.most_workers;
+  query.memory = request.memory;
   query.watch = watch;
 
   query.type = value_type(env, request.distances.type);
@@ -196,7 +198,9 @@ Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cance
 Napi::Value graph_search(const Napi::CallbackInfo& info, const GraphSearchRequest& request, double* report,
                          std::atomic<int32_t>* cancel) {
   const graph::Query query = query_of(info.Env(), request, watch_of(report, cancel));
-  return answered<GraphAnswer>(info, cancel, [query](GraphAnswer&) { graph::search(query, crew()); });
+  return answered<GraphSearchAnswer>(info, cancel, [query](GraphSearchAnswer& answer) {
+    answer.dissected = graph::search(query, crew()) == graph::Method::kDissection;
+  });
 }
 
 Napi::Value graph_components(const Napi::CallbackInfo& info, const GraphComponentsRequest& request, double* report,

@@ -249,7 +249,10 @@ export const requests = {
   GraphSource: object('A graph: an edge list, or a square matrix of weights.')`
     ...: ${graphSource}
   `,
-  GraphSearchRequest: object('What is searched for; native/core/graph/search.h has the meaning.', 'GraphSource')`
+  GraphSearchRequest: object(
+    'What is searched for; native/core/graph/search.h has the meaning.',
+    'GraphSource',
+  )`
     ...: ${pathRules}
     backward: ${flag}
     roots: ${named('Int32Array | null', maybe(int32Elements))}
@@ -258,7 +261,9 @@ export const requests = {
     overflow: ${indexIn(lists.overflowPolicies)} An index in {@link Addon.overflowPolicies}.
     least: ${real}
     most: ${real}
+    method: ${count(0, 2)} 0: what takes the least time, 1: searches, 2: dissection.
     mostWorkers: ${integer(1, Number.MAX_SAFE_INTEGER)}
+    memory: ${bytes} What dissection may take.
     distances: ${named('ElementArray', elements)}
     next: ${named('Int32Array | null', maybe(int32Elements))}
     trees: ${named('Int32Array | null', maybe(int32Elements))}
@@ -448,8 +453,10 @@ export const results = {
     steps: ${real}
     table: ${maybe(int32Array)} By (i1, j1, i2, j2) in lexicographic order, j1 ≥ i1 and j2 ≥ i2.
   `,
-  GraphRefusal: object('Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.')`
-    kind: ${named("'nan' | 'from' | 'to' | 'negative' | 'gains' | 'cycle' | 'inexact' | 'overflow' | 'too many'", literal)}
+  GraphRefusal: object(
+    'Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.',
+  )`
+    kind: ${named("'nan' | 'from' | 'to' | 'negative' | 'gains' | 'cycle' | 'inexact' | 'overflow' | 'too many' | 'undivided'", literal)}
     at: ${real}
     from: ${int}
     to: ${int}
@@ -457,8 +464,9 @@ export const results = {
     cycle: ${int32Array}
     keys: ${float64Array}
   `,
-  GraphAnswer: object('What work on a graph gives.')`
+  GraphSearchAnswer: object('What a search of a graph gives beside what it writes.')`
     ...: ${answer}
+    dissected: ${flag} Whether the graph was dissected, and not searched.
   `,
   GraphComponents: object('The nodes of component c are `members[start[c]]` up to `start[c + 1]`.')`
     ...: ${answer}
@@ -662,7 +670,7 @@ what has done it.`,
     doc: `Searches a graph off the event loop, on all cores, and writes what it finds to the arrays of the request. The report's stepsDone
 grows by 1, as it does for the other questions about graphs.`,
     takes: { request: record('GraphSearchRequest'), report, cancel },
-    gives: promise(record('GraphAnswer')),
+    gives: promise(record('GraphSearchAnswer')),
   },
   graphComponents: {
     takes: { request: record('GraphComponentsRequest'), report, cancel },

@@ -16,7 +16,8 @@ struct Refusal {
     kCycle,     ///< a cycle gains, or there is one where there may be none
     kInexact,   ///< a sum of integers is beyond 2^53
     kOverflow,  ///< the distance from `from` to `to` isn't in the finite range
-    kTooMany    ///< the graph has more edges than can be numbered
+    kTooMany,   ///< the graph has more edges than can be numbered
+    kUndivided  ///< dissection was asked for, and can't answer
   };
 
   Kind kind;
@@ -29,6 +30,6 @@ struct Refusal {
 
 /// By their kinds.
 constexpr const char* kRefusalKindNames[] = {"nan",   "from",    "to",       "negative", "gains",
-                                             "cycle", "inexact", "overflow", "too many"};
+                                             "cycle", "inexact", "overflow", "too many", "undivided"};
 
 }  // namespace mpmml::graph

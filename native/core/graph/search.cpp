@@ -10,8 +10,10 @@
 
 #include "core/graph/breadth_first.h"
 #include "core/graph/dijkstra.h"
+#include "core/graph/dissection.h"
 #include "core/graph/label_correcting.h"
 #include "core/graph/potentials.h"
+#include "core/graph/results.h"
 #include "core/graph/rows.h"
 #include "core/problem/layout.h"
 
@@ -32,46 +34,13 @@ Wanted wanted_of(const Query& query) {
   return wanted;
 }
 
-/// Something that is wrong with what a search found, and where it is among all results.
-class FirstOverflow {
- public:
-  void note(int64_t place, int32_t root, int32_t end, double value) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (place >= place_) return;
-    place_ = place;
-    found_ = {root, end, value};
-  }
-  void end(Direction direction) const {
-    if (place_ == kNone) return;
-    Refusal refusal{Refusal::kOverflow};
-    refusal.from = direction == Direction::kForward ? found_.root : found_.end;
-    refusal.to = direction == Direction::kForward ? found_.end : found_.root;
-    refusal.value = found_.value;
-    throw refusal;
-  }
-
- private:
-  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
-  struct Found {
-    int32_t root, end;
-    double value;
-  };
-
-  std::mutex mutex_;
-  int64_t place_ = kNone;
-  Found found_{};
-};
-
 /// Writes the results of one root after another; each thread has one.
 template <class Value>
 class Writer {
  public:
   Writer(const Query& query, FirstOverflow& overflow)
-      : query_(query), overflow_(overflow), distances_(static_cast<Value*>(query.results.distances)) {
-    const bool chains = query.results.next && query.direction == Direction::kForward;
-    if (!chains) return;
-    first_ = Array<int32_t>(query.source.nodes);
-    chain_ = Array<int32_t>(query.source.nodes);
+      : query_(query), storing_(query, overflow), distances_(static_cast<Value*>(query.results.distances)) {
+    if (query.results.next && query.direction == Direction::kForward) first_.emplace(query.source.nodes);
   }
 
   /// `key_of` gives the key of a node, which is `unreached` if there is no path.
@@ -79,104 +48,24 @@ class Writer {
   void write(int64_t index, const Array<int32_t>& before, Key unreached, KeyOf key_of) {
     const Results& results = query_.results;
     const int32_t root = query_.roots[index];
-    if (!first_.empty()) first_.fill(-1);
+    if (first_) first_->begin();
     for (int64_t at = 0; at < query_.ends.count; ++at) {
       const int32_t end = query_.ends[at];
       const int64_t place = index * results.root_stride + at * results.end_stride;
       const Key key = key_of(end);
-      distances_[place] = key == unreached ? static_cast<Value>(query_.rules.zero)
-                                           : stored(key, root, end, index * query_.ends.count + at);
+      distances_[place] = key == unreached ? static_cast<Value>(query_.rules.zero) : storing_.value(key, index, at);
       if (!results.next) continue;
-      results.next[place] = first_.empty() ? before[end] : first_of(root, end, before);
+      results.next[place] = first_ ? first_->of(root, end, before) : before[end];
     }
     if (results.trees) std::copy(before.begin(), before.end(), results.trees + index * query_.source.nodes);
   }
 
  private:
-  template <class Key>
-  Value stored(Key key, int32_t root, int32_t end, int64_t place) {
-    if constexpr (std::is_same_v<Value, uint8_t>) {
-      return 1;
-    } else if constexpr (std::is_floating_point_v<Value>) {
-      // A subtraction, and an addition, because zero has no sign.
-      return static_cast<Value>(query_.rules.maximizes ? 0 - key : key + 0);
-    } else {
-      const int64_t value = query_.rules.maximizes ? -static_cast<int64_t>(key) : static_cast<int64_t>(key);
-      const auto least = static_cast<int64_t>(query_.least), most = static_cast<int64_t>(query_.most);
-      if (query_.rules.extension != Extension::kSum || (value >= least && value <= most)) {
-        return static_cast<Value>(value);
-      }
-      switch (query_.overflow) {
-        case Overflow::kSaturate:
-          return static_cast<Value>(value < least ? least : most);
-        case Overflow::kWrap:
-          return static_cast<Value>(static_cast<uint32_t>(static_cast<uint64_t>(value)));
-        case Overflow::kThrow:
-          break;
-      }
-      overflow_.note(place, root, end, static_cast<double>(value));
-      return static_cast<Value>(query_.rules.zero);
-    }
-  }
-
-  /// The node after the root on the path to `end`; -1 if there is none.
-  int32_t first_of(int32_t root, int32_t end, const Array<int32_t>& before) {
-    int64_t length = 0;
-    int32_t node = end;
-    while (first_[node] < 0) {
-      const int32_t above = before[node];
-      if (above < 0) return -1;
-      if (above == root) {
-        first_[node] = node;
-        break;
-      }
-      chain_[length++] = node;
-      node = above;
-    }
-    const int32_t found = first_[node];
-    for (int64_t at = 0; at < length; ++at) first_[chain_[at]] = found;
-    return found;
-  }
-
   const Query& query_;
-  FirstOverflow& overflow_;
+  Storing<Value> storing_;
   Value* const distances_;
-  Array<int32_t> first_, chain_;  ///< nodes after the root, and nodes whose one is looked for
+  std::optional<FirstNodes> first_;
 };
-
-/// Deals parts of the roots to threads. Each thread has a worker, which `make_worker` makes, that does one part after the
-/// other. What is thrown is what the first of the parts that fail throws, whatever the number of threads.
-template <class MakeWorker>
-void deal(const Query& query, const Crew& crew, int64_t parts, MakeWorker make_worker) {
-  std::atomic<int64_t> next{0}, end{parts};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto fail = [&](int64_t part) {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (part >= end.load()) return;
-    end.store(part);
-    failure = std::current_exception();
-  };
-  const auto work = [&](int64_t) {
-    int64_t part = next.fetch_add(1);
-    if (part >= end.load()) return;
-    try {
-      auto worker = make_worker();
-      for (; part < end.load(); part = next.fetch_add(1)) worker(part);
-    } catch (...) {
-      fail(part);
-    }
-  };
-  const int64_t threads = std::min({int64_t{crew.threads}, parts, query.most_workers});
-  threads > 1 ? crew.for_each(threads, work) : work(0);
-  if (failure) std::rethrow_exception(failure);
-}
-
-/// For so many of the searches, each of which looks at `size` nodes and edges, about.
-Looker looker_of(const Query& query, int64_t searches, int64_t size) {
-  const double of_each = 1 / static_cast<double>(query.roots.count);
-  return {query.watch, of_each / static_cast<double>(size), of_each * static_cast<double>(searches)};
-}
 
 template <class Key>
 int64_t size_of(const Rows<Key>& rows) {
@@ -292,20 +181,59 @@ void search_correcting(const Query& query, const Crew& crew, Rows<typename K::Ed
   });
 }
 
+/// Whether every edge makes paths worse, by an amount that sums show.
+template <class Key>
+bool is_strict(const Rows<Key>& rows) {
+  return std::all_of(rows.edges.begin(), rows.edges.end(), [](const Edge<Key>& edge) { return edge.key > 0; });
+}
+
+/// False if it is left to searches.
 template <class K, class Value>
-void search_keyed(const Query& query, const Crew& crew) {
+bool search_dissected(const Query& query, const Crew& crew, const Rows<typename K::EdgeKey>& rows) {
+  using Key = typename K::EdgeKey;
+  if (query.method == Method::kSearch || query.limit) return false;
+  if constexpr (K::extension == Extension::kBottleneck) {
+    if constexpr (std::is_integral_v<Key>) {
+      if (!Bottlenecks<int32_t>::holds(rows.largest)) {
+        return search_by_dissection<WideBottlenecks, Value>(query, crew, rows, false);
+      }
+    }
+    return search_by_dissection<Bottlenecks<Key>, Value>(query, crew, rows, false);
+  } else if constexpr (K::is_exact) {
+    const double most = rows.largest * query.source.nodes;
+    if (Lengths<int32_t>::holds(most)) {
+      return search_by_dissection<Lengths<int32_t>, Value>(query, crew, rows, is_strict(rows));
+    }
+    if (!Lengths<double>::holds(most)) return false;
+    return search_by_dissection<Lengths<double>, Value>(query, crew, rows, is_strict(rows));
+  } else {
+    // What is rounded differs by the order of sums, so that equal values don't show the way.
+    if (!rows.monotone || query.results.next || query.results.trees) return false;
+    using Ways = std::conditional_t<K::extension == Extension::kSum, Lengths<Key>, Products<Key>>;
+    return search_by_dissection<Ways, Value>(query, crew, rows, false);
+  }
+}
+
+template <class K, class Value>
+Method search_keyed(const Query& query, const Crew& crew) {
   auto rows = make_rows<typename K::EdgeKey>(query.source, query.rules, query.direction, query.watch);
+  if (search_dissected<K, Value>(query, crew, rows)) return Method::kDissection;
   if constexpr (K::is_exact) {
     using Narrow = Keys<Extension::kSum, int32_t, int32_t>;
     const bool fits = rows.largest * std::max(query.source.nodes - 1, 0) < std::numeric_limits<int32_t>::max();
-    if (rows.monotone && fits) return search_monotone<Narrow, Value>(query, crew, rows);
+    if (rows.monotone && fits) {
+      search_monotone<Narrow, Value>(query, crew, rows);
+      return Method::kSearch;
+    }
   }
   if constexpr (K::extension == Extension::kBottleneck) {
     search_monotone<K, Value>(query, crew, rows);
+  } else if (rows.monotone) {
+    search_monotone<K, Value>(query, crew, rows);
   } else {
-    if (rows.monotone) return search_monotone<K, Value>(query, crew, rows);
     search_correcting<K, Value>(query, crew, std::move(rows));
   }
+  return Method::kSearch;
 }
 
 struct LinkSearch {
@@ -323,13 +251,19 @@ struct LinkKeys {
   static constexpr uint8_t unreached() { return 1; }
 };
 
-void search_links(const Query& query, const Crew& crew) {
+Method search_links(const Query& query, const Crew& crew) {
   const Rows<NoKey> rows = make_rows<NoKey>(query.source, query.rules, query.direction, query.watch);
+  // Searches look at 64 roots at once, an edge in a step, so they take less time.
+  if (query.method == Method::kDissection &&
+      search_by_dissection<Bottlenecks<int32_t>, uint8_t>(query, crew, rows, false)) {
+    return Method::kDissection;
+  }
   if (query.results.next || query.results.trees) {
     const Wanted wanted = wanted_of(query);
-    return search_each<uint8_t, LinkKeys>(query, crew, size_of(rows), [&] {
+    search_each<uint8_t, LinkKeys>(query, crew, size_of(rows), [&] {
       return std::unique_ptr<LinkSearch>(new LinkSearch{BreadthFirst<NoKey>(rows), wanted});
     });
+    return Method::kSearch;
   }
   constexpr int64_t kRoots = Together<NoKey>::kRoots;
   auto* const distances = static_cast<uint8_t*>(query.results.distances);
@@ -347,18 +281,20 @@ void search_links(const Query& query, const Crew& crew) {
       looker.end();
     };
   });
+  return Method::kSearch;
 }
 
-}  // namespace
-
-void search(const Query& query, const Crew& crew) {
-  if (query.roots.count == 0 || query.ends.count == 0) return;
+Method search_of_type(const Query& query, const Crew& crew) {
   using E = Extension;
   const auto of_type = [&](auto kind) {
     constexpr Extension extension = decltype(kind)::value;
     if (query.type == ValueType::kFloat32) return search_keyed<Keys<extension, float, float>, float>(query, crew);
     if (query.type == ValueType::kFloat64) return search_keyed<Keys<extension, double, double>, double>(query, crew);
-    if constexpr (extension != E::kProduct) search_keyed<Keys<extension, int32_t, int64_t>, int32_t>(query, crew);
+    if constexpr (extension != E::kProduct) {
+      return search_keyed<Keys<extension, int32_t, int64_t>, int32_t>(query, crew);
+    } else {
+      return query.method;
+    }
   };
   switch (query.rules.extension) {
     case E::kSum:
@@ -368,8 +304,19 @@ void search(const Query& query, const Crew& crew) {
     case E::kBottleneck:
       return of_type(std::integral_constant<E, E::kBottleneck>());
     case E::kLinks:
-      return search_links(query, crew);
+      break;
   }
+  return search_links(query, crew);
+}
+
+}  // namespace
+
+Method search(const Query& query, const Crew& crew) {
+  if (query.roots.count == 0 || query.ends.count == 0) return query.method;
+  const Method method = search_of_type(query, crew);
+  // If a cycle gains, searches have said so, or that it doesn't matter.
+  if (query.method == Method::kDissection && method != query.method) throw Refusal{Refusal::kUndivided};
+  return method;
 }
 
 }  // namespace mpmml::graph

@@ -11,6 +11,9 @@
 
 namespace mpmml::graph {
 
+/// How paths are found: what takes the least time by estimate, or searches, or dissection (dissection.h).
+enum class Method : uint8_t { kAuto, kSearch, kDissection };
+
 enum class Overflow : uint8_t { kThrow, kSaturate, kWrap };
 enum class ValueType : uint8_t { kUint8, kInt32, kFloat32, kFloat64 };
 
@@ -34,11 +37,14 @@ struct Query {
   Overflow overflow = Overflow::kThrow;
   double least = 0, most = 0;  ///< the finite range of integers
   Results results;
+  Method method = Method::kAuto;
   int64_t most_workers = 1;  ///< threads for which there is memory
+  int64_t memory = 0;        ///< bytes that dissection may take
   Watch watch;
 };
 
-/// Searches a graph and writes the results, which don't depend on the number of threads. Throws Refusal and Error.
-void search(const Query& query, const Crew& crew);
+/// Searches a graph and writes the results, which don't depend on the number of threads. Gives how: never kAuto. Throws
+/// Refusal and Error.
+Method search(const Query& query, const Crew& crew);
 
 }  // namespace mpmml::graph

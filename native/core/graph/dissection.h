@@ -1,0 +1,324 @@
+// Best paths from many nodes if small separators divide the graph: nodes are eliminated once, then the ways from roots are
+// swept up to the separators and down to all nodes, for many roots at once. A sweep takes as many steps as elimination made
+// entries, which are few for roads and grids.
+// B. Carré, An algebra for network routing problems, IMA Journal of Applied Mathematics 7 (1971); D. Delling, A. Goldberg,
+// A. Nowatzyk, R. Werneck, PHAST: hardware-accelerated shortest path trees, Journal of Parallel and Distributed Computing 73
+// (2013).
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/graph/array.h"
+#include "core/graph/factors.h"
+#include "core/graph/ordering.h"
+#include "core/graph/results.h"
+#include "core/graph/rows.h"
+#include "core/graph/search.h"
+#include "core/graph/ways.h"
+#include "core/rounding.h"
+
+namespace mpmml::graph {
+
+/// Nanoseconds of a core, measured on grids of 1600 to 264 000 nodes; only their ratios matter, and only roughly.
+constexpr double kSearchPerNode = 30, kSearchPerComparison = 3.5, kSearchPerEdge = 6;
+/// With four bytes for each value.
+constexpr double kSweepPerEntry = 0.1, kSweepPerNode = 2;
+/// For each level of separators, and on one core: the largest separators are found one after the other.
+constexpr double kOrderPerNode = 120;
+
+/// The most entries with which sweeps may take less time than searches; 0 if ordering would take more than it saves.
+inline int64_t most_entries(const Query& query, int64_t edges, int64_t bytes, int threads) {
+  const auto nodes = static_cast<double>(query.source.nodes), levels = std::log2(nodes + 1);
+  const double search =
+      nodes * (kSearchPerNode + kSearchPerComparison * levels) + kSearchPerEdge * static_cast<double>(edges);
+  const double ordering = kOrderPerNode * (nodes + static_cast<double>(edges)) * levels;
+  const double left = search - ordering * threads / static_cast<double>(query.roots.count);
+  const double per_byte = static_cast<double>(bytes) / 4;
+  return std::max<int64_t>(0, static_cast<int64_t>((left / per_byte - kSweepPerNode * nodes) / kSweepPerEntry));
+}
+
+/// The numbers of roots in the order in which they are swept.
+inline Array<int64_t> sweep_order(const Query& query, const Ordering& ordering) {
+  Array<int64_t> order(query.roots.count);
+  std::iota(order.begin(), order.end(), int64_t{0});
+  // Rows can be written in any order. Then roots of one part go up together.
+  if (query.results.root_stride != 1) {
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return ordering.place[query.roots[a]] < ordering.place[query.roots[b]];
+    });
+  }
+  return order;
+}
+
+/// A graph that is ready for sweeps.
+template <class Ways, class Key>
+struct Dissected {
+  const Query& query;
+  const Rows<Key>& rows;
+  const Rows<Key>& back;
+  const Ordering& ordering;
+  const std::vector<Factor<typename Ways::Value>>& factors;
+  Array<int64_t> order;
+  Array<int32_t> supernode_of;  ///< each place
+  std::vector<uint8_t> needed;  ///< 1 for supernodes whose nodes have values that matter
+  /// Whether each edge makes paths worse. Then equal values are enough to find the node before another.
+  bool is_strict = false;
+};
+
+/// Sweeps some roots at a time, and writes what is found. Each thread has one.
+template <class Ways, class Value, class Key>
+class Sweeping {
+ public:
+  using V = typename Ways::Value;
+
+  Sweeping(const Dissected<Ways, Key>& graph, FirstOverflow& overflow)
+      : graph_(graph),
+        query_(graph.query),
+        nodes_(graph.query.source.nodes),
+        storing_(graph.query, overflow),
+        memory_(int64_t{nodes_} * kLanes + kAlignment / static_cast<int64_t>(sizeof(V))),
+        is_above_(graph.ordering.supernodes.size()) {
+    const auto begin = reinterpret_cast<uintptr_t>(memory_.data());
+    table_ = reinterpret_cast<V*>((begin + kAlignment - 1) / kAlignment * kAlignment);
+    const Results& results = query_.results;
+    if (!results.next && !results.trees) return;
+    before_ = Array<int32_t>(int64_t{nodes_} * kLanes);
+    if (results.next && query_.direction == Direction::kForward) first_.emplace(nodes_);
+    if (first_ || results.trees) tree_ = Array<int32_t>(nodes_);
+    if (!graph_.is_strict) queue_ = Array<int32_t>(nodes_);
+  }
+
+  /// The roots from number `first` of the order on.
+  void sweep(int64_t first, int count, Looker& looker) {
+    first_index_ = first;
+    count_ = count;
+    std::fill_n(table_, int64_t{nodes_} * kLanes, Ways::unreached());
+    begin();
+    go_up();
+    go_down(looker);
+    write_distances();
+    if (before_.empty()) return;
+    before_.fill(-1);
+    graph_.is_strict ? find_before() : search_before();
+    write_paths();
+  }
+
+ private:
+  static constexpr int64_t kAlignment = 64;
+  /// Rows and columns that are written together, so that they stay in the first-level cache.
+  static constexpr int64_t kTogether = 64;
+
+  int64_t index_of(int lane) const { return graph_.order[first_index_ + lane]; }
+  int32_t root_of(int lane) const { return query_.roots[index_of(lane)]; }
+  V* row(int32_t node) { return table_ + int64_t{graph_.ordering.place[node]} * kLanes; }
+
+  void begin() {
+    std::fill(is_above_.begin(), is_above_.end(), uint8_t{0});
+    for (int lane = 0; lane < count_; ++lane) {
+      row(root_of(lane))[lane] = Ways::start();
+      int32_t at = graph_.supernode_of[graph_.ordering.place[root_of(lane)]];
+      for (; at >= 0 && !is_above_[at]; at = graph_.ordering.supernodes[at].parent) is_above_[at] = 1;
+    }
+  }
+
+  /// From the roots to all separators above them.
+  void go_up() {
+    const auto& supernodes = graph_.ordering.supernodes;
+    for (size_t at = 0; at < supernodes.size(); ++at) {
+      if (!is_above_[at]) continue;
+      const std::vector<int32_t>& places = supernodes[at].places;
+      const auto size = static_cast<int64_t>(places.size());
+      relax(Ways(), table_, places.data(), supernodes[at].size(), places.data(), size, graph_.factors[at].out.data(),
+            size);
+    }
+  }
+
+  /// From separators to what hangs below them.
+  void go_down(Looker& looker) {
+    const auto& supernodes = graph_.ordering.supernodes;
+    for (size_t at = supernodes.size(); at-- > 0;) {
+      if (!graph_.needed[at]) continue;
+      const Supernode& own = supernodes[at];
+      const int32_t* const places = own.places.data();
+      relax(Ways(), table_, places + own.size(), own.border(), places, own.size(), graph_.factors[at].in.data(),
+            own.size());
+      looker.count(int64_t{own.size()} * count_);
+    }
+  }
+
+  void write_distances() {
+    const Results& results = query_.results;
+    auto* const distances = static_cast<Value*>(results.distances);
+    const auto zero = static_cast<Value>(query_.rules.zero);
+    const auto write = [&, root_stride = results.root_stride, end_stride = results.end_stride](int64_t end, int lane,
+                                                                                               V value) {
+      distances[index_of(lane) * root_stride + end * end_stride] =
+          Ways::is_way(value) ? storing_.value(Ways::key(value), index_of(lane), end) : zero;
+    };
+    each_written(write, [&](int64_t end) { return row(query_.ends[end]); });
+  }
+
+  /// Calls `write` for each end and lane with what the lane has in the row that `row_of` gives.
+  template <class Write, class RowOf>
+  void each_written(Write write, RowOf row_of) {
+    if (query_.results.root_stride == 1) {
+      for (int64_t end = 0; end < query_.ends.count; ++end) {
+        const auto* const values = row_of(end);
+        for (int lane = 0; lane < count_; ++lane) write(end, lane, values[lane]);
+      }
+      return;
+    }
+    decltype(row_of(0)) rows[kTogether];
+    for (int64_t first = 0; first < query_.ends.count; first += kTogether) {
+      const int64_t count = std::min(kTogether, query_.ends.count - first);
+      for (int64_t at = 0; at < count; ++at) rows[at] = row_of(first + at);
+      for (int lane = 0; lane < count_; ++lane) {
+        for (int64_t at = 0; at < count; ++at) write(first + at, lane, rows[at][lane]);
+      }
+    }
+  }
+
+  const int32_t* before_row(int32_t node) const { return before_.data() + int64_t{node} * kLanes; }
+
+  static V value_of(const Edge<Key>& edge) {
+    if constexpr (std::is_same_v<Key, NoKey>) {
+      return Ways::of_edge(NoKey());
+    } else {
+      return Ways::of_edge(static_cast<V>(edge.key));
+    }
+  }
+
+  /// Of the edges that enter a node, the first that decides its value.
+  void find_before() {
+    for (int32_t node = 0; node < nodes_; ++node) {
+      const V* const own = row(node);
+      int32_t* const before = before_.data() + int64_t{node} * kLanes;
+      for (auto edge = graph_.back.begin(node); edge != graph_.back.end(node); ++edge) {
+        const V* const other = row(edge->to);
+        const V weight = value_of(*edge);
+        for (int lane = 0; lane < kLanes; ++lane) {
+          const bool decides = Ways::is_way(other[lane]) && joined<Ways>(other[lane], weight) == own[lane];
+          before[lane] = decides && before[lane] < 0 ? edge->to : before[lane];
+        }
+      }
+    }
+    for (int lane = 0; lane < count_; ++lane) before_[int64_t{root_of(lane)} * kLanes + lane] = -1;
+  }
+
+  /// The same if cycles may change nothing: first those that the fewest edges lead to, of all edges that decide values.
+  void search_before() {
+    for (int lane = 0; lane < count_; ++lane) {
+      const int32_t root = root_of(lane);
+      int64_t count = 0;
+      queue_[count++] = root;
+      for (int64_t at = 0; at < count; ++at) {
+        const int32_t i = queue_[at];
+        const V own = row(i)[lane];
+        for (auto edge = graph_.rows.begin(i); edge != graph_.rows.end(i); ++edge) {
+          const int32_t j = edge->to;
+          int32_t& before = before_[int64_t{j} * kLanes + lane];
+          if (before >= 0 || j == root || joined<Ways>(own, value_of(*edge)) != row(j)[lane]) continue;
+          before = i;
+          queue_[count++] = j;
+        }
+      }
+    }
+  }
+
+  void write_paths() {
+    const Results& results = query_.results;
+    if (results.next && !first_) {
+      const auto write = [&](int64_t end, int lane, int32_t node) {
+        results.next[index_of(lane) * results.root_stride + end * results.end_stride] = node;
+      };
+      each_written(write, [&](int64_t end) { return before_row(query_.ends[end]); });
+    }
+    if (tree_.empty()) return;
+    for (int lane = 0; lane < count_; ++lane) {
+      const int64_t index = index_of(lane);
+      for (int32_t node = 0; node < nodes_; ++node) tree_[node] = before_row(node)[lane];
+      if (results.trees) std::copy(tree_.begin(), tree_.end(), results.trees + index * nodes_);
+      if (!first_) continue;
+      first_->begin();
+      for (int64_t end = 0; end < query_.ends.count; ++end) {
+        results.next[index * results.root_stride + end * results.end_stride] =
+            first_->of(root_of(lane), query_.ends[end], tree_);
+      }
+    }
+  }
+
+  const Dissected<Ways, Key>& graph_;
+  const Query& query_;
+  const int32_t nodes_;
+  Storing<Value> storing_;
+  Array<V> memory_;
+  V* table_;               ///< by places: the values of each node
+  Array<int32_t> before_;  ///< by nodes: the node before each
+  Array<int32_t> tree_, queue_;
+  std::optional<FirstNodes> first_;
+  std::vector<uint8_t> is_above_;  ///< 1 for the supernodes of the roots, and those above
+  int64_t first_index_ = 0;
+  int count_ = 0;
+};
+
+/// 1 for the supernodes of the ends, and those above: nothing else has to be swept for distances.
+inline std::vector<uint8_t> needed_for(const Query& query, const Ordering& ordering,
+                                       const Array<int32_t>& supernode_of) {
+  const bool are_all = !query.ends.list || query.results.next || query.results.trees;
+  std::vector<uint8_t> needed(ordering.supernodes.size(), are_all);
+  if (are_all) return needed;
+  for (int64_t end = 0; end < query.ends.count; ++end) {
+    int32_t at = supernode_of[ordering.place[query.ends[end]]];
+    for (; at >= 0 && !needed[at]; at = ordering.supernodes[at].parent) needed[at] = 1;
+  }
+  return needed;
+}
+
+/// Answers a query; false if that isn't worth it, or if a cycle gains, which may be one that doesn't matter. The values of
+/// Ways must hold those of all paths. `is_strict` as in Dissected.
+template <class Ways, class Value, class Key>
+bool search_by_dissection(const Query& query, const Crew& crew, const Rows<Key>& rows, bool is_strict) {
+  using V = typename Ways::Value;
+  const bool is_wished = query.method == Method::kDissection;
+  // Bytes of a worker, and of an entry with its reverse while it is made and when it is kept.
+  const bool has_paths = query.results.next || query.results.trees;
+  const int64_t of_worker = query.source.nodes * (kLanes * int64_t{sizeof(V)} + (has_paths ? kLanes * 4 + 16 : 0));
+  const int64_t of_entry = 4 * int64_t{sizeof(V)};
+  int64_t most = (query.memory - of_worker) / of_entry;
+  if (!is_wished) most = std::min(most, most_entries(query, rows.edges.size(), sizeof(V), crew.threads));
+  if (most <= query.source.nodes) return false;
+  std::optional<Ordering> ordering = dissect(neighbors_of(rows), most, crew, query.watch);
+  if (!ordering) return false;
+  const auto back = make_rows<Key>(query.source, query.rules, opposite(query.direction), query.watch);
+  const auto factors = Eliminating<Ways, Key>(rows, back, *ordering, crew, query.watch).make();
+  if (factors.empty()) return false;
+
+  Dissected<Ways, Key> graph{query, rows, back, *ordering, factors, sweep_order(query, *ordering), {}, {}, is_strict};
+  graph.supernode_of = Array<int32_t>(query.source.nodes);
+  for (size_t at = 0; at < ordering->supernodes.size(); ++at) {
+    const Supernode& own = ordering->supernodes[at];
+    std::fill(graph.supernode_of.begin() + own.first, graph.supernode_of.begin() + own.end, static_cast<int32_t>(at));
+  }
+  graph.needed = needed_for(query, *ordering, graph.supernode_of);
+  Query dealt = query;
+  dealt.most_workers = std::max<int64_t>(1, (query.memory - ordering->to_borders * of_entry) / of_worker);
+  FirstOverflow overflow;
+  deal(dealt, crew, ceil_div(query.roots.count, int64_t{kLanes}), [&] {
+    return [&, sweeping = std::make_unique<Sweeping<Ways, Value, Key>>(graph, overflow)](int64_t part) {
+      const int64_t first = part * kLanes, count = std::min<int64_t>(kLanes, query.roots.count - first);
+      Looker looker = looker_of(query, count, int64_t{query.source.nodes} * count);
+      sweeping->sweep(first, static_cast<int>(count), looker);
+      looker.end();
+    };
+  });
+  overflow.end(query.direction);
+  return true;
+}
+
+}  // namespace mpmml::graph

@@ -1,0 +1,140 @@
+// The elimination of the nodes of a graph, supernode by supernode.
+// B. Carré, An algebra for network routing problems, IMA Journal of Applied Mathematics 7 (1971); P. Sao, R. Kannan, P. Gera,
+// R. Vuduc, A supernodal all-pairs shortest path algorithm, PPoPP 2020.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "core/graph/array.h"
+#include "core/graph/ordering.h"
+#include "core/graph/rows.h"
+#include "core/graph/watch.h"
+#include "core/graph/ways.h"
+
+namespace mpmml::graph {
+
+/// Ways of a supernode with s nodes and b nodes at its border, by way of itself and what hangs below it.
+template <class V>
+struct Factor {
+  Array<V> out;  ///< s × (s + b): from its nodes to its nodes and to the border
+  Array<V> in;   ///< b × s: from the border to its nodes
+};
+
+/// Eliminates a graph in an order. Empty if a cycle gains.
+template <class Ways, class Key>
+class Eliminating {
+ public:
+  using V = typename Ways::Value;
+
+  Eliminating(const Rows<Key>& rows, const Rows<Key>& back, const Ordering& ordering, const Crew& crew,
+              const Watch& watch)
+      : rows_(rows), back_(back), ordering_(ordering), crew_(crew), watch_(watch) {}
+
+  std::vector<Factor<V>> make() {
+    const auto& supernodes = ordering_.supernodes;
+    const size_t count = supernodes.size();
+    made_.resize(count);
+    updates_.resize(count);
+    below_.resize(count);
+    std::vector<int32_t> height(count, 0);
+    std::vector<std::vector<int32_t>> levels;
+    for (size_t at = 0; at < count; ++at) {
+      const int32_t parent = supernodes[at].parent;
+      if (parent >= 0) {
+        below_[parent].push_back(static_cast<int32_t>(at));
+        height[parent] = std::max(height[parent], height[at] + 1);
+      }
+      if (levels.size() <= static_cast<size_t>(height[at])) levels.resize(height[at] + size_t{1});
+      levels[height[at]].push_back(static_cast<int32_t>(at));
+    }
+    for (const auto& level : levels) {
+      crew_.for_each(static_cast<int64_t>(level.size()), [&](int64_t at) {
+        watch_.look();
+        if (!gains_.load(std::memory_order_relaxed) && !eliminate_one(level[at])) gains_.store(true);
+      });
+      if (gains_.load()) return {};
+    }
+    return std::move(made_);
+  }
+
+ private:
+  /// False if a cycle gains.
+  bool eliminate_one(int32_t index) {
+    const Supernode& own = ordering_.supernodes[index];
+    const auto size = static_cast<int64_t>(own.places.size());
+    const int64_t pivots = own.size(), border = own.border();
+    Array<V> front(size * size, Ways::unreached());
+    const auto improve = [&](int64_t i, int64_t j, V value) { Ways::improve(front[i * size + j], value); };
+    const auto index_of = [&](int32_t place) {
+      if (place < own.end) return int64_t{place} - own.first;
+      return std::lower_bound(own.places.begin() + pivots, own.places.end(), place) - own.places.begin();
+    };
+    for (int64_t i = 0; i < pivots; ++i) {
+      improve(i, i, Ways::start());
+      const int32_t node = ordering_.node[own.first + i];
+      for (auto edge = rows_.begin(node); edge != rows_.end(node); ++edge) {
+        const int32_t to = ordering_.place[edge->to];
+        if (to >= own.first) improve(i, index_of(to), value_of(*edge));
+      }
+      for (auto edge = back_.begin(node); edge != back_.end(node); ++edge) {
+        const int32_t from = ordering_.place[edge->to];
+        if (from >= own.end) improve(index_of(from), i, value_of(*edge));
+      }
+    }
+    for (const int32_t child : below_[index]) add_update(child, own, front);
+    if (!eliminate(Ways(), front.data(), size, pivots)) return false;
+    Factor<V>& made = made_[index];
+    made.out = Array<V>(pivots * size);
+    std::copy_n(front.data(), pivots * size, made.out.data());
+    made.in = Array<V>(border * pivots);
+    Array<V>& update = updates_[index] = Array<V>(border * border);
+    for (int64_t i = 0; i < border; ++i) {
+      const V* const row = front.data() + (pivots + i) * size;
+      std::copy_n(row, pivots, made.in.data() + i * pivots);
+      std::copy_n(row + pivots, border, update.data() + i * border);
+    }
+    return true;
+  }
+
+  static V value_of(const Edge<Key>& edge) {
+    if constexpr (std::is_same_v<Key, NoKey>) {
+      return Ways::of_edge(NoKey());
+    } else {
+      return Ways::of_edge(static_cast<V>(edge.key));
+    }
+  }
+
+  /// Adds the ways between nodes at the border of a child, all of which `own` has.
+  void add_update(int32_t child, const Supernode& own, Array<V>& front) {
+    const Supernode& other = ordering_.supernodes[child];
+    const int64_t border = other.border(), size = static_cast<int64_t>(own.places.size());
+    std::vector<int64_t> at(border);
+    int64_t found = 0;
+    for (int64_t i = 0; i < border; ++i) {
+      const int32_t place = other.places[other.size() + i];
+      while (own.places[found] != place) ++found;
+      at[i] = found;
+    }
+    const Array<V>& update = updates_[child];
+    for (int64_t i = 0; i < border; ++i) {
+      V* const row = front.data() + at[i] * size;
+      const V* const improved = update.data() + i * border;
+      for (int64_t j = 0; j < border; ++j) Ways::improve(row[at[j]], improved[j]);
+    }
+    updates_[child] = {};
+  }
+
+  const Rows<Key>& rows_;
+  const Rows<Key>& back_;
+  const Ordering& ordering_;
+  const Crew& crew_;
+  const Watch& watch_;
+  std::vector<Factor<V>> made_;
+  std::vector<Array<V>> updates_;  ///< ways between the nodes at borders, until the parent has them
+  std::vector<std::vector<int32_t>> below_;
+  std::atomic<bool> gains_{false};
+};
+
+}  // namespace mpmml::graph

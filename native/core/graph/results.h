@@ -1,0 +1,149 @@
+// What searches write, and how they are dealt to threads.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <type_traits>
+
+#include "core/graph/array.h"
+#include "core/graph/refusal.h"
+#include "core/graph/search.h"
+
+namespace mpmml::graph {
+
+/// Something that is wrong with what a search found, and where it is among all results.
+class FirstOverflow {
+ public:
+  void note(int64_t place, int32_t root, int32_t end, double value) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (place >= place_) return;
+    place_ = place;
+    found_ = {root, end, value};
+  }
+  void end(Direction direction) const {
+    if (place_ == kNone) return;
+    Refusal refusal{Refusal::kOverflow};
+    refusal.from = direction == Direction::kForward ? found_.root : found_.end;
+    refusal.to = direction == Direction::kForward ? found_.end : found_.root;
+    refusal.value = found_.value;
+    throw refusal;
+  }
+
+ private:
+  static constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+  struct Found {
+    int32_t root, end;
+    double value;
+  };
+
+  std::mutex mutex_;
+  int64_t place_ = kNone;
+  Found found_{};
+};
+
+/// Makes distances of keys.
+template <class Value>
+class Storing {
+ public:
+  Storing(const Query& query, FirstOverflow& overflow) : query_(query), overflow_(overflow) {}
+
+  /// The distance between a root and an end, by their indices, between which there is a path.
+  template <class Key>
+  Value value(Key key, int64_t root, int64_t end) {
+    if constexpr (std::is_same_v<Value, uint8_t>) {
+      return 1;
+    } else if constexpr (std::is_floating_point_v<Value>) {
+      // A subtraction, and an addition, because zero has no sign.
+      return static_cast<Value>(query_.rules.maximizes ? 0 - key : key + 0);
+    } else {
+      const int64_t value = query_.rules.maximizes ? -static_cast<int64_t>(key) : static_cast<int64_t>(key);
+      const auto least = static_cast<int64_t>(query_.least), most = static_cast<int64_t>(query_.most);
+      if (query_.rules.extension != Extension::kSum || (value >= least && value <= most)) {
+        return static_cast<Value>(value);
+      }
+      switch (query_.overflow) {
+        case Overflow::kSaturate:
+          return static_cast<Value>(value < least ? least : most);
+        case Overflow::kWrap:
+          return static_cast<Value>(static_cast<uint32_t>(static_cast<uint64_t>(value)));
+        case Overflow::kThrow:
+          break;
+      }
+      overflow_.note(root * query_.ends.count + end, query_.roots[root], query_.ends[end], static_cast<double>(value));
+      return static_cast<Value>(query_.rules.zero);
+    }
+  }
+
+ private:
+  const Query& query_;
+  FirstOverflow& overflow_;
+};
+
+/// The nodes after the root on the paths of a tree.
+class FirstNodes {
+ public:
+  explicit FirstNodes(int32_t nodes) : first_(nodes), chain_(nodes) {}
+
+  /// Begins another tree.
+  void begin() { first_.fill(-1); }
+
+  /// That on the path to `end`, by the nodes before each; -1 if there is none.
+  int32_t of(int32_t root, int32_t end, const Array<int32_t>& before) {
+    int64_t length = 0;
+    int32_t node = end;
+    while (first_[node] < 0) {
+      const int32_t above = before[node];
+      if (above < 0) return -1;
+      if (above == root) {
+        first_[node] = node;
+        break;
+      }
+      chain_[length++] = node;
+      node = above;
+    }
+    const int32_t found = first_[node];
+    for (int64_t at = 0; at < length; ++at) first_[chain_[at]] = found;
+    return found;
+  }
+
+ private:
+  Array<int32_t> first_, chain_;  ///< nodes after the root, and nodes whose one is looked for
+};
+
+/// Deals parts of the roots to threads. Each thread has a worker, which `make_worker` makes, that does one part after the
+/// other. What is thrown is what the first of the parts that fail throws, whatever the number of threads.
+template <class MakeWorker>
+void deal(const Query& query, const Crew& crew, int64_t parts, MakeWorker make_worker) {
+  std::atomic<int64_t> next{0}, end{parts};
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto fail = [&](int64_t part) {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (part >= end.load()) return;
+    end.store(part);
+    failure = std::current_exception();
+  };
+  const auto work = [&](int64_t) {
+    int64_t part = next.fetch_add(1);
+    if (part >= end.load()) return;
+    try {
+      auto worker = make_worker();
+      for (; part < end.load(); part = next.fetch_add(1)) worker(part);
+    } catch (...) {
+      fail(part);
+    }
+  };
+  const int64_t threads = std::min({int64_t{crew.threads}, parts, query.most_workers});
+  threads > 1 ? crew.for_each(threads, work) : work(0);
+  if (failure) std::rethrow_exception(failure);
+}
+
+/// For so many of the searches, each of which looks at `size` nodes and edges, about.
+inline Looker looker_of(const Query& query, int64_t searches, int64_t size) {
+  const double of_each = 1 / static_cast<double>(query.roots.count);
+  return {query.watch, of_each / static_cast<double>(size), of_each * static_cast<double>(searches)};
+}
+
+}  // namespace mpmml::graph

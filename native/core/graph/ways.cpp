@@ -1,0 +1,102 @@
+#include "core/graph/ways.h"
+
+#include "core/algebra/clones.h"
+
+#define MPMML_INLINE static inline __attribute__((always_inline))
+
+namespace mpmml::graph {
+namespace {
+
+/// Vectors of an instruction set with 32 bytes; compilers make two of them if there are only 16.
+template <class V>
+struct VectorOf {
+  typedef V type __attribute__((vector_size(32), aligned(sizeof(V)), may_alias));
+  static constexpr int lanes = 32 / sizeof(V);
+};
+
+/// Rows of so many vectors of so many targets are kept in registers.
+template <class Ways, int rows>
+MPMML_INLINE void relax_rows(typename Ways::Value* table, const int32_t* from, int64_t sources, const int32_t* to,
+                             const typename Ways::Value* weights, int64_t stride) {
+  using V = typename Ways::Value;
+  using Vector = typename VectorOf<V>::type;
+  constexpr int lanes = VectorOf<V>::lanes;
+  for (int lane = 0; lane < kLanes; lane += 2 * lanes) {
+    V* const base = table + lane;
+    Vector best[rows][2];
+#pragma GCC unroll 4
+    for (int j = 0; j < rows; ++j) {
+      const auto* const row = reinterpret_cast<const Vector*>(base + int64_t{to[j]} * kLanes);
+      best[j][0] = row[0];
+      best[j][1] = row[1];
+    }
+    const V* weight = weights;
+    for (int64_t i = 0; i < sources; ++i, weight += stride) {
+      const auto* const row = reinterpret_cast<const Vector*>(base + int64_t{from[i]} * kLanes);
+      const Vector first = row[0], second = row[1];
+#pragma GCC unroll 4
+      for (int j = 0; j < rows; ++j) {
+        const Vector own = weight[j] - Vector{};
+        Vector ways[2] = {first, second};
+        for (int part = 0; part < 2; ++part) {
+          Ways::extend(ways[part], own);
+          Ways::improve(best[j][part], ways[part]);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < rows; ++j) {
+      auto* const row = reinterpret_cast<Vector*>(base + int64_t{to[j]} * kLanes);
+      row[0] = best[j][0];
+      row[1] = best[j][1];
+    }
+  }
+}
+
+template <class Ways>
+MPMML_INLINE void relax_all(typename Ways::Value* table, const int32_t* from, int64_t sources, const int32_t* to,
+                            int64_t targets, const typename Ways::Value* weights, int64_t stride) {
+  int64_t at = 0;
+  for (; at + 4 <= targets; at += 4) relax_rows<Ways, 4>(table, from, sources, to + at, weights + at, stride);
+  for (; at < targets; ++at) relax_rows<Ways, 1>(table, from, sources, to + at, weights + at, stride);
+}
+
+template <class Ways>
+MPMML_INLINE bool eliminate_all(typename Ways::Value* matrix, int64_t size, int64_t pivots) {
+  using V = typename Ways::Value;
+  for (int64_t k = 0; k < pivots; ++k) {
+    const V* const pivot = matrix + k * size;
+    V round = Ways::start();
+    Ways::improve(round, pivot[k]);
+    if (round != Ways::start()) return false;
+    for (int64_t i = 0; i < size; ++i) {
+      V* const row = matrix + i * size;
+      const V to_pivot = row[k];
+      if (i == k || !Ways::is_way(to_pivot)) continue;
+      for (int64_t j = 0; j < size; ++j) Ways::improve(row[j], joined<Ways>(to_pivot, pivot[j]));
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+#define MPMML_WAYS(Ways)                                                                                     \
+  MPMML_CLONES void relax(Ways, Ways::Value* table, const int32_t* from, int64_t sources, const int32_t* to, \
+                          int64_t targets, const Ways::Value* weights, int64_t stride) {                     \
+    relax_all<Ways>(table, from, sources, to, targets, weights, stride);                                     \
+  }                                                                                                          \
+  MPMML_CLONES bool eliminate(Ways, Ways::Value* matrix, int64_t size, int64_t pivots) {                     \
+    return eliminate_all<Ways>(matrix, size, pivots);                                                        \
+  }
+
+MPMML_WAYS(Lengths<int32_t>)
+MPMML_WAYS(Lengths<float>)
+MPMML_WAYS(Lengths<double>)
+MPMML_WAYS(Products<float>)
+MPMML_WAYS(Products<double>)
+MPMML_WAYS(Bottlenecks<int32_t>)
+MPMML_WAYS(Bottlenecks<float>)
+MPMML_WAYS(Bottlenecks<double>)
+
+}  // namespace mpmml::graph
