@@ -23,8 +23,9 @@ const MOST_STEPS_FOR_CPU = 2 ** 24
 
 // Milliseconds, on an EPYC (Zen 4) and an H200. Only their ratios matter, and only roughly.
 const PER_EDGE = 6e-6
+const PER_NODE = 30e-6
 /** n · log2(n) of these for the heap. */
-const PER_COMPARISON = 20e-6
+const PER_COMPARISON = 3.5e-6
 /** An element of a matrix, or an edge of a list, that is read and sorted. */
 const PER_ELEMENT = 4e-6
 const PER_LISTED = 50e-6
@@ -119,9 +120,10 @@ export async function searchIsCheaper(
   const { nodes, edges, listed, batch, roots, resident, backend } = work
   if (backend !== AUTO && backend !== CPU) return false
   const elements = nodes * nodes
-  const heap = nodes * Math.log2(nodes + 2) * PER_COMPARISON
+  const heap = nodes * (PER_NODE + Math.log2(nodes + 2) * PER_COMPARISON)
   const reading = listed ? edges * PER_LISTED : elements * (PER_ELEMENT + (resident ? PER_COPIED : 0))
-  const searching = batch * (reading + roots * (edges * PER_EDGE + heap))
+  const searches = Math.ceil(roots / availableParallelism())
+  const searching = batch * (reading + searches * (edges * PER_EDGE + heap))
   const closing = (backend: 'cuda' | 'cpu') => {
     const threads = backend === 'cpu' ? availableParallelism() : 1
     const moving = backend === 'cuda' && !resident ? 2 * elements * PER_COPIED : 0

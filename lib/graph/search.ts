@@ -1,6 +1,6 @@
 /** Best paths from some nodes to some, by a search from each: in native code, on all cores. */
 
-import { bytesOf, INT32, newArray } from '../elements.js'
+import { bytesOf, FLOAT64, INT32, newArray } from '../elements.js'
 import { OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
 import type { Direction } from '../graph-core/rows.js'
@@ -127,15 +127,34 @@ export async function search(
 ): Promise<FoundBy> {
   const { rules, nodes, sources, targets } = query
   const backward = directionOf(query) === 'backward'
+  const roots = backward ? targets : sources
+  const cols = countOf(targets, nodes)
+  if (countOf(sources, nodes) === 0 || cols === 0) return 'search'
+  const item = results.item ?? 0
+  const request: GraphSearchRequest = {
+    ...questionOf(graph, query, backward),
+    distances: results.distances,
+    next: results.next,
+    trees: results.trees,
+    place: item * countOf(sources, nodes) * cols,
+    treePlace: item * countOf(roots, nodes) * nodes,
+    rootStride: backward ? 1 : cols,
+    endStride: backward ? cols : 1,
+  }
+  const { refusal, dissected } = await called(addon.graphSearch(request, report, cancel))
+  if (refusal) throw refusalError(refusal, graph, rules, backward, results.item)
+  return dissected ? 'dissection' : 'search'
+}
+
+/** What native code is asked, without where it writes. Throws OutOfMemoryError. */
+function questionOf(graph: Graph, query: Query, backward: boolean) {
+  const { rules, nodes, sources, targets } = query
   const [roots, ends] = backward ? [targets, sources] : [sources, targets]
-  if (countOf(roots, nodes) === 0 || countOf(ends, nodes) === 0) return 'search'
   const edges = 'edges' in graph ? graph.edges.to.length : 0
   requireSpace(SEARCH, nodes, edges)
   const spare = availableMemory() - nodes * SEARCH.perNode - edges * SEARCH.perEdge
-  const cols = countOf(targets, nodes)
-  const item = results.item ?? 0
   const [least, most] = finiteOf(rules.maximizes)
-  const request: GraphSearchRequest = {
+  return {
     ...sourceOf(graph, rules),
     extension: extensions.indexOf(rules.semiring === 'or-and' ? 'links' : rules.extension),
     maximizes: rules.maximizes,
@@ -150,17 +169,50 @@ export async function search(
     method: nativeMethods.indexOf(query.method ?? 'auto'),
     memory: Math.max(0, Math.floor(spare)),
     mostWorkers: 1 + Math.max(0, Math.floor(spare / (nodes * BYTES_PER_WORKER))),
-    distances: results.distances,
-    next: results.next,
-    trees: results.trees,
-    place: item * countOf(sources, nodes) * cols,
-    treePlace: item * countOf(roots, nodes) * nodes,
-    rootStride: backward ? 1 : cols,
-    endStride: backward ? cols : 1,
+  }
+}
+
+/** What is made of the distances of each source, in place of them. */
+export type Reduction = 'eccentricity' | 'mean'
+
+export const reductions: readonly Reduction[] = ['eccentricity', 'mean']
+
+/** A number for each source, and how many targets it is made of. */
+export interface Reduced {
+  readonly values: Float64Array
+  readonly reached: Int32Array
+}
+
+/** Searches one graph as {@link search} does, and makes a number of the distances of each source. `type` is that of distances. */
+export async function searchReduced(
+  graph: Graph,
+  query: Query,
+  reduction: Reduction,
+  type: number,
+  { report, cancel }: Calls,
+): Promise<Reduced & { method: FoundBy }> {
+  const { rules, nodes, sources, targets } = query
+  const count = countOf(sources, nodes)
+  const values = makeArray('the results', FLOAT64, [1, count, 1]) as Float64Array
+  const reached = makeArray('the results', INT32, [1, count, 1], values.byteLength) as Int32Array
+  if (count === 0 || countOf(targets, nodes) === 0)
+    return { values: values.fill(Number.NaN), reached, method: 'search' }
+  const request: GraphSearchRequest = {
+    ...questionOf(graph, query, false),
+    distances: newArray(type, 0),
+    next: null,
+    trees: null,
+    place: 0,
+    treePlace: 0,
+    rootStride: 0,
+    endStride: 0,
+    reduction: 1 + reductions.indexOf(reduction),
+    reduced: values,
+    reached,
   }
   const { refusal, dissected } = await called(addon.graphSearch(request, report, cancel))
-  if (refusal) throw refusalError(refusal, graph, rules, backward, results.item)
-  return dissected ? 'dissection' : 'search'
+  if (refusal) throw refusalError(refusal, graph, rules, false, undefined)
+  return { values, reached, method: dissected ? 'dissection' : 'search' }
 }
 
 /** The graph as native code reads it. */

@@ -141,6 +141,16 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   graph::Results& results = query.results;
   results.root_stride = request.root_stride;
   results.end_stride = request.end_stride;
+  results.reduction = static_cast<graph::Reduction>(request.reduction);
+  if (results.reduction != graph::Reduction::kNone) {
+    const auto has_room = [&](const std::optional<TypedArray>& array) {
+      return array && length_of(*array) >= query.roots.count;
+    };
+    if (is_link || !has_room(request.reduced) || !has_room(request.reached)) malformed(env, "reduced");
+    results.reduced = static_cast<double*>(request.reduced->data);
+    results.reached = static_cast<int32_t*>(request.reached->data);
+    return query;
+  }
   const bool is_empty = query.roots.count == 0 || query.ends.count == 0;
   const auto require = [&](const TypedArray& array) {
     if (is_empty) return;

@@ -41,6 +41,7 @@ export const nodeArray = { ts: 'Int32Array', cpp: 'graph::Array<int32_t>' }
 /** Typed arrays whose memory native code reads or writes while work runs. */
 export const elements = { ts: 'OperandArray', cpp: 'TypedArray', read: 'elements()' }
 export const int32Elements = { ts: 'Int32Array', cpp: 'TypedArray', read: 'elements(napi_int32_array)' }
+export const float64Elements = { ts: 'Float64Array', cpp: 'TypedArray', read: 'elements(napi_float64_array)' }
 export const strand = { ts: 'Uint8Array', cpp: 'std::vector<uint8_t>', read: 'bytes(1048576, 3)' }
 
 /** A record by its name. */

@@ -13,6 +13,7 @@ import {
   fields,
   flag,
   float64Array,
+  float64Elements,
   indexIn,
   int,
   int32Array,
@@ -271,6 +272,9 @@ export const requests = {
     treePlace: ${bytes}
     rootStride: ${bytes}
     endStride: ${bytes}
+    reduction: ${optional(count(0, 2), 0)} What is made of the distances of each root: 0: nothing, 1: the worst, 2: the mean.
+    reduced: ${maybe(float64Elements)} Then nothing else is written.
+    reached: ${maybe(int32Elements)}
   `,
   GraphComponentsRequest: object('An edge list whose components are wanted.', 'GraphSource')`
     strong: ${flag}

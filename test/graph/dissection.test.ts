@@ -249,7 +249,7 @@ it('is taken if it takes less time, and says so', async () => {
   expect(found).toBe('dissection')
   const searched = await shortestPaths(graph, { ...options, method: 'search' })
   expect(searched.method).toBe('search')
-  expect(distances.data).toEqual(searched.distances.data)
+  expect(Buffer.from(distances.data.buffer).equals(Buffer.from(searched.distances.data.buffer))).toBe(true)
   // Its separators are large.
   const wild = randomGraph(new Random(37), 3000, 30_000, () => 3)
   expect((await shortestPaths(wild, options)).method).not.toBe('dissection')

@@ -33,6 +33,11 @@ function run(threads: number): string {
     await tell(shortestPaths(plain, { sources, paths: true }))
     await tell(shortestPaths(plain, { targets: sources, paths: true }))
     await tell(mostReliablePaths({ ...plain, weight: Float64Array.from(plain.weight, (w) => 1 - w / 9) }, { sources, paths: true }))
+    const ends = list(3600, (_, e) => (e % 1800) + (e < 1800 ? 1 : 60))
+    const streets = { nodes: 1860, from: list(3600, (_, e) => e % 1800), to: ends, weight: list(3600, () => random(5)) }
+    const both = { ...streets, from: [...streets.from, ...ends], to: [...ends, ...streets.from], weight: [...streets.weight, ...streets.weight] }
+    await tell(shortestPaths(both, { sources, paths: true, method: 'dissection' }))
+    await tell(shortestPaths({ ...both, weight: Float64Array.from(both.weight, (w) => w / 7) }, { method: 'dissection' }))
     await tell(transitiveClosure(graph(700, 900, 0), { sources: list(200, (_, i) => i) }))
     // Many cycles, of which each search meets another one.
     const rings = { nodes: 600, from: list(600, (_, i) => i), to: list(600, (_, i) => (i % 3 === 2 ? i - 2 : i + 1)), weight: new Float64Array(600).fill(-1) }

@@ -32,15 +32,23 @@ constexpr double kSweepPerEntry = 0.1, kSweepPerNode = 2;
 /// For each level of separators, and on one core: the largest separators are found one after the other.
 constexpr double kOrderPerNode = 120;
 
-/// The most entries with which sweeps may take less time than searches; 0 if ordering would take more than it saves.
-inline int64_t most_entries(const Query& query, int64_t edges, int64_t bytes, int threads) {
+/// For each step of elimination, on one core: the largest fronts are eliminated one after the other.
+constexpr double kEliminatePerStep = 0.2;
+
+/// What dissection saves for each root, if elimination and sweeps took no time.
+inline double saved_by_dissection(const Query& query, int64_t edges, int threads) {
   const auto nodes = static_cast<double>(query.source.nodes), levels = std::log2(nodes + 1);
   const double search =
       nodes * (kSearchPerNode + kSearchPerComparison * levels) + kSearchPerEdge * static_cast<double>(edges);
   const double ordering = kOrderPerNode * (nodes + static_cast<double>(edges)) * levels;
-  const double left = search - ordering * threads / static_cast<double>(query.roots.count);
+  return search - ordering * threads / static_cast<double>(query.roots.count);
+}
+
+/// The most entries with which it saves time, if they have so many bytes; 0 if none.
+inline int64_t most_entries(const Query& query, double saved, int64_t bytes) {
   const double per_byte = static_cast<double>(bytes) / 4;
-  return std::max<int64_t>(0, static_cast<int64_t>((left / per_byte - kSweepPerNode * nodes) / kSweepPerEntry));
+  return std::max<int64_t>(
+      0, static_cast<int64_t>((saved / per_byte - kSweepPerNode * query.source.nodes) / kSweepPerEntry));
 }
 
 /// The numbers of roots in the order in which they are swept.
@@ -84,8 +92,8 @@ class Sweeping {
         storing_(graph.query, overflow),
         memory_(int64_t{nodes_} * kLanes + kAlignment / static_cast<int64_t>(sizeof(V))),
         is_above_(graph.ordering.supernodes.size()) {
-    const auto begin = reinterpret_cast<uintptr_t>(memory_.data());
-    table_ = reinterpret_cast<V*>((begin + kAlignment - 1) / kAlignment * kAlignment);
+    const auto begin = static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory_.data()));
+    table_ = memory_.data() + (round_up(begin, kAlignment) - begin) / static_cast<int64_t>(sizeof(V));
     const Results& results = query_.results;
     if (!results.next && !results.trees) return;
     before_ = Array<int32_t>(int64_t{nodes_} * kLanes);
@@ -102,6 +110,7 @@ class Sweeping {
     begin();
     go_up();
     go_down(looker);
+    if (query_.results.reduction != Reduction::kNone) return reduce();
     write_distances();
     if (before_.empty()) return;
     before_.fill(-1);
@@ -162,6 +171,21 @@ class Sweeping {
           Ways::is_way(value) ? storing_.value(Ways::key(value), index_of(lane), end) : zero;
     };
     each_written(write, [&](int64_t end) { return row(query_.ends[end]); });
+  }
+
+  void reduce() {
+    Reducing reducing[kLanes];
+    int32_t roots[kLanes];
+    for (int lane = 0; lane < count_; ++lane) roots[lane] = root_of(lane);
+    for (int64_t at = 0; at < query_.ends.count; ++at) {
+      const int32_t end = query_.ends[at];
+      const V* const values = row(end);
+      for (int lane = 0; lane < count_; ++lane) {
+        const V value = values[lane];
+        if (end != roots[lane] && Ways::is_way(value)) reducing[lane].add(static_cast<double>(Ways::key(value)));
+      }
+    }
+    for (int lane = 0; lane < count_; ++lane) reducing[lane].write(query_, index_of(lane));
   }
 
   /// Calls `write` for each end and lane with what the lane has in the row that `row_of` gives.
@@ -291,10 +315,16 @@ bool search_by_dissection(const Query& query, const Crew& crew, const Rows<Key>&
   const int64_t of_worker = query.source.nodes * (kLanes * int64_t{sizeof(V)} + (has_paths ? kLanes * 4 + 16 : 0));
   const int64_t of_entry = 4 * int64_t{sizeof(V)};
   int64_t most = (query.memory - of_worker) / of_entry;
-  if (!is_wished) most = std::min(most, most_entries(query, rows.edges.size(), sizeof(V), crew.threads));
+  const double saved = saved_by_dissection(query, rows.edges.size(), crew.threads);
+  if (!is_wished) most = std::min(most, most_entries(query, saved, sizeof(V)));
   if (most <= query.source.nodes) return false;
   std::optional<Ordering> ordering = dissect(neighbors_of(rows), most, crew, query.watch);
   if (!ordering) return false;
+  const double eliminating =
+      kEliminatePerStep * ordering->steps * crew.threads / static_cast<double>(query.roots.count);
+  if (!is_wished && ordering->to_borders + ordering->inside > most_entries(query, saved - eliminating, sizeof(V))) {
+    return false;
+  }
   const auto back = make_rows<Key>(query.source, query.rules, opposite(query.direction), query.watch);
   const auto factors = Eliminating<Ways, Key>(rows, back, *ordering, crew, query.watch).make();
   if (factors.empty()) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -190,6 +191,7 @@ class Dissecting {
       std::sort(own.places.begin() + own.size(), own.places.end());
       made.to_borders += int64_t{own.size()} * own.border();
       made.inside += int64_t{own.size()} * own.size();
+      made.steps += own.size() * std::pow(static_cast<double>(own.places.size()), 2);
       if (made.to_borders + made.inside > most_entries_) return false;
       if (own.parent >= 0) below[own.parent].push_back(mark);
     }

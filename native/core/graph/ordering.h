@@ -40,6 +40,7 @@ struct Ordering {
   std::vector<Supernode> supernodes;
   /// Entries from the nodes of supernodes to their borders, and to each other.
   int64_t to_borders = 0, inside = 0;
+  double steps = 0;  ///< of their elimination
 };
 
 /// Makes an order, which doesn't depend on the number of threads. Nothing if there would be more than `most_entries` entries.

@@ -81,6 +81,28 @@ class Storing {
   FirstOverflow& overflow_;
 };
 
+/// What is made of the keys of a root.
+class Reducing {
+ public:
+  void add(double key) {
+    ++count_;
+    sum_ += key;
+    worst_ = std::max(worst_, key);
+  }
+  /// Writes it as that of the root with this index.
+  void write(const Query& query, int64_t index) const {
+    const Results& results = query.results;
+    const double key = results.reduction == Reduction::kMean ? sum_ / count_ : worst_;
+    const bool is_negative = query.rules.maximizes;
+    results.reduced[index] = count_ == 0 ? std::numeric_limits<double>::quiet_NaN() : is_negative ? 0 - key : key + 0;
+    results.reached[index] = count_;
+  }
+
+ private:
+  int32_t count_ = 0;
+  double sum_ = 0, worst_ = -std::numeric_limits<double>::infinity();
+};
+
 /// The nodes after the root on the paths of a tree.
 class FirstNodes {
  public:

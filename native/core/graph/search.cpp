@@ -48,6 +48,16 @@ class Writer {
   void write(int64_t index, const Array<int32_t>& before, Key unreached, KeyOf key_of) {
     const Results& results = query_.results;
     const int32_t root = query_.roots[index];
+    if (results.reduction != Reduction::kNone) {
+      Reducing reducing;
+      for (int64_t at = 0; at < query_.ends.count; ++at) {
+        const int32_t end = query_.ends[at];
+        const Key key = key_of(end);
+        if (end != root && key != unreached) reducing.add(static_cast<double>(key));
+      }
+      reducing.write(query_, index);
+      return;
+    }
     if (first_) first_->begin();
     for (int64_t at = 0; at < query_.ends.count; ++at) {
       const int32_t end = query_.ends[at];

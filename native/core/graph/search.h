@@ -17,6 +17,9 @@ enum class Method : uint8_t { kAuto, kSearch, kDissection };
 enum class Overflow : uint8_t { kThrow, kSaturate, kWrap };
 enum class ValueType : uint8_t { kUint8, kInt32, kFloat32, kFloat64 };
 
+/// What is made of the distances of each root, in place of them.
+enum class Reduction : uint8_t { kNone, kWorst, kMean };
+
 /// Where results go: arrays of the user's.
 struct Results {
   void* distances = nullptr;
@@ -24,6 +27,11 @@ struct Results {
   int32_t* trees = nullptr;  ///< the trees, one after the other; null if they follow from `next`, or aren't asked for
   /// Elements of distances and next from one root to the next, and from one end to the next.
   int64_t root_stride = 0, end_stride = 0;
+  /// If there is a reduction, only this is written. Of the ends that a root reaches, itself left out, for each root: the value of
+  /// the worst best path or the mean of them, NaN if there is none; and how many there are.
+  Reduction reduction = Reduction::kNone;
+  double* reduced = nullptr;
+  int32_t* reached = nullptr;
 };
 
 struct Query {
