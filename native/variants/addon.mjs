@@ -249,7 +249,10 @@ export const requests = {
   GraphSource: object('A graph: an edge list, or a square matrix of weights.')`
     ...: ${graphSource}
   `,
-  GraphSearchRequest: object('What is searched for; native/core/graph/search.h has the meaning.', 'GraphSource')`
+  GraphSearchRequest: object(
+    'What is searched for; native/core/graph/search.h has the meaning.',
+    'GraphSource',
+  )`
     ...: ${pathRules}
     backward: ${flag}
     roots: ${named('Int32Array | null', maybe(int32Elements))}
@@ -340,6 +343,13 @@ export const results = {
     compiler: ${literal}
     cuda: ${record('NativeCuda')}
     cpu: ${record('NativeCpu')}
+  `,
+  NativePinnedUse: object(
+    'Pinned memory of the library, in bytes: the most that is kept for results, what is there, and what arrays use of it.',
+  )`
+    limit: ${real}
+    held: ${real}
+    used: ${real}
   `,
   NativeExplanation: object('The backend that `auto` takes, and why.')`
     backend: ${named("'cpu' | 'cuda'", literal)}
@@ -448,7 +458,9 @@ export const results = {
     steps: ${real}
     table: ${maybe(int32Array)} By (i1, j1, i2, j2) in lexicographic order, j1 ≥ i1 and j2 ≥ i2.
   `,
-  GraphRefusal: object('Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.')`
+  GraphRefusal: object(
+    'Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.',
+  )`
     kind: ${named("'nan' | 'from' | 'to' | 'negative' | 'gains' | 'cycle' | 'inexact' | 'overflow' | 'too many'", literal)}
     at: ${real}
     from: ${int}
@@ -707,6 +719,21 @@ those that there are.`,
     gives: promise(perhapsBuffer),
   },
   pinnedBufferSync: { takes: { bytes }, gives: perhapsBuffer },
+  resultBuffer: {
+    doc: `Pinned memory with undefined content for the result of a product on a CUDA device; null if none is free, or the device hasn't been
+used yet.`,
+    takes: { bytes, device: deviceIndex },
+    gives: perhapsBuffer,
+  },
+  limitPinned: {
+    doc: 'The most bytes of pinned memory that are kept for results.',
+    takes: { bytes },
+  },
+  pinnedUse: { gives: record('NativePinnedUse') },
+  pretendPinned: {
+    doc: 'For tests: from now on what is called pinned memory is ordinary memory, whether there is a GPU or not.',
+    takes: { flag },
+  },
   labMeasure: {
     doc: 'Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA if no GPU can be used.',
     takes: { request: record('LabMeasureRequest') },
