@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/problem/problem.h"
+#include "core/problem/region.h"
 #include "core/user/semiring.h"
 
 namespace mpmml {
