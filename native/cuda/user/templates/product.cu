@@ -167,7 +167,7 @@ struct Steps {
                   to = min(place.row + s.a.above, place.col + s.b.below) + 1;
     Steps steps;
     steps.first = int(min(some.first, int64_t{launch.k}));
-    steps.end = int(max(some.end, some.first > launch.k ? int64_t{launch.k} : some.first));
+    steps.end = int(max(int64_t{0}, some.end));
     steps.first_of_all = int(max(int64_t{0}, min(from, int64_t{launch.k})));
     steps.end_of_all = int(max(int64_t{0}, min(to, int64_t{launch.k})));
     return steps;
@@ -478,11 +478,18 @@ struct Witnesses {
 
 }  // namespace mpmml::cuda
 
+// Where a kernel may take the address of what it is called with, that isn't copied.
+#if __CUDA_ARCH__ >= 700
+#define MPMML_IN_PLACE __grid_constant__
+#else
+#define MPMML_IN_PLACE
+#endif
+
 #define MPMML_KERNEL(name, State, ...)                                                                  \
   extern "C" __global__ void __launch_bounds__(                                                         \
       mpmml::cuda::Tile<__VA_ARGS__>::kThreads,                                                         \
       mpmml::cuda::blocks_per_multiprocessor<mpmml::cuda::Tile<__VA_ARGS__>>())                         \
-      name(const __grid_constant__ mpmml::cuda::UserLaunch launch) {                                    \
+      name(const MPMML_IN_PLACE mpmml::cuda::UserLaunch launch) {                                    \
     using Own = mpmml::cuda::Tile<__VA_ARGS__>;                                                         \
     mpmml::cuda::compute_tile<Own, mpmml::cuda::State<Own>>(launch);                                    \
   }
