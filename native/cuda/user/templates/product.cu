@@ -37,10 +37,12 @@ struct Tile {
   static_assert(kSlices * kStages * kStageWords * 4 <= 48 << 10, "shared memory that needs no permission");
 };
 
-/// Blocks per multiprocessor that registers are divided among: 128 for each thread of large tiles, and no bound for small ones.
+/// Blocks per multiprocessor that registers are divided among: each thread has 128, or 168 if a block has fewer. Small tiles
+/// have as many as they like.
 template <class T>
 constexpr int blocks_per_multiprocessor() {
-  return T::kThreads == 256 ? 2 : 1;
+  if (T::kThreads == 256) return 2;
+  return T::kLoads == Loads::kChunks ? 3 : 1;
 }
 
 __device__ __forceinline__ void copy_chunk(Word* to, const Word* from, bool is_there) {

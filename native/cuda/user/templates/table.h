@@ -30,12 +30,12 @@
   X(product3_middle_long, 3, 64, 64, 8, 4, 4, 1, 3, 0, kChunks, Sums)            \
   X(product3_small_long, 3, 32, 16, 8, 2, 2, 1, 3, 0, kElements, Sums)           \
   X(product3_small_longest, 3, 16, 16, 16, 1, 1, 1, 3, 0, kElements, Sums)       \
-  X(witness3_middle_short, 3, 64, 64, 8, 4, 4, 1, 3, 1, kChunks, Witnesses)      \
+  X(witness3_middle_short, 3, 32, 64, 8, 4, 4, 1, 3, 1, kChunks, Witnesses)      \
   X(witness3_small_longest, 3, 16, 16, 16, 1, 1, 1, 3, 0, kElements, Witnesses)  \
-  X(product4_middle_short, 4, 64, 64, 8, 4, 4, 1, 3, 2, kChunks, Sums)           \
+  X(product4_middle_short, 4, 32, 64, 8, 4, 4, 1, 3, 2, kChunks, Sums)           \
   X(product4_small_short, 4, 32, 16, 8, 4, 4, 1, 3, 1, kElements, Sums)          \
-  X(product4_middle_long, 4, 64, 64, 8, 4, 4, 1, 3, 0, kChunks, Sums)            \
+  X(product4_middle_long, 4, 32, 64, 8, 4, 4, 1, 3, 0, kChunks, Sums)            \
   X(product4_small_long, 4, 32, 16, 8, 2, 2, 1, 3, 0, kElements, Sums)           \
   X(product4_small_longest, 4, 16, 16, 16, 1, 1, 1, 3, 0, kElements, Sums)       \
-  X(witness4_middle_short, 4, 64, 64, 8, 4, 4, 1, 3, 1, kChunks, Witnesses)      \
+  X(witness4_middle_short, 4, 32, 64, 8, 4, 4, 1, 3, 1, kChunks, Witnesses)      \
   X(witness4_small_longest, 4, 16, 16, 16, 1, 1, 1, 3, 0, kElements, Witnesses)
