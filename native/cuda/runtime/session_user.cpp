@@ -228,13 +228,13 @@ class UserWork final : public Pending {
       launch_.first_block = first;
       void* arguments[] = {&launch_};
       const CUresult status =
-          driver().launch(kernel.function(), static_cast<unsigned>(count), 1, 1,
-                          static_cast<unsigned>(shape.threads()), 1, 1, 0, stream_, arguments, nullptr);
+          driver().launch(kernel.function(), static_cast<unsigned>(count), 1, 1, static_cast<unsigned>(shape.threads()),
+                          1, 1, 0, stream_, arguments, nullptr);
       if (status != CUDA_SUCCESS) {
         // The runtime says more of an error that lasts.
         MPMML_CUDA(cudaGetLastError());
-        throw Error(ErrorCode::kCuda, std::string("launching the kernel ") + shape.name + " failed with " +
-                                          driver().describe(status));
+        throw Error(ErrorCode::kCuda,
+                    std::string("launching the kernel ") + shape.name + " failed with " + driver().describe(status));
       }
       device_.count_queued(steps);
     }
@@ -285,8 +285,7 @@ double user_product_ms(const UserProduct& product, int device) {
   // Measured on an H200: a call, bytes of pageable memory per millisecond, and steps of the least cost per millisecond and multiprocessor.
   constexpr double kCallMs = 0.1, kBytesPerMs = 9e6, kStepsPerMs = 1.1e8;
   constexpr int64_t kTile = 32;
-  const double tiles =
-      double(product.batch) * double(ceil_div(product.m, kTile)) * double(ceil_div(product.n, kTile));
+  const double tiles = double(product.batch) * double(ceil_div(product.m, kTile)) * double(ceil_div(product.n, kTile));
   const double busy = std::min(double(device_limits(device).multiprocessors), tiles);
   const double steps = cost_of_step(*product.semiring) * tiles * kTile * kTile * double(product.k);
   return kCallMs + double(bytes_of(product)) / kBytesPerMs + steps / (kStepsPerMs * busy);

@@ -102,7 +102,8 @@ bool CubinCache::open() {
   const auto make = [&] {
     if (folder_.empty() || bytes_ <= 0 || !make_folders(folder_)) return false;
     struct stat status;
-    if (::stat(folder_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) return false;
+    if (::lstat(folder_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
+      return false;
     // Code is run: nobody else may put any there.
     return (status.st_mode & 077) == 0 || ::chmod(folder_.c_str(), 0700) == 0;
   };
@@ -133,8 +134,8 @@ void CubinCache::store(const std::string& key, const std::string& code) {
   const std::string text = packed(key, code);
   if (static_cast<int64_t>(text.size()) > bytes_ || !open()) return;
   static std::atomic<unsigned> count{0};
-  const std::string path = path_of(key), unfinished = path + "." + std::to_string(::getpid()) + "." +
-                                                      std::to_string(count++) + kUnfinished;
+  const std::string path = path_of(key),
+                    unfinished = path + "." + std::to_string(::getpid()) + "." + std::to_string(count++) + kUnfinished;
   bool is_there;
   {
     File file(unfinished, O_WRONLY | O_CREAT | O_EXCL);

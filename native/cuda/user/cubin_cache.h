@@ -12,8 +12,10 @@ namespace mpmml::cuda {
 /// code is compiled again.
 class CubinCache {
  public:
-  /// `folder`: empty for none. All files together take at most `bytes`; the oldest go first.
-  CubinCache(std::string folder, int64_t bytes) : folder_(std::move(folder)), bytes_(bytes) {}
+  /// In a folder of its own within `parent`, which may be empty: then nothing is kept. All files together take at most `bytes`; those
+  /// that haven't been used for longest go first.
+  CubinCache(const std::string& parent, int64_t bytes)
+      : folder_(parent.empty() ? "" : parent + "/cubins"), bytes_(bytes) {}
 
   std::optional<std::string> find(const std::string& key);
   void store(const std::string& key, const std::string& code);

@@ -34,8 +34,8 @@ std::string first_line(const char* log) {
   if (status == CUDA_ERROR_OUT_OF_MEMORY) throw Error(ErrorCode::kOutOfMemory, "there is no memory to " + what);
   const bool is_old = status == CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   throw Error(ErrorCode::kCuda, "the NVIDIA driver refused to " + what + ": " + driver().describe(status) +
-                                    (line.empty() ? "" : "; it says: " + line) +
-                                    (is_old ? "; update the driver" : "") + "; backend 'cpu' needs no driver");
+                                    (line.empty() ? "" : "; it says: " + line) + (is_old ? "; update the driver" : "") +
+                                    "; backend 'cpu' needs no driver");
 }
 
 /// Machine code of PTX for the current device.
@@ -73,9 +73,8 @@ const UserPtx* ptx_for(int capability) {
 
 /// What the machine code follows from.
 std::string key_of(const UserSemiring& semiring, const UserTemplate& shape, std::string_view kernel, int capability) {
-  static const std::string version = driver_version();
   std::string key = std::string(shape.name) + " " + std::to_string(std::hash<std::string_view>()(kernel)) + " sm_" +
-                    std::to_string(capability) + " driver " + version + "\n";
+                    std::to_string(capability) + " driver " + driver_version() + "\n";
   for (const UserType lane : semiring.lanes) key += std::string(user_type_name(lane)) + " ";
   return key + "\n" + semiring.key;
 }
@@ -97,9 +96,9 @@ std::shared_ptr<const UserKernel> make(const UserSemiring& semiring, const UserT
   const int capability = device_limits(device).capability;
   const UserPtx* const ptx = ptx_for(capability);
   if (!ptx) {
-    throw Error(ErrorCode::kCuda, "this build has no kernels for semirings of one's own on sm_" +
-                                      std::to_string(capability) + ": rebuild it with MPMML_CUDA_ARCHS=" +
-                                      std::to_string(capability) + ", or choose backend 'cpu'");
+    throw Error(ErrorCode::kCuda,
+                "this build has no kernels for semirings of one's own on sm_" + std::to_string(capability) +
+                    ": rebuild it with MPMML_CUDA_ARCHS=" + std::to_string(capability) + ", or choose backend 'cpu'");
   }
   const auto index = static_cast<size_t>(&shape - user_templates().data());
   const std::string_view kernel = ptx->kernels.at(index);
@@ -115,7 +114,8 @@ std::shared_ptr<const UserKernel> make(const UserSemiring& semiring, const UserT
     }
   }
   const std::string code = compile(splice(ptx->head, kernel, semiring), shape.name);
-  auto made = std::make_shared<UserKernel>(shape, device, code, UserKernel::Origin::kCompiled, milliseconds_since(start));
+  auto made =
+      std::make_shared<UserKernel>(shape, device, code, UserKernel::Origin::kCompiled, milliseconds_since(start));
   cache->store(key, code);
   return made;
 }
@@ -189,9 +189,11 @@ UserKernel::UserKernel(const UserTemplate& shape, int device, const std::string&
 }
 
 UserKernel::~UserKernel() {
+  int current = 0;
+  if (cudaGetDevice(&current) != cudaSuccess || cudaSetDevice(device_) != cudaSuccess) return;
   // It may still run.
-  if (cudaSetDevice(device_) != cudaSuccess || cudaDeviceSynchronize() != cudaSuccess) return;
-  driver().module_unload(module_);
+  if (cudaDeviceSynchronize() == cudaSuccess) driver().module_unload(module_);
+  cudaSetDevice(current);
 }
 
 int UserKernel::registers() const {

@@ -12,7 +12,7 @@ constexpr int64_t kChunk = 4, kMostBlocks = 65535;
 
 /// Through shared memory, so that both are read and written along neighbours: threads of a warp read along k if `kAlongDepth`.
 template <bool kAlongDepth>
-__global__ void __launch_bounds__(kSide * kRows)
+__global__ void __launch_bounds__(kSide* kRows)
     pack_kernel(UserLines shape, const uint32_t* __restrict__ from, uint32_t* __restrict__ to, int64_t pitch) {
   __shared__ uint32_t tile[kSide][kSide + 1];
   const int64_t line_tiles = (shape.lines + kSide - 1) / kSide, depth_tiles = (shape.depth + kSide - 1) / kSide;

@@ -106,7 +106,8 @@ class Block {
     const auto type_of = [&](int index) { return expression.nodes[node.operands[index]].type; };
     const auto one = [&](const std::string& name) { add(name, {result, operand(0)}); };
     const auto two = [&](const std::string& name) { add(name, {result, operand(0), operand(1)}); };
-    const std::string type = suffix(node.type), bits = is_predicate ? ".pred" : ".b32", rounding = is_float ? ".rn" : "";
+    const std::string type = suffix(node.type), bits = is_predicate ? ".pred" : ".b32",
+                      rounding = is_float ? ".rn" : "";
     switch (node.op) {
       case UserOp::kAdd:
         two("add" + rounding + type);

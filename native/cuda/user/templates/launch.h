@@ -23,7 +23,7 @@ struct UserResult {
 };
 
 struct UserLaunch {
-  int m, n, k;           ///< at most kMostUserSide
+  int m, n, k;  ///< at most kMostUserSide
   int tiles_m, tiles_n;
   int64_t first_block;  ///< blocks are numbered by instance, then by tile; a launch may be a part of them
   UserOperand a, b;

@@ -106,8 +106,8 @@ struct Place {
 template <class T, int B>
 class Copies {
  public:
-  __device__ __forceinline__ Copies(const UserOperand& operand, int64_t instance, int first_line, int lines, int first_k,
-                                    int thread)
+  __device__ __forceinline__ Copies(const UserOperand& operand, int64_t instance, int first_line, int lines,
+                                    int first_k, int thread)
       : operand_(operand), thread_(thread) {
     is_there_ = first_line + line(0) < lines;
 #pragma unroll
@@ -242,7 +242,8 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   const int thread_n = warp % T::kWarpsN * T::kLanesN + lane % T::kLanesN;
 
   const Place place = Place::of_block<T>(launch);
-  if (!launch.structure.has_results({place.row, min(place.row + BM, launch.m)}, {place.col, min(place.col + BN, launch.n)}))
+  if (!launch.structure.has_results({place.row, min(place.row + BM, launch.m)},
+                                    {place.col, min(place.col + BN, launch.n)}))
     return;
   const Steps steps = Steps::of_tile<T>(launch, place);
   const auto row_of = [&](int i) {
@@ -487,13 +488,13 @@ struct Witnesses {
 #define MPMML_IN_PLACE
 #endif
 
-#define MPMML_KERNEL(name, State, ...)                                                                  \
-  extern "C" __global__ void __launch_bounds__(                                                         \
-      mpmml::cuda::Tile<__VA_ARGS__>::kThreads,                                                         \
-      mpmml::cuda::blocks_per_multiprocessor<mpmml::cuda::Tile<__VA_ARGS__>>())                         \
-      name(const MPMML_IN_PLACE mpmml::cuda::UserLaunch launch) {                                    \
-    using Own = mpmml::cuda::Tile<__VA_ARGS__>;                                                         \
-    mpmml::cuda::compute_tile<Own, mpmml::cuda::State<Own>>(launch);                                    \
+#define MPMML_KERNEL(name, State, ...)                                          \
+  extern "C" __global__ void __launch_bounds__(                                 \
+      mpmml::cuda::Tile<__VA_ARGS__>::kThreads,                                 \
+      mpmml::cuda::blocks_per_multiprocessor<mpmml::cuda::Tile<__VA_ARGS__>>()) \
+      name(const MPMML_IN_PLACE mpmml::cuda::UserLaunch launch) {               \
+    using Own = mpmml::cuda::Tile<__VA_ARGS__>;                                 \
+    mpmml::cuda::compute_tile<Own, mpmml::cuda::State<Own>>(launch);            \
   }
 #define MPMML_KERNELS_OF_TEMPLATE(name, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, loads, finds) \
   MPMML_KERNEL(name, finds, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, mpmml::cuda::Loads::loads)
