@@ -47,7 +47,7 @@ const declarationOf = ([name, signature]) => {
 }
 
 const byReference = (cpp) =>
-  /^std::|^Napi|^[A-Z]\w*(Request|Settings|Source)$/.test(cpp) && !cpp.endsWith('*') ? `const ${cpp}&` : cpp
+  /^std::|^Napi|^[A-Z]\w*(Request|Settings|Source|Definition)$/.test(cpp) && !cpp.endsWith('*') ? `const ${cpp}&` : cpp
 
 /** generated/addon.h */
 export const addonHeader = (notice) => `// ${notice}
@@ -173,6 +173,26 @@ export interface NativeDevice {
 export interface NativeMemory {
   readonly nativeMemory: unique symbol
 }
+
+/** A semiring of one's own; opaque. */
+export interface NativeUserSemiring {
+  readonly nativeUserSemiring: unique symbol
+}
+
+/** A lane of values. Of integers only the bits count. */
+export type LaneArray = Int32Array | Uint32Array | Float32Array
+/** A lane of a matrix. Integers of a memory are int32. */
+export type LaneMatrix = LaneArray | NativeMemory
+/** The matrices of a product of a group: a, b, c, c0 and the witness. */
+export type UserMatrices = readonly [
+  a: readonly LaneMatrix[],
+  b: readonly LaneMatrix[],
+  c: readonly LaneMatrix[] | null,
+  c0: readonly LaneMatrix[] | null,
+  witness: Int32Array | NativeMemory | null,
+]
+/** The memories that a call has made for lanes of C and for the witness, in this order. */
+export type MadeLanes = undefined | NativeMemory[]
 
 /** The memories that a call has made: none, one, or those of the results and of the witnesses. */
 export type Made = undefined | NativeMemory | readonly [results: NativeMemory, witnesses: NativeMemory]
