@@ -263,7 +263,10 @@ export const requests = {
   GraphSource: object('A graph: an edge list, or a square matrix of weights.')`
     ...: ${graphSource}
   `,
-  GraphSearchRequest: object('What is searched for; native/core/graph/search.h has the meaning.', 'GraphSource')`
+  GraphSearchRequest: object(
+    'What is searched for; native/core/graph/search.h has the meaning.',
+    'GraphSource',
+  )`
     ...: ${pathRules}
     backward: ${flag}
     roots: ${named('Int32Array | null', maybe(int32Elements))}
@@ -477,7 +480,9 @@ export const results = {
     steps: ${real}
     table: ${maybe(int32Array)} By (i1, j1, i2, j2) in lexicographic order, j1 ≥ i1 and j2 ≥ i2.
   `,
-  GraphRefusal: object('Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.')`
+  GraphRefusal: object(
+    'Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.',
+  )`
     kind: ${named("'nan' | 'from' | 'to' | 'negative' | 'gains' | 'cycle' | 'inexact' | 'overflow' | 'too many'", literal)}
     at: ${real}
     from: ${int}
@@ -514,6 +519,10 @@ export const results = {
     loweredPlus: ${text} In the operations that kernels have.
     loweredTimes: ${text}
     key: ${text} Equal keys have equal kernels.
+  `,
+  UserKernelText: object("A kernel for a semiring of one's own.")`
+    name: ${text}
+    ptx: ${text}
   `,
   CpuCeilingSamples: object('What {@link Addon.cpuCeiling} measures.')`
     isa: ${named('InstructionSet', literal)}
@@ -775,6 +784,11 @@ the lanes of C if that is null, and that of the witness.`,
     doc: 'Where and with what a product of this request would be computed, in words.',
     takes: { semiring: userSemiring, request: fields('UserRequest'), device: deviceOrNone },
     gives: promise(text),
+  },
+  userKernelTexts: {
+    doc: 'For tests: what the driver compiles for products over it, a text of PTX for each kernel that may be taken; none in a build without CUDA.',
+    takes: { semiring: userSemiring },
+    gives: list(record('UserKernelText')),
   },
   failAllocation: {
     doc: 'For tests: the nth allocation from now on fails, on the host or a device, or `count` from there on; 0: none does.',
