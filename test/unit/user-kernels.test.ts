@@ -81,7 +81,6 @@ function randomDefinition(seed: number): UserDefinition {
     name: `random ${seed}`,
     lanes: Int32Array.from(lanes),
     zero: new Int32Array(lanes.length),
-    one: null,
     plus: plus.nodes,
     plusResults: plus.results,
     times: times.nodes,
