@@ -223,10 +223,14 @@ void run(const UserLoop& loop) {
     const Row<typename Op::Y, (scalars & 2) != 0> y(loop.in[1], row);
     const Row<typename Op::Z, (scalars & 4) != 0> z(loop.in[2], row);
     auto* const out = reinterpret_cast<typename Op::Out*>(loop.out + row * loop.out_stride);
-    for (int64_t col = 0; col < loop.cols; col += kUserGranule) {
+    // Four vectors at a time, so that the loop itself costs little.
+    constexpr int64_t kAtOnce = 4 * kLanes;
+    int64_t col = 0;
+    for (; col + kAtOnce <= loop.cols; col += kAtOnce) {
       MPMML_UNROLL
-      for (int64_t at = col; at < col + kUserGranule; at += kLanes) store(out + at, Op::apply(x.at(at), y.at(at), z.at(at)));
+      for (int64_t at = col; at < col + kAtOnce; at += kLanes) store(out + at, Op::apply(x.at(at), y.at(at), z.at(at)));
     }
+    for (; col < loop.cols; col += kLanes) store(out + col, Op::apply(x.at(col), y.at(col), z.at(col)));
   }
 }
 

@@ -104,7 +104,7 @@ std::optional<UserTimes> only_times(const UserExpression& times) {
   const UserNode& y = nodes[static_cast<size_t>(node->operands[1])];
   if (x.op != UserOp::kArgument || y.op != UserOp::kArgument || x.operands[0] == y.operands[0]) return std::nullopt;
   const bool is_swapped = x.operands[0] == 1;
-  // |y − x| is |x − y|, unless a difference of integers wraps: then both have the same magnitude too.
+  // |y − x| is |x − y|, also if a difference of integers wraps.
   const bool may_swap = is_commutative(node->op) || (found.is_magnitude && node->op == UserOp::kSub);
   if (is_swapped && !may_swap) return std::nullopt;
   return found;
