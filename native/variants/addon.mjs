@@ -305,7 +305,7 @@ export const requests = {
     name: ${text}
     lanes: ${int32Elements} The type of each lane.
     zero: ${int32Elements} The bits of each lane.
-    one: ${maybe(int32Elements)}
+    one: ${named('Int32Array | null', maybe(int32Elements))}
     plus: ${int32Elements} Nodes of six words: operation, type, three operands, and a constant's bits.
     plusResults: ${int32Elements} The node that each lane is.
     times: ${int32Elements}
