@@ -94,7 +94,7 @@ class CudaBackend : public Backend {
     return cuda::runs_together(problem, where);
   }
   std::string refuses_user(const UserProduct& product, const Placement& where) override {
-    return refuses_user_product(product, where.device, where.device_memory);
+    return refuses_user_product(product, where.device);
   }
   double estimate_user_ms(const UserProduct& product, int device) override { return user_product_ms(product, device); }
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {

@@ -10,7 +10,6 @@
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"
-#include "cuda/runtime/admission.h"
 #include "cuda/user/choice.h"
 #include "cuda/user/kernels.h"
 #include "cuda/user/pack.h"
@@ -257,19 +256,13 @@ std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice
   return std::make_unique<UserWork>(product, device);
 }
 
-std::string refuses_user_product(const UserProduct& product, int device, int64_t limit) {
+std::string refuses_user_product(const UserProduct& product, int device) {
   const std::string reason = too_large(product);
   if (!reason.empty()) return reason;
   const int capability = device_limits(device).capability;
-  if (!has_user_templates(capability)) {
-    return "this build has no kernels for semirings of one's own on sm_" + std::to_string(capability) +
-           ": rebuild it with MPMML_CUDA_ARCHS=" + std::to_string(capability);
-  }
-  const int64_t bytes = bytes_of(product);
-  if (bytes <= little_memory(limit) || bytes <= device_capacity(device, limit)) return {};
-  return "the matrices of the product take " + in_mebibytes(bytes) + " of device memory, but device " +
-         std::to_string(device) + " has " + in_mebibytes(device_capacity(device, limit)) +
-         " for them: choose backend 'cpu'";
+  if (has_user_templates(capability)) return {};
+  return "this build has no kernels for semirings of one's own on sm_" + std::to_string(capability) +
+         ": rebuild it with MPMML_CUDA_ARCHS=" + std::to_string(capability);
 }
 
 double user_product_ms(const UserProduct& product, int device) {
