@@ -19,7 +19,7 @@ import {
   typedLane,
   type ValueType,
   Writer,
-} from '../support/user-semirings.js'
+} from '../support/user-expressions.js'
 
 const laneTypes: LaneType[] = ['int32', 'uint32', 'float32']
 
