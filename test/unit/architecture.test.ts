@@ -124,10 +124,11 @@ const allowedInCore: Record<string, string[]> = {
   host: [],
   problem: ['algebra', 'host'],
   plan: ['algebra', 'problem'],
-  session: ['algebra', 'host', 'problem', 'plan'],
+  user: ['algebra', 'problem'],
+  session: ['algebra', 'host', 'problem', 'plan', 'user'],
   devices: ['algebra', 'host', 'problem', 'plan', 'session'],
   closure: ['algebra', 'host', 'problem', 'session', 'devices'],
-  engine: ['algebra', 'host', 'problem', 'plan', 'session', 'devices'],
+  engine: ['algebra', 'host', 'problem', 'plan', 'session', 'devices', 'user'],
   rna: ['algebra'],
   graph: ['host', 'algebra', 'problem'],
 }
@@ -153,7 +154,8 @@ const allowedInCuda: Record<string, RegExp> = {
   device: /^cuda\/device\//,
   launch: /^cuda\/(launch|kernels|device)\//,
   plan: /^cuda\/(plan|launch|kernels|device)\//,
-  runtime: /^cuda\/(runtime|plan|launch|kernels|device)\//,
+  user: /^cuda\/(user|device)\//,
+  runtime: /^cuda\/(runtime|plan|launch|user|kernels|device)\//,
 }
 
 /** The lines of native code that match, by file: comments are left out. */

@@ -1,0 +1,23 @@
+// Which template a product takes.
+#pragma once
+#include "core/user/product.h"
+#include "cuda/user/templates.h"
+
+namespace mpmml::cuda {
+
+/// Whether products over a semiring may take a template: it has as many lanes, and the kernel won't be too long.
+bool may_take(const UserTemplate& shape, const UserSemiring& semiring);
+
+/// What a choice depends on.
+struct UserChoice {
+  const UserSemiring& semiring;
+  int64_t batch, m, n;
+  bool is_structured;
+  int multiprocessors;
+  bool may_pack;  ///< whether there is memory for packed operands
+};
+
+const UserTemplate& product_template(const UserChoice& choice);
+const UserTemplate& witness_template(const UserChoice& choice);
+
+}  // namespace mpmml::cuda
