@@ -85,25 +85,31 @@ export function wrongIn(problem, { c, witness }, random, tally, budget, define =
   for (const { item, rows, cols } of sample(random, problem, budget)) {
     const expected = define(problem, item, rows, cols, Boolean(witness))
     tally.add(`${algebra.semiring} ${algebra.dtype}`, rows.length * cols.length, expected.steps)
-    let place = 0
+    let place = -1
     for (const i of rows) {
       for (const j of cols) {
+        place++
         const came = c.data[at(item, i, j)]
-        const wrong = expected.inside[place]
-          ? wrongValue(problem, came, expected, place)
-          : wrongOutside(algebra, came, held, (item * m + i) * n + j)
-        const where = `C[${problem.batched ? `${item}, ` : ''}${i}, ${j}]`
-        if (wrong !== undefined) return `${where} ${wrong} (K = ${k})`
+        // Nearly all are as they should be: what is wrong is told from those that aren't.
+        const isRight = came === expected.values[place] && came !== 0 && expected.inside[place] === 1
+        const wrong = isRight
+          ? undefined
+          : expected.inside[place]
+            ? wrongValue(problem, came, expected, place)
+            : wrongOutside(algebra, came, held, (item * m + i) * n + j)
+        if (wrong !== undefined) return `${nameOf(problem, item, i, j)} ${wrong} (K = ${k})`
         if (witness) {
           const [first, should] = [witness.data[atWitness(item, i, j)], expected.witness[place]]
-          if (first !== should) return `the witness of ${where} is ${first} and should be ${should}`
+          if (first !== should)
+            return `the witness of ${nameOf(problem, item, i, j)} is ${first} and should be ${should}`
         }
-        place++
       }
     }
   }
   return undefined
 }
+
+const nameOf = ({ batched }, item, i, j) => `C[${batched ? `${item}, ` : ''}${i}, ${j}]`
 
 function placeIn({ shape, strides, offset = 0 }) {
   const [byItem, byRow, byCol] = shape.length === 3 ? strides : [0, ...strides]

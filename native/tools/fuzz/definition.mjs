@@ -24,25 +24,72 @@ function bestOf({ algebra, overflow }, x, y, from, to, ahead, start, magnitude) 
 
 const clamped = (x, { least, most }) => Math.min(Math.max(x, least), most)
 
-/** The smallest k whose candidate, as it is stored, is `best`; −1 if there is none. */
-function firstOf({ algebra, overflow }, x, y, from, to, ahead, best) {
-  const { kind, isInteger, dtype, zero } = algebra
+// The smallest k whose candidate, as it is stored, is `best`; −1 if there is none. One loop for each way to store: the time of
+// witnesses is spent here. A NaN is no candidate, and no comparison with one is true.
+
+function firstSum(x, y, from, to, ahead, best) {
+  for (let k = from; k < to; k++) if (x[k] + y[k + ahead] === best) return k
+  return -1
+}
+
+function firstRoundedSum(x, y, from, to, ahead, best) {
+  for (let k = from; k < to; k++) if (Math.fround(x[k] + y[k + ahead]) === best) return k
+  return -1
+}
+
+function firstSaturatedSum(x, y, from, to, ahead, best, algebra) {
+  for (let k = from; k < to; k++) {
+    const exact = x[k] + y[k + ahead]
+    if (exact !== Infinity && exact !== -Infinity && clamped(exact, algebra) === best) return k
+  }
+  return -1
+}
+
+function firstWrappedSum(x, y, from, to, ahead, best) {
+  for (let k = from; k < to; k++) {
+    const exact = x[k] + y[k + ahead]
+    // `best` isn't zero: what wraps onto zero is none.
+    if (exact !== Infinity && exact !== -Infinity && (exact | 0) === best) return k
+  }
+  return -1
+}
+
+function firstProduct(x, y, from, to, ahead, best) {
+  for (let k = from; k < to; k++) if (x[k] * y[k + ahead] === best) return k
+  return -1
+}
+
+function firstRoundedProduct(x, y, from, to, ahead, best) {
+  for (let k = from; k < to; k++) if (Math.fround(x[k] * y[k + ahead]) === best) return k
+  return -1
+}
+
+function firstLeast(x, y, from, to, ahead, best) {
   for (let k = from; k < to; k++) {
     const p = x[k]
     const q = y[k + ahead]
-    if (Number.isNaN(p) || Number.isNaN(q)) continue
-    let candidate = kind === 'sum' ? p + q : kind === 'product' ? p * q : p < q === (kind === 'least') ? p : q
-    if (isInteger) {
-      if (candidate === Infinity || candidate === -Infinity) continue
-      if (overflow === 'saturate') candidate = clamped(candidate, algebra)
-      if (overflow === 'wrap') {
-        candidate |= 0
-        if (candidate === zero) continue
-      }
-    } else if (dtype === 'float32') candidate = Math.fround(candidate)
-    if (candidate === best) return k
+    if ((p === best && q >= best) || (q === best && p >= best)) return k
   }
   return -1
+}
+
+function firstGreatest(x, y, from, to, ahead, best) {
+  for (let k = from; k < to; k++) {
+    const p = x[k]
+    const q = y[k + ahead]
+    if ((p === best && q <= best) || (q === best && p <= best)) return k
+  }
+  return -1
+}
+
+function firstOf({ kind, isInteger, dtype }, overflow) {
+  if (kind === 'least') return firstLeast
+  if (kind === 'greatest') return firstGreatest
+  const isRounded = dtype === 'float32'
+  if (kind === 'product') return isRounded ? firstRoundedProduct : firstProduct
+  if (isInteger && overflow === 'saturate') return firstSaturatedSum
+  if (isInteger && overflow === 'wrap') return firstWrappedSum
+  return isRounded ? firstRoundedSum : firstSum
 }
 
 /** Lines of a row-major matrix (rows, or columns if `across`), one after the other, as what their elements stand for. */
@@ -82,6 +129,7 @@ export function cells(problem, item, rows, cols, wantsWitness = false) {
   const bounds = isOrdinary ? new Float64Array(count) : null
   const magnitudes = isOrdinary ? new Float64Array(count) : null
   const magnitude = new Float64Array(1)
+  const find = firstOf(algebra, overflow)
   const depth = a.cols
   const [unit, tiny] = algebra.dtype === 'float32' ? [2 ** -24, 2 ** -149] : [2 ** -52, 2 ** -1074]
   const startOfC0 = c0 && (c0.batch === 1 ? 0 : item) * c0.rows * c0.cols
@@ -113,7 +161,7 @@ export function cells(problem, item, rows, cols, wantsWitness = false) {
         if (throws && best !== clamped(best, algebra)) leaves[place] = 1
       }
       if (witness && best !== algebra.none) {
-        const k = firstOf(problem, x, y, first, last, ahead, best)
+        const k = find(x, y, first, last, ahead, best, algebra)
         witness[place] = k < 0 ? -1 : k - r * depth
       }
       values[place] = best === algebra.none ? algebra.zero : best

@@ -96,6 +96,8 @@ interface Held {
   /** What it holds now. */
   read: () => Promise<Elements>
   spilled: () => Promise<boolean>
+  /** What must be disposed when it isn't needed any more. */
+  there: There[]
 }
 
 /** Puts elements where the place has its matrices, in the layout. */
@@ -108,6 +110,7 @@ export async function put(place: Place, source: Elements, layout = 'row-major'):
       matrix: placed.matrix as AnyMatrix,
       read: async () => elementsOf(placed.matrix as AnyMatrix),
       spilled: async () => gapsChanged(placed, before),
+      there: [],
     }
   }
   // On a device layouts are views: of a larger matrix, of a transposed one.
@@ -123,6 +126,7 @@ export async function put(place: Place, source: Elements, layout = 'row-major'):
   return {
     matrix,
     read,
+    there: [whole, view, matrix],
     async spilled() {
       if (!isFramed) return false
       const now = await read()
@@ -130,6 +134,11 @@ export async function put(place: Place, source: Elements, layout = 'row-major'):
       return framed(isTurned ? transposed(now) : now).data.some((x, at) => !Object.is(x, data[at]))
     },
   }
+}
+
+/** Thousands of matrices would wait for the garbage collector. */
+function dispose(...matrices: (Anywhere | undefined)[]): void {
+  for (const matrix of matrices) if (matrix instanceof DeviceMatrix) matrix.dispose()
 }
 
 type Results = Omit<MpmmResult, 'c'> & { c: Anywhere; witness?: Anywhere }
@@ -149,11 +158,12 @@ async function ask(place: Place, one: Case, a: Anywhere, b: Anywhere, own: objec
     ...(witness && { witness }),
   }
   if (place.grouped) {
-    const [, result] = await mpmmGrouped(
+    const [first, result, last] = (await mpmmGrouped(
       [neighbour(one), { a, b, ...own }, neighbour(one)] as GroupedProduct[],
       shared as never,
-    )
-    return result as unknown as Results
+    )) as unknown as [Results, Results, Results]
+    for (const { c, witness } of [first, last]) dispose(c, witness)
+    return result
   }
   const all = { ...shared, ...own, ...(variant && { variant }) }
   if (place.sync) return mpmmSync(a as never, b as never, all) as unknown as Results
@@ -166,10 +176,21 @@ export const fetched = async (matrix: Anywhere): Promise<AnyMatrix> =>
 /** Computes the case there. */
 export async function compute(place: Place, one: Case, way: Way): Promise<Outcome> {
   const { layouts = {}, given = {}, c0 } = one
+  const there: Anywhere[] = []
+  const hold = async (source: Elements, layout: string | undefined) => {
+    const held = await put(place, source, layout)
+    there.push(...held.there)
+    return held
+  }
+  const turned = <T extends Anywhere>(matrix: T): T => {
+    const seen = turn(matrix)
+    there.push(seen)
+    return seen
+  }
   const operand = async (name: 'a' | 'b') => {
     const source = ((place.narrow && narrowed(one.algebra, one[name])) || one[name]) as Elements
     if (!place.device && given[name] && source === one[name]) return given[name]
-    return (await put(place, source, layouts[name])).matrix
+    return (await hold(source, layouts[name])).matrix
   }
   const [a, b] = [await operand('a'), await operand('b')]
   const { m, n, batch, batched } = problemOf(one)
@@ -179,21 +200,22 @@ export async function compute(place: Place, one: Case, way: Way): Promise<Outcom
       : way === 'in place'
         ? c0!
         : valuesFor(one.algebra, 'before', [m, n, 1], batched ? batch : undefined)[0]!
-  const out = before && (await put(place, before, layouts.out))
-  const start = c0 && way !== 'in place' ? (await put(place, c0, layouts.c0)).matrix : undefined
+  const out = before && (await hold(before, layouts.out))
+  const start = c0 && way !== 'in place' ? (await hold(c0, layouts.c0)).matrix : undefined
   const own = {
-    ...(out && { out: place.turned ? turn(out.matrix) : out.matrix }),
-    ...(start && { accumulate: place.turned ? turn(start) : start }),
+    ...(out && { out: place.turned ? turned(out.matrix) : out.matrix }),
+    ...(start && { accumulate: place.turned ? turned(start) : start }),
     ...(way === 'in place' && { accumulate: true }),
     ...(one.structure && { structure: place.turned ? turnedStructure(one.structure) : one.structure }),
   }
   const outcome: Outcome = { held: before, now: null, spilled: false }
   try {
     const { c, witness, ...result } = await (place.turned
-      ? ask(place, one, turn(b), turn(a), own)
+      ? ask(place, one, turned(b), turned(a), own)
       : ask(place, one, a, b, own))
     const straight = async (matrix: Anywhere) => {
-      const it = await fetched(place.turned ? turn(matrix) : matrix)
+      there.push(matrix)
+      const it = await fetched(place.turned ? turned(matrix) : matrix)
       return placeAs('row-major', elementsOf(it)).matrix as AnyMatrix
     }
     outcome.result = result
@@ -206,6 +228,7 @@ export async function compute(place: Place, one: Case, way: Way): Promise<Outcom
     outcome.now = await out.read()
     outcome.spilled = await out.spilled()
   }
+  dispose(...there)
   return outcome
 }
 
