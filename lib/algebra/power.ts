@@ -1,5 +1,6 @@
 /** Powers of matrices. */
 import { notCancelled } from '../abort.js'
+import { oneOf, zeroOf } from '../built-in.js'
 import {
   deliver,
   onItsDevice,
@@ -21,7 +22,6 @@ import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyOperand, AnyResult, ElementsOf, MpmmOptions } from '../product/options.js'
-import { oneOf, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readView, requireStillThere } from '../view.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'

@@ -1,4 +1,4 @@
-/** The semirings of the build. */
+/** The semirings that the library has; lib/semirings has those that its users write. */
 import { show, showAll, showChoices } from './describe.js'
 import { DTypeError, OptionError } from './errors.js'
 import { addon } from './native.js'
