@@ -2,7 +2,8 @@
 //
 //   node generate.mjs --native DIR --processor NAME --isas LIST [--cuda]
 //                                        the instantiations, the registry and their CMake lists
-//   node generate.mjs --typescript DIR   the TypeScript types: variant-names.ts, and native-interface.ts of what the addon exports
+//   node generate.mjs --typescript DIR   the TypeScript types: variant-names.ts, native-interface.ts of what the addon exports, and
+//                                        expression-table.ts of the operations that semirings of one's own are written in
 //
 // LIST names the instruction sets of the CPU kernels, for example avx2,portable, or is `all`: those of the processor's family.
 //
@@ -12,6 +13,7 @@ import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { addonHeader, addonInterface, exportsHeader } from './addon-code.mjs'
 import { closures } from './closures.mjs'
+import { expressionHeader, expressionTable } from './expression-code.mjs'
 import { listOf, sourceFiles } from './files.mjs'
 import { loops } from './loops.mjs'
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
@@ -22,6 +24,7 @@ const noticeOf = (source) =>
   `Written by native/variants/generate.mjs from native/variants/${source}. Do not edit.`
 const notice = noticeOf('table.mjs')
 const noticeOfAddon = noticeOf('addon.mjs')
+const noticeOfExpressions = noticeOf('expressions.mjs')
 
 /** The header that declares what a kernel of a backend is. */
 const kernelHeaders = { cpu: 'cpu/kernel.h', cuda: 'cuda/launch/kernel.h' }
@@ -310,6 +313,7 @@ function writeNative(directory, isas, withCuda) {
     ['refused.h', refusedHeader()],
     ['addon.h', addonHeader(noticeOfAddon)],
     ['exports.h', exportsHeader(noticeOfAddon)],
+    ['expressions.h', expressionHeader(noticeOfExpressions)],
   ])
   const sources = { cpu: [], cuda: [], hopper: [], products: [], lab: [] }
   const add = (list, file, content) => {
@@ -368,6 +372,7 @@ function writeNative(directory, isas, withCuda) {
 function writeTypeScript(directory) {
   const union = (names) => names.map((name) => `\n  | '${name}'`).join('')
   writeIfChanged(join(directory, 'native-interface.ts'), addonInterface(noticeOfAddon))
+  writeIfChanged(join(directory, 'expression-table.ts'), expressionTable(noticeOfExpressions))
   writeIfChanged(
     join(directory, 'variant-names.ts'),
     `// ${notice}

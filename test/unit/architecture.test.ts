@@ -124,10 +124,11 @@ const allowedInCore: Record<string, string[]> = {
   host: [],
   problem: ['algebra', 'host'],
   plan: ['algebra', 'problem'],
-  session: ['algebra', 'host', 'problem', 'plan'],
+  user: ['algebra', 'problem'],
+  session: ['algebra', 'host', 'problem', 'plan', 'user'],
   devices: ['algebra', 'host', 'problem', 'plan', 'session'],
   closure: ['algebra', 'host', 'problem', 'session', 'devices'],
-  engine: ['algebra', 'host', 'problem', 'plan', 'session', 'devices'],
+  engine: ['algebra', 'host', 'problem', 'plan', 'session', 'devices', 'user'],
   rna: ['algebra'],
   graph: ['host', 'algebra', 'problem'],
 }

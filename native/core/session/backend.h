@@ -11,6 +11,7 @@
 #include "core/plan/variant.h"
 #include "core/problem/problem.h"
 #include "core/problem/scan.h"
+#include "core/user/product.h"
 
 namespace mpmml {
 
@@ -128,6 +129,16 @@ class Backend {
 
   /// How to scan the elements of `problem` in host memory, which may give that up.
   virtual ForRuns for_runs(const Problem& /*problem*/) { return in_one_run; }
+
+  /// Why a product over a semiring of one's own can't be computed there; empty if it can. Called only while the device is
+  /// usable. Compiles nothing.
+  virtual std::string refuses_user(const UserProduct& /*product*/, const Placement& /*where*/) {
+    return std::string("the ") + kBackendNames[static_cast<int>(kind())] +
+           " backend doesn't compute semirings of one's own";
+  }
+
+  /// As estimate_ms().
+  virtual double estimate_user_ms(const UserProduct& product, int device) = 0;
 
   /// Opens a usable device. Throws Error.
   virtual std::unique_ptr<Session> open(int device, int64_t device_memory) = 0;

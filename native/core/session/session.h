@@ -7,6 +7,7 @@
 
 #include "core/problem/problem.h"
 #include "core/session/backend.h"
+#include "core/user/product.h"
 
 namespace mpmml {
 
@@ -203,6 +204,14 @@ class Session {
 
   /// The plan that multiply() would follow. The problem has steps; its C needs no memory. Throws Error.
   virtual Plan plan(const Problem& problem, const Placement& where) = 0;
+
+  /// Starts a product over a semiring of one's own. It has steps, and all its matrices are in memory of this session, unless
+  /// that is the CPU's: then they may be in host memory too. Throws Error, as finish() of the result does; of the outcome only
+  /// the timing is there.
+  virtual std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement& where);
+
+  /// With what multiply_user() would compute it, in words; a line for each thing. Its matrices need no memory. Throws Error.
+  virtual std::string explain_user(const UserProduct& product, const Placement& where);
 
   /// May be called from any thread.
   virtual MemoryUse memory_use() = 0;

@@ -1,0 +1,54 @@
+// A product over a semiring of one's own.
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "core/problem/problem.h"
+#include "core/user/semiring.h"
+
+namespace mpmml {
+
+/// A matrix for each lane of the semiring; the others aren't there.
+template <class View>
+using UserLanes = std::array<View, kMostUserLanes>;
+
+/// For each element of C, in this order, so that the bits of a result are the same everywhere:
+///
+///   acc = zero
+///   for k = 0, 1, … in ascending order, if A[i, k] and B[k, j] are in the structure: acc = acc ⊕ (A[i, k] ⊗ B[k, j])
+///   C[i, j] = acc, or C0[i, j] ⊕ acc if there is a C0
+///
+/// If zero absorbs, a kernel may add steps with it: then acc ⊕ zero has to be acc, which the definition claims.
+struct UserProduct {
+  std::shared_ptr<const UserSemiring> semiring;
+  int64_t batch = 1;
+  int64_t m = 0, n = 0, k = 0;
+  UserLanes<MatrixView> a;         ///< M × K
+  UserLanes<MatrixView> b;         ///< K × N
+  UserLanes<MatrixView> c0;        ///< M × N; data is null if nothing is accumulated
+  UserLanes<MutableMatrixView> c;  ///< M × N; may be the same as c0, must overlap nothing else
+  /// Elements of A and B outside of it are never read. Those of C and the witness are never written.
+  Structure structure;
+  /// M × N, int32: the smallest k whose candidate has the same bits as C's element in each lane, and −1 if there is none or C's
+  /// element is zero. Data is null if it isn't asked for. Only for semirings that are selective.
+  MutableMatrixView witness;
+  bool keeps_c = true;  ///< as in Problem
+  const std::atomic<int32_t>* cancelled = nullptr;
+  std::atomic<double>* steps_done = nullptr;
+
+  size_t lane_count() const { return semiring->lane_count(); }
+  bool accumulates() const { return c0[0].data != nullptr; }
+  int64_t outputs() const { return batch * m * n; }
+  double steps() const { return static_cast<double>(outputs()) * static_cast<double>(k); }
+  void count_steps(double steps) const;
+};
+
+/// The product that a region of C is.
+UserProduct sub(const UserProduct& product, const Region& region);
+
+/// Sets elements of C and the witness outside of the structure to zero and −1, if C needn't be kept: they are in host memory.
+void clear_outside(const UserProduct& product);
+
+}  // namespace mpmml

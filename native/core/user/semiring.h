@@ -1,0 +1,82 @@
+// Semirings of one's own: ⊕ and ⊗ as small typed expressions, checked and made ready for kernels.
+//
+// An element has 1 to 4 lanes, each an int32, a uint32 or a float32. ⊕ and ⊗ take two elements, x and y, and give one. Each is
+// an expression: nodes in an order in which operands come before what takes them, and for each lane the node that is its
+// result. There are no loops and no memory, so that any expression that passes the checks can be evaluated, whoever wrote it.
+//
+// Arithmetic: integers modulo 2^32; float32 by IEEE 754 to nearest, with subnormal numbers, and nothing is contracted. What
+// NaN's bits are is seen by nothing: a NaN that is stored has the bits 7fc00000.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "generated/expressions.h"
+#include "generated/semirings.h"
+
+namespace mpmml {
+
+/// What NaN becomes that is stored.
+constexpr uint32_t kUserNan = 0x7fc00000;
+
+struct UserNode {
+  UserOp op{};
+  UserType type{};                     ///< of its value
+  std::array<int32_t, 3> operands{};   ///< nodes before it. Of an argument: 0 for x or 1 for y, and the lane
+  uint32_t bits = 0;                   ///< of a constant
+
+  bool operator==(const UserNode& other) const {
+    return op == other.op && type == other.type && operands == other.operands && bits == other.bits;
+  }
+};
+
+struct UserExpression {
+  std::vector<UserNode> nodes;
+  std::vector<int32_t> results;  ///< for each lane the node that it is
+
+  bool operator==(const UserExpression& other) const { return nodes == other.nodes && results == other.results; }
+};
+
+/// As somebody wrote it. Nothing of it has been checked.
+struct UserDefinition {
+  std::string name;
+  std::vector<UserType> lanes;
+  std::vector<uint32_t> zero;                ///< the bits of each lane; the neutral element of ⊕
+  std::optional<std::vector<uint32_t>> one;  ///< that of ⊗, if it has one
+  UserExpression plus;                       ///< ⊕
+  UserExpression times;                      ///< ⊗
+  bool absorbs = true;                       ///< whether zero ⊗ x = x ⊗ zero = zero
+  bool idempotent = false;                   ///< whether x ⊕ x = x
+  bool selective = false;                    ///< whether x ⊕ y is x or y
+};
+
+/// One that has been checked. It doesn't change any more, and any number of threads may read it.
+struct UserSemiring : UserDefinition {
+  /// ⊕ and ⊗ in the operations that kernels have: none that is `lowered` (native/variants/expressions.mjs), the counts of shifts are
+  /// less than 32, no node occurs twice, and every node is needed.
+  UserExpression lowered_plus, lowered_times;
+  /// Both as text, whatever the semiring is called. Equal texts (with lanes, zero and absorbs) mean equal kernels.
+  std::string key;
+
+  size_t lane_count() const { return lanes.size(); }
+};
+
+/// Checks and lowers. Throws Error(kOption).
+std::shared_ptr<const UserSemiring> make_user_semiring(UserDefinition definition);
+
+/// Writes exp, exp2, log and log1p in other operations, joins equal nodes, and leaves out those that nothing needs. The results
+/// differ from the exact ones by at most 2 units in the last place.
+UserExpression lower(const UserExpression& expression);
+
+/// A line for each node: "v2: int32 = add(x0, v1)". Results are "r0 = v2".
+std::string to_text(const UserExpression& expression);
+
+/// In which matrices of memory a lane lies: of float32, or for both integer types, of int32.
+constexpr DataType stored_type(UserType lane) {
+  return lane == UserType::kFloat32 ? DataType::kFloat32 : DataType::kInt32;
+}
+
+}  // namespace mpmml
