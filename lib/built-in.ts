@@ -2,7 +2,8 @@
 import { show, showAll, showChoices } from './describe.js'
 import { DTypeError, OptionError } from './errors.js'
 import { addon } from './native.js'
-import { choice, option, readChoice } from './options.js'
+import { option, readChoice } from './options.js'
+import { userSemiringName } from './user-semiring.js'
 import type { DataType, Semiring } from './variant-names.js'
 
 /**
@@ -25,7 +26,20 @@ function semiringIndex(name: unknown): number {
 }
 
 /** The index of a semiring that was given as option `name`. */
-export const readSemiring = (value: unknown, name = 'semiring'): number => readChoice(names, value, name)
+export function readSemiring(value: unknown, name = 'semiring'): number {
+  requireNotUsers(value, name)
+  return readChoice(names, value, name)
+}
+
+/** Throws OptionError for a semiring that a user has written: what takes those has looked for it before. */
+function requireNotUsers(value: unknown, name: string): void {
+  const own = userSemiringName(value)
+  if (own === undefined) return
+  throw new OptionError(
+    `option ${name} must be the name of a semiring of the library here, but it is semiring '${own}', which you have written: products, ` +
+      'power and star take those; closures and paths need to know when going round a cycle makes nothing better, which no ⊕ and ⊗ say',
+  )
+}
 
 /** The option `semiring` as an index into the addon's list. */
 export const semiring = option(readSemiring('max-plus'), readSemiring, {
@@ -34,7 +48,11 @@ export const semiring = option(readSemiring('max-plus'), readSemiring, {
 })
 
 /** The same, for functions that have other uses for it than products. */
-export const semiringName = choice(names, undefined)
+export const semiringName = option(
+  undefined,
+  (value, name): Semiring | undefined => names[readSemiring(value, name)],
+  { choices: names },
+)
 
 /** Whether a semiring has an element type: types[semiring][type]. */
 const types = addon.semirings.map(({ zeros }) => addon.dataTypes.map((name) => zeros[name] !== undefined))

@@ -72,6 +72,6 @@ export type { AnyWitness, BackendChoice, MpmmOptions, Overflow, Progress } from 
 export { type Plan, plan } from './product/plan.js'
 export type { MpmmResult, WitnessedResult, WitnessOf } from './product/result.js'
 export type { MatrixStructure, ProductStructure } from './product/structure.js'
-export type { ElementArray, OperandArray } from './storage.js'
+export type { ElementArray, MatrixArray, OperandArray } from './storage.js'
 export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
 export { type Variant, variants } from './variants.js'

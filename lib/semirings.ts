@@ -1,0 +1,42 @@
+/**
+ * Semirings of one's own: ⊕ and ⊗ are written as functions, and computed at the speed of the library's own kernels, on a GPU or the CPU.
+ *
+ * @packageDocumentation
+ */
+import './globals.js'
+import './semirings/work.js'
+
+export type { UserAlgebraOptions, UserAlgebraResult } from './product/user-product.js'
+export { type CheckOptions, checkSemiring } from './semirings/laws.js'
+export { semiring } from './semirings/make.js'
+export {
+  counting,
+  hamming,
+  kBest,
+  l1Distance,
+  lexicographic,
+  lInfinityDistance,
+  logSumExp,
+  type OrderedName,
+  type Repeated,
+  type SumName,
+} from './semirings/ready.js'
+export type {
+  CheckedElements,
+  ElementFunction,
+  ElementResult,
+  ElementValue,
+  SemiringDefinition,
+} from './semirings/semiring.js'
+export type { Condition, Operations, Value, ValueOrNumber } from './semirings/value.js'
+export type {
+  ElementOf,
+  ExpressionJson,
+  ExpressionStep,
+  LaneArray,
+  Lanes,
+  LaneType,
+  NumberJson,
+  SemiringJson,
+  UserSemiring,
+} from './user-semiring.js'
