@@ -53,7 +53,7 @@ export function star<
   Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
 >(a: MatrixLike<Data>, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
 /**
- * The same over a semiring of your own, which has to be `idempotent` and to have a `one`: I ⊕ A is squared until it stays the same (floats:
+ * The star over a semiring of your own, which has to be `idempotent` and to have a `one`: I ⊕ A is squared until it stays the same (floats:
  * up to 2^−20 of each), so that it takes a product for each doubling of the longest path. If it still changes with paths of 4·n edges, the
  * promise is rejected with CycleError, which then has no cycle.
  *

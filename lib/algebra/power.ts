@@ -71,7 +71,7 @@ export function power<
   Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
 >(a: MatrixLike<Data>, n: number, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
 /**
- * The same over a semiring of your own, which has to have a `one` for A⁰. What powers rely on is checked once: see `checkSemiring`.
+ * The power over a semiring of your own, which has to have a `one` for A⁰. What powers rely on is checked once: see `checkSemiring`.
  *
  * @throws Rejects with what the other form rejects with; ERR_MPMML_OPTION if a law is broken.
  */

@@ -149,7 +149,7 @@ export function mpmmGrouped<P extends GroupedProduct, Witness extends AnyWitness
   options?: GroupedOptions<Witness>,
 ): Promise<WitnessedResult<GroupedResultOf<P>, Witness>[]>
 /**
- * The same over a semiring of your own.
+ * Many products over a semiring of your own in one call; all else is as in the other form.
  *
  * @throws What the other form throws.
  */

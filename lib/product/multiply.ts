@@ -94,7 +94,7 @@ export function mpmm<
   options?: MpmmOptions<Out, Witness, C0>,
 ): Promise<WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>>
 /**
- * The same over a semiring of your own, which `semiring()` of mpmml/semirings makes. If its elements have lanes, each matrix is an array
+ * The product over a semiring of your own, which `semiring()` of mpmml/semirings makes. All else is as in the other form. If its elements have lanes, each matrix is an array
  * of them, one for each lane, and so is c. Integers are computed modulo 2^32; floats are rounded in the order of k. On both backends all
  * results are the same, bit by bit; a NaN is always the same one.
  *
@@ -112,6 +112,12 @@ export function mpmm<
   b: B,
   options: UserProductOptions<L, Out, C0, Witness>,
 ): Promise<UserWitnessedResult<UserResultOf<L, A | B | C0, Out>, Witness>>
+/** The same for arguments whose types aren't known. */
+export function mpmm(
+  a: AnyOperand,
+  b: AnyOperand,
+  options?: MpmmOptions<AnyResult>,
+): Promise<MpmmResult<AnyResult>>
 export function mpmm(a: unknown, b: unknown, options?: unknown): Promise<unknown> {
   const watched = watch('mpmm')
   const promise = multiply(a as AnyOperand, b as AnyOperand, options as MpmmOptions<AnyResult>, watched)
@@ -245,7 +251,7 @@ export function mpmmSync<
   options?: MpmmOptions<Out, Witness, C0>,
 ): WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>
 /**
- * The same over a semiring of your own, which `semiring()` of mpmml/semirings makes. If its elements have lanes, each matrix is an array
+ * The product over a semiring of your own, which `semiring()` of mpmml/semirings makes. All else is as in the other form. If its elements have lanes, each matrix is an array
  * of them, one for each lane, and so is c. Integers are computed modulo 2^32; floats are rounded in the order of k. On both backends all
  * results are the same, bit by bit; a NaN is always the same one.
  *
@@ -263,6 +269,12 @@ export function mpmmSync<
   b: B,
   options: UserProductOptions<L, Out, C0, Witness>,
 ): UserWitnessedResult<UserResultOf<L, A | B | C0, Out>, Witness>
+/** The same for arguments whose types aren't known. */
+export function mpmmSync(
+  a: AnyOperand,
+  b: AnyOperand,
+  options?: MpmmOptions<AnyResult>,
+): MpmmResult<AnyResult>
 export function mpmmSync(a: unknown, b: unknown, options?: unknown): unknown {
   const watched = watch('mpmmSync')
   const work = () =>

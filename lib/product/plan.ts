@@ -49,7 +49,7 @@ export interface Plan {
  */
 export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan>
 /**
- * The same for a semiring of your own: the kernel, and where its machine code comes from. It may be compiled for that.
+ * The plan of a product over a semiring of your own: the kernel, and where its machine code comes from. It may be compiled for that.
  *
  * @throws What the other form throws.
  */

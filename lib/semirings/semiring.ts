@@ -27,7 +27,7 @@ export type ElementValue<L extends Lanes> = L extends readonly LaneType[]
     ? Value<L>
     : never
 
-/** What ⊕ and ⊗ give. */
+/** What ⊕ and ⊗ give: a value or a number; an array of these, one for each lane, if dtype is an array. */
 export type ElementResult<L extends Lanes> = L extends readonly LaneType[]
   ? { readonly [Lane in keyof L]: ValueOrNumber<Extract<L[Lane], LaneType>> }
   : L extends LaneType
@@ -42,7 +42,8 @@ export type ElementFunction<L extends Lanes> = (
   x: ElementValue<L>,
   y: ElementValue<L>,
   operations: Operations,
-) => ElementResult<L>
+  // With the empty one TypeScript takes an array that is given for a tuple.
+) => ElementResult<L> | readonly []
 
 /** What {@link semiring} takes. */
 export interface SemiringDefinition<L extends Lanes = Lanes> {
