@@ -150,10 +150,12 @@ export function counting(name: SumName): UserSemiring<readonly ['int32', 'uint32
     dtype: ['int32', 'uint32'],
     zero: [zero, 0],
     one: [one, 1],
-    plus: ([x, n], [y, m], { equal, select, [better]: best }) => [
-      best(x, y),
-      select(equal(x, y), n.add(m), select(equal(best(x, y), x), n, m)),
-    ],
+    plus: ([x, n], [y, m], { less, lessEqual, select, [better]: best }) => {
+      const [low, high] = better === 'max' ? [x, y] : [y, x]
+      // Of the ways to x those count that y doesn't beat; those to y, if it isn't beaten.
+      const left = select(less(low, high), 0, n)
+      return [best(x, y), select(lessEqual(low, high), left.add(m), left)]
+    },
     times: ([x, n], [y, m], operations) => [times(x, y, operations), n.mul(m)],
     check: { least: [-SMALL, 1], most: [SMALL, 2 ** 32 - 1] },
   })

@@ -163,7 +163,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
         name,
         lanes: Int32Array.from(lanes, (type) => expressionTypes.indexOf(type)),
         zero: bits(zero),
-        one: one ? bits(one) : null,
+        one: one ? bits(one) : undefined,
         plus: plus.nodes,
         plusResults: plus.results,
         times: times.nodes,
