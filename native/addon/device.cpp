@@ -146,14 +146,14 @@ void MemoryHandle::release(Napi::Env env) {
   Napi::MemoryManagement::AdjustExternalMemory(env, -charged);
 }
 
-namespace {
-
 Handle* handle_of(const Napi::Value& value, Handle::Kind kind) {
   void* data = nullptr;
   if (napi_get_value_external(value.Env(), value, &data) != napi_ok || !data) return nullptr;
   auto* const handle = static_cast<Handle*>(data);
   return handle->kind == kind ? handle : nullptr;
 }
+
+namespace {
 
 [[noreturn]] void refuse_closed() { throw Error(ErrorCode::kDisposed, "the device has been closed: open another one"); }
 

@@ -125,7 +125,11 @@ struct KnownMemory {
 
 /// What an external points to.
 struct Handle {
-  enum class Kind : uint64_t { kDevice = 0x6d706d6d6c446576, kMemory = 0x6d706d6d6c4d656d };
+  enum class Kind : uint64_t {
+    kDevice = 0x6d706d6d6c446576,
+    kMemory = 0x6d706d6d6c4d656d,
+    kUserSemiring = 0x6d706d6d6c557365
+  };
   explicit Handle(Kind what) : kind(what) {}
   const Kind kind;
 };
@@ -145,6 +149,8 @@ struct MemoryHandle : Handle {
   void release(Napi::Env env);
 };
 
+/// Null if `value` is no external of this kind.
+Handle* handle_of(const Napi::Value& value, Handle::Kind kind);
 /// Null if `value` is no memory.
 MemoryHandle* memory_handle(const Napi::Value& value);
 /// Throws Napi::Error if `value` is no device, and Error if it is closed.

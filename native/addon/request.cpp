@@ -76,7 +76,8 @@ struct Reader {
   const double* fields;
   DataType dtype;
   int64_t batch;
-  Uses* uses;  ///< null: matrices are in arrays
+  Uses* uses;                ///< null: matrices are in arrays
+  bool takes_words = false;  ///< whether integers may be in a Uint32Array
 
   /// Where the elements of a matrix are, from the fields from `first` on. The caller sets the memory.
   template <class View>
@@ -125,7 +126,8 @@ struct Reader {
     const TypedArray array = typed_array(value);
     if (array.valid && array.type == napi_int16_array) view.storage = Storage::kInt16;
     require_storage(view.storage, int16);
-    if (!array.valid || (view.storage == Storage::kElement && array.type != array_of(dtype))) {
+    const bool are_words = takes_words && dtype == DataType::kInt32 && array.type == napi_uint32_array;
+    if (!array.valid || (view.storage == Storage::kElement && array.type != array_of(dtype) && !are_words)) {
       malformed(env, "a matrix of another type");
     }
     if (!has_elements(view)) return view;
@@ -229,6 +231,81 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
   call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, size_t{1} << 53));
   const auto& variants = engine().variants();
   if (fields[F::variant] >= 0) call.request.where.variant = variants[index(F::variant, variants.size())];
+  return call;
+}
+
+UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
+                                const Napi::Value& witness, size_t lanes, const Uses* uses) {
+  UserMatricesOf matrices;
+  const Napi::Value given[] = {a, b, c, c0};
+  for (size_t which = 0; which < std::size(given); ++which) {
+    const Napi::Value& value = given[which];
+    if (which >= 2 && is_missing(value)) continue;
+    if (!value.IsArray() || value.As<Napi::Array>().Length() != lanes) malformed(value.Env(), "an array of lanes");
+    for (uint32_t lane = 0; lane < lanes; ++lane) {
+      Source& source = matrices.lanes[which][lane] = source_of(value.As<Napi::Array>().Get(lane), uses);
+      if (source.is_nowhere()) malformed(value.Env(), "a lane that isn't there");
+    }
+    if (which == 2) matrices.has_c = true;
+    if (which == 3) matrices.has_c0 = true;
+  }
+  matrices.witness = source_of(witness, uses);
+  return matrices;
+}
+
+UserCall read_user_call(Napi::Env env, std::shared_ptr<const UserSemiring> semiring, const UserMatricesOf& matrices,
+                        const double* fields, Uses* uses, bool is_explained) {
+  using F = UserRequestField;
+  const auto index = [&](size_t field, size_t count) { return index_in(env, fields, field, count); };
+  UserCall call;
+  UserProduct& product = call.product;
+  product.semiring = std::move(semiring);
+  product.batch = size_in(env, fields, F::batch);
+  const int64_t m = product.m = size_in(env, fields, F::m), n = product.n = size_in(env, fields, F::n);
+  const int64_t k = product.k = size_in(env, fields, F::k);
+  const bool asks_witness = fields[F::asksWitness] != 0;
+  if (asks_witness && !product.semiring->selective) malformed(env, "a witness of a semiring that has none");
+  constexpr size_t kFields = F::aLane1Offset - F::aLane0Offset;
+  for (size_t lane = 0; !is_explained && lane < product.lane_count(); ++lane) {
+    const Reader read{env, fields, stored_type(product.semiring->lanes[lane]), product.batch, uses, true};
+    const auto at = [&](size_t first) { return first + lane * kFields; };
+    const auto& [a, b, c, c0] = matrices.lanes;
+    product.a[lane] = read.matrix<MatrixView>(a[lane], "a", Int16::kRefused, at(F::aLane0Offset), m, k);
+    product.b[lane] = read.matrix<MatrixView>(b[lane], "b", Int16::kRefused, at(F::bLane0Offset), k, n);
+    if (matrices.has_c0) {
+      product.c0[lane] = read.matrix<MatrixView>(c0[lane], "accumulate", Int16::kRefused, at(F::c0Lane0Offset), m, n);
+    }
+    if (matrices.has_c) {
+      if (uses && !c[lane].memory) malformed(env, "a result that isn't on the device");
+      product.c[lane] = read.matrix<MutableMatrixView>(c[lane], "out", Int16::kRefused, at(F::cLane0Offset), m, n);
+    } else {
+      if (!uses) malformed(env, "a product without a result");
+      bytes_of_matrices(product.batch, m, n, element_bytes(DataType::kInt32));
+      call.makes_c = true;
+    }
+  }
+  if (asks_witness && is_explained) {
+    // Without data it wouldn't be asked for; nothing is written there.
+    static int32_t explained;
+    product.witness = row_major<void*>(&explained, m, n);
+  } else if (asks_witness && !matrices.witness.is_nowhere()) {
+    if (uses && !matrices.witness.memory) malformed(env, "a witness that isn't on the device");
+    const Reader read{env, fields, DataType::kInt32, product.batch, uses};
+    product.witness = read.matrix<MutableMatrixView>(matrices.witness, "the witness", Int16::kRefused, F::witnessOffset, m, n);
+  } else if (asks_witness) {
+    if (!uses) malformed(env, "a witness without memory");
+    bytes_of_matrices(product.batch, m, n, element_bytes(DataType::kInt32));
+    call.makes_witness = true;
+  }
+  if (fields[F::structured] != 0) {
+    product.structure = {band_in(env, fields, F::aBelow), band_in(env, fields, F::bBelow),
+                         band_in(env, fields, F::cBelow)};
+  }
+  product.keeps_c = fields[F::keepsC] != 0;
+  call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
+  call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
+  call.request.devices = index(F::devices, size_t{kAllDevices} + 1);
+  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, size_t{1} << 53));
   return call;
 }
 
@@ -368,25 +445,42 @@ MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, cons
   return copy;
 }
 
-void write_report(double* report, const Problem& problem, const Result& result, double total_ms) {
+namespace {
+
+/// What of a report no problem decides.
+void write_result(double* report, const Result& result, double total_ms) {
   using F = ReportField;
   const Outcome& outcome = result.outcome;
-  static const auto& places = *[] {
-    auto* const all = new std::unordered_map<const Variant*, size_t>;
-    for (const Variant* variant : engine().variants()) all->emplace(variant, all->size());
-    return all;
-  }();
   report[F::backend] = static_cast<double>(result.backend);
   report[F::device] = result.backend == BackendKind::kCuda ? result.device : -1;
   report[F::devices] = static_cast<double>(result.devices);
-  report[F::variant] = static_cast<double>(places.at(outcome.plan.variant));
-  report[F::path] = static_cast<double>(outcome.plan.path);
   report[F::totalMs] = total_ms;
   report[F::kernelMs] = outcome.timing.kernel;
   report[F::analysisMs] = outcome.timing.analysis;
   report[F::h2dMs] = outcome.timing.h2d;
   report[F::d2hMs] = outcome.timing.d2h;
+}
+
+}  // namespace
+
+void write_report(double* report, const Problem& problem, const Result& result, double total_ms) {
+  using F = ReportField;
+  static const auto& places = *[] {
+    auto* const all = new std::unordered_map<const Variant*, size_t>;
+    for (const Variant* variant : engine().variants()) all->emplace(variant, all->size());
+    return all;
+  }();
+  write_result(report, result, total_ms);
+  report[F::variant] = static_cast<double>(places.at(result.outcome.plan.variant));
+  report[F::path] = static_cast<double>(result.outcome.plan.path);
   report[F::steps] = steps_of(problem);
+}
+
+void write_user_report(double* report, const UserProduct& product, const Result& result, double total_ms) {
+  using F = ReportField;
+  write_result(report, result, total_ms);
+  report[F::variant] = report[F::path] = -1;
+  report[F::steps] = product.steps();
 }
 
 }  // namespace mpmml::addon

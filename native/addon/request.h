@@ -42,6 +42,28 @@ struct Call {
 /// memories of its device, and c and the witness are, or are null. Throws Napi::Error, and Error if a memory is gone.
 Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses, Problem& problem);
 
+/// The matrices of a product over a semiring of one's own, for each lane, and its witness.
+struct UserMatricesOf {
+  std::array<UserLanes<Source>, 4> lanes{};  ///< a, b, c, c0
+  bool has_c = false, has_c0 = false;
+  Source witness{};
+};
+/// What JavaScript gives for them.
+UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
+                                const Napi::Value& witness, size_t lanes, const Uses* uses);
+
+/// Reads a product over a semiring of one's own; see read_call(). If C or the witness was null, the call makes memory for it, and
+/// the product has none yet. With `is_explained` there are no matrices at all.
+struct UserCall {
+  UserProduct product;
+  Request request;
+  bool makes_c = false, makes_witness = false;
+};
+UserCall read_user_call(Napi::Env env, std::shared_ptr<const UserSemiring> semiring, const UserMatricesOf& matrices,
+                        const double* fields, Uses* uses, bool is_explained = false);
+
+void write_user_report(double* report, const UserProduct& product, const Result& result, double total_ms);
+
 /// The report's field stepsDone, where threads count while JavaScript reads.
 std::atomic<double>* steps_done_in(double* report);
 

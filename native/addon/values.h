@@ -12,6 +12,7 @@
 
 #include "addon/device.h"
 #include "addon/engine.h"
+#include "addon/user.h"
 #include "core/graph/array.h"
 
 namespace mpmml::addon {
@@ -117,6 +118,7 @@ class In {
     return static_cast<std::atomic<int32_t>*>(elements_of(value_, napi_int32_array, 1));
   }
   std::shared_ptr<Device> device() const { return device_of(value_); }
+  std::shared_ptr<const UserSemiring> user_semiring() const { return user_semiring_of(value_); }
 
  private:
   [[noreturn]] void refuse() const { malformed(value_.Env(), name_); }

@@ -10,6 +10,7 @@
 #include "cpu/planner.h"
 #include "cpu/session.h"
 #include "cpu/threads.h"
+#include "cpu/user_product.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -53,6 +54,9 @@ class CpuBackend final : public Backend {
     return vectors * steps / (kStepsPerMs * threads) + bytes / (kPackedBytesPerMs * (reads_in_place ? threads : 1)) +
            (threads > 1 ? kWakingMs * threads : 0);
   }
+
+  std::string refuses_user(const UserProduct&, const Placement&) override { return {}; }
+  double estimate_user_ms(const UserProduct& product, int) override { return cpu::estimate_user_ms(product); }
 
   std::unique_ptr<Session> open(int, int64_t) override {
     planner_.require_settings();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 
 #include "core/algebra/arithmetic.h"
@@ -15,6 +16,7 @@
 #include "cpu/loop.h"
 #include "cpu/pivots.h"
 #include "cpu/product.h"
+#include "cpu/user_product.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -267,6 +269,17 @@ class CpuSession final : public Session {
     return planner_.plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), where.variant,
                          planner_.likely_variant(problem, where.variant));
   }
+
+  std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement&) override {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    cpu::multiply_user(product);
+    std::vector<Outcome> outcomes(1);
+    outcomes.front().timing.kernel = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    return std::make_unique<Done>(std::move(outcomes));
+  }
+
+  std::string explain_user(const UserProduct& product, const Placement&) override { return cpu::explain_user(product); }
 
   MemoryUse memory_use() override {
     const int64_t used = count_->used.load(std::memory_order_relaxed);

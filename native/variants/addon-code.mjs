@@ -4,6 +4,9 @@ import { constants, functions, lists, requests, results, tables } from './addon.
 /** clockMHz → clock_mhz */
 const snake = (name) => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()
 
+/** UserRequest → userRequest */
+const camel = (name) => name[0].toLowerCase() + name.slice(1)
+
 /** A line for each. */
 const lines = (all, print) => all.map(print).join('\n')
 
@@ -47,7 +50,7 @@ const declarationOf = ([name, signature]) => {
 }
 
 const byReference = (cpp) =>
-  /^std::|^Napi|^[A-Z]\w*(Request|Settings|Source)$/.test(cpp) && !cpp.endsWith('*') ? `const ${cpp}&` : cpp
+  /^std::|^Napi|^[A-Z]\w*(Request|Settings|Source|Definition)$/.test(cpp) && !cpp.endsWith('*') ? `const ${cpp}&` : cpp
 
 /** generated/addon.h */
 export const addonHeader = (notice) => `// ${notice}
@@ -109,7 +112,7 @@ ${lines(Object.entries(functions), exported)}
 inline void export_all(Napi::Env env, Napi::Object exports) {
 ${lines(Object.keys(constants), (name) => `  set(exports, "${name}", ${snake(name)}());`)}
 ${lines(Object.entries(lists), ([name, { names }]) => `  exports.Set("${name}", names_of(env, ${names}));`)}
-${lines(Object.keys(tables), (name) => `  exports.Set("${snake(name)}Fields", names_of(env, ${name}Field::names));`)}
+${lines(Object.keys(tables), (name) => `  exports.Set("${camel(name)}Fields", names_of(env, ${name}Field::names));`)}
 ${lines(
   Object.keys(functions),
   (name) => `  exports.Set("${name}", Napi::Function::New<guarded<call_${snake(name)}>>(env, "${name}"));`,
@@ -174,18 +177,38 @@ export interface NativeMemory {
   readonly nativeMemory: unique symbol
 }
 
+/** A semiring of one's own; opaque. */
+export interface NativeUserSemiring {
+  readonly nativeUserSemiring: unique symbol
+}
+
+/** A lane of values. Of integers only the bits count. */
+export type LaneArray = Int32Array | Uint32Array | Float32Array
+/** A lane of a matrix. Integers of a memory are int32. */
+export type LaneMatrix = LaneArray | NativeMemory
+/** The matrices of a product of a group: a, b, c, c0 and the witness. */
+export type UserMatrices = readonly [
+  a: readonly LaneMatrix[],
+  b: readonly LaneMatrix[],
+  c: readonly LaneMatrix[] | null,
+  c0: readonly LaneMatrix[] | null,
+  witness: Int32Array | NativeMemory | null,
+]
+/** The memories that a call has made for lanes of C and for the witness, in this order. */
+export type MadeLanes = undefined | NativeMemory[]
+
 /** The memories that a call has made: none, one, or those of the results and of the witnesses. */
 export type Made = undefined | NativeMemory | readonly [results: NativeMemory, witnesses: NativeMemory]
 
 ${lines(
   Object.entries(tables),
-  ([name, { doc, fields }]) => `${commentOf(doc)}export const ${snake(name)}Fields = [
+  ([name, { doc, fields }]) => `${commentOf(doc)}export const ${camel(name)}Fields = [
 ${lines(fields, (field) => `  '${field}',`)}
 ] as const
-export type ${name}Field = (typeof ${snake(name)}Fields)[number]
+export type ${name}Field = (typeof ${camel(name)}Fields)[number]
 
 /** The positions of the fields. */
-export const ${snake(name)}At = {
+export const ${camel(name)}At = {
 ${positionsOf(fields)}
 }
 `,
@@ -196,7 +219,7 @@ export interface Addon {
 ${lines(Object.entries(constants), ([name, { ts }]) => `  ${name}: ${ts}`)}
 ${lines(Object.entries(lists), ([name, { ts }]) => `  ${name}: ${ts.includes('|') ? `(${ts})` : ts}[]`)}
   // The fields of the Float64Arrays, in order.
-${lines(Object.keys(tables), (name) => `  ${snake(name)}Fields: ${name}Field[]`)}
+${lines(Object.keys(tables), (name) => `  ${camel(name)}Fields: ${name}Field[]`)}
 ${lines(Object.entries(functions), functionOf)}
 }
 `

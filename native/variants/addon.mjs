@@ -40,6 +40,7 @@ import {
   text,
   variant,
 } from './addon-types.mjs'
+import { most } from './expressions.mjs'
 
 /** The lists of names of native code's enumerators, in their order: requests and reports have the indices. */
 export const lists = {
@@ -57,6 +58,9 @@ export const lists = {
 const words = (text) => text.split(' ')
 const of = (matrices, ...ends) => matrices.flatMap((matrix) => ends.map((end) => `${matrix}${end}`))
 const layoutOf = (...matrices) => of(matrices, 'Offset', 'RowStride', 'ColStride', 'BatchStride')
+
+/** What the lanes of a matrix are called. */
+const lanesOf = (matrix) => Array.from({ length: most.lanes }, (_, lane) => `${matrix}Lane${lane}`)
 
 /** The tables of fields of flat arrays. */
 export const tables = {
@@ -76,6 +80,16 @@ structure, integers or Infinity.`,
       ),
       ...of(['a', 'b', 'c', 'c0', 'witness'], 'Memory'),
       ...['structured', ...of(['a', 'b', 'c'], 'Below', 'Above')],
+    ],
+  },
+  UserRequest: {
+    doc: `What a product over a semiring of one's own asks; as a request, where fields have the same names. The lanes of a matrix have layouts of
+their own; those that the semiring hasn't are 0.`,
+    fields: [
+      ...['batch', 'm', 'n', 'k'],
+      ...layoutOf(...['a', 'b', 'c', 'c0'].flatMap(lanesOf), 'witness'),
+      ...words('backend device devices keepsC deviceMemory asksWitness structured'),
+      ...of(['a', 'b', 'c'], 'Below', 'Above'),
     ],
   },
   Copy: {
@@ -282,6 +296,21 @@ export const requests = {
     most: ${integer(1, 2 ** 24)}
     limit: ${limit}
   `,
+  UserDefinition: object(
+    "A semiring of one's own (native/core/user/semiring.h), by the indices of types and operations in native/variants/expressions.mjs. Throws ERR_MPMML_OPTION if it is none.",
+  )`
+    name: ${text}
+    lanes: ${int32Elements} The type of each lane.
+    zero: ${int32Elements} The bits of each lane.
+    one: ${maybe(int32Elements)}
+    plus: ${int32Elements} Nodes of six words: operation, type, three operands, and a constant's bits.
+    plusResults: ${int32Elements} The node that each lane is.
+    times: ${int32Elements}
+    timesResults: ${int32Elements}
+    absorbs: ${flag}
+    idempotent: ${flag}
+    selective: ${flag}
+  `,
   CpuCeilingRequest: object('What products on the CPU are measured against (native/cpu/yardstick.h).')`
     isa: ${optional(isa, '""')} The one that products take by default.
     steps: ${text} The name of the steps (native/cpu/yardsticks.h).
@@ -479,6 +508,13 @@ export const results = {
     paths: ${list(int32Array)}
     lengths: ${float64Array}
   `,
+  UserDescription: object("A semiring of one's own in words: a line for each node.")`
+    plus: ${text}
+    times: ${text}
+    loweredPlus: ${text} In the operations that kernels have.
+    loweredTimes: ${text}
+    key: ${text} Equal keys have equal kernels.
+  `,
   CpuCeilingSamples: object('What {@link Addon.cpuCeiling} measures.')`
     isa: ${named('InstructionSet', literal)}
     stepsPerSecond: ${reals} Steps per second of all threads together, one for each sample.
@@ -510,6 +546,23 @@ const product = {
   report,
 }
 const made = raw('Made')
+const userSemiring = {
+  ts: 'NativeUserSemiring',
+  cpp: 'std::shared_ptr<const UserSemiring>',
+  read: 'user_semiring()',
+}
+const laneArrays = raw('LaneArray[]')
+const lanesOfMatrix = raw('LaneMatrix[]')
+const lanesOrNone = raw('LaneMatrix[] | null')
+const userProduct = {
+  a: lanesOfMatrix,
+  b: lanesOfMatrix,
+  c: lanesOrNone,
+  c0: lanesOrNone,
+  request: fields('UserRequest'),
+  report,
+}
+const madeLanes = raw('MadeLanes')
 const nth = integer(0, 1e15)
 const several = optional(integer(1, 1e15), 1)
 const perhapsBuffer = raw('ArrayBuffer | null')
@@ -679,6 +732,44 @@ grows by 1, as it does for the other questions about graphs.`,
   graphShortest: {
     takes: { request: record('GraphShortestRequest'), report, cancel },
     gives: promise(record('GraphPaths')),
+  },
+  userSemiring: {
+    doc: 'Checks a definition.',
+    takes: { definition: record('UserDefinition') },
+    gives: raw('NativeUserSemiring'),
+  },
+  describeUserSemiring: { takes: { semiring: userSemiring }, gives: record('UserDescription') },
+  evaluateUserSemiring: {
+    doc: `out = x ⊕ y if \`combine\`, else x ⊗ y, element by element. There is an array for each lane, all of one length; \`out\` may be x or y.`,
+    takes: { semiring: userSemiring, combine: flag, x: laneArrays, y: laneArrays, out: laneArrays },
+  },
+  multiplyUserSync: {
+    doc: `A product over a semiring of one's own; matrices are as those of multiplySync, one for each lane. Gives the memories that are made: those of
+the lanes of C if that is null, and that of the witness.`,
+    takes: { semiring: userSemiring, ...userProduct, device: deviceOrNone, witness },
+    gives: madeLanes,
+  },
+  multiplyUser: {
+    doc: 'The same off the event loop; see multiply.',
+    takes: { semiring: userSemiring, ...userProduct, cancel, device: deviceOrNone, witness },
+    gives: promise(madeLanes),
+  },
+  multiplyUserGroup: {
+    doc: 'Several of them, one after the other, whose requests and reports follow each other; see multiplyGroup.',
+    takes: {
+      semiring: userSemiring,
+      products: raw('UserMatrices[]'),
+      requests: raw('Float64Array'),
+      reports: raw('Float64Array'),
+      cancel,
+      device: deviceOrNone,
+    },
+    gives: promise(raw('MadeLanes[]')),
+  },
+  explainUser: {
+    doc: 'Where and with what a product of this request would be computed, in words.',
+    takes: { semiring: userSemiring, request: fields('UserRequest'), device: deviceOrNone },
+    gives: promise(text),
   },
   failAllocation: {
     doc: 'For tests: the nth allocation from now on fails, on the host or a device, or `count` from there on; 0: none does.',

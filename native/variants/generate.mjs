@@ -350,7 +350,10 @@ function writeNative(directory, isas, withCuda) {
   const options = [
     ...compiled.filter(({ isa }) => isa).map(({ file, isa }) => [file, ofKernels(isa)]),
     ...loops.flatMap((row) =>
-      isas.map((isa) => [`${loopsName(row, isa)}.cpp`, row.asProducts ? ofKernels(isa) : isa.options]),
+      isas.map((isa) => [
+        `${loopsName(row, isa)}.cpp`,
+        [...(row.asProducts ? ofKernels(isa) : isa.options), ...(row.options ?? [])],
+      ]),
     ),
   ]
     .filter(([, flags]) => flags.length > 0)

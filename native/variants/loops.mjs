@@ -4,6 +4,7 @@
  *  - `name` begins the names of the files and of the constants, of which there is one for each instruction set.
  *  - `header` defines the loops, for the instruction set MPMML_ISA. `type` is what holds them, and `value` initializes one.
  *  - `list` is the function that gives those of the build, best first; `declared` is the header that declares it.
+ *  - `options` of the compiler, if there are others than those of the instruction set.
  *  - `asProducts`: whether the portable loops have the options of those of products (optionsBehindOthers).
  */
 export const loops = [
@@ -31,5 +32,16 @@ export const loops = [
     value: (isa) => `{"${isa}", ${isa}::Rna<int16_t>::kernel(), ${isa}::Rna<int32_t>::kernel()}`,
     list: 'rna_kernels',
     declared: 'cpu/rna_kernels.h',
+  },
+  {
+    name: 'user',
+    header: 'cpu/user_kernel.h',
+    type: 'UserKernels',
+    value: (isa) => `{"${isa}", ${isa}::find_loop, ${isa}::find_tile}`,
+    list: 'user_kernels',
+    declared: 'cpu/user_kernels.h',
+    asProducts: true,
+    // A product and a sum that follow each other are rounded one after the other.
+    options: ['-ffp-contract=off', '-fno-math-errno', '-fno-trapping-math'],
   },
 ]

@@ -31,6 +31,10 @@ class PretendedDevices final : public Backend {
     return one_.runs_together(problem, on_device(0, where));
   }
   ForRuns for_runs(const Problem& problem) override { return one_.for_runs(problem); }
+  std::string refuses_user(const UserProduct& product, const Placement& where) override {
+    return one_.refuses_user(product, on_device(0, where));
+  }
+  double estimate_user_ms(const UserProduct& product, int) override { return one_.estimate_user_ms(product, 0); }
   std::unique_ptr<Session> open(int, int64_t device_memory) override { return one_.open(0, device_memory); }
 
  private:

@@ -70,6 +70,8 @@ class Engine {
 
   /// Whether execute() would compute the problems on a GPU, as far as that is known before it.
   bool is_for_cuda(const std::vector<Problem>& problems, const Request& request);
+  /// The same of execute_user().
+  bool is_for_cuda(const UserProduct& product, const Request& request);
 
   /// Computes `problem` into problem.c. Throws Error.
   Result execute(const Problem& problem, const Request& request);
@@ -79,6 +81,18 @@ class Engine {
 
   /// The same for several problems. Throws Error for the first that fails; those before it have been computed.
   std::vector<Result> execute(const std::vector<Problem>& problems, const Request& request);
+
+  /// Computes a product over a semiring of one's own into its C, in host memory. Several devices compute rows, or instances of a
+  /// batch. Throws Error.
+  Result execute_user(const UserProduct& product, const Request& request);
+
+  /// Where and with what execute_user() would compute it, in words. Throws Error.
+  std::string explain_user(const UserProduct& product, const Request& request);
+  std::string explain_user(Session& session, const UserProduct& product, const Placement& where);
+
+  /// Starts such a product as Session::multiply_user() does, but with any sizes, and with operands in any memory. C and the witness
+  /// are the session's.
+  std::unique_ptr<Pending> multiply_user(Session& session, const UserProduct& product, const Placement& where);
 
   /// Opens `device` for matrices that stay: of CUDA, or if the choice is `auto` and it can't be used, the CPU.
   /// Throws Error.
@@ -110,6 +124,11 @@ class Engine {
   SessionPool::Loan take_session(Backend& backend, const Placement& where) {
     return sessions_.take(backend, backend.kind() == BackendKind::kCpu ? 0 : where.device, where.device_memory);
   }
+
+  /// Which backend takes a product over a semiring of one's own.
+  Explanation choose_user(const UserProduct& product, const Request& request);
+  /// Computes parts of it, each on a device.
+  Outcome execute_user_parts(const UserProduct& product, const Placement& where, const std::vector<int>& devices);
 
   /// Whether a GPU is likely to compute the group sooner.
   bool is_group_for_cuda(const std::vector<Problem>& problems, const Request& request);

@@ -34,30 +34,18 @@ double steps_of_row(const Band& b, Span steps, Span cols) {
   return sum;
 }
 
-template <class Element>
-void clear(const MutableMatrixView& view, int64_t batch, const Band& band, Element value) {
-  if (!view.data) return;
-  for (int64_t item = 0; item < batch; ++item) {
-    for (int64_t row = 0; row < view.rows; ++row) {
-      Element* const to = static_cast<Element*>(view.data) + item * view.batch_stride + row * view.row_stride;
-      const Span inside = span_of_row(band, row, view.cols);
-      const int64_t first = std::clamp<int64_t>(inside.first, 0, view.cols), end = std::max(inside.end, first);
-      for (int64_t col = 0; col < first; ++col) to[col * view.col_stride] = value;
-      for (int64_t col = end; col < view.cols; ++col) to[col * view.col_stride] = value;
-    }
-  }
-}
-
 }  // namespace
 
-double steps_of(const Problem& problem) {
-  if (!is_structured(problem)) return static_cast<double>(problem.outputs()) * static_cast<double>(problem.k());
-  const auto& [a, b, c] = problem.structure;
+double steps_of(const Structure& structure, int64_t m, int64_t n, int64_t k) {
+  if (structure.is_general(m, n, k)) return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  const auto& [a, b, c] = structure;
   double steps = 0;
-  for (int64_t row = 0; row < problem.m(); ++row) {
-    steps += steps_of_row(b, span_of_row(a, row, problem.k()), span_of_row(c, row, problem.n()));
-  }
-  return static_cast<double>(problem.batch) * steps;
+  for (int64_t row = 0; row < m; ++row) steps += steps_of_row(b, span_of_row(a, row, k), span_of_row(c, row, n));
+  return steps;
+}
+
+double steps_of(const Problem& problem) {
+  return static_cast<double>(problem.batch) * steps_of(problem.structure, problem.m(), problem.n(), problem.k());
 }
 
 void clear_outside(const Problem& problem) {
@@ -65,9 +53,9 @@ void clear_outside(const Problem& problem) {
   if (band.is_all(problem.m(), problem.n())) return;
   if (!problem.keeps_c) {
     with_semiring(problem.operation,
-                  [&](auto semiring) { clear(problem.c, problem.batch, band, decltype(semiring)::zero); });
+                  [&](auto semiring) { fill_outside(problem.c, problem.batch, band, decltype(semiring)::zero); });
   }
-  if (!problem.through.data) clear(problem.witness, problem.batch, band, kNoWitness);
+  if (!problem.through.data) fill_outside(problem.witness, problem.batch, band, kNoWitness);
 }
 
 }  // namespace mpmml

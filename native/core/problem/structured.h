@@ -1,5 +1,7 @@
 // What follows from the structure of a product (structure.h).
 #pragma once
+#include <algorithm>
+
 #include "core/problem/layout.h"
 #include "core/problem/problem.h"
 #include "core/problem/structure.h"
@@ -22,8 +24,25 @@ inline bool is_structured(const Problem& problem) {
   return !problem.structure.is_general(problem.m(), problem.n(), problem.k());
 }
 
-/// How many steps count, for all results of the batch.
+/// How many steps count, for all results of one product of an m × k and a k × n matrix.
+double steps_of(const Structure& structure, int64_t m, int64_t n, int64_t k);
+/// The same for all results of the batch.
 double steps_of(const Problem& problem);
+
+/// Sets the elements outside of the band. Null stays null.
+template <class Element>
+void fill_outside(const MutableMatrixView& view, int64_t batch, const Band& band, Element value) {
+  if (!view.data) return;
+  for (int64_t item = 0; item < batch; ++item) {
+    for (int64_t row = 0; row < view.rows; ++row) {
+      Element* const to = static_cast<Element*>(view.data) + item * view.batch_stride + row * view.row_stride;
+      const Span inside = span_of_row(band, row, view.cols);
+      const int64_t first = std::clamp<int64_t>(inside.first, 0, view.cols), end = std::max(inside.end, first);
+      for (int64_t col = 0; col < first; ++col) to[col * view.col_stride] = value;
+      for (int64_t col = end; col < view.cols; ++col) to[col * view.col_stride] = value;
+    }
+  }
+}
 
 /// Sets the elements of C and of the witness that are no results: to zero, and to −1. For matrices that have not been seen
 /// yet: C only if it needn't be kept, the witness only if it doesn't follow paths.

@@ -205,8 +205,8 @@ class Session {
   /// The plan that multiply() would follow. The problem has steps; its C needs no memory. Throws Error.
   virtual Plan plan(const Problem& problem, const Placement& where) = 0;
 
-  /// Starts a product over a semiring of one's own. It has steps, and all its matrices are in memory of this session, unless
-  /// that is the CPU's: then they may be in host memory too. Throws Error, as finish() of the result does; of the outcome only
+  /// Starts a product over a semiring of one's own. It has results, but K may be 0. All its matrices are in memory of this session,
+  /// unless that is the CPU's: then they may be in host memory too. Throws Error, as finish() of the result does; of the outcome only
   /// the timing is there.
   virtual std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement& where);
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/problem/problem.h"
+#include "core/problem/region.h"
 #include "core/user/semiring.h"
 
 namespace mpmml {
@@ -41,14 +42,21 @@ struct UserProduct {
   size_t lane_count() const { return semiring->lane_count(); }
   bool accumulates() const { return c0[0].data != nullptr; }
   int64_t outputs() const { return batch * m * n; }
-  double steps() const { return static_cast<double>(outputs()) * static_cast<double>(k); }
-  void count_steps(double steps) const;
+  bool has_steps() const { return outputs() > 0 && k > 0; }
+  bool is_structured() const { return !structure.is_general(m, n, k); }
+  /// Those that count.
+  double steps() const;
+  /// Operations of kernels, of which each step takes as many as ⊕ and ⊗ have nodes.
+  double operations() const;
+  bool is_cancelled() const { return is_set(cancelled); }
+  /// Counts k-steps that are done.
+  void count_steps(double steps) const { mpmml::count_steps(steps_done, steps); }
 };
 
 /// The product that a region of C is.
 UserProduct sub(const UserProduct& product, const Region& region);
 
-/// Sets elements of C and the witness outside of the structure to zero and −1, if C needn't be kept: they are in host memory.
+/// As that of other products (structured.h), for matrices in host memory.
 void clear_outside(const UserProduct& product);
 
 }  // namespace mpmml

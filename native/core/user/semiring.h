@@ -71,7 +71,7 @@ std::shared_ptr<const UserSemiring> make_user_semiring(UserDefinition definition
 /// differ from the exact ones by at most 2 units in the last place.
 UserExpression lower(const UserExpression& expression);
 
-/// A line for each node: "v2: int32 = add(x0, v1)". Results are "r0 = v2".
+/// A line for each node, as "v2: int32 = add(v0, v1)", where arguments are x0 and the like, and one for each result: "r0 = v2".
 std::string to_text(const UserExpression& expression);
 
 /// In which matrices of memory a lane lies: of float32, or for both integer types, of int32.

@@ -1,0 +1,390 @@
+// Semirings of one's own: definitions, single values, and products.
+#include "addon/user.h"
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "addon/computation.h"
+#include "addon/request.h"
+#include "cpu/user_product.h"
+#include "generated/addon.h"
+
+namespace mpmml::addon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+struct UserSemiringHandle : Handle {
+  explicit UserSemiringHandle(std::shared_ptr<const UserSemiring> made)
+      : Handle(Kind::kUserSemiring), semiring(std::move(made)) {}
+  const std::shared_ptr<const UserSemiring> semiring;
+};
+
+const int32_t* words_of(const TypedArray& array) { return static_cast<const int32_t*>(array.data); }
+
+/// So many that nothing that is checked later is large.
+size_t length_of(Napi::Env env, const TypedArray& array) {
+  if (array.length > (kMostUserNodes + 1) * kUserNodeWords) {
+    throw Error(ErrorCode::kOption, "an expression has more than " + std::to_string(kMostUserNodes) +
+                                        " nodes: write it with fewer operations");
+  }
+  static_cast<void>(env);
+  return array.length;
+}
+
+std::vector<uint32_t> bits_of(Napi::Env env, const TypedArray& array) {
+  const int32_t* const words = words_of(array);
+  return {words, words + length_of(env, array)};
+}
+
+/// What isn't in the table stays outside of it.
+template <class Enum>
+Enum enumerator_of(int32_t word, size_t count) {
+  return static_cast<Enum>(word >= 0 && static_cast<size_t>(word) < count ? static_cast<size_t>(word) : count);
+}
+
+UserExpression expression_of(Napi::Env env, const TypedArray& nodes, const TypedArray& results) {
+  UserExpression expression;
+  const size_t length = length_of(env, nodes);
+  if (length % kUserNodeWords != 0) malformed(env, "nodes");
+  for (const int32_t* word = words_of(nodes); word < words_of(nodes) + length; word += kUserNodeWords) {
+    expression.nodes.push_back({enumerator_of<UserOp>(word[0], std::size(kUserOpNames)),
+                                enumerator_of<UserType>(word[1], std::size(kUserTypeNames)),
+                                {word[2], word[3], word[4]},
+                                static_cast<uint32_t>(word[5])});
+  }
+  const int32_t* const words = words_of(results);
+  expression.results.assign(words, words + length_of(env, results));
+  return expression;
+}
+
+mpmml::UserDefinition definition_of(Napi::Env env, const addon::UserDefinition& from) {
+  mpmml::UserDefinition definition;
+  definition.name = from.name;
+  const int32_t* const lanes = words_of(from.lanes);
+  for (size_t lane = 0; lane < length_of(env, from.lanes); ++lane) {
+    definition.lanes.push_back(enumerator_of<UserType>(lanes[lane], std::size(kUserTypeNames)));
+  }
+  definition.zero = bits_of(env, from.zero);
+  if (from.one) definition.one = bits_of(env, *from.one);
+  definition.plus = expression_of(env, from.plus, from.plus_results);
+  definition.times = expression_of(env, from.times, from.times_results);
+  definition.absorbs = from.absorbs;
+  definition.idempotent = from.idempotent;
+  definition.selective = from.selective;
+  return definition;
+}
+
+/// The arrays of an element's lanes, of `count` values each; at first `count` is −1.
+template <class Pointer>
+UserLanes<Pointer> arrays_of(const UserSemiring& semiring, const Napi::Value& value, int64_t& count) {
+  const Napi::Env env = value.Env();
+  if (!value.IsArray() || value.As<Napi::Array>().Length() != semiring.lane_count()) malformed(env, "an array of lanes");
+  UserLanes<Pointer> arrays{};
+  for (uint32_t lane = 0; lane < semiring.lane_count(); ++lane) {
+    const TypedArray array = typed_array(value.As<Napi::Array>().Get(lane));
+    const bool is_float = semiring.lanes[lane] == UserType::kFloat32;
+    const bool fits = is_float ? array.type == napi_float32_array
+                               : array.type == napi_int32_array || array.type == napi_uint32_array;
+    if (!array.valid || !fits) malformed(env, "a lane of another type");
+    if (count < 0) count = static_cast<int64_t>(array.length);
+    if (count != static_cast<int64_t>(array.length)) malformed(env, "lanes of several lengths");
+    arrays[lane] = static_cast<Pointer>(array.data);
+  }
+  return arrays;
+}
+
+/// A product of a call.
+struct UserJob {
+  UserCall call;
+  double* report;
+};
+
+UserCall read(Napi::Env env, const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& a,
+              const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0, const Napi::Value& witness,
+              const double* request, Uses* uses) {
+  return read_user_call(env, semiring, user_matrices_of(a, b, c, c0, witness, semiring->lane_count(), uses), request, uses);
+}
+
+void watch(std::vector<UserJob>& all, const std::atomic<int32_t>* cancel) {
+  for (UserJob& it : all) {
+    it.call.product.cancelled = cancel;
+    if (all.size() == 1) it.call.product.steps_done = steps_done_in(it.report);
+  }
+}
+
+void compute(const UserJob& asked) {
+  const auto start = Clock::now();
+  const Result result = engine().execute_user(asked.call.product, asked.call.request);
+  write_user_report(asked.report, asked.call.product, result, milliseconds_since(start));
+}
+
+class HostUserProducts final : public Work {
+ public:
+  HostUserProducts(const Napi::CallbackInfo& info, std::vector<UserJob> asked, bool is_group, std::atomic<int32_t>* cancel)
+      : Work(cancel), asked_(std::move(asked)), is_group_(is_group), arguments_(keep(info)) {
+    watch(asked_, cancel);
+  }
+
+  Place place() noexcept override {
+    try {
+      const bool is_for_cuda =
+          !asked_.empty() && engine().is_for_cuda(asked_.front().call.product, asked_.front().call.request);
+      return is_for_cuda ? Place::kDevice : Place::kProcessor;
+    } catch (...) {
+      return Place::kProcessor;  // start() says what is wrong.
+    }
+  }
+
+ protected:
+  void start() override {
+    for (size_t index = 0; index < asked_.size(); ++index) {
+      of_product(index, [&] { compute(asked_[index]); });
+    }
+  }
+  bool is_group() const override { return is_group_; }
+  Napi::Value result(Napi::Env env) override {
+    if (!is_group_) return env.Undefined();
+    return Napi::Array::New(env, asked_.size());
+  }
+
+ private:
+  std::vector<UserJob> asked_;
+  const bool is_group_;
+  const Napi::ObjectReference arguments_;
+};
+
+/// Works that have been started one after the other.
+class AllPending final : public Pending {
+ public:
+  void add(std::unique_ptr<Pending> work) { all_.push_back(std::move(work)); }
+  bool is_done() override {
+    for (const auto& work : all_) {
+      if (!work->is_done()) return false;
+    }
+    return true;
+  }
+  std::vector<Outcome> finish() override {
+    std::vector<Outcome> outcomes;
+    for (const auto& work : all_) {
+      of_product(outcomes.size(), [&] { outcomes.push_back(std::move(work->finish().front())); });
+    }
+    return outcomes;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Pending>> all_;
+};
+
+class DeviceUserProducts final : public DeviceWork {
+ public:
+  DeviceUserProducts(const Napi::CallbackInfo& info, std::vector<UserJob> asked, bool is_group, Uses uses,
+                     std::atomic<int32_t>* cancel)
+      : DeviceWork(std::move(uses), cancel), asked_(std::move(asked)), is_group_(is_group), arguments_(keep(info)) {
+    watch(asked_, cancel);
+  }
+
+ protected:
+  std::unique_ptr<Pending> begin(Session& session) override {
+    start_ = Clock::now();
+    backend_ = session.backend();
+    device_ = session.device();
+    auto all = std::make_unique<AllPending>();
+    for (size_t index = 0; index < asked_.size(); ++index) {
+      of_product(index, [&] {
+        UserCall& call = asked_[index].call;
+        place(call);
+        call.request.where.device = device_;
+        all->add(engine().multiply_user(session, call.product, call.request.where));
+      });
+    }
+    return all;
+  }
+
+  void end(const std::vector<Outcome>& outcomes) override {
+    const double total = milliseconds_since(start_);
+    for (size_t index = 0; index < outcomes.size(); ++index) {
+      write_user_report(asked_[index].report, asked_[index].call.product, {backend_, outcomes[index], device_}, total);
+    }
+  }
+
+  double steps() const override {
+    double steps = 0;
+    for (const UserJob& it : asked_) {
+      const UserProduct& product = it.call.product;
+      steps += product.operations() + static_cast<double>(product.outputs()) * kStepsPerElement;
+    }
+    return steps;
+  }
+  bool is_group() const override { return is_group_; }
+
+  Napi::Value result(Napi::Env env) override {
+    const Napi::Value made = DeviceWork::result(env);
+    std::vector<Napi::Value> memories;
+    if (made.IsArray()) {
+      const auto array = made.As<Napi::Array>();
+      for (uint32_t index = 0; index < array.Length(); ++index) memories.push_back(array.Get(index));
+    } else if (!made.IsUndefined()) {
+      memories.push_back(made);
+    }
+    size_t next = 0;
+    Napi::Array all = Napi::Array::New(env, asked_.size());
+    for (uint32_t index = 0; index < asked_.size(); ++index) {
+      const UserCall& call = asked_[index].call;
+      const size_t count = (call.makes_c ? call.product.lane_count() : 0) + (call.makes_witness ? 1 : 0);
+      if (count == 0) continue;
+      Napi::Array own = Napi::Array::New(env, count);
+      for (uint32_t lane = 0; lane < count; ++lane) own.Set(lane, memories[next++]);
+      all.Set(index, own);
+    }
+    return is_group_ ? all : all.Get(uint32_t{0});
+  }
+
+ private:
+  void place(UserCall& call) {
+    UserProduct& product = call.product;
+    const auto make_matrix = [&](DataType dtype) {
+      const int64_t bytes = bytes_of_matrices(product.batch, product.m, product.n, element_bytes(dtype));
+      const int64_t units = product.batch > 1 ? product.batch : product.m;
+      Memory& memory = make(bytes, dtype, Storage::kElement, units);
+      MutableMatrixView view = row_major(memory.data(), product.m, product.n);
+      view.memory = &memory;
+      return view;
+    };
+    if (call.makes_c) {
+      for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+        product.c[lane] = make_matrix(stored_type(product.semiring->lanes[lane]));
+      }
+      product.keeps_c = false;
+    }
+    if (call.makes_witness) product.witness = make_matrix(DataType::kInt32);
+  }
+
+  std::vector<UserJob> asked_;
+  const bool is_group_;
+  const Napi::ObjectReference arguments_;
+  Clock::time_point start_;
+  BackendKind backend_{};
+  int device_ = 0;
+};
+
+std::vector<UserJob> read_group(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& products,
+                              const Napi::Value& requests, const Napi::Value& reports, Uses* uses) {
+  const Napi::Env env = products.Env();
+  if (!products.IsArray()) malformed(env, "expected an array of products");
+  const auto list = products.As<Napi::Array>();
+  const size_t count = list.Length();
+  const auto* const fields =
+      static_cast<const double*>(elements_of(requests, napi_float64_array, count * UserRequestField::count));
+  auto* const report = static_cast<double*>(elements_of(reports, napi_float64_array, count * ReportField::count));
+  std::vector<UserJob> asked;
+  asked.reserve(count);
+  for (uint32_t index = 0; index < count; ++index) {
+    const Napi::HandleScope scope(env);
+    const Napi::Value product = list.Get(index);
+    if (!product.IsArray()) malformed(env, "expected the matrices of a product");
+    const auto matrices = product.As<Napi::Array>();
+    const auto at = [&](uint32_t place) -> Napi::Value { return matrices.Get(place); };
+    if (uses) uses->set_product(index);
+    asked.push_back({read(env, semiring, at(0), at(1), at(2), at(3), at(4), fields + index * UserRequestField::count, uses),
+                     report + index * ReportField::count});
+  }
+  return asked;
+}
+
+}  // namespace
+
+std::shared_ptr<const UserSemiring> user_semiring_of(const Napi::Value& value) {
+  if (Handle* const handle = handle_of(value, Handle::Kind::kUserSemiring)) {
+    return static_cast<UserSemiringHandle&>(*handle).semiring;
+  }
+  malformed(value.Env(), "expected a semiring");
+}
+
+Napi::Value user_semiring(const Napi::CallbackInfo& info, const UserDefinition& definition) {
+  const Napi::Env env = info.Env();
+  auto handle = std::make_unique<UserSemiringHandle>(make_user_semiring(definition_of(env, definition)));
+  const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env, Handle* released) {
+    delete static_cast<UserSemiringHandle*>(released);
+  });
+  static_cast<void>(handle.release());
+  return external;
+}
+
+UserDescription describe_user_semiring(const std::shared_ptr<const UserSemiring>& semiring) {
+  return {to_text(semiring->plus), to_text(semiring->times), to_text(semiring->lowered_plus),
+          to_text(semiring->lowered_times), semiring->key};
+}
+
+void evaluate_user_semiring(const std::shared_ptr<const UserSemiring>& semiring, bool combine, const Napi::Value& x,
+                            const Napi::Value& y, const Napi::Value& out) {
+  int64_t count = -1;
+  const auto of_x = arrays_of<const uint32_t*>(*semiring, x, count);
+  const auto of_y = arrays_of<const uint32_t*>(*semiring, y, count);
+  const auto of_out = arrays_of<uint32_t*>(*semiring, out, count);
+  if (count > 0) cpu::evaluate_user(*semiring, combine, of_x, of_y, of_out, count);
+}
+
+Napi::Value multiply_user(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
+                          const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
+                          const double* request, double* report, std::atomic<int32_t>* cancel,
+                          const std::shared_ptr<Device>& device, const Napi::Value& witness) {
+  const Napi::Env env = info.Env();
+  if (!device) {
+    std::vector<UserJob> asked{{read(env, semiring, a, b, c, c0, witness, request, nullptr), report}};
+    return run_in_background(env, std::make_unique<HostUserProducts>(info, std::move(asked), false, cancel));
+  }
+  Uses uses(device);
+  std::vector<UserJob> asked{{read(env, semiring, a, b, c, c0, witness, request, &uses), report}};
+  return DeviceWork::run(
+      env, std::make_unique<DeviceUserProducts>(info, std::move(asked), false, std::move(uses), cancel));
+}
+
+Napi::Value multiply_user_sync(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
+                               const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
+                               const double* request, double* report, const std::shared_ptr<Device>& device,
+                               const Napi::Value& witness) {
+  const Napi::Env env = info.Env();
+  if (!device) {
+    compute({read(env, semiring, a, b, c, c0, witness, request, nullptr), report});
+    return env.Undefined();
+  }
+  Uses uses(device);
+  std::vector<UserJob> asked{{read(env, semiring, a, b, c, c0, witness, request, &uses), report}};
+  return DeviceWork::run_and_wait(
+      env, std::make_unique<DeviceUserProducts>(info, std::move(asked), false, std::move(uses), nullptr));
+}
+
+Napi::Value multiply_user_group(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
+                                const Napi::Value& products, const Napi::Value& requests, const Napi::Value& reports,
+                                std::atomic<int32_t>* cancel, const std::shared_ptr<Device>& device) {
+  const Napi::Env env = info.Env();
+  if (!device) {
+    std::vector<UserJob> asked = read_group(semiring, products, requests, reports, nullptr);
+    return run_in_background(env, std::make_unique<HostUserProducts>(info, std::move(asked), true, cancel));
+  }
+  Uses uses(device);
+  std::vector<UserJob> asked = read_group(semiring, products, requests, reports, &uses);
+  return DeviceWork::run(
+      env, std::make_unique<DeviceUserProducts>(info, std::move(asked), true, std::move(uses), cancel));
+}
+
+Napi::Value explain_user(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
+                         const double* request, const std::shared_ptr<Device>& device) {
+  UserCall call = read_user_call(info.Env(), semiring, {}, request, nullptr, true);
+  if (device) {
+    // A session is called by its thread only; one of the same device says the same.
+    const Device::Description& open = device->description();
+    call.request.backend = open.backend == BackendKind::kCuda ? BackendChoice::kCuda : BackendChoice::kCpu;
+    call.request.where.device = std::max(open.index, 0);
+    call.request.devices = 0;
+  }
+  return in_background(info, [call = std::move(call)] { return engine().explain_user(call.product, call.request); });
+}
+
+}  // namespace mpmml::addon

@@ -1,0 +1,291 @@
+// Products over semirings of one's own.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "core/engine/execute.h"
+#include "core/host/device_threads.h"
+
+namespace mpmml {
+namespace {
+
+using Kept = std::vector<std::shared_ptr<Memory>>;
+
+/// Work that uses memory which nothing else owns.
+class Keeping final : public Pending {
+ public:
+  Keeping(std::unique_ptr<Pending> work, Kept kept) : kept_(std::move(kept)), work_(std::move(work)) {}
+  bool is_done() override { return work_->is_done(); }
+  std::vector<Outcome> finish() override { return work_->finish(); }
+
+ private:
+  const Kept kept_;
+  const std::unique_ptr<Pending> work_;  ///< last: it uses the memory
+};
+
+/// Memory of the session for matrices like these, row-major.
+template <class View>
+MutableMatrixView make_like(Session& session, const View& view, int64_t batch, Kept& kept) {
+  const int64_t items = items_of(view, batch);
+  constexpr int64_t kBytes = element_bytes(DataType::kInt32);
+  static_assert(kBytes == element_bytes(DataType::kFloat32), "all lanes have 32 bits");
+  kept.push_back(session.allocate(std::max<int64_t>(items * view.rows * view.cols, 1) * kBytes));
+  MutableMatrixView made = row_major(kept.back()->data(), view.rows, view.cols);
+  if (items == 1) made.batch_stride = 0;
+  made.memory = kept.back().get();
+  return made;
+}
+
+/// The product with those operands that are in host memory copied to the session's.
+UserProduct uploaded(Session& session, const UserProduct& product, Kept& kept) {
+  UserProduct there = product;
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+    const DataType dtype = stored_type(product.semiring->lanes[lane]);
+    for (MatrixView* view : {&there.a[lane], &there.b[lane], &there.c0[lane]}) {
+      if (!view->data || view->memory) continue;
+      const MutableMatrixView made = make_like(session, *view, product.batch, kept);
+      session.upload(dtype, items_of(*view, product.batch), *view, made, product.cancelled);
+      *view = read_only(made);
+    }
+  }
+  return there;
+}
+
+double number_of(UserType type, uint32_t bits) {
+  if (type != UserType::kFloat32) return static_cast<int32_t>(bits);
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// The same as clear_outside(product) for matrices of a session.
+void clear_outside(Session& session, const UserProduct& product) {
+  if (product.structure.c.is_all(product.m, product.n)) return;
+  const UserSemiring& semiring = *product.semiring;
+  for (size_t lane = 0; !product.keeps_c && lane < semiring.lane_count(); ++lane) {
+    const double zero = number_of(semiring.lanes[lane], semiring.zero[lane]);
+    session.fill(stored_type(semiring.lanes[lane]), product.batch, product.c[lane], zero)->finish();
+  }
+  if (product.witness.data) session.fill(DataType::kInt32, product.batch, product.witness, kNoWitness)->finish();
+}
+
+/// A product of host matrices whose result is on a device until it is downloaded.
+class UserOnDevice {
+ public:
+  UserOnDevice(Session& session, const UserProduct& product, const Placement& where)
+      : session_(session), product_(product) {
+    UserProduct there = uploaded(session, product, kept_);
+    for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+      const DataType dtype = stored_type(product.semiring->lanes[lane]);
+      there.c[lane] = make_like(session, product.c[lane], product.batch, kept_);
+      // What of C isn't written is what it was.
+      if (!product.structure.c.is_all(product.m, product.n)) {
+        session.upload(dtype, product.batch, read_only(product.c[lane]), there.c[lane], product.cancelled);
+      }
+    }
+    if (product.witness.data) {
+      there.witness = make_like(session, product.witness, product.batch, kept_);
+      if (!product.structure.c.is_all(product.m, product.n)) {
+        session.fill(DataType::kInt32, product.batch, there.witness, kNoWitness)->finish();
+      }
+    }
+    outcome_ = std::move(session.multiply_user(there, where)->finish().front());
+    there_ = std::move(there);
+  }
+
+  const Outcome& outcome() const { return outcome_; }
+
+  void download() {
+    for (size_t lane = 0; lane < product_.lane_count(); ++lane) {
+      const DataType dtype = stored_type(product_.semiring->lanes[lane]);
+      session_.download(dtype, product_.batch, read_only(there_.c[lane]), product_.c[lane], nullptr)->finish();
+    }
+    if (product_.witness.data) {
+      session_.download(DataType::kInt32, product_.batch, read_only(there_.witness), product_.witness, nullptr)->finish();
+    }
+  }
+
+ private:
+  Session& session_;
+  const UserProduct& product_;
+  Kept kept_;
+  UserProduct there_;
+  Outcome outcome_;
+};
+
+/// Two halves of C. Nothing if it is one result.
+std::optional<std::pair<Region, Region>> halves(const UserProduct& product) {
+  const Region all{{0, product.batch}, {0, product.m}, {0, product.n}};
+  std::pair<Region, Region> parts{all, all};
+  const auto cut = [&](Span Region::*side) {
+    const int64_t middle = (all.*side).end / 2;
+    (parts.first.*side).end = (parts.second.*side).first = middle;
+    return parts;
+  };
+  if (product.batch > 1) return cut(&Region::items);
+  if (product.m > 1 && product.m >= product.n) return cut(&Region::rows);
+  if (product.n > 1) return cut(&Region::cols);
+  return std::nullopt;
+}
+
+/// A product that doesn't fit the device's memory is computed as two, one after the other.
+Outcome multiply_on(Session& session, const UserProduct& product, const Placement& where) {
+  if (session.backend() == BackendKind::kCpu) {
+    return std::move(session.multiply_user(product, where)->finish().front());
+  }
+  try {
+    UserOnDevice there(session, product, where);
+    there.download();
+    return there.outcome();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory || !halves(product)) throw;
+  }
+  const auto [first, second] = *halves(product);
+  Outcome outcome = multiply_on(session, sub(product, first), where);
+  outcome.timing.add(multiply_on(session, sub(product, second), where).timing);
+  return outcome;
+}
+
+/// Rows, or instances of a batch, for so many devices.
+std::vector<Region> parts_of(const UserProduct& product, size_t devices) {
+  const bool by_items = product.batch >= static_cast<int64_t>(devices);
+  const int64_t size = by_items ? product.batch : product.m;
+  const std::vector<double> speeds(devices, 1);
+  std::vector<Region> regions;
+  for (const Span share : shares_of(size, speeds, !by_items)) {
+    if (share.is_empty()) continue;
+    Region region{{0, product.batch}, {0, product.m}, {0, product.n}};
+    (by_items ? region.items : region.rows) = share;
+    regions.push_back(region);
+  }
+  return regions;
+}
+
+}  // namespace
+
+Explanation Engine::choose_user(const UserProduct& product, const Request& request) {
+  if (request.backend == BackendChoice::kCpu) return {BackendKind::kCpu, "it was asked for"};
+  const int device = request.where.device;
+  Explanation automatic = explain(device);
+  if (automatic.backend == BackendKind::kCpu) {
+    if (is_cuda_asked(request)) throw cuda_error(automatic.reason);
+    return automatic;
+  }
+  const std::string refused = cuda_->refuses_user(product, request.where);
+  if (!refused.empty()) {
+    if (is_cuda_asked(request)) throw cuda_error(refused);
+    return {BackendKind::kCpu, refused};
+  }
+  if (!is_cuda_asked(request) && cpu_->estimate_user_ms(product, 0) <= cuda_->estimate_user_ms(product, device)) {
+    return {BackendKind::kCpu, "the cpu backend is estimated to take less time"};
+  }
+  return automatic;
+}
+
+bool Engine::is_for_cuda(const UserProduct& product, const Request& request) {
+  if (!cuda_ || request.backend == BackendChoice::kCpu) return false;
+  if (request.devices != 0) return several_backend().kind() == BackendKind::kCuda;
+  return choose_user(product, request).backend == BackendKind::kCuda;
+}
+
+Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& where, const std::vector<int>& devices) {
+  PretendedDevices* const pretended = pretended_;
+  const std::vector<Region> regions = parts_of(product, devices.size());
+  std::vector<UserProduct> parts;
+  std::vector<SessionPool::Loan> loans;
+  for (size_t index = 0; index < regions.size(); ++index) {
+    parts.push_back(sub(product, regions[index]));
+    loans.push_back(pretended ? take_session(pretended->one(), on_device(0, where))
+                              : take_session(*cuda_, on_device(devices[index], where)));
+  }
+  std::vector<Outcome> outcomes(parts.size());
+  std::vector<std::unique_ptr<UserOnDevice>> there(parts.size());
+  DeviceThreads threads(parts.size());
+  const auto on_each = [&](const std::function<void(size_t, Session&)>& body) {
+    threads.run([&](size_t index) {
+      try {
+        body(index, *loans[index].session());
+      } catch (const Error& error) {
+        throw of_device(several_backend().kind(), devices[index], error);
+      }
+    });
+  };
+  // C changes when all parts are there.
+  on_each([&](size_t index, Session& session) {
+    const Placement here = on_device(pretended ? 0 : devices[index], where);
+    if (session.backend() == BackendKind::kCpu) {
+      outcomes[index] = multiply_on(session, parts[index], here);
+    } else {
+      there[index] = std::make_unique<UserOnDevice>(session, parts[index], here);
+      outcomes[index] = there[index]->outcome();
+    }
+  });
+  on_each([&](size_t index, Session&) {
+    if (there[index]) there[index]->download();
+  });
+  Outcome outcome;
+  for (const Outcome& part : outcomes) outcome.timing.overlap(part.timing);
+  return outcome;
+}
+
+Result Engine::execute_user(const UserProduct& product, const Request& request) {
+  mpmml::clear_outside(product);
+  Request one = request;
+  if (request.devices != 0 && request.backend != BackendChoice::kCpu) {
+    const std::vector<int> devices = devices_of(request.devices, request.backend);
+    one = for_one(request, devices);
+    const bool is_refused = !devices.empty() && !several_backend().refuses_user(product, one.where).empty();
+    if (devices.size() > 1 && !is_refused && product.outputs() > 0 &&
+        std::max(product.m, product.batch) >= static_cast<int64_t>(devices.size())) {
+      DeviceSet set = 0;
+      for (const int device : devices) set |= DeviceSet{1} << device;
+      return {several_backend().kind(), execute_user_parts(product, request.where, devices), devices.front(), set};
+    }
+  }
+  const Explanation choice = choose_user(product, one);
+  Result result{choice.backend, {}, one.where.device};
+  if (product.outputs() == 0) return result;
+  const auto compute = [&](Backend& backend) {
+    const SessionPool::Loan loan = take_session(backend, one.where);
+    result.backend = backend.kind();
+    result.outcome = multiply_on(*loan.session(), product, one.where);
+  };
+  if (choice.backend == BackendKind::kCpu) {
+    compute(*cpu_);
+    return result;
+  }
+  try {
+    compute(*cuda_);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory || is_cuda_asked(one)) throw;
+    compute(*cpu_);
+  }
+  return result;
+}
+
+std::string Engine::explain_user(const UserProduct& product, const Request& request) {
+  Request one = request;
+  if (request.devices != 0) one = for_one(request, devices_of(request.devices, request.backend));
+  const Explanation choice = choose_user(product, one);
+  Backend& backend = choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_;
+  const SessionPool::Loan loan = take_session(backend, one.where);
+  return explain_user(*loan.session(), product, one.where) + "\nbecause " + choice.reason;
+}
+
+std::string Engine::explain_user(Session& session, const UserProduct& product, const Placement& where) {
+  return session.explain_user(product, where);
+}
+
+std::unique_ptr<Pending> Engine::multiply_user(Session& session, const UserProduct& product, const Placement& where) {
+  clear_outside(session, product);
+  if (product.outputs() == 0) return std::make_unique<Done>(std::vector<Outcome>(1));
+  if (session.backend() == BackendKind::kCpu) return session.multiply_user(product, where);
+  Kept kept;
+  const UserProduct there = uploaded(session, product, kept);
+  std::unique_ptr<Pending> work = session.multiply_user(there, where);
+  return std::make_unique<Keeping>(std::move(work), std::move(kept));
+}
+
+}  // namespace mpmml

@@ -1,0 +1,43 @@
+#include "core/user/product.h"
+
+#include "core/problem/structured.h"
+
+namespace mpmml {
+
+double UserProduct::steps() const { return static_cast<double>(batch) * steps_of(structure, m, n, k); }
+
+double UserProduct::operations() const {
+  return steps() * static_cast<double>(semiring->lowered_plus.nodes.size() + semiring->lowered_times.nodes.size());
+}
+
+UserProduct sub(const UserProduct& product, const Region& region) {
+  const auto& [items, rows, cols] = region;
+  const Span steps{0, product.k};
+  UserProduct part = product;
+  part.batch = items.size();
+  part.m = rows.size();
+  part.n = cols.size();
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+    const DataType dtype = stored_type(product.semiring->lanes[lane]);
+    part.a[lane] = sub(product.a[lane], dtype, {items, rows, steps});
+    part.b[lane] = sub(product.b[lane], dtype, {items, steps, cols});
+    part.c0[lane] = sub(product.c0[lane], dtype, region);
+    part.c[lane] = sub(product.c[lane], dtype, region);
+  }
+  part.witness = sub(product.witness, DataType::kInt32, region);
+  part.structure = product.structure.from(rows.first, cols.first);
+  return part;
+}
+
+void clear_outside(const UserProduct& product) {
+  const Band& band = product.structure.c;
+  if (band.is_all(product.m, product.n)) return;
+  if (!product.keeps_c) {
+    for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+      fill_outside(product.c[lane], product.batch, band, product.semiring->zero[lane]);
+    }
+  }
+  fill_outside(product.witness, product.batch, band, kNoWitness);
+}
+
+}  // namespace mpmml
