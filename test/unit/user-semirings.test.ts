@@ -235,7 +235,7 @@ describe('what a function can not do is an error that says so', () => {
       (_x: Value, _y: Value, { toInt32 }: Operations) => toInt32(1 as never),
       /has only numbers/,
     ],
-    ['a method by itself', (x: Value) => (0, x.neg)(), /called without its value/],
+    ['a method by itself', ({ neg }: Value) => neg(), /called without its value/],
     ['no function', 'x + y', /times must be a function of x and y, but it is 'x \+ y'/],
   ]
   it.each(refusals)('%s', (_, times, message) => {
