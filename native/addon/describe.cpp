@@ -14,6 +14,7 @@
 #include "cuda/device/device.h"
 #include "cuda/plan/choices.h"
 #include "cuda/runtime/exponent_check.h"
+#include "cuda/user/kernels.h"
 #endif
 
 namespace mpmml::addon {
@@ -162,6 +163,12 @@ void set_measured_choices([[maybe_unused]] const std::string& gpu,
   std::vector<cuda::MeasuredChoice> measured;
   for (const MeasuredChoice& it : choices) measured.push_back({it.variant, it.path, it.m, it.n, it.k, it.batch});
   cuda::set_measured_choices(gpu, measured);
+#endif
+}
+
+void configure_user_kernels([[maybe_unused]] const std::string& folder, [[maybe_unused]] int64_t bytes) {
+#if defined(MPMML_WITH_CUDA)
+  cuda::keep_user_kernels(folder, bytes);
 #endif
 }
 

@@ -24,6 +24,7 @@
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/session.h"
+#include "cuda/runtime/session_user.h"
 #include "cuda/runtime/witness.h"
 
 namespace mpmml::cuda {
@@ -93,6 +94,10 @@ class CudaBackend : public Backend {
   bool runs_together(const Problem& problem, const Placement& where) override {
     return cuda::runs_together(problem, where);
   }
+  std::string refuses_user(const UserProduct& product, const Placement& where) override {
+    return refuses_user_product(product, where.device, where.device_memory);
+  }
+  double estimate_user_ms(const UserProduct& product, int device) override { return user_product_ms(product, device); }
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {
     return open_session(device, device_memory, planner_, bytes_of_);
   }

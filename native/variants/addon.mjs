@@ -603,6 +603,11 @@ export const functions = {
     doc: 'Replaces what the planner knows of a GPU model, by its name. Makes no CUDA call.',
     takes: { gpu: text, choices: list(record('MeasuredChoice')) },
   },
+  configureUserKernels: {
+    doc: `Where code that the driver compiles for semirings of one's own is kept for later processes, and how many bytes of files there may be; an
+empty folder: nowhere. A folder that can't be used is none. Makes no CUDA call.`,
+    takes: { folder: text, bytes },
+  },
   openDevice: {
     doc: 'Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` and `devices` are as in a request.',
     takes: {

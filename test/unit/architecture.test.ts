@@ -154,7 +154,8 @@ const allowedInCuda: Record<string, RegExp> = {
   device: /^cuda\/device\//,
   launch: /^cuda\/(launch|kernels|device)\//,
   plan: /^cuda\/(plan|launch|kernels|device)\//,
-  runtime: /^cuda\/(runtime|plan|launch|kernels|device)\//,
+  user: /^cuda\/(user|device)\//,
+  runtime: /^cuda\/(runtime|plan|launch|user|kernels|device)\//,
 }
 
 /** The lines of native code that match, by file: comments are left out. */

@@ -16,6 +16,7 @@
 #include "cuda/runtime/host_products.h"
 #include "cuda/runtime/session_device.h"
 #include "cuda/runtime/session_group.h"
+#include "cuda/runtime/session_user.h"
 #include "cuda/runtime/shared_b.h"
 #include "cuda/runtime/transfer.h"
 
@@ -450,6 +451,16 @@ class CudaSession final : public Session {
     std::vector<int> devices;
     for (const Session* session : sessions) devices.push_back(session->device());
     return cuda::share_b(parts, devices);
+  }
+
+  std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement& /*where*/) override {
+    device_->enter();
+    return cuda::multiply_user(product, *device_);
+  }
+
+  std::string explain_user(const UserProduct& product, const Placement& /*where*/) override {
+    device_->enter();
+    return cuda::explain_user(product, *device_);
   }
 
   Plan plan(const Problem& problem, const Placement& where) override {

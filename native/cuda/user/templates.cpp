@@ -1,0 +1,30 @@
+#include "cuda/user/templates.h"
+
+namespace mpmml::cuda {
+namespace {
+
+enum class Loads { kChunks, kElements };
+enum class State { Sums, Witnesses };
+
+}  // namespace
+
+const std::vector<UserTemplate>& user_templates() {
+#define MPMML_ROW(name, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, loads, state) \
+  {#name,                                                                                \
+   lanes,                                                                                \
+   bm,                                                                                   \
+   bn,                                                                                   \
+   bk,                                                                                   \
+   tm,                                                                                   \
+   tn,                                                                                   \
+   slices,                                                                               \
+   stages,                                                                               \
+   unroll,                                                                               \
+   Loads::loads == Loads::kElements,                                                     \
+   State::state == State::Witnesses},
+  static const auto& all = *new std::vector<UserTemplate>{MPMML_FOR_EACH_USER_TEMPLATE(MPMML_ROW)};
+#undef MPMML_ROW
+  return all;
+}
+
+}  // namespace mpmml::cuda

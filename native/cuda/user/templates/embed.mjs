@@ -1,0 +1,51 @@
+// Writes the PTX of the templates as a source file: node embed.mjs OUT CAPABILITY=FILE…
+//
+// Each kernel becomes a text of its own, because the driver is to compile only one. Comments go, but for the holes.
+import { readFileSync, writeFileSync } from 'node:fs'
+
+const [out, ...inputs] = process.argv.slice(2)
+const table = readFileSync(new URL('table.h', import.meta.url), 'utf8')
+const names = [...table.matchAll(/^ {2}X\((\w+),/gm)].map(([, name]) => name)
+
+/** Without what only people read. */
+const stripped = (text) =>
+  text
+    .split('\n')
+    .map((line) => (line.includes('// @') ? line.trim() : line.replace(/\/\/.*$/, '').trim()))
+    .filter((line) => line !== '')
+    .join('\n')
+
+/** A literal; compilers take a bounded length, so it is several. */
+const literal = (text) =>
+  (text.match(/[\s\S]{1,8000}/g) ?? ['']).map((part) => `R"ptx(${part})ptx"`).join('\n')
+
+const sets = inputs.map((input) => {
+  const [capability, file] = input.split('=')
+  const [head, ...entries] = readFileSync(file, 'utf8').split(/(?=^\.visible \.entry )/m)
+  const kernels = new Map(entries.map((entry) => [/\.entry (\w+)/.exec(entry)[1], stripped(entry)]))
+  const missing = names.filter((name) => !kernels.has(name))
+  if (missing.length > 0) throw new Error(`${file} has no kernel ${missing.join(', ')}`)
+  return `  {${capability},
+   ${literal(`${stripped(head)}\n`)},
+   {
+${names.map((name) => `    ${literal(`${kernels.get(name)}\n`)}`).join(',\n')}
+   }}`
+})
+
+writeFileSync(
+  out,
+  `// Written by native/cuda/user/templates/embed.mjs. Do not edit.
+#include "cuda/user/templates.h"
+
+namespace mpmml::cuda {
+
+const std::vector<UserPtx>& user_ptx() {
+  static const auto& all = *new std::vector<UserPtx>{
+${sets.join(',\n')}
+  };
+  return all;
+}
+
+}  // namespace mpmml::cuda
+`,
+)

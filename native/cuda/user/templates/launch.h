@@ -1,0 +1,42 @@
+// What the kernels of products over semirings of one's own are called with: plain data, for the host and for GPUs.
+#pragma once
+#include <cstdint>
+
+#include "core/problem/structure.h"
+
+namespace mpmml::cuda {
+
+constexpr int kMostLanes = 4;
+
+/// An operand: element (k, line) of a lane is data[k · pitch + line · line_stride], where lines are rows of A or columns of B.
+/// Kernels that aren't direct copy 16 bytes of neighbouring lines at a time: then line_stride is 1, and pitch, batch_stride and
+/// the address are multiples of that.
+struct UserOperand {
+  const uint32_t* data[kMostLanes];
+  int64_t pitch[kMostLanes], line_stride[kMostLanes], batch_stride[kMostLanes];
+};
+
+/// A matrix of results, each lane with strides of its own. data[0] is null if it isn't there.
+struct UserResult {
+  uint32_t* data[kMostLanes];
+  int64_t row_stride[kMostLanes], col_stride[kMostLanes], batch_stride[kMostLanes];
+};
+
+struct UserLaunch {
+  int m, n, k;  ///< at most kMostUserSide
+  int tiles_m, tiles_n;
+  int64_t first_block;  ///< blocks are numbered by instance, then by tile; a launch may be a part of them
+  UserOperand a, b;
+  UserResult c0, c;
+  bool stores_chunks;  ///< whether four neighbours of a row of C may be stored at once
+  Structure structure;
+  bool is_structured;  ///< whether that leaves any element out
+  uint32_t zero[kMostLanes];
+  int32_t* witness;
+  int64_t witness_row_stride, witness_col_stride, witness_batch_stride;
+};
+
+/// Bounds of bands are cut to this, and sums of two are still numbers of 32 bits.
+constexpr int kMostUserSide = 1 << 29;
+
+}  // namespace mpmml::cuda

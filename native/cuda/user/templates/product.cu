@@ -1,0 +1,502 @@
+// Kernels of products over semirings of one's own, with holes in place of ⊕ and ⊗ (holes.cuh). The build compiles this to PTX;
+// the driver makes machine code of it when the holes are filled.
+//
+// A block computes a tile of BM × BN results; each thread TM × TN of it. Operands stream through shared memory in several stages
+// of asynchronous copies. Steps are taken in ascending order and no other is ever added, so results have the bits that
+// the definition gives (core/user/product.h). Steps that only some results of a tile take go through a loop that looks at each.
+//
+// If there are several slices, so many groups of threads compute the same tile, each over neighbouring steps, and combine at the
+// end. The host takes such a kernel only if ⊕ is known to be associative.
+#include "cuda/user/templates/holes.cuh"
+#include "cuda/user/templates/launch.h"
+#include "cuda/user/templates/table.h"
+
+namespace mpmml::cuda {
+
+enum class Loads {
+  kChunks,   ///< 16 bytes of neighbouring lines
+  kElements  ///< one by one, with any strides
+};
+
+/// `kUnroll`: steps that are written out one after the other; 0: all go through the loop that looks at each.
+template <int L_, int BM_, int BN_, int BK_, int TM_, int TN_, int kSlices_, int kStages_, int kUnroll_, Loads kLoads_>
+struct Tile {
+  static constexpr int L = L_, BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
+  static constexpr int kSlices = kSlices_, kStages = kStages_, kUnroll = kUnroll_;
+  static constexpr Loads kLoads = kLoads_;
+  static constexpr int kThreadsM = BM / TM, kThreadsN = BN / TN;
+  static constexpr int kSliceThreads = kThreadsM * kThreadsN, kThreads = kSliceThreads * kSlices;
+  /// Neighbouring elements of a thread. Those of the next piece are a whole row of threads further.
+  static constexpr int kPieceM = TM < 4 ? TM : 4, kPieceN = TN < 4 ? TN : 4;
+  static constexpr int kStageWords = L * BK * (BM + BN);
+  // The lanes of a warp cover 8 × 4 threads, so that they read few banks of shared memory twice.
+  static constexpr int kLanesM = kThreadsM < 8 ? kThreadsM : 8, kLanesN = 32 / kLanesM;
+  static constexpr int kWarpsN = kThreadsN / kLanesN;
+  static_assert(kThreadsM % kLanesM == 0 && kThreadsN % kLanesN == 0, "warps tile the block");
+  static_assert(kSlices == 1 || L == 1, "slices of one lane combine");
+  static_assert(kSlices * kStages * kStageWords * 4 <= 48 << 10, "shared memory that needs no permission");
+};
+
+/// Blocks per multiprocessor that registers are divided among: each thread has 128, or 168 if a block has fewer. Small tiles
+/// have as many as they like.
+template <class T>
+constexpr int blocks_per_multiprocessor() {
+  if (T::kThreads == 256) return 2;
+  return T::kLoads == Loads::kChunks ? 3 : 1;
+}
+
+__device__ __forceinline__ void copy_chunk(Word* to, const Word* from, bool is_there) {
+#if __CUDA_ARCH__ >= 800
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from), "r"(is_there ? 16 : 0));
+#else
+  *reinterpret_cast<uint4*>(to) = is_there ? *reinterpret_cast<const uint4*>(from) : make_uint4(0, 0, 0, 0);
+#endif
+}
+__device__ __forceinline__ void copy_element(Word* to, const Word* from, bool is_there) {
+#if __CUDA_ARCH__ >= 800
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(from), "r"(is_there ? 4 : 0));
+#else
+  *to = is_there ? *from : 0;
+#endif
+}
+__device__ __forceinline__ void end_stage() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;");
+#endif
+}
+template <int kLeft>
+__device__ __forceinline__ void await_stage() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(kLeft) : "memory");
+#endif
+}
+
+template <class T>
+__device__ __forceinline__ void slice_barrier(int slice) {
+  if constexpr (T::kSlices == 1) {
+    __syncthreads();
+  } else if constexpr (T::kSliceThreads == 32) {
+    __syncwarp();
+  } else {
+    asm volatile("bar.sync %0, %1;" ::"r"(slice + 1), "n"(T::kSliceThreads) : "memory");
+  }
+}
+
+/// Where a block's tile is. Blocks that run at the same time share few rows of tiles, which stay in the cache.
+struct Place {
+  int64_t instance;
+  int row, col;
+
+  template <class T>
+  static __device__ __forceinline__ Place of_block(const UserLaunch& launch) {
+    constexpr unsigned kTogether = 8;
+    const unsigned tiles_m = launch.tiles_m, tiles_n = launch.tiles_n;
+    const int64_t tiles = int64_t{launch.tiles_m} * launch.tiles_n, block = launch.first_block + blockIdx.x;
+    const int64_t instance = block / tiles;
+    const auto tile = static_cast<unsigned>(block - instance * tiles);
+    const unsigned group = tile / (kTogether * tiles_n), first = group * kTogether;
+    const unsigned rows = min(tiles_m - first, kTogether), in_group = tile - first * tiles_n;
+    return {instance, int(first + in_group % rows) * T::BM, int(in_group / rows) * T::BN};
+  }
+};
+
+/// Copies the stages of one operand: `B` lines of tiles from `first_line` on.
+template <class T, int B>
+class Copies {
+ public:
+  __device__ __forceinline__ Copies(const UserOperand& operand, int64_t instance, int first_line, int lines,
+                                    int first_k, int thread)
+      : operand_(operand), thread_(thread) {
+    is_there_ = first_line + line(0) < lines;
+#pragma unroll
+    for (int l = 0; l < T::L; ++l) {
+      from_[l] = operand.data[l] + instance * operand.batch_stride[l] + (first_k + depth(0)) * operand.pitch[l] +
+                 (first_line + line(0)) * operand.line_stride[l];
+    }
+  }
+
+  /// Copies the next stage, of which `left` steps exist.
+  __device__ __forceinline__ void start(Word* stage, int left) {
+#pragma unroll
+    for (int l = 0; l < T::L; ++l) {
+#pragma unroll
+      for (int share = 0; share < kShares; ++share) {
+        if (kIsUneven && depth(share) >= T::BK) break;
+        Word* const to = stage + l * T::BK * B + share * kRows * B + depth(0) * B + line(0);
+        const Word* const from = from_[l] + share * kRows * operand_.pitch[l];
+        const bool is_there = is_there_ && depth(share) < left;
+        if constexpr (T::kLoads == Loads::kChunks) {
+          copy_chunk(to, is_there ? from : operand_.data[l], is_there);
+        } else {
+          copy_element(to, is_there ? from : operand_.data[l], is_there);
+        }
+      }
+      from_[l] += T::BK * operand_.pitch[l];
+    }
+  }
+
+ private:
+  static constexpr int kWidth = T::kLoads == Loads::kChunks ? 4 : 1;
+  /// Threads along a row of the stage, and rows that all threads copy at once.
+  static constexpr int kAlong = B / kWidth;
+  static_assert(T::kSliceThreads % kAlong == 0 || kAlong % T::kSliceThreads == 0, "whole rows");
+  static_assert(T::kSliceThreads >= kAlong, "a thread copies one place of a row");
+  static constexpr int kRows = T::kSliceThreads / kAlong;
+  static constexpr int kShares = (T::BK + kRows - 1) / kRows;
+  static constexpr bool kIsUneven = T::BK % kRows != 0;
+
+  __device__ __forceinline__ int line(int) const { return thread_ % kAlong * kWidth; }
+  __device__ __forceinline__ int depth(int share) const { return thread_ / kAlong + share * kRows; }
+
+  const UserOperand& operand_;
+  const int thread_;
+  bool is_there_;
+  const Word* from_[T::L];
+};
+
+/// The steps that results of rows and columns can take, and those that all of them do.
+struct Steps {
+  int first, end, first_of_all, end_of_all;
+
+  template <class T>
+  static __device__ __forceinline__ Steps of_tile(const UserLaunch& launch, const Place& place) {
+    const int row_end = min(place.row + T::BM, launch.m), col_end = min(place.col + T::BN, launch.n);
+    const Structure& s = launch.structure;
+    const Span some = s.steps({place.row, row_end}, {place.col, col_end}, launch.k);
+    const int64_t from = max(row_end - 1 - s.a.below, col_end - 1 - s.b.above),
+                  to = min(place.row + s.a.above, place.col + s.b.below) + 1;
+    Steps steps;
+    steps.first = int(min(some.first, int64_t{launch.k}));
+    steps.end = int(max(int64_t{0}, some.end));
+    steps.first_of_all = int(max(int64_t{0}, min(from, int64_t{launch.k})));
+    steps.end_of_all = int(max(int64_t{0}, min(to, int64_t{launch.k})));
+    return steps;
+  }
+};
+
+template <int kPieces, int kPiece, int kPitch>
+__device__ __forceinline__ void load_fragment(Word* fragment, const Word* from) {
+#pragma unroll
+  for (int piece = 0; piece < kPieces; ++piece) {
+    const Word* const at = from + piece * kPitch;
+    Word* const to = fragment + piece * kPiece;
+    if constexpr (kPiece == 4) {
+      const uint4 all = *reinterpret_cast<const uint4*>(at);
+      to[0] = all.x, to[1] = all.y, to[2] = all.z, to[3] = all.w;
+    } else if constexpr (kPiece == 2) {
+      const uint2 all = *reinterpret_cast<const uint2*>(at);
+      to[0] = all.x, to[1] = all.y;
+    } else {
+      to[0] = *at;
+    }
+  }
+}
+
+/// What a thread needs for a step.
+template <class T>
+struct Operands {
+  Word a[T::L][T::TM], b[T::L][T::TN];
+
+  __device__ __forceinline__ Operands(const Word* at_a, const Word* at_b, int k) {
+#pragma unroll
+    for (int l = 0; l < T::L; ++l) {
+      load_fragment<T::TM / T::kPieceM, T::kPieceM, T::kThreadsM * T::kPieceM>(a[l], at_a + (l * T::BK + k) * T::BM);
+      load_fragment<T::TN / T::kPieceN, T::kPieceN, T::kThreadsN * T::kPieceN>(b[l], at_b + (l * T::BK + k) * T::BN);
+    }
+  }
+
+  template <class State, class Has>
+  __device__ __forceinline__ void take(State& state, int k, Has&& has) const {
+#pragma unroll
+    for (int i = 0; i < T::TM; ++i) {
+#pragma unroll
+      for (int j = 0; j < T::TN; ++j) {
+        Word x[T::L], y[T::L];
+#pragma unroll
+        for (int l = 0; l < T::L; ++l) x[l] = a[l][i], y[l] = b[l][j];
+        state.step(i, j, x, y, k, has(i, j));
+      }
+    }
+  }
+};
+
+template <int L>
+__device__ __forceinline__ void load_result(Word (&to)[L], const UserResult& from, int64_t instance, int row, int col) {
+#pragma unroll
+  for (int l = 0; l < L; ++l) {
+    to[l] = from.data[l][instance * from.batch_stride[l] + row * from.row_stride[l] + col * from.col_stride[l]];
+  }
+}
+
+/// What kernels over tiles have in common: `State` is what a thread keeps of its results.
+template <class T, class State>
+__device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
+  constexpr int L = T::L, TM = T::TM, TN = T::TN, BM = T::BM, BN = T::BN, BK = T::BK;
+  __shared__ __align__(16) Word shared[T::kSlices * T::kStages * T::kStageWords];
+  const int slice = T::kSlices == 1 ? 0 : threadIdx.x / T::kSliceThreads;
+  const int thread = T::kSlices == 1 ? threadIdx.x : threadIdx.x % T::kSliceThreads;
+  const int warp = thread / 32, lane = thread % 32;
+  const int thread_m = warp / T::kWarpsN * T::kLanesM + lane / T::kLanesN;
+  const int thread_n = warp % T::kWarpsN * T::kLanesN + lane % T::kLanesN;
+
+  const Place place = Place::of_block<T>(launch);
+  if (!launch.structure.has_results({place.row, min(place.row + BM, launch.m)},
+                                    {place.col, min(place.col + BN, launch.n)}))
+    return;
+  const Steps steps = Steps::of_tile<T>(launch, place);
+  const auto row_of = [&](int i) {
+    return place.row + (i / T::kPieceM * T::kThreadsM + thread_m) * T::kPieceM + i % T::kPieceM;
+  };
+  const auto col_of = [&](int j) {
+    return place.col + (j / T::kPieceN * T::kThreadsN + thread_n) * T::kPieceN + j % T::kPieceN;
+  };
+
+  int first = steps.first / BK, chunks = steps.end > steps.first ? (steps.end + BK - 1) / BK - first : 0;
+  if constexpr (T::kSlices > 1) {
+    const int share = (chunks + T::kSlices - 1) / T::kSlices;
+    first += slice * share;
+    chunks = max(0, min(share, chunks - slice * share));
+  }
+
+  State state(launch, place, row_of, col_of);
+  Word* const stages = shared + slice * T::kStages * T::kStageWords;
+  Copies<T, BM> copies_a(launch.a, place.instance, place.row, launch.m, first * BK, thread);
+  Copies<T, BN> copies_b(launch.b, place.instance, place.col, launch.n, first * BK, thread);
+  const auto copy = [&](int chunk) {
+    if (chunk < chunks) {
+      Word* const stage = stages + chunk % T::kStages * T::kStageWords;
+      const int left = launch.k - (first + chunk) * BK;
+      copies_a.start(stage, left);
+      copies_b.start(stage + L * BK * BM, left);
+    }
+    end_stage();
+  };
+#pragma unroll
+  for (int chunk = 0; chunk < T::kStages - 1; ++chunk) copy(chunk);
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    await_stage<T::kStages - 2>();
+    slice_barrier<T>(slice);
+    copy(chunk + T::kStages - 1);
+    const Word* const stage = stages + chunk % T::kStages * T::kStageWords;
+    const Word* const at_a = stage + thread_m * T::kPieceM;
+    const Word* const at_b = stage + L * BK * BM + thread_n * T::kPieceN;
+    const int first_k = (first + chunk) * BK;
+    if constexpr (T::kUnroll > 0) {
+      if (first_k >= steps.first_of_all && first_k + BK <= steps.end_of_all) {
+#pragma unroll 1
+        for (int k = 0; k < BK; k += T::kUnroll) {
+#pragma unroll
+          for (int u = 0; u < T::kUnroll; ++u) {
+            const Operands<T> operands(at_a, at_b, k + u);
+            operands.take(state, first_k + k + u, [](int, int) { return true; });
+          }
+        }
+        continue;
+      }
+    }
+    const Band in_a = launch.structure.a, in_b = launch.structure.b;
+    const int begin = max(steps.first - first_k, 0), end = min(steps.end - first_k, BK);
+#pragma unroll 1
+    for (int k = begin; k < end; ++k) {
+      const Operands<T> operands(at_a, at_b, k);
+      bool has_a[TM], has_b[TN];
+#pragma unroll
+      for (int i = 0; i < TM; ++i) has_a[i] = !launch.is_structured || in_a.has(row_of(i), first_k + k);
+#pragma unroll
+      for (int j = 0; j < TN; ++j) has_b[j] = !launch.is_structured || in_b.has(first_k + k, col_of(j));
+      operands.take(state, first_k + k, [&](int i, int j) { return has_a[i] && has_b[j]; });
+    }
+  }
+  if constexpr (T::kSlices == 1) {
+    state.store(launch, place, row_of, col_of);
+  } else {
+    // A row of each thread's results at a time: [slice][column][thread].
+    static_assert(T::kSlices * TN * T::kSliceThreads <= T::kSlices * T::kStages * T::kStageWords, "stages are reused");
+#pragma unroll
+    for (int i = 0; i < TM; ++i) {
+      __syncthreads();
+#pragma unroll
+      for (int j = 0; j < TN; ++j) shared[(slice * TN + j) * T::kSliceThreads + thread] = state.acc[i][j][0];
+      __syncthreads();
+#pragma unroll
+      for (int round = 0; round < (TN + T::kSlices - 1) / T::kSlices; ++round) {
+        const int j = round * T::kSlices + slice;
+        if (j >= TN) break;
+        Word all[1] = {shared[j * T::kSliceThreads + thread]};
+#pragma unroll
+        for (int other = 1; other < T::kSlices; ++other) {
+          const Word next[1] = {shared[(other * TN + j) * T::kSliceThreads + thread]};
+          const Word until[1] = {all[0]};
+          Holes<1>::plus(all, until, next);
+        }
+        State::store_one(launch, place.instance, row_of(i), col_of(j), all);
+      }
+    }
+  }
+}
+
+/// Whether a place of a tile is a result.
+__device__ __forceinline__ bool is_result(const UserLaunch& launch, int row, int col) {
+  return row < launch.m && col < launch.n && (!launch.is_structured || launch.structure.c.has(row, col));
+}
+
+/// The results of a product.
+template <class T>
+struct Sums {
+  static constexpr int L = T::L;
+  Word acc[T::TM][T::TN][L];
+
+  template <class RowOf, class ColOf>
+  __device__ __forceinline__ Sums(const UserLaunch& launch, const Place&, RowOf&&, ColOf&&) {
+#pragma unroll
+    for (int i = 0; i < T::TM; ++i) {
+#pragma unroll
+      for (int j = 0; j < T::TN; ++j) {
+#pragma unroll
+        for (int l = 0; l < L; ++l) acc[i][j][l] = launch.zero[l];
+      }
+    }
+  }
+
+  __device__ __forceinline__ void step(int i, int j, const Word (&x)[L], const Word (&y)[L], int, bool has) {
+    Word next[L];
+    Holes<L>::step(next, acc[i][j], x, y);
+#pragma unroll
+    for (int l = 0; l < L; ++l) acc[i][j][l] = has ? next[l] : acc[i][j][l];
+  }
+
+  /// C0 ⊕ sum, as it is stored.
+  static __device__ __forceinline__ void finish(const UserLaunch& launch, int64_t instance, int row, int col,
+                                                const Word (&sum)[L], Word (&result)[L]) {
+    Word all[L];
+#pragma unroll
+    for (int l = 0; l < L; ++l) all[l] = sum[l];
+    if (launch.c0.data[0]) {
+      Word before[L];
+      load_result<L>(before, launch.c0, instance, row, col);
+      Holes<L>::plus(all, before, sum);
+    }
+    Holes<L>::settle(result, all);
+  }
+  static __device__ __forceinline__ Word* place_of(const UserResult& c, int l, int64_t instance, int row, int col) {
+    return c.data[l] + instance * c.batch_stride[l] + row * c.row_stride[l] + col * c.col_stride[l];
+  }
+
+  static __device__ __forceinline__ void store_one(const UserLaunch& launch, int64_t instance, int row, int col,
+                                                   const Word (&sum)[L]) {
+    if (!is_result(launch, row, col)) return;
+    Word result[L];
+    finish(launch, instance, row, col, sum, result);
+#pragma unroll
+    for (int l = 0; l < L; ++l) *place_of(launch.c, l, instance, row, col) = result[l];
+  }
+
+  template <class RowOf, class ColOf>
+  __device__ __forceinline__ void store(const UserLaunch& launch, const Place& place, RowOf&& row_of, ColOf&& col_of) {
+    constexpr int kPiece = T::kPieceN;
+#pragma unroll
+    for (int i = 0; i < T::TM; ++i) {
+      const int row = row_of(i);
+#pragma unroll
+      for (int j = 0; j < T::TN; j += kPiece) {
+        const int col = col_of(j);
+        Word results[kPiece][L];
+        bool has[kPiece], has_all = kPiece == 4 && launch.stores_chunks;
+#pragma unroll
+        for (int v = 0; v < kPiece; ++v) {
+          has[v] = is_result(launch, row, col + v);
+          has_all = has_all && has[v];
+          if (has[v]) finish(launch, place.instance, row, col + v, acc[i][j + v], results[v]);
+        }
+#pragma unroll
+        for (int l = 0; l < L; ++l) {
+          Word* const to = place_of(launch.c, l, place.instance, row, col);
+          if constexpr (kPiece == 4) {
+            if (has_all) {
+              *reinterpret_cast<uint4*>(to) = make_uint4(results[0][l], results[1][l], results[2][l], results[3][l]);
+              continue;
+            }
+          }
+#pragma unroll
+          for (int v = 0; v < kPiece; ++v) {
+            if (has[v]) to[v * launch.c.col_stride[l]] = results[v][l];
+          }
+        }
+      }
+    }
+  }
+};
+
+/// The smallest k whose candidate is the result, for results that are there.
+template <class T>
+struct Witnesses {
+  static constexpr int L = T::L;
+  Word result[T::TM][T::TN][L];
+  int32_t found[T::TM][T::TN];
+
+  template <class RowOf, class ColOf>
+  __device__ __forceinline__ Witnesses(const UserLaunch& launch, const Place& place, RowOf&& row_of, ColOf&& col_of) {
+#pragma unroll
+    for (int i = 0; i < T::TM; ++i) {
+#pragma unroll
+      for (int j = 0; j < T::TN; ++j) {
+        found[i][j] = -1;
+#pragma unroll
+        for (int l = 0; l < L; ++l) result[i][j][l] = launch.zero[l];
+        if (is_result(launch, row_of(i), col_of(j))) {
+          load_result<L>(result[i][j], launch.c, place.instance, row_of(i), col_of(j));
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void step(int i, int j, const Word (&x)[L], const Word (&y)[L], int k, bool has) {
+    Word candidate[L];
+    Holes<L>::candidate(candidate, x, y);
+    bool hits = has && found[i][j] < 0;
+#pragma unroll
+    for (int l = 0; l < L; ++l) hits = hits && candidate[l] == result[i][j][l];
+    if (hits) found[i][j] = k;
+  }
+
+  template <class RowOf, class ColOf>
+  __device__ __forceinline__ void store(const UserLaunch& launch, const Place& place, RowOf&& row_of, ColOf&& col_of) {
+#pragma unroll
+    for (int i = 0; i < T::TM; ++i) {
+#pragma unroll
+      for (int j = 0; j < T::TN; ++j) {
+        const int row = row_of(i), col = col_of(j);
+        if (!is_result(launch, row, col)) continue;
+        bool is_zero = true;
+#pragma unroll
+        for (int l = 0; l < L; ++l) is_zero = is_zero && result[i][j][l] == launch.zero[l];
+        launch.witness[place.instance * launch.witness_batch_stride + row * launch.witness_row_stride +
+                       col * launch.witness_col_stride] = is_zero ? -1 : found[i][j];
+      }
+    }
+  }
+};
+
+}  // namespace mpmml::cuda
+
+// Where a kernel may take the address of what it is called with, that isn't copied.
+#if __CUDA_ARCH__ >= 700
+#define MPMML_IN_PLACE __grid_constant__
+#else
+#define MPMML_IN_PLACE
+#endif
+
+#define MPMML_KERNEL(name, State, ...)                                          \
+  extern "C" __global__ void __launch_bounds__(                                 \
+      mpmml::cuda::Tile<__VA_ARGS__>::kThreads,                                 \
+      mpmml::cuda::blocks_per_multiprocessor<mpmml::cuda::Tile<__VA_ARGS__>>()) \
+      name(const MPMML_IN_PLACE mpmml::cuda::UserLaunch launch) {               \
+    using Own = mpmml::cuda::Tile<__VA_ARGS__>;                                 \
+    mpmml::cuda::compute_tile<Own, mpmml::cuda::State<Own>>(launch);            \
+  }
+#define MPMML_KERNELS_OF_TEMPLATE(name, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, loads, finds) \
+  MPMML_KERNEL(name, finds, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, mpmml::cuda::Loads::loads)
+
+MPMML_FOR_EACH_USER_TEMPLATE(MPMML_KERNELS_OF_TEMPLATE)
