@@ -18,6 +18,7 @@ import { Call, type Product, type Result } from '../product/request.js'
 import { devicesOf, gopsOf, timingOf } from '../product/result.js'
 import { structure } from '../product/structure.js'
 import type { UserPlan, UserProductOptions, UserProductResult } from '../product/user-product.js'
+import { configureCode } from './code-cache.js'
 import {
   allocateUserResult,
   asLane,
@@ -68,6 +69,7 @@ const productOptions = new Options({
 
 /** What the products of a call have in common. */
 export function callOf(semiring: WrittenSemiring, options: Partial<ReadOptions>): Call {
+  configureCode()
   const call = new Call(asProduct(options))
   requireSelective(semiring, call.options.witness)
   return call
