@@ -72,6 +72,20 @@ export type { AnyWitness, BackendChoice, MpmmOptions, Overflow, Progress } from 
 export { type Plan, plan } from './product/plan.js'
 export type { MpmmResult, WitnessedResult, WitnessOf } from './product/result.js'
 export type { MatrixStructure, ProductStructure } from './product/structure.js'
+export type {
+  LaneOperand,
+  LanesInArrays,
+  LanesOnDevice,
+  Placed,
+  UserGroupedOptions,
+  UserGroupedProduct,
+  UserOperand,
+  UserPlan,
+  UserProductOptions,
+  UserProductResult,
+  UserResultOf,
+  UserWitnessedResult,
+} from './product/user-product.js'
 export type { ElementArray, MatrixArray, OperandArray } from './storage.js'
 export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
 export { type Variant, variants } from './variants.js'

@@ -28,7 +28,17 @@ export type {
   ElementValue,
   SemiringDefinition,
 } from './semirings/semiring.js'
-export type { Condition, Operations, Value, ValueOrNumber } from './semirings/value.js'
+export type {
+  Binary,
+  Bitwise,
+  Comparison,
+  Condition,
+  OfFloat,
+  Operations,
+  Unary,
+  Value,
+  ValueOrNumber,
+} from './semirings/value.js'
 export type {
   ElementOf,
   ExpressionJson,

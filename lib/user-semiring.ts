@@ -26,7 +26,9 @@ export type ExpressionStep = readonly [operation: string, ...operands: (number |
 
 /** An expression in JSON: its steps, and for each lane the index of the one that is its result. */
 export interface ExpressionJson {
+  /** In an order in which operands come first. */
   readonly steps: readonly ExpressionStep[]
+  /** For each lane the index of its step. */
   readonly results: readonly number[]
 }
 
@@ -37,19 +39,31 @@ export type NumberJson = number | string
 export interface SemiringJson {
   /** The version of this form. */
   readonly semiring: 1
+  /** What messages call it. */
   readonly name: string
+  /** The type of an element, or those of its lanes. */
   readonly dtype: Lanes
+  /** The neutral element of ⊕. */
   readonly zero: NumberJson | readonly NumberJson[]
+  /** The neutral element of ⊗, if there is one. */
   readonly one?: NumberJson | readonly NumberJson[]
+  /** x ⊕ y */
   readonly plus: ExpressionJson
+  /** x ⊗ y */
   readonly times: ExpressionJson
+  /** Whether zero ⊗ x and x ⊗ zero are zero. */
   readonly absorbs: boolean
+  /** Whether x ⊕ x is x. */
   readonly idempotent: boolean
+  /** Whether x ⊕ y is x or y. */
   readonly selective: boolean
+  /** From which elements laws are checked, if not from all; false: no law is checked. */
   readonly check?:
     | false
     | {
+        /** The least that elements may be. */
         readonly least: NumberJson | readonly NumberJson[]
+        /** The greatest that they may be. */
         readonly most: NumberJson | readonly NumberJson[]
       }
 }

@@ -31,14 +31,10 @@ export type LanesOnDevice<L extends Lanes> = L extends readonly LaneType[]
     ? OnDevice<L>
     : never
 
-/** What DeviceMatrix has and other matrices don't. */
-interface There {
-  readonly disposed: boolean
-}
-
-type Placed<Operand> = Operand extends readonly (infer Lane)[]
-  ? Extract<Lane, There>
-  : Extract<Operand, There>
+/** Those of matrices, or of the lanes of matrices, that are on a device: `disposed` is what DeviceMatrix has and other matrices don't. */
+export type Placed<Operand> = Operand extends readonly (infer Lane)[]
+  ? Extract<Lane, { readonly disposed: boolean }>
+  : Extract<Operand, { readonly disposed: boolean }>
 
 /** The type of a product's c: `out` if it was given; on a device if any matrix is. */
 export type UserResultOf<L extends Lanes, Operands, Out> = [Out] extends [undefined]
@@ -77,7 +73,10 @@ export interface UserProductResult<C = unknown>
 /** {@link UserProductResult} with the witness, as far as the type of the option tells whether it is there. */
 export type UserWitnessedResult<C, Witness extends AnyWitness> = UserProductResult<C> &
   ([Witness] extends [true]
-    ? { witness: WitnessOfUser<C> }
+    ? {
+        /** Which k decides each element of c; see the option `witness`. */
+        witness: WitnessOfUser<C>
+      }
     : true extends Witness
       ? { witness?: WitnessOfUser<C> }
       : unknown)

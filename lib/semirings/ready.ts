@@ -113,10 +113,10 @@ const ordered = {
 } as const satisfies Record<string, Ordered>
 
 /** The names of semirings whose ⊗ is a sum. */
-export type SumName = keyof typeof sums
+export type SumName = 'max-plus' | 'min-plus'
 
 /** The names of semirings whose ⊕ takes the better of two numbers. */
-export type OrderedName = keyof typeof ordered
+export type OrderedName = SumName | 'max-min' | 'min-max'
 
 function find<Name extends string>(
   all: Readonly<Record<Name, Ordered>>,

@@ -23,12 +23,17 @@ export type ValueOrNumber<T extends LaneType = LaneType> = Value<T> | number
  * of `plus` and `times`: see {@link Operations}.
  */
 export interface Value<T extends LaneType = LaneType> {
+  /** Its type. */
   readonly type: T
+  /** this + y */
   add(y: ValueOrNumber<T>): Value<T>
+  /** this − y */
   sub(y: ValueOrNumber<T>): Value<T>
+  /** this · y */
   mul(y: ValueOrNumber<T>): Value<T>
   /** this · y + z, rounded once; of float32. */
   fma(y: ValueOrNumber<T>, z: ValueOrNumber<T>): Value<T>
+  /** −this */
   neg(): Value<T>
   /** Of int32 and float32; −2^31 stays. */
   abs(): Value<T>
@@ -38,8 +43,11 @@ export interface Value<T extends LaneType = LaneType> {
   max(y: ValueOrNumber<T>): Value<T>
   /** Bit by bit; of integers. */
   and(y: ValueOrNumber<T>): Value<T>
+  /** Bit by bit; of integers. */
   or(y: ValueOrNumber<T>): Value<T>
+  /** Bit by bit; of integers. */
   xor(y: ValueOrNumber<T>): Value<T>
+  /** Bit by bit; of integers. */
   not(): Value<T>
   /** By y bits, y modulo 32; of integers. */
   shiftLeft(y: ValueOrNumber<T>): Value<T>
@@ -47,38 +55,56 @@ export interface Value<T extends LaneType = LaneType> {
   shiftRight(y: ValueOrNumber<T>): Value<T>
   /** How many bits are 1; of integers. */
   popcount(): Value<T>
-  /** False if one is NaN. */
+  /** this = y; false if one is NaN. */
   equal(y: ValueOrNumber<T>): Condition
+  /** this < y; false if one is NaN. */
   less(y: ValueOrNumber<T>): Condition
+  /** this ≤ y; false if one is NaN. */
   lessEqual(y: ValueOrNumber<T>): Condition
-  /** These five are of float32, with an error of at most 2 units in the last place; sqrt is rounded to nearest. */
+  /** e to the power of this; of float32, at most 2 units in the last place off. */
   exp(): Value<T>
+  /** 2 to the power of this; of float32, at most 2 units in the last place off. */
   exp2(): Value<T>
+  /** The natural logarithm; of float32, at most 2 units in the last place off. */
   log(): Value<T>
+  /** log(1 + this); of float32, at most 2 units in the last place off. */
   log1p(): Value<T>
+  /** The square root, rounded to nearest; of float32. */
   sqrt(): Value<T>
   /** Modulo 2^32 from uint32; from float32 rounded towards 0, the nearest that there is, and 0 from NaN. */
   toInt32(): Value<'int32'>
+  /** As toInt32. */
   toUint32(): Value<'uint32'>
+  /** Rounded to nearest. */
   toFloat32(): Value<'float32'>
 }
 
 /** What a comparison gives. */
 export interface Condition {
+  /** What tells it from values. */
   readonly type: 'predicate'
+  /** Whether both are true. */
   and(other: Condition): Condition
+  /** Whether one of them is true. */
   or(other: Condition): Condition
+  /** Whether only one of them is true. */
   xor(other: Condition): Condition
+  /** Whether it is false. */
   not(): Condition
   /** x if the condition is true, else y. */
   select<T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>): Value<T>
 }
 
-type Unary = <T extends LaneType>(x: ValueOrNumber<T>) => Value<T>
-type Binary = <T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>) => Value<T>
-type Comparison = <T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>) => Condition
-type OfFloat = (x: ValueOrNumber<'float32'>) => Value<'float32'>
-type Bitwise = {
+/** An operation on one value. */
+export type Unary = <T extends LaneType>(x: ValueOrNumber<T>) => Value<T>
+/** An operation on two values of one type. */
+export type Binary = <T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>) => Value<T>
+/** A comparison of two values of one type. */
+export type Comparison = <T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>) => Condition
+/** An operation on a value of float32. */
+export type OfFloat = (x: ValueOrNumber<'float32'>) => Value<'float32'>
+/** An operation on the bits of two integers, or on two comparisons. */
+export type Bitwise = {
   (x: Condition, y: Condition): Condition
   <T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>): Value<T>
 }
@@ -87,36 +113,62 @@ type Bitwise = {
 export interface Operations {
   /** A number of a type, if nothing else says its type. */
   constant<T extends LaneType>(value: number, type: T): Value<T>
+  /** x + y */
   add: Binary
+  /** x − y */
   sub: Binary
+  /** x · y */
   mul: Binary
+  /** x · y + z, rounded once. */
   fma(x: ValueOrNumber<'float32'>, y: ValueOrNumber<'float32'>, z: ValueOrNumber<'float32'>): Value<'float32'>
+  /** −x */
   neg: Unary
+  /** |x|; of int32 and float32. */
   abs: Unary
+  /** The lesser. */
   min: Binary
+  /** The greater. */
   max: Binary
+  /** Bit by bit; of two integers or two comparisons. */
   and: Bitwise
+  /** Bit by bit; of two integers or two comparisons. */
   or: Bitwise
+  /** Bit by bit; of two integers or two comparisons. */
   xor: Bitwise
+  /** Bit by bit; of an integer or a comparison. */
   not: {
     (x: Condition): Condition
     <T extends LaneType>(x: ValueOrNumber<T>): Value<T>
   }
+  /** x by y bits, y modulo 32; of integers. */
   shiftLeft: Binary
+  /** x by y bits, y modulo 32; of integers. */
   shiftRight: Binary
+  /** How many bits are 1; of integers. */
   popcount: Unary
+  /** x = y */
   equal: Comparison
+  /** x < y */
   less: Comparison
+  /** x ≤ y */
   lessEqual: Comparison
   /** x if the condition is true, else y. */
   select<T extends LaneType>(condition: Condition, x: ValueOrNumber<T>, y: ValueOrNumber<T>): Value<T>
+  /** e to the power of x. */
   exp: OfFloat
+  /** 2 to the power of x. */
   exp2: OfFloat
+  /** The natural logarithm. */
   log: OfFloat
+  /** log(1 + x) */
   log1p: OfFloat
+  /** The square root. */
   sqrt: OfFloat
+  /** The number in int32. */
   toInt32(x: Value): Value<'int32'>
+  /** The number in uint32. */
   toUint32(x: Value): Value<'uint32'>
+  /** The number in float32. */
   toFloat32(x: Value): Value<'float32'>
 }
 
