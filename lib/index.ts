@@ -73,6 +73,7 @@ export { type Plan, plan } from './product/plan.js'
 export type { MpmmResult, WitnessedResult, WitnessOf } from './product/result.js'
 export type { MatrixStructure, ProductStructure } from './product/structure.js'
 export type {
+  LaneOnDevice,
   LaneOperand,
   LanesInArrays,
   LanesOnDevice,
@@ -85,6 +86,7 @@ export type {
   UserProductResult,
   UserResultOf,
   UserWitnessedResult,
+  UserWitnessOf,
 } from './product/user-product.js'
 export type { ElementArray, MatrixArray, OperandArray } from './storage.js'
 export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'

@@ -5,10 +5,11 @@ import type { LaneArray, Lanes, LaneType, UserSemiring } from '../user-semiring.
 import type { AnyWitness, MpmmOptions } from './options.js'
 import type { MpmmResult } from './result.js'
 
-type OnDevice<T extends LaneType> = DeviceMatrix<T extends 'float32' ? Float32Array : Int32Array>
+/** A lane on a device. One of uint32 is int32 there, bit by bit. */
+export type LaneOnDevice<T extends LaneType> = DeviceMatrix<T extends 'float32' ? Float32Array : Int32Array>
 
 /** A lane of an operand. */
-export type LaneOperand<T extends LaneType> = MatrixLike<LaneArray<T>> | OnDevice<T>
+export type LaneOperand<T extends LaneType> = MatrixLike<LaneArray<T>> | LaneOnDevice<T>
 
 /** A matrix of elements of a semiring: a matrix, or an array of them, one for each lane. Each of them may be on a device. */
 export type UserOperand<L extends Lanes> = L extends readonly LaneType[]
@@ -26,9 +27,9 @@ export type LanesInArrays<L extends Lanes> = L extends readonly LaneType[]
 
 /** The same on a device. Lanes of uint32 are int32 there, bit by bit. */
 export type LanesOnDevice<L extends Lanes> = L extends readonly LaneType[]
-  ? { [Lane in keyof L]: OnDevice<Extract<L[Lane], LaneType>> }
+  ? { [Lane in keyof L]: LaneOnDevice<Extract<L[Lane], LaneType>> }
   : L extends LaneType
-    ? OnDevice<L>
+    ? LaneOnDevice<L>
     : never
 
 /** Those of matrices, or of the lanes of matrices, that are on a device: `disposed` is what DeviceMatrix has and other matrices don't. */
@@ -75,13 +76,16 @@ export type UserWitnessedResult<C, Witness extends AnyWitness> = UserProductResu
   ([Witness] extends [true]
     ? {
         /** Which k decides each element of c; see the option `witness`. */
-        witness: WitnessOfUser<C>
+        witness: UserWitnessOf<C>
       }
     : true extends Witness
-      ? { witness?: WitnessOfUser<C> }
+      ? { witness?: UserWitnessOf<C> }
       : unknown)
 
-type WitnessOfUser<C> = [Placed<C>] extends [never] ? DenseMatrix<Int32Array> : DeviceMatrix<Int32Array>
+/** The witness of such a result: an int32 matrix where c is. */
+export type UserWitnessOf<C> = [Placed<C>] extends [never]
+  ? DenseMatrix<Int32Array>
+  : DeviceMatrix<Int32Array>
 
 /** A product of {@link mpmmGrouped} over a semiring that a user has written. */
 export interface UserGroupedProduct<L extends Lanes = Lanes> extends Pick<UserProductOptions, 'structure'> {

@@ -169,9 +169,9 @@ export function counting(name: SumName): UserSemiring<readonly ['int32', 'uint32
  * @param k - 2, 3 or 4
  * @throws OptionError (ERR_MPMML_OPTION).
  * @example
- * const none = matrix(1, 3, new Int32Array(3).fill(zeroOf('min-plus')))
- * const a = [matrix(1, 3, [5, 1, 3]), none]
- * const b = [matrix(3, 1), { ...none, shape: [3, 1] }]
+ * const none = new Int32Array(3).fill(zeroOf('min-plus'))
+ * const a = [matrix(1, 3, [5, 1, 3]), matrix(1, 3, none)]
+ * const b = [matrix(3, 1), matrix(3, 1, none)]
  * const { c: [best, second] } = await mpmm(a, b, { semiring: kBest('min-plus', 2) })
  * console.log(best.data[0], second.data[0]) // 1 3
  */
