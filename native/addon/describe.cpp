@@ -166,6 +166,14 @@ void set_measured_choices([[maybe_unused]] const std::string& gpu,
 #endif
 }
 
+std::vector<UserKernelText> user_kernel_texts([[maybe_unused]] const std::shared_ptr<const UserSemiring>& semiring) {
+  std::vector<UserKernelText> texts;
+#if defined(MPMML_WITH_CUDA)
+  for (auto& [name, ptx] : cuda::user_kernel_texts(*semiring)) texts.push_back({std::move(name), std::move(ptx)});
+#endif
+  return texts;
+}
+
 void configure_user_kernels([[maybe_unused]] const std::string& folder, [[maybe_unused]] int64_t bytes) {
 #if defined(MPMML_WITH_CUDA)
   cuda::keep_user_kernels(folder, bytes);

@@ -291,7 +291,8 @@ UserCall read_user_call(Napi::Env env, std::shared_ptr<const UserSemiring> semir
   } else if (asks_witness && !matrices.witness.is_nowhere()) {
     if (uses && !matrices.witness.memory) malformed(env, "a witness that isn't on the device");
     const Reader read{env, fields, DataType::kInt32, product.batch, uses};
-    product.witness = read.matrix<MutableMatrixView>(matrices.witness, "the witness", Int16::kRefused, F::witnessOffset, m, n);
+    product.witness =
+        read.matrix<MutableMatrixView>(matrices.witness, "the witness", Int16::kRefused, F::witnessOffset, m, n);
   } else if (asks_witness) {
     if (!uses) malformed(env, "a witness without memory");
     bytes_of_matrices(product.batch, m, n, element_bytes(DataType::kInt32));

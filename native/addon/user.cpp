@@ -84,13 +84,14 @@ mpmml::UserDefinition definition_of(Napi::Env env, const addon::UserDefinition& 
 template <class Pointer>
 UserLanes<Pointer> arrays_of(const UserSemiring& semiring, const Napi::Value& value, int64_t& count) {
   const Napi::Env env = value.Env();
-  if (!value.IsArray() || value.As<Napi::Array>().Length() != semiring.lane_count()) malformed(env, "an array of lanes");
+  if (!value.IsArray() || value.As<Napi::Array>().Length() != semiring.lane_count())
+    malformed(env, "an array of lanes");
   UserLanes<Pointer> arrays{};
   for (uint32_t lane = 0; lane < semiring.lane_count(); ++lane) {
     const TypedArray array = typed_array(value.As<Napi::Array>().Get(lane));
     const bool is_float = semiring.lanes[lane] == UserType::kFloat32;
-    const bool fits = is_float ? array.type == napi_float32_array
-                               : array.type == napi_int32_array || array.type == napi_uint32_array;
+    const bool fits =
+        is_float ? array.type == napi_float32_array : array.type == napi_int32_array || array.type == napi_uint32_array;
     if (!array.valid || !fits) malformed(env, "a lane of another type");
     if (count < 0) count = static_cast<int64_t>(array.length);
     if (count != static_cast<int64_t>(array.length)) malformed(env, "lanes of several lengths");
@@ -108,7 +109,8 @@ struct UserJob {
 UserCall read(Napi::Env env, const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& a,
               const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0, const Napi::Value& witness,
               const double* request, Uses* uses) {
-  return read_user_call(env, semiring, user_matrices_of(a, b, c, c0, witness, semiring->lane_count(), uses), request, uses);
+  return read_user_call(env, semiring, user_matrices_of(a, b, c, c0, witness, semiring->lane_count(), uses), request,
+                        uses);
 }
 
 void watch(std::vector<UserJob>& all, const std::atomic<int32_t>* cancel) {
@@ -126,7 +128,8 @@ void compute(const UserJob& asked) {
 
 class HostUserProducts final : public Work {
  public:
-  HostUserProducts(const Napi::CallbackInfo& info, std::vector<UserJob> asked, bool is_group, std::atomic<int32_t>* cancel)
+  HostUserProducts(const Napi::CallbackInfo& info, std::vector<UserJob> asked, bool is_group,
+                   std::atomic<int32_t>* cancel)
       : Work(cancel), asked_(std::move(asked)), is_group_(is_group), arguments_(keep(info)) {
     watch(asked_, cancel);
   }
@@ -274,7 +277,7 @@ class DeviceUserProducts final : public DeviceWork {
 };
 
 std::vector<UserJob> read_group(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& products,
-                              const Napi::Value& requests, const Napi::Value& reports, Uses* uses) {
+                                const Napi::Value& requests, const Napi::Value& reports, Uses* uses) {
   const Napi::Env env = products.Env();
   if (!products.IsArray()) malformed(env, "expected an array of products");
   const auto list = products.As<Napi::Array>();
@@ -291,8 +294,9 @@ std::vector<UserJob> read_group(const std::shared_ptr<const UserSemiring>& semir
     const auto matrices = product.As<Napi::Array>();
     const auto at = [&](uint32_t place) -> Napi::Value { return matrices.Get(place); };
     if (uses) uses->set_product(index);
-    asked.push_back({read(env, semiring, at(0), at(1), at(2), at(3), at(4), fields + index * UserRequestField::count, uses),
-                     report + index * ReportField::count});
+    asked.push_back(
+        {read(env, semiring, at(0), at(1), at(2), at(3), at(4), fields + index * UserRequestField::count, uses),
+         report + index * ReportField::count});
   }
   return asked;
 }
@@ -309,9 +313,8 @@ std::shared_ptr<const UserSemiring> user_semiring_of(const Napi::Value& value) {
 Napi::Value user_semiring(const Napi::CallbackInfo& info, const UserDefinition& definition) {
   const Napi::Env env = info.Env();
   auto handle = std::make_unique<UserSemiringHandle>(make_user_semiring(definition_of(env, definition)));
-  const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env, Handle* released) {
-    delete static_cast<UserSemiringHandle*>(released);
-  });
+  const Napi::Value external = Napi::External<Handle>::New(
+      env, handle.get(), [](Napi::Env, Handle* released) { delete static_cast<UserSemiringHandle*>(released); });
   static_cast<void>(handle.release());
   return external;
 }
@@ -341,8 +344,8 @@ Napi::Value multiply_user(const Napi::CallbackInfo& info, const std::shared_ptr<
   }
   Uses uses(device);
   std::vector<UserJob> asked{{read(env, semiring, a, b, c, c0, witness, request, &uses), report}};
-  return DeviceWork::run(
-      env, std::make_unique<DeviceUserProducts>(info, std::move(asked), false, std::move(uses), cancel));
+  return DeviceWork::run(env,
+                         std::make_unique<DeviceUserProducts>(info, std::move(asked), false, std::move(uses), cancel));
 }
 
 Napi::Value multiply_user_sync(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
@@ -370,8 +373,8 @@ Napi::Value multiply_user_group(const Napi::CallbackInfo& info, const std::share
   }
   Uses uses(device);
   std::vector<UserJob> asked = read_group(semiring, products, requests, reports, &uses);
-  return DeviceWork::run(
-      env, std::make_unique<DeviceUserProducts>(info, std::move(asked), true, std::move(uses), cancel));
+  return DeviceWork::run(env,
+                         std::make_unique<DeviceUserProducts>(info, std::move(asked), true, std::move(uses), cancel));
 }
 
 Napi::Value explain_user(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,

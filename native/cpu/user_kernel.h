@@ -80,7 +80,7 @@ MPMML_INLINE Words to_words(Floats x) {
   const auto is_high = x >= kTwoTo31;
   const Floats low = is_high ? x - kTwoTo31 : x;
   const auto in_range = (low >= 0) & (low < kTwoTo31);
-  const Words inside = (Words)__builtin_convertvector(in_range ? low : Floats{}, Ints);
+  const Words inside = (Words) __builtin_convertvector(in_range ? low : Floats{}, Ints);
   const Words shifted = is_high ? inside + 0x80000000u : inside;
   return x >= kTwoTo32 ? splat<uint32_t>(UINT32_MAX) : shifted;
 }
@@ -107,14 +107,14 @@ struct Binary : Unary<T> {
   using Y = T;
 };
 
-#define MPMML_BINARY(Name, expression)                                                   \
-  template <class T>                                                                     \
-  struct Name : Binary<T> {                                                              \
+#define MPMML_BINARY(Name, expression)                                                  \
+  template <class T>                                                                    \
+  struct Name : Binary<T> {                                                             \
     MPMML_INLINE Vector<T> apply(Vector<T> x, Vector<T> y, None) { return expression; } \
   };
-#define MPMML_UNARY(Name, expression)                                             \
-  template <class T>                                                              \
-  struct Name : Unary<T> {                                                        \
+#define MPMML_UNARY(Name, expression)                                            \
+  template <class T>                                                             \
+  struct Name : Unary<T> {                                                       \
     MPMML_INLINE Vector<T> apply(Vector<T> x, None, None) { return expression; } \
   };
 
@@ -135,22 +135,28 @@ MPMML_UNARY(SqrtOf, root(x))
 template <class T>
 struct MinOf : Binary<T> {
   MPMML_INLINE Vector<T> apply(Vector<T> x, Vector<T> y, None) {
-    if constexpr (std::is_floating_point_v<T>) return extreme<false>(x, y);
-    else return x < y ? x : y;
+    if constexpr (std::is_floating_point_v<T>)
+      return extreme<false>(x, y);
+    else
+      return x < y ? x : y;
   }
 };
 template <class T>
 struct MaxOf : Binary<T> {
   MPMML_INLINE Vector<T> apply(Vector<T> x, Vector<T> y, None) {
-    if constexpr (std::is_floating_point_v<T>) return extreme<true>(x, y);
-    else return x > y ? x : y;
+    if constexpr (std::is_floating_point_v<T>)
+      return extreme<true>(x, y);
+    else
+      return x > y ? x : y;
   }
 };
 template <class T>
 struct AbsOf : Unary<T> {
   MPMML_INLINE Vector<T> apply(Vector<T> x, None, None) {
-    if constexpr (std::is_floating_point_v<T>) return (Vector<T>)((Words)x & 0x7fffffffu);
-    else return x < 0 ? -x : x;
+    if constexpr (std::is_floating_point_v<T>)
+      return (Vector<T>)((Words)x & 0x7fffffffu);
+    else
+      return x < 0 ? -x : x;
   }
 };
 /// |x − y|
@@ -159,10 +165,10 @@ struct DistanceOf : Binary<T> {
   MPMML_INLINE Vector<T> apply(Vector<T> x, Vector<T> y, None) { return AbsOf<T>::apply(x - y, {}, {}); }
 };
 
-#define MPMML_COMPARE(Name, expression)                                               \
-  template <class T>                                                                  \
-  struct Name : Binary<T> {                                                           \
-    using Out = int32_t;                                                              \
+#define MPMML_COMPARE(Name, expression)                                                    \
+  template <class T>                                                                       \
+  struct Name : Binary<T> {                                                                \
+    using Out = int32_t;                                                                   \
     MPMML_INLINE Ints apply(Vector<T> x, Vector<T> y, None) { return (Ints)(expression); } \
   };
 MPMML_COMPARE(EqualOf, x == y)
@@ -192,9 +198,12 @@ struct ConvertOf {
   using Z = None;
   using Out = To;
   MPMML_INLINE Vector<To> apply(Vector<From> x, None, None) {
-    if constexpr (std::is_same_v<To, float>) return __builtin_convertvector(x, Floats);
-    else if constexpr (std::is_same_v<To, int32_t>) return to_ints(x);
-    else return to_words(x);
+    if constexpr (std::is_same_v<To, float>)
+      return __builtin_convertvector(x, Floats);
+    else if constexpr (std::is_same_v<To, int32_t>)
+      return to_ints(x);
+    else
+      return to_words(x);
   }
 };
 
@@ -202,10 +211,13 @@ struct ConvertOf {
 template <class T, bool is_scalar>
 struct Row {
   explicit Row(const UserLoop::Operand& operand, int64_t row)
-      : from(reinterpret_cast<const T*>(operand.data) + row * operand.stride), all(is_scalar ? splat(*from) : Vector<T>{}) {}
+      : from(reinterpret_cast<const T*>(operand.data) + row * operand.stride),
+        all(is_scalar ? splat(*from) : Vector<T>{}) {}
   MPMML_HOST_DEVICE Vector<T> at(int64_t col) const {
-    if constexpr (is_scalar) return all;
-    else return load(from + col);
+    if constexpr (is_scalar)
+      return all;
+    else
+      return load(from + col);
   }
   const T* from;
   Vector<T> all;
@@ -223,10 +235,14 @@ void run(const UserLoop& loop) {
     const Row<typename Op::Y, (scalars & 2) != 0> y(loop.in[1], row);
     const Row<typename Op::Z, (scalars & 4) != 0> z(loop.in[2], row);
     auto* const out = reinterpret_cast<typename Op::Out*>(loop.out + row * loop.out_stride);
-    for (int64_t col = 0; col < loop.cols; col += kUserGranule) {
+    // Four vectors at a time, so that the loop itself costs little.
+    constexpr int64_t kAtOnce = 4 * kLanes;
+    int64_t col = 0;
+    for (; col + kAtOnce <= loop.cols; col += kAtOnce) {
       MPMML_UNROLL
-      for (int64_t at = col; at < col + kUserGranule; at += kLanes) store(out + at, Op::apply(x.at(at), y.at(at), z.at(at)));
+      for (int64_t at = col; at < col + kAtOnce; at += kLanes) store(out + at, Op::apply(x.at(at), y.at(at), z.at(at)));
     }
+    for (; col < loop.cols; col += kLanes) store(out + col, Op::apply(x.at(col), y.at(col), z.at(col)));
   }
 }
 

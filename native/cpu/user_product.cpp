@@ -77,16 +77,16 @@ void gather(const MatrixView& view, int64_t item, const Band& band, const Gather
     for (int64_t col = 0; col < part.cols; ++col) {
       const int64_t at = part.first_col + col;
       const Span inside = at < view.cols ? span_of_row(band.transposed(), at, view.rows) : Span{0, 0};
-      gather_line(inside.is_empty() ? from : from + at * view.col_stride, view.row_stride, inside, part.first_row, part.rows,
-                  is_float, zero, to + col * part.col_stride, part.row_stride);
+      gather_line(inside.is_empty() ? from : from + at * view.col_stride, view.row_stride, inside, part.first_row,
+                  part.rows, is_float, zero, to + col * part.col_stride, part.row_stride);
     }
     return;
   }
   for (int64_t row = 0; row < part.rows; ++row) {
     const int64_t at = part.first_row + row;
     const Span inside = at < view.rows ? span_of_row(band, at, view.cols) : Span{0, 0};
-    gather_line(inside.is_empty() ? from : from + at * view.row_stride, view.col_stride, inside, part.first_col, part.cols,
-                is_float, zero, to + row * part.row_stride, part.col_stride);
+    gather_line(inside.is_empty() ? from : from + at * view.row_stride, view.col_stride, inside, part.first_col,
+                part.cols, is_float, zero, to + row * part.row_stride, part.col_stride);
   }
 }
 
@@ -104,7 +104,7 @@ std::optional<UserTimes> only_times(const UserExpression& times) {
   const UserNode& y = nodes[static_cast<size_t>(node->operands[1])];
   if (x.op != UserOp::kArgument || y.op != UserOp::kArgument || x.operands[0] == y.operands[0]) return std::nullopt;
   const bool is_swapped = x.operands[0] == 1;
-  // |y − x| is |x − y|, unless a difference of integers wraps: then both have the same magnitude too.
+  // |y − x| is |x − y|, also if a difference of integers wraps.
   const bool may_swap = is_commutative(node->op) || (found.is_magnitude && node->op == UserOp::kSub);
   if (is_swapped && !may_swap) return std::nullopt;
   return found;
@@ -151,7 +151,8 @@ struct Compiled {
 /// A or B, packed: for each piece (rows of A or columns of B, `width` of them) all steps of K of each lane.
 class Packed {
  public:
-  Packed(const UserProduct& product, bool is_b, const UserExpression& expression, const UserProgram& program, int64_t width)
+  Packed(const UserProduct& product, bool is_b, const UserExpression& expression, const UserProgram& program,
+         int64_t width)
       : product_(product),
         is_b_(is_b),
         views_(is_b ? product.b : product.a),
@@ -231,8 +232,8 @@ class Packed {
   void take(int64_t item, int64_t piece, int32_t lane, int64_t step, int64_t steps, uint32_t* to) const {
     const auto at = static_cast<size_t>(lane);
     const int64_t first = piece * width_;
-    const Gathered part = is_b_ ? Gathered{step, steps, first, width_, width_, 1}
-                                : Gathered{first, width_, step, steps, 1, width_};
+    const Gathered part =
+        is_b_ ? Gathered{step, steps, first, width_, width_, 1} : Gathered{first, width_, step, steps, 1, width_};
     gather(views_[at], item, band_, part, product_.semiring->lanes[at], product_.semiring->zero[at], to);
   }
 
@@ -268,9 +269,8 @@ class Run {
 
   void run() {
     const int64_t pieces = a_.pieces() + b_.pieces();
-    for_each(pieces, product_.k * (kRows + cols_) * 8, [&](int64_t index) {
-      index < a_.pieces() ? a_.pack(index) : b_.pack(index - a_.pieces());
-    });
+    for_each(pieces, product_.k * (kRows + cols_) * 8,
+             [&](int64_t index) { index < a_.pieces() ? a_.pack(index) : b_.pack(index - a_.pieces()); });
     const int64_t groups = ceil_div(tiles_, tiles_at_once());
     const int64_t operations = static_cast<int64_t>(compiled_.step.size());
     for_each(product_.batch * panels_ * groups,
@@ -288,7 +288,8 @@ class Run {
       return isa + "a tile of " + std::to_string(kUserTileRows) + " × " + std::to_string(kUserTileCols) +
              " in registers, as ⊕ and ⊗ are one operation each";
     }
-    return isa + "a vector interpreter of " + std::to_string(compiled.step.size()) + " loops per step over blocks in the cache";
+    return isa + "a vector interpreter of " + std::to_string(compiled.step.size()) +
+           " loops per step over blocks in the cache";
   }
 
  private:
@@ -442,7 +443,8 @@ class Run {
             {run_.a_.lane(item_, tile, lane) + step * kRows + row, 1});
       }
       for (int64_t lane = 0; lane < run_.b_.lanes(); ++lane) {
-        frame.lanes[static_cast<size_t>(UserSide::kB)].push_back({run_.b_.lane(item_, panel_, lane) + step * run_.cols_, 0});
+        frame.lanes[static_cast<size_t>(UserSide::kB)].push_back(
+            {run_.b_.lane(item_, panel_, lane) + step * run_.cols_, 0});
       }
       return frame;
     }
@@ -469,7 +471,8 @@ class Run {
         result = result_;
       }
       for (int64_t lane = 0; lane < run_.lanes_; ++lane) {
-        if (run_.semiring_.lanes[static_cast<size_t>(lane)] == UserType::kFloat32) canonicalize(result + lane * size_, size_);
+        if (run_.semiring_.lanes[static_cast<size_t>(lane)] == UserType::kFloat32)
+          canonicalize(result + lane * size_, size_);
       }
       if (product_.witness.data) find_witnesses(tile, result);
       const Span rows = rows_of(tile, tile + 1);
@@ -504,7 +507,8 @@ class Run {
       for (int64_t lane = 0; lane < run_.lanes_; ++lane) {
         const auto at = static_cast<size_t>(lane);
         uint32_t* const c0 = candidate_ + lane * size_;
-        gather(product_.c0[at], item_, product_.structure.c, part, run_.semiring_.lanes[at], run_.semiring_.zero[at], c0);
+        gather(product_.c0[at], item_, product_.structure.c, part, run_.semiring_.lanes[at], run_.semiring_.zero[at],
+               c0);
         frame.lanes[static_cast<size_t>(UserSide::kB)].push_back({c0, run_.cols_});
         frame.lanes[static_cast<size_t>(UserSide::kAcc)].push_back({acc + lane * size_, run_.cols_});
         frame.out.push_back(result_ + lane * size_);
@@ -605,7 +609,8 @@ double estimate_user_ms(const UserProduct& product) {
 void evaluate_user(const UserSemiring& semiring, bool combine, const UserLanes<const uint32_t*>& x,
                    const UserLanes<const uint32_t*>& y, const UserLanes<uint32_t*>& out, int64_t count) {
   const UserKernels& kernels = chosen_user_kernels();
-  const UserProgram program(of_vectors(combine ? semiring.lowered_plus : semiring.lowered_times, kernels), kernels, false);
+  const UserProgram program(of_vectors(combine ? semiring.lowered_plus : semiring.lowered_times, kernels), kernels,
+                            false);
   const auto lanes = static_cast<int64_t>(semiring.lane_count());
   const int64_t room = std::min(kPackedAtOnce, round_up(count, kUserGranule));
   const Buffer buffer((3 * lanes + static_cast<int64_t>(program.temporaries())) * room);

@@ -172,8 +172,7 @@ UserExpression step_of(const UserExpression& rest, const UserExpression& plus, c
     whole.nodes.push_back(argument_of(UserSide::kAcc, node.operands[1], node.type));
     return static_cast<int32_t>(whole.nodes.size()) - 1;
   };
-  std::vector<int32_t> results =
-      merger.take(plus, [&](const UserNode& node) { return merger.add(node); });
+  std::vector<int32_t> results = merger.take(plus, [&](const UserNode& node) { return merger.add(node); });
   const UserExpression constant_free = merger.finish(std::move(results));
   for (UserNode node : constant_free.nodes) {
     if (node.op == UserOp::kArgument) {
@@ -192,8 +191,7 @@ UserExpression step_of(const UserExpression& rest, const UserExpression& plus, c
 UserExpression of_vectors(const UserExpression& expression, const UserKernels& kernels) {
   Merger merger(kernels);
   std::vector<int32_t> results = merger.take(expression, [&](const UserNode& node) {
-    return merger.add(
-        argument_of(node.operands[0] == 0 ? UserSide::kB : UserSide::kAcc, node.operands[1], node.type));
+    return merger.add(argument_of(node.operands[0] == 0 ? UserSide::kB : UserSide::kAcc, node.operands[1], node.type));
   });
   return merger.finish(std::move(results));
 }
@@ -238,12 +236,10 @@ class UserProgram::Compiler {
       if (it.op != UserOp::kBits) return node;
       const int32_t source = resolved(it.operands[0]);
       return is_leaf(nodes_[static_cast<size_t>(source)]) && places_[static_cast<size_t>(source)].is_scalar() ? node
-                                                                                                                : source;
+                                                                                                              : source;
     }
   }
-  bool is_computed(int32_t node) const {
-    return !is_leaf(nodes_[static_cast<size_t>(node)]) && resolved(node) == node;
-  }
+  bool is_computed(int32_t node) const { return !is_leaf(nodes_[static_cast<size_t>(node)]) && resolved(node) == node; }
   Reference lane_place(int32_t lane) const {
     if (in_place_) return {Reference::Kind::kLane, UserSide::kAcc, lane};
     return {Reference::Kind::kOut, {}, lane};
@@ -265,7 +261,8 @@ class UserProgram::Compiler {
     std::vector<bool> is_taken(nodes_.size(), false);
     for (size_t at = 0; at < nodes_.size(); ++at) {
       if (!is_computed(static_cast<int32_t>(at))) continue;
-      for (int i = 0; i < arity_of(nodes_[at]); ++i) is_taken[static_cast<size_t>(resolved(nodes_[at].operands[i]))] = true;
+      for (int i = 0; i < arity_of(nodes_[at]); ++i)
+        is_taken[static_cast<size_t>(resolved(nodes_[at].operands[i]))] = true;
     }
     std::vector<std::pair<int32_t, int32_t>> last;  // node and lane
     const auto is_last = [&](int32_t node) {
@@ -338,7 +335,8 @@ class UserProgram::Compiler {
     for (const Copy& copy : copies_) {
       const UserNode& node = nodes_[static_cast<size_t>(copy.node)];
       Reference& place = places_[static_cast<size_t>(copy.node)];
-      if (node.op != UserOp::kArgument || side_of(node) != UserSide::kAcc || place.kind != Reference::Kind::kLane) continue;
+      if (node.op != UserOp::kArgument || side_of(node) != UserSide::kAcc || place.kind != Reference::Kind::kLane)
+        continue;
       const Reference kept{Reference::Kind::kTemporary, {}, new_slot()};
       emit_copy(kept, place);
       kept_.emplace_back(copy.node, kept);
@@ -401,9 +399,9 @@ class UserProgram::Compiler {
   const std::vector<int32_t>& results_;
   const UserKernels& kernels_;
   const bool in_place_;
-  std::vector<Reference> places_;   ///< by node
-  std::vector<int64_t> last_use_;   ///< by node: the position of what takes it last
-  std::vector<int32_t> order_;      ///< nodes that are computed
+  std::vector<Reference> places_;  ///< by node
+  std::vector<int64_t> last_use_;  ///< by node: the position of what takes it last
+  std::vector<int32_t> order_;     ///< nodes that are computed
   std::vector<Copy> copies_;
   std::vector<std::pair<int32_t, Reference>> kept_;
   std::vector<int32_t> free_;

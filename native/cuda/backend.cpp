@@ -90,12 +90,11 @@ class CudaBackend : public Backend {
   }
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
-  double estimate_user_ms(const UserProduct& product, int device) override;
   bool runs_together(const Problem& problem, const Placement& where) override {
     return cuda::runs_together(problem, where);
   }
   std::string refuses_user(const UserProduct& product, const Placement& where) override {
-    return refuses_user_product(product, where.device, where.device_memory);
+    return refuses_user_product(product, where.device);
   }
   double estimate_user_ms(const UserProduct& product, int device) override { return user_product_ms(product, device); }
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {
@@ -135,15 +134,6 @@ std::string CudaBackend::refuses(const Problem& problem, const Placement& where)
   if (least <= capacity) return {};
   return "a single block of the product needs " + in_mebibytes(least) + " of device memory, but device " +
          std::to_string(where.device) + " has " + in_mebibytes(capacity) + " for it: choose backend 'cpu'";
-}
-
-double CudaBackend::estimate_user_ms(const UserProduct& product, int) {
-  // Measured on an H200: the cost of a call, of a byte of pageable memory, and of an operation of a kernel.
-  constexpr double kCallMs = 0.1, kBytesPerMs = 1e7, kOperationsPerMs = 1.5e10;
-  const double bytes = static_cast<double>(product.batch) * static_cast<double>(product.lane_count()) * sizeof(float) *
-                       (static_cast<double>(product.m) * product.k + static_cast<double>(product.k) * product.n +
-                        static_cast<double>(product.m) * product.n);
-  return kCallMs + bytes / kBytesPerMs + product.operations() / kOperationsPerMs;
 }
 
 double CudaBackend::estimate_ms(const Problem& problem, int device) {

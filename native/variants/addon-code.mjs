@@ -50,7 +50,9 @@ const declarationOf = ([name, signature]) => {
 }
 
 const byReference = (cpp) =>
-  /^std::|^Napi|^[A-Z]\w*(Request|Settings|Source|Definition)$/.test(cpp) && !cpp.endsWith('*') ? `const ${cpp}&` : cpp
+  /^std::|^Napi|^[A-Z]\w*(Request|Settings|Source|Definition)$/.test(cpp) && !cpp.endsWith('*')
+    ? `const ${cpp}&`
+    : cpp
 
 /** generated/addon.h */
 export const addonHeader = (notice) => `// ${notice}

@@ -263,7 +263,10 @@ export const requests = {
   GraphSource: object('A graph: an edge list, or a square matrix of weights.')`
     ...: ${graphSource}
   `,
-  GraphSearchRequest: object('What is searched for; native/core/graph/search.h has the meaning.', 'GraphSource')`
+  GraphSearchRequest: object(
+    'What is searched for; native/core/graph/search.h has the meaning.',
+    'GraphSource',
+  )`
     ...: ${pathRules}
     backward: ${flag}
     roots: ${named('Int32Array | null', maybe(int32Elements))}
@@ -302,7 +305,7 @@ export const requests = {
     name: ${text}
     lanes: ${int32Elements} The type of each lane.
     zero: ${int32Elements} The bits of each lane.
-    one: ${maybe(int32Elements)}
+    one: ${named('Int32Array | null', maybe(int32Elements))}
     plus: ${int32Elements} Nodes of six words: operation, type, three operands, and a constant's bits.
     plusResults: ${int32Elements} The node that each lane is.
     times: ${int32Elements}
@@ -369,6 +372,13 @@ export const results = {
     compiler: ${literal}
     cuda: ${record('NativeCuda')}
     cpu: ${record('NativeCpu')}
+  `,
+  NativePinnedUse: object(
+    'Pinned memory of the library, in bytes: the most that is kept for results, what is there, and what arrays use of it.',
+  )`
+    limit: ${real}
+    held: ${real}
+    used: ${real}
   `,
   NativeExplanation: object('The backend that `auto` takes, and why.')`
     backend: ${named("'cpu' | 'cuda'", literal)}
@@ -477,7 +487,9 @@ export const results = {
     steps: ${real}
     table: ${maybe(int32Array)} By (i1, j1, i2, j2) in lexicographic order, j1 ≥ i1 and j2 ≥ i2.
   `,
-  GraphRefusal: object('Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.')`
+  GraphRefusal: object(
+    'Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.',
+  )`
     kind: ${named("'nan' | 'from' | 'to' | 'negative' | 'gains' | 'cycle' | 'inexact' | 'overflow' | 'too many'", literal)}
     at: ${real}
     from: ${int}
@@ -514,6 +526,10 @@ export const results = {
     loweredPlus: ${text} In the operations that kernels have.
     loweredTimes: ${text}
     key: ${text} Equal keys have equal kernels.
+  `,
+  UserKernelText: object("A kernel for a semiring of one's own.")`
+    name: ${text}
+    ptx: ${text}
   `,
   CpuCeilingSamples: object('What {@link Addon.cpuCeiling} measures.')`
     isa: ${named('InstructionSet', literal)}
@@ -776,6 +792,11 @@ the lanes of C if that is null, and that of the witness.`,
     takes: { semiring: userSemiring, request: fields('UserRequest'), device: deviceOrNone },
     gives: promise(text),
   },
+  userKernelTexts: {
+    doc: 'For tests: what the driver compiles for products over it, a text of PTX for each kernel that may be taken; none in a build without CUDA.',
+    takes: { semiring: userSemiring },
+    gives: list(record('UserKernelText')),
+  },
   failAllocation: {
     doc: 'For tests: the nth allocation from now on fails, on the host or a device, or `count` from there on; 0: none does.',
     takes: { nth, count: several },
@@ -803,6 +824,21 @@ those that there are.`,
     gives: promise(perhapsBuffer),
   },
   pinnedBufferSync: { takes: { bytes }, gives: perhapsBuffer },
+  resultBuffer: {
+    doc: `Pinned memory with undefined content for the result of a product on a CUDA device; null if none is free, or the device hasn't been
+used yet.`,
+    takes: { bytes, device: deviceIndex },
+    gives: perhapsBuffer,
+  },
+  limitPinned: {
+    doc: 'The most bytes of pinned memory that are kept for results.',
+    takes: { bytes },
+  },
+  pinnedUse: { gives: record('NativePinnedUse') },
+  pretendPinned: {
+    doc: 'For tests: from now on what is called pinned memory is ordinary memory, whether there is a GPU or not.',
+    takes: { flag },
+  },
   labMeasure: {
     doc: 'Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA if no GPU can be used.',
     takes: { request: record('LabMeasureRequest') },

@@ -63,7 +63,8 @@ export const operations = [
     name: 'toInt32',
     gives: ['int32'],
     takes: ['number'],
-    means: 'modulo 2³² from uint32; from float32 rounded towards 0, the nearest that there is, and 0 from NaN',
+    means:
+      'modulo 2³² from uint32; from float32 rounded towards 0, the nearest that there is, and 0 from NaN',
   },
   {
     name: 'toUint32',

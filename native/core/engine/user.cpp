@@ -103,7 +103,8 @@ class UserOnDevice {
       session_.download(dtype, product_.batch, read_only(there_.c[lane]), product_.c[lane], nullptr)->finish();
     }
     if (product_.witness.data) {
-      session_.download(DataType::kInt32, product_.batch, read_only(there_.witness), product_.witness, nullptr)->finish();
+      session_.download(DataType::kInt32, product_.batch, read_only(there_.witness), product_.witness, nullptr)
+          ->finish();
     }
   }
 
@@ -119,7 +120,7 @@ class UserOnDevice {
 std::optional<std::pair<Region, Region>> halves(const UserProduct& product) {
   const Region all{{0, product.batch}, {0, product.m}, {0, product.n}};
   std::pair<Region, Region> parts{all, all};
-  const auto cut = [&](Span Region::*side) {
+  const auto cut = [&](Span Region::* side) {
     const int64_t middle = (all.*side).end / 2;
     (parts.first.*side).end = (parts.second.*side).first = middle;
     return parts;
@@ -190,7 +191,8 @@ bool Engine::is_for_cuda(const UserProduct& product, const Request& request) {
   return choose_user(product, request).backend == BackendKind::kCuda;
 }
 
-Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& where, const std::vector<int>& devices) {
+Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& where,
+                                   const std::vector<int>& devices) {
   PretendedDevices* const pretended = pretended_;
   const std::vector<Region> regions = parts_of(product, devices.size());
   std::vector<UserProduct> parts;

@@ -21,14 +21,6 @@ inline bool is_set(const std::atomic<int32_t>* cancelled) {
 
 struct ValueRange;
 
-/// Adds to what another thread sees of how many k-steps are done; null: nobody does.
-inline void count_steps(std::atomic<double>* steps_done, double steps) {
-  if (!steps_done) return;
-  double known = steps_done->load(std::memory_order_relaxed);
-  while (!steps_done->compare_exchange_weak(known, known + steps, std::memory_order_relaxed)) {
-  }
-}
-
 struct Problem {
   Operation operation;
   int64_t batch = 1;
@@ -70,7 +62,11 @@ struct Problem {
   bool is_cancelled() const { return is_set(cancelled) || is_set(stopped); }
   /// Counts the steps of `outputs` results, or a share of them.
   void count_steps(double outputs, double share = 1) const {
-    mpmml::count_steps(steps_done, outputs * static_cast<double>(k()) * share);
+    if (!steps_done) return;
+    const double steps = outputs * static_cast<double>(k()) * share;
+    double known = steps_done->load(std::memory_order_relaxed);
+    while (!steps_done->compare_exchange_weak(known, known + steps, std::memory_order_relaxed)) {
+    }
   }
 };
 

@@ -42,9 +42,10 @@ std::optional<int64_t> Session::find_nan(DataType dtype, int64_t batch, const Ma
 namespace {
 
 Error no_user_products() {
-  return Error(ErrorCode::kDevice,
-               "products over a semiring of one's own run on one device, and only on one whose backend computes them: open "
-               "one device, or the CPU");
+  return Error(
+      ErrorCode::kDevice,
+      "products over a semiring of one's own run on one device, and only on one whose backend computes them: open "
+      "one device, or the CPU");
 }
 
 }  // namespace

@@ -173,9 +173,9 @@ Value exp_of(Writer& w, Value argument) {
 
 /// log(1 + m) + n · log 2 for m from −1/3 to 1/3.
 Value log_of_parts(Writer& w, Value m, Value n) {
-  constexpr float kPowers[] = {-0.5f,           0x1.555506p-2f,  -0x1.fffefap-3f, 0x1.99d05cp-3f, -0x1.559c30p-3f,
-                               0x1.1ed452p-3f,  -0x1.f33c06p-4f, 0x1.1e72a2p-3f,
-                               -0x1.07ab82p-3f};  // (log(1 + m) − m) / m², to 0.08 · 2^−24 of the logarithm
+  constexpr float kPowers[] = {
+      -0.5f,          0x1.555506p-2f,  -0x1.fffefap-3f, 0x1.99d05cp-3f, -0x1.559c30p-3f,
+      0x1.1ed452p-3f, -0x1.f33c06p-4f, 0x1.1e72a2p-3f,  -0x1.07ab82p-3f};  // (log(1 + m) − m) / m², to 0.08 · 2^−24 of the logarithm
   constexpr float kLog2 = 0x1.62e430p-1f;
   const Value log = w.fma(w.polynomial(kPowers, m), w.mul(m, m), m);
   return w.fma(n, w.number(kLog2), log);
@@ -191,8 +191,8 @@ Value exponent_of(Writer& w, Value x) {
 Value with_ends(Writer& w, Value log, Value x, float pole) {
   const Value above = w.select(w.less(x, w.number(INFINITY)), log, x);
   const Value at_pole = w.number(pole);
-  const Value below = w.select(w.compare(UserOp::kEqual, x, at_pole), w.number(-INFINITY),
-                               w.integer(UserType::kFloat32, kUserNan));
+  const Value below =
+      w.select(w.compare(UserOp::kEqual, x, at_pole), w.number(-INFINITY), w.integer(UserType::kFloat32, kUserNan));
   return w.select(w.less(at_pole, x), above, below);
 }
 

@@ -50,7 +50,7 @@ struct UserProduct {
   double operations() const;
   bool is_cancelled() const { return is_set(cancelled); }
   /// Counts k-steps that are done.
-  void count_steps(double steps) const { mpmml::count_steps(steps_done, steps); }
+  void count_steps(double steps) const;
 };
 
 /// The product that a region of C is.

@@ -33,8 +33,9 @@ class Check {
   void run() {
     auto& nodes = expression_.nodes;
     if (nodes.empty() || nodes.size() > kMostUserNodes) {
-      refuse(definition_, std::string(name_) + " has " + std::to_string(nodes.size()) + " nodes, but it must have 1 to " +
-                              std::to_string(kMostUserNodes) + ": write it with fewer operations");
+      refuse(definition_, std::string(name_) + " has " + std::to_string(nodes.size()) +
+                              " nodes, but it must have 1 to " + std::to_string(kMostUserNodes) +
+                              ": write it with fewer operations");
     }
     for (size_t at = 0; at < nodes.size(); ++at) {
       check_node(at);
@@ -132,7 +133,8 @@ void check_element(const UserDefinition& definition, const char* name, std::vect
     refuse(definition, std::string(name) + " has " + std::to_string(element.size()) + " lanes, but elements have " +
                            std::to_string(definition.lanes.size()));
   }
-  for (size_t lane = 0; lane < element.size(); ++lane) element[lane] = stored_bits(definition.lanes[lane], element[lane]);
+  for (size_t lane = 0; lane < element.size(); ++lane)
+    element[lane] = stored_bits(definition.lanes[lane], element[lane]);
 }
 
 UserExpression lowered(const UserDefinition& definition, const char* name, const UserExpression& expression) {

@@ -24,9 +24,9 @@ constexpr uint32_t kUserNan = 0x7fc00000;
 
 struct UserNode {
   UserOp op{};
-  UserType type{};                     ///< of its value
-  std::array<int32_t, 3> operands{};   ///< nodes before it. Of an argument: 0 for x or 1 for y, and the lane
-  uint32_t bits = 0;                   ///< of a constant
+  UserType type{};                    ///< of its value
+  std::array<int32_t, 3> operands{};  ///< nodes before it. Of an argument: 0 for x or 1 for y, and the lane
+  uint32_t bits = 0;                  ///< of a constant
 
   bool operator==(const UserNode& other) const {
     return op == other.op && type == other.type && operands == other.operands && bits == other.bits;

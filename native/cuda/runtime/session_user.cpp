@@ -7,11 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/problem/structured.h"
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"
-#include "cuda/runtime/admission.h"
 #include "cuda/user/choice.h"
 #include "cuda/user/kernels.h"
 #include "cuda/user/pack.h"
@@ -56,12 +54,10 @@ int64_t bytes_of(const UserProduct& product) {
   return elements * int64_t{sizeof(uint32_t)};
 }
 
-bool is_structured(const UserProduct& product) {
-  return !product.structure.is_general(product.m, product.n, product.k);
-}
-
 UserChoice choice_of(const UserProduct& product, int device, bool may_pack) {
-  return {*product.semiring, product.batch, product.m, product.n, device_limits(device).multiprocessors, may_pack};
+  return {*product.semiring, product.batch,           product.m,
+          product.n,         product.is_structured(), device_limits(device).multiprocessors,
+          may_pack};
 }
 
 /// An operand's lanes as lines: rows of A, columns of B.
@@ -90,13 +86,13 @@ class UserWork final : public Pending {
   UserWork(const UserProduct& product, SessionDevice& device)
       : product_(product), device_(device), stream_(device.stream()) {
     require_sizes(product);
-    if (is_set(product.cancelled)) throw given_up();
+    if (product.is_cancelled()) throw given_up();
     find_kernels();
     launch_.m = static_cast<int>(product.m);
     launch_.n = static_cast<int>(product.n);
     launch_.k = static_cast<int>(product.k);
     launch_.structure = product.structure;
-    launch_.is_structured = is_structured(product);
+    launch_.is_structured = product.is_structured();
     for (size_t lane = 0; lane < product.lane_count(); ++lane) launch_.zero[lane] = product.semiring->zero[lane];
     set_results();
     started_.record(stream_);
@@ -149,7 +145,6 @@ class UserWork final : public Pending {
   }
 
   void set_results() {
-    bool stores_chunks = true;
     const auto set = [&](UserResult& result, size_t lane, const auto& view) {
       result.data[lane] = static_cast<uint32_t*>(const_cast<void*>(static_cast<const void*>(view.data)));
       result.row_stride[lane] = view.row_stride;
@@ -157,14 +152,9 @@ class UserWork final : public Pending {
       result.batch_stride[lane] = view.batch_stride;
     };
     for (size_t lane = 0; lane < product_.lane_count(); ++lane) {
-      const MutableMatrixView& c = product_.c[lane];
-      set(launch_.c, lane, c);
+      set(launch_.c, lane, product_.c[lane]);
       if (product_.accumulates()) set(launch_.c0, lane, product_.c0[lane]);
-      stores_chunks = stores_chunks && reinterpret_cast<uintptr_t>(c.data) % 16 == 0 &&
-                      (c.col_stride == 1 || product_.n == 1) && (c.row_stride % 4 == 0 || product_.m == 1) &&
-                      (c.batch_stride % 4 == 0 || product_.batch == 1);
     }
-    launch_.stores_chunks = stores_chunks;
   }
 
   bool needs_chunks() const {
@@ -224,15 +214,15 @@ class UserWork final : public Pending {
       const int64_t count = std::min(together, blocks - first);
       const double steps = steps_of_block * static_cast<double>(count);
       device_.limit_queued(steps);
-      if (is_set(product_.cancelled)) throw given_up();
+      if (product_.is_cancelled()) throw given_up();
       launch_.first_block = first;
       void* arguments[] = {&launch_};
       const CUresult status =
           driver().launch(kernel.function(), static_cast<unsigned>(count), 1, 1, static_cast<unsigned>(shape.threads()),
                           1, 1, 0, stream_, arguments, nullptr);
       if (status != CUDA_SUCCESS) {
-        // The runtime says more of an error that lasts.
-        MPMML_CUDA(cudaGetLastError());
+        // An error that lasts comes again, and is remembered.
+        MPMML_CUDA(cudaFree(nullptr));
         throw Error(ErrorCode::kCuda,
                     std::string("launching the kernel ") + shape.name + " failed with " + driver().describe(status));
       }
@@ -266,19 +256,13 @@ std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice
   return std::make_unique<UserWork>(product, device);
 }
 
-std::string refuses_user_product(const UserProduct& product, int device, int64_t limit) {
+std::string refuses_user_product(const UserProduct& product, int device) {
   const std::string reason = too_large(product);
   if (!reason.empty()) return reason;
   const int capability = device_limits(device).capability;
-  if (!has_user_templates(capability)) {
-    return "this build has no kernels for semirings of one's own on sm_" + std::to_string(capability) +
-           ": rebuild it with MPMML_CUDA_ARCHS=" + std::to_string(capability);
-  }
-  const int64_t bytes = bytes_of(product);
-  if (bytes <= little_memory(limit) || bytes <= device_capacity(device, limit)) return {};
-  return "the matrices of the product take " + in_mebibytes(bytes) + " of device memory, but device " +
-         std::to_string(device) + " has " + in_mebibytes(device_capacity(device, limit)) +
-         " for them: choose backend 'cpu'";
+  if (has_user_templates(capability)) return {};
+  return "this build has no kernels for semirings of one's own on sm_" + std::to_string(capability) +
+         ": rebuild it with MPMML_CUDA_ARCHS=" + std::to_string(capability);
 }
 
 double user_product_ms(const UserProduct& product, int device) {

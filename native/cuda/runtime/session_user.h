@@ -12,8 +12,8 @@ namespace mpmml::cuda {
 /// As Session::multiply_user() says.
 std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice& device);
 
-/// Why a device can't compute it; empty if it can. `limit` is the most of its memory that may be taken; 0: all that is free.
-std::string refuses_user_product(const UserProduct& product, int device, int64_t limit);
+/// Why a device can't compute it however much memory it has; empty if it can.
+std::string refuses_user_product(const UserProduct& product, int device);
 
 /// Roughly how long it takes, with host matrices.
 double user_product_ms(const UserProduct& product, int device);

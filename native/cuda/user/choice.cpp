@@ -8,8 +8,8 @@
 namespace mpmml::cuda {
 namespace {
 
-/// Instructions of steps that a kernel may have. The driver compiles so many in a third of a second.
-constexpr int64_t kMostInstructions = 5000;
+/// Instructions of steps that a kernel may have. The driver compiles so many in some 0.4 seconds.
+constexpr int64_t kMostInstructions = 3500;
 
 int64_t tiles_of(const UserTemplate& shape, const UserChoice& choice) {
   return choice.batch * ceil_div(choice.m, int64_t{shape.tile_m}) * ceil_div(choice.n, int64_t{shape.tile_n});
@@ -21,34 +21,35 @@ bool fills(const UserTemplate& shape, const UserChoice& choice) {
   return 4 * tiles >= 3 * slots * ceil_div(tiles, slots);
 }
 
-/// The first that is taken, and if there is none, the last that can compute it.
-const UserTemplate& find(const UserChoice& choice, bool finds_witnesses, int instructions) {
-  const auto lanes = static_cast<int>(choice.semiring.lane_count());
-  const bool is_associative = is_surely_associative(choice.semiring);
+/// The first that suits, and if there is none, the last that can compute it.
+const UserTemplate& find(const UserChoice& choice, bool finds_witnesses) {
   const UserTemplate* last = nullptr;
   for (const UserTemplate& shape : user_templates()) {
-    if (shape.lanes != lanes || shape.finds_witnesses != finds_witnesses) continue;
+    if (shape.finds_witnesses != finds_witnesses || !may_take(shape, choice.semiring)) continue;
+    if (choice.is_structured && !shape.may_be_structured) continue;
     if (!shape.loads_elements && !choice.may_pack) continue;
-    if (shape.slices > 1 && !is_associative) continue;
     last = &shape;
-    if (int64_t{instructions} * shape.copies() > kMostInstructions) continue;
     const bool is_large = shape.tile_m * shape.tile_n > 64 * 64;
     if (is_large ? fills(shape, choice) : shape.loads_elements || tiles_of(shape, choice) >= choice.multiprocessors) {
       return shape;
     }
   }
-  if (!last) throw std::logic_error("no template for so many lanes");
+  if (!last) throw std::logic_error("no template takes the semiring");
   return *last;
 }
 
 }  // namespace
 
-const UserTemplate& product_template(const UserChoice& choice) {
-  return find(choice, false, instructions_of_step(choice.semiring));
+bool may_take(const UserTemplate& shape, const UserSemiring& semiring) {
+  if (shape.lanes != static_cast<int>(semiring.lane_count())) return false;
+  if (shape.slices > 1 && !is_surely_associative(semiring)) return false;
+  const int64_t instructions =
+      shape.finds_witnesses ? instructions_of_candidate(semiring) : instructions_of_step(semiring);
+  return shape.copies() == 1 || instructions * shape.copies() <= kMostInstructions;
 }
 
-const UserTemplate& witness_template(const UserChoice& choice) {
-  return find(choice, true, instructions_of_candidate(choice.semiring));
-}
+const UserTemplate& product_template(const UserChoice& choice) { return find(choice, false); }
+
+const UserTemplate& witness_template(const UserChoice& choice) { return find(choice, true); }
 
 }  // namespace mpmml::cuda

@@ -5,10 +5,14 @@
 
 namespace mpmml::cuda {
 
-/// What it depends on.
+/// Whether products over a semiring may take a template: it has as many lanes, and the kernel won't be too long.
+bool may_take(const UserTemplate& shape, const UserSemiring& semiring);
+
+/// What a choice depends on.
 struct UserChoice {
   const UserSemiring& semiring;
   int64_t batch, m, n;
+  bool is_structured;
   int multiprocessors;
   bool may_pack;  ///< whether there is memory for packed operands
 };

@@ -11,6 +11,7 @@
 
 #include "core/status.h"
 #include "cuda/device/device.h"
+#include "cuda/user/choice.h"
 #include "cuda/user/cubin_cache.h"
 #include "cuda/user/splice.h"
 
@@ -210,6 +211,17 @@ void keep_user_kernels(const std::string& folder, int64_t bytes) {
 std::shared_ptr<const UserKernel> user_kernel(const UserSemiring& semiring, const UserTemplate& shape, int device) {
   static auto& kernels = *new Kernels;
   return kernels.find(semiring, shape, device);
+}
+
+std::vector<std::pair<std::string, std::string>> user_kernel_texts(const UserSemiring& semiring) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  const UserPtx& ptx = user_ptx().front();
+  for (const UserTemplate& shape : user_templates()) {
+    if (!may_take(shape, semiring)) continue;
+    const auto index = static_cast<size_t>(&shape - user_templates().data());
+    texts.emplace_back(shape.name, splice(ptx.head, ptx.kernels.at(index), semiring));
+  }
+  return texts;
 }
 
 bool has_user_templates(int capability) { return ptx_for(capability) != nullptr; }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/user/semiring.h"
 #include "cuda/user/driver.h"
@@ -43,6 +45,9 @@ void keep_user_kernels(const std::string& folder, int64_t bytes);
 
 /// The kernel for a semiring on `device`, which is current. Compiles it if nobody has. The semiring has as many lanes. Throws Error(kCuda).
 std::shared_ptr<const UserKernel> user_kernel(const UserSemiring& semiring, const UserTemplate& shape, int device);
+
+/// The names and the PTX of all kernels that products over a semiring may take, for the oldest architecture.
+std::vector<std::pair<std::string, std::string>> user_kernel_texts(const UserSemiring& semiring);
 
 /// Whether this build has templates for a device of this capability.
 bool has_user_templates(int capability);

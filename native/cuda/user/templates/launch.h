@@ -28,7 +28,6 @@ struct UserLaunch {
   int64_t first_block;  ///< blocks are numbered by instance, then by tile; a launch may be a part of them
   UserOperand a, b;
   UserResult c0, c;
-  bool stores_chunks;  ///< whether four neighbours of a row of C may be stored at once
   Structure structure;
   bool is_structured;  ///< whether that leaves any element out
   uint32_t zero[kMostLanes];

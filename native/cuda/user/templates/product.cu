@@ -3,7 +3,7 @@
 //
 // A block computes a tile of BM × BN results; each thread TM × TN of it. Operands stream through shared memory in several stages
 // of asynchronous copies. Steps are taken in ascending order and no other is ever added, so results have the bits that
-// the definition gives (core/user/product.h). Steps that only some results of a tile take go through a loop that looks at each.
+// the definition gives (core/user/product.h).
 //
 // If there are several slices, so many groups of threads compute the same tile, each over neighbouring steps, and combine at the
 // end. The host takes such a kernel only if ⊕ is known to be associative.
@@ -18,12 +18,17 @@ enum class Loads {
   kElements  ///< one by one, with any strides
 };
 
-/// `kUnroll`: steps that are written out one after the other; 0: all go through the loop that looks at each.
-template <int L_, int BM_, int BN_, int BK_, int TM_, int TN_, int kSlices_, int kStages_, int kUnroll_, Loads kLoads_>
+/// Whether a product may have a structure. If it may, steps that only some results of a tile take go through a loop that looks at each.
+enum class Steps { kAll, kStructured };
+
+/// `kUnroll`: steps that are written out one after the other; 0: none are, and all go through the loop that looks at each.
+template <int L_, int BM_, int BN_, int BK_, int TM_, int TN_, int kSlices_, int kStages_, int kUnroll_, Loads kLoads_,
+          Steps kSteps_>
 struct Tile {
   static constexpr int L = L_, BM = BM_, BN = BN_, BK = BK_, TM = TM_, TN = TN_;
   static constexpr int kSlices = kSlices_, kStages = kStages_, kUnroll = kUnroll_;
   static constexpr Loads kLoads = kLoads_;
+  static constexpr bool kIsStructured = kSteps_ == Steps::kStructured;
   static constexpr int kThreadsM = BM / TM, kThreadsN = BN / TN;
   static constexpr int kSliceThreads = kThreadsM * kThreadsN, kThreads = kSliceThreads * kSlices;
   /// Neighbouring elements of a thread. Those of the next piece are a whole row of threads further.
@@ -102,72 +107,79 @@ struct Place {
   }
 };
 
-/// Copies the stages of one operand: `B` lines of tiles from `first_line` on.
+/// Copies the stages of one operand: `B` lines of tiles from `first_line` on. In place of lines that aren't there it copies the first:
+/// they reach no result.
 template <class T, int B>
 class Copies {
  public:
   __device__ __forceinline__ Copies(const UserOperand& operand, int64_t instance, int first_line, int lines,
                                     int first_k, int thread)
-      : operand_(operand), thread_(thread) {
-    is_there_ = first_line + line(0) < lines;
+      : operand_(operand), depth_(thread / kAlong), place_(depth_ * B + thread % kAlong * kWidth) {
+    const int line = first_line + thread % kAlong * kWidth;
 #pragma unroll
     for (int l = 0; l < T::L; ++l) {
-      from_[l] = operand.data[l] + instance * operand.batch_stride[l] + (first_k + depth(0)) * operand.pitch[l] +
-                 (first_line + line(0)) * operand.line_stride[l];
+      from_[l] = operand.data[l] + instance * operand.batch_stride[l] + (first_k + depth_) * operand.pitch[l] +
+                 (line < lines ? line : 0) * operand.line_stride[l];
     }
   }
 
   /// Copies the next stage, of which `left` steps exist.
   __device__ __forceinline__ void start(Word* stage, int left) {
-#pragma unroll
-    for (int l = 0; l < T::L; ++l) {
-#pragma unroll
-      for (int share = 0; share < kShares; ++share) {
-        if (kIsUneven && depth(share) >= T::BK) break;
-        Word* const to = stage + l * T::BK * B + share * kRows * B + depth(0) * B + line(0);
-        const Word* const from = from_[l] + share * kRows * operand_.pitch[l];
-        const bool is_there = is_there_ && depth(share) < left;
-        if constexpr (T::kLoads == Loads::kChunks) {
-          copy_chunk(to, is_there ? from : operand_.data[l], is_there);
-        } else {
-          copy_element(to, is_there ? from : operand_.data[l], is_there);
-        }
-      }
-      from_[l] += T::BK * operand_.pitch[l];
+    if (left >= T::BK) {
+      copy<false>(stage, left);
+    } else {
+      copy<true>(stage, left);
     }
+#pragma unroll
+    for (int l = 0; l < T::L; ++l) from_[l] += T::BK * operand_.pitch[l];
   }
 
  private:
   static constexpr int kWidth = T::kLoads == Loads::kChunks ? 4 : 1;
   /// Threads along a row of the stage, and rows that all threads copy at once.
   static constexpr int kAlong = B / kWidth;
-  static_assert(T::kSliceThreads % kAlong == 0 || kAlong % T::kSliceThreads == 0, "whole rows");
-  static_assert(T::kSliceThreads >= kAlong, "a thread copies one place of a row");
+  static_assert(T::kSliceThreads % kAlong == 0, "a thread copies one place of a row");
   static constexpr int kRows = T::kSliceThreads / kAlong;
   static constexpr int kShares = (T::BK + kRows - 1) / kRows;
-  static constexpr bool kIsUneven = T::BK % kRows != 0;
 
-  __device__ __forceinline__ int line(int) const { return thread_ % kAlong * kWidth; }
-  __device__ __forceinline__ int depth(int share) const { return thread_ / kAlong + share * kRows; }
+  template <bool kIsLast>
+  __device__ __forceinline__ void copy(Word* stage, int left) {
+#pragma unroll
+    for (int l = 0; l < T::L; ++l) {
+#pragma unroll
+      for (int share = 0; share < kShares; ++share) {
+        if (T::BK % kRows != 0 && depth_ + share * kRows >= T::BK) break;
+        Word* const to = stage + l * T::BK * B + share * kRows * B + place_;
+        const Word* const from = from_[l] + share * kRows * operand_.pitch[l];
+        const bool is_there = !kIsLast || depth_ + share * kRows < left;
+        const Word* const source = is_there ? from : operand_.data[l];
+        if constexpr (T::kLoads == Loads::kChunks) {
+          copy_chunk(to, source, is_there);
+        } else {
+          copy_element(to, source, is_there);
+        }
+      }
+    }
+  }
 
   const UserOperand& operand_;
-  const int thread_;
-  bool is_there_;
+  const int depth_, place_;
   const Word* from_[T::L];
 };
 
 /// The steps that results of rows and columns can take, and those that all of them do.
-struct Steps {
+struct TileSteps {
   int first, end, first_of_all, end_of_all;
 
   template <class T>
-  static __device__ __forceinline__ Steps of_tile(const UserLaunch& launch, const Place& place) {
+  static __device__ __forceinline__ TileSteps of_tile(const UserLaunch& launch, const Place& place) {
+    if constexpr (!T::kIsStructured) return {0, launch.k, 0, launch.k};
     const int row_end = min(place.row + T::BM, launch.m), col_end = min(place.col + T::BN, launch.n);
     const Structure& s = launch.structure;
     const Span some = s.steps({place.row, row_end}, {place.col, col_end}, launch.k);
     const int64_t from = max(row_end - 1 - s.a.below, col_end - 1 - s.b.above),
                   to = min(place.row + s.a.above, place.col + s.b.below) + 1;
-    Steps steps;
+    TileSteps steps;
     steps.first = int(min(some.first, int64_t{launch.k}));
     steps.end = int(max(int64_t{0}, some.end));
     steps.first_of_all = int(max(int64_t{0}, min(from, int64_t{launch.k})));
@@ -230,6 +242,22 @@ __device__ __forceinline__ void load_result(Word (&to)[L], const UserResult& fro
   }
 }
 
+/// Where result i or j of a thread is.
+template <class T>
+__device__ __forceinline__ int row_in_tile(int i, int thread_m) {
+  return (i / T::kPieceM * T::kThreadsM + thread_m) * T::kPieceM + i % T::kPieceM;
+}
+template <class T>
+__device__ __forceinline__ int col_in_tile(int j, int thread_n) {
+  return (j / T::kPieceN * T::kThreadsN + thread_n) * T::kPieceN + j % T::kPieceN;
+}
+
+/// Whether a place of a tile is a result.
+template <class T>
+__device__ __forceinline__ bool is_result(const UserLaunch& launch, int row, int col) {
+  return row < launch.m && col < launch.n && (!T::kIsStructured || launch.structure.c.has(row, col));
+}
+
 /// What kernels over tiles have in common: `State` is what a thread keeps of its results.
 template <class T, class State>
 __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
@@ -242,16 +270,13 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   const int thread_n = warp % T::kWarpsN * T::kLanesN + lane % T::kLanesN;
 
   const Place place = Place::of_block<T>(launch);
-  if (!launch.structure.has_results({place.row, min(place.row + BM, launch.m)},
-                                    {place.col, min(place.col + BN, launch.n)}))
-    return;
-  const Steps steps = Steps::of_tile<T>(launch, place);
-  const auto row_of = [&](int i) {
-    return place.row + (i / T::kPieceM * T::kThreadsM + thread_m) * T::kPieceM + i % T::kPieceM;
-  };
-  const auto col_of = [&](int j) {
-    return place.col + (j / T::kPieceN * T::kThreadsN + thread_n) * T::kPieceN + j % T::kPieceN;
-  };
+  if constexpr (T::kIsStructured) {
+    const Span rows{place.row, min(place.row + BM, launch.m)}, cols{place.col, min(place.col + BN, launch.n)};
+    if (!launch.structure.has_results(rows, cols)) return;
+  }
+  const TileSteps steps = TileSteps::of_tile<T>(launch, place);
+  const auto row_of = [&](int i) { return place.row + row_in_tile<T>(i, thread_m); };
+  const auto col_of = [&](int j) { return place.col + col_in_tile<T>(j, thread_n); };
 
   int first = steps.first / BK, chunks = steps.end > steps.first ? (steps.end + BK - 1) / BK - first : 0;
   if constexpr (T::kSlices > 1) {
@@ -264,82 +289,59 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   Word* const stages = shared + slice * T::kStages * T::kStageWords;
   Copies<T, BM> copies_a(launch.a, place.instance, place.row, launch.m, first * BK, thread);
   Copies<T, BN> copies_b(launch.b, place.instance, place.col, launch.n, first * BK, thread);
-  const auto copy = [&](int chunk) {
-    if (chunk < chunks) {
-      Word* const stage = stages + chunk % T::kStages * T::kStageWords;
-      const int left = launch.k - (first + chunk) * BK;
+  constexpr int kStages = T::kStages;
+  int started = 0, writing = 0, left = launch.k - first * BK;
+  const auto copy_next = [&] {
+    if (started < chunks) {
+      Word* const stage = stages + writing * T::kStageWords;
       copies_a.start(stage, left);
       copies_b.start(stage + L * BK * BM, left);
     }
+    ++started;
+    left -= BK;
+    writing = writing == kStages - 1 ? 0 : writing + 1;
     end_stage();
   };
 #pragma unroll
-  for (int chunk = 0; chunk < T::kStages - 1; ++chunk) copy(chunk);
-  for (int chunk = 0; chunk < chunks; ++chunk) {
-    await_stage<T::kStages - 2>();
+  for (int stage = 0; stage < kStages - 1; ++stage) copy_next();
+  for (int chunk = 0, reading = 0; chunk < chunks; ++chunk, reading = reading == kStages - 1 ? 0 : reading + 1) {
+    await_stage<kStages - 2>();
     slice_barrier<T>(slice);
-    copy(chunk + T::kStages - 1);
-    const Word* const stage = stages + chunk % T::kStages * T::kStageWords;
+    copy_next();
+    const Word* const stage = stages + reading * T::kStageWords;
     const Word* const at_a = stage + thread_m * T::kPieceM;
     const Word* const at_b = stage + L * BK * BM + thread_n * T::kPieceN;
     const int first_k = (first + chunk) * BK;
+    const int end = min(steps.end - first_k, BK);
+    int k = T::kIsStructured ? max(steps.first - first_k, 0) : 0;
     if constexpr (T::kUnroll > 0) {
-      if (first_k >= steps.first_of_all && first_k + BK <= steps.end_of_all) {
+      if (!T::kIsStructured || (first_k + k >= steps.first_of_all && first_k + end <= steps.end_of_all)) {
 #pragma unroll 1
-        for (int k = 0; k < BK; k += T::kUnroll) {
+        for (; k + T::kUnroll <= end; k += T::kUnroll) {
 #pragma unroll
           for (int u = 0; u < T::kUnroll; ++u) {
-            const Operands<T> operands(at_a, at_b, k + u);
-            operands.take(state, first_k + k + u, [](int, int) { return true; });
+            Operands<T>(at_a, at_b, k + u).take(state, first_k + k + u, [](int, int) { return true; });
           }
         }
-        continue;
       }
     }
-    const Band in_a = launch.structure.a, in_b = launch.structure.b;
-    const int begin = max(steps.first - first_k, 0), end = min(steps.end - first_k, BK);
 #pragma unroll 1
-    for (int k = begin; k < end; ++k) {
+    for (; k < end; ++k) {
       const Operands<T> operands(at_a, at_b, k);
-      bool has_a[TM], has_b[TN];
+      if constexpr (T::kIsStructured) {
+        const Band in_a = launch.structure.a, in_b = launch.structure.b;
+        bool has_a[TM], has_b[TN];
 #pragma unroll
-      for (int i = 0; i < TM; ++i) has_a[i] = !launch.is_structured || in_a.has(row_of(i), first_k + k);
+        for (int i = 0; i < TM; ++i) has_a[i] = !launch.is_structured || in_a.has(row_of(i), first_k + k);
 #pragma unroll
-      for (int j = 0; j < TN; ++j) has_b[j] = !launch.is_structured || in_b.has(first_k + k, col_of(j));
-      operands.take(state, first_k + k, [&](int i, int j) { return has_a[i] && has_b[j]; });
-    }
-  }
-  if constexpr (T::kSlices == 1) {
-    state.store(launch, place, row_of, col_of);
-  } else {
-    // A row of each thread's results at a time: [slice][column][thread].
-    static_assert(T::kSlices * TN * T::kSliceThreads <= T::kSlices * T::kStages * T::kStageWords, "stages are reused");
-#pragma unroll
-    for (int i = 0; i < TM; ++i) {
-      __syncthreads();
-#pragma unroll
-      for (int j = 0; j < TN; ++j) shared[(slice * TN + j) * T::kSliceThreads + thread] = state.acc[i][j][0];
-      __syncthreads();
-#pragma unroll
-      for (int round = 0; round < (TN + T::kSlices - 1) / T::kSlices; ++round) {
-        const int j = round * T::kSlices + slice;
-        if (j >= TN) break;
-        Word all[1] = {shared[j * T::kSliceThreads + thread]};
-#pragma unroll
-        for (int other = 1; other < T::kSlices; ++other) {
-          const Word next[1] = {shared[(other * TN + j) * T::kSliceThreads + thread]};
-          const Word until[1] = {all[0]};
-          Holes<1>::plus(all, until, next);
-        }
-        State::store_one(launch, place.instance, row_of(i), col_of(j), all);
+        for (int j = 0; j < TN; ++j) has_b[j] = !launch.is_structured || in_b.has(first_k + k, col_of(j));
+        operands.take(state, first_k + k, [&](int i, int j) { return has_a[i] && has_b[j]; });
+      } else {
+        operands.take(state, first_k + k, [](int, int) { return true; });
       }
     }
   }
-}
-
-/// Whether a place of a tile is a result.
-__device__ __forceinline__ bool is_result(const UserLaunch& launch, int row, int col) {
-  return row < launch.m && col < launch.n && (!launch.is_structured || launch.structure.c.has(row, col));
+  state.store(launch, place, shared, slice, thread_m, thread_n);
 }
 
 /// The results of a product.
@@ -380,49 +382,43 @@ struct Sums {
     }
     Holes<L>::settle(result, all);
   }
-  static __device__ __forceinline__ Word* place_of(const UserResult& c, int l, int64_t instance, int row, int col) {
-    return c.data[l] + instance * c.batch_stride[l] + row * c.row_stride[l] + col * c.col_stride[l];
-  }
 
-  static __device__ __forceinline__ void store_one(const UserLaunch& launch, int64_t instance, int row, int col,
-                                                   const Word (&sum)[L]) {
-    if (!is_result(launch, row, col)) return;
-    Word result[L];
-    finish(launch, instance, row, col, sum, result);
-#pragma unroll
-    for (int l = 0; l < L; ++l) *place_of(launch.c, l, instance, row, col) = result[l];
-  }
-
-  template <class RowOf, class ColOf>
-  __device__ __forceinline__ void store(const UserLaunch& launch, const Place& place, RowOf&& row_of, ColOf&& col_of) {
-    constexpr int kPiece = T::kPieceN;
+  /// Through shared memory, a row of each thread's results at a time: [slice][lane][thread row][column]. So each place of C is stored
+  /// by code that is there once for a row, by neighbouring threads, and slices combine.
+  __device__ __forceinline__ void store(const UserLaunch& launch, const Place& place, Word* shared, int slice,
+                                        int thread_m, int thread_n) {
+    constexpr int kRows = T::kThreadsM, kPlaces = kRows * T::BN;
+    static_assert(T::kSlices * L * kPlaces <= T::kSlices * T::kStages * T::kStageWords, "stages are reused");
 #pragma unroll
     for (int i = 0; i < T::TM; ++i) {
-      const int row = row_of(i);
+      __syncthreads();
 #pragma unroll
-      for (int j = 0; j < T::TN; j += kPiece) {
-        const int col = col_of(j);
-        Word results[kPiece][L];
-        bool has[kPiece], has_all = kPiece == 4 && launch.stores_chunks;
+      for (int j = 0; j < T::TN; ++j) {
+        const int col = col_in_tile<T>(j, thread_n);
 #pragma unroll
-        for (int v = 0; v < kPiece; ++v) {
-          has[v] = is_result(launch, row, col + v);
-          has_all = has_all && has[v];
-          if (has[v]) finish(launch, place.instance, row, col + v, acc[i][j + v], results[v]);
+        for (int l = 0; l < L; ++l) shared[(slice * L + l) * kPlaces + thread_m * T::BN + col] = acc[i][j][l];
+      }
+      __syncthreads();
+#pragma unroll 1
+      for (int at = threadIdx.x; at < kPlaces; at += T::kThreads) {
+        const int row = place.row + row_in_tile<T>(i, at / T::BN), col = place.col + at % T::BN;
+        if (!is_result<T>(launch, row, col)) continue;
+        Word all[L];
+#pragma unroll
+        for (int l = 0; l < L; ++l) all[l] = shared[l * kPlaces + at];
+#pragma unroll
+        for (int other = 1; other < T::kSlices; ++other) {
+          Word until[L], next[L];
+#pragma unroll
+          for (int l = 0; l < L; ++l) until[l] = all[l], next[l] = shared[(other * L + l) * kPlaces + at];
+          Holes<L>::plus(all, until, next);
         }
+        Word result[L];
+        finish(launch, place.instance, row, col, all, result);
 #pragma unroll
         for (int l = 0; l < L; ++l) {
-          Word* const to = place_of(launch.c, l, place.instance, row, col);
-          if constexpr (kPiece == 4) {
-            if (has_all) {
-              *reinterpret_cast<uint4*>(to) = make_uint4(results[0][l], results[1][l], results[2][l], results[3][l]);
-              continue;
-            }
-          }
-#pragma unroll
-          for (int v = 0; v < kPiece; ++v) {
-            if (has[v]) to[v * launch.c.col_stride[l]] = results[v][l];
-          }
+          const UserResult& c = launch.c;
+          c.data[l][place.instance * c.batch_stride[l] + row * c.row_stride[l] + col * c.col_stride[l]] = result[l];
         }
       }
     }
@@ -445,7 +441,7 @@ struct Witnesses {
         found[i][j] = -1;
 #pragma unroll
         for (int l = 0; l < L; ++l) result[i][j][l] = launch.zero[l];
-        if (is_result(launch, row_of(i), col_of(j))) {
+        if (is_result<T>(launch, row_of(i), col_of(j))) {
           load_result<L>(result[i][j], launch.c, place.instance, row_of(i), col_of(j));
         }
       }
@@ -461,14 +457,14 @@ struct Witnesses {
     if (hits) found[i][j] = k;
   }
 
-  template <class RowOf, class ColOf>
-  __device__ __forceinline__ void store(const UserLaunch& launch, const Place& place, RowOf&& row_of, ColOf&& col_of) {
+  __device__ __forceinline__ void store(const UserLaunch& launch, const Place& place, Word*, int, int thread_m,
+                                        int thread_n) {
 #pragma unroll
     for (int i = 0; i < T::TM; ++i) {
 #pragma unroll
       for (int j = 0; j < T::TN; ++j) {
-        const int row = row_of(i), col = col_of(j);
-        if (!is_result(launch, row, col)) continue;
+        const int row = place.row + row_in_tile<T>(i, thread_m), col = place.col + col_in_tile<T>(j, thread_n);
+        if (!is_result<T>(launch, row, col)) continue;
         bool is_zero = true;
 #pragma unroll
         for (int l = 0; l < L; ++l) is_zero = is_zero && result[i][j][l] == launch.zero[l];
@@ -496,7 +492,8 @@ struct Witnesses {
     using Own = mpmml::cuda::Tile<__VA_ARGS__>;                                 \
     mpmml::cuda::compute_tile<Own, mpmml::cuda::State<Own>>(launch);            \
   }
-#define MPMML_KERNELS_OF_TEMPLATE(name, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, loads, finds) \
-  MPMML_KERNEL(name, finds, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, mpmml::cuda::Loads::loads)
+#define MPMML_KERNELS_OF_TEMPLATE(name, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, loads, steps, finds) \
+  MPMML_KERNEL(name, finds, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, mpmml::cuda::Loads::loads,       \
+               mpmml::cuda::Steps::steps)
 
 MPMML_FOR_EACH_USER_TEMPLATE(MPMML_KERNELS_OF_TEMPLATE)

@@ -1,0 +1,699 @@
+/** Products over semirings of one's own on the CPU, against the definition evaluated element by element. */
+import { describe, expect, it } from 'vitest'
+import { addon, type NativeDevice, type NativeMemory } from '../../lib/native.js'
+import { copyAt, reportAt } from '../../lib/native-interface.js'
+import { operations } from '../../native/variants/expressions.mjs'
+import { Random } from '../support/generators.js'
+import {
+  type Bands,
+  bitsOf,
+  type Definition,
+  type Expression,
+  evaluate,
+  expression,
+  type Lanes,
+  type LaneType,
+  native,
+  productOf,
+  requestOf,
+  typedLane,
+  type ValueType,
+  Writer,
+} from '../support/user-expressions.js'
+
+const laneTypes: LaneType[] = ['int32', 'uint32', 'float32']
+
+const edges: Record<LaneType, number[]> = {
+  int32: [0, 1, -1, 2, 31, 33, -(2 ** 31), 2 ** 31 - 1, 0x55555555, 1_000_003],
+  uint32: [0, 1, 2, 31, 33, 2 ** 31, 2 ** 32 - 1, 0x55555555, 1_000_003],
+  float32: [
+    0,
+    -0,
+    1,
+    -1,
+    0.5,
+    1.5,
+    -2.5,
+    3e9,
+    5e9,
+    -3e9,
+    2 ** 31,
+    -(2 ** 31),
+    2 ** 32,
+    1e-40,
+    -1e-45,
+    3.4e38,
+  ].concat([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN, 1 + 2 ** -23, 16777217]),
+}
+
+function drawn(random: Random, type: LaneType): number {
+  if (random.chance(0.5)) return bitsOf(random.pick(edges[type]), type)
+  if (type === 'float32') return bitsOf(random.integer(-1000, 1000) / 8, type)
+  return random.chance(0.5) ? random.integer(0, 2 ** 32 - 1) >>> 0 : random.integer(-9, 9) >>> 0
+}
+
+const drawnLanes = (random: Random, types: readonly LaneType[], rows: number, cols: number): Lanes => ({
+  rows,
+  cols,
+  lanes: types.map((type) => Uint32Array.from({ length: rows * cols }, () => drawn(random, type))),
+})
+
+/** The operations that the oracle evaluates exactly. */
+const exact = operations.filter(
+  ({ name, becomes }) => becomes === undefined && name !== 'argument' && name !== 'constant',
+)
+
+/** Any expression of some operations. */
+function anyExpression(random: Random, lanes: readonly LaneType[], count: number): Expression {
+  const writer = new Writer(lanes)
+  for (const lane of lanes.keys()) {
+    writer.x(lane)
+    writer.y(lane)
+  }
+  const oneOf = (type: ValueType): number => {
+    const known = [...writer.nodes.keys()].filter((node) => writer.nodes[node]!.type === type)
+    if (known.length > 0 && random.chance(0.85)) return random.pick(known)
+    if (type !== 'predicate') return writer.write('constant', type, [], drawn(random, type))
+    const number = random.pick(laneTypes)
+    return writer.write('less', 'predicate', [oneOf(number), oneOf(number)])
+  }
+  for (let index = 0; index < count; ++index) {
+    const { name, gives, takes } = random.pick(exact)
+    const type = random.pick(gives as ValueType[])
+    const number = random.pick(laneTypes)
+    const operands = (takes as string[]).map((kind) =>
+      oneOf(kind === 'same' ? type : kind === 'predicate' ? 'predicate' : number),
+    )
+    writer.write(name, type, operands)
+  }
+  const results = lanes.map((type) => {
+    const known = [...writer.nodes.keys()].filter((node) => writer.nodes[node]!.type === type)
+    return random.chance(0.8) ? known.at(-1)! : random.pick(known)
+  })
+  return { nodes: writer.nodes, results }
+}
+
+const anyDefinition = (random: Random, mostOperations: number): Definition => {
+  const lanes = Array.from({ length: random.integer(1, 4) }, () => random.pick(laneTypes))
+  return {
+    name: 'any',
+    lanes,
+    zero: lanes.map((type) => drawn(random, type)),
+    plus: anyExpression(random, lanes, random.integer(0, mostOperations)),
+    times: anyExpression(random, lanes, random.integer(0, mostOperations)),
+    absorbs: false,
+    selective: true,
+  }
+}
+
+const reportOf = () => new Float64Array(addon.reportFields.length)
+const arraysOf = (matrix: Lanes, types: readonly LaneType[]) =>
+  matrix.lanes.map((lane, index) => typedLane(lane, types[index]!))
+const emptyLanes = (types: readonly LaneType[], rows: number, cols: number): Lanes => ({
+  rows,
+  cols,
+  lanes: types.map(() => new Uint32Array(rows * cols).fill(0xabcdef)),
+})
+
+function expectProduct(
+  it: Definition,
+  c: Lanes,
+  witness: Int32Array | null,
+  expected: ReturnType<typeof productOf>,
+) {
+  for (const [index, result] of expected.entries()) {
+    const found = c.lanes.map((lane) => lane[index]!)
+    const wanted = result?.element ?? it.lanes.map(() => 0xabcdef)
+    if (found.some((bits, lane) => bits !== wanted[lane])) {
+      expect.fail(`result ${index} is ${found}, not ${wanted}, of ${JSON.stringify(it)}`)
+    }
+    if (witness && witness[index] !== (result?.witness ?? -7)) {
+      expect.fail(`witness ${index} is ${witness[index]}, not ${result?.witness}, of ${JSON.stringify(it)}`)
+    }
+  }
+}
+
+const maxPlus: Definition = {
+  name: 'max-plus',
+  lanes: ['int32'],
+  zero: [bitsOf(-(2 ** 30), 'int32')],
+  plus: expression(['int32'], (to) => to.op('max', to.x(), to.y())),
+  times: expression(['int32'], (to) => {
+    const [x, y, zero] = [to.x(), to.y(), to.constant(-(2 ** 30), 'int32')]
+    const isZero = to.op('or', to.op('equal', x, zero), to.op('equal', y, zero))
+    return to.op('select', isZero, zero, to.op('add', x, y))
+  }),
+  selective: true,
+  idempotent: true,
+}
+
+const xorAnd: Definition = {
+  name: 'xor-and',
+  lanes: ['int32'],
+  zero: [0],
+  plus: expression(['int32'], (to) => to.op('xor', to.x(), to.y())),
+  times: expression(['int32'], (to) => to.op('and', to.x(), to.y())),
+  selective: true,
+}
+
+describe('single values', () => {
+  it.each(exact.map(({ name }) => name))('%s of all edges', (name) => {
+    const { gives, takes } = exact.find((operation) => operation.name === name)!
+    for (const x of laneTypes) {
+      for (const out of gives as ValueType[]) {
+        const kinds = takes as string[]
+        // Predicates come from comparisons, and go into selections.
+        const value = (to: Writer, kind: string, node: number): number => {
+          if (kind === 'predicate' || (kind === 'same' && out === 'predicate')) {
+            return to.op('less', node, to.constant(1, x))
+          }
+          return kind === 'same' && out !== x
+            ? to.op(out === 'int32' ? 'toInt32' : out === 'uint32' ? 'toUint32' : 'toFloat32', node)
+            : node
+        }
+        const times = expression([x], (to) => {
+          const arguments_ = [to.x(), to.y(), to.y()]
+          const operands = kinds.map((kind, index) => value(to, kind, arguments_[index]!))
+          const result = to.write(name, out, operands)
+          if (out === 'predicate') return to.op('select', result, to.constant(1, x), to.constant(0, x))
+          return out === x
+            ? result
+            : to.op(x === 'int32' ? 'toInt32' : x === 'uint32' ? 'toUint32' : 'toFloat32', result)
+        })
+        const plus = expression([x], (to) => to.x())
+        const definition = { name, lanes: [x], zero: [0], plus, times }
+        const pairs = edges[x].flatMap((one) =>
+          edges[x].map((other) => [bitsOf(one, x), bitsOf(other, x)] as const),
+        )
+        const [left, right] = [0, 1].map((side) => Uint32Array.from(pairs, (pair) => pair[side]!)) as [
+          Uint32Array,
+          Uint32Array,
+        ]
+        const result = new Uint32Array(pairs.length)
+        addon.evaluateUserSemiring(
+          native(definition),
+          false,
+          [typedLane(left, x)],
+          [typedLane(right, x)],
+          [typedLane(result, x)],
+        )
+        const expected = pairs.map(([one, other]) => evaluate(times, [one], [other])[0]!)
+        expect([...result], `${x} → ${out}`).toEqual(expected)
+      }
+    }
+  })
+
+  it.each(Array.from({ length: 8 }, (_, seed) => seed))('any expressions, seed %d', (seed) => {
+    const random = new Random(seed)
+    for (let round = 0; round < 40; ++round) {
+      const definition = anyDefinition(random, 40)
+      const { lanes } = definition
+      const [x, y, out] = [1, 2, 3].map(() =>
+        drawnLanes(random, lanes, 1, random.integer(1, 50) === 1 ? 2100 : 37),
+      )
+      const count = Math.min(x!.cols, y!.cols, out!.cols)
+      const cut = (matrix: Lanes) =>
+        matrix.lanes.map((lane, index) => typedLane(lane.slice(0, count), lanes[index]!))
+      for (const combine of [true, false]) {
+        const results = cut(out!)
+        addon.evaluateUserSemiring(native(definition), combine, cut(x!), cut(y!), results)
+        const bits = results.map((lane) => new Uint32Array(lane.buffer))
+        for (let at = 0; at < count; ++at) {
+          const element = (matrix: Lanes) => matrix.lanes.map((lane) => lane[at]!)
+          const expected = evaluate(combine ? definition.plus : definition.times, element(x!), element(y!))
+          if (expected.some((wanted, lane) => wanted !== bits[lane]![at])) {
+            expect.fail(
+              `${JSON.stringify(definition)} of ${element(x!)} and ${element(y!)} is not ${bits.map((lane) => lane[at])}`,
+            )
+          }
+        }
+      }
+    }
+  })
+})
+
+describe('products', () => {
+  it.each(Array.from({ length: 10 }, (_, seed) => seed))('of any semirings, seed %d', (seed) => {
+    const random = new Random(100 + seed)
+    for (let round = 0; round < 12; ++round) {
+      const definition = anyDefinition(random, random.pick([1, 3, 12]))
+      const { lanes } = definition
+      const [m, n, k] = [
+        random.pick([1, 7, 8, 9, 20]),
+        random.pick([1, 15, 17, 50, 200]),
+        random.pick([0, 1, 2, 13, 40]),
+      ]
+      const a = drawnLanes(random, lanes, m, k)
+      const b = drawnLanes(random, lanes, k, n)
+      const c0 = random.chance(0.5) ? drawnLanes(random, lanes, m, n) : undefined
+      const any = () => random.integer(-5, 25)
+      const bands: Bands | undefined = random.chance(0.4)
+        ? { a: [any(), any()], b: [any(), any()], c: [any(), any()] }
+        : undefined
+      const c = emptyLanes(lanes, m, n)
+      const witness = random.chance(0.5) ? new Int32Array(m * n).fill(-7) : null
+      addon.multiplyUserSync(
+        native(definition),
+        arraysOf(a, lanes),
+        arraysOf(b, lanes),
+        arraysOf(c, lanes),
+        c0 ? arraysOf(c0, lanes) : null,
+        requestOf(definition, [m, n, k], {}, { bands, witness: witness !== null }),
+        reportOf(),
+        null,
+        witness,
+      )
+      const expected = productOf(definition, a, b, c0, bands)
+      // Outside of the structure the witness is −1.
+      expectProduct(definition, c, null, expected)
+      if (witness) expect([...witness]).toEqual(expected.map((result) => result?.witness ?? -1))
+    }
+  })
+
+  const pairs = ['add', 'min', 'max', 'and', 'or', 'xor'].flatMap((plus) =>
+    ['add', 'sub', 'mul', 'min', 'max', 'and', 'or', 'xor', 'distance'].map(
+      (times) => [plus, times] as const,
+    ),
+  )
+  it.each(pairs)('of single operations, %s and %s', (plus, times) => {
+    const random = new Random(7)
+    for (const type of laneTypes) {
+      const isOfBits = (op: string) => ['and', 'or', 'xor'].includes(op)
+      if (type === 'float32' && (isOfBits(plus) || isOfBits(times))) continue
+      if (type === 'uint32' && times === 'distance') continue
+      for (const isSwapped of [false, true]) {
+        const lanes = [type]
+        const definition: Definition = {
+          name: `${plus}-${times}`,
+          lanes,
+          zero: [drawn(random, type)],
+          plus: expression(lanes, (to) => to.op(plus, to.x(), to.y())),
+          times: expression(lanes, (to) => {
+            const both = isSwapped ? [to.y(), to.x()] : [to.x(), to.y()]
+            return times === 'distance' ? to.op('abs', to.op('sub', ...both)) : to.op(times, ...both)
+          }),
+        }
+        const [m, n, k] = [19, 101, 33]
+        const a = drawnLanes(random, lanes, m, k)
+        const b = drawnLanes(random, lanes, k, n)
+        const c = emptyLanes(lanes, m, n)
+        const request = requestOf(definition, [m, n, k])
+        addon.multiplyUserSync(
+          native(definition),
+          arraysOf(a, lanes),
+          arraysOf(b, lanes),
+          arraysOf(c, lanes),
+          null,
+          request,
+          reportOf(),
+          null,
+          null,
+        )
+        expectProduct(definition, c, null, productOf(definition, a, b))
+      }
+    }
+  })
+
+  it('of strided batches, of which one operand is shared, into what is accumulated to', async () => {
+    const random = new Random(3)
+    const [batch, m, n, k] = [3, 9, 21, 17]
+    const a = drawnLanes(random, ['int32'], batch * k, m)
+    const b = drawnLanes(random, ['int32'], k, n)
+    const c = drawnLanes(random, ['int32'], batch * m, 2 * n)
+    const before = c.lanes[0]!.slice()
+    const layouts = {
+      a: { rowStride: 1, colStride: m, batchStride: k * m },
+      b: { rowStride: n, colStride: 1, batchStride: 0 },
+      c: { offset: 1, rowStride: 2 * n, colStride: 2, batchStride: m * 2 * n },
+    }
+    const request = requestOf(maxPlus, [m, n, k], { ...layouts, c0: layouts.c }, { batch })
+    const cells = arraysOf(c, ['int32'])
+    const report = reportOf()
+    await addon.multiplyUser(
+      native(maxPlus),
+      arraysOf(a, ['int32']),
+      arraysOf(b, ['int32']),
+      cells,
+      cells,
+      request,
+      report,
+      new Int32Array(1),
+      null,
+      null,
+    )
+    expect(report[reportAt.stepsDone]).toBe(batch * m * n * k)
+    expect(report[reportAt.steps]).toBe(batch * m * n * k)
+    for (let item = 0; item < batch; ++item) {
+      const of = (rows: number, cols: number, at: (row: number, col: number) => number): Lanes => ({
+        rows,
+        cols,
+        lanes: [
+          Uint32Array.from({ length: rows * cols }, (_, index) => at(Math.floor(index / cols), index % cols)),
+        ],
+      })
+      const place = (row: number, col: number) => item * m * 2 * n + row * 2 * n + 2 * col + 1
+      const one = of(m, k, (row, col) => a.lanes[0]![item * k * m + col * m + row]!)
+      const c0 = of(m, n, (row, col) => before[place(row, col)]!)
+      const result = of(m, n, (row, col) => c.lanes[0]![place(row, col)]!)
+      expectProduct(maxPlus, result, null, productOf(maxPlus, one, b, c0))
+    }
+    expect(c.lanes[0]!.filter((_, index) => index % 2 === 0)).toEqual(
+      before.filter((_, index) => index % 2 === 0),
+    )
+  })
+
+  it('of structured operands whose zero absorbs, on all threads', () => {
+    const random = new Random(4)
+    const [m, n, k] = [150, 130, 140]
+    const small = (rows: number, cols: number): Lanes => ({
+      rows,
+      cols,
+      lanes: [Uint32Array.from({ length: rows * cols }, () => random.integer(-1000, 1000) >>> 0)],
+    })
+    const [a, b] = [small(m, k), small(k, n)]
+    const bands: Bands = { a: [0, 2 ** 40], b: [30, 50], c: [2 ** 40, 20] }
+    for (const definition of [maxPlus, xorAnd]) {
+      const c = emptyLanes(['int32'], m, n)
+      const witness = new Int32Array(m * n)
+      const request = requestOf(definition, [m, n, k], {}, { bands, witness: true, keepsC: false })
+      addon.multiplyUserSync(
+        native(definition),
+        arraysOf(a, ['int32']),
+        arraysOf(b, ['int32']),
+        arraysOf(c, ['int32']),
+        null,
+        request,
+        reportOf(),
+        null,
+        witness,
+      )
+      const expected = productOf(definition, a, b, undefined, bands)
+      expect([...c.lanes[0]!]).toEqual(expected.map((result) => result?.element[0] ?? definition.zero[0]))
+      expect([...witness]).toEqual(expected.map((result) => result?.witness ?? -1))
+    }
+  })
+
+  it('of one group, each with its own report', async () => {
+    const random = new Random(5)
+    const sizes = [
+      [3, 4, 5],
+      [20, 60, 7],
+      [0, 4, 5],
+      [2, 2, 0],
+    ] as const
+    const all = sizes.map(([m, n, k]) => ({
+      a: drawnLanes(random, ['int32'], m, k),
+      b: drawnLanes(random, ['int32'], k, n),
+      c: emptyLanes(['int32'], m, n),
+    }))
+    const fields = addon.userRequestFields.length
+    const requests = new Float64Array(fields * sizes.length)
+    for (const [index, size] of sizes.entries()) requests.set(requestOf(maxPlus, size), index * fields)
+    const reports = new Float64Array(addon.reportFields.length * sizes.length)
+    const made = await addon.multiplyUserGroup(
+      native(maxPlus),
+      all.map(({ a, b, c }) => [
+        arraysOf(a, ['int32']),
+        arraysOf(b, ['int32']),
+        arraysOf(c, ['int32']),
+        null,
+        null,
+      ]),
+      requests,
+      reports,
+      new Int32Array(1),
+      null,
+    )
+    expect(made).toHaveLength(sizes.length)
+    for (const { a, b, c } of all) expectProduct(maxPlus, c, null, productOf(maxPlus, a, b))
+    expect(reports[addon.reportFields.length + reportAt.steps]).toBe(20 * 60 * 7)
+  })
+
+  it('are divided among several devices', () => {
+    addon.pretendDevices(3)
+    try {
+      const random = new Random(6)
+      const [a, b, c] = [
+        drawnLanes(random, ['int32'], 70, 30),
+        drawnLanes(random, ['int32'], 30, 40),
+        emptyLanes(['int32'], 70, 40),
+      ]
+      const request = requestOf(maxPlus, [70, 40, 30], {}, { backend: 'auto', devices: 7 })
+      const report = reportOf()
+      addon.multiplyUserSync(
+        native(maxPlus),
+        arraysOf(a, ['int32']),
+        arraysOf(b, ['int32']),
+        arraysOf(c, ['int32']),
+        null,
+        request,
+        report,
+        null,
+        null,
+      )
+      expect(report[reportAt.devices]).toBe(7)
+      expectProduct(maxPlus, c, null, productOf(maxPlus, a, b))
+    } finally {
+      addon.pretendDevices(0)
+    }
+  })
+
+  it('are given up', async () => {
+    const size = 1500
+    const lane = new Int32Array(size * size)
+    const cancel = new Int32Array(1)
+    const call = addon.multiplyUser(
+      native({ ...maxPlus, absorbs: false }),
+      [lane],
+      [lane],
+      [new Int32Array(size * size)],
+      null,
+      requestOf(maxPlus, [size, size, size]),
+      reportOf(),
+      cancel,
+      null,
+      null,
+    )
+    addon.giveUp(cancel)
+    await expect(call).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED' })
+  })
+
+  it('of matrices that stay', async () => {
+    const random = new Random(8)
+    const pair: Definition = {
+      name: 'value and count',
+      lanes: ['float32', 'uint32'],
+      zero: [bitsOf(Number.NEGATIVE_INFINITY, 'float32'), 0],
+      plus: expression(['float32', 'uint32'], (to) => {
+        const [x, y] = [to.x(), to.y()]
+        const count = to.op('add', to.x(1), to.y(1))
+        return [
+          to.op('max', x, y),
+          to.op(
+            'select',
+            to.op('equal', x, y),
+            count,
+            to.op('select', to.op('less', x, y), to.y(1), to.x(1)),
+          ),
+        ]
+      }),
+      times: expression(['float32', 'uint32'], (to) => [
+        to.op('add', to.x(), to.y()),
+        to.op('mul', to.x(1), to.y(1)),
+      ]),
+      selective: true,
+    }
+    const [m, n, k] = [13, 40, 22]
+    const a = drawnLanes(random, pair.lanes, m, k)
+    const b = drawnLanes(random, pair.lanes, k, n)
+    const cancel = new Int32Array(1)
+    const device: NativeDevice = await addon.openDevice(addon.backendChoices.indexOf('cpu'), 0, 0, 0)
+    const copyOf = (rows: number, cols: number, dtype: 'int32' | 'float32') => {
+      const fields = new Float64Array(addon.copyFields.length)
+      fields.set([1, rows, cols, addon.dataTypes.indexOf(dtype)])
+      fields.set([0, cols, 1, rows * cols], copyAt.array.offset)
+      fields.set([0, cols, 1, rows * cols], copyAt.memory.offset)
+      return fields
+    }
+    const value = await addon.upload(
+      device,
+      new Float32Array(a.lanes[0]!.buffer),
+      copyOf(m, k, 'float32'),
+      cancel,
+    )
+    const count = await addon.upload(
+      device,
+      new Int32Array(a.lanes[1]!.buffer),
+      copyOf(m, k, 'int32'),
+      cancel,
+    )
+    const made = await addon.multiplyUser(
+      native(pair),
+      [value, count],
+      arraysOf(b, pair.lanes),
+      null,
+      null,
+      requestOf(pair, [m, n, k], {}, { witness: true }),
+      reportOf(),
+      cancel,
+      device,
+      null,
+    )
+    expect(made).toHaveLength(3)
+    const [ofValues, ofCounts, ofWitnesses] = made as [NativeMemory, NativeMemory, NativeMemory]
+    const c = emptyLanes(pair.lanes, m, n)
+    const witness = new Int32Array(m * n)
+    await addon.download(
+      device,
+      ofValues,
+      new Float32Array(c.lanes[0]!.buffer),
+      copyOf(m, n, 'float32'),
+      cancel,
+    )
+    await addon.download(device, ofCounts, new Int32Array(c.lanes[1]!.buffer), copyOf(m, n, 'int32'), cancel)
+    await addon.download(device, ofWitnesses, witness, copyOf(m, n, 'int32'), cancel)
+    expectProduct(pair, c, witness, productOf(pair, a, b))
+    await addon.closeDevice(device)
+  })
+
+  it('are explained', async () => {
+    const text = await addon.explainUser(native(maxPlus), requestOf(maxPlus, [100, 100, 100]), null)
+    expect(text).toMatch(/^cpu, \w+: a vector interpreter of \d+ loops .*\nbecause it was asked for$/)
+  })
+})
+
+describe('functions', () => {
+  const sampled = (op: string, exactly: (x: number) => number) => {
+    const lanes: LaneType[] = ['float32']
+    const definition: Definition = {
+      name: op,
+      lanes,
+      zero: [0],
+      plus: expression(lanes, (to) => to.x()),
+      times: expression(lanes, (to) => to.op(op, to.x())),
+    }
+    const random = new Random(9)
+    const bits = Uint32Array.from({ length: 400_000 }, (_, index) =>
+      index < edges.float32.length
+        ? bitsOf(edges.float32[index]!, 'float32')
+        : random.integer(0, 2 ** 32 - 1),
+    )
+    const out = new Float32Array(bits.length)
+    const x = new Float32Array(bits.buffer)
+    addon.evaluateUserSemiring(native(definition), false, [x], [x], [out])
+    const wrong = x.findIndex((value, index) => {
+      const [wanted, found] = [exactly(value), out[index]!]
+      if (Number.isNaN(wanted) || Number.isNaN(found)) return !(Number.isNaN(wanted) && Number.isNaN(found))
+      if (Math.fround(wanted) === found) return false
+      const unit = 2 ** Math.max(Math.floor(Math.log2(Math.abs(wanted))) - 23, -149)
+      return !(Math.abs(found - wanted) <= 2 * unit)
+    })
+    return wrong < 0 ? '' : `${op}(${x[wrong]}) is ${out[wrong]}, not ${exactly(x[wrong]!)}`
+  }
+
+  it.each([
+    ['exp', Math.exp],
+    ['exp2', (x: number) => 2 ** x],
+    ['log', Math.log],
+    ['log1p', Math.log1p],
+    ['sqrt', Math.sqrt],
+  ])('%s is right to 2 units in the last place', (op, exactly) => {
+    expect(sampled(op, exactly)).toBe('')
+  })
+})
+
+describe('definitions are refused', () => {
+  const refused = (change: Partial<Definition>, message: RegExp) => {
+    const make = () => native({ ...maxPlus, ...change })
+    expect(make).toThrow(message)
+    expect(make).toThrow(expect.objectContaining({ code: 'ERR_MPMML_OPTION' }))
+  }
+  const int32 = ['int32'] as const
+  const node = (op: string, type: ValueType, operands: number[], bits = 0) => ({ op, type, operands, bits })
+  const of = (...nodes: Expression['nodes']) => ({ nodes, results: [nodes.length - 1] })
+
+  it('for what they lack or have too much of', () => {
+    refused({ lanes: [], zero: [] }, /there are 0 lanes/)
+    refused({ lanes: Array(5).fill('int32'), zero: [0, 0, 0, 0, 0] }, /there are 5 lanes/)
+    refused({ zero: [0, 1] }, /zero has 2 lanes, but elements have 1/)
+    refused({ one: [] }, /one has 0 lanes/)
+    refused({ plus: { nodes: [], results: [] } }, /plus has 0 nodes/)
+    refused({ plus: { ...maxPlus.plus, results: [] } }, /plus has 0 results/)
+    const deep = expression(int32, (to) => {
+      let sum = to.x()
+      for (let depth = 0; depth < 255; ++depth) sum = to.op('neg', sum)
+      return sum
+    })
+    expect(() => native({ ...maxPlus, times: deep })).not.toThrow()
+    refused(
+      { times: expression(int32, (to) => [to.op('neg', to.x()), ...deep.nodes.map(() => to.x())].at(0)!) },
+      /times has 258 nodes|more than 256/,
+    )
+    refused({ name: 'x'.repeat(2000) }, /name is longer/)
+  })
+
+  it('for nodes that are wrong', () => {
+    refused({ plus: of(node('add', 'int32', [0, 0])) }, /add, takes node 0, which doesn't come before it/)
+    refused({ plus: of(node('argument', 'int32', [2, 0])) }, /of a lane that isn't there/)
+    refused({ plus: of(node('argument', 'int32', [0, 4])) }, /of a lane that isn't there/)
+    refused({ plus: of(node('argument', 'float32', [0, 0])) }, /is float32, but must be int32/)
+    refused(
+      { plus: of(node('argument', 'int32', [0, 0]), node('sqrt', 'int32', [0])) },
+      /sqrt, can't give int32/,
+    )
+    refused(
+      { plus: of(node('argument', 'int32', [0, 0]), node('bits', 'int32', [0])) },
+      /no operation that may be written/,
+    )
+    refused({ plus: of(node('argument', 'int32', [0, 0]), node('nothing', 'int32', [0])) }, /isn't known/)
+    refused(
+      { plus: of(node('argument', 'int32', [0, 0]), node('not', 'predicate', [0])) },
+      /is int32, but must be predicate/,
+    )
+    refused(
+      { plus: of(node('argument', 'int32', [0, 0]), node('less', 'predicate', [0, 0])) },
+      /result 0 is predicate, but must be int32/,
+    )
+    refused({ plus: { ...maxPlus.plus, results: [-1] } }, /result 0 is node -1/)
+    refused(
+      {
+        plus: of(
+          node('argument', 'int32', [0, 0]),
+          node('constant', 'uint32', [], 1),
+          node('less', 'predicate', [0, 1]),
+        ),
+      },
+      /is uint32, but must be int32/,
+    )
+  })
+
+  it('for too many exponentials', () => {
+    const lanes: LaneType[] = ['float32']
+    const many = expression(lanes, (to) => {
+      let sum = to.x()
+      for (let depth = 0; depth < 250; ++depth) sum = to.op('log1p', sum)
+      return sum
+    })
+    refused(
+      { lanes, zero: [0], plus: many, times: expression(lanes, (to) => to.x()) },
+      /too many exponentials/,
+    )
+  })
+
+  it('and requests that reach past their arrays', () => {
+    const small = new Int32Array(3)
+    const call = () =>
+      addon.multiplyUserSync(
+        native(maxPlus),
+        [small],
+        [small],
+        [small],
+        null,
+        requestOf(maxPlus, [2, 2, 2]),
+        reportOf(),
+        null,
+        null,
+      )
+    expect(call).toThrow(/past its memory/)
+  })
+})
