@@ -48,6 +48,9 @@ export const operandArrayNames = 'Int32Array, Int16Array, Float32Array, Float64A
 /** Whether an array holds int32 elements as int16: see {@link OperandArray}. */
 export const isInt16Array = (data: unknown): data is Int16Array => types.isInt16Array(data)
 
+/** Whether an array is one of uint32, which only lanes of semirings that users write have. */
+export const isUint32Array = (data: unknown): data is Uint32Array => types.isUint32Array(data)
+
 /** How `data`, which doesn't hold elements, is made into an array of them: what follows a message. */
 export function conversionOf(data: unknown): string {
   if (types.isBigInt64Array(data) || types.isBigUint64Array(data)) {

@@ -86,7 +86,7 @@ export function configureCpu(): void {
  *
  * @see https://specifications.freedesktop.org/basedir-spec/latest/
  */
-export function cacheFolder(): string | null {
+function cacheFolder(): string | null {
   const inHome = (...names: string[]) => {
     try {
       return join(homedir(), ...names)
@@ -101,6 +101,25 @@ export function cacheFolder(): string | null {
         ? (read('LOCALAPPDATA') ?? inHome('AppData', 'Local'))
         : (read('XDG_CACHE_HOME') ?? inHome('.cache'))
   return isAbsolute(folder) ? folder : null
+}
+
+/** The library's own folder among the user's caches; null if there is none. */
+export function ownCacheFolder(): string | null {
+  const folder = cacheFolder()
+  // Programs on Windows have their caches in folders of their own.
+  return folder && join(folder, ...(process.platform === 'win32' ? ['mpmml', 'Cache'] : ['mpmml']))
+}
+
+/**
+ * MPMML_CACHE: the folder in which machine code is kept that the driver has made for semirings of users, 'off' for none; by default the
+ * library's own among the user's caches. '' if there is none.
+ */
+export function codeFolder(): string {
+  const value = read('MPMML_CACHE')
+  if (value === undefined) return ownCacheFolder() ?? ''
+  if (value === 'off') return ''
+  if (isAbsolute(value)) return value
+  throw wrong('MPMML_CACHE', "an absolute path, or 'off'", value)
 }
 
 /** MPMML_QUEUE_PASSWORD, the password of a queue whose address has none: other users can read the arguments of a command. */

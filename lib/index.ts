@@ -8,6 +8,7 @@
 import './globals.js'
 
 export { type Explanation, explainBackend } from './backend.js'
+export { EPSILON, zeroOf } from './built-in.js'
 export type { CommandOption } from './command-option.js'
 export {
   type CombineOptions,
@@ -71,7 +72,22 @@ export type { AnyWitness, BackendChoice, MpmmOptions, Overflow, Progress } from 
 export { type Plan, plan } from './product/plan.js'
 export type { MpmmResult, WitnessedResult, WitnessOf } from './product/result.js'
 export type { MatrixStructure, ProductStructure } from './product/structure.js'
-export { EPSILON, zeroOf } from './semirings.js'
-export type { ElementArray, OperandArray } from './storage.js'
+export type {
+  LaneOnDevice,
+  LaneOperand,
+  LanesInArrays,
+  LanesOnDevice,
+  Placed,
+  UserGroupedOptions,
+  UserGroupedProduct,
+  UserOperand,
+  UserPlan,
+  UserProductOptions,
+  UserProductResult,
+  UserResultOf,
+  UserWitnessedResult,
+  UserWitnessOf,
+} from './product/user-product.js'
+export type { ElementArray, MatrixArray, OperandArray } from './storage.js'
 export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
 export { type Variant, variants } from './variants.js'

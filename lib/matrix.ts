@@ -6,12 +6,13 @@ import {
   INT32,
   isElementArray,
   isInt16Array,
+  isUint32Array,
   newArray,
   operandArrayNames,
 } from './elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
 import { availableMemory } from './free-memory.js'
-import type { ElementArray, OperandArray } from './storage.js'
+import type { ElementArray, MatrixArray, OperandArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 
 /** [rows, cols] of a matrix, or [batch, rows, cols] of a batch of them. */
@@ -23,7 +24,7 @@ export type Shape = [rows: number, cols: number] | [batch: number, rows: number,
  * `data[offset + b·strides[0] + i·strides[1] + j·strides[2]]`: transposes, leading dimensions and sub-matrices are strides,
  * and need no copy.
  */
-export interface Matrix<Data extends OperandArray = Int32Array> {
+export interface Matrix<Data extends MatrixArray = Int32Array> {
   /** May be longer than shape and strides need. */
   data: Data
   /** [rows, cols], or [batch, rows, cols] of a batch. */
@@ -35,7 +36,7 @@ export interface Matrix<Data extends OperandArray = Int32Array> {
 }
 
 /** A {@link Matrix} that has all its properties: what the library makes. */
-export type DenseMatrix<Data extends OperandArray = Int32Array> = Required<Matrix<Data>>
+export type DenseMatrix<Data extends MatrixArray = Int32Array> = Required<Matrix<Data>>
 
 /**
  * Whatever is taken as a matrix: a {@link Matrix}, a scijs `ndarray` (which calls its strides `stride`) or a stdlib
@@ -44,7 +45,7 @@ export type DenseMatrix<Data extends OperandArray = Int32Array> = Required<Matri
  * @see https://github.com/scijs/ndarray
  * @see https://stdlib.io/docs/api/latest/@stdlib/ndarray/ctor
  */
-export interface MatrixLike<Data extends OperandArray = Int32Array> {
+export interface MatrixLike<Data extends MatrixArray = Int32Array> {
   /** The elements; it may be longer than shape and strides need. */
   readonly data: Data
   /** [rows, cols], or [batch, rows, cols] of a batch. */
@@ -111,7 +112,7 @@ export function dimension(value: unknown, name: Name, shape: ArrayLike<unknown>,
  *
  * @param data - The elements in row-major order, exactly rows·cols of them: an Int32Array, Float32Array, Float64Array or
  *   Uint8Array, which is used as it is (not copied) and whose type is the element type, an Int16Array for an operand of
- *   int32 elements (see {@link OperandArray}), or an array of int32 integers, which is copied into an Int32Array. Without
+ *   int32 elements (see {@link OperandArray}), a Uint32Array for a lane of a semiring that you have written, or an array of int32 integers, which is copied into an Int32Array. Without
  *   data, all elements are the int32 0; that is the *one* of max-plus and min-plus,
  *   whose zero is {@link zeroOf} the semiring.
  * @throws ShapeError (ERR_MPMML_SHAPE) if a size isn't an integer from 0 to 2^31 − 1, or the number of elements
@@ -122,7 +123,7 @@ export function dimension(value: unknown, name: Name, shape: ArrayLike<unknown>,
  * console.log(shape.join(), strides.join(), data.join()) // 2,3 3,1 1,6,2,8,3,4
  */
 export function matrix(rows: number, cols: number, data?: Int32Array | readonly number[]): DenseMatrix
-export function matrix<Data extends OperandArray>(rows: number, cols: number, data: Data): DenseMatrix<Data>
+export function matrix<Data extends MatrixArray>(rows: number, cols: number, data: Data): DenseMatrix<Data>
 /**
  * The same for shape [rows, cols], or a batch of matrices for shape [batch, rows, cols].
  *
@@ -132,8 +133,8 @@ export function matrix<Data extends OperandArray>(rows: number, cols: number, da
  * console.log(batch.data.length) // 40960
  */
 export function matrix(shape: Readonly<Shape>, data?: Int32Array | readonly number[]): DenseMatrix
-export function matrix<Data extends OperandArray>(shape: Readonly<Shape>, data: Data): DenseMatrix<Data>
-export function matrix(first: unknown, second?: unknown, third?: unknown): DenseMatrix<OperandArray> {
+export function matrix<Data extends MatrixArray>(shape: Readonly<Shape>, data: Data): DenseMatrix<Data>
+export function matrix(first: unknown, second?: unknown, third?: unknown): DenseMatrix<MatrixArray> {
   const listed = typeof first === 'object' && first !== null
   const shape = readShape(listed ? (first as ArrayLike<unknown>) : [first, second])
   const length = shape.reduce((product, size) => product * size, 1)
@@ -161,9 +162,9 @@ export function readShape(given: ArrayLike<unknown>): Shape {
   return shape
 }
 
-function elements(data: unknown, length: number, shape: Shape): OperandArray {
+function elements(data: unknown, length: number, shape: Shape): MatrixArray {
   if (data === undefined) return allocate(length, 'a matrix', INT32)
-  if (isElementArray(data) || isInt16Array(data)) {
+  if (isElementArray(data) || isInt16Array(data) || isUint32Array(data)) {
     requireOrdinaryBuffer(data, 'data')
     requireLength(lengthOf(data), length, shape)
     return data

@@ -179,10 +179,14 @@ interface Placed {
   high: number
 }
 
-/** Throws ShapeError if the `out` of a product overlaps a matrix of another one; `nameOf` is what messages call them. */
+/**
+ * Throws ShapeError if the `out` of a product overlaps a matrix of another one; `nameOf` is what messages call them, and `why` says why
+ * it mustn't.
+ */
 export function requireApart(
   products: readonly Matrices[],
   nameOf: (product: number, view: View) => string,
+  why = 'the products of a group run in any order: write into another matrix, or compute one of them in another call',
 ): void {
   for (const home of sharedHomes(products)) {
     const views: Placed[] = []
@@ -197,7 +201,7 @@ export function requireApart(
       if (c0 !== out) add(c0, product)
       add(out, product)
     })
-    sweep(products, byColumns(views) ?? views, nameOf)
+    sweep(products, byColumns(views) ?? views, nameOf, why)
   }
 }
 
@@ -286,6 +290,7 @@ function sweep(
   products: readonly Matrices[],
   views: Placed[],
   nameOf: (product: number, view: View) => string,
+  why: string,
 ): void {
   views.sort((x, y) => x.low - y.low)
   const isOut = ({ view, product }: Placed) => view === products[product]!.out
@@ -298,8 +303,7 @@ function sweep(
       if (!overlap(other.view, next.view)) continue
       const [written, read] = isOut(next) ? [next, other] : [other, next]
       throw new ShapeError(
-        `${nameOf(written.product, written.view)} overlaps ${nameOf(read.product, read.view)} in memory, and the products ` +
-          'of a group run in any order: write into another matrix, or compute one of them in another call',
+        `${nameOf(written.product, written.view)} overlaps ${nameOf(read.product, read.view)} in memory, and ${why}`,
       )
     }
     open.push(next)

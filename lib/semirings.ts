@@ -1,104 +1,52 @@
-/** The semirings of the build. */
-import { show, showAll, showChoices } from './describe.js'
-import { DTypeError, OptionError } from './errors.js'
-import { addon } from './native.js'
-import { choice, option, readChoice } from './options.js'
-import type { DataType, Semiring } from './variant-names.js'
-
 /**
- * ε, the zero of max-plus: −∞, which is the value −2^31. It absorbs (ε ⊗ x = ε), and a result without a finite candidate is
- * ε. Every other int32 value is finite. Min-plus has another zero: see {@link zeroOf}.
+ * Semirings of one's own: ⊕ and ⊗ are written as functions, and computed at the speed of the library's own kernels, on a GPU or the CPU.
  *
- * The name is the literature's (F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity).
- *
- * @example
- * const { c } = await mpmm(matrix(1, 1, [EPSILON]), matrix(1, 1, [5]))
- * console.log(c.data[0] === EPSILON, EPSILON) // true -2147483648
+ * @packageDocumentation
  */
-export const EPSILON = -2147483648
+import './globals.js'
+import './semirings/work.js'
 
-const names = addon.semirings.map(({ name }) => name)
-
-/** The index of a semiring in the addon's list; -1 if there is none of that name. */
-function semiringIndex(name: unknown): number {
-  return names.indexOf(name as Semiring)
-}
-
-/** The index of a semiring that was given as option `name`. */
-export const readSemiring = (value: unknown, name = 'semiring'): number => readChoice(names, value, name)
-
-/** The option `semiring` as an index into the addon's list. */
-export const semiring = option(readSemiring('max-plus'), readSemiring, {
-  choices: names,
-  commandLine: { flag: '--semiring <name>', summary: 'the semiring' },
-})
-
-/** The same, for functions that have other uses for it than products. */
-export const semiringName = choice(names, undefined)
-
-/** Whether a semiring has an element type: types[semiring][type]. */
-const types = addon.semirings.map(({ zeros }) => addon.dataTypes.map((name) => zeros[name] !== undefined))
-
-/** Throws DTypeError if the semiring doesn't have the element type; both are numbers of the addon's lists. */
-export function requireSemiringType(semiring: number, type: number): void {
-  if (types[semiring]![type]) return
-  const { name, zeros } = addon.semirings[semiring]!
-  throw new DTypeError(
-    `${name} has ${elementTypes(zeros)}, but the operands are of ${addon.dataTypes[type]}: ` +
-      'convert them, or choose another semiring',
-  )
-}
-
-/** "the element types float32 and float64" */
-function elementTypes(zeros: object): string {
-  const names = Object.keys(zeros)
-  return `the element ${names.length === 1 ? 'type' : 'types'} ${showAll(names)}`
-}
-
-/** Throws OptionError if no single k decides a result, so that there is no witness. */
-export function requireWitness(semiring: number): void {
-  const { name, idempotent } = addon.semirings[semiring]!
-  if (idempotent) return
-  throw new OptionError(
-    `option witness is true, but in ${name} every k has a part in each result, so that none is the one that decides it: ` +
-      'leave it out, or choose another semiring',
-  )
-}
-
-/**
- * The value that stands for a semiring's zero, the neutral element of ⊕:
- *
- * | semiring | int32 | float32, float64 | uint8 |
- * |---|---|---|---|
- * | 'max-plus', 'max-min' | {@link EPSILON} (−2^31) | −Infinity | |
- * | 'min-plus', 'min-max' | 2^31 − 1 | Infinity | |
- * | 'plus-times', 'max-times' | | 0 | |
- * | those of truth values, such as 'or-and' | | | 0 |
- *
- * @param dtype - the element type; 'int32' by default.
- * @throws OptionError (ERR_MPMML_OPTION) if there is no semiring of that name, DTypeError (ERR_MPMML_DTYPE) if it
- *   doesn't have that element type.
- * @example
- * console.log(zeroOf('min-plus'), zeroOf('max-plus', 'float32')) // 2147483647 -Infinity
- */
-export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
-  const found = addon.semirings[semiringIndex(semiring)]
-  if (!found) throw new OptionError(`there is no semiring ${show(semiring)}: expected ${showChoices(names)}`)
-  if (typeof dtype !== 'string' || !Object.hasOwn(found.zeros, dtype)) {
-    throw new DTypeError(`${semiring} has ${elementTypes(found.zeros)}, but not ${show(dtype)}`)
-  }
-  return found.zeros[dtype]!
-}
-
-/** The neutral element of ⊗ in a type that the semiring has, by its index. */
-export const oneOf = (semiring: number, dtype: DataType): number => addon.semirings[semiring]!.ones[dtype]!
-
-/** What stands for the zero among elements as they are stored: int16 has zeros of its own. */
-export function storedZeroOf(
-  semiring: Semiring,
-  { type, bytes }: { readonly type: number; readonly bytes: number },
-): number {
-  const zero = zeroOf(semiring, addon.dataTypes[type])
-  if (bytes !== 2) return zero
-  return zero < 0 ? -(2 ** 15) : 2 ** 15 - 1
-}
+export type { UserAlgebraOptions, UserAlgebraResult } from './product/user-product.js'
+export { type CheckOptions, checkSemiring } from './semirings/laws.js'
+export { semiring } from './semirings/make.js'
+export {
+  counting,
+  hamming,
+  kBest,
+  l1Distance,
+  lexicographic,
+  lInfinityDistance,
+  logSumExp,
+  type OrderedName,
+  type Repeated,
+  type SumName,
+} from './semirings/ready.js'
+export type {
+  CheckedElements,
+  ElementFunction,
+  ElementResult,
+  ElementValue,
+  SemiringDefinition,
+} from './semirings/semiring.js'
+export type {
+  Binary,
+  Bitwise,
+  Comparison,
+  Condition,
+  OfFloat,
+  Operations,
+  Unary,
+  Value,
+  ValueOrNumber,
+} from './semirings/value.js'
+export type {
+  ElementOf,
+  ExpressionJson,
+  ExpressionStep,
+  LaneArray,
+  Lanes,
+  LaneType,
+  NumberJson,
+  SemiringJson,
+  UserSemiring,
+} from './user-semiring.js'

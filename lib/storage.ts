@@ -15,6 +15,9 @@ export type ElementArray = Int32Array | Float32Array | Float64Array | Uint8Array
  */
 export type OperandArray = ElementArray | Int16Array
 
+/** The array of any matrix: only lanes of semirings that users write are of uint32. */
+export type MatrixArray = OperandArray | Uint32Array
+
 function getter<T>(prototype: object, name: string): (this: unknown) => T {
   return Object.getOwnPropertyDescriptor(prototype, name)!.get!
 }
@@ -27,20 +30,20 @@ const resizable = getter<boolean>(ArrayBuffer.prototype, 'resizable')
 const slice = ArrayBuffer.prototype.slice
 
 /** Elements; 0 when the buffer is detached. */
-export function lengthOf(data: OperandArray): number {
+export function lengthOf(data: MatrixArray): number {
   return length.call(data)
 }
 
-export function bufferOf(data: OperandArray): ArrayBufferLike {
+export function bufferOf(data: MatrixArray): ArrayBufferLike {
   return buffer.call(data)
 }
 
 /** Bytes before the array in its buffer. */
-export function firstByteOf(data: OperandArray): number {
+export function firstByteOf(data: MatrixArray): number {
   return byteOffset.call(data)
 }
 
-export function isDetached(data: OperandArray): boolean {
+export function isDetached(data: MatrixArray): boolean {
   if (length.call(data) > 0) return false
   try {
     slice.call(buffer.call(data), 0, 0)
@@ -51,7 +54,7 @@ export function isDetached(data: OperandArray): boolean {
 }
 
 /** Throws DTypeError unless the memory of `data` is an ArrayBuffer that can't be written, resized or taken away elsewhere. */
-export function requireOrdinaryBuffer(data: OperandArray, name: Name, property = ''): void {
+export function requireOrdinaryBuffer(data: MatrixArray, name: Name, property = ''): void {
   let resizes: boolean
   try {
     resizes = resizable.call(buffer.call(data))

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cacheFolder } from './environment.js'
+import { ownCacheFolder } from './environment.js'
 import { systemReason } from './files/files.js'
 import { addon, type NativeVariant, root } from './native.js'
 
@@ -50,10 +50,8 @@ export interface TuningFile {
 
 /** The file of the user's own choices; null if there is no place for it. */
 export function tuningPath(): string | null {
-  const folder = cacheFolder()
-  // Programs on Windows have their caches in folders of their own.
-  const own = process.platform === 'win32' ? ['mpmml', 'Cache'] : ['mpmml']
-  return folder && join(folder, ...own, 'tuning.json')
+  const folder = ownCacheFolder()
+  return folder && join(folder, 'tuning.json')
 }
 
 /** '' in a bundle, which doesn't have the file. */

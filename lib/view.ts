@@ -8,31 +8,36 @@ import {
   elementType,
   INT32,
   isInt16Array,
+  isUint32Array,
   operandArrayNames,
 } from './elements.js'
 import { DTypeError, ShapeError } from './errors.js'
 import { type Elements, shapeOf, stridedElements } from './layout.js'
 import { dimension } from './matrix.js'
-import type { ElementArray, OperandArray } from './storage.js'
+import type { ElementArray, MatrixArray, OperandArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
+import type { LaneArray } from './user-semiring.js'
 
 /** A matrix in an array. */
-export interface HostView<Data extends OperandArray = OperandArray> extends Elements {
+export interface HostView<Data extends MatrixArray = OperandArray> extends Elements {
   readonly data: Data
   readonly memory: null
 }
 
 /** A matrix, wherever it is: what native code gets to know. */
-export type View<Data extends OperandArray = OperandArray> = HostView<Data> | ResidentView
+export type View<Data extends MatrixArray = OperandArray> = HostView<Data> | ResidentView
 
 /** "a is 2 × 3" as a shape: `a [2, 3]`. */
 export function showShape(view: View, name: Name): string {
   return `${name} ${showList(shapeOf(view))}`
 }
 
-/** What a matrix is to a product: operands may lie in an Int16Array, what has the result's type may not. */
-export type Role = 'operand' | 'result'
-type DataOf<R extends Role> = R extends 'result' ? ElementArray : OperandArray
+/**
+ * What a matrix is to a product: operands may lie in an Int16Array, what has the result's type may not. A lane of a semiring that a user
+ * has written may lie in a Uint32Array, whose bits are taken for int32.
+ */
+export type Role = 'operand' | 'result' | 'lane'
+type DataOf<R extends Role> = R extends 'result' ? ElementArray : R extends 'lane' ? LaneArray : OperandArray
 
 /**
  * Reads what the user passed as `name`: each property once, because a getter or another thread of user code may
@@ -43,7 +48,7 @@ export function readView<R extends Role>(value: unknown, name: Name, role: R): V
   if (typeof value === 'object' && value !== null) {
     const view = Resident.viewOf(value)
     if (view) {
-      if (role === 'result' && view.bytes === 2) refuseInt16(name)
+      if (role !== 'operand' && view.bytes === 2) refuseInt16(name)
       return view
     }
   }
@@ -76,7 +81,7 @@ function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostVi
     offset = 0,
   } = value as Record<string, unknown>
   const int16 = role === 'operand' && isInt16Array(data)
-  const type = int16 ? INT32 : elementType(data)
+  const type = int16 || (role === 'lane' && isUint32Array(data)) ? INT32 : elementType(data)
   if (type < 0) throw new DTypeError(dataMessage(value, data, name, role))
   const sizes = readList(shape, name, '.shape')
   const batched = sizes.length === 3
@@ -186,6 +191,8 @@ function stride(value: unknown, name: Name, steps: unknown[]): number {
   )
 }
 
+const laneArrayNames = 'Int32Array, Uint32Array or Float32Array'
+
 function dataMessage(matrix: object, data: unknown, name: Name, role: Role): string {
   if (Array.isArray(matrix) || ArrayBuffer.isView(matrix)) {
     return (
@@ -194,8 +201,8 @@ function dataMessage(matrix: object, data: unknown, name: Name, role: Role): str
     )
   }
   const came = data === undefined ? 'missing' : typeName(data)
-  const expected = role === 'operand' ? operandArrayNames : arrayNames
-  if (isInt16Array(data)) {
+  const expected = role === 'lane' ? laneArrayNames : role === 'operand' ? operandArrayNames : arrayNames
+  if (isInt16Array(data) && role === 'result') {
     return `${name}.data must be an ${expected}, but it is ${came}, which only operands may be: results are int32`
   }
   const advice = data === undefined ? '' : `: ${conversionOf(data)}`

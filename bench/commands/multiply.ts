@@ -6,6 +6,7 @@ import { newCommand } from '../commands.js'
 import { dataTypes } from '../dtype.js'
 import { MATRIX_HELP } from '../matrix-file.js'
 import { print, printJson } from '../output.js'
+import { describeOwn, isOwn, multiplyByOwn, type OwnRequest, orFile } from '../own-semiring.js'
 import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags } from '../pipes.js'
 import { describeProduct, multiplyFiles, type ProductRequest } from '../product.js'
 import { BLOCKS_HELP, type BlocksFlags, blocksOptions, doneByBlocks } from '../queue.js'
@@ -14,6 +15,15 @@ type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> &
   BlocksFlags &
   PipeFlags & { verify?: true; json?: true }
 
+/** What a product over a semiring of a file can have; it ends with wrong usage for more. */
+function ownFlags(command: Command, flags: Flags): Omit<OwnRequest, 'a' | 'b'> {
+  for (const name of ['variant', 'overflow', 'dtype', 'verify', 'format', 'all'] as const) {
+    if (flags[name] === undefined) continue
+    command.error(`error: --${name} is for the semirings of the library, not for one from a file`)
+  }
+  return flags
+}
+
 export function multiplyCommand(signal: AbortSignal): Command {
   const command = newCommand('multiply')
     .argument('<A>', 'M × K, or batch × M × K')
@@ -21,7 +31,7 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .option('-o, --output <C>', 'write the product to this file (without it a small product is printed)')
     .option('--all', 'print the product, however large')
   const options = [...productOptions(), devicesOption(), ...blocksOptions(), ...formatOptions()]
-  for (const option of options) command.addOption(option)
+  for (const option of options) command.addOption(option.long === '--semiring' ? orFile(option) : option)
   return command
     .option('--accumulate <C0>', 'compute C0 ⊕ A⊗B')
     .addOption(new Option('--dtype <type>', 'read the files as this element type').choices(dataTypes))
@@ -31,6 +41,11 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
       const refused = ['devices', 'variant', 'accumulate', 'dtype', 'verify', 'format', 'all']
       if (await doneByBlocks(command, 'multiply', [a, b], flags, refused, json === true, signal)) return
+      if (isOwn(flags.semiring)) {
+        const record = await multiplyByOwn({ ...ownFlags(command, flags), a, b }, signal)
+        await (json ? printJson(record) : print(describeOwn(record)))
+        return
+      }
       const { output } = flags
       await openPipes(
         command,

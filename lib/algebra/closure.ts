@@ -4,7 +4,14 @@ import { type Closed, closeWeights } from '../closure/close.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { AnyOperand, AnyResult, ElementsOf } from '../product/options.js'
+import type {
+  UserAlgebraOptions,
+  UserAlgebraResult,
+  UserOperand,
+  UserResultOf,
+} from '../product/user-product.js'
 import type { OperandArray } from '../storage.js'
+import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { readView } from '../view.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
 
@@ -45,8 +52,20 @@ export function star<
   Data extends OperandArray,
   Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
 >(a: MatrixLike<Data>, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
-export function star(a: AnyOperand, options?: AlgebraOptions<AnyResult>): Promise<AlgebraResult<AnyResult>> {
-  return closed(a, options, true)
+/**
+ * The star over a semiring of your own, which has to be `idempotent` and to have a `one`: I ⊕ A is squared until it stays the same (floats:
+ * up to 2^−20 of each), so that it takes a product for each doubling of the longest path. If it still changes with paths of 4·n edges, the
+ * promise is rejected with CycleError, which then has no cycle.
+ *
+ * @throws Rejects with what the other form rejects with; ERR_MPMML_OPTION if a law is broken.
+ */
+export function star<L extends Lanes, A extends UserOperand<L>>(
+  a: A,
+  options: UserAlgebraOptions<L>,
+): Promise<UserAlgebraResult<UserResultOf<L, A, undefined>>>
+export async function star(a: unknown, options?: unknown): Promise<unknown> {
+  const own = userWorkOf(options)
+  return own ? own.star(a, options) : closed(a, options, true)
 }
 
 /**

@@ -1,5 +1,6 @@
 /** The options and the results that functions on matrices have in common. */
 import { requireDevicesOnly, type Where, whereSet } from '../backend.js'
+import { semiring } from '../built-in.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { checkedLater, LEFT_OUT, Options, type OptionsOf } from '../options.js'
 import type { Asked } from '../placement.js'
@@ -12,7 +13,6 @@ import {
   overflow,
   type ReadOptions,
 } from '../product/options.js'
-import { semiring } from '../semirings.js'
 
 /** The options of {@link star}, {@link plus} and {@link power}. `undefined` means the default. */
 export interface AlgebraOptions<Out extends AnyResult = MatrixLike>

@@ -1,5 +1,6 @@
 /** Powers of matrices. */
 import { notCancelled } from '../abort.js'
+import { oneOf, zeroOf } from '../built-in.js'
 import {
   deliver,
   onItsDevice,
@@ -20,9 +21,15 @@ import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import { mpmm } from '../product/multiply.js'
-import type { AnyOperand, AnyResult, ElementsOf, MpmmOptions } from '../product/options.js'
-import { oneOf, zeroOf } from '../semirings.js'
+import type { AnyResult, ElementsOf, MpmmOptions } from '../product/options.js'
+import type {
+  UserAlgebraOptions,
+  UserAlgebraResult,
+  UserOperand,
+  UserResultOf,
+} from '../product/user-product.js'
 import type { ElementArray, OperandArray } from '../storage.js'
+import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { type HostView, readView, requireStillThere } from '../view.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
 
@@ -63,11 +70,19 @@ export function power<
   Data extends OperandArray,
   Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
 >(a: MatrixLike<Data>, n: number, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
-export async function power(
-  a: AnyOperand,
+/**
+ * The power over a semiring of your own, which has to have a `one` for A⁰. What powers rely on is checked once: see `checkSemiring`.
+ *
+ * @throws Rejects with what the other form rejects with; ERR_MPMML_OPTION if a law is broken.
+ */
+export function power<L extends Lanes, A extends UserOperand<L>>(
+  a: A,
   n: number,
-  options?: AlgebraOptions<AnyResult>,
-): Promise<AlgebraResult<AnyResult>> {
+  options: UserAlgebraOptions<L>,
+): Promise<UserAlgebraResult<UserResultOf<L, A, undefined>>>
+export async function power(a: unknown, n: number, options?: unknown): Promise<unknown> {
+  const own = userWorkOf(options)
+  if (own) return own.power(a, n, options)
   const started = performance.now()
   const call = check(a, n, options)
   return onItsDevice(call, (session) => raise(session, call, started))

@@ -1,5 +1,6 @@
 /** Periodic regimes: how trajectories go on after a while. */
 import { signal } from '../abort.js'
+import { zeroOf } from '../built-in.js'
 import { elementType, typeNameOf } from '../elements.js'
 import { LimitError, OverflowError, ValueError } from '../errors.js'
 import { fractionBits } from '../graph-core/fractions.js'
@@ -8,7 +9,6 @@ import { picking, restrict, transpose, type WeightedRows } from '../graph-core/r
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import type { MpmmOptions } from '../product/options.js'
-import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { prepare } from './best-cycles.js'
 import { type CycleTimes, timesOf } from './cycle-mean.js'

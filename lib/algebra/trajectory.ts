@@ -1,5 +1,6 @@
 /** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
 import { CUDA, optionsOf, whereSet } from '../backend.js'
+import { readSemiring, requireSemiringType, zeroOf } from '../built-in.js'
 import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import type { Session } from '../device/resident.js'
@@ -23,7 +24,6 @@ import {
 } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { reporting } from '../product/progress.js'
-import { readSemiring, requireSemiringType, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireThere, type View } from '../view.js'
 import { placeOf } from './options.js'

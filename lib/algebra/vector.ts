@@ -1,11 +1,12 @@
 /** Vectors: what the toolkit takes as one, and reads into an array of its own. */
+
+import { storedZeroOf, zeroOf } from '../built-in.js'
 import { show, showList, typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { elementType, isElementArray, isInteger, newArray, typeNameOf } from '../elements.js'
 import { DTypeError, ShapeError, ValueError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
-import { storedZeroOf, zeroOf } from '../semirings.js'
 import { type ElementArray, isDetached, type OperandArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
 import { onHost, type SumSemiring } from './weights.js'

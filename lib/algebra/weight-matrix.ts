@@ -1,4 +1,6 @@
 /** Edge lists as matrices. */
+
+import { readSemiring, requireSemiringType } from '../built-in.js'
 import { UINT8 } from '../elements.js'
 import { denseMatrix } from '../graph/dense.js'
 import { type PathSemiring, pathSemirings, rulesOf } from '../graph/rules.js'
@@ -6,7 +8,6 @@ import { type EdgeList, readingEdges } from '../graph-core/edges.js'
 import { atOnce } from '../graph-core/slices.js'
 import type { DenseMatrix } from '../matrix.js'
 import { readChoice } from '../options.js'
-import { readSemiring, requireSemiringType } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 
 /**

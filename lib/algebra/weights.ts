@@ -1,4 +1,6 @@
 /** Weighted graphs, as the functions of the toolkit take them: an edge list, or a matrix in an array or on a device. */
+
+import { storedZeroOf, zeroOf } from '../built-in.js'
 import { show, showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { INT32, isInteger, newArray, typeNameOf } from '../elements.js'
@@ -10,7 +12,6 @@ import { type Need, requireSpace } from '../graph-core/space.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
 import { choice } from '../options.js'
-import { storedZeroOf, zeroOf } from '../semirings.js'
 import type { OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere, type View } from '../view.js'
 

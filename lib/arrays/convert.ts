@@ -1,7 +1,8 @@
 /** Elements from one type to another, with the zeros of each. */
+
+import { storedZeroOf, zeroOf } from '../built-in.js'
 import { OverflowError } from '../errors.js'
 import { addon } from '../native.js'
-import { storedZeroOf, zeroOf } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArrayType } from './job.js'

@@ -1,11 +1,12 @@
 /** Computes blocks: reads ahead, multiplies, and writes behind. */
+
+import { zeroOf } from '../built-in.js'
 import type { Device } from '../device/device.js'
 import { pinnedInt32Array } from '../device/pinned.js'
 import { ChangedError, OptionError, OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
-import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn } from './array-source.js'
 import { Batch, type BlockDone, type Growing, type Listener, type Place, type Results } from './batch.js'

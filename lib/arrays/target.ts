@@ -1,7 +1,7 @@
 /** The array that is written, as blocks of it are. */
 import { open } from 'node:fs/promises'
+import { zeroOf } from '../built-in.js'
 import { formatHeader } from '../files/npy-header.js'
-import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { Range } from './array-source.js'
 import { CODEC_THREADS, codeAside } from './codec-pool.js'

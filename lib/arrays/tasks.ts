@@ -1,10 +1,10 @@
 /** What a job computes: of which blocks, by which products, and what is written of it. */
 import { star } from '../algebra/closure.js'
+import { zeroOf } from '../built-in.js'
 import type { Device, DeviceMatrix } from '../device/device.js'
 import { CycleError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { mpmm } from '../product/multiply.js'
-import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type ArraySource, blockBytes, elementsIn, type Range } from './array-source.js'
 import { narrow, widen, zeroOn } from './convert.js'

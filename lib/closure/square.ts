@@ -1,5 +1,6 @@
 /** Work on square matrices: what is checked before it, and how its result gets to where it is wanted. */
 import { aborted, notCancelled } from '../abort.js'
+import { requireSemiringType } from '../built-in.js'
 import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { onImplicitDevice } from '../device/implicit.js'
@@ -15,7 +16,6 @@ import { requireIntegers } from '../overflow.js'
 import { overlapsItself } from '../overlap.js'
 import type { ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
-import { requireSemiringType } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type HostView, readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 

@@ -10,6 +10,7 @@ import {
   requireDevicesOnly,
   whereSet,
 } from '../backend.js'
+import { requireSemiringType, semiring } from '../built-in.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
 import { bytesOf, newUnwrittenArray, storedTypeName } from '../elements.js'
 import { DeviceError, DTypeError, natively, ShapeError } from '../errors.js'
@@ -19,7 +20,6 @@ import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf } from '../options.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
 import { ready } from '../placement.js'
-import { requireSemiringType, semiring } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { type HostView, readHostView, readView, requireStillThere, requireThere, showShape } from '../view.js'

@@ -1,8 +1,9 @@
 /** Matrices of one element type as another. */
+
+import { zeroOf } from '../built-in.js'
 import { elementType, typeNameOf } from '../elements.js'
 import { shapeOf } from '../layout.js'
 import type { Matrix } from '../matrix.js'
-import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
 import { readHostView } from '../view.js'

@@ -1,11 +1,11 @@
 /** Dense matrices of what files hold: of which type they are, and how their elements are made. */
 
+import { readSemiring, zeroOf } from '../built-in.js'
 import { show } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import type { Matrix, Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { joinOf } from '../orders.js'
-import { readSemiring, zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import {

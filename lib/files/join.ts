@@ -1,6 +1,7 @@
 /** Sparse matrices with one entry per place. */
+
+import { readSemiring } from '../built-in.js'
 import { joinOf } from '../orders.js'
-import { readSemiring } from '../semirings.js'
 import type { Semiring } from '../variant-names.js'
 import { requireEntries, type SparseEntries } from './sparse.js'
 

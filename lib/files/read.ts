@@ -1,12 +1,12 @@
 /** Reading a matrix from a file of any format. What a format needs is loaded when it is asked for. */
 
+import { semiringName } from '../built-in.js'
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import type { Matrix } from '../matrix.js'
 import { addon } from '../native.js'
 import { choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
-import { semiringName } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { pathOf } from './files.js'

@@ -1,9 +1,9 @@
 /** Matrices as text: Matrix Market, CSV and DIMACS. */
 import { Readable } from 'node:stream'
+import { zeroOf } from '../built-in.js'
 import { isInteger, newArray, typeNameOf } from '../elements.js'
 import { FileError, ShapeError } from '../errors.js'
 import { shapeOf } from '../layout.js'
-import { zeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
 import { type HostView, requireStillThere } from '../view.js'

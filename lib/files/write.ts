@@ -1,11 +1,11 @@
 /** Writing a matrix to a file of any format. What a format needs is loaded when it is asked for. */
 
+import { semiringName } from '../built-in.js'
 import { typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { boolean, choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
-import { semiringName } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
 import { readHostView, requireThere } from '../view.js'

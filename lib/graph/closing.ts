@@ -1,6 +1,7 @@
 /** Answers from all pairs: by a closure, and by another one in float64 if that can't say. */
 
 import { CPU, CUDA } from '../backend.js'
+import { storedZeroOf } from '../built-in.js'
 import { type Closed, closeWeights } from '../closure/close.js'
 import { DeviceMatrix } from '../device/device.js'
 import { Resident, requireUsable } from '../device/resident.js'
@@ -12,7 +13,6 @@ import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
 import { LEFT_OUT } from '../options.js'
 import type { ReadOptions } from '../product/options.js'
-import { storedZeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type HostView, readHostView } from '../view.js'
 import { exactWeight, listedKeys, matrixKeys } from './cycles.js'

@@ -1,11 +1,12 @@
 /** Graphs as searches read them: rows of edges with keys that are to be minimised. */
+
+import { storedZeroOf } from '../built-in.js'
 import { show } from '../describe.js'
 import { FLOAT64, UINT8 } from '../elements.js'
 import { ValueError } from '../errors.js'
 import type { Edges } from '../graph-core/edges.js'
 import { type Direction, inMemory, listRows, matrixRows, picking, type Rows } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import { storedZeroOf } from '../semirings.js'
 import type { HostView } from '../view.js'
 import { edgeGains, edgeKey, isBetterEdge, type PathRules } from './rules.js'
 

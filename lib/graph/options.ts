@@ -1,5 +1,6 @@
 /** The options of the path functions, read once and checked. */
 import { whereSet } from '../backend.js'
+import { readSemiring } from '../built-in.js'
 import { show, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
@@ -15,7 +16,6 @@ import {
   type ReadOptions,
 } from '../product/options.js'
 import { forwardOnly } from '../product/progress.js'
-import { readSemiring } from '../semirings.js'
 import type { PathSemiring } from './rules.js'
 
 /** How paths were found. */

@@ -1,6 +1,7 @@
 /** What the path functions are asked: read, then checked. */
 
 import { aborted } from '../abort.js'
+import { requireSemiringType } from '../built-in.js'
 import { typeName } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
@@ -22,7 +23,6 @@ import { LEFT_OUT } from '../options.js'
 import { requireIntegers } from '../overflow.js'
 import type { ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
-import { requireSemiringType } from '../semirings.js'
 import type { OperandArray } from '../storage.js'
 import { type HostView, readHostView, readView, requireThere, showShape, type View } from '../view.js'
 import { nodeList, readPathOptions } from './options.js'

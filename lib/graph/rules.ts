@@ -1,7 +1,8 @@
 /** What a semiring is to paths. */
+
+import { oneOf, readSemiring, zeroOf } from '../built-in.js'
 import { typeNameOf } from '../elements.js'
 import { addon, type NativeSemiring } from '../native.js'
-import { oneOf, readSemiring, zeroOf } from '../semirings.js'
 import type { DataType } from '../variant-names.js'
 
 /** The semirings that paths are compared in. */

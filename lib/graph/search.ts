@@ -1,5 +1,6 @@
 /** Best paths from some nodes to some, by a search from each: in native code, on all cores. */
 
+import { storedZeroOf } from '../built-in.js'
 import { bytesOf, FLOAT64, INT32, newArray } from '../elements.js'
 import { OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
@@ -9,7 +10,6 @@ import { allocate } from '../matrix.js'
 import { addon, type GraphSearchRequest } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
-import { storedZeroOf } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
 import { type Graph, weightsOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'

@@ -1,9 +1,10 @@
 /** Microbenchmarks: chapter 2 of the thesis, and the instruction mixes that bound newer GPUs. */
+
+import { semiringName } from '../built-in.js'
 import { type CommandOption, commandOptionsOf } from '../command-option.js'
 import { DTypeError, natively } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
 import { choice, Options, type OptionsOf, whole } from '../options.js'
-import { semiringName } from '../semirings.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { peakOf, requireKnown } from './machine.js'
 import { deviceOrFirst, given, launchesSet } from './options.js'

@@ -1,10 +1,11 @@
 /** What products on the CPU are compared with: a ceiling on registers, without memory, and the loop that anyone writes first. */
+
+import { readSemiring, requireSemiringType, semiringName } from '../built-in.js'
 import { show, showChoices } from '../describe.js'
 import { configureCpu } from '../environment.js'
 import { natively, OptionError } from '../errors.js'
 import { addon } from '../native.js'
 import { choice, Options, type OptionsOf, option, whole } from '../options.js'
-import { readSemiring, requireSemiringType, semiringName } from '../semirings.js'
 import type { DataType, InstructionSet, Semiring } from '../variant-names.js'
 import { fraction, requiredSize } from './options.js'
 import { type Spread, spread } from './statistics.js'

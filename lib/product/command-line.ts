@@ -1,7 +1,7 @@
 /** What a command line can say of the options of products. */
 import { backend, device, devices } from '../backend.js'
+import { semiring } from '../built-in.js'
 import { type CommandOption, commandOptionsOf } from '../command-option.js'
-import { semiring } from '../semirings.js'
 import { overflow, variant } from './options.js'
 
 /**

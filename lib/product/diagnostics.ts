@@ -177,7 +177,9 @@ export class Watched {
   #ended<Result extends Ran | readonly Ran[]>(results: Result): Result {
     const all: readonly Ran[] = Array.isArray(results) ? results : [results]
     all.forEach((result, index) => {
-      this.#publish(this.#asked(index)!, result)
+      const asked = this.#asked(index)
+      // Messages have no words for semirings that users write.
+      if (asked) this.#publish(asked, result)
     })
     return results
   }

@@ -1,6 +1,7 @@
 /** Many products in one call. */
 import { aborted, givenUpBy, notCancelled, signal } from '../abort.js'
 import { whereSet } from '../backend.js'
+import { semiring } from '../built-in.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { typeNameOf } from '../elements.js'
@@ -11,8 +12,8 @@ import { addon, type Made } from '../native.js'
 import { boolean, Options, type OptionsOf, requireNames } from '../options.js'
 import { requireApart, Uses } from '../overlap.js'
 import { placeOfProducts } from '../placement.js'
-import { semiring } from '../semirings.js'
 import type { OperandArray } from '../storage.js'
+import { type Lanes, userWorkOf } from '../user-semiring.js'
 import type { View } from '../view.js'
 import { type Watched, watch } from './diagnostics.js'
 import { NamesInGroup } from './names.js'
@@ -48,6 +49,12 @@ import {
   type WitnessedResult,
 } from './result.js'
 import { type ProductStructure, readStructure, structure } from './structure.js'
+import type {
+  UserGroupedOptions,
+  UserGroupedProduct,
+  UserResultOf,
+  UserWitnessedResult,
+} from './user-product.js'
 
 /** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
 export interface GroupedProduct<
@@ -141,12 +148,22 @@ export function mpmmGrouped<P extends GroupedProduct, Witness extends AnyWitness
   products: readonly P[],
   options?: GroupedOptions<Witness>,
 ): Promise<WitnessedResult<GroupedResultOf<P>, Witness>[]>
-export function mpmmGrouped(
-  products: readonly GroupedProduct[],
-  options?: GroupedOptions,
-): Promise<MpmmResult<AnyResult>[]> {
+/**
+ * Many products over a semiring of your own in one call; all else is as in the other form.
+ *
+ * @throws What the other form throws.
+ */
+export function mpmmGrouped<
+  L extends Lanes,
+  P extends UserGroupedProduct<L>,
+  Witness extends AnyWitness = undefined,
+>(
+  products: readonly P[],
+  options: UserGroupedOptions<L, Witness>,
+): Promise<UserWitnessedResult<UserResultOf<L, P['a'] | P['b'], undefined>, Witness>[]>
+export function mpmmGrouped(products: readonly unknown[], options?: unknown): Promise<unknown> {
   const watched = watch('mpmmGrouped')
-  const promise = multiplyAll(products, options, watched)
+  const promise = multiplyAll(products as readonly GroupedProduct[], options as GroupedOptions, watched)
   return watched ? watched.follow(promise) : promise
 }
 
@@ -155,6 +172,8 @@ async function multiplyAll(
   optionsValue: GroupedOptions | undefined,
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
+  const own = userWorkOf(optionsValue)
+  if (own) return own.multiplyGrouped(productsValue, optionsValue) as Promise<MpmmResult<AnyResult>[]>
   const options = asProduct(groupedOptions.read(optionsValue))
   const group = new Group(requireArray(productsValue), new Call(options), watched)
   const { products } = group

@@ -7,6 +7,7 @@ import { REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields
 import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
 import type { OperandArray } from '../storage.js'
+import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { type Watched, watch } from './diagnostics.js'
 import { plainNames } from './names.js'
 import type { AnyAccumulate, AnyOperand, AnyResult, AnyWitness, MpmmOptions } from './options.js'
@@ -21,6 +22,7 @@ import {
   resultOf,
   type WitnessedResult,
 } from './result.js'
+import type { UserOperand, UserProductOptions, UserResultOf, UserWitnessedResult } from './user-product.js'
 
 /**
  * Products in a row that JavaScript's thread may compute itself. Then one goes to another thread, so that the event loop
@@ -91,13 +93,34 @@ export function mpmm<
   b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: MpmmOptions<Out, Witness, C0>,
 ): Promise<WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>>
+/**
+ * The product over a semiring of your own, which `semiring()` of mpmml/semirings makes. All else is as in the other form. If its elements have lanes, each matrix is an array
+ * of them, one for each lane, and so is c. Integers are computed modulo 2^32; floats are rounded in the order of k. On both backends all
+ * results are the same, bit by bit; a NaN is always the same one.
+ *
+ * @throws What the other form throws.
+ */
+export function mpmm<
+  L extends Lanes,
+  A extends UserOperand<L>,
+  B extends UserOperand<L>,
+  C0 extends UserOperand<L> | boolean | undefined = undefined,
+  Out extends UserOperand<L> | undefined = undefined,
+  Witness extends AnyWitness = undefined,
+>(
+  a: A,
+  b: B,
+  options: UserProductOptions<L, Out, C0, Witness>,
+): Promise<UserWitnessedResult<UserResultOf<L, A | B | C0, Out>, Witness>>
+/** The same for arguments whose types aren't known. */
 export function mpmm(
   a: AnyOperand,
   b: AnyOperand,
   options?: MpmmOptions<AnyResult>,
-): Promise<MpmmResult<AnyResult>> {
+): Promise<MpmmResult<AnyResult>>
+export function mpmm(a: unknown, b: unknown, options?: unknown): Promise<unknown> {
   const watched = watch('mpmm')
-  const promise = multiply(a, b, options, watched)
+  const promise = multiply(a as AnyOperand, b as AnyOperand, options as MpmmOptions<AnyResult>, watched)
   return watched ? watched.follow(promise) : promise
 }
 
@@ -107,6 +130,8 @@ async function multiply(
   options: MpmmOptions<AnyResult> | undefined,
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>> {
+  const own = userWorkOf(options)
+  if (own) return own.multiply(a, b, options) as Promise<MpmmResult<AnyResult>>
   const product = prepare(a, b, options)
   watched?.checked([product])
   if (product.call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
@@ -225,15 +250,36 @@ export function mpmmSync<
   b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: MpmmOptions<Out, Witness, C0>,
 ): WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>
+/**
+ * The product over a semiring of your own, which `semiring()` of mpmml/semirings makes. All else is as in the other form. If its elements have lanes, each matrix is an array
+ * of them, one for each lane, and so is c. Integers are computed modulo 2^32; floats are rounded in the order of k. On both backends all
+ * results are the same, bit by bit; a NaN is always the same one.
+ *
+ * @throws What the other form throws.
+ */
+export function mpmmSync<
+  L extends Lanes,
+  A extends UserOperand<L>,
+  B extends UserOperand<L>,
+  C0 extends UserOperand<L> | boolean | undefined = undefined,
+  Out extends UserOperand<L> | undefined = undefined,
+  Witness extends AnyWitness = undefined,
+>(
+  a: A,
+  b: B,
+  options: UserProductOptions<L, Out, C0, Witness>,
+): UserWitnessedResult<UserResultOf<L, A | B | C0, Out>, Witness>
+/** The same for arguments whose types aren't known. */
 export function mpmmSync(
   a: AnyOperand,
   b: AnyOperand,
   options?: MpmmOptions<AnyResult>,
-): MpmmResult<AnyResult> {
+): MpmmResult<AnyResult>
+export function mpmmSync(a: unknown, b: unknown, options?: unknown): unknown {
   const watched = watch('mpmmSync')
-  return watched
-    ? watched.around(() => multiplySync(a, b, options, watched))
-    : multiplySync(a, b, options, null)
+  const work = () =>
+    multiplySync(a as AnyOperand, b as AnyOperand, options as MpmmOptions<AnyResult>, watched)
+  return watched ? watched.around(work) : work()
 }
 
 function multiplySync(
@@ -242,6 +288,8 @@ function multiplySync(
   options: MpmmOptions<AnyResult> | undefined,
   watched: Watched | null,
 ): MpmmResult<AnyResult> {
+  const own = userWorkOf(options)
+  if (own) return own.multiplySync(a, b, options) as MpmmResult<AnyResult>
   const product = prepare(a, b, options)
   watched?.checked([product])
   if (product.options.onProgress) {

@@ -1,6 +1,7 @@
 /** The options of a product, read once and checked. */
 import { signal } from '../abort.js'
 import { requireDevicesOnly, whereSet } from '../backend.js'
+import { semiring } from '../built-in.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, indexIn } from '../native.js'
@@ -15,7 +16,6 @@ import {
   type ReadOf,
   readChoice,
 } from '../options.js'
-import { semiring } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring, VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'

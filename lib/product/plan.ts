@@ -3,6 +3,7 @@ import { givenUpBy } from '../abort.js'
 import { natively } from '../errors.js'
 import { reportAt as field, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import { addon } from '../native.js'
+import { type Lanes, userWorkOf } from '../user-semiring.js'
 import type { VariantName } from '../variant-names.js'
 import { variants } from '../variants.js'
 import { type Watched, watch } from './diagnostics.js'
@@ -11,6 +12,7 @@ import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
 import { prepare, requireAllThere } from './prepare.js'
 import { type Product, writeRequest } from './request.js'
 import type { ProductStructure } from './structure.js'
+import type { UserOperand, UserPlan, UserProductOptions } from './user-product.js'
 
 /** How {@link mpmm} would compute a product. */
 export interface Plan {
@@ -45,9 +47,20 @@ export interface Plan {
  * const { backend, path } = await plan(a, a, { backend: 'cpu' })
  * console.log(backend, path) // cpu direct
  */
-export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan> {
+export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan>
+/**
+ * The plan of a product over a semiring of your own: the kernel, and where its machine code comes from. It may be compiled for that.
+ *
+ * @throws What the other form throws.
+ */
+export function plan<L extends Lanes>(
+  a: UserOperand<L>,
+  b: UserOperand<L>,
+  options: UserProductOptions<L>,
+): Promise<UserPlan>
+export function plan(a: unknown, b: unknown, options?: unknown): Promise<unknown> {
   const watched = watch('plan')
-  const promise = makePlan(a, b, options, watched)
+  const promise = makePlan(a as AnyOperand, b as AnyOperand, options as MpmmOptions<AnyResult>, watched)
   return watched ? watched.follow(promise) : promise
 }
 
@@ -57,6 +70,8 @@ async function makePlan(
   options: MpmmOptions<AnyResult> | undefined,
   watched: Watched | null,
 ): Promise<Plan> {
+  const own = userWorkOf(options)
+  if (own) return own.plan(a, b, options) as Promise<never>
   const product = prepare(a, b, options)
   watched?.checked([product])
   const { signal } = product.options

@@ -2,6 +2,7 @@
 
 import { aborted } from '../abort.js'
 import { ALL_DEVICES, AUTO, devicesIn, firstDevice } from '../backend.js'
+import { requireSemiringType, requireWitness } from '../built-in.js'
 import { type Name, show, showList } from '../describe.js'
 import { pinnedResult } from '../device/pinned.js'
 import type { Session, SharedMemory } from '../device/resident.js'
@@ -20,15 +21,23 @@ import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
 import { type Asked, placeOfProducts } from '../placement.js'
-import { requireSemiringType, requireWitness } from '../semirings.js'
 import type { ElementArray } from '../storage.js'
-import { readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
+import { type Role, readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 import { type Names, plainNames } from './names.js'
 import { type ReadOptions, readOptions } from './options.js'
 import { Call, Product, type Result } from './request.js'
 import type { ReadStructure } from './structure.js'
 
 const { backendChoices, variants } = addon
+
+/** What the matrices of products are. Of lanes only the bits of uint32 count, which are taken for int32. */
+export interface Roles {
+  readonly operand: Role
+  readonly result: Role
+}
+
+const ofLibrary: Roles = { operand: 'operand', result: 'result' }
+export const ofLanes: Roles = { operand: 'lane', result: 'lane' }
 
 /** Reads the matrices of a product, which may run user code. */
 export function readProduct(
@@ -39,11 +48,13 @@ export function readProduct(
   accumulate: unknown,
   names: Names,
   structure: ReadStructure | null,
+  roles: Roles = ofLibrary,
 ): Product {
-  const left = readView(a, names.a, 'operand')
-  const right = readView(b, names.b, 'operand')
-  const out = outValue === undefined ? null : readView(outValue, names.out, 'result')
-  const c0 = readAccumulate(accumulate, outValue, out, names.accumulate)
+  const left = readView(a, names.a, roles.operand) as View
+  const right = readView(b, names.b, roles.operand) as View
+  const out =
+    outValue === undefined ? null : (readView(outValue, names.out, roles.result) as View<ElementArray>)
+  const c0 = readAccumulate(accumulate, outValue, out, names.accumulate, roles.result)
   return new Product(call, left, right, out, outValue, c0, structure)
 }
 
@@ -52,6 +63,7 @@ function readAccumulate(
   outValue: unknown,
   out: View<ElementArray> | null,
   name: Name,
+  role: Role,
 ): View<ElementArray> | null {
   if (value === undefined || value === false) return null
   if (value === true) {
@@ -61,7 +73,7 @@ function readAccumulate(
   if (typeof value !== 'object') {
     throw new OptionError(`option ${name} must be a matrix or a boolean, but it is ${show(value)}`)
   }
-  return out && value === outValue ? out : readView(value, name, 'result')
+  return out && value === outValue ? out : (readView(value, name, role) as View<ElementArray>)
 }
 
 /** Reads and checks the arguments of one product. Throws what {@link mpmm} rejects with. */
@@ -121,10 +133,14 @@ export function checkProduct(product: Product, names: Names): void {
  * Says where the result and the witness go, and makes their arrays unless they are to be on a device; `name` is what
  * messages call the result.
  */
-export function allocateResult(product: Product, name: Name = 'the result'): void {
-  const { call, out, options } = product
+export function allocateResult(
+  product: Product,
+  name: Name = 'the result',
+  asksWitness = product.options.witness,
+): void {
+  const { call, out } = product
   product.c = out ?? newResult(product.newElements(), call, name)
-  if (options.witness) {
+  if (asksWitness) {
     product.witness = newResult(product.newWitness(), call, { toString: () => `the witness of ${name}` })
   }
 }

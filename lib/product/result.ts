@@ -157,7 +157,6 @@ export function resultOf<C extends AnyResult>(
   offset = 0,
   witnessOffset = 0,
 ): WitnessedResult<C, boolean> {
-  const kernelMs = report[start + at.kernelMs]!
   const variant = variants[report[start + at.variant]!] as NativeVariant
   const { session, structure } = product
   const result: WitnessedResult<C, boolean> = {
@@ -167,14 +166,8 @@ export function resultOf<C extends AnyResult>(
     devices: devicesOf(report[start + at.devices]!, report[start + at.device]!),
     variant: variant.name,
     path: paths[report[start + at.path]!]!,
-    timing: {
-      totalMs: report[start + at.totalMs]!,
-      kernelMs,
-      analysisMs: report[start + at.analysisMs]!,
-      h2dMs: report[start + at.h2dMs]!,
-      d2hMs: report[start + at.d2hMs]!,
-    },
-    gops: kernelMs > 0 ? (2 * report[start + at.steps]!) / kernelMs / 1e6 : 0,
+    timing: timingOf(report, start),
+    gops: gopsOf(report, start),
   }
   if (structure) result.structure = structure.shown
   if (product.options.witness) {
@@ -183,10 +176,25 @@ export function resultOf<C extends AnyResult>(
   return result
 }
 
+/** The milliseconds of a report. */
+export const timingOf = (report: Float64Array, start: number): MpmmResult['timing'] => ({
+  totalMs: report[start + at.totalMs]!,
+  kernelMs: report[start + at.kernelMs]!,
+  analysisMs: report[start + at.analysisMs]!,
+  h2dMs: report[start + at.h2dMs]!,
+  d2hMs: report[start + at.d2hMs]!,
+})
+
+/** As {@link MpmmResult.gops}. */
+export function gopsOf(report: Float64Array, start: number): number {
+  const kernelMs = report[start + at.kernelMs]!
+  return kernelMs > 0 ? (2 * report[start + at.steps]!) / kernelMs / 1e6 : 0
+}
+
 const noDevices: readonly number[] = []
 
 /** `together`: those that computed a product together; 0 if one did, or the CPU. */
-function devicesOf(together: number, device: number): readonly number[] {
+export function devicesOf(together: number, device: number): readonly number[] {
   if (together > 0) return devicesIn(together)
   return device < 0 ? noDevices : [device]
 }

@@ -1,7 +1,7 @@
 /** Which elements of its matrices belong to a product: the option `structure`. */
 import { show, showChoices, showList, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
-import { requestAt as at } from '../fields.js'
+import { requestAt } from '../fields.js'
 import { option, requireNames } from '../options.js'
 
 /**
@@ -106,8 +106,15 @@ function readMatrix(value: unknown, name: string): { band: Band; shown: MatrixSt
 
 const isReach = (value: unknown): value is number => value === Infinity || Number.isSafeInteger(value)
 
+type Fields = Readonly<Record<'structured' | `${'a' | 'b' | 'c'}${'Below' | 'Above'}`, number>>
+
 /** Writes the structure of a product, or that it has none, into `request`, whose fields begin at `start`. */
-export function writeStructure(request: Float64Array, structure: ReadStructure | null, start: number): void {
+export function writeStructure(
+  request: Float64Array,
+  structure: ReadStructure | null,
+  start: number,
+  at: Fields = requestAt,
+): void {
   request[start + at.structured] = structure ? 1 : 0
   if (!structure) return
   request[start + at.aBelow] = structure.a[0]

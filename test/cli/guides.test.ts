@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { l1Distance } from '../../lib/semirings.js'
 import { writeByHand } from '../support/arrays.js'
 import { withoutCuda } from '../support/machine.js'
 import { declaredIn, lacks, needsQueue, onQueue, outputOf, runnable } from '../support/programs.js'
@@ -105,6 +106,7 @@ function prepare(): void {
   for (const name of ['A', 'B', 'C0']) writeNumbers(path(`${name}.npy`), [2, 2], [0, -3, -1, -2])
   const arcs = [1, 2, 3, 4, 5].map((node) => `a ${node} ${(node % 5) + 1} ${node}\n`)
   writeFileSync(path('roads.gr'), `p sp 5 5\n${arcs.join('')}`)
+  writeFileSync(path('closest.json'), JSON.stringify({ ...l1Distance.toJSON(), dtype: 'int32' }))
   writeFileSync(path('roads.csv'), 'A,B,1800\nB,C,2400\n')
   const strand = '>one\nGGGGAAAACCCC\n'
   for (const name of ['s', 'strands', 'query', 'QUERY', 'target', 'targets', 'TARGET']) {

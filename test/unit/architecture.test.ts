@@ -272,6 +272,7 @@ const allowedInLib: Record<string, string[]> = {
   closure: ['device', 'product', 'graph-core'],
   graph: ['device', 'product', 'files', 'graph-core', 'closure'],
   algebra: ['device', 'product', 'graph-core', 'closure', 'graph'],
+  semirings: ['device', 'product'],
   lab: ['files'],
   rna: ['product', 'files'],
   arrays: ['device', 'product', 'files', 'algebra'],

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { deviceMemoryLimit, environmentBackend, limitPinned } from '../../lib/environment.js'
+import { codeFolder, deviceMemoryLimit, environmentBackend, limitPinned } from '../../lib/environment.js'
 import { info, variants } from '../../lib/index.js'
 import { addon, root } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
@@ -107,6 +107,28 @@ describe('MPMML_DEVICE_MEMORY_MIB', () => {
   it.each(['0', '-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('%s is refused', (value) => {
     process.env.MPMML_DEVICE_MEMORY_MIB = value
     expectError(thrown(deviceMemoryLimit), 'ERR_MPMML_OPTION', 'MPMML_DEVICE_MEMORY_MIB', 'MiB', `'${value}'`)
+  })
+})
+
+describe('MPMML_CACHE', () => {
+  afterEach(() => {
+    delete process.env.MPMML_CACHE
+  })
+
+  it('is a folder, the library’s own among caches if it is unset, and none if it is off', () => {
+    const usual = codeFolder()
+    expect(usual === '' || /[\\/]mpmml([\\/]Cache)?$/.test(usual)).toBe(true)
+    process.env.MPMML_CACHE = ''
+    expect(codeFolder()).toBe(usual)
+    process.env.MPMML_CACHE = root
+    expect(codeFolder()).toBe(root)
+    process.env.MPMML_CACHE = 'off'
+    expect(codeFolder()).toBe('')
+  })
+
+  it.each(['cache', './cache', 'OFF', '~/cache'])('%s is refused', (value) => {
+    process.env.MPMML_CACHE = value
+    expectError(thrown(codeFolder), 'ERR_MPMML_OPTION', 'MPMML_CACHE', 'absolute path', `'${value}'`)
   })
 })
 

@@ -1,0 +1,108 @@
+/** The product of two files over a semiring that stands in a file, as JSON. */
+import { readFile } from 'node:fs/promises'
+import { InvalidArgumentError, type Option } from 'commander'
+import { type DenseMatrix, type MpmmOptions, mpmm, type Shape } from '../lib/index.js'
+import type { UserSemiring } from '../lib/semirings.js'
+import { isUntyped, readMatrixFile, writeMatrixFile } from './matrix-file.js'
+import { duration, labelled, rate, shapeText } from './output.js'
+import { withProgress } from './progress.js'
+
+/** Whether the option --semiring names a file. */
+export const isOwn = (named: string): boolean => named.endsWith('.json')
+
+/** Lets --semiring name a file too. */
+export function orFile(option: Option): Option {
+  const { argChoices = [] } = option
+  option.argParser((text: string) => {
+    if (isOwn(text) || argChoices.includes(text)) return text
+    throw new InvalidArgumentError(
+      `Allowed choices are ${argChoices.join(', ')}, or a file with the end .json.`,
+    )
+  })
+  return option
+}
+
+export interface OwnRequest extends Pick<MpmmOptions, 'backend' | 'device' | 'devices'> {
+  a: string
+  b: string
+  output?: string | undefined
+  accumulate?: string | undefined
+  /** The file of the semiring. */
+  semiring: string
+}
+
+/** What `multiply --json` prints of such a product. */
+export interface OwnRecord {
+  a: { path: string; shape: Shape }
+  b: { path: string; shape: Shape }
+  c: { path: string; shape: Shape }
+  semiring: string
+  dtype: string
+  backend: string
+  device: string
+  timing: { totalMs: number; kernelMs: number }
+  gops: number
+}
+
+/** @throws anything that goes wrong; the output file appears under its name only if everything went right. */
+export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): Promise<OwnRecord> {
+  const { a: first, b: second, output, accumulate, backend, device, devices } = request
+  const own = await readSemiring(request.semiring)
+  const files = [first, second, accumulate, output].filter((path) => path !== undefined)
+  if (output === undefined)
+    throw new Error('a product over a semiring of your own is written to a file: name it with -o')
+  for (const file of files) {
+    // What such files leave out is the zero of a semiring of the library.
+    if (isUntyped(file)) {
+      throw new Error(
+        `${file} must be a .npy or .npz file, because the elements of other files depend on the library's semirings`,
+      )
+    }
+  }
+  const read = (path: string) => readMatrixFile(path, {}, signal) as Promise<never>
+  const a: DenseMatrix<Float32Array> = await read(first)
+  const b: DenseMatrix<Float32Array> = await read(second)
+  const c0: DenseMatrix<Float32Array> | undefined =
+    accumulate === undefined ? undefined : await read(accumulate)
+  const { c, ...how } = await withProgress(
+    `multiplying ${shapeText(a.shape)} by ${shapeText(b.shape)}`,
+    (onProgress) =>
+      mpmm(a, b, { semiring: own, accumulate: c0, backend, device, devices, signal, onProgress }),
+  )
+  await writeMatrixFile(output, c, undefined, signal)
+  return {
+    a: { path: first, shape: a.shape },
+    b: { path: second, shape: b.shape },
+    c: { path: output, shape: c.shape },
+    semiring: own.name,
+    dtype: own.dtype,
+    ...how,
+  }
+}
+
+/** Elements of files have one lane, of a type that files have. */
+async function readSemiring(path: string): Promise<UserSemiring<'float32'>> {
+  // Other products don't need it.
+  const { semiring } = await import('../lib/semirings.js')
+  const own = semiring.from(await readFile(path, 'utf8'))
+  if (own.dtype === 'int32' || own.dtype === 'float32') return own as UserSemiring<'float32'>
+  const came = Array.isArray(own.dtype) ? `of ${own.dtype.length} lanes` : `of ${own.dtype}`
+  throw new Error(
+    `${path} has elements ${came}, but files have elements of int32 or float32: use mpmml/semirings in a program`,
+  )
+}
+
+/** The record as a person reads it. */
+export function describeOwn({ a, b, c, semiring, dtype, backend, device, timing, gops }: OwnRecord): string {
+  const file = ({ path, shape }: OwnRecord['a']) => `${shapeText(shape)}  ${path}`
+  return labelled([
+    ['A', file(a)],
+    ['B', file(b)],
+    ['C', file(c)],
+    ['semiring', `${semiring} on ${dtype}`],
+    ['backend', `${backend}, ${device}`],
+    ['kernel', duration(timing.kernelMs)],
+    ['total', duration(timing.totalMs)],
+    ['speed', `${rate(gops)} (2 operations per step, kernel time)`],
+  ])
+}

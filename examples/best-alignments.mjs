@@ -1,0 +1,73 @@
+/**
+ * The three best alignments of two strands: a single best one says little if others are as good. Elements are the three best scores, best
+ * first; an alignment is a way through a grid, in which a step to the right skips a base of one strand, one down a base of the other,
+ * and a diagonal one pairs both.
+ *
+ *   node examples/best-alignments.mjs                     of two short strands
+ *   node examples/best-alignments.mjs GATTACA GCATGCU
+ *
+ * Scores as in Needleman and Wunsch's example: 1 for equal bases, −1 for others and for gaps.
+ *
+ * @see S. B. Needleman, C. D. Wunsch, A general method applicable to the search for similarities, J. Mol. Biol. 48, 1970
+ */
+import { parseArgs } from 'node:util'
+import { mpmm, zeroOf } from 'mpmml'
+import { kBest } from 'mpmml/semirings'
+
+const { positionals } = parseArgs({ allowPositionals: true })
+const [first = 'GATTACA', second = 'GCATGCU'] = positionals
+const width = second.length + 1
+const nodes = (first.length + 1) * width
+const zero = zeroOf('max-plus')
+const best = kBest('max-plus', 3)
+
+/** The steps from a place in the grid: where to, what it scores, and the column that it adds to the alignment. */
+function stepsFrom(node) {
+  const [i, j] = [Math.floor(node / width), node % width]
+  const [x, y] = [first[i], second[j]]
+  const steps = []
+  if (x && y) steps.push({ to: node + width + 1, score: x === y ? 1 : -1, column: [x, y] })
+  if (x) steps.push({ to: node + width, score: -1, column: [x, '-'] })
+  if (y) steps.push({ to: node + 1, score: -1, column: ['-', y] })
+  return steps
+}
+
+/** Three lanes of a matrix in which nothing is reached. */
+const nothing = (cols) =>
+  [0, 1, 2].map(() => ({ data: new Int32Array(nodes * cols).fill(zero), shape: [nodes, cols] }))
+
+const steps = nothing(nodes)
+for (let node = 0; node < nodes; node++) {
+  for (const { to, score } of stepsFrom(node)) steps[0].data[node * nodes + to] = score
+}
+const end = nothing(1)
+end[0].data[nodes - 1] = 0
+
+// The best scores from each place to the end, of ways with at most one step more each time.
+let scores = end
+for (let most = 0; most < first.length + second.length; most++) {
+  scores = (await mpmm(steps, scores, { semiring: best, accumulate: end })).c
+}
+
+/** The ways from a place to the end that score so much. */
+function* ways(node, score) {
+  if (node === nodes - 1) {
+    if (score === 0) yield []
+    return
+  }
+  for (const { to, score: gained, column } of stepsFrom(node)) {
+    // Three are looked for, so that only the three best from the next place matter.
+    if (!scores.some(({ data }) => data[to] === score - gained)) continue
+    for (const rest of ways(to, score - gained)) yield [column, ...rest]
+  }
+}
+
+const found = scores.map(({ data }) => data[0]).filter((score) => score !== zero)
+for (const score of new Set(found)) {
+  let left = found.filter((other) => other === score).length
+  for (const columns of ways(0, score)) {
+    if (left-- === 0) break
+    console.log(`score ${score}`)
+    for (const strand of [0, 1]) console.log(`  ${columns.map((column) => column[strand]).join('')}`)
+  }
+}

@@ -1,0 +1,135 @@
+/** The types of products over semirings that users write. lib/semirings computes them. */
+import type { DeviceMatrix } from '../device/device.js'
+import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import type { LaneArray, Lanes, LaneType, UserSemiring } from '../user-semiring.js'
+import type { AnyWitness, MpmmOptions } from './options.js'
+import type { MpmmResult } from './result.js'
+
+/** A lane on a device. One of uint32 is int32 there, bit by bit. */
+export type LaneOnDevice<T extends LaneType> = DeviceMatrix<T extends 'float32' ? Float32Array : Int32Array>
+
+/** A lane of an operand. */
+export type LaneOperand<T extends LaneType> = MatrixLike<LaneArray<T>> | LaneOnDevice<T>
+
+/** A matrix of elements of a semiring: a matrix, or an array of them, one for each lane. Each of them may be on a device. */
+export type UserOperand<L extends Lanes> = L extends readonly LaneType[]
+  ? { readonly [Lane in keyof L]: LaneOperand<Extract<L[Lane], LaneType>> }
+  : L extends LaneType
+    ? LaneOperand<L>
+    : never
+
+/** Such a matrix as it is made, in arrays. */
+export type LanesInArrays<L extends Lanes> = L extends readonly LaneType[]
+  ? { [Lane in keyof L]: DenseMatrix<LaneArray<Extract<L[Lane], LaneType>>> }
+  : L extends LaneType
+    ? DenseMatrix<LaneArray<L>>
+    : never
+
+/** The same on a device. Lanes of uint32 are int32 there, bit by bit. */
+export type LanesOnDevice<L extends Lanes> = L extends readonly LaneType[]
+  ? { [Lane in keyof L]: LaneOnDevice<Extract<L[Lane], LaneType>> }
+  : L extends LaneType
+    ? LaneOnDevice<L>
+    : never
+
+/** Those of matrices, or of the lanes of matrices, that are on a device: `disposed` is what DeviceMatrix has and other matrices don't. */
+export type Placed<Operand> = Operand extends readonly (infer Lane)[]
+  ? Extract<Lane, { readonly disposed: boolean }>
+  : Extract<Operand, { readonly disposed: boolean }>
+
+/** The type of a product's c: `out` if it was given; on a device if any matrix is. */
+export type UserResultOf<L extends Lanes, Operands, Out> = [Out] extends [undefined]
+  ? [Placed<Operands>] extends [never]
+    ? LanesInArrays<L>
+    : LanesOnDevice<L>
+  : Out
+
+/** The options of products over a semiring that a user has written. `undefined` means the default. */
+export interface UserProductOptions<
+  L extends Lanes = Lanes,
+  Out extends UserOperand<L> | undefined = UserOperand<L> | undefined,
+  C0 extends UserOperand<L> | boolean | undefined = UserOperand<L> | boolean | undefined,
+  Witness extends AnyWitness = AnyWitness,
+> extends Pick<MpmmOptions, 'backend' | 'device' | 'devices' | 'structure' | 'signal' | 'onProgress'> {
+  /** What `semiring()` of mpmml/semirings has made. */
+  semiring: UserSemiring<L>
+  /** As the option of {@link mpmm}: a matrix for each lane if elements have lanes. */
+  out?: Out | undefined
+  /** C0 of C0 ⊕ A⊗B, as the option of {@link mpmm}: a matrix for each lane if elements have lanes. */
+  accumulate?: C0 | undefined
+  /**
+   * As the option of {@link mpmm}: only of semirings that are `selective`. It is the smallest k whose candidate has the bits of the
+   * result, −1 if that is zero or only `accumulate` attains it.
+   */
+  witness?: Witness
+}
+
+/** What a product over a semiring that a user has written gives. */
+export interface UserProductResult<C = unknown>
+  extends Pick<MpmmResult, 'backend' | 'device' | 'devices' | 'timing' | 'gops' | 'structure'> {
+  /** The product: `out` itself if it was given, otherwise a new row-major matrix, one for each lane; on a device if an operand is. */
+  c: C
+}
+
+/** {@link UserProductResult} with the witness, as far as the type of the option tells whether it is there. */
+export type UserWitnessedResult<C, Witness extends AnyWitness> = UserProductResult<C> &
+  ([Witness] extends [true]
+    ? {
+        /** Which k decides each element of c; see the option `witness`. */
+        witness: UserWitnessOf<C>
+      }
+    : true extends Witness
+      ? { witness?: UserWitnessOf<C> }
+      : unknown)
+
+/** The witness of such a result: an int32 matrix where c is. */
+export type UserWitnessOf<C> = [Placed<C>] extends [never]
+  ? DenseMatrix<Int32Array>
+  : DeviceMatrix<Int32Array>
+
+/** A product of {@link mpmmGrouped} over a semiring that a user has written. */
+export interface UserGroupedProduct<L extends Lanes = Lanes> extends Pick<UserProductOptions, 'structure'> {
+  /** The left operand, [rows, k] or [batch, rows, k]. */
+  a: UserOperand<L>
+  /** The right operand, [k, cols] or [batch, k, cols]. */
+  b: UserOperand<L>
+  /** As the option of {@link mpmm}; it may not overlap any matrix of another product of the group either. */
+  out?: UserOperand<L> | undefined
+  /** As the option of {@link mpmm}. */
+  accumulate?: UserOperand<L> | boolean | undefined
+}
+
+/** The options of {@link mpmmGrouped} for such products. */
+export type UserGroupedOptions<L extends Lanes = Lanes, Witness extends AnyWitness = AnyWitness> = Pick<
+  UserProductOptions<L, undefined, undefined, Witness>,
+  'semiring' | 'backend' | 'device' | 'devices' | 'witness' | 'structure' | 'signal'
+>
+
+/** How a product over a semiring that a user has written would be computed. */
+export interface UserPlan {
+  /** In some lines: the backend, the kernel, and where its machine code comes from. */
+  explanation: string
+}
+
+/** The options of {@link star} and {@link power} over a semiring that a user has written. */
+export type UserAlgebraOptions<L extends Lanes = Lanes> = Pick<
+  UserProductOptions<L>,
+  'semiring' | 'backend' | 'device' | 'devices' | 'signal' | 'onProgress'
+>
+
+/** What {@link star} and {@link power} give over a semiring that a user has written. */
+export interface UserAlgebraResult<C = unknown> {
+  /** The result, of a's shape, row-major; a matrix for each lane if elements have lanes; on a device if a is. */
+  c: C
+  /** What computed it. */
+  backend: 'cuda' | 'cpu'
+  /** The name of the GPU or of the processor. */
+  device: string
+  /** Milliseconds. */
+  timing: {
+    /** From the call to the result. */
+    totalMs: number
+    /** Computing, without copies between arrays and the device. */
+    kernelMs: number
+  }
+}

@@ -1,0 +1,18 @@
+/** Where the machine code of semirings that users write is kept. */
+import { builtWithCuda } from '../backend.js'
+import { codeFolder } from '../environment.js'
+import { addon } from '../native.js'
+
+/** A kernel takes some 100 KB. */
+const MOST_BYTES = 64 * 2 ** 20
+
+let configured: string | undefined
+
+/** Tells native code, before it compiles any. Throws OptionError if MPMML_CACHE is wrong. */
+export function configureCode(): void {
+  if (!builtWithCuda) return
+  const folder = codeFolder()
+  if (folder === configured) return
+  configured = folder
+  addon.configureUserKernels(folder, MOST_BYTES)
+}

@@ -1,0 +1,82 @@
+/** The numbers of lanes: what their types have, their bits, and their arrays. */
+import { show } from '../describe.js'
+import { OptionError } from '../errors.js'
+import type { LaneArray, LaneType, NumberJson } from '../user-semiring.js'
+
+const limits = { int32: [-(2 ** 31), 2 ** 31 - 1], uint32: [0, 2 ** 32 - 1] } as const
+
+/**
+ * A number as the type has it: float32 rounds. `where` begins messages.
+ *
+ * @throws OptionError (ERR_MPMML_OPTION) if it isn't a number, or an integer type doesn't have it.
+ */
+export function readNumber(value: unknown, type: LaneType, where: string): number {
+  if (type === 'float32') {
+    if (typeof value === 'number') return Math.fround(value)
+    throw new OptionError(`${where} must be a number, but it is ${show(value)}`)
+  }
+  const [least, most] = limits[type]
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
+    return (value as number) + 0
+  throw new OptionError(
+    `${where} must be an integer from ${least} to ${most}, to be of ${type}, but it is ${show(value)}`,
+  )
+}
+
+const float = new Float32Array(1)
+const floatBits = new Int32Array(float.buffer)
+const NAN_BITS = 0x7fc00000
+
+/** The 32 bits of a number that the type has, as an int32. */
+export function bitsOf(value: number, type: LaneType): number {
+  if (type !== 'float32') return value | 0
+  if (Number.isNaN(value)) return NAN_BITS
+  float[0] = value
+  return floatBits[0]!
+}
+
+/** The number of bits: see {@link bitsOf}. */
+export function numberOf(bits: number, type: LaneType): number {
+  if (type === 'int32') return bits
+  if (type === 'uint32') return bits >>> 0
+  floatBits[0] = bits
+  return float[0]!
+}
+
+const named = new Map([
+  ['NaN', Number.NaN],
+  ['Infinity', Number.POSITIVE_INFINITY],
+  ['-Infinity', Number.NEGATIVE_INFINITY],
+  ['-0', -0],
+])
+
+/** A number as JSON can have it. */
+export function numberToJson(value: number): NumberJson {
+  if (Object.is(value, -0)) return '-0'
+  return Number.isFinite(value) ? value : String(value)
+}
+
+/** The number that JSON has; anything else stays, and is refused when it is read. */
+export const numberFromJson = (value: unknown): unknown =>
+  typeof value === 'string' ? (named.get(value) ?? value) : value
+
+/** A number as it is printed: of float32 with as few digits as tell it from its neighbours. */
+export function showNumber(value: number, type: LaneType): string {
+  if (Object.is(value, -0)) return '-0'
+  if (type === 'float32' && Number.isFinite(value)) {
+    for (let digits = 1; digits < 9; digits++) {
+      const short = Number(value.toPrecision(digits))
+      if (Math.fround(short) === value) return String(short)
+    }
+  }
+  return String(value)
+}
+
+const laneArrays = {
+  int32: Int32Array,
+  uint32: Uint32Array,
+  float32: Float32Array,
+} as const satisfies Record<LaneType, unknown>
+
+/** Zeros for a lane. */
+export const laneOf = (type: LaneType, length: number): LaneArray => new laneArrays[type](length)

@@ -1,0 +1,129 @@
+/** Many products over a semiring that a user has written, in one call. */
+import { aborted, givenUpBy, notCancelled, signal } from '../abort.js'
+import { whereSet } from '../backend.js'
+import { typeName } from '../describe.js'
+import { DTypeError, fromNative } from '../errors.js'
+import { REPORT_FIELDS } from '../fields.js'
+import { addon, type NativeMemory } from '../native.js'
+import { boolean, Options, type OptionsOf, requireNames } from '../options.js'
+import { requireApart } from '../overlap.js'
+import { placeOfProducts } from '../placement.js'
+import { NamesInGroup } from '../product/names.js'
+import { requireNoContradiction } from '../product/prepare.js'
+import { readStructure, structure } from '../product/structure.js'
+import type { UserGroupedOptions, UserGroupedProduct, UserProductResult } from '../product/user-product.js'
+import {
+  allocateUserResult,
+  checkUserProduct,
+  locateUser,
+  matricesOf,
+  nameOfView,
+  readUserProduct,
+  requireUserStillThere,
+  requireUserThere,
+  sessionOfUser,
+  USER_REQUEST_FIELDS,
+  type UserProduct,
+  writeUserRequest,
+} from './operands.js'
+import { callOf, refusedSet, releaseAll, resultOf, userSemiring } from './product.js'
+import { nativeOf } from './semiring.js'
+
+const groupedOptions = new Options({
+  semiring: userSemiring,
+  ...whereSet,
+  witness: boolean(false),
+  structure,
+  signal,
+  overflow: refusedSet.overflow,
+} satisfies OptionsOf<UserGroupedOptions & { overflow: undefined }>)
+
+const productNames: readonly (keyof UserGroupedProduct)[] = ['a', 'b', 'out', 'accumulate', 'structure']
+
+/** {@link mpmmGrouped}. */
+export async function multiplyGrouped(values: unknown, optionsValue: unknown): Promise<UserProductResult[]> {
+  const { semiring, ...options } = groupedOptions.read(optionsValue)
+  const call = callOf(semiring, options)
+  if (!Array.isArray(values)) {
+    throw new DTypeError(
+      `products must be an array of { a, b, out?, accumulate? }, but it is ${typeName(values)}`,
+    )
+  }
+  const products = Array.from(values as unknown[], (value, index) => {
+    const names = new NamesInGroup(index)
+    if (typeof value !== 'object' || value === null) {
+      throw new DTypeError(`${names} must be { a, b, out?, accumulate? }, but it is ${typeName(value)}`)
+    }
+    requireNames(value, productNames, names)
+    const { a, b, out, accumulate, structure: its } = value as Record<keyof UserGroupedProduct, unknown>
+    const own = its === undefined ? options.structure : readStructure(its, names.structure)
+    return readUserProduct(semiring, call, { a, b, out, accumulate }, names, own)
+  })
+  if (options.signal?.aborted) throw aborted(options.signal, 'the group')
+  if (products.length === 0) return []
+  for (const product of products) call.session ??= sessionOfUser(product)
+  const located = () => products.map(locateUser).find((found) => found !== null)!
+  for (const product of products) checkUserProduct(product, located)
+  requireGroupApart(products)
+  if (call.session) requireNoContradiction(call.options, call.session)
+  else call.place = placeOfProducts(call.options)
+  products.forEach((product, index) => {
+    allocateUserResult(product, call.options.witness, `the result of ${new NamesInGroup(index)}`)
+  })
+  if (!options.signal) return run(products, notCancelled)
+  const cancel = new Int32Array(1)
+  return givenUpBy(options.signal, cancel, 'the group', () => {
+    for (const product of products) requireUserThere(product)
+    return run(products, cancel)
+  })
+}
+
+/** Throws ShapeError if a product writes what another one uses. */
+function requireGroupApart(products: readonly UserProduct[]): void {
+  if (products.every(({ outValue }) => outValue === undefined)) return
+  const lanes = products.flatMap((product) =>
+    product.lanes.map((matrices, lane) => ({ product, lane, matrices })),
+  )
+  requireApart(
+    lanes.map(({ matrices }) => matrices),
+    (index, view) => nameOfView(lanes[index]!.product, lanes[index]!.lane, view),
+  )
+}
+
+async function run(products: readonly UserProduct[], cancel: Int32Array): Promise<UserProductResult[]> {
+  const [{ semiring, call }] = products as [UserProduct]
+  const requests = new Float64Array(products.length * USER_REQUEST_FIELDS)
+  const reports = new Float64Array(products.length * REPORT_FIELDS)
+  products.forEach((product, index) => {
+    writeUserRequest(requests, product, index * USER_REQUEST_FIELDS)
+  })
+  let made: (NativeMemory[] | undefined)[]
+  try {
+    made = await addon.multiplyUserGroup(
+      nativeOf(semiring),
+      products.map((product) => {
+        const { a, b, c, c0 } = matricesOf(product)
+        return [a, b, c, c0, (product.witness?.data ?? null) as Int32Array | null]
+      }),
+      requests,
+      reports,
+      cancel,
+      call.session ? call.session.native : null,
+    )
+  } catch (error) {
+    throw namingProduct(fromNative(error))
+  }
+  try {
+    for (const product of products) requireUserStillThere(product)
+  } catch (error) {
+    for (const each of made) releaseAll(each)
+    throw error
+  }
+  return products.map((product, index) => resultOf(product, made[index], reports, index * REPORT_FIELDS))
+}
+
+/** An error of native code, with the product called what users call it. */
+function namingProduct(error: unknown): unknown {
+  if (error instanceof Error) error.message = error.message.replace(/^product (\d+): /, 'products[$1]: ')
+  return error
+}

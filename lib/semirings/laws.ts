@@ -1,0 +1,390 @@
+/** The laws of semirings, checked by looking for counterexamples. */
+import { natively, OptionError } from '../errors.js'
+import { addon } from '../native.js'
+import { checkedLater, choice, Options, type OptionsOf } from '../options.js'
+import type { LaneArray, Lanes, LaneType, UserSemiring } from '../user-semiring.js'
+import { laneOf, showNumber } from './constants.js'
+import {
+  type CheckedElements,
+  checkedOf,
+  isUserSemiring,
+  type LaneRange,
+  lanesOf,
+  nativeOf,
+  neutralOf,
+  rangeOf,
+  readRanges,
+  type WrittenSemiring,
+} from './semiring.js'
+
+/** The options of {@link checkSemiring}. */
+export interface CheckOptions<L extends Lanes = Lanes> extends CheckedElements<L> {
+  /**
+   * 'all', the default, or those on which a single 'product' relies: ⊕ is associative and commutative, zero is neutral, and what the
+   * semiring says of itself (absorbs, idempotent, selective). Distances are no semirings beyond that.
+   */
+  laws?: 'all' | 'product' | undefined
+}
+
+const checkOptions = new Options({
+  laws: choice(['all', 'product'], 'all'),
+  least: checkedLater(),
+  most: checkedLater(),
+} satisfies OptionsOf<CheckOptions>)
+
+/** Elements, one array per lane. */
+type Elements = readonly LaneArray[]
+
+/** Many triples of elements, and ⊕ and ⊗ of them. */
+interface Trial {
+  readonly x: Elements
+  readonly y: Elements
+  readonly z: Elements
+  readonly zero: Elements
+  readonly one: Elements
+  plus(left: Elements, right: Elements): Elements
+  times(left: Elements, right: Elements): Elements
+}
+
+interface Law {
+  /** In words. */
+  readonly name: string
+  readonly isOfProducts: boolean
+  holds(semiring: WrittenSemiring): boolean
+  /** What must be the same: terms as they are written, and their values; of `oneOf` only one need be the same as the first. */
+  terms(trial: Trial): readonly (readonly [text: string, value: Elements])[]
+  readonly oneOf?: boolean
+}
+
+const always = () => true
+const hasOne = (semiring: WrittenSemiring) => semiring.one !== undefined
+
+const laws: readonly Law[] = [
+  {
+    name: 'zero is neutral in ⊕',
+    isOfProducts: true,
+    holds: always,
+    terms: ({ x, zero, plus }) => [
+      ['x', x],
+      ['x ⊕ zero', plus(x, zero)],
+      ['zero ⊕ x', plus(zero, x)],
+    ],
+  },
+  {
+    name: '⊕ is commutative',
+    isOfProducts: true,
+    holds: always,
+    terms: ({ x, y, plus }) => [
+      ['x ⊕ y', plus(x, y)],
+      ['y ⊕ x', plus(y, x)],
+    ],
+  },
+  {
+    name: '⊕ is associative',
+    isOfProducts: true,
+    holds: always,
+    terms: ({ x, y, z, plus }) => [
+      ['(x ⊕ y) ⊕ z', plus(plus(x, y), z)],
+      ['x ⊕ (y ⊕ z)', plus(x, plus(y, z))],
+    ],
+  },
+  {
+    name: 'zero absorbs (absorbs: false says that it does not)',
+    isOfProducts: true,
+    holds: ({ absorbs }) => absorbs,
+    terms: ({ x, zero, times }) => [
+      ['zero', zero],
+      ['zero ⊗ x', times(zero, x)],
+      ['x ⊗ zero', times(x, zero)],
+    ],
+  },
+  {
+    name: '⊕ is idempotent',
+    isOfProducts: true,
+    holds: ({ idempotent }) => idempotent,
+    terms: ({ x, plus }) => [
+      ['x', x],
+      ['x ⊕ x', plus(x, x)],
+    ],
+  },
+  {
+    name: '⊕ is selective',
+    isOfProducts: true,
+    holds: ({ selective }) => selective,
+    terms: ({ x, y, plus }) => [
+      ['x ⊕ y', plus(x, y)],
+      ['x', x],
+      ['y', y],
+    ],
+    oneOf: true,
+  },
+  {
+    name: 'one is neutral in ⊗',
+    isOfProducts: false,
+    holds: hasOne,
+    terms: ({ x, one, times }) => [
+      ['x', x],
+      ['x ⊗ one', times(x, one)],
+      ['one ⊗ x', times(one, x)],
+    ],
+  },
+  {
+    name: '⊗ is associative',
+    isOfProducts: false,
+    holds: always,
+    terms: ({ x, y, z, times }) => [
+      ['(x ⊗ y) ⊗ z', times(times(x, y), z)],
+      ['x ⊗ (y ⊗ z)', times(x, times(y, z))],
+    ],
+  },
+  {
+    name: '⊗ is distributive from the left',
+    isOfProducts: false,
+    holds: always,
+    terms: ({ x, y, z, plus, times }) => [
+      ['x ⊗ (y ⊕ z)', times(x, plus(y, z))],
+      ['(x ⊗ y) ⊕ (x ⊗ z)', plus(times(x, y), times(x, z))],
+    ],
+  },
+  {
+    name: '⊗ is distributive from the right',
+    isOfProducts: false,
+    holds: always,
+    terms: ({ x, y, z, plus, times }) => [
+      ['(x ⊕ y) ⊗ z', times(plus(x, y), z)],
+      ['(x ⊗ z) ⊕ (y ⊗ z)', plus(times(x, z), times(y, z))],
+    ],
+  },
+]
+
+/** Triples of a quick check, and of {@link checkSemiring}. */
+const QUICK = 2 ** 8
+const THOROUGH = 2 ** 15
+/** Simple elements: all triples of them are tried first, so that counterexamples are simple ones if there are any. */
+const SIMPLE = 8
+
+/** Two floats are the same if they differ by no more than this part of the greatest finite number that led to them. */
+const TOLERANCE = 2 ** -16
+
+/**
+ * Looks for counterexamples to the laws of a semiring: at the edges of its types or of `least` and `most`, and at random elements.
+ * What it doesn't find isn't proved.
+ *
+ * The elements that are tried are zero and one, those within `least` and `most`, and x ⊕ y of two of these. Integers have to be the same.
+ * Floats may differ by 2^−16 of the greatest finite number that led to them, inputs included; infinities are tried only
+ * as zero and one, NaN isn't.
+ *
+ * A law that only elements of some kind keep needs `least` and `most`: integers whose sums leave the type break those of x.add(y), and
+ * negative ones those of a greatest product.
+ *
+ * @throws OptionError (ERR_MPMML_OPTION) with the law and the counterexample.
+ * @example
+ * const maxPlus = semiring({ name: 'max-plus', dtype: 'float32', zero: -Infinity, one: 0,
+ *   plus: (x, y) => x.max(y), times: (x, y) => x.add(y), selective: true })
+ * checkSemiring(maxPlus)
+ * try {
+ *   checkSemiring(l1Distance)
+ * } catch ({ message }) {
+ *   console.log(message.split(':')[0]) // semiring 'L1 distance' breaks the law that ⊗ is associative
+ * }
+ */
+export function checkSemiring<L extends Lanes>(semiring: UserSemiring<L>, options?: CheckOptions<L>): void {
+  if (!isUserSemiring(semiring)) {
+    throw new OptionError(
+      'checkSemiring takes what semiring() gives: the semirings of the library keep their laws',
+    )
+  }
+  const { laws, ...ranges } = checkOptions.read(options)
+  const lanes = lanesOf(semiring)
+  const usual = checkedOf(semiring) ?? lanes.map(rangeOf)
+  check(semiring, laws === 'all', THOROUGH, readRanges(ranges, { dtype: semiring.dtype, lanes }, usual))
+}
+
+/** What `semiring()` checks. */
+export function checkQuickly(semiring: WrittenSemiring): void {
+  const ranges = checkedOf(semiring)
+  if (ranges) check(semiring, false, QUICK, ranges)
+}
+
+const checked = new WeakSet<WrittenSemiring>()
+
+/** Checks once what products of products rely on, unless the definition says that nothing is to be checked. */
+export function requireLaws(semiring: WrittenSemiring): void {
+  const ranges = checkedOf(semiring)
+  if (!ranges || checked.has(semiring)) return
+  check(semiring, true, QUICK, ranges)
+  checked.add(semiring)
+}
+
+function check(semiring: WrittenSemiring, all: boolean, count: number, ranges: readonly LaneRange[]): void {
+  const trial = new Trials(semiring, count, ranges)
+  for (const law of laws) {
+    if ((all || law.isOfProducts) && law.holds(semiring)) trial.try(law)
+  }
+}
+
+/** Random numbers from 0 to 1, the same at each check. */
+function generator(): () => number {
+  let state = 0x9e3779b9
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+class Trials implements Trial {
+  readonly x: Elements
+  readonly y: Elements
+  readonly z: Elements
+  readonly zero: Elements
+  readonly one: Elements
+  readonly #lanes: readonly LaneType[]
+  readonly #semiring: WrittenSemiring
+  readonly #count: number
+  /** For each trial the greatest finite number that has been computed. */
+  readonly #greatest: Float64Array
+  readonly #hasFloats: boolean
+
+  constructor(semiring: WrittenSemiring, random: number, ranges: readonly LaneRange[]) {
+    this.#semiring = semiring
+    this.#lanes = lanesOf(semiring)
+    this.#hasFloats = this.#lanes.includes('float32')
+    this.#count = SIMPLE ** 3 + random
+    this.#greatest = new Float64Array(this.#count)
+    const { zero, one } = neutralOf(semiring)
+    this.zero = this.#elements(() => zero)
+    this.one = this.#elements(() => one ?? zero)
+    const next = generator()
+    const simple = simpleElements(this.#lanes, ranges, [zero, ...(one ? [one] : [])])
+    const pick = (of: number) => simple[of % simple.length]!
+    const drawn = () => {
+      const kind = next()
+      if (kind < 0.2) return pick(Math.floor(next() * simple.length))
+      return this.#lanes.map((type, lane) => drawNumber(type, ranges[lane]!, this.#lanes.length > 1, next))
+    }
+    const side = (divisor: number) => {
+      const choose = (trial: number) =>
+        trial < SIMPLE ** 3 ? pick(Math.floor(trial / divisor) % SIMPLE) : drawn()
+      const elements = this.#elements(choose)
+      // Every other one at random is a sum.
+      const sums = this.plus(elements, this.#elements(drawn))
+      elements.forEach((lane, index) => {
+        for (let trial = SIMPLE ** 3; trial < this.#count; trial += 2) lane[trial] = sums[index]![trial]!
+      })
+      return elements
+    }
+    this.x = side(1)
+    this.y = side(SIMPLE)
+    this.z = side(SIMPLE ** 2)
+    this.#greatest.fill(0)
+    for (const elements of [this.x, this.y, this.z]) this.#measure(elements)
+  }
+
+  readonly plus = (left: Elements, right: Elements): Elements => this.#evaluate(true, left, right)
+  readonly times = (left: Elements, right: Elements): Elements => this.#evaluate(false, left, right)
+
+  /** Throws OptionError if a law doesn't hold. */
+  try(law: Law): void {
+    const [[, first], ...others] = law.terms(this) as [
+      readonly [string, Elements],
+      ...(readonly [string, Elements])[],
+    ]
+    for (let trial = 0; trial < this.#count; trial++) {
+      const same = ([, other]: readonly [string, Elements]) => this.#isSame(first, other, trial)
+      if (law.oneOf ? others.some(same) : others.every(same)) continue
+      const shown = law.terms(this).map(([text, value]) => `${text} is ${this.#show(value, trial)}`)
+      const variables = (['x', 'y', 'z'] as const)
+        .filter((name) => law.terms(this).some(([text]) => text.includes(name)))
+        .map((name) => `${name} = ${this.#show(this[name], trial)}`)
+      const values = shown.filter((text) => !/^[xyz] is/.test(text))
+      throw new OptionError(
+        `semiring '${this.#semiring.name}' breaks the law that ${law.name}: for ${variables.join(', ')}, ${values.join(', and ')}. ` +
+          'If there are no such elements, say so by check: { least, most }',
+      )
+    }
+  }
+
+  #elements(of: (trial: number) => readonly number[]): Elements {
+    const elements = this.#lanes.map((type) => laneOf(type, this.#count))
+    for (let trial = 0; trial < this.#count; trial++) {
+      of(trial).forEach((value, lane) => {
+        elements[lane]![trial] = value
+      })
+    }
+    return elements
+  }
+
+  #evaluate(combine: boolean, left: Elements, right: Elements): Elements {
+    const result = this.#lanes.map((type) => laneOf(type, this.#count))
+    natively(() =>
+      addon.evaluateUserSemiring(nativeOf(this.#semiring), combine, [...left], [...right], result),
+    )
+    this.#measure(result)
+    return result
+  }
+
+  #measure(elements: Elements): void {
+    if (!this.#hasFloats) return
+    elements.forEach((lane, index) => {
+      if (this.#lanes[index] !== 'float32') return
+      for (let trial = 0; trial < this.#count; trial++) {
+        const size = Math.abs(lane[trial]!)
+        if (size > this.#greatest[trial]! && Number.isFinite(size)) this.#greatest[trial] = size
+      }
+    })
+  }
+
+  #isSame(left: Elements, right: Elements, trial: number): boolean {
+    return left.every((lane, index) => {
+      const [first, second] = [lane[trial]!, right[index]![trial]!]
+      if (first === second || (Number.isNaN(first) && Number.isNaN(second))) return true
+      return (
+        this.#lanes[index] === 'float32' && Math.abs(first - second) <= TOLERANCE * this.#greatest[trial]!
+      )
+    })
+  }
+
+  #show(elements: Elements, trial: number): string {
+    const shown = elements.map((lane, index) => showNumber(lane[trial]!, this.#lanes[index]!))
+    return Array.isArray(this.#semiring.dtype) ? `[${shown.join(', ')}]` : shown[0]!
+  }
+}
+
+/** Small elements and those at the edges. */
+function simpleElements(
+  lanes: readonly LaneType[],
+  ranges: readonly LaneRange[],
+  neutral: readonly (readonly number[])[],
+): readonly (readonly number[])[] {
+  const small = [0, 1, 2, 3, -1].map((value) =>
+    lanes.map((_, lane) => Math.min(Math.max(value, ranges[lane]!.least), ranges[lane]!.most)),
+  )
+  const edges = (['most', 'least'] as const).map((edge) => ranges.map((range) => range[edge]))
+  const all = [...neutral, ...small, ...edges]
+  const texts = all.map((element) => element.join())
+  return all.filter((_, index) => texts.indexOf(texts[index]!) === index)
+}
+
+/** A random number of a lane: small, near an edge, or any. */
+function drawNumber(
+  type: LaneType,
+  { least, most }: LaneRange,
+  isOneOfSeveral: boolean,
+  next: () => number,
+): number {
+  if (least === most) return least
+  const kind = next()
+  const within = (value: number) => Math.min(Math.max(value, least), most)
+  if (type === 'float32') {
+    const any = least + next() * (most - least)
+    // Sums of such numbers aren't rounded: so equal ones are equal in the other lanes too.
+    const coarse = Math.round(any * 16) / 16
+    return within(isOneOfSeveral || kind < 0.5 ? coarse : any)
+  }
+  if (kind < 0.4) return within(Math.floor(next() * 20) - 8)
+  if (kind < 0.5) return within(least + Math.floor(next() * 4))
+  if (kind < 0.6) return within(most - Math.floor(next() * 4))
+  return within(Math.floor(least + next() * (most - least + 1)))
+}

@@ -1,0 +1,43 @@
+/** The function that makes semirings. */
+import type { Lanes, LaneType, UserSemiring } from '../user-semiring.js'
+import { checkQuickly } from './laws.js'
+import { read, type SemiringDefinition, write } from './semiring.js'
+
+/**
+ * A semiring of one's own, for products as their option `semiring`. ⊕ and ⊗ are written as functions; they are called once, and what
+ * they do is kept as a small expression, which both backends compute bit by bit the same. No compiler is needed.
+ *
+ * An expression has at most 256 steps, an element at most 4 lanes. What is used twice counts once.
+ *
+ * @throws OptionError (ERR_MPMML_OPTION) for a definition that is wrong, or a law that is broken (see {@link checkSemiring}); LimitError
+ *   (ERR_MPMML_LIMIT) for more than 256 steps; and what the functions throw.
+ * @example
+ * const closest = semiring({
+ *   name: 'least absolute difference', dtype: 'int32',
+ *   zero: 2 ** 31 - 1, plus: (x, y) => x.min(y), times: (x, y, { abs }) => abs(x.sub(y)), absorbs: false,
+ * })
+ * const { c } = await mpmm(matrix(1, 2, [1, 10]), matrix(2, 1, [5, 12]), { semiring: closest })
+ * console.log(c.data.join()) // 2
+ */
+export function semiring<const L extends LaneType | readonly LaneType[]>(
+  definition: SemiringDefinition<L>,
+): UserSemiring<L> {
+  const made = write(definition)
+  checkQuickly(made)
+  return made
+}
+
+/**
+ * The semiring that JSON has: what {@link UserSemiring.toJSON} gave, or its text. Nothing of it is believed, so that it may come from
+ * anybody: it has no loops, no access to memory, and a bounded size.
+ *
+ * @throws What {@link semiring} throws.
+ * @example
+ * const text = JSON.stringify(hamming)
+ * console.log(semiring.from(text).name) // Hamming distance
+ */
+semiring.from = (json: unknown): UserSemiring<Lanes> => {
+  const made = read(json)
+  checkQuickly(made)
+  return made
+}

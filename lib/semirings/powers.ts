@@ -1,0 +1,289 @@
+/** Powers and stars of matrices over semirings that users write, by their products. */
+import { signal } from '../abort.js'
+import { deviceName, optionsOf, whereSet } from '../backend.js'
+import { show } from '../describe.js'
+import { type Device, DeviceMatrix } from '../device/device.js'
+import { ResidentView } from '../device/resident.js'
+import { CycleError, natively, OptionError, ShapeError } from '../errors.js'
+import { rowMajor, type Shape } from '../matrix.js'
+import { addon } from '../native.js'
+import { checkedLater, listener, Options, type OptionsOf } from '../options.js'
+import { plainNames } from '../product/names.js'
+import type { Progress } from '../product/options.js'
+import { requireNoContradiction } from '../product/prepare.js'
+import type { Product } from '../product/request.js'
+import type { UserAlgebraOptions, UserAlgebraResult, UserProductOptions } from '../product/user-product.js'
+import type { LaneArray, LaneType } from '../user-semiring.js'
+import { showShape, type View } from '../view.js'
+import { laneOf } from './constants.js'
+import { requireLaws } from './laws.js'
+import { checkUserProduct, locateUser, readUserProduct, sessionOfUser, type UserProduct } from './operands.js'
+import { callOf, multiply, refusedSet, userSemiring } from './product.js'
+import { lanesOf, nativeOf, neutralOf, type WrittenSemiring } from './semiring.js'
+
+const algebraOptions = new Options({
+  semiring: userSemiring,
+  ...whereSet,
+  signal,
+  onProgress: listener<Progress>(),
+  overflow: refusedSet.overflow,
+  out: checkedLater(),
+} satisfies OptionsOf<UserAlgebraOptions & { overflow: undefined; out: undefined }>)
+
+/** The lanes of a matrix: all in arrays, or all on a device. */
+type Matrices = readonly (
+  | { readonly data: LaneArray; readonly shape: Shape }
+  | DeviceMatrix<Int32Array | Float32Array>
+)[]
+
+/** The lanes of a row-major matrix in arrays. */
+type HostLanes = readonly LaneArray[]
+
+/** A checked call, and what its steps have in common. */
+class Steps {
+  readonly semiring: WrittenSemiring
+  readonly n: number
+  kernelMs = 0
+  backend: 'cuda' | 'cpu'
+  device: string
+  readonly #started = performance.now()
+  readonly #given: unknown
+  readonly #square: UserProduct
+  readonly #shape: Shape
+  readonly #length: number
+  readonly #options: UserProductOptions
+  readonly #isList: boolean
+  readonly #types: readonly LaneType[]
+
+  constructor(a: unknown, value: unknown, why: string) {
+    const { semiring, out, ...options } = algebraOptions.read(value)
+    if (out !== undefined) {
+      throw new OptionError('option out is for the semirings of the library: take the c of the result')
+    }
+    const call = callOf(semiring, options)
+    const names = { ...plainNames, b: plainNames.a }
+    const given = { a, b: a, out: undefined, accumulate: undefined }
+    const square = readUserProduct(semiring, call, given, names, null)
+    const [{ a: view, batched, batch, m }] = square.lanes as [Product]
+    if (view.rows !== view.cols) {
+      throw new ShapeError(`${showShape(view, square.nameOfLane(0).a)} must be square${why}`)
+    }
+    call.session = sessionOfUser(square)
+    checkUserProduct(square, () => locateUser(square)!)
+    if (call.session) requireNoContradiction(call.options, call.session)
+    requireLaws(semiring)
+    this.semiring = semiring
+    this.n = m
+    this.backend = call.session?.backend ?? 'cpu'
+    this.device = call.session?.name ?? deviceName(-1)
+    this.#given = a
+    this.#square = square
+    this.#shape = batched ? [batch, m, m] : [m, m]
+    this.#length = batch * m * m
+    this.#options = { semiring, ...optionsOf(call.options), signal: call.options.signal }
+    this.#isList = Array.isArray(semiring.dtype)
+    this.#types = lanesOf(semiring)
+  }
+
+  /** As products take it. */
+  get given(): unknown {
+    return this.#given
+  }
+
+  requireOne(what: string): void {
+    const { name, one } = this.semiring
+    if (one !== undefined) return
+    throw new OptionError(
+      `${what} needs the neutral element of ⊗ for the identity, but semiring '${name}' has none: give it one`,
+    )
+  }
+
+  identity(): HostLanes {
+    const { zero, one } = neutralOf(this.semiring)
+    const { n } = this
+    return this.#types.map((type, lane) => {
+      const data = laneOf(type, this.#length).fill(zero[lane]!)
+      for (let node = 0; node * n < this.#length; node++) data[node * n + (node % n)] = one![lane]!
+      return data
+    })
+  }
+
+  /** The matrix itself, in arrays. */
+  onHost(): Promise<HostLanes> {
+    return Promise.all(
+      this.#square.lanes.map(async ({ a }, lane) => {
+        const type = this.#types[lane]!
+        if (!a.memory) return gathered(a, laneOf(type, this.#length))
+        const there = new DeviceMatrix<Int32Array | Float32Array>(new ResidentView(a.memory, a))
+        try {
+          return asType((await there.download()).data, type)
+        } finally {
+          there.dispose()
+        }
+      }),
+    )
+  }
+
+  /** As products take it: on the device if the matrix is on one. */
+  async placed(lanes: HostLanes): Promise<unknown> {
+    const { session } = this.#square.call
+    const matrices = lanes.map((data) => ({
+      data,
+      shape: this.#shape,
+      strides: rowMajor(this.#shape),
+      offset: 0,
+    }))
+    if (!session) return this.#isList ? matrices : matrices[0]
+    const device = session.owner as Device
+    const there = await Promise.all(
+      matrices.map(({ data, shape }) =>
+        device.upload<Int32Array | Float32Array>({ data: asType(data, 'int32') as Int32Array, shape }),
+      ),
+    )
+    return this.#isList ? there : there[0]
+  }
+
+  async download(matrix: unknown): Promise<HostLanes> {
+    return Promise.all(
+      this.#lanesOf(matrix).map(async (lane, index) =>
+        lane instanceof DeviceMatrix ? asType((await lane.download()).data, this.#types[index]!) : lane.data,
+      ),
+    )
+  }
+
+  /** A product, before which `done` of `most` steps are done. */
+  async multiply(x: unknown, y: unknown, done: number, most: number): Promise<unknown> {
+    const { onProgress } = this.#square.call.options
+    const { c, timing, backend, device } = await multiply(x, y, {
+      ...this.#options,
+      onProgress: onProgress && ((progress: Progress) => onProgress({ done: (done + progress.done) / most })),
+    })
+    this.kernelMs += timing.kernelMs
+    this.backend = backend
+    this.device = device
+    return c
+  }
+
+  /** Lets go of what a step has made. */
+  dispose(matrix: unknown): void {
+    if (matrix === this.#given) return
+    for (const lane of this.#lanesOf(matrix)) if (lane instanceof DeviceMatrix) lane.dispose()
+  }
+
+  result(c: unknown): UserAlgebraResult {
+    const { backend, device, kernelMs } = this
+    return { c, backend, device, timing: { totalMs: performance.now() - this.#started, kernelMs } }
+  }
+
+  #lanesOf(matrix: unknown): Matrices {
+    return (this.#isList ? matrix : [matrix]) as Matrices
+  }
+}
+
+/** An array of integers as one of the lane's type, with the same bits; one of floats as it is. */
+function asType(data: LaneArray, type: LaneType): LaneArray {
+  if (data instanceof Float32Array || type === 'float32') return data
+  const { buffer, byteOffset, length } = data
+  return type === 'uint32'
+    ? new Uint32Array(buffer, byteOffset, length)
+    : new Int32Array(buffer, byteOffset, length)
+}
+
+/** The elements of a view, row-major. */
+function gathered(
+  { data, batch, rows, cols, offset, batchStride, rowStride, colStride }: View,
+  into: LaneArray,
+): LaneArray {
+  const from = data as unknown as LaneArray
+  let next = 0
+  for (let item = 0; item < batch; item++) {
+    for (let row = 0; row < rows; row++) {
+      for (let col = 0; col < cols; col++) {
+        into[next++] = from[offset + item * batchStride + row * rowStride + col * colStride]!
+      }
+    }
+  }
+  return into
+}
+
+/** {@link power}. */
+export async function power(a: unknown, n: unknown, options: unknown): Promise<UserAlgebraResult> {
+  const steps = new Steps(a, options, ', so that it can be its own factor')
+  if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < 0) {
+    throw new OptionError(`the exponent n must be an integer from 0 to 2^53 - 1, but it is ${show(n)}`)
+  }
+  if (n === 0) {
+    steps.requireOne('the power 0')
+    return steps.result(await steps.placed(steps.identity()))
+  }
+  if (n === 1) return steps.result(await steps.placed(await steps.onHost()))
+  const factors: ('itself' | 'base')[] = []
+  for (let m = n; m > 1; m = Math.floor(m / 2)) {
+    if (m % 2 === 1) factors.unshift('base')
+    factors.unshift('itself')
+  }
+  let last = steps.given
+  for (const [done, factor] of factors.entries()) {
+    const before = last
+    try {
+      last = await steps.multiply(before, factor === 'itself' ? before : steps.given, done, factors.length)
+    } finally {
+      steps.dispose(before)
+    }
+  }
+  return steps.result(last)
+}
+
+/** A star is given up when paths of so many times n edges still make it better. */
+const MOST_PATHS = 4
+
+/** {@link star}: I ⊕ A is squared until it stays the same. */
+export async function star(a: unknown, options: unknown): Promise<UserAlgebraResult> {
+  const steps = new Steps(a, options, ': row i has the edges that leave node i')
+  const { semiring, n } = steps
+  if (!semiring.idempotent) {
+    throw new OptionError(
+      `star needs a semiring whose ⊕ is idempotent, so that a path counts once however often it is found, but semiring '${semiring.name}' isn't: ` +
+        'say idempotent: true if x ⊕ x is x, or add up powers',
+    )
+  }
+  steps.requireOne('star')
+  let known = sum(semiring, steps.identity(), await steps.onHost())
+  let last = await steps.placed(known)
+  const most = Math.ceil(Math.log2(Math.max(n, 1) * MOST_PATHS))
+  for (let done = 0; done < most; done++) {
+    const before = last
+    try {
+      last = await steps.multiply(before, before, done, most)
+    } finally {
+      steps.dispose(before)
+    }
+    const values = await steps.download(last)
+    if (values.every((lane, index) => isSame(lane, known[index]!))) return steps.result(last)
+    known = values
+  }
+  steps.dispose(last)
+  throw new CycleError(
+    `the star over semiring '${semiring.name}' doesn't exist: paths of ${2 ** most} edges still make it better, so that some cycle gains each time`,
+  )
+}
+
+function sum(semiring: WrittenSemiring, x: HostLanes, y: HostLanes): HostLanes {
+  const out = x.map((lane) => lane.slice() as LaneArray)
+  natively(() => addon.evaluateUserSemiring(nativeOf(semiring), true, [...x], [...y], out))
+  return out
+}
+
+/** Two floats are the same in a star if they differ by no more than this part of them: products round ways in other orders. */
+const TOLERANCE = 2 ** -20
+
+const isSame = (x: LaneArray, y: LaneArray): boolean =>
+  x.every((value, index) => {
+    const other = y[index]!
+    if (value === other || (Number.isNaN(value) && Number.isNaN(other))) return true
+    return (
+      x instanceof Float32Array &&
+      Math.abs(value - other) <= TOLERANCE * Math.abs(value) &&
+      Number.isFinite(value)
+    )
+  })

@@ -1,0 +1,242 @@
+/** Products over semirings that users write. */
+import { aborted, givenUpBy, notCancelled } from '../abort.js'
+import { deviceName, whereSet } from '../backend.js'
+import { DeviceMatrix } from '../device/device.js'
+import { ResidentView, SharedMemory } from '../device/resident.js'
+import { natively, OptionError } from '../errors.js'
+import { REPORT_FIELDS, reportAt } from '../fields.js'
+import { shapeOf } from '../layout.js'
+import { type DenseMatrix, rowMajor } from '../matrix.js'
+import { addon, type NativeMemory } from '../native.js'
+import { boolean, checkedLater, LEFT_OUT, Options, type OptionsOf, option, required } from '../options.js'
+import { placeOfProducts } from '../placement.js'
+import { plainNames } from '../product/names.js'
+import { asProduct, longWorkSet, type ReadOptions } from '../product/options.js'
+import { requireNoContradiction } from '../product/prepare.js'
+import { ProgressReports, shareOf } from '../product/progress.js'
+import { Call, type Product, type Result } from '../product/request.js'
+import { devicesOf, gopsOf, timingOf } from '../product/result.js'
+import { structure } from '../product/structure.js'
+import type { UserPlan, UserProductOptions, UserProductResult } from '../product/user-product.js'
+import { configureCode } from './code-cache.js'
+import {
+  allocateUserResult,
+  asLane,
+  checkUserProduct,
+  locateUser,
+  matricesOf,
+  readUserProduct,
+  requireSelective,
+  requireUserStillThere,
+  requireUserThere,
+  sessionOfUser,
+  USER_REQUEST_FIELDS,
+  type UserProduct,
+  writeUserRequest,
+} from './operands.js'
+import { isUserSemiring, lanesOf, nativeOf, type WrittenSemiring } from './semiring.js'
+
+/** The option `semiring`. */
+export const userSemiring = required((value, name): WrittenSemiring => {
+  if (isUserSemiring(value)) return value
+  throw new OptionError(`option ${name} must be what semiring() has made`)
+})
+
+/** An option that products over semirings of the library have. */
+const refused = (why: string) =>
+  option(LEFT_OUT, (_, name): number => {
+    throw new OptionError(`option ${name} is for the semirings of the library: ${why}`)
+  })
+
+/** What only products over semirings of the library have. */
+export const refusedSet = {
+  overflow: refused(
+    'integers are computed modulo 2^32 here, and what else is to happen is written into times',
+  ),
+  variant: refused('plan() shows which kernel a semiring of your own takes'),
+}
+
+const productOptions = new Options({
+  semiring: userSemiring,
+  out: checkedLater(),
+  accumulate: checkedLater(),
+  ...whereSet,
+  witness: boolean(false),
+  structure,
+  ...longWorkSet,
+  ...refusedSet,
+} satisfies OptionsOf<UserProductOptions & { overflow: undefined; variant: undefined }>)
+
+/** What the products of a call have in common. */
+export function callOf(semiring: WrittenSemiring, options: Partial<ReadOptions>): Call {
+  configureCode()
+  const call = new Call(asProduct(options))
+  requireSelective(semiring, call.options.witness)
+  return call
+}
+
+/** Reads and checks the arguments of a product. */
+function prepare(a: unknown, b: unknown, value: unknown): UserProduct {
+  const { semiring, out, accumulate, ...options } = productOptions.read(value)
+  const call = callOf(semiring, options)
+  const product = readUserProduct(semiring, call, { a, b, out, accumulate }, plainNames, options.structure)
+  if (options.signal?.aborted) throw aborted(options.signal)
+  call.session = sessionOfUser(product)
+  checkUserProduct(product, () => locateUser(product)!)
+  if (call.session) requireNoContradiction(call.options, call.session)
+  else {
+    const { batch, m, n, k } = product.lanes[0]!
+    call.place = placeOfProducts(
+      call.options,
+      product.lanes.length * batch * (m * n * k + m * k + k * n + m * n),
+    )
+  }
+  return product
+}
+
+// Native code reads a request before the call returns: one serves all calls.
+const request = new Float64Array(USER_REQUEST_FIELDS)
+
+/** {@link mpmm}. */
+export async function multiply(a: unknown, b: unknown, options: unknown): Promise<UserProductResult> {
+  const product = prepare(a, b, options)
+  const { call } = product
+  if (call.place.atOnce) return computeNow(product)
+  allocateUserResult(product, call.options.witness)
+  const { signal, onProgress } = call.options
+  if (!(signal || onProgress)) return run(product, notCancelled)
+  const cancel = new Int32Array(1)
+  if (!signal) return run(product, cancel)
+  return givenUpBy(signal, cancel, 'the product', () => {
+    requireUserThere(product)
+    return run(product, cancel)
+  })
+}
+
+async function run(product: UserProduct, cancel: Int32Array): Promise<UserProductResult> {
+  const { semiring, call, lanes, witness } = product
+  const [{ batch, m, n, k }] = lanes as [Product]
+  const report = new Float64Array(REPORT_FIELDS)
+  const { onProgress } = call.options
+  const progress =
+    onProgress &&
+    new ProgressReports(onProgress, shareOf(batch * m * n * k, report), () => addon.giveUp(cancel))
+  const matrices = matricesOf(product)
+  writeUserRequest(request, product)
+  let made: NativeMemory[] | undefined
+  try {
+    made = await natively(() =>
+      addon.multiplyUser(
+        nativeOf(semiring),
+        matrices.a,
+        matrices.b,
+        matrices.c,
+        matrices.c0,
+        request,
+        report,
+        cancel,
+        call.session ? call.session.native : null,
+        witness?.data as Int32Array | null,
+      ),
+    )
+  } catch (error) {
+    progress?.end(false)
+    throw error
+  }
+  try {
+    progress?.end(true)
+    requireUserStillThere(product)
+  } catch (error) {
+    releaseAll(made)
+    throw error
+  }
+  return resultOf(product, made, report, 0)
+}
+
+/** Gives back what native code has made for a result that isn't returned. */
+export function releaseAll(made: readonly NativeMemory[] | undefined): void {
+  for (const memory of made ?? []) addon.release(memory)
+}
+
+/** Computes a product before it returns. */
+function computeNow(product: UserProduct): UserProductResult {
+  const { semiring, call } = product
+  allocateUserResult(product, call.options.witness)
+  const report = new Float64Array(REPORT_FIELDS)
+  const matrices = matricesOf(product)
+  writeUserRequest(request, product)
+  const made = natively(() =>
+    addon.multiplyUserSync(
+      nativeOf(semiring),
+      matrices.a,
+      matrices.b,
+      matrices.c,
+      matrices.c0,
+      request,
+      report,
+      call.session ? call.session.native : null,
+      (product.witness?.data ?? null) as Int32Array | null,
+    ),
+  )
+  return resultOf(product, made, report, 0)
+}
+
+/** {@link mpmmSync}. */
+export function multiplySync(a: unknown, b: unknown, options: unknown): UserProductResult {
+  const product = prepare(a, b, options)
+  if (product.call.options.onProgress) {
+    throw new OptionError(
+      'mpmmSync blocks the thread that option onProgress is called on: leave it out, or use mpmm',
+    )
+  }
+  return computeNow(product)
+}
+
+/** What the user gets; the report's fields begin at `start`. */
+export function resultOf(
+  product: UserProduct,
+  made: readonly NativeMemory[] | undefined,
+  report: Float64Array,
+  start: number,
+): UserProductResult {
+  const { semiring, lanes, call, outValue, witness } = product
+  const [head] = lanes as [Product]
+  const { session, options } = call
+  const types = lanesOf(semiring)
+  const memories = [...(made ?? [])]
+  const newMatrix = (elements: Product['newElements'], result: Result): unknown => {
+    if (session)
+      return new DeviceMatrix(new ResidentView(new SharedMemory(memories.shift()!, session), elements()))
+    const shape = shapeOf(result)
+    return { data: result.data, shape, strides: rowMajor(shape), offset: 0 }
+  }
+  const matrices =
+    outValue === undefined
+      ? lanes.map((lane, index) => {
+          const matrix = newMatrix(() => lane.newElements(), lane.c!)
+          return session ? matrix : asLane(matrix as DenseMatrix, types[index]!)
+        })
+      : null
+  const result: UserProductResult & { witness?: unknown } = {
+    c: matrices ? (Array.isArray(semiring.dtype) ? matrices : matrices[0]) : outValue,
+    backend: addon.backends[report[start + reportAt.backend]!]!,
+    device: session ? session.name : deviceName(report[start + reportAt.device]!),
+    devices: devicesOf(report[start + reportAt.devices]!, report[start + reportAt.device]!),
+    timing: timingOf(report, start),
+    gops: gopsOf(report, start),
+  }
+  if (head.structure) result.structure = head.structure.shown
+  if (options.witness) result.witness = newMatrix(() => head.newWitness(), witness!)
+  return result
+}
+
+/** {@link plan}. */
+export async function plan(a: unknown, b: unknown, options: unknown): Promise<UserPlan> {
+  const product = prepare(a, b, options)
+  const { semiring, call } = product
+  writeUserRequest(request, product)
+  const explanation = await natively(() =>
+    addon.explainUser(nativeOf(semiring), request, call.session ? call.session.native : null),
+  )
+  return { explanation }
+}

@@ -1,0 +1,252 @@
+/** Semirings that are ready to use, each written as a user would write it. */
+import { show, showChoices } from '../describe.js'
+import { OptionError } from '../errors.js'
+import type { UserSemiring } from '../user-semiring.js'
+import { semiring } from './make.js'
+import type { Operations, Value } from './value.js'
+
+/**
+ * Sums of numbers that are kept as their logarithms: x ⊕ y = log(eˣ + eʸ) and x ⊗ y = x + y, of float32. So products of
+ * probabilities neither underflow nor overflow. The result is computed pair by pair, in the order of k.
+ *
+ * @example
+ * const half = matrix(2, 2, new Float32Array(4).fill(Math.log(0.5)))
+ * const { c } = await mpmm(half, half, { semiring: logSumExp })
+ * console.log(Math.exp(c.data[0]).toFixed(6)) // 0.500000
+ */
+export const logSumExp: UserSemiring<'float32'> = semiring({
+  name: 'log-sum-exp',
+  dtype: 'float32',
+  zero: Number.NEGATIVE_INFINITY,
+  one: 0,
+  // max skips the NaN of ∞ − ∞.
+  plus: (x, y, { max, log1p, exp }) =>
+    max(x, y).add(log1p(exp(max(x.sub(y).abs().neg(), Number.NEGATIVE_INFINITY)))),
+  times: (x, y) => x.add(y),
+})
+
+/**
+ * The sum of absolute differences: C[i, j] is the distance between row i of A and column j of B in the city, of float32. Distances are no
+ * semiring beyond one product: ⊗ isn't associative.
+ *
+ * @example
+ * const table = matrix(2, 2, Float32Array.of(0, 0, 3, 4))
+ * const columns = { ...table, strides: [1, 2] }
+ * const { c } = await mpmm(table, columns, { semiring: l1Distance })
+ * console.log(c.data.join()) // 0,7,7,0
+ */
+export const l1Distance: UserSemiring<'float32'> = semiring({
+  name: 'L1 distance',
+  dtype: 'float32',
+  zero: 0,
+  plus: (x, y) => x.add(y),
+  times: (x, y) => x.sub(y).abs(),
+  absorbs: false,
+})
+
+/**
+ * The greatest absolute difference: C[i, j] is the distance between row i of A and column j of B on a chessboard, of float32. See
+ * {@link l1Distance}.
+ *
+ * @example
+ * const table = matrix(2, 2, Float32Array.of(0, 0, 3, 4))
+ * const { c } = await mpmm(table, { ...table, strides: [1, 2] }, { semiring: lInfinityDistance })
+ * console.log(c.data.join()) // 0,4,4,0
+ */
+export const lInfinityDistance: UserSemiring<'float32'> = semiring({
+  name: 'L∞ distance',
+  dtype: 'float32',
+  zero: 0,
+  plus: (x, y) => x.max(y),
+  times: (x, y) => x.sub(y).abs(),
+  absorbs: false,
+  selective: true,
+  // What ⊕ joins are distances.
+  check: { least: 0 },
+})
+
+/**
+ * In how many bits two strings of bits differ: C[i, j] is the Hamming distance between row i of A and column j of B, of uint32 with 32
+ * bits in each element. See {@link l1Distance}.
+ *
+ * @example
+ * const bits = { data: Uint32Array.of(0b1100, 0b1010), shape: [2, 1] }
+ * const { c } = await mpmm(bits, { ...bits, shape: [1, 2] }, { semiring: hamming })
+ * console.log(c.data.join()) // 0,2,2,0
+ */
+export const hamming: UserSemiring<'uint32'> = semiring({
+  name: 'Hamming distance',
+  dtype: 'uint32',
+  zero: 0,
+  plus: (x, y) => x.add(y),
+  times: (x, y) => x.xor(y).popcount(),
+  absorbs: false,
+})
+
+/** ⊕ and ⊗ of the numbers that other semirings are made of; over int32, as the library has them. */
+interface Ordered {
+  readonly better: 'min' | 'max'
+  readonly worse: 'min' | 'max'
+  readonly zero: number
+  readonly one: number
+  readonly times: (x: Value<'int32'>, y: Value<'int32'>, operations: Operations) => Value<'int32'>
+}
+
+const LEAST = -(2 ** 31)
+const MOST = 2 ** 31 - 1
+
+/** The sum; zero if one of them is. */
+const sumOf =
+  (zero: number) =>
+  (x: Value<'int32'>, y: Value<'int32'>, { equal, select }: Operations) =>
+    select(equal(x, zero).or(equal(y, zero)), zero, x.add(y))
+
+const sums = {
+  'max-plus': { better: 'max', worse: 'min', zero: LEAST, one: 0, times: sumOf(LEAST) },
+  'min-plus': { better: 'min', worse: 'max', zero: MOST, one: 0, times: sumOf(MOST) },
+} as const satisfies Record<string, Ordered>
+
+const ordered = {
+  ...sums,
+  'max-min': { better: 'max', worse: 'min', zero: LEAST, one: MOST, times: (x, y) => x.min(y) },
+  'min-max': { better: 'min', worse: 'max', zero: MOST, one: LEAST, times: (x, y) => x.max(y) },
+} as const satisfies Record<string, Ordered>
+
+/** The names of semirings whose ⊗ is a sum. */
+export type SumName = 'max-plus' | 'min-plus'
+
+/** The names of semirings whose ⊕ takes the better of two numbers. */
+export type OrderedName = SumName | 'max-min' | 'min-max'
+
+function find<Name extends string>(
+  all: Readonly<Record<Name, Ordered>>,
+  name: unknown,
+  what: string,
+): Ordered {
+  if (typeof name === 'string' && Object.hasOwn(all, name)) return all[name as Name]
+  throw new OptionError(`${what} takes ${showChoices(Object.keys(all))}, but it got ${show(name)}`)
+}
+
+/** Numbers of which no sum of three leaves the type. */
+const SMALL = 2 ** 28
+
+/**
+ * The best value and in how many ways it is reached: elements are pairs [value, count] of int32 and uint32. No way is [zero, 0], and a
+ * single one of weight w is [w, 1]. Sums are modulo 2^32, as counts are.
+ *
+ * @param name - 'max-plus' or 'min-plus', whose ⊕ and ⊗ values have. In max-min or min-max counts wouldn't be distributive.
+ * @throws OptionError (ERR_MPMML_OPTION).
+ * @example
+ * const values = matrix(1, 3, [5, 5, 1])
+ * const counts = { data: Uint32Array.of(1, 2, 1), shape: [1, 3] }
+ * const ones = [matrix(3, 1), { data: new Uint32Array(3).fill(1), shape: [3, 1] }]
+ * const { c: [value, count] } = await mpmm([values, counts], ones, { semiring: counting('max-plus') })
+ * console.log(value.data[0], count.data[0]) // 5 3
+ */
+export function counting(name: SumName): UserSemiring<readonly ['int32', 'uint32']> {
+  const { better, zero, one, times } = find(sums, name, 'counting')
+  return semiring({
+    name: `counting ${name}`,
+    dtype: ['int32', 'uint32'],
+    zero: [zero, 0],
+    one: [one, 1],
+    plus: ([x, n], [y, m], { less, lessEqual, select, [better]: best }) => {
+      const [low, high] = better === 'max' ? [x, y] : [y, x]
+      // Of the ways to x those count that y doesn't beat; those to y, if it isn't beaten.
+      const left = select(less(low, high), 0, n)
+      return [best(x, y), select(lessEqual(low, high), left.add(m), left)]
+    },
+    times: ([x, n], [y, m], operations) => [times(x, y, operations), n.mul(m)],
+    check: { least: [-SMALL, 1], most: [SMALL, 2 ** 32 - 1] },
+  })
+}
+
+/**
+ * The k best sums, best first, of int32: elements have k lanes, and zeros where there are fewer. A single one of weight w is [w, zero, …].
+ * Equal sums count each by itself. Sums are modulo 2^32.
+ *
+ * @param name - 'max-plus' or 'min-plus'
+ * @param k - 2, 3 or 4
+ * @throws OptionError (ERR_MPMML_OPTION).
+ * @example
+ * const none = new Int32Array(3).fill(zeroOf('min-plus'))
+ * const a = [matrix(1, 3, [5, 1, 3]), matrix(1, 3, none)]
+ * const b = [matrix(3, 1), matrix(3, 1, none)]
+ * const { c: [best, second] } = await mpmm(a, b, { semiring: kBest('min-plus', 2) })
+ * console.log(best.data[0], second.data[0]) // 1 3
+ */
+export function kBest<const K extends 2 | 3 | 4>(name: SumName, k: K): UserSemiring<Repeated<K>> {
+  const { better, worse, zero, one, times } = find(sums, name, 'kBest')
+  if (![2, 3, 4].includes(k)) throw new OptionError(`kBest takes k = 2, 3 or 4, but it got ${show(k)}`)
+  type List = readonly Value<'int32'>[]
+  /** The k best of two lists, best first: the ith is in x or y, or the worse of two before it. */
+  const merged = (x: List, y: List, operations: Operations): Value<'int32'>[] =>
+    Array.from({ length: k }, (_, i) => {
+      const found = [x[i], y[i]]
+      for (let at = 0; at < i; at++) {
+        const [left, right] = [x[at], y[i - 1 - at]]
+        if (left && right) found.push(operations[worse](left, right))
+      }
+      return found
+        .filter((value) => value !== undefined)
+        .reduce((left, right) => operations[better](left, right))
+    })
+  const none = new Array<number>(k - 1).fill(zero)
+  return semiring({
+    name: `${k} best of ${name}`,
+    dtype: new Array<'int32'>(k).fill('int32') as readonly 'int32'[],
+    zero: [zero, ...none],
+    one: [one, ...none],
+    plus: (x, y, operations) => merged(x, y, operations),
+    // Before x[i] + y[j] there are (i + 1) · (j + 1) − 1 that are no worse.
+    times: (x, y, operations) =>
+      x
+        .map((left, i) => y.slice(0, Math.floor(k / (i + 1))).map((right) => times(left, right, operations)))
+        .reduce((left, right) => merged(left, right, operations)),
+    check: { least: [-SMALL, ...none], most: [SMALL, ...none] },
+  }) as unknown as UserSemiring<Repeated<K>>
+}
+
+/** The lanes of {@link kBest}. */
+export type Repeated<K extends 2 | 3 | 4> = K extends 2
+  ? readonly ['int32', 'int32']
+  : K extends 3
+    ? readonly ['int32', 'int32', 'int32']
+    : readonly ['int32', 'int32', 'int32', 'int32']
+
+/**
+ * Pairs of int32 of which the first decides, and the second if the first are equal: such as the shortest path, and the widest of the
+ * shortest. Zero is zero in both. Sums are modulo 2^32.
+ *
+ * @param first - 'max-plus' or 'min-plus': in max-min or min-max a pair that loses could win after ⊗.
+ * @param second - 'max-plus', 'min-plus', 'max-min' or 'min-max'
+ * @throws OptionError (ERR_MPMML_OPTION).
+ * @example
+ * const a = [matrix(1, 2, [3, 3]), matrix(1, 2, [10, 20])]
+ * const b = [matrix(2, 1, [1, 1]), matrix(2, 1, [15, 15])]
+ * const { c: [length, width] } = await mpmm(a, b, { semiring: lexicographic('min-plus', 'max-min') })
+ * console.log(length.data[0], width.data[0]) // 4 15
+ */
+export function lexicographic(
+  first: SumName,
+  second: OrderedName,
+): UserSemiring<readonly ['int32', 'int32']> {
+  const left = find(sums, first, 'lexicographic')
+  const right = find(ordered, second, 'lexicographic')
+  return semiring({
+    name: `${first}, then ${second}`,
+    dtype: ['int32', 'int32'],
+    zero: [left.zero, right.zero],
+    one: [left.one, right.one],
+    plus: ([x1, x2], [y1, y2], { equal, select, [left.better]: best, [right.better]: second }) => [
+      best(x1, y1),
+      select(equal(x1, y1), second(x2, y2), select(equal(best(x1, y1), x1), x2, y2)),
+    ],
+    times: ([x1, x2], [y1, y2], operations) => [
+      left.times(x1, y1, operations),
+      right.times(x2, y2, operations),
+    ],
+    selective: true,
+    check: { least: [-SMALL, -SMALL], most: [SMALL, SMALL] },
+  })
+}

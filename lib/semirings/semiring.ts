@@ -1,0 +1,431 @@
+/** Semirings that users write: from functions, and from JSON. */
+import { show, showList, typeName } from '../describe.js'
+import { natively, OptionError } from '../errors.js'
+import { expressionTypes, mostLanes } from '../expression-table.js'
+import { addon, type NativeUserSemiring } from '../native.js'
+import { requireNames } from '../options.js'
+import type { ElementOf, Lanes, LaneType, SemiringJson, UserSemiring } from '../user-semiring.js'
+import { bitsOf, numberFromJson, numberToJson, readNumber, showNumber } from './constants.js'
+import {
+  type Expression,
+  expressionFromJson,
+  expressionToJson,
+  isLaneType,
+  laneTypes,
+  printExpression,
+  wordsOf,
+} from './expression.js'
+import { type Operations, trace, type Value, type ValueOrNumber } from './value.js'
+
+/** What Node.js calls to show an object. */
+const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
+
+/** The values of an element: one, or an array of those of its lanes. */
+export type ElementValue<L extends Lanes> = L extends readonly LaneType[]
+  ? { readonly [Lane in keyof L]: Value<Extract<L[Lane], LaneType>> }
+  : L extends LaneType
+    ? Value<L>
+    : never
+
+/** What ⊕ and ⊗ give: a value or a number; an array of these, one for each lane, if dtype is an array. */
+export type ElementResult<L extends Lanes> = L extends readonly LaneType[]
+  ? { readonly [Lane in keyof L]: ValueOrNumber<Extract<L[Lane], LaneType>> }
+  : L extends LaneType
+    ? ValueOrNumber<L>
+    : never
+
+/**
+ * ⊕ or ⊗. It is called once, with values that stand for any element, and what it does to them becomes the operation: no text is parsed,
+ * so minifiers don't harm it. An `if` on a value can't work: use `select`.
+ */
+export type ElementFunction<L extends Lanes> = (
+  x: ElementValue<L>,
+  y: ElementValue<L>,
+  operations: Operations,
+  // With the empty one TypeScript takes an array that is given for a tuple.
+) => ElementResult<L> | readonly []
+
+/** What {@link semiring} takes. */
+export interface SemiringDefinition<L extends Lanes = Lanes> {
+  /** What messages call it; at most 100 characters. */
+  name: string
+  /** The type of an element, 'int32', 'uint32' or 'float32'; or an array of those of its 1 to 4 lanes. */
+  dtype: L
+  /** The neutral element of ⊕: what a result without candidates is. An array if dtype is one. */
+  zero: ElementOf<L>
+  /** The neutral element of ⊗, if there is one: `power` and `star` need it for the identity. */
+  one?: ElementOf<L> | undefined
+  /** x ⊕ y. In a product x is what the steps before gave, or C0, and y is the next candidate. */
+  plus: ElementFunction<L>
+  /** x ⊗ y. In a product x is an element of A, and y one of B. */
+  times: ElementFunction<L>
+  /**
+   * Whether zero ⊗ x and x ⊗ zero are zero for each x; true by default. Kernels then fill up tiles with zeros. If it is false, a guard
+   * leaves those steps out, which takes a little longer.
+   */
+  absorbs?: boolean | undefined
+  /** Whether x ⊕ x is x; false by default. `star` needs it. */
+  idempotent?: boolean | undefined
+  /** Whether x ⊕ y is always x or y; false by default. The option `witness` needs it. It implies `idempotent`. */
+  selective?: boolean | undefined
+  /**
+   * The quick check of the laws that products rely on: see {@link checkSemiring}. False leaves it out, and an object says from which
+   * elements it is made. True by default.
+   */
+  check?: boolean | CheckedElements<L> | undefined
+}
+
+/** From which elements the laws are checked: from random ones within these bounds, zero, one, and what ⊕ makes of two of these. */
+export interface CheckedElements<L extends Lanes = Lanes> {
+  /** The least that elements may be; for each lane if dtype is an array. By default the least of the type; −1024 for float32. */
+  least?: ElementOf<L> | undefined
+  /** The greatest that elements may be; by default the greatest of the type; 1024 for float32. */
+  most?: ElementOf<L> | undefined
+}
+
+/** The elements of a lane from which the laws are checked. */
+export interface LaneRange {
+  readonly least: number
+  readonly most: number
+}
+
+/** Everything about a semiring that isn't its name or an expression. */
+interface Facts<L extends Lanes> {
+  readonly name: string
+  readonly dtype: L
+  readonly lanes: readonly LaneType[]
+  readonly zero: readonly number[]
+  readonly one: readonly number[] | undefined
+  readonly absorbs: boolean
+  readonly idempotent: boolean
+  readonly selective: boolean
+  readonly checked: readonly LaneRange[] | undefined
+}
+
+/** A {@link UserSemiring}. */
+export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L> {
+  readonly name: string
+  readonly dtype: L
+  readonly zero: ElementOf<L>
+  readonly one: ElementOf<L> | undefined
+  readonly absorbs: boolean
+  readonly idempotent: boolean
+  readonly selective: boolean
+  readonly #facts: Facts<L>
+  readonly #plus: Expression
+  readonly #times: Expression
+  #native: NativeUserSemiring | undefined
+
+  constructor(facts: Facts<L>, plus: Expression, times: Expression) {
+    const { zero, one } = facts
+    this.name = facts.name
+    this.dtype = facts.dtype
+    this.zero = elementOf(facts, zero)
+    this.one = one && elementOf(facts, one)
+    this.absorbs = facts.absorbs
+    this.idempotent = facts.idempotent
+    this.selective = facts.selective
+    this.#facts = facts
+    this.#plus = plus
+    this.#times = times
+    Object.freeze(this)
+  }
+
+  /** Whether `value` is one, whatever it pretends to be. */
+  static is(value: unknown): value is WrittenSemiring {
+    return typeof value === 'object' && value !== null && #facts in value
+  }
+
+  static lanesOf(semiring: WrittenSemiring): readonly LaneType[] {
+    return semiring.#facts.lanes
+  }
+
+  /** Zero and one, lane by lane. */
+  static neutralOf(semiring: WrittenSemiring): Pick<Facts<Lanes>, 'zero' | 'one'> {
+    return semiring.#facts
+  }
+
+  /** From which elements its laws are checked, lane by lane; undefined if they aren't. */
+  static checkedOf(semiring: WrittenSemiring): readonly LaneRange[] | undefined {
+    return semiring.#facts.checked
+  }
+
+  /** What native code has of it. */
+  static nativeOf(semiring: WrittenSemiring): NativeUserSemiring {
+    if (semiring.#native) return semiring.#native
+    const { name, lanes, zero, one, absorbs, idempotent, selective } = semiring.#facts
+    const plus = wordsOf(semiring.#plus)
+    const times = wordsOf(semiring.#times)
+    const bits = (element: readonly number[]) =>
+      Int32Array.from(element, (value, lane) => bitsOf(value, lanes[lane]!))
+    semiring.#native = natively(() =>
+      addon.userSemiring({
+        name,
+        lanes: Int32Array.from(lanes, (type) => expressionTypes.indexOf(type)),
+        zero: bits(zero),
+        one: one ? bits(one) : undefined,
+        plus: plus.nodes,
+        plusResults: plus.results,
+        times: times.nodes,
+        timesResults: times.results,
+        absorbs,
+        idempotent,
+        selective,
+      }),
+    )
+    return semiring.#native
+  }
+
+  toJSON(): SemiringJson {
+    const { name, dtype, lanes, zero, one, absorbs, idempotent, selective, checked } = this.#facts
+    const isUsual = checked?.every(({ least, most }, lane) => {
+      const usual = rangeOf(lanes[lane]!)
+      return least === usual.least && most === usual.most
+    })
+    const json = (element: readonly number[]) => elementOf(this.#facts, element.map(numberToJson) as never)
+    return {
+      semiring: 1,
+      name,
+      dtype,
+      zero: json(zero),
+      ...(one && { one: json(one) }),
+      plus: expressionToJson(this.#plus),
+      times: expressionToJson(this.#times),
+      absorbs,
+      idempotent,
+      selective,
+      ...(!isUsual && {
+        check: checked
+          ? {
+              least: json(checked.map(({ least }) => least)),
+              most: json(checked.map(({ most }) => most)),
+            }
+          : false,
+      }),
+    }
+  }
+
+  toString(): string {
+    const { name, lanes, dtype, zero, one } = this.#facts
+    const element = (values: readonly number[]) => {
+      const shown = values.map((value, lane) => showNumber(value, lanes[lane]!)).join(', ')
+      return Array.isArray(dtype) ? `[${shown}]` : shown
+    }
+    const law = (operator: string, expression: Expression) => {
+      const { text, named } = printExpression(expression, lanes.length)
+      return [`x ${operator} y = ${text}`, ...named.map((each) => `  ${each}`)].join('\n')
+    }
+    const flags = (['absorbs', 'idempotent', 'selective'] as const).filter((flag) => this[flag])
+    return [
+      `semiring '${name}' of ${Array.isArray(dtype) ? `[${lanes.join(', ')}]` : dtype}`,
+      law('⊕', this.#plus),
+      law('⊗', this.#times),
+      `zero ${element(zero)}, ${one ? `one ${element(one)}` : 'no one'}${flags.map((flag) => `, ${flag}`).join('')}`,
+    ].join('\n')
+  }
+
+  [inspected](): string {
+    return this.toString()
+  }
+}
+
+/** What the library checks: by its own accessors. */
+export const { is: isUserSemiring, lanesOf, neutralOf, nativeOf, checkedOf } = WrittenSemiring
+
+/** A number if dtype is no array, else an array. */
+function elementOf<L extends Lanes>({ dtype }: Facts<L>, lanes: readonly number[]): ElementOf<L> {
+  return (Array.isArray(dtype) ? Object.freeze([...lanes]) : lanes[0]) as ElementOf<L>
+}
+
+/** From which values of a lane laws are checked if nothing else is said. */
+export function rangeOf(type: LaneType): LaneRange {
+  if (type === 'int32') return { least: -(2 ** 31), most: 2 ** 31 - 1 }
+  if (type === 'uint32') return { least: 0, most: 2 ** 32 - 1 }
+  return { least: -1024, most: 1024 }
+}
+
+const MOST_NAME = 100
+
+function readName(value: unknown, where: string): string {
+  if (typeof value !== 'string' || value === '' || value.length > MOST_NAME) {
+    const came = typeof value === 'string' && value !== '' ? `one of ${value.length}` : show(value)
+    throw new OptionError(`${where}.name must be a text of 1 to ${MOST_NAME} characters, but it is ${came}`)
+  }
+  // They would break or forge lines of messages and logs.
+  if (/\p{Cc}|[\u2028\u2029]/u.test(value)) {
+    throw new OptionError(`${where}.name must have no control characters, such as line breaks`)
+  }
+  return value
+}
+
+function readLanes(value: unknown, where: string): { dtype: Lanes; lanes: readonly LaneType[] } {
+  if (isLaneType(value)) return { dtype: value, lanes: [value] }
+  const given: unknown[] = Array.isArray(value) ? Array.from(value) : []
+  if (given.length >= 1 && given.length <= mostLanes && given.every(isLaneType)) {
+    const lanes = Object.freeze([...given])
+    return { dtype: lanes, lanes }
+  }
+  throw new OptionError(
+    `${where}.dtype must be ${laneTypes.map((type) => `'${type}'`).join(', ')}, or an array of 1 to ${mostLanes} of them, one for each lane, ` +
+      `but it is ${Array.isArray(value) ? showList(value) : show(value)}`,
+  )
+}
+
+/** Reads an element. `read` prepares a number of it. */
+function readElement(
+  value: unknown,
+  { dtype, lanes }: Pick<Facts<Lanes>, 'dtype' | 'lanes'>,
+  where: string,
+  read: (value: unknown) => unknown = (value) => value,
+): readonly number[] {
+  if (!Array.isArray(dtype)) return [readNumber(read(value), lanes[0]!, where)]
+  if (!Array.isArray(value) || value.length !== lanes.length) {
+    const came = Array.isArray(value) ? showList(value) : typeName(value)
+    throw new OptionError(
+      `${where} must be an array of ${lanes.length} numbers, one for each lane, but it is ${came}`,
+    )
+  }
+  return Array.from(value as unknown[], (each, lane) =>
+    readNumber(read(each), lanes[lane]!, `${where}[${lane}]`),
+  )
+}
+
+function readFlag(value: unknown, usual: boolean, where: string): boolean {
+  if (value === undefined) return usual
+  if (typeof value === 'boolean') return value
+  throw new OptionError(`${where} must be a boolean, but it is ${show(value)}`)
+}
+
+/** What definitions and JSON have in common; `given` has been read once. */
+function readFacts(
+  given: Record<string, unknown>,
+  where: string,
+  read?: (value: unknown) => unknown,
+): Facts<Lanes> {
+  const name = readName(given.name, where)
+  const types = readLanes(given.dtype, where)
+  const selective = readFlag(given.selective, false, `${where}.selective`)
+  const idempotent = readFlag(given.idempotent, selective, `${where}.idempotent`)
+  if (selective && !idempotent) {
+    throw new OptionError(`${where} is selective, so that x ⊕ x is x, but idempotent is false: leave it out`)
+  }
+  return {
+    name,
+    ...types,
+    zero: readElement(given.zero, types, `${where}.zero`, read),
+    one: given.one === undefined ? undefined : readElement(given.one, types, `${where}.one`, read),
+    absorbs: readFlag(given.absorbs, true, `${where}.absorbs`),
+    idempotent,
+    selective,
+    checked:
+      given.check === false ? undefined : readRanges(given.check, types, types.lanes.map(rangeOf), read),
+  }
+}
+
+const definitionNames: readonly (keyof SemiringDefinition)[] = [
+  'name',
+  'dtype',
+  'zero',
+  'one',
+  'plus',
+  'times',
+  'absorbs',
+  'idempotent',
+  'selective',
+  'check',
+]
+
+/** Makes a semiring of a definition; the quick check is left to who calls it. */
+export function write<L extends Lanes>(definition: SemiringDefinition<L>): WrittenSemiring<L> {
+  requireNames(definition, definitionNames, 'the semiring')
+  const { plus, times, ...given } = { ...(definition as unknown as Record<string, unknown>) }
+  const facts = readFacts(given, 'the semiring')
+  const traced = (work: unknown, name: string) => {
+    if (typeof work !== 'function') {
+      throw new OptionError(`the semiring.${name} must be a function of x and y, but it is ${show(work)}`)
+    }
+    return trace(
+      work as never,
+      facts.lanes,
+      Array.isArray(facts.dtype),
+      `${name} of semiring '${facts.name}'`,
+    )
+  }
+  return new WrittenSemiring(facts as Facts<L>, traced(plus, 'plus'), traced(times, 'times'))
+}
+
+/**
+ * From which elements the laws are checked: `value` is a {@link CheckedElements}, and what it leaves open is as `usual` says.
+ *
+ * @throws OptionError (ERR_MPMML_OPTION).
+ */
+export function readRanges(
+  value: unknown,
+  types: Pick<Facts<Lanes>, 'dtype' | 'lanes'>,
+  usual: readonly LaneRange[],
+  read?: (value: unknown) => unknown,
+): readonly LaneRange[] {
+  if (value === undefined || value === true) return usual
+  requireNames(value, ['least', 'most'], 'option check')
+  const { least, most } = value as Record<string, unknown>
+  const low = least === undefined ? null : readElement(least, types, 'option check.least', read)
+  const high = most === undefined ? null : readElement(most, types, 'option check.most', read)
+  return usual.map((range, lane) => {
+    const found = { least: low?.[lane] ?? range.least, most: high?.[lane] ?? range.most }
+    if (
+      found.least === found.most ||
+      (found.least < found.most && Number.isFinite(found.most - found.least))
+    ) {
+      return found
+    }
+    throw new OptionError(
+      `option check must have finite numbers with least ≤ most, but they are ${found.least} and ${found.most}${types.lanes.length > 1 ? ` in lane ${lane}` : ''}`,
+    )
+  })
+}
+
+const jsonNames: readonly (keyof SemiringJson)[] = [
+  'semiring',
+  'name',
+  'dtype',
+  'zero',
+  'one',
+  'plus',
+  'times',
+  'absorbs',
+  'idempotent',
+  'selective',
+  'check',
+]
+
+/** The most characters of a text of JSON: several times as many as a semiring can need. */
+const MOST_JSON = 2 ** 17
+
+/** Reads the form of {@link UserSemiring.toJSON}, of which nothing is believed. */
+export function read(json: unknown): WrittenSemiring {
+  const value = typeof json === 'string' ? parsed(json) : json
+  requireNames(value, jsonNames, 'the semiring in JSON')
+  const { semiring: version, plus, times, ...given } = { ...(value as Record<string, unknown>) }
+  if (version !== 1) {
+    throw new OptionError(
+      `the semiring in JSON must have the property semiring: 1, the version of its form, but that is ${show(version)}`,
+    )
+  }
+  const facts = readFacts(given, 'the semiring in JSON', numberFromJson)
+  const expression = (value: unknown, name: string) =>
+    expressionFromJson(value, facts.lanes, `${name} of semiring '${facts.name}'`)
+  return new WrittenSemiring(facts, expression(plus, 'plus'), expression(times, 'times'))
+}
+
+function parsed(text: string): unknown {
+  if (text.length > MOST_JSON) {
+    throw new OptionError(
+      `the semiring in JSON must have at most ${MOST_JSON} characters, but it has ${text.length}`,
+    )
+  }
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new OptionError(`the semiring in JSON isn't JSON: ${(error as Error).message}`, { cause: error })
+  }
+}

@@ -1,0 +1,316 @@
+/** The values that the functions of a semiring compute with: each operation on them is a step of an expression. */
+import { show, showList, typeName } from '../describe.js'
+import { OptionError } from '../errors.js'
+import type { LaneType } from '../user-semiring.js'
+import {
+  Builder,
+  type Expression,
+  isLaneType,
+  laneTypes,
+  type Operand,
+  printExpression,
+} from './expression.js'
+import { applicable, type Operation } from './rules.js'
+
+/** What operations take: a value, or a number, which is of the type that the other operands have. */
+export type ValueOrNumber<T extends LaneType = LaneType> = Value<T> | number
+
+/**
+ * A value of an expression. It isn't a number: `x.add(y)` is written in place of `x + y`, `less(x, y)` in place of `x < y`,
+ * `select(condition, x, y)` in place of `condition ? x : y`.
+ *
+ * Integers are computed modulo 2^32, floats as IEEE 754 says, rounded to nearest. Each operation is also a function of the third argument
+ * of `plus` and `times`: see {@link Operations}.
+ */
+export interface Value<T extends LaneType = LaneType> {
+  /** Its type. */
+  readonly type: T
+  /** this + y */
+  add(y: ValueOrNumber<T>): Value<T>
+  /** this − y */
+  sub(y: ValueOrNumber<T>): Value<T>
+  /** this · y */
+  mul(y: ValueOrNumber<T>): Value<T>
+  /** this · y + z, rounded once; of float32. */
+  fma(y: ValueOrNumber<T>, z: ValueOrNumber<T>): Value<T>
+  /** −this */
+  neg(): Value<T>
+  /** Of int32 and float32; −2^31 stays. */
+  abs(): Value<T>
+  /** The lesser: −0 is less than +0, and NaN is skipped. */
+  min(y: ValueOrNumber<T>): Value<T>
+  /** The greater: −0 is less than +0, and NaN is skipped. */
+  max(y: ValueOrNumber<T>): Value<T>
+  /** Bit by bit; of integers. */
+  and(y: ValueOrNumber<T>): Value<T>
+  /** Bit by bit; of integers. */
+  or(y: ValueOrNumber<T>): Value<T>
+  /** Bit by bit; of integers. */
+  xor(y: ValueOrNumber<T>): Value<T>
+  /** Bit by bit; of integers. */
+  not(): Value<T>
+  /** By y bits, y modulo 32; of integers. */
+  shiftLeft(y: ValueOrNumber<T>): Value<T>
+  /** By y bits, y modulo 32, with the sign of int32 kept; of integers. */
+  shiftRight(y: ValueOrNumber<T>): Value<T>
+  /** How many bits are 1; of integers. */
+  popcount(): Value<T>
+  /** this = y; false if one is NaN. */
+  equal(y: ValueOrNumber<T>): Condition
+  /** this < y; false if one is NaN. */
+  less(y: ValueOrNumber<T>): Condition
+  /** this ≤ y; false if one is NaN. */
+  lessEqual(y: ValueOrNumber<T>): Condition
+  /** e to the power of this; of float32, at most 2 units in the last place off. */
+  exp(): Value<T>
+  /** 2 to the power of this; of float32, at most 2 units in the last place off. */
+  exp2(): Value<T>
+  /** The natural logarithm; of float32, at most 2 units in the last place off. */
+  log(): Value<T>
+  /** log(1 + this); of float32, at most 2 units in the last place off. */
+  log1p(): Value<T>
+  /** The square root, rounded to nearest; of float32. */
+  sqrt(): Value<T>
+  /** Modulo 2^32 from uint32; from float32 rounded towards 0, the nearest that there is, and 0 from NaN. */
+  toInt32(): Value<'int32'>
+  /** As toInt32. */
+  toUint32(): Value<'uint32'>
+  /** Rounded to nearest. */
+  toFloat32(): Value<'float32'>
+}
+
+/** What a comparison gives. */
+export interface Condition {
+  /** What tells it from values. */
+  readonly type: 'predicate'
+  /** Whether both are true. */
+  and(other: Condition): Condition
+  /** Whether one of them is true. */
+  or(other: Condition): Condition
+  /** Whether only one of them is true. */
+  xor(other: Condition): Condition
+  /** Whether it is false. */
+  not(): Condition
+  /** x if the condition is true, else y. */
+  select<T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>): Value<T>
+}
+
+/** An operation on one value. */
+export type Unary = <T extends LaneType>(x: ValueOrNumber<T>) => Value<T>
+/** An operation on two values of one type. */
+export type Binary = <T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>) => Value<T>
+/** A comparison of two values of one type. */
+export type Comparison = <T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>) => Condition
+/** An operation on a value of float32. */
+export type OfFloat = (x: ValueOrNumber<'float32'>) => Value<'float32'>
+/** An operation on the bits of two integers, or on two comparisons. */
+export type Bitwise = {
+  (x: Condition, y: Condition): Condition
+  <T extends LaneType>(x: ValueOrNumber<T>, y: ValueOrNumber<T>): Value<T>
+}
+
+/** The operations as functions: what `plus` and `times` get as their third argument. {@link Value} says what they compute. */
+export interface Operations {
+  /** A number of a type, if nothing else says its type. */
+  constant<T extends LaneType>(value: number, type: T): Value<T>
+  /** x + y */
+  add: Binary
+  /** x − y */
+  sub: Binary
+  /** x · y */
+  mul: Binary
+  /** x · y + z, rounded once. */
+  fma(x: ValueOrNumber<'float32'>, y: ValueOrNumber<'float32'>, z: ValueOrNumber<'float32'>): Value<'float32'>
+  /** −x */
+  neg: Unary
+  /** |x|; of int32 and float32. */
+  abs: Unary
+  /** The lesser. */
+  min: Binary
+  /** The greater. */
+  max: Binary
+  /** Bit by bit; of two integers or two comparisons. */
+  and: Bitwise
+  /** Bit by bit; of two integers or two comparisons. */
+  or: Bitwise
+  /** Bit by bit; of two integers or two comparisons. */
+  xor: Bitwise
+  /** Bit by bit; of an integer or a comparison. */
+  not: {
+    (x: Condition): Condition
+    <T extends LaneType>(x: ValueOrNumber<T>): Value<T>
+  }
+  /** x by y bits, y modulo 32; of integers. */
+  shiftLeft: Binary
+  /** x by y bits, y modulo 32; of integers. */
+  shiftRight: Binary
+  /** How many bits are 1; of integers. */
+  popcount: Unary
+  /** x = y */
+  equal: Comparison
+  /** x < y */
+  less: Comparison
+  /** x ≤ y */
+  lessEqual: Comparison
+  /** x if the condition is true, else y. */
+  select<T extends LaneType>(condition: Condition, x: ValueOrNumber<T>, y: ValueOrNumber<T>): Value<T>
+  /** e to the power of x. */
+  exp: OfFloat
+  /** 2 to the power of x. */
+  exp2: OfFloat
+  /** The natural logarithm. */
+  log: OfFloat
+  /** log(1 + x) */
+  log1p: OfFloat
+  /** The square root. */
+  sqrt: OfFloat
+  /** The number in int32. */
+  toInt32(x: Value): Value<'int32'>
+  /** The number in uint32. */
+  toUint32(x: Value): Value<'uint32'>
+  /** The number in float32. */
+  toFloat32(x: Value): Value<'float32'>
+}
+
+/** A {@link Value} or {@link Condition}. Its methods come from the table of operations. */
+class Traced {
+  readonly #builder: Builder
+  readonly #step: number
+
+  constructor(builder: Builder, step: number) {
+    this.#builder = builder
+    this.#step = step
+  }
+
+  get type(): string {
+    return this.#builder.typeOf(this.#step)
+  }
+
+  /** The step of what is a value of this expression; undefined if it is no value. */
+  static stepOf(value: unknown, builder: Builder): number | undefined {
+    if (typeof value !== 'object' || value === null || !(#step in value)) return undefined
+    if (value.#builder === builder) return value.#step
+    throw new OptionError(
+      `${builder.where} uses a value of another function or semiring: only what comes from its own arguments can be used`,
+    )
+  }
+
+  static builderOf(value: unknown): Builder | undefined {
+    return typeof value === 'object' && value !== null && #builder in value ? value.#builder : undefined
+  }
+
+  toString(): string {
+    const builder = this.#builder
+    const { text, named } = printExpression(builder.part(this.#step), builder.lanes.length)
+    return [text, ...named].join(', ')
+  }
+
+  /** Operators of the language would take it for a number or a text. */
+  [Symbol.toPrimitive](hint: string): string {
+    if (hint === 'string') return this.toString()
+    throw new OptionError(
+      `${this.#builder.where} uses a value as a number, but it is a part of an expression: write x.add(y) for x + y, ` +
+        'less(x, y) for x < y, select(condition, x, y) for condition ? x : y, and max(x, y) of the third argument for Math.max(x, y)',
+    )
+  }
+}
+
+function operandOf(value: unknown, builder: Builder, name: string): Operand {
+  const step = Traced.stepOf(value, builder)
+  if (step !== undefined) return { step }
+  if (typeof value === 'number') return { number: value }
+  const advice = Array.isArray(value) ? ': it works on one lane at a time' : ''
+  throw new OptionError(
+    `${builder.where}: ${name} takes values and numbers, but it got ${show(value)}${advice}`,
+  )
+}
+
+const apply = (builder: Builder, operation: Operation, operands: readonly unknown[]): Traced =>
+  new Traced(
+    builder,
+    builder.apply(
+      operation,
+      operands.map((operand) => operandOf(operand, builder, operation.name)),
+    ),
+  )
+
+for (const operation of applicable) {
+  Object.defineProperty(Traced.prototype, operation.name, {
+    value(this: unknown, ...others: unknown[]) {
+      const builder = Traced.builderOf(this)
+      if (builder === undefined) {
+        throw new OptionError(
+          `${operation.name} was called without its value: write x.${operation.name}(…), or take ${operation.name} from the third argument`,
+        )
+      }
+      return apply(builder, operation, [this, ...others])
+    },
+  })
+}
+
+/** The operations as functions of one expression. */
+function operationsOf(builder: Builder): Operations {
+  const functions = applicable.map((operation) => [
+    operation.name,
+    (...operands: unknown[]) => apply(builder, operation, operands),
+  ])
+  const constant = (value: unknown, type: unknown) => {
+    if (!isLaneType(type)) {
+      throw new OptionError(
+        `${builder.where}: constant takes a number and its type, one of ${laneTypes.join(', ')}, but the type is ${show(type)}`,
+      )
+    }
+    return new Traced(builder, builder.constant(value, type))
+  }
+  return Object.freeze(Object.fromEntries([...functions, ['constant', constant]]))
+}
+
+/**
+ * The expression that a function of x and y computes: it is called once. `isList` says whether elements are arrays of lanes. `where`
+ * is what messages call it.
+ *
+ * @throws OptionError (ERR_MPMML_OPTION), LimitError (ERR_MPMML_LIMIT), and what the function throws.
+ */
+export function trace(
+  work: (x: never, y: never, operations: Operations) => unknown,
+  lanes: readonly LaneType[],
+  isList: boolean,
+  where: string,
+): Expression {
+  const builder = new Builder(lanes, where)
+  const elementOf = (side: 0 | 1) => {
+    const values = lanes.map((_, lane) => new Traced(builder, builder.argument(side, lane)))
+    return (isList ? values : values[0]) as never
+  }
+  const result = work(elementOf(0), elementOf(1), operationsOf(builder))
+  const given = isList ? readLanes(result, lanes.length, where) : [result]
+  return builder.finish(
+    given.map((value, lane) => {
+      const step = Traced.stepOf(value, builder)
+      if (step !== undefined) return step
+      const place = isList ? ` in lane ${lane}` : ''
+      if (typeof value === 'number')
+        return builder.constant(value, lanes[lane]!, `what ${where} gives${place}`)
+      throw new OptionError(
+        `${where} must give a value${place}, but it gives ${show(value)}${adviceFor(value, isList)}`,
+      )
+    }),
+  )
+}
+
+function readLanes(result: unknown, count: number, where: string): unknown[] {
+  if (Array.isArray(result) && result.length === count) return Array.from(result)
+  const came = Array.isArray(result) ? showList(result) : typeName(result)
+  throw new OptionError(
+    `${where} must give an array of ${count} values, one for each lane, but it gives ${came}${adviceFor(result, true)}`,
+  )
+}
+
+function adviceFor(value: unknown, isList: boolean): string {
+  if (value === undefined) return ': it needs a return, or an arrow without braces'
+  if (value instanceof Promise)
+    return ": it can't be async, since it is called once, and not when products are computed"
+  if (Array.isArray(value) && !isList)
+    return ': arrays are for elements of several lanes, whose dtype is an array'
+  return ''
+}

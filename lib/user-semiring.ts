@@ -1,0 +1,122 @@
+/**
+ * Semirings that users write, as far as the rest of the library knows them. What makes them and computes with them, lib/semirings, is
+ * loaded by programs that have one.
+ */
+
+/** The type of a lane. */
+export type LaneType = 'int32' | 'uint32' | 'float32'
+
+/** The type of an element: of a number, or of each of its 1 to 4 lanes. */
+export type Lanes = LaneType | readonly LaneType[]
+
+/** The array of a lane. */
+export type LaneArray<T extends LaneType = LaneType> = T extends 'int32'
+  ? Int32Array
+  : T extends 'uint32'
+    ? Uint32Array
+    : Float32Array
+
+/** An element of a semiring: a number, or one for each lane. */
+export type ElementOf<L extends Lanes> = L extends readonly LaneType[]
+  ? { readonly [Lane in keyof L]: number }
+  : number
+
+/** A step of an expression: the name of its operation, and its operands, which are indices of earlier steps. */
+export type ExpressionStep = readonly [operation: string, ...operands: (number | string)[]]
+
+/** An expression in JSON: its steps, and for each lane the index of the one that is its result. */
+export interface ExpressionJson {
+  /** In an order in which operands come first. */
+  readonly steps: readonly ExpressionStep[]
+  /** For each lane the index of its step. */
+  readonly results: readonly number[]
+}
+
+/** A number in JSON: NaN, infinities and −0 are texts. */
+export type NumberJson = number | string
+
+/** A semiring in JSON: see {@link UserSemiring.toJSON}. */
+export interface SemiringJson {
+  /** The version of this form. */
+  readonly semiring: 1
+  /** What messages call it. */
+  readonly name: string
+  /** The type of an element, or those of its lanes. */
+  readonly dtype: Lanes
+  /** The neutral element of ⊕. */
+  readonly zero: NumberJson | readonly NumberJson[]
+  /** The neutral element of ⊗, if there is one. */
+  readonly one?: NumberJson | readonly NumberJson[]
+  /** x ⊕ y */
+  readonly plus: ExpressionJson
+  /** x ⊗ y */
+  readonly times: ExpressionJson
+  /** Whether zero ⊗ x and x ⊗ zero are zero. */
+  readonly absorbs: boolean
+  /** Whether x ⊕ x is x. */
+  readonly idempotent: boolean
+  /** Whether x ⊕ y is x or y. */
+  readonly selective: boolean
+  /** From which elements laws are checked, if not from all; false: no law is checked. */
+  readonly check?:
+    | false
+    | {
+        /** The least that elements may be. */
+        readonly least: NumberJson | readonly NumberJson[]
+        /** The greatest that they may be. */
+        readonly most: NumberJson | readonly NumberJson[]
+      }
+}
+
+/**
+ * A semiring that `semiring()` of mpmml/semirings has made: what products take as their option `semiring`. It doesn't change any more.
+ */
+export interface UserSemiring<L extends Lanes = Lanes> {
+  /** What messages call it. */
+  readonly name: string
+  /** The type of an element, or an array of those of its lanes. */
+  readonly dtype: L
+  /** The neutral element of ⊕. */
+  readonly zero: ElementOf<L>
+  /** The neutral element of ⊗; undefined if it has none. */
+  readonly one: ElementOf<L> | undefined
+  /** Whether zero ⊗ x and x ⊗ zero are zero. */
+  readonly absorbs: boolean
+  /** Whether x ⊕ x is x. */
+  readonly idempotent: boolean
+  /** Whether x ⊕ y is x or y. */
+  readonly selective: boolean
+  /** The form for files, queues and other processes, which `semiring.from()` reads. */
+  toJSON(): SemiringJson
+  /** What it computes, in some lines. */
+  toString(): string
+}
+
+/** What lib/semirings does for functions that take both kinds of semirings; of unknown types, because it checks them itself. */
+export interface UserWork {
+  /** Whether it is a {@link UserSemiring}. */
+  isOne(value: unknown): value is UserSemiring
+  multiply(a: unknown, b: unknown, options: unknown): Promise<unknown>
+  multiplySync(a: unknown, b: unknown, options: unknown): unknown
+  multiplyGrouped(products: unknown, options: unknown): Promise<unknown[]>
+  plan(a: unknown, b: unknown, options: unknown): Promise<unknown>
+  power(a: unknown, n: unknown, options: unknown): Promise<unknown>
+  star(a: unknown, options: unknown): Promise<unknown>
+}
+
+let loaded: UserWork | null = null
+
+/** lib/semirings says that it is loaded. */
+export function provideUserWork(work: UserWork): void {
+  loaded = work
+}
+
+/** Who does the work that `options` ask for; null if the option `semiring` is none that a user has written. */
+export function userWorkOf(options: unknown): UserWork | null {
+  if (loaded === null || typeof options !== 'object' || options === null) return null
+  return loaded.isOne((options as { semiring?: unknown }).semiring) ? loaded : null
+}
+
+/** The name of a semiring that a user has written; undefined for anything else. */
+export const userSemiringName = (value: unknown): string | undefined =>
+  loaded?.isOne(value) ? value.name : undefined

@@ -1,0 +1,5 @@
+/** Products over semirings that users write, on the CPU. */
+import { describe } from 'vitest'
+import { userSemiringSuite } from '../support/suite-user-semirings.js'
+
+describe('cpu', () => userSemiringSuite('cpu'))

@@ -1,0 +1,566 @@
+/** Products over semirings that users write, on one backend. */
+import { beforeAll, describe, expect, it } from 'vitest'
+import { power, star } from '../../lib/algebra.js'
+import {
+  type Device,
+  type DeviceMatrix,
+  matrix,
+  mpmm,
+  mpmmGrouped,
+  mpmmSync,
+  openDevice,
+  plan,
+} from '../../lib/index.js'
+import {
+  counting,
+  hamming,
+  kBest,
+  type LaneArray,
+  type LaneType,
+  lexicographic,
+  semiring,
+} from '../../lib/semirings.js'
+import { expectError, thrown } from './expect.js'
+import {
+  type Element,
+  type ElementMatrix,
+  type OracleOptions,
+  type OracleResult,
+  userOracle,
+} from './user-oracle.js'
+import { type Written, written } from './user-semirings.js'
+
+const arrays = { int32: Int32Array, uint32: Uint32Array, float32: Float32Array }
+
+/** A generator of numbers from 0 to 1. */
+function randoms(seed: number): () => number {
+  let state = seed * 2 + 1
+  return () => {
+    state = (Math.imul(state, 48271) >>> 0) % 2147483647
+    return state / 2147483647
+  }
+}
+
+interface Lane {
+  data: LaneArray
+  shape: [number, number] | [number, number, number]
+  strides: [number, number] | [number, number, number]
+  offset: number
+}
+
+/** A matrix of elements in arrays, and as the oracle sees it. */
+interface Elements extends ElementMatrix {
+  readonly lanes: readonly Lane[]
+  readonly types: readonly LaneType[]
+}
+
+/** How a matrix lies in its arrays: each lane in another way. */
+type Way = 'rows' | 'columns' | 'spread'
+
+function laneOf(type: LaneType, sizes: readonly number[], way: Way): Lane {
+  const [batch, rows, cols] =
+    sizes.length === 3 ? (sizes as [number, number, number]) : [1, ...(sizes as [number, number])]
+  const [row, col, item] =
+    way === 'rows'
+      ? [cols, 1, rows * cols]
+      : way === 'columns'
+        ? [1, rows, rows * cols]
+        : [3 * cols + 5, 3, rows * (3 * cols + 5) + 7]
+  const offset = way === 'spread' ? 11 : 0
+  const data = new arrays[type](offset + batch * item + 1).fill(77)
+  return {
+    data,
+    shape: [...sizes] as Lane['shape'],
+    strides: (sizes.length === 3 ? [item, row, col] : [row, col]) as Lane['strides'],
+    offset,
+  }
+}
+
+function placeOf({ strides, offset }: Lane, item: number, row: number, col: number): number {
+  const [batchStride, rowStride, colStride] = strides.length === 3 ? strides : [0, ...strides]
+  return offset + item * batchStride! + row * rowStride! + col * colStride!
+}
+
+function elementsIn(lanes: readonly Lane[], types: readonly LaneType[]): Elements {
+  const { shape } = lanes[0]!
+  const [batch, rows, cols] = shape.length === 3 ? shape : [1, ...shape]
+  return {
+    lanes,
+    types,
+    batch,
+    rows,
+    cols,
+    at: (item, row, col) => lanes.map((lane) => lane.data[placeOf(lane, item, row, col)]!),
+  }
+}
+
+const ways: readonly Way[] = ['rows', 'columns', 'spread']
+
+function make(
+  { types, draw }: Pick<Written, 'types' | 'draw'>,
+  sizes: readonly number[],
+  random: () => number,
+  way = 0,
+): Elements {
+  const made = elementsIn(
+    types.map((type, lane) => laneOf(type, sizes, ways[(way + (way === 0 ? 0 : lane)) % ways.length]!)),
+    types,
+  )
+  for (let item = 0; item < made.batch; item++) {
+    for (let row = 0; row < made.rows; row++) {
+      for (let col = 0; col < made.cols; col++) {
+        draw(random).forEach((value, lane) => {
+          const to = made.lanes[lane]!
+          to.data[placeOf(to, item, row, col)] = value
+        })
+      }
+    }
+  }
+  return made
+}
+
+/** As products take it: a matrix, or one per lane. */
+const given = ({ semiring }: Pick<Written, 'semiring'>, { lanes }: Elements): never =>
+  (Array.isArray(semiring.dtype) ? lanes : lanes[0]) as never
+
+/** What a product gave, as the oracle sees it. */
+async function read({ semiring, types }: Written, c: unknown): Promise<Elements> {
+  const lanes = (Array.isArray(semiring.dtype) ? c : [c]) as (
+    | Lane
+    | DeviceMatrix<Int32Array | Float32Array>
+  )[]
+  const host = await Promise.all(
+    lanes.map(async (lane, index) => {
+      if (!('download' in lane)) return lane
+      const { data, shape, strides, offset } = await lane.download()
+      const type = arrays[types[index]!]
+      return {
+        data: new type(data.buffer as ArrayBuffer, data.byteOffset, data.length),
+        shape,
+        strides,
+        offset,
+      } as Lane
+    }),
+  )
+  return elementsIn(host, types)
+}
+
+function expectSame(
+  { tolerance = 0, semiring }: Written,
+  c: Elements,
+  expected: OracleResult,
+  what: string,
+): void {
+  expect([c.batch, c.rows, c.cols], what).toEqual([expected.batch, expected.rows, expected.cols])
+  const isSame = (came: Element, element: Element) =>
+    came.every((value, lane) => {
+      const right = element[lane]!
+      return Object.is(value, right) || Math.abs(value - right) <= tolerance * Math.max(1, Math.abs(right))
+    })
+  expected.elements.forEach((element, index) => {
+    if (element === null) return
+    const place = [
+      Math.floor(index / (c.rows * c.cols)),
+      Math.floor(index / c.cols) % c.rows,
+      index % c.cols,
+    ] as const
+    const came = c.at(...place)
+    if (isSame(came, element)) return
+    expect.fail(`${semiring.name}, ${what}: C[${place}] is ${came} and should be ${element}`)
+  })
+}
+
+const sizesOf = (m: number, k: number, n: number) => ({ a: [m, k], b: [k, n], c: [m, n] })
+
+export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
+  const where = { backend } as const
+  const named = written.map((each) => [each.semiring.name, each] as const)
+
+  describe.each(named)('products over %s', (_, each) => {
+    const { semiring } = each
+    const random = randoms(7)
+
+    it.each([
+      [1, 1, 1],
+      [3, 0, 2],
+      [0, 5, 3],
+      [5, 7, 3],
+      [17, 33, 65],
+      [65, 31, 130],
+      [1, 500, 1],
+      [129, 3, 2],
+    ])('of %i × %i by %i', async (m, k, n) => {
+      const sizes = sizesOf(m, k, n)
+      for (const way of [0, 1, 2]) {
+        const a = make(each, sizes.a, random, way)
+        const b = make(each, sizes.b, random, (way * 2) % 3)
+        const expected = userOracle(each, a, b)
+        const result = await mpmm(given(each, a), given(each, b), { semiring, ...where })
+        expect(result.backend).toBe(backend)
+        expectSame(each, await read(each, result.c), expected, `way ${way}`)
+        const { c } = mpmmSync(given(each, a), given(each, b), { semiring, ...where })
+        expectSame(each, await read(each, c), expected, `way ${way}, sync`)
+      }
+    })
+
+    it('of batches, added to what is there, written into strided matrices', async () => {
+      for (const [left, right, plain] of [
+        [
+          [3, 9, 8],
+          [3, 8, 7],
+          [3, 9, 7],
+        ],
+        [
+          [9, 8],
+          [3, 8, 7],
+          [9, 7],
+        ],
+        [
+          [3, 9, 8],
+          [8, 7],
+          [3, 9, 7],
+        ],
+        [
+          [1, 9, 8],
+          [3, 8, 7],
+          [1, 9, 7],
+        ],
+      ]) {
+        const a = make(each, left!, random, 1)
+        const b = make(each, right!, random, 2)
+        const c0 = make(each, plain!, random, 2)
+        const expected = userOracle(each, a, b, { c0 })
+        const made = await mpmm(given(each, a), given(each, b), {
+          semiring,
+          accumulate: given(each, c0),
+          ...where,
+        })
+        expectSame(each, await read(each, made.c), expected, `${left} ⊗ ${right}`)
+        const out = make(each, [3, 9, 7], random, 1)
+        const into = await mpmm(given(each, a), given(each, b), {
+          semiring,
+          accumulate: given(each, c0),
+          out: given(each, out),
+          ...where,
+        })
+        expect(into.c).toBe(given(each, out))
+        expectSame(each, out, expected, 'out')
+        // C itself.
+        const again = userOracle(each, a, b, { c0: out })
+        await mpmm(given(each, a), given(each, b), {
+          semiring,
+          accumulate: true,
+          out: given(each, out),
+          ...where,
+        })
+        expectSame(each, out, again, 'accumulate: true')
+      }
+    })
+
+    it('of structured matrices', async () => {
+      const structures = [
+        [
+          { a: 'upper', b: 'lower' },
+          { a: [0, 1e9], b: [1e9, 0] },
+        ],
+        [
+          { a: { band: [3, 5] }, b: { band: [2, -1] }, c: 'strictly-upper' },
+          { a: [3, 5], b: [2, -1], c: [-1, 1e9] },
+        ],
+      ] as const
+      for (const [structure, bands] of structures) {
+        const a = make(each, [37, 41], random)
+        const b = make(each, [41, 33], random, 1)
+        const out = make(each, [37, 33], random, 2)
+        const before = elementsIn(
+          out.lanes.map((lane) => ({ ...lane, data: lane.data.slice() as LaneArray })),
+          each.types,
+        )
+        const expected = userOracle(each, a, b, { bands: bands as never })
+        const { c } = await mpmm(given(each, a), given(each, b), { semiring, structure, ...where } as never)
+        expectSame(each, await read(each, c), expected, JSON.stringify(structure))
+        await mpmm(given(each, a), given(each, b), {
+          semiring,
+          structure,
+          out: given(each, out),
+          ...where,
+        } as never)
+        const kept: OracleOptions['c0'] = before
+        const all = expected.elements.map(
+          (element, index) => element ?? kept.at(0, Math.floor(index / 33), index % 33),
+        )
+        expectSame(each, out, { ...expected, elements: all }, 'what out holds outside')
+      }
+    })
+
+    it.runIf(semiring.selective)('have a witness', async () => {
+      const a = make(each, [19, 23], random, 1)
+      const b = make(each, [23, 21], random)
+      for (const c0 of [undefined, make(each, [19, 21], random)]) {
+        const expected = userOracle(each, a, b, { c0 })
+        const options = {
+          semiring,
+          witness: true,
+          ...(c0 && { accumulate: given(each, c0) }),
+          ...where,
+        } as const
+        const { witness } = (await mpmm(given(each, a), given(each, b), options as never)) as never as {
+          witness: Lane
+        }
+        expect([...witness.data]).toEqual(expected.witness)
+      }
+    })
+
+    it.runIf(!semiring.selective)('have no witness', async () => {
+      const a = make(each, [2, 2], random)
+      expectError(
+        await mpmm(given(each, a), given(each, a), { semiring, witness: true } as never).catch(
+          (error) => error,
+        ),
+        'ERR_MPMML_OPTION',
+        /isn't selective/,
+      )
+    })
+
+    it('in groups', async () => {
+      const products = [
+        [4, 5, 6],
+        [33, 1, 2],
+        [0, 3, 3],
+        [8, 0, 8],
+        [65, 66, 3],
+      ].map(([m, k, n], index) => {
+        const sizes = sizesOf(m!, k!, n!)
+        const a = make(each, sizes.a, random, index)
+        const b = make(each, sizes.b, random)
+        const c0 = index % 2 ? make(each, sizes.c, random, 1) : undefined
+        const out = index === 4 ? make(each, sizes.c, random, 2) : undefined
+        return { a, b, c0, out, expected: userOracle(each, a, b, { c0 }) }
+      })
+      const results = await mpmmGrouped(
+        products.map(({ a, b, c0, out }) => ({
+          a: given(each, a),
+          b: given(each, b),
+          ...(c0 && { accumulate: given(each, c0) }),
+          ...(out && { out: given(each, out) }),
+        })),
+        { semiring, ...where },
+      )
+      for (const [index, { c }] of results.entries()) {
+        expectSame(each, await read(each, c), products[index]!.expected, `product ${index}`)
+      }
+    })
+  })
+
+  describe('matrices that stay on a device', () => {
+    let device: Device
+    beforeAll(async () => {
+      device = await openDevice({ backend })
+      return () => device.close()
+    })
+
+    const upload = async (each: Written, elements: Elements): Promise<never> => {
+      const lanes = await Promise.all(
+        elements.lanes.map((lane) => {
+          const { buffer, byteOffset, length } = lane.data
+          const data =
+            lane.data instanceof Uint32Array ? new Int32Array(buffer, byteOffset, length) : lane.data
+          return device.upload({ ...lane, data: data as Int32Array })
+        }),
+      )
+      return (Array.isArray(each.semiring.dtype) ? lanes : lanes[0]) as never
+    }
+
+    it.each(named)('over %s', async (_, each) => {
+      const random = randoms(11)
+      const { semiring } = each
+      const a = make(each, [2, 21, 34], random, 1)
+      const b = make(each, [34, 19], random)
+      const c0 = make(each, [2, 21, 19], random, 2)
+      const [A, B, C0] = [await upload(each, a), await upload(each, b), await upload(each, c0)]
+      const expected = userOracle(each, a, b, { c0 })
+      const { c } = await mpmm(A, B, { semiring, accumulate: C0, witness: semiring.selective } as never)
+      expectSame(each, await read(each, c), expected, 'resident')
+      // Some matrices in arrays.
+      const mixed = await mpmm(given(each, a), B, { semiring, accumulate: C0 } as never)
+      expectSame(each, await read(each, mixed.c), expected, 'a in arrays')
+      await mpmm(A, B, { semiring, accumulate: true, out: C0 } as never)
+      expectSame(each, await read(each, C0), expected, 'out')
+      const [{ c: grouped }] = (await mpmmGrouped([{ a: A, b: B }], { semiring } as never)) as never as [
+        { c: unknown },
+      ]
+      expectSame(each, await read(each, grouped), userOracle(each, a, b), 'grouped')
+      if (!semiring.selective) return
+      const { witness } = (await mpmm(A, B, { semiring, witness: true } as never)) as never as {
+        witness: DeviceMatrix
+      }
+      expect([...(await witness.download()).data]).toEqual(userOracle(each, a, b).witness)
+    })
+
+    it('of another device are refused, and so is out in arrays', async () => {
+      const each = written[0]!
+      const random = randoms(3)
+      const a = make(each, [3, 3], random)
+      const A = await upload(each, a)
+      await using other = await openDevice({ backend })
+      const B = (await other.upload(matrix(3, 3))) as never
+      const { semiring } = each
+      expectError(await mpmm(A, B, { semiring }).catch((error) => error), 'ERR_MPMML_DEVICE')
+      const out = given(each, a)
+      expectError(await mpmm(A, A, { semiring, out }).catch((error) => error), 'ERR_MPMML_DEVICE', /out/)
+    })
+
+    it('have powers and stars', async () => {
+      const pairs = lexicographic('min-plus', 'max-min')
+      const none = [2 ** 31 - 1, -(2 ** 31)] as const
+      const lengths = matrix(3, 3, [none[0], 4, 1, none[0], none[0], none[0], none[0], 3, none[0]])
+      const widths = matrix(3, 3, [none[1], 9, 5, none[1], none[1], none[1], none[1], 7, none[1]])
+      const a = [await device.upload(lengths), await device.upload(widths)] as const
+      const { c } = await star(a, { semiring: pairs })
+      const [length, width] = await Promise.all(c.map((lane) => lane.download()))
+      const zero = 2 ** 31 - 1
+      expect([...length!.data]).toEqual([0, 4, 1, zero, 0, zero, zero, 3, 0])
+      expect([...width!.data]).toEqual([zero, 9, 5, -(zero + 1), zero, -(zero + 1), -(zero + 1), 7, zero])
+      const two = await power(a, 2, { semiring: pairs })
+      expect((await two.c[0].download()).data[1]).toBe(4)
+      expect((await two.c[1].download()).data[1]).toBe(5)
+    })
+  })
+
+  it('powers and stars of arrays', async () => {
+    const values = matrix(3, 3, [
+      -(2 ** 31),
+      1,
+      1,
+      -(2 ** 31),
+      -(2 ** 31),
+      1,
+      -(2 ** 31),
+      -(2 ** 31),
+      -(2 ** 31),
+    ])
+    const counts = {
+      data: Uint32Array.from(values.data, (value) => (value === 1 ? 1 : 0)),
+      shape: [3, 3] as [number, number],
+    }
+    const both = [values, counts] as const
+    const own = counting('max-plus')
+    const { c, backend: used } = await power(both, 2, { semiring: own, ...where })
+    expect(used).toBe(backend)
+    expect(c[1]).toMatchObject({ data: Uint32Array.of(0, 0, 1, 0, 0, 0, 0, 0, 0) })
+    expect((await power(both, 0, { semiring: own, ...where })).c[1]!.data.join()).toBe('1,0,0,0,1,0,0,0,1')
+    expect((await power(both, 1, { semiring: own, ...where })).c[0]!.data.join()).toBe(values.data.join())
+    const gains = matrix(1, 1, [-1])
+    expectError(
+      await star([gains, gains], { semiring: lexicographic('min-plus', 'min-plus'), ...where }).catch(
+        (error) => error,
+      ),
+      'ERR_MPMML_CYCLE',
+      /some cycle gains/,
+    )
+    expectError(
+      await power({ data: new Uint32Array(4), shape: [2, 2] }, 2, { semiring: hamming }).catch(
+        (error) => error,
+      ),
+      'ERR_MPMML_OPTION',
+      /⊗ is associative/,
+    )
+  })
+
+  it('wrong matrices are errors', async () => {
+    const [floats, ints] = [matrix(2, 2, new Float32Array(4)), matrix(2, 2)]
+    const unsigned = matrix(2, 2, new Uint32Array(4))
+    const pair = counting('max-plus')
+    const refusals: [a: unknown, options: object, code: string, message: RegExp][] = [
+      [
+        ints,
+        { semiring: pair },
+        'ERR_MPMML_DTYPE',
+        /a must be an array of 2 matrices, one for each lane \(int32, uint32\), but it is an object/,
+      ],
+      [[ints], { semiring: pair }, 'ERR_MPMML_DTYPE', /but it is one of 1/],
+      [
+        [ints, ints],
+        { semiring: pair },
+        'ERR_MPMML_DTYPE',
+        /a\[1\]\.data must be a Uint32Array.*an Int32Array/,
+      ],
+      [[ints, floats], { semiring: pair }, 'ERR_MPMML_DTYPE', /a\[1\]\.data must be a Uint32Array/],
+      [[ints, matrix(2, 3, new Uint32Array(6))], { semiring: pair }, 'ERR_MPMML_SHAPE', /a\[1\] \[2, 3\]/],
+      [[unsigned], { semiring: hamming }, 'ERR_MPMML_DTYPE', /a must be a matrix .* but it is an array/],
+      [ints, { semiring: hamming }, 'ERR_MPMML_DTYPE', /Uint32Array/],
+      [matrix(2, 2, new Int16Array(4)), { semiring: hamming }, 'ERR_MPMML_DTYPE', /a\.data must be/],
+      [matrix(2, 2, new Float64Array(4)), { semiring: hamming }, 'ERR_MPMML_DTYPE', /a\.data must be/],
+      [unsigned, { semiring: hamming, out: unsigned }, 'ERR_MPMML_SHAPE', /out overlaps a/],
+      [unsigned, { semiring: hamming, accumulate: true }, 'ERR_MPMML_OPTION', /needs the option out/],
+      [unsigned, { semiring: hamming, accumulate: ints }, 'ERR_MPMML_DTYPE', /accumulate\.data must be/],
+      [
+        unsigned,
+        { semiring: hamming, out: matrix(3, 3, new Uint32Array(9)) },
+        'ERR_MPMML_SHAPE',
+        /out \[3, 3\] must have the shape/,
+      ],
+      [
+        [ints, unsigned],
+        { semiring: pair, out: [matrix(2, 2), unsigned] },
+        'ERR_MPMML_SHAPE',
+        /out\[1\] overlaps a\[1\]/,
+      ],
+    ]
+    for (const [a, options, code, message] of refusals) {
+      expectError(
+        await mpmm(a as never, a as never, { ...where, ...options } as never).catch((error) => error),
+        code,
+        message,
+      )
+      expectError(
+        thrown(() => mpmmSync(a as never, a as never, { ...where, ...options } as never)),
+        code,
+        message,
+      )
+    }
+    const shared = matrix(2, 2)
+    const twice = kBest('min-plus', 2)
+    expectError(
+      await mpmm([ints, ints], [ints, ints], { semiring: twice, out: [shared, shared] }).catch(
+        (error) => error,
+      ),
+      'ERR_MPMML_SHAPE',
+      /out\[.\] overlaps out\[.\] in memory, and the lanes of a product are computed together/,
+    )
+  })
+
+  it('are given up by signals', async () => {
+    const a = matrix(2, 2, new Uint32Array(4))
+    const signal = AbortSignal.abort('enough')
+    expectError(
+      await mpmm(a, a, { semiring: hamming, signal, ...where }).catch((error) => error),
+      'ERR_MPMML_ABORTED',
+    )
+    const large = matrix(1500, 1500, new Uint32Array(1500 ** 2))
+    const soon = AbortSignal.timeout(1)
+    expectError(
+      await mpmm(large, large, { semiring: hamming, signal: soon, ...where }).catch((error) => error),
+      'ERR_MPMML_ABORTED',
+    )
+  })
+
+  it('have plans', async () => {
+    const a = matrix(64, 64, new Uint32Array(64 ** 2))
+    const { explanation } = await plan(a, a, { semiring: hamming, ...where })
+    expect(explanation).toContain(backend)
+  })
+
+  it('are the same from JSON', async () => {
+    const a = {
+      data: Uint32Array.from({ length: 100 }, (_, i) => i * 2654435761),
+      shape: [10, 10] as [number, number],
+    }
+    const again = semiring.from(JSON.stringify(hamming))
+    const [first, second] = [
+      await mpmm(a, a, { semiring: hamming, ...where }),
+      await mpmm(a, a, { semiring: again as typeof hamming, ...where }),
+    ]
+    expect(second.c.data).toEqual(first.c.data)
+  })
+}

@@ -1,0 +1,79 @@
+/** Products over any semiring by the definition, from functions of elements; an element is a list of its lanes. */
+
+export type Element = readonly number[]
+
+/** Elements by instance, row and column. */
+export interface ElementMatrix {
+  readonly batch: number
+  readonly rows: number
+  readonly cols: number
+  at(item: number, row: number, col: number): Element
+}
+
+export interface Algebra {
+  readonly zero: Element
+  plus(x: Element, y: Element): Element
+  times(x: Element, y: Element): Element
+}
+
+type Band = readonly [below: number, above: number]
+
+const everything: Band = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+const isIn = ([below, above]: Band, row: number, col: number) => col - row >= -below && col - row <= above
+
+export interface OracleOptions {
+  readonly c0?: ElementMatrix | undefined
+  readonly bands?: { readonly a?: Band; readonly b?: Band; readonly c?: Band } | undefined
+}
+
+export interface OracleResult {
+  readonly batch: number
+  readonly rows: number
+  readonly cols: number
+  /** Row-major; null for what isn't a result. */
+  readonly elements: readonly (Element | null)[]
+  /** The smallest k whose candidate is the result; −1 if there is none, or the result is zero. */
+  readonly witness: readonly number[]
+}
+
+const isSame = (x: Element, y: Element) => x.every((value, lane) => Object.is(value, y[lane]))
+
+/** C0 ⊕ A⊗B, step by step in the order of k. */
+export function userOracle(
+  { zero, plus, times }: Algebra,
+  a: ElementMatrix,
+  b: ElementMatrix,
+  { c0, bands = {} }: OracleOptions = {},
+): OracleResult {
+  const { a: bandA = everything, b: bandB = everything, c: bandC = everything } = bands
+  const batch = a.batch === 1 ? b.batch : a.batch
+  const elements: (Element | null)[] = []
+  const witness: number[] = []
+  for (let item = 0; item < batch; item++) {
+    for (let row = 0; row < a.rows; row++) {
+      for (let col = 0; col < b.cols; col++) {
+        if (!isIn(bandC, row, col)) {
+          elements.push(null)
+          witness.push(-1)
+          continue
+        }
+        let sum = zero
+        const candidates = new Map<number, Element>()
+        for (let k = 0; k < a.cols; k++) {
+          if (!isIn(bandA, row, k) || !isIn(bandB, k, col)) continue
+          const candidate = times(
+            a.at(a.batch === 1 ? 0 : item, row, k),
+            b.at(b.batch === 1 ? 0 : item, k, col),
+          )
+          candidates.set(k, candidate)
+          sum = plus(sum, candidate)
+        }
+        if (c0) sum = plus(c0.at(c0.batch === 1 ? 0 : item, row, col), sum)
+        elements.push(sum)
+        const found = [...candidates].find(([, candidate]) => isSame(candidate, sum))
+        witness.push(found && !isSame(sum, zero) ? found[0] : -1)
+      }
+    }
+  }
+  return { batch, rows: a.rows, cols: b.cols, elements, witness }
+}

@@ -1,0 +1,190 @@
+/** The laws of semirings that users write: those that hold pass, and those that are broken come with a counterexample. */
+import { describe, expect, it } from 'vitest'
+import { zeroOf } from '../../lib/index.js'
+import {
+  type CheckOptions,
+  checkSemiring,
+  counting,
+  hamming,
+  kBest,
+  l1Distance,
+  lexicographic,
+  lInfinityDistance,
+  logSumExp,
+  type SemiringDefinition,
+  semiring,
+} from '../../lib/semirings.js'
+import { expectError, thrown } from '../support/expect.js'
+
+const integers = {
+  name: 'integers',
+  dtype: 'int32',
+  zero: 0,
+  one: 1,
+  plus: (x, y) => x.add(y),
+  times: (x, y) => x.mul(y),
+} satisfies SemiringDefinition<'int32'>
+
+const floats = {
+  name: 'floats',
+  dtype: 'float32',
+  zero: 0,
+  one: 1,
+  plus: (x, y) => x.add(y),
+  times: (x, y) => x.mul(y),
+} satisfies SemiringDefinition<'float32'>
+
+describe('laws that hold', () => {
+  it.each([
+    ['integers modulo 2^32', semiring(integers)],
+    ['floats', semiring(floats)],
+    ['log-sum-exp', logSumExp],
+    ['counting max-plus', counting('max-plus')],
+    ['counting min-plus', counting('min-plus')],
+    ['2 best', kBest('min-plus', 2)],
+    ['3 best', kBest('max-plus', 3)],
+    ['4 best', kBest('min-plus', 4)],
+    ['pairs', lexicographic('min-plus', 'max-min')],
+    ['other pairs', lexicographic('max-plus', 'min-max')],
+    ['pairs of sums', lexicographic('max-plus', 'min-plus')],
+    ['bits', semiring({ ...integers, one: -1, plus: (x, y) => x.xor(y), times: (x, y) => x.and(y) })],
+    [
+      'probabilities',
+      semiring({ ...floats, plus: (x, y) => x.max(y), selective: true, check: { least: 0, most: 1 } }),
+    ],
+  ])('pass: %s', (_, lawful) => {
+    expect(() => checkSemiring(lawful as typeof logSumExp)).not.toThrow()
+  })
+
+  it('of one product only, of distances', () => {
+    for (const distance of [l1Distance, lInfinityDistance, hamming]) {
+      expect(() => checkSemiring(distance as typeof l1Distance, { laws: 'product' })).not.toThrow()
+      expectError(
+        thrown(() => checkSemiring(distance as typeof l1Distance)),
+        'ERR_MPMML_OPTION',
+        /⊗ is (associative|distributive)/,
+      )
+    }
+  })
+
+  it('within bounds', () => {
+    const maxPlus = {
+      ...integers,
+      zero: zeroOf('max-plus'),
+      one: 0,
+      plus: (x, y) => x.max(y),
+      times: (x, y, { equal, select }) =>
+        select(equal(x, -(2 ** 31)).or(equal(y, -(2 ** 31))), -(2 ** 31), x.add(y)),
+      selective: true,
+    } satisfies SemiringDefinition<'int32'>
+    const wraps = semiring(maxPlus)
+    expectError(
+      thrown(() => checkSemiring(wraps)),
+      'ERR_MPMML_OPTION',
+      /distributive|associative/,
+    )
+    expect(() => checkSemiring(wraps, { least: -1000, most: 1000 })).not.toThrow()
+    expect(() => checkSemiring(semiring({ ...maxPlus, check: { least: -1000, most: 1000 } }))).not.toThrow()
+  })
+})
+
+describe('laws that are broken', () => {
+  const broken: [law: RegExp, definition: Partial<SemiringDefinition<'int32'>>][] = [
+    [/zero is neutral in ⊕: for x = .*x ⊕ zero is/, { zero: 1 }],
+    [
+      /⊕ is commutative: for x = .*, y = .*x ⊕ y is .*, and y ⊕ x is/,
+      { plus: (x, y, { equal, select }) => select(equal(x, 0), y, select(equal(y, 0), x, x.add(y).add(y))) },
+    ],
+    [
+      /⊕ is associative: for x = .*z = .*\(x ⊕ y\) ⊕ z is/,
+      {
+        plus: (x, y, { equal, select }) =>
+          select(equal(x, 0), y, select(equal(y, 0), x, x.add(y).add(1))).add(0),
+        zero: 0,
+        times: (x, y) => x.mul(y),
+        idempotent: false,
+      },
+    ],
+    [/zero absorbs/, { times: (x, y) => x.add(y) }],
+    [/⊕ is idempotent: for x = 1, x ⊕ x is 2/, { idempotent: true }],
+    [/⊕ is selective/, { plus: (x, y) => x.or(y), selective: true }],
+  ]
+  it.each(broken)('are found by semiring(): %s', (law, definition) => {
+    // x + y + 1 is associative, too, unless a zero is left out in the middle.
+    expectError(
+      thrown(() => semiring({ ...integers, ...definition })),
+      'ERR_MPMML_OPTION',
+      /^semiring 'integers' breaks the law that /,
+      law,
+    )
+    expect(() => semiring({ ...integers, ...definition, check: false })).not.toThrow()
+  })
+
+  it.each<[law: RegExp, definition: Partial<SemiringDefinition<'int32'>>]>([
+    [/one is neutral in ⊗: for x = .*x ⊗ one is/, { one: 2 }],
+    [
+      /⊗ is associative: for x = .*\(x ⊗ y\) ⊗ z is/,
+      { times: (x, y) => x.mul(y).shiftRight(1), one: undefined },
+    ],
+    [
+      /⊗ is distributive from the left/,
+      { times: (x, y) => x.min(y), zero: 0, plus: (x, y) => x.xor(y), absorbs: false, one: 2 ** 31 - 1 },
+    ],
+    [
+      /⊗ is distributive from the right: for x = .*\(x ⊕ y\) ⊗ z is/,
+      { times: (x, y, { select, equal }) => select(equal(x, 0), 0, y), one: undefined },
+    ],
+  ])('are found by checkSemiring(): %s', (law, definition) => {
+    const made = semiring({ ...integers, ...definition } as SemiringDefinition<'int32'>)
+    expectError(
+      thrown(() => checkSemiring(made)),
+      'ERR_MPMML_OPTION',
+      law,
+    )
+    expect(() => checkSemiring(made, { laws: 'product' })).not.toThrow()
+  })
+
+  it('of floats, by more than rounding', () => {
+    expectError(
+      thrown(() => semiring({ ...floats, plus: (x, y) => x.add(y).mul(1.001) })),
+      'ERR_MPMML_OPTION',
+      /zero is neutral/,
+    )
+  })
+
+  it('of a lane', () => {
+    expectError(
+      thrown(() =>
+        semiring({
+          name: 'lanes',
+          dtype: ['int32', 'uint32'],
+          zero: [0, 0],
+          plus: ([a, b], [c, d]) => [a.add(c), b.max(d).add(d.shiftRight(31))],
+          times: ([a, b], [c, d]) => [a.mul(c), b.mul(d)],
+        }),
+      ),
+      'ERR_MPMML_OPTION',
+      /breaks the law that .*for x = \[/,
+    )
+  })
+})
+
+it('options that are wrong are errors', () => {
+  for (const [options, message] of [
+    [{ laws: 'some' }, /option laws must be 'all' or 'product'/],
+    [{ least: 0.5 }, /least must be an integer/],
+    [{ least: 2, most: 1 }, /least ≤ most/],
+    [{ rounds: 3 }, /no option 'rounds'/],
+  ] as const) {
+    expectError(
+      thrown(() => checkSemiring(semiring(integers), options as CheckOptions<'int32'>)),
+      'ERR_MPMML_OPTION',
+      message,
+    )
+  }
+  expectError(
+    thrown(() => checkSemiring('max-plus' as never)),
+    'ERR_MPMML_OPTION',
+    /takes what semiring\(\) gives/,
+  )
+})

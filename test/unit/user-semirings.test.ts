@@ -1,0 +1,638 @@
+/** Semirings that users write: what their functions become, and the forms that this has. */
+import { inspect } from 'node:util'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { plus, star } from '../../lib/algebra.js'
+import { longestPaths } from '../../lib/graph.js'
+import { matrix, mpmm, mpmmSync, plan } from '../../lib/index.js'
+import {
+  counting,
+  hamming,
+  kBest,
+  l1Distance,
+  lexicographic,
+  lInfinityDistance,
+  logSumExp,
+  type Operations,
+  type SemiringDefinition,
+  semiring,
+  type UserSemiring,
+  type Value,
+} from '../../lib/semirings.js'
+import { expectError, thrown } from '../support/expect.js'
+
+const maxPlus = {
+  name: 'max-plus by hand',
+  dtype: 'float32',
+  zero: Number.NEGATIVE_INFINITY,
+  one: 0,
+  plus: (x, y) => x.max(y),
+  times: (x, y) => x.add(y),
+  selective: true,
+} satisfies SemiringDefinition<'float32'>
+
+/** The steps of a ⊗ that is traced. */
+const traced = (times: SemiringDefinition<'int32'>['times']) =>
+  semiring({
+    name: 'traced',
+    dtype: 'int32',
+    zero: 0,
+    plus: (x, y) => x.add(y),
+    times,
+    absorbs: false,
+  }).toJSON().times
+
+/** A definition whose ⊗ is whatever a program in JavaScript may pass. */
+const wrong = (times: unknown, rest: object = {}) =>
+  semiring({
+    name: 'wrong',
+    dtype: 'int32',
+    zero: 0,
+    plus: (x: Value<'int32'>, y: Value<'int32'>) => x.add(y),
+    times,
+    absorbs: false,
+    ...rest,
+  } as never)
+
+describe('functions become expressions', () => {
+  it('of methods and of functions, with numbers of the type of the others', () => {
+    const expected = {
+      steps: [
+        ['x', 0],
+        ['y', 0],
+        ['sub', 0, 1],
+        ['abs', 2],
+        ['constant', 'int32', 3],
+        ['max', 3, 4],
+      ],
+      results: [5],
+    }
+    expect(traced((x, y) => x.sub(y).abs().max(3))).toEqual(expected)
+    expect(traced((x, y, { max, abs, sub }) => max(abs(sub(x, y)), 3))).toEqual(expected)
+  })
+
+  it('in which equal steps are one, and what nothing needs is left out', () => {
+    const { steps } = traced((x, y) => {
+      x.mul(y).popcount()
+      return x.sub(y).mul(x.sub(y))
+    })
+    expect(steps).toEqual([
+      ['x', 0],
+      ['y', 0],
+      ['sub', 0, 1],
+      ['mul', 2, 2],
+    ])
+  })
+
+  it('of all operations', () => {
+    const all = (x: Value<'float32'>, y: Value<'float32'>, o: Operations) => {
+      const i = o.toInt32(x).add(o.toUint32(y).shiftLeft(3).shiftRight(1).toInt32())
+      const bits = i.and(5).or(6).xor(7).not().popcount()
+      const c = o
+        .less(x, y)
+        .and(o.lessEqual(y, 1).or(o.equal(x, y)))
+        .xor(o.not(o.less(y, x)))
+      return o
+        .select(c, bits.toFloat32(), o.fma(x, y, 1))
+        .add(x.exp().sub(y.exp2()).add(x.log()).mul(y.log1p()).min(x.sqrt()).max(y.neg().abs()))
+    }
+    const made = semiring({ ...maxPlus, times: all, absorbs: false, check: false })
+    const names = new Set(made.toJSON().times.steps.map(([name]) => name))
+    const expected =
+      'toInt32 toUint32 shiftLeft shiftRight and or xor not popcount less lessEqual equal toFloat32 fma exp exp2 log log1p sqrt select'
+    for (const name of expected.split(' ')) expect(names).toContain(name)
+    expect(semiring.from(JSON.stringify(made)).toJSON()).toEqual(made.toJSON())
+  })
+
+  it('of several lanes', () => {
+    const pair = counting('max-plus')
+    expect(pair.dtype).toEqual(['int32', 'uint32'])
+    expect(pair.zero).toEqual([-(2 ** 31), 0])
+    expectTypeOf(pair).toExtend<UserSemiring<readonly ['int32', 'uint32']>>()
+    expectTypeOf(semiring(maxPlus)).toExtend<UserSemiring<'float32'>>()
+  })
+
+  it('that are printed as one writes them', () => {
+    expect(`${semiring(maxPlus)}`).toBe(
+      [
+        "semiring 'max-plus by hand' of float32",
+        'x ⊕ y = max(x, y)',
+        'x ⊗ y = x + y',
+        'zero -Infinity, one 0, absorbs, idempotent, selective',
+      ].join('\n'),
+    )
+    expect(inspect(counting('min-plus'))).toBe(
+      [
+        "semiring 'counting min-plus' of [int32, uint32]",
+        'x ⊕ y = [min(x0, y0), (y0 ≤ x0) ? (t1 + y1) : t1]',
+        '  t1 = (y0 < x0) ? 0 : x1',
+        'x ⊗ y = [((x0 = 2147483647) | (y0 = 2147483647)) ? 2147483647 : (x0 + y0), x1 · y1]',
+        'zero [2147483647, 0], one [0, 1], absorbs',
+      ].join('\n'),
+    )
+    let shown = ''
+    wrong(
+      (x: Value) => {
+        shown = `${x.add(0.1 as number).neg()}`
+        return x
+      },
+      { dtype: 'float32' },
+    )
+    expect(shown).toBe('−(x + 0.1)')
+  })
+
+  it('whose text is short even if each step is used twice', () => {
+    const { steps } = traced((x) => {
+      let value = x
+      for (let i = 0; i < 200; i++) value = value.mul(value)
+      return value
+    })
+    expect(steps.length).toBe(201)
+    expect(
+      String(semiring.from({ ...hamming.toJSON(), dtype: 'int32', times: { steps, results: [200] } })).length,
+    ).toBeLessThan(6000)
+  })
+})
+
+describe('what a function can not do is an error that says so', () => {
+  const refusals: [name: string, times: unknown, message: string | RegExp][] = [
+    ['operators of the language', (x: never, y: never) => x + y, /write x\.add\(y\) for x \+ y/],
+    ['comparisons of the language', (x: number, y: number) => (x < y ? x : y), /less\(x, y\) for x < y/],
+    ['Math', (x: number, y: number) => Math.max(x, y), /max\(x, y\) of the third argument/],
+    ['nothing', () => undefined, /must give a value, but it gives undefined: it needs a return/],
+    ['promises', async (x: unknown) => x, /it can't be async/],
+    ['arrays', (x: unknown) => [x], /arrays are for elements of several lanes/],
+    [
+      'fractions',
+      (x: Value) => x.add(0.5),
+      /times of semiring 'wrong': a number in add must be an integer from -2147483648/,
+    ],
+    ['numbers beyond the type', (x: Value) => x.add(2 ** 31), /must be an integer .*it is 2147483648/],
+    ['bigints', (x: Value) => x.add(1n as never), /add takes values and numbers, but it got 1n/],
+    ['texts', (x: Value) => x.add('1' as never), /but it got '1'/],
+    [
+      'too few operands',
+      (x: Value) => (x as unknown as { add(): unknown }).add(),
+      /add takes 2 operands, but it got 1/,
+    ],
+    [
+      'too many',
+      (x: Value) => (x as unknown as { neg(y: number): unknown }).neg(1),
+      /neg takes 1 operand, but it got 2/,
+    ],
+    [
+      'mixed types',
+      (x: Value) => x.add(x.toUint32() as never),
+      /takes values of one type, but they are of int32 and uint32: convert/,
+    ],
+    ['floats of integers', (x: Value) => x.sqrt(), /sqrt gives 'float32', but its operands are of int32/],
+    [
+      'a comparison as a number',
+      (x: Value, y: Value) => x.less(y),
+      /must give int32, but it gives a comparison/,
+    ],
+    [
+      'a comparison in a sum',
+      (x: Value, y: Value) => x.less(y).and(x as never),
+      /and takes values of one type/,
+    ],
+    [
+      'a comparison of comparisons',
+      (x: Value, y: Value, { less, equal }: Operations) => equal(less(x, y) as never, less(y, x) as never),
+      /compares numbers/,
+    ],
+    [
+      'a number as a condition',
+      (x: Value, y: Value, { select }: Operations) => select(1 as never, x, y),
+      /takes a comparison such as less\(x, y\) first, but it got a number/,
+    ],
+    [
+      'a value as a condition',
+      (x: Value, y: Value, { select }: Operations) => select(x as never, x, y),
+      /but it got a value of int32/,
+    ],
+    [
+      'a boolean as a condition',
+      (x: Value, y: Value, { select }: Operations) => select(true as never, x, y),
+      /but it got true/,
+    ],
+    [
+      'another type',
+      (x: Value) => x.toFloat32(),
+      /must give int32, but it gives float32: toInt32\(\) converts it/,
+    ],
+    [
+      'numbers without a type',
+      (_x: Value, _y: Value, { add }: Operations) => add(1, 2),
+      /has only numbers.*constant\(1, 'int32'\)/,
+    ],
+    [
+      'constants without a type',
+      (_x: Value, _y: Value, { constant }: Operations) => constant(1, 'int64' as never),
+      /the type is 'int64'/,
+    ],
+    [
+      'a conversion of a number',
+      (_x: Value, _y: Value, { toInt32 }: Operations) => toInt32(1 as never),
+      /has only numbers/,
+    ],
+    ['a method by itself', ({ neg }: Value) => neg(), /called without its value/],
+    ['no function', 'x + y', /times must be a function of x and y, but it is 'x \+ y'/],
+  ]
+  it.each(refusals)('%s', (_, times, message) => {
+    expectError(
+      thrown(() => wrong(times)),
+      'ERR_MPMML_OPTION',
+      message,
+    )
+  })
+
+  it('values of another function', () => {
+    let kept: unknown
+    const plus = (x: Value<'int32'>, y: Value<'int32'>) => {
+      kept = x
+      return x.add(y)
+    }
+    expectError(
+      thrown(() => wrong((x: Value) => x.add(kept as Value), { plus })),
+      'ERR_MPMML_OPTION',
+      /uses a value of another function or semiring/,
+    )
+    expectError(
+      thrown(() => wrong(() => kept, { plus })),
+      'ERR_MPMML_OPTION',
+      /uses a value of another function or semiring/,
+    )
+  })
+
+  it('more than 256 steps, however they come about', () => {
+    const grow = (x: Value<'int32'>) => {
+      let value = x
+      for (;;) value = value.add(value)
+    }
+    expectError(
+      thrown(() => wrong(grow)),
+      'ERR_MPMML_LIMIT',
+      /times of semiring 'wrong' has more than 256 steps/,
+    )
+    // x, y and 254 others.
+    const most = (count: number) => (x: Value<'int32'>) => {
+      let value = x
+      for (let i = 0; i < count; i++) value = value.add(value)
+      return value
+    }
+    expect(() => wrong(most(254), { check: false })).not.toThrow()
+    expectError(
+      thrown(() => wrong(most(255))),
+      'ERR_MPMML_LIMIT',
+    )
+  })
+
+  it('what it throws itself', () => {
+    const error = new RangeError('mine')
+    expect(
+      thrown(() =>
+        wrong(() => {
+          throw error
+        }),
+      ),
+    ).toBe(error)
+  })
+})
+
+describe('a definition', () => {
+  const refusals: [property: string, value: unknown, message: RegExp][] = [
+    ['name', '', /name must be a text of 1 to 100 characters/],
+    ['name', 'a'.repeat(101), /one of 101/],
+    ['name', 'a\nb', /no control characters/],
+    ['name', 7, /it is 7/],
+    [
+      'dtype',
+      'float64',
+      /dtype must be 'int32', 'uint32', 'float32', or an array of 1 to 4 of them.*'float64'/,
+    ],
+    ['dtype', [], /it is \[\]/],
+    ['dtype', new Array(5).fill('int32'), /1 to 4/],
+    ['zero', 0.5, /zero must be an integer/],
+    ['zero', [0], /zero must be an integer.*it is an array/],
+    ['zero', undefined, /zero must be an integer.*undefined/],
+    ['one', 2 ** 31, /one must be an integer/],
+    ['absorbs', 1, /absorbs must be a boolean/],
+    ['idempotent', 'yes', /idempotent must be a boolean/],
+    ['plus', null, /plus must be a function/],
+    ['check', { less: 1 }, /there is no option 'less'/],
+    ['check', { least: 5, most: 3 }, /least ≤ most, but they are 5 and 3/],
+    ['laws', 'all', /there is no option 'laws'/],
+  ]
+  it.each(refusals)('refuses %s %s', (property, value, message) => {
+    expectError(
+      thrown(() => wrong((x: Value) => x, { [property]: value })),
+      'ERR_MPMML_OPTION',
+      message,
+    )
+  })
+
+  it('has names with quotes, and elements of 1 to 4 lanes', () => {
+    const name = `"it's" \\u0000 %s \${x}`
+    expect(semiring({ ...maxPlus, name }).name).toBe(name)
+    expect(kBest('min-plus', 4).zero).toHaveLength(4)
+    const single = semiring({
+      ...maxPlus,
+      dtype: ['float32'],
+      zero: [Number.NEGATIVE_INFINITY],
+      one: [0],
+      plus: ([x], [y]) => [x.max(y)],
+      times: ([x], [y]) => [x.add(y)],
+    })
+    expect(single.zero).toEqual([Number.NEGATIVE_INFINITY])
+  })
+
+  it('contradicts itself if selective is not idempotent', () => {
+    expectError(
+      thrown(() => wrong((x: Value) => x, { selective: true, idempotent: false })),
+      'ERR_MPMML_OPTION',
+      /idempotent is false/,
+    )
+    expect(semiring(maxPlus).idempotent).toBe(true)
+  })
+
+  it('does not change any more', () => {
+    const made = semiring(maxPlus)
+    expect(() => {
+      ;(made as { name: string }).name = 'other'
+    }).toThrow(TypeError)
+    expect(() => {
+      ;(kBest('max-plus', 2).zero as unknown as number[])[0] = 1
+    }).toThrow(TypeError)
+  })
+})
+
+const ready = [
+  logSumExp,
+  l1Distance,
+  lInfinityDistance,
+  hamming,
+  counting('max-plus'),
+  counting('min-plus'),
+  kBest('max-plus', 2),
+  kBest('min-plus', 3),
+  kBest('min-plus', 4),
+  lexicographic('min-plus', 'max-min'),
+  lexicographic('max-plus', 'min-plus'),
+]
+
+describe('JSON', () => {
+  it.each(ready.map((each) => [each.name, each] as const))('has all of %s', (_, each) => {
+    const again = semiring.from(JSON.parse(JSON.stringify(each)))
+    expect(again.toJSON()).toEqual(each.toJSON())
+    expect(`${again}`).toBe(`${each}`)
+    expect(semiring.from(JSON.stringify(each)).zero).toEqual(each.zero)
+  })
+
+  it('has numbers that JSON lacks as texts', () => {
+    const odd = semiring({
+      ...maxPlus,
+      plus: (x, y, { select, equal }) =>
+        select(equal(x, Number.NaN), -0, x.max(y).min(Number.POSITIVE_INFINITY)),
+      check: false,
+    })
+    const json = JSON.parse(JSON.stringify(odd))
+    expect(json.zero).toBe('-Infinity')
+    expect(json.plus.steps.filter(([name]: [string]) => name === 'constant')).toEqual([
+      ['constant', 'float32', 'NaN'],
+      ['constant', 'float32', 'Infinity'],
+      ['constant', 'float32', '-0'],
+    ])
+    expect(semiring.from(json).toJSON()).toEqual(odd.toJSON())
+  })
+
+  const good = () => JSON.parse(JSON.stringify(hamming))
+  const withSteps = (steps: unknown, results: unknown = [0]) => ({ ...good(), times: { steps, results } })
+  const add = ['add', 0, 0]
+  const hostile: [name: string, json: unknown, message: RegExp, code?: string][] = [
+    ['no object', 7, /must be an object/],
+    ['null', null, /must be an object/],
+    ['no JSON', '{', /isn't JSON/],
+    ['a text of any length', ' '.repeat(2 ** 18), /at most 131072 characters/],
+    ['no version', { ...good(), semiring: undefined }, /semiring: 1/],
+    ['another version', { ...good(), semiring: 2 }, /semiring: 1.*that is 2/],
+    ['other properties', { ...good(), more: 1 }, /there is no option 'more'/],
+    ['a name that is no text', { ...good(), name: { length: 3 } }, /name must be a text/],
+    ['no steps', { ...good(), plus: {} }, /plus of semiring 'Hamming distance'\.steps must be an array/],
+    ['an expression that is an array', { ...good(), plus: [] }, /steps must be an array/],
+    ['too many steps', withSteps(new Array(257).fill(['x', 0])), /has 257 steps/, 'ERR_MPMML_LIMIT'],
+    ['a length that lies', withSteps({ length: 1, 0: ['x', 0] }), /steps must be an array/],
+    ['a step that is a text', withSteps(['x']), /steps\[0\] must be an array/],
+    ['a hole', withSteps([['x', 0], null, add]), /steps\[1\] must be an array/],
+    ['a step without a name', withSteps([[]]), /steps\[0\] must be an array/],
+    [
+      'a long step',
+      withSteps([
+        ['x', 0],
+        ['select', 0, 0, 0, 0],
+      ]),
+      /one of 5/,
+    ],
+    ['names of prototypes', withSteps([['__proto__', 0]]), /begins with '__proto__'/],
+    ['constructor', withSteps([['constructor', 0]]), /begins with 'constructor'/],
+    [
+      'steps of native code',
+      withSteps([
+        ['x', 0],
+        ['bits', 0],
+      ]),
+      /begins with 'bits'/,
+    ],
+    ['argument', withSteps([['argument', 0, 0]]), /begins with 'argument'/],
+    ['a lane that there is not', withSteps([['x', 1]]), /a lane from 0 to 0/],
+    ['a lane that is no integer', withSteps([['y', '0']]), /a lane from 0/],
+    ['a step as its own operand', withSteps([['neg', 0]]), /index of an earlier step/],
+    [
+      'a later step',
+      withSteps(
+        [
+          ['x', 0],
+          ['add', 0, 2],
+          ['y', 0],
+        ],
+        [1],
+      ),
+      /from 0 to 0, but it is 2/,
+    ],
+    [
+      'a negative index',
+      withSteps([
+        ['x', 0],
+        ['add', 0, -1],
+      ]),
+      /it is -1/,
+    ],
+    [
+      'a fraction',
+      withSteps([
+        ['x', 0],
+        ['add', 0, 0.5],
+      ]),
+      /it is 0\.5/,
+    ],
+    [
+      'an index as a text',
+      withSteps([
+        ['x', 0],
+        ['add', 0, '0'],
+      ]),
+      /it is '0'/,
+    ],
+    ['a constant of no type', withSteps([['constant', 'predicate', 1]]), /with a type of/],
+    ['a constant beyond its type', withSteps([['constant', 'uint32', -1]]), /integer from 0 to 4294967295/],
+    ['NaN as an integer', withSteps([['constant', 'uint32', 'NaN']]), /integer from 0/],
+    ['a text as a number', withSteps([['constant', 'float32', '1']]), /must be a number, but it is '1'/],
+    ['no result', withSteps([['x', 0]], []), /results must be an array of 1 index/],
+    ['a result that there is not', withSteps([['x', 0]], [1]), /results\[0\] must be the index/],
+    [
+      'a result of another type',
+      withSteps(
+        [
+          ['x', 0],
+          ['toFloat32', 0],
+        ],
+        [1],
+      ),
+      /must give uint32, but it gives float32/,
+    ],
+    [
+      'types that do not fit',
+      withSteps(
+        [
+          ['x', 0],
+          ['toInt32', 0],
+          ['add', 0, 1],
+        ],
+        [2],
+      ),
+      /of one type/,
+    ],
+    [
+      'too few operands',
+      withSteps(
+        [
+          ['x', 0],
+          ['add', 0],
+        ],
+        [1],
+      ),
+      /takes 2 operands/,
+    ],
+    [
+      'a select of no condition',
+      withSteps(
+        [
+          ['x', 0],
+          ['select', 0, 0, 0],
+        ],
+        [1],
+      ),
+      /takes a comparison/,
+    ],
+    ['a broken law', { ...good(), zero: 1 }, /zero is neutral/],
+  ]
+  it.each(hostile)('refuses %s', (_, json, message, code = 'ERR_MPMML_OPTION') => {
+    expectError(
+      thrown(() => semiring.from(json)),
+      code,
+      message,
+    )
+  })
+
+  it('reads each property once', () => {
+    const reads = new Map<PropertyKey, number>()
+    const spy = new Proxy(good(), {
+      get(target, property) {
+        reads.set(property, (reads.get(property) ?? 0) + 1)
+        return target[property]
+      },
+    })
+    semiring.from(spy)
+    expect(Math.max(...reads.values())).toBe(1)
+  })
+})
+
+describe('what takes no semiring of one’s own says why', () => {
+  const square = matrix(2, 2, new Float32Array(4))
+  const own = semiring(maxPlus)
+
+  it('closures and paths', async () => {
+    const expected =
+      /semiring 'max-plus by hand', which you have written: products, power and star take those/
+    expectError(
+      await plus(square, { semiring: own as never }).catch((error) => error),
+      'ERR_MPMML_OPTION',
+      expected,
+    )
+    expectError(
+      await longestPaths(square, { semiring: own } as never).catch((error) => error),
+      'ERR_MPMML_OPTION',
+    )
+  })
+
+  it('star, of one that is not idempotent or has no one', async () => {
+    expectError(
+      await star(square, { semiring: logSumExp }).catch((error) => error),
+      'ERR_MPMML_OPTION',
+      /star needs a semiring whose ⊕ is idempotent/,
+    )
+    const { one: _, ...without } = maxPlus
+    expectError(
+      await star(square, { semiring: semiring(without) }).catch((error) => error),
+      'ERR_MPMML_OPTION',
+      /has none: give it one/,
+    )
+  })
+
+  it('options of the library’s semirings', async () => {
+    for (const [name, value] of [
+      ['overflow', 'wrap'],
+      ['variant', 'cpu_naive'],
+    ]) {
+      const options = { semiring: own, [name!]: value }
+      const expected = new RegExp(`option ${name} is for the semirings of the library`)
+      expectError(
+        await mpmm(square, square, options as never).catch((error) => error),
+        'ERR_MPMML_OPTION',
+        expected,
+      )
+      expectError(
+        await plan(square, square, options as never).catch((error) => error),
+        'ERR_MPMML_OPTION',
+        expected,
+      )
+      expectError(
+        thrown(() => mpmmSync(square, square, options as never)),
+        'ERR_MPMML_OPTION',
+        expected,
+      )
+    }
+  })
+
+  it('what only looks like one', async () => {
+    for (const fake of [own.toJSON(), Object.create(own), { ...own }, {}, 7, Symbol('s')]) {
+      expectError(
+        await mpmm(square, square, { semiring: fake as never }).catch((error) => error),
+        'ERR_MPMML_OPTION',
+        /option semiring must be 'max-plus'/,
+      )
+    }
+  })
+
+  it('functions that make them, of names that they don’t take', () => {
+    for (const [make, message] of [
+      [() => counting('max-min' as never), /counting takes 'max-plus' or 'min-plus', but it got 'max-min'/],
+      [() => kBest('plus-times' as never, 2), /kBest takes/],
+      [() => kBest('max-plus', 5 as never), /k = 2, 3 or 4, but it got 5/],
+      [() => lexicographic('max-min' as never, 'max-min'), /lexicographic takes 'max-plus' or 'min-plus'/],
+      [() => lexicographic('max-plus', 'or-and' as never), /or 'min-max', but it got 'or-and'/],
+      [() => counting('__proto__' as never), /it got '__proto__'/],
+    ] as const) {
+      expectError(thrown(make), 'ERR_MPMML_OPTION', message)
+    }
+  })
+})
