@@ -249,7 +249,10 @@ export const requests = {
   GraphSource: object('A graph: an edge list, or a square matrix of weights.')`
     ...: ${graphSource}
   `,
-  GraphSearchRequest: object('What is searched for; native/core/graph/search.h has the meaning.', 'GraphSource')`
+  GraphSearchRequest: object(
+    'What is searched for; native/core/graph/search.h has the meaning.',
+    'GraphSource',
+  )`
     ...: ${pathRules}
     backward: ${flag}
     roots: ${named('Int32Array | null', maybe(int32Elements))}
@@ -448,7 +451,9 @@ export const results = {
     steps: ${real}
     table: ${maybe(int32Array)} By (i1, j1, i2, j2) in lexicographic order, j1 ≥ i1 and j2 ≥ i2.
   `,
-  GraphRefusal: object('Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.')`
+  GraphRefusal: object(
+    'Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.',
+  )`
     kind: ${named("'nan' | 'from' | 'to' | 'negative' | 'gains' | 'cycle' | 'inexact' | 'overflow' | 'too many'", literal)}
     at: ${real}
     from: ${int}

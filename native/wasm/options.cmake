@@ -1,0 +1,51 @@
+# The addon as a WebAssembly module, by Emscripten and emnapi, which is Node-API for it. native/wasm/build.mjs configures it.
+
+set(MPMML_WASM_THREADS OFF CACHE BOOL "Threads: workers that share the module's memory")
+set(MPMML_EMNAPI "" CACHE PATH "The folder of the npm package emnapi")
+
+# C++ exceptions are WebAssembly's own: those by JavaScript would take each call that may throw out of the module.
+set(mpmml_wasm_options -fwasm-exceptions -msimd128)
+if(MPMML_WASM_THREADS)
+  list(APPEND mpmml_wasm_options -pthread)
+endif()
+add_compile_options(${mpmml_wasm_options})
+add_link_options(${mpmml_wasm_options})
+set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
+# emnapi's headers in place of Node's: in them JavaScript's functions are imports of the module.
+set(CMAKE_JS_INC ${MPMML_EMNAPI}/include/node ${MPMML_NODE_ADDON_API})
+
+# mpmml.wasm, or mpmml-threads.wasm, and the JavaScript that starts it.
+function(mpmml_add_wasm_module)
+  set(objects "")
+  foreach(layer mpmml_core mpmml_cpu mpmml_addon mpmml_addon_cpu)
+    list(APPEND objects $<TARGET_OBJECTS:${layer}>)
+  endforeach()
+  add_executable(mpmml_wasm ${objects})
+  if(MPMML_WASM_THREADS)
+    set_target_properties(mpmml_wasm PROPERTIES OUTPUT_NAME mpmml-threads)
+  else()
+    set_target_properties(mpmml_wasm PROPERTIES OUTPUT_NAME mpmml)
+  endif()
+  set(methods emnapiInit,wasmMemory,HEAPU8)
+  set(hooks instantiateWasm,locateFile,print,printErr,noExitRuntime)
+  target_link_options(mpmml_wasm PRIVATE
+    -O3 --no-entry
+    -sMODULARIZE=1 -sEXPORT_NAME=mpmmlModule -sENVIRONMENT=node,web,worker
+    # Threads reserve addresses for all of it, and get memory as they need it.
+    -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sINITIAL_MEMORY=16MB -sSTACK_SIZE=1MB
+    -sFILESYSTEM=0
+    --js-library=${MPMML_EMNAPI}/dist/library_napi.js
+    -sEXPORTED_FUNCTIONS=_malloc,_free,_napi_register_wasm_v1,_node_api_module_get_api_version_v1)
+  if(MPMML_WASM_THREADS)
+    string(APPEND methods ",PThread")
+    string(APPEND hooks ",mainScriptUrlOrBlob,threads")
+    target_link_options(mpmml_wasm PRIVATE
+      # Browsers start workers only while their event loop turns, so there they are started beforehand.
+      -sPTHREAD_POOL_SIZE=Module.threads -sPTHREAD_POOL_DELAY_LOAD=1 -sDEFAULT_PTHREAD_STACK_SIZE=1MB
+      -Wno-pthreads-mem-growth)
+    target_link_libraries(mpmml_wasm PRIVATE ${MPMML_EMNAPI}/lib/wasm32-emscripten/libemnapi-mt.a)
+  else()
+    target_link_libraries(mpmml_wasm PRIVATE ${MPMML_EMNAPI}/lib/wasm32-emscripten/libemnapi-basic.a)
+  endif()
+  target_link_options(mpmml_wasm PRIVATE -sEXPORTED_RUNTIME_METHODS=${methods} -sINCOMING_MODULE_JS_API=${hooks})
+endfunction()
