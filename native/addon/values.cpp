@@ -19,8 +19,8 @@ TypedArray typed_array(const Napi::Value& value) {
   // All arrays are views of the module's memory (native/wasm/staging.ts), so that an offset in it is an address. To ask for the data
   // would have the buffer copied if the memory has grown since the view was made.
   size_t offset = 0;
-  array.valid = napi_get_typedarray_info(value.Env(), value, &array.type, &array.length, nullptr, nullptr, &offset) ==
-                napi_ok;
+  array.valid =
+      napi_get_typedarray_info(value.Env(), value, &array.type, &array.length, nullptr, nullptr, &offset) == napi_ok;
   array.data = reinterpret_cast<void*>(offset);
 #else
   array.valid = napi_get_typedarray_info(value.Env(), value, &array.type, &array.length, &array.data, nullptr,

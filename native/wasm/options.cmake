@@ -14,9 +14,18 @@ set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 # emnapi's headers in place of Node's: in them JavaScript's functions are imports of the module.
 set(CMAKE_JS_INC ${MPMML_EMNAPI}/include/node ${MPMML_NODE_ADDON_API})
 
+# Its libraries for Emscripten are made with a newer compiler, whose features an older linker refuses; so it is compiled here.
+enable_language(C)
+file(GLOB mpmml_emnapi_sources ${MPMML_EMNAPI}/src/js_native_api.c ${MPMML_EMNAPI}/src/node_api.c ${MPMML_EMNAPI}/src/async_*.c
+  ${MPMML_EMNAPI}/src/threadsafe_function.c ${MPMML_EMNAPI}/src/uv/*.c ${MPMML_EMNAPI}/src/uv/unix/*.c)
+add_library(mpmml_emnapi OBJECT ${mpmml_emnapi_sources})
+target_include_directories(mpmml_emnapi PRIVATE ${MPMML_EMNAPI}/include/node)
+target_compile_definitions(mpmml_emnapi PRIVATE BUILDING_NODE_EXTENSION
+  "NAPI_EXTERN=__attribute__((__import_module__(\"env\")))")
+
 # mpmml.wasm, or mpmml-threads.wasm, and the JavaScript that starts it.
 function(mpmml_add_wasm_module)
-  set(objects "")
+  set(objects $<TARGET_OBJECTS:mpmml_emnapi>)
   foreach(layer mpmml_core mpmml_cpu mpmml_addon mpmml_addon_cpu)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)
   endforeach()
@@ -33,7 +42,8 @@ function(mpmml_add_wasm_module)
     -sMODULARIZE=1 -sEXPORT_NAME=mpmmlModule -sENVIRONMENT=node,web,worker
     # Threads reserve addresses for all of it, and get memory as they need it.
     -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sINITIAL_MEMORY=16MB -sSTACK_SIZE=1MB
-    -sFILESYSTEM=0
+    # Without BigInts emnapi's napi_adjust_external_memory fails.
+    -sFILESYSTEM=0 -sWASM_BIGINT=1
     --js-library=${MPMML_EMNAPI}/dist/library_napi.js
     -sEXPORTED_FUNCTIONS=_malloc,_free,_napi_register_wasm_v1,_node_api_module_get_api_version_v1)
   if(MPMML_WASM_THREADS)
@@ -43,9 +53,6 @@ function(mpmml_add_wasm_module)
       # Browsers start workers only while their event loop turns, so there they are started beforehand.
       -sPTHREAD_POOL_SIZE=Module.threads -sPTHREAD_POOL_DELAY_LOAD=1 -sDEFAULT_PTHREAD_STACK_SIZE=1MB
       -Wno-pthreads-mem-growth)
-    target_link_libraries(mpmml_wasm PRIVATE ${MPMML_EMNAPI}/lib/wasm32-emscripten/libemnapi-mt.a)
-  else()
-    target_link_libraries(mpmml_wasm PRIVATE ${MPMML_EMNAPI}/lib/wasm32-emscripten/libemnapi-basic.a)
   endif()
   target_link_options(mpmml_wasm PRIVATE -sEXPORTED_RUNTIME_METHODS=${methods} -sINCOMING_MODULE_JS_API=${hooks})
 endfunction()

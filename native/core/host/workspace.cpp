@@ -55,8 +55,7 @@ Error refused(int64_t bytes, Use use) {
   const int64_t mebibytes = bytes / kMebibyte + (bytes % kMebibyte > 0);
   return Error(ErrorCode::kOutOfMemory, std::string(use == Use::kMatrix ? "a matrix" : "the product") + " needs " +
                                             std::to_string(mebibytes) + " MiB of host memory" +
-                                            (use == Use::kMatrix ? "" : " to work in") +
-                                            ", but the system refused it");
+                                            (use == Use::kMatrix ? "" : " to work in") + ", but the system refused it");
 }
 
 }  // namespace
