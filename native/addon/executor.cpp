@@ -31,13 +31,6 @@ constexpr size_t kPoolThreads = 4, kPoolOnDevices = 4;
 constexpr size_t kMostInFlight = 64;
 constexpr std::chrono::seconds kPatience{5};
 
-/// A WebAssembly module may be built without threads. Then tasks are done when they are submitted.
-#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
-constexpr bool kHasNoThreads = true;
-#else
-constexpr bool kHasNoThreads = false;
-#endif
-
 /// With one processor, spinning keeps the others from working.
 bool may_spin() {
   static const bool several = std::thread::hardware_concurrency() > 1;
@@ -106,13 +99,6 @@ std::shared_ptr<Executor> Executor::for_device(const Client& client) {
 }
 
 void Executor::submit(Task* task) {
-  if (kHasNoThreads) {
-    task->try_start();
-    while (!task->can_finish()) {
-    }
-    task->try_finish();
-    return task->client()->tell(task);
-  }
   std::lock_guard<std::mutex> lock(mutex_);
   if (idle_ <= waiting_.size() && threads_ < most_threads_ + on_devices_) add_thread();
   waiting_.push_back(task);
@@ -122,7 +108,6 @@ void Executor::submit(Task* task) {
 }
 
 void Executor::ask_for(std::shared_ptr<Chore> chore) {
-  if (kHasNoThreads) return chore->tidy();
   std::lock_guard<std::mutex> lock(mutex_);
   if (chore_ || stops_ || refuses_chores_) return;
   chore_ = std::move(chore);

@@ -1,5 +1,5 @@
-// Builds the addon as WebAssembly, into build/Release/wasm/ (npm run build:wasm): the module with threads and without, the JavaScript of
-// Emscripten that starts each, and addon.cjs, which Node.js loads. `npm install` and `npm start` never do that.
+// Builds the addon as WebAssembly, into build/Release/wasm/ (npm run build:wasm): the module, the JavaScript of Emscripten that
+// starts it, and addon.cjs, which Node.js loads. `npm install` and `npm start` never do that.
 //
 // It needs Emscripten 3.1.69 or newer (emcc on the PATH), CMake and ninja or make. MPMML_WASM_DIR is another folder to build in.
 import { spawnSync } from 'node:child_process'
@@ -54,32 +54,25 @@ const toolchain = join(
   'Emscripten.cmake',
 )
 
-const modules = [
-  { name: 'mpmml', threads: 'OFF' },
-  { name: 'mpmml-threads', threads: 'ON' },
-]
+const name = 'mpmml-threads'
 const generator = output('ninja', '--version') ? ['-G', 'Ninja'] : []
 rmSync(target, { recursive: true, force: true })
 mkdirSync(target, { recursive: true })
-for (const { name, threads } of modules) {
-  const folder = join(scratch, name)
-  const definitions = {
-    CMAKE_TOOLCHAIN_FILE: toolchain,
-    CMAKE_BUILD_TYPE: 'Release',
-    MPMML_CUDA: 'OFF',
-    MPMML_CPU_ISAS: 'all',
-    MPMML_VERSION: version,
-    MPMML_NODE: process.execPath,
-    MPMML_EMNAPI: folderOf('emnapi'),
-    MPMML_NODE_ADDON_API: folderOf('node-addon-api'),
-    MPMML_WASM_THREADS: threads,
-    MPMML_WARNINGS_AS_ERRORS: process.env.MPMML_WARNINGS_AS_ERRORS ?? 'OFF',
-  }
-  const settings = Object.entries(definitions).map(([key, value]) => `-D${key}=${value}`)
-  run('cmake', '-S', root, '-B', folder, ...generator, ...settings)
-  run('cmake', '--build', folder, '--parallel', String(availableParallelism()))
-  for (const file of [`${name}.js`, `${name}.wasm`]) cpSync(join(folder, file), join(target, file))
+const definitions = {
+  CMAKE_TOOLCHAIN_FILE: toolchain,
+  CMAKE_BUILD_TYPE: 'Release',
+  MPMML_CUDA: 'OFF',
+  MPMML_CPU_ISAS: 'all',
+  MPMML_VERSION: version,
+  MPMML_NODE: process.execPath,
+  MPMML_EMNAPI: folderOf('emnapi'),
+  MPMML_NODE_ADDON_API: folderOf('node-addon-api'),
+  MPMML_WARNINGS_AS_ERRORS: process.env.MPMML_WARNINGS_AS_ERRORS ?? 'OFF',
 }
+const settings = Object.entries(definitions).map(([key, value]) => `-D${key}=${value}`)
+run('cmake', '-S', root, '-B', scratch, ...generator, ...settings)
+run('cmake', '--build', scratch, '--parallel', String(availableParallelism()))
+for (const file of [`${name}.js`, `${name}.wasm`]) cpSync(join(scratch, file), join(target, file))
 
 // They are CommonJS, and workers load them as they are, whatever the package around them says.
 writeFileSync(join(target, 'package.json'), '{ "type": "commonjs" }\n')

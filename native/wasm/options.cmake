@@ -1,13 +1,10 @@
 # The addon as a WebAssembly module, by Emscripten and emnapi, which is Node-API for it. native/wasm/build.mjs configures it.
 
-set(MPMML_WASM_THREADS OFF CACHE BOOL "Threads: workers that share the module's memory")
 set(MPMML_EMNAPI "" CACHE PATH "The folder of the npm package emnapi")
 
 # C++ exceptions are WebAssembly's own: those by JavaScript would take each call that may throw out of the module.
-set(mpmml_wasm_options -fwasm-exceptions -msimd128)
-if(MPMML_WASM_THREADS)
-  list(APPEND mpmml_wasm_options -pthread)
-endif()
+# Threads are workers that share the module's memory.
+set(mpmml_wasm_options -fwasm-exceptions -msimd128 -pthread)
 add_compile_options(${mpmml_wasm_options})
 add_link_options(${mpmml_wasm_options})
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
@@ -23,20 +20,16 @@ target_include_directories(mpmml_emnapi PRIVATE ${MPMML_EMNAPI}/include/node)
 target_compile_definitions(mpmml_emnapi PRIVATE BUILDING_NODE_EXTENSION
   "NAPI_EXTERN=__attribute__((__import_module__(\"env\")))")
 
-# mpmml.wasm, or mpmml-threads.wasm, and the JavaScript that starts it.
+# mpmml-threads.wasm, and the JavaScript that starts it.
 function(mpmml_add_wasm_module)
   set(objects $<TARGET_OBJECTS:mpmml_emnapi>)
   foreach(layer mpmml_core mpmml_cpu mpmml_addon mpmml_addon_cpu)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)
   endforeach()
   add_executable(mpmml_wasm ${objects})
-  if(MPMML_WASM_THREADS)
-    set_target_properties(mpmml_wasm PROPERTIES OUTPUT_NAME mpmml-threads)
-  else()
-    set_target_properties(mpmml_wasm PROPERTIES OUTPUT_NAME mpmml)
-  endif()
-  set(methods emnapiInit,wasmMemory,HEAPU8)
-  set(hooks instantiateWasm,locateFile,print,printErr,noExitRuntime)
+  set_target_properties(mpmml_wasm PROPERTIES OUTPUT_NAME mpmml-threads)
+  set(methods emnapiInit,wasmMemory,HEAPU8,PThread)
+  set(hooks instantiateWasm,locateFile,print,printErr,noExitRuntime,mainScriptUrlOrBlob,threads)
   target_link_options(mpmml_wasm PRIVATE
     -O3 --no-entry
     -sMODULARIZE=1 -sEXPORT_NAME=mpmmlModule -sENVIRONMENT=node,web,worker
@@ -46,13 +39,8 @@ function(mpmml_add_wasm_module)
     -sFILESYSTEM=0 -sWASM_BIGINT=1
     --js-library=${MPMML_EMNAPI}/dist/library_napi.js
     -sEXPORTED_FUNCTIONS=_malloc,_free,_napi_register_wasm_v1,_node_api_module_get_api_version_v1)
-  if(MPMML_WASM_THREADS)
-    string(APPEND methods ",PThread")
-    string(APPEND hooks ",mainScriptUrlOrBlob,threads")
-    target_link_options(mpmml_wasm PRIVATE
-      # Browsers start workers only while their event loop turns, so there they are started beforehand.
-      -sPTHREAD_POOL_SIZE=Module.threads -sPTHREAD_POOL_DELAY_LOAD=1 -sDEFAULT_PTHREAD_STACK_SIZE=1MB
-      -Wno-pthreads-mem-growth)
-  endif()
+  target_link_options(mpmml_wasm PRIVATE
+    -sPTHREAD_POOL_SIZE=Module.threads -sPTHREAD_POOL_DELAY_LOAD=1 -sDEFAULT_PTHREAD_STACK_SIZE=1MB
+    -Wno-pthreads-mem-growth)
   target_link_options(mpmml_wasm PRIVATE -sEXPORTED_RUNTIME_METHODS=${methods} -sINCOMING_MODULE_JS_API=${hooks})
 endfunction()

@@ -47,14 +47,7 @@ export const addonPackages = [
 }))
 
 /** The files in the folder of the WebAssembly addon (native/wasm/build.mjs). */
-export const wasmFiles = [
-  'addon.cjs',
-  'mpmml-threads.js',
-  'mpmml-threads.wasm',
-  'mpmml.js',
-  'mpmml.wasm',
-  'package.json',
-]
+export const wasmFiles = ['addon.cjs', 'mpmml-threads.js', 'mpmml-threads.wasm', 'package.json']
 
 /** Whether a package is installed with mpmml, on the platforms that it is for. */
 const isInstalledAlways = ({ kind }) => kind === 'cpu' || kind === 'wasm'
