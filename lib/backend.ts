@@ -92,6 +92,10 @@ export function devicesIn(set: number): number[] {
   return indices
 }
 
+/** The index of the first of the devices that options name. */
+export const firstDevice = ({ device, devices }: Where): number =>
+  devices === 0 || devices === ALL_DEVICES ? indexOf(device) : devicesIn(devices)[0]!
+
 /** Options that say where to compute. */
 export interface Where {
   backend: number

@@ -83,6 +83,10 @@ export function bytesOf(type: number): 1 | 4 | 8 {
   return type === FLOAT64 ? 8 : 4
 }
 
+/** An array of `length` elements over the whole of a buffer. */
+export const arrayOver = (type: number, buffer: ArrayBuffer): ElementArray =>
+  new arrays[typeNameOf(type)](buffer)
+
 /** Zeros. Throws RangeError if there is no memory for them. */
 export function newArray(type: number, length: number): ElementArray {
   return type === INT32 ? new Int32Array(length) : new arrays[typeNameOf(type)](length)
@@ -105,7 +109,7 @@ const LEAST_FRESH = 2 ** 25
 export function newUnwrittenArray(type: number, length: number): ElementArray {
   const bytes = length * bytesOf(type)
   if (bytes < LEAST_UNWRITTEN || bytes > constants.MAX_LENGTH) return newArray(type, length)
-  const data = new arrays[typeNameOf(type)](Buffer.allocUnsafeSlow(bytes).buffer)
+  const data = arrayOver(type, Buffer.allocUnsafeSlow(bytes).buffer)
   if (bytes >= LEAST_FRESH) addon.preferHugePages(data)
   return data
 }

@@ -16,13 +16,18 @@ function wrong(name: string, expected: string, value: string): OptionError {
   return new OptionError(`the environment variable ${name} must be ${expected}, but it is ${show(value)}`)
 }
 
+/** The whole number from `least` to `most` that a variable holds; undefined if it is unset. */
+function readNumber(name: string, least: number, most: number, what: string): number | undefined {
+  const value = read(name)
+  if (value === undefined) return undefined
+  const number = /^[0-9]+$/.test(value) ? Number(value) : Number.NaN
+  if (number >= least && number <= most) return number
+  throw wrong(name, `a whole number of ${what} from ${least} to ${most}`, value)
+}
+
 /** The whole number from 1 to `most` that a variable holds; 0 if it is unset. */
 function readCount(name: string, most: number, what: string): number {
-  const value = read(name)
-  if (value === undefined) return 0
-  const count = /^[0-9]+$/.test(value) ? Number(value) : 0
-  if (count >= 1 && count <= most) return count
-  throw wrong(name, `a whole number of ${what} from 1 to ${most}`, value)
+  return readNumber(name, 1, most, what) ?? 0
 }
 
 /** MPMML_BACKEND, which replaces `backend: 'auto'`; 'auto' if it is unset. */
@@ -38,6 +43,19 @@ const MOST_MEBIBYTES = 2 ** 32
 /** The most bytes of device memory that a product may take, by MPMML_DEVICE_MEMORY_MIB; 0 if there is no limit. */
 export function deviceMemoryLimit(): number {
   return readCount('MPMML_DEVICE_MEMORY_MIB', MOST_MEBIBYTES, 'MiB') * 2 ** 20
+}
+
+let limited = false
+
+/**
+ * Gives native code the most bytes of pinned memory that are kept for results, once: MPMML_PINNED_MEMORY_MIB as it is when the
+ * library is first used in the process. If it is unset, native code decides. Throws OptionError if it is wrong.
+ */
+export function limitPinned(): void {
+  if (limited) return
+  const mebibytes = readNumber('MPMML_PINNED_MEMORY_MIB', 0, MOST_MEBIBYTES, 'MiB')
+  if (mebibytes !== undefined) addon.limitPinned(mebibytes * 2 ** 20)
+  limited = true
 }
 
 const MOST_THREADS = 1024

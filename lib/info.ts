@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { explainBackend } from './backend.js'
-import { configureCpu } from './environment.js'
+import { configureCpu, limitPinned } from './environment.js'
 import { natively } from './errors.js'
 import { type AddonKind, type AddonOrigin, driverTraces, largerAddons } from './load.js'
 import { addon, addonOrigin, type NativeDescription, version } from './native.js'
@@ -40,6 +40,8 @@ export interface Info {
      * (`tensorCores`): that is checked when it is first asked or first needed.
      */
     devices: DeviceRows[]
+    /** Pinned memory of the host, in bytes: the most that is kept for results, what is there, and what arrays use of it. */
+    pinned: { limit: number; held: number; used: number }
     /** Why CUDA can't be used, and what to do; '' if it can. */
     reason: string
   }
@@ -88,13 +90,14 @@ export function describeMachine(): NativeDescription {
 /**
  * The version, the build, the GPUs, the CPU and the backend that `auto` takes.
  *
- * @throws OptionError (ERR_MPMML_OPTION) if MPMML_BACKEND, MPMML_NUM_THREADS or MPMML_CPU_ISA is wrong.
+ * @throws OptionError (ERR_MPMML_OPTION) if MPMML_BACKEND, MPMML_NUM_THREADS, MPMML_CPU_ISA or MPMML_PINNED_MEMORY_MIB is wrong.
  * @example
  * const { version, cpu, auto } = info()
  * console.log(typeof version, cpu.threads > 0, ['cuda', 'cpu'].includes(auto.backend)) // string true true
  */
 export function info(): Info {
   const { compiler, cuda, cpu } = describeMachine()
+  limitPinned()
   const { backend, reason } = explainBackend()
   return {
     version,
@@ -108,6 +111,7 @@ export function info(): Info {
       architectures: cuda.architectures,
       driver: cuda.driver,
       devices: cuda.devices.map((device, index) => ({ ...device, tensorCores: addon.tensorCores(index) })),
+      pinned: addon.pinnedUse(),
       reason: cudaReason(cuda.built, cuda.reason),
     },
     cpu: {

@@ -5,7 +5,7 @@
 
 import { availableParallelism } from 'node:os'
 import { ALL_DEVICES, AUTO, automaticBackend, builtWithCuda, CPU, type Where } from './backend.js'
-import { configureCpu, deviceMemoryLimit } from './environment.js'
+import { configureCpu, deviceMemoryLimit, limitPinned } from './environment.js'
 import { addon } from './native.js'
 import { LEFT_OUT } from './options.js'
 import { loadTuning } from './tuning.js'
@@ -46,7 +46,10 @@ export interface Asked extends Where {
 export function ready(choice: number): { mayUseCuda: boolean; deviceMemory: number } {
   const mayUseCuda = builtWithCuda && choice !== CPU
   configureCpu()
-  if (mayUseCuda) loadTuning()
+  if (mayUseCuda) {
+    loadTuning()
+    limitPinned()
+  }
   return { mayUseCuda, deviceMemory: mayUseCuda ? deviceMemoryLimit() : 0 }
 }
 
@@ -57,6 +60,7 @@ export interface Place {
   deviceMemory: number
   /** Whether JavaScript's thread computes them sooner than it hears of another thread's result. */
   atOnce: boolean
+  mayUseCuda: boolean
 }
 
 /** `work`: the steps and elements of the product, if there is only one. */
@@ -67,7 +71,7 @@ export function placeOfProducts({ backend, variant }: Asked, work = Number.POSIT
   const choice = automatic && asked === AUTO && isSmall ? CPU : asked
   const isOfCpu = variant !== LEFT_OUT && variants[variant]!.backend === 'cpu'
   const { mayUseCuda, deviceMemory } = ready(isOfCpu ? CPU : choice)
-  return { backend: choice, deviceMemory, atOnce: isSmall && !mayUseCuda }
+  return { backend: choice, deviceMemory, atOnce: isSmall && !mayUseCuda, mayUseCuda }
 }
 
 /** Where closures and powers of arrays are computed. */

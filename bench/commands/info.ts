@@ -34,6 +34,12 @@ function describe({ version, compiler, node, addon, cuda, cpu, auto }: Info): st
       ['CUDA', cuda.status],
       ['driver', cuda.driver ? `for CUDA ${cuda.driver}` : undefined],
       ['not usable', cuda.reason],
+      [
+        'pinned',
+        cuda.reason
+          ? undefined
+          : `${bytes(cuda.pinned.held)} of at most ${bytes(cuda.pinned.limit)} for results`,
+      ],
     ]),
     ...cuda.devices.map((device, index) => labelled([['device', String(index)], ...deviceRows(device)])),
   ]

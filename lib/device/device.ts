@@ -23,6 +23,7 @@ import { requireSemiringType, semiring } from '../semirings.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { type HostView, readHostView, readView, requireStillThere, requireThere, showShape } from '../view.js'
+import { pinnedResult } from './pinned.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
 import { Resident, ResidentView, requireOpen, requireUsable, Session, SharedMemory } from './resident.js'
 
@@ -504,10 +505,11 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     return out ?? made!
   }
 
-  #newArray({ type, bytes, batch, rows, cols }: Elements): OperandArray {
+  #newArray({ type, bytes, batch, rows, cols, memory: { session } }: ResidentView): OperandArray {
     const length = batch * rows * cols
     if (bytes === 2) return allocate(length, 'the copy', type, () => new Int16Array(length))
-    return allocate(length, 'the copy', type, newUnwrittenArray)
+    const pinned = session.backend === 'cuda' ? pinnedResult(type, length, session.index) : null
+    return pinned ?? allocate(length, 'the copy', type, newUnwrittenArray)
   }
 
   /**

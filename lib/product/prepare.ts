@@ -1,8 +1,9 @@
 /** The arguments of a product: read, then checked. */
 
 import { aborted } from '../abort.js'
-import { ALL_DEVICES, AUTO, devicesIn } from '../backend.js'
+import { ALL_DEVICES, AUTO, devicesIn, firstDevice } from '../backend.js'
 import { type Name, show, showList } from '../describe.js'
+import { pinnedResult } from '../device/pinned.js'
 import type { Session, SharedMemory } from '../device/resident.js'
 import { isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
 import {
@@ -121,17 +122,18 @@ export function checkProduct(product: Product, names: Names): void {
  * messages call the result.
  */
 export function allocateResult(product: Product, name: Name = 'the result'): void {
-  const { session, out, options } = product
-  product.c = out ?? newResult(product.newElements(), session, name)
+  const { call, out, options } = product
+  product.c = out ?? newResult(product.newElements(), call, name)
   if (options.witness) {
-    product.witness = newResult(product.newWitness(), session, { toString: () => `the witness of ${name}` })
+    product.witness = newResult(product.newWitness(), call, { toString: () => `the witness of ${name}` })
   }
 }
 
-function newResult(elements: Elements, session: Session | null, name: Name): Result {
+function newResult(elements: Elements, { session, place, options }: Call, name: Name): Result {
   const { type, bytes, reach } = elements
   // The array is returned only when the product has written it: after an error it is dropped.
-  const data = session ? null : allocate(reach, name, type, newUnwrittenArray)
+  const pinned = place.mayUseCuda ? pinnedResult(type, reach, firstDevice(options)) : null
+  const data = session ? null : (pinned ?? allocate(reach, name, type, newUnwrittenArray))
   if (session && reach * bytes > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(
       `${name} of ${reach} elements doesn't fit on ${session}: compute it in parts, by rows of A or columns of B`,

@@ -28,7 +28,7 @@ export class Call {
   place: Place
 
   constructor(readonly options: ReadOptions) {
-    this.place = { backend: options.backend, deviceMemory: 0, atOnce: false }
+    this.place = { backend: options.backend, deviceMemory: 0, atOnce: false, mayUseCuda: false }
   }
 }
 

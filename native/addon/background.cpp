@@ -14,6 +14,8 @@ namespace {
 /// program that only awaits brief works.
 constexpr int kMostAtOnce = 64;
 
+std::atomic<bool> has_been_opened{false};
+
 /// On JavaScript's thread.
 void do_here(Work& work) {
   work.try_start();
@@ -23,7 +25,8 @@ void do_here(Work& work) {
 
 }  // namespace
 
-Background::Background(Napi::Env env) : env_(env), signal_(Signal::New(env, "mpmml", 0, 1, this)) {
+Background::Background(Napi::Env env)
+    : env_(env), is_first_(!has_been_opened.exchange(true)), signal_(Signal::New(env, "mpmml", 0, 1, this)) {
   signal_.Unref(env);
   // After the signal, because hooks run in the reverse order: no thread may use a signal that is closed.
   env.AddCleanupHook([this] { close(); });
@@ -209,6 +212,7 @@ void Background::close() {
   // Node calls settle_finished() without an environment from now on, but Bun with one.
   finished_.clear();
   unsettled_.clear();
+  leaving_.clear();
   // Nothing runs on their threads, and nothing will.
   for (const auto& device : devices_) device->close();
   devices_.clear();

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "addon/executor.h"
@@ -67,6 +68,12 @@ class Background final : public Client {
 
   void tell(Task* task) override;
 
+  /// Keeps what work may still use until it has ended, while the environment ends.
+  void keep_until_closed(std::shared_ptr<void> used) { leaving_.push_back(std::move(used)); }
+
+  /// Whether it is of the environment that loaded the addon first, which isn't one of a worker's.
+  bool is_first() const { return is_first_; }
+
   /// Expires when it takes no more work.
   std::weak_ptr<const void> presence() const { return presence_; }
 
@@ -87,10 +94,12 @@ class Background final : public Client {
   void close();
 
   Napi::Env env_;
+  const bool is_first_;
   Signal signal_;
   std::shared_ptr<const void> presence_ = std::make_shared<int>();
   std::list<std::unique_ptr<Work>> unsettled_;  ///< only used on the JavaScript thread, as devices_
   std::list<std::shared_ptr<Device>> devices_;
+  std::vector<std::shared_ptr<void>> leaving_;
   int done_at_once_ = 0;  ///< works since the event loop last turned
   std::mutex mutex_;
   std::vector<Task*> finished_;                ///< guarded by mutex_

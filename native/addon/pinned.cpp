@@ -1,95 +1,168 @@
-// Arrays in pinned memory, which a GPU can copy directly.
+// Arrays in pinned memory, which a GPU reads and writes directly: those that users ask for, and results.
+#include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
 #include "addon/computation.h"
 #include "addon/engine.h"
+#include "core/host/pinned_pool.h"
+#include "core/status.h"
 #include "generated/addon.h"
 #if defined(MPMML_WITH_CUDA)
+#include "cuda/device/device.h"
 #include "cuda/runtime/memory.h"
 #endif
 
 namespace mpmml::addon {
 namespace {
 
-#if defined(MPMML_WITH_CUDA)
+std::atomic<bool> is_pretended{false};
 
-struct FreePinned {
-  void operator()(void* memory) const { cuda::free_pinned(memory); }
+/// For tests: ordinary memory.
+PinnedPool& pretended_pool() {
+  static auto& pool = *new PinnedPool({[](int64_t bytes, int) {
+                                         void* const block = std::malloc(static_cast<size_t>(bytes));
+                                         if (!block) throw Error(ErrorCode::kOutOfMemory, "there is no more memory");
+                                         return block;
+                                       },
+                                       std::free});
+  return pool;
+}
+
+/// The memory of this process, which no environment takes with it; null if the build has no CUDA.
+PinnedPool* pool() {
+  if (is_pretended) return &pretended_pool();
+#if defined(MPMML_WITH_CUDA)
+  static auto& pool = *new PinnedPool({cuda::allocate_pinned, cuda::free_pinned});
+  return &pool;
+#else
+  return nullptr;
+#endif
+}
+
+/// Whether a device has computed a product. Until then nothing says that it can be used, and to find out takes long.
+bool has_computed([[maybe_unused]] int device) {
+  if (is_pretended) return true;
+#if defined(MPMML_WITH_CUDA)
+  return !cuda::known_device_name(device).empty();
+#else
+  return false;
+#endif
+}
+
+/// To free 8 GiB takes most of a second, and to lock them some, in which JavaScript's thread has other things to do.
+template <class Body>
+class Aside final : public Work {
+ public:
+  explicit Aside(Body body) : body_(std::move(body)) {}
+  Place place() noexcept override { return Place::kDevice; }
+
+ protected:
+  void start() override { body_(); }
+
+ private:
+  Body body_;
 };
 
+/// If the system refuses a thread, it is done on this one.
+template <class Body>
+void run_aside(Napi::Env env, const std::weak_ptr<const void>& presence, Body body) {
+  if (presence.expired()) return body();  // The environment has ended: nothing waits for this thread.
+  try {
+    Background::of(env).run_unseen(Executor::pool(), std::make_unique<Aside<Body>>(body));
+  } catch (...) {
+    body();
+  }
+}
+
+/// A piece of a pool.
 struct Pinned {
-  std::unique_ptr<void, FreePinned> memory;
-  int64_t bytes;
+  PinnedPool* pool = nullptr;
+  void* memory = nullptr;
+  int64_t bytes = 0;
+
+  Pinned() = default;
+  Pinned(PinnedPool* of, void* piece, int64_t size) : pool(of), memory(piece), bytes(size) {}
+  Pinned(Pinned&& other) noexcept
+      : pool(other.pool), memory(std::exchange(other.memory, nullptr)), bytes(other.bytes) {}
+  ~Pinned() {
+    if (give_back()) pool->free_surplus();
+  }
+
+  /// Returns whether blocks are to be freed.
+  bool give_back() { return memory && pool->give_back(std::exchange(memory, nullptr)); }
+  void lose() { pool->lose(std::exchange(memory, nullptr)); }
 };
 
 /// Without memory if CUDA can't be used.
 Pinned allocate(int64_t bytes) {
-  if (bytes == 0 || !engine().cuda_unusable(0).empty()) return {nullptr, bytes};
-  return {std::unique_ptr<void, FreePinned>(cuda::allocate_pinned(bytes)), bytes};
+  PinnedPool* const from = pool();
+  if (bytes == 0 || !from || !(is_pretended || engine().cuda_unusable(0).empty())) return {};
+  return {from, from->take_zeros(bytes, 0), bytes};
 }
-
-/// Freeing 8 GiB takes most of a second, in which JavaScript's thread has other things to do.
-class FreeWork : public Work {
- public:
-  explicit FreeWork(std::unique_ptr<void, FreePinned> memory) : memory_(std::move(memory)) {}
-  Place place() noexcept override { return Place::kDevice; }
-
- protected:
-  void start() override { memory_.reset(); }
-
- private:
-  std::unique_ptr<void, FreePinned> memory_;
-};
 
 /// What a buffer's memory needs when the buffer has been collected.
 struct Owner {
-  int64_t bytes;
+  Pinned piece;
   std::weak_ptr<const void> presence;  ///< of the Background
+  napi_ref buffer;                     ///< weak; null if the buffer can't be transferred to another thread
 };
 
-void release_pinned(Napi::Env env, void* data, Owner* owned) {
-  const std::unique_ptr<Owner> owner(owned);
-  std::unique_ptr<void, FreePinned> memory(data);
-  Napi::MemoryManagement::AdjustExternalMemory(env, -owner->bytes);
-  // If the environment has ended, nothing waits for this thread.
-  if (owner->presence.expired()) return;
-  try {
-    Background::of(env).run_unseen(Executor::pool(), std::make_unique<FreeWork>(std::move(memory)));
-  } catch (...) {
-    // The system refuses a thread: it has been freed on this one.
-  }
+/// Whether the environment is ending. Node-API has no question for it, but refuses what may run JavaScript.
+bool is_ending(Napi::Env env) {
+  bool same;
+  const napi_value number = Napi::Number::New(env, 0);
+  return napi_strict_equals(env, number, number, &same) != napi_ok;
 }
 
-/// An ArrayBuffer over the memory; null if there is none, or the runtime has no buffers over memory of others.
+bool is_still_there(Napi::Env env, const Owner& owner) {
+  napi_value buffer = nullptr;
+  void* data = nullptr;
+  size_t bytes = 0;
+  return napi_get_reference_value(env, owner.buffer, &buffer) == napi_ok && buffer &&
+         napi_get_arraybuffer_info(env, buffer, &data, &bytes) == napi_ok && data == owner.piece.memory;
+}
+
+/// Node calls this when the memory is no longer used, and for what is left when the environment ends.
+void release(Napi::Env env, Owner* owned) {
+  const std::unique_ptr<Owner> owner(owned);
+  const bool ends = is_ending(env);
+  // If the memory has been transferred to another thread, that may still use it, and nothing will tell when it doesn't.
+  if (ends && owner->buffer && !is_still_there(env, *owner)) return owner->piece.lose();
+  if (owner->buffer) napi_delete_reference(env, owner->buffer);
+  if (ends && !owner->presence.expired()) {
+    // Products that are being given up may still write to it.
+    return Background::of(env).keep_until_closed(std::make_shared<Pinned>(std::move(owner->piece)));
+  }
+  if (owner->piece.give_back()) run_aside(env, owner->presence, [of = owner->piece.pool] { of->free_surplus(); });
+}
+
+/// The same buffer as one that postMessage() can transfer: Node-API's can't be, but what their transfer() returns can. Node.js 20 has
+/// no such function; then the buffer itself.
+Napi::Value transferable(Napi::Value buffer) {
+  const Napi::Value transfer = buffer.As<Napi::Object>().Get("transfer");
+  if (!transfer.IsFunction()) return buffer;
+  const Napi::Value moved = transfer.As<Napi::Function>().Call(buffer, {});
+  return moved.IsArrayBuffer() ? moved : buffer;
+}
+
+/// An ArrayBuffer over the memory; null if there is none, or the runtime has no buffers over memory of others. V8 counts the
+/// memory as the buffer's by itself.
 Napi::Value to_value(Napi::Env env, Pinned&& pinned) {
   if (!pinned.memory) return env.Null();
-  auto owner = std::make_unique<Owner>(Owner{pinned.bytes, Background::of(env).presence()});
-  napi_value buffer = nullptr;
-  const auto finalize = [](napi_env of, void* data, void* owned) {
-    release_pinned(of, data, static_cast<Owner*>(owned));
-  };
-  if (napi_create_external_arraybuffer(env, pinned.memory.get(), static_cast<size_t>(pinned.bytes), finalize,
-                                       owner.get(), &buffer) != napi_ok) {
-    return env.Null();
-  }
-  // From here on the buffer owns both.
-  static_cast<void>(pinned.memory.release());
-  static_cast<void>(owner.release());
-  // The collector must know how much memory this small object keeps.
-  Napi::MemoryManagement::AdjustExternalMemory(env, pinned.bytes);
-  return Napi::Value(env, buffer);
+  void* const memory = pinned.memory;
+  const auto bytes = static_cast<size_t>(pinned.bytes);
+  auto owner = std::make_unique<Owner>(Owner{std::move(pinned), Background::of(env).presence(), nullptr});
+  napi_value made = nullptr;
+  const auto finalize = [](napi_env of, void*, void* owned) { release(of, static_cast<Owner*>(owned)); };
+  if (napi_create_external_arraybuffer(env, memory, bytes, finalize, owner.get(), &made) != napi_ok) return env.Null();
+  // From here on the buffer owns it.
+  Owner* const owned = owner.release();
+  const Napi::Value buffer(env, made), moved = transferable(buffer);
+  if (moved != buffer) napi_create_reference(env, moved, 0, &owned->buffer);
+  return moved;
 }
-
-#else
-
-struct Pinned {};
-
-Pinned allocate(int64_t /*bytes*/) { return {}; }
-
-Napi::Value to_value(Napi::Env env, Pinned&& /*pinned*/) { return env.Null(); }
-
-#endif
 
 }  // namespace
 
@@ -100,5 +173,34 @@ Napi::Value pinned_buffer(const Napi::CallbackInfo& info, int64_t bytes) {
 Napi::Value pinned_buffer_sync(const Napi::CallbackInfo& info, int64_t bytes) {
   return to_value(info.Env(), allocate(bytes));
 }
+
+Napi::Value result_buffer(const Napi::CallbackInfo& info, int64_t bytes, int device) {
+  PinnedPool* const from = pool();
+  const Background& background = Background::of(info.Env());
+  if (!from || !has_computed(device)) return info.Env().Null();
+  // What a worker has transferred when it ends is lost.
+  if (!background.is_first() && from->has_lost_much()) return info.Env().Null();
+  if (void* const piece = from->take(bytes)) {
+    const Napi::Value buffer = to_value(info.Env(), Pinned(from, piece, bytes));
+    if (buffer.IsNull()) from->set_limit(0);  // The runtime will refuse all others too.
+    return buffer;
+  }
+  if (const int64_t lacking = from->begin_growth()) {
+    run_aside(info.Env(), background.presence(), [from, lacking, device] { from->grow(lacking, device); });
+  }
+  return info.Env().Null();
+}
+
+void limit_pinned(int64_t bytes) {
+  if (PinnedPool* const limited = pool()) limited->set_limit(bytes);
+}
+
+NativePinnedUse pinned_use() {
+  PinnedPool* const asked = pool();
+  const PinnedUse use = asked ? asked->use() : PinnedUse{};
+  return {static_cast<double>(use.limit), static_cast<double>(use.held), static_cast<double>(use.used)};
+}
+
+void pretend_pinned(bool flag) { is_pretended = flag; }
 
 }  // namespace mpmml::addon

@@ -248,7 +248,7 @@ class CpuSession final : public Session {
     return std::make_unique<Done>();
   }
 
-  std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {
+  std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
     std::vector<Outcome> outcomes;
     outcomes.reserve(problems.size());
     if (problems.size() == 1) {

@@ -344,6 +344,13 @@ export const results = {
     cuda: ${record('NativeCuda')}
     cpu: ${record('NativeCpu')}
   `,
+  NativePinnedUse: object(
+    'Pinned memory of the library, in bytes: the most that is kept for results, what is there, and what arrays use of it.',
+  )`
+    limit: ${real}
+    held: ${real}
+    used: ${real}
+  `,
   NativeExplanation: object('The backend that `auto` takes, and why.')`
     backend: ${named("'cpu' | 'cuda'", literal)}
     reason: ${text}
@@ -712,6 +719,21 @@ those that there are.`,
     gives: promise(perhapsBuffer),
   },
   pinnedBufferSync: { takes: { bytes }, gives: perhapsBuffer },
+  resultBuffer: {
+    doc: `Pinned memory with undefined content for the result of a product on a CUDA device; null if none is free, or the device hasn't been
+used yet.`,
+    takes: { bytes, device: deviceIndex },
+    gives: perhapsBuffer,
+  },
+  limitPinned: {
+    doc: 'The most bytes of pinned memory that are kept for results.',
+    takes: { bytes },
+  },
+  pinnedUse: { gives: record('NativePinnedUse') },
+  pretendPinned: {
+    doc: 'For tests: from now on what is called pinned memory is ordinary memory, whether there is a GPU or not.',
+    takes: { flag },
+  },
   labMeasure: {
     doc: 'Promises of the laboratory are rejected with ERR_MPMML_NO_CUDA if no GPU can be used.',
     takes: { request: record('LabMeasureRequest') },

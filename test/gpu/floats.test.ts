@@ -15,19 +15,23 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
   })
 
   // Slices compare sums of mixed signs as integers on trial, and begin again if the first 32 steps leave a result without a
-  // sign. So these have rows of A whose sums are all below 0, single ones above or below it, and rows of zeros.
+  // sign. So these have rows of A whose sums are all below 0, single ones above or below it, rows of zeros, and slices of which
+  // only some lead.
   describe('slices whose sums have mixed signs', () => {
     const sliced = variants().filter(
       ({ name }) => /^pipelined_(maxplus|minplus)_f32_/.test(name) && !name.endsWith('_sl1'),
     )
     const below = (share: number) => (row: number, bits: number) =>
       (row % 7 < share * 7 ? -5000 : 0) + (bits % 2000) - 1000
-    const rows: Record<string, (row: number, bits: number) => number> = {
+    const leading = (leads: boolean, bits: number) => (leads ? 0 : -5000) + (bits % 2000) - 1000
+    const rows: Record<string, (row: number, bits: number, place: number) => number> = {
       'no result leads': below(1),
       'single rows': (row, bits) => (row === 77 ? -5000 : 0) + (bits % 2000) - 1000,
       'rows of any kind': below(3 / 7),
       'rows of zeros of the semiring': (row, bits) =>
         row % 5 === 0 ? Number.NEGATIVE_INFINITY : (bits % 2000) - 1000,
+      'only the first steps lead': (_, bits, place) => leading(place < 1 / 16, bits),
+      'only the last steps lead': (_, bits, place) => leading(place > 15 / 16, bits),
     }
     for (const { name } of sliced) {
       it.each(Object.keys(rows))(`${name}, %s`, (kind) => {
@@ -40,7 +44,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
           const random = new Random(m)
           const a = Float32Array.from(
             { length: m * k },
-            (_, at) => sign * rows[kind]!(Math.floor(at / k), random.bits()),
+            (_, at) => sign * rows[kind]!(Math.floor(at / k), random.bits(), (at % k) / k),
           )
           const b = Float32Array.from({ length: k * n }, () => sign * ((random.bits() % 2000) - 1000))
           // Both ranges have both signs, so that nothing is known of the sums.

@@ -5,9 +5,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
-import { deviceMemoryLimit, environmentBackend } from '../../lib/environment.js'
+import { deviceMemoryLimit, environmentBackend, limitPinned } from '../../lib/environment.js'
 import { info, variants } from '../../lib/index.js'
-import { root } from '../../lib/native.js'
+import { addon, root } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
 import { PATIENCE } from '../support/patience.js'
 
@@ -107,6 +107,36 @@ describe('MPMML_DEVICE_MEMORY_MIB', () => {
   it.each(['0', '-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('%s is refused', (value) => {
     process.env.MPMML_DEVICE_MEMORY_MIB = value
     expectError(thrown(deviceMemoryLimit), 'ERR_MPMML_OPTION', 'MPMML_DEVICE_MEMORY_MIB', 'MiB', `'${value}'`)
+  })
+})
+
+describe('MPMML_PINNED_MEMORY_MIB', () => {
+  afterEach(() => {
+    delete process.env.MPMML_PINNED_MEMORY_MIB
+  })
+
+  it.each(['-1', 'plenty', '1.5', '40MiB', String(2 ** 32 + 1)])('%s is refused', (value) => {
+    process.env.MPMML_PINNED_MEMORY_MIB = value
+    expectError(
+      thrown(limitPinned),
+      'ERR_MPMML_OPTION',
+      'MPMML_PINNED_MEMORY_MIB',
+      'MiB from 0',
+      `'${value}'`,
+    )
+  })
+
+  it('is a limit in MiB, which is read once; 0 is none', () => {
+    addon.pretendPinned(true)
+    process.env.MPMML_PINNED_MEMORY_MIB = '0'
+    limitPinned()
+    expect(addon.pinnedUse().limit).toBe(0)
+    process.env.MPMML_PINNED_MEMORY_MIB = '40'
+    limitPinned()
+    expect(addon.pinnedUse().limit).toBe(0)
+    addon.limitPinned(40 * 2 ** 20)
+    expect(info().cuda.pinned).toEqual({ limit: 40 * 2 ** 20, held: 0, used: 0 })
+    addon.pretendPinned(false)
   })
 })
 

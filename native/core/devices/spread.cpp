@@ -184,7 +184,7 @@ class SpreadSession final : public Session {
                  });
   }
 
-  std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {
+  std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
     return mpmml::multiply(peers_, *this, problems, where);
   }
 

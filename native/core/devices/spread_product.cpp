@@ -279,8 +279,7 @@ void require_elements_of(Session& whole, const Operation& operation, int64_t bat
   require_elements(operation, read_only(to), batch, name, band);
 }
 
-std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vector<Problem>& problems,
-                                  const Placement& where) {
+std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, Problems problems, const Placement& where) {
   auto started = std::make_unique<Joined>(peers, problems.size());
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];

@@ -9,8 +9,7 @@
 namespace mpmml {
 
 /// Session::multiply() of `whole`, the session that consists of these devices.
-std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, const std::vector<Problem>& problems,
-                                  const Placement& where);
+std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, Problems problems, const Placement& where);
 
 /// One product of host matrices, of which each device computes a region. Returns what became of each part. Throws Error: C
 /// is as Session::multiply() leaves it.

@@ -127,8 +127,7 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   Outcome outcome;
   if (problem.has_steps()) {
     const SessionPool::Loan loan = take_session(backend, where);
-    const std::vector<Problem> one(1, problem);
-    outcome = std::move(loan.session()->multiply(one, where)->finish().front());
+    outcome = std::move(loan.session()->multiply(problem, where)->finish().front());
   } else {
     outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
     store_without_steps(problem);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/problem/problem.h"
+#include "core/problem/problems.h"
 #include "core/session/backend.h"
 
 namespace mpmml {
@@ -188,7 +189,7 @@ class Session {
   /// `Problem::cancelled` says is for all of them. Throws Error, as finish() of the result does; an overflow is an
   /// OverflowError. After an error a C that has been given by the caller (keeps_c) has its product or is unchanged, except
   /// after kAborted and kCuda.
-  virtual std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) = 0;
+  virtual std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) = 0;
 
   /// Whether the results of one product in host memory are written by finish() of what multiply() returns, and not before.
   virtual bool writes_at_finish() const { return false; }

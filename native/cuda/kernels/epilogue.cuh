@@ -30,20 +30,22 @@ class Epilogue {
     target(row)[col] = finish(row, col, before, sum);
   }
 
-  /// Whether store_pair() can store a tile of these rows and columns: all are results, nothing is accumulated, and pairs
-  /// begin where they may.
+  /// Whether store_pair() can store a tile of these rows and columns: those inside C are results, and nothing is accumulated.
   __device__ __forceinline__ bool stores_pairs(Span rows, Span cols) const {
-    return !problem_.c0.data && problem_.c.row_stride % chunk_elements(sizeof(Element)) == 0 &&
-           rows.end <= problem_.m && cols.end <= problem_.n &&
-           (!problem_.is_structured || problem_.structure.is_whole(rows, cols));
+    return !problem_.c0.data && (!problem_.is_structured || problem_.structure.is_whole(rows, cols));
   }
-  /// Stores two results at the address of the first, which is even in its row.
-  __device__ __forceinline__ void store_pair(Element* first, Accumulator sum, Accumulator next_sum) const {
+  /// Stores two results at the address of the first, which is even in its row, of which `left` elements are from there on.
+  __device__ __forceinline__ void store_pair(Element* first, int left, Accumulator sum, Accumulator next_sum) const {
     static_assert(!kReportsOverflow, "this doesn't report overflows");
     bool overflowed = false;
     const Element values[] = {arithmetic_.finish(sum, Arithmetic::Semiring::zero, overflowed),
                               arithmetic_.finish(next_sum, Arithmetic::Semiring::zero, overflowed)};
-    store_chunk<2>(first, values);
+    if (left > 1 && problem_.c.row_stride % chunk_elements(sizeof(Element)) == 0) {
+      store_chunk<2>(first, values);
+    } else {
+      if (left > 0) first[0] = values[0];
+      if (left > 1) first[1] = values[1];
+    }
   }
   /// The first element of a row of C.
   __device__ __forceinline__ Element* target(int64_t row) const {

@@ -286,15 +286,18 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   };
   const Epilogue<Arithmetic> epilogue(problem, arithmetic, blockIdx.z);
   if (epilogue.stores_pairs(rows, cols)) {
+    const int left = static_cast<int>(min(problem.n - cols.first, int64_t{Config::BN})) - own_col;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = own_row + 8 * half;
+      if (rows.first + row >= problem.m) return;
       const int32_t best_of_row = best_a[row];
       auto* const target = epilogue.target(rows.first + row) + cols.first + own_col;
 #pragma unroll
       for (int i = 0; i < 16; ++i) {
         const int2 best_of_cols = *reinterpret_cast<const int2*>(best_b + own_col + 8 * i);
-        epilogue.store_pair(target + 8 * i, decoded(i, half, 0, wrapping_add(best_of_row, best_of_cols.x)),
+        epilogue.store_pair(target + 8 * i, left - 8 * i,
+                            decoded(i, half, 0, wrapping_add(best_of_row, best_of_cols.x)),
                             decoded(i, half, 1, wrapping_add(best_of_row, best_of_cols.y)));
       }
     }

@@ -286,7 +286,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
         const int32_t sums[2] = {decoded(best[i][j], 2 * half, wrapping_add(best_of_row, best_of_cols.x)),
                                  decoded(best[i][j], 2 * half + 1, wrapping_add(best_of_row, best_of_cols.y))};
         if (by_pairs) {
-          epilogue.store_pair(epilogue.target(row) + col, sums[0], sums[1]);
+          epilogue.store_pair(epilogue.target(row) + col, col + 1 < problem.n ? 2 : 1, sums[0], sums[1]);
         } else {
           epilogue.store(row, col, sums[0]);
           epilogue.store(row, col + 1, sums[1]);

@@ -43,8 +43,8 @@ int64_t bytes_of_result(const Problem& problem, DataType dtype) {
 /// Products whose results are made in the session's memory, and copied to the host by finish().
 class FetchedProducts final : public Pending {
  public:
-  FetchedProducts(Session& session, const std::vector<Problem>& problems, const Placement& where)
-      : session_(session), asked_(problems), there_(problems) {
+  FetchedProducts(Session& session, Problems problems, const Placement& where)
+      : session_(session), asked_(problems), there_(problems.begin(), problems.end()) {
     int64_t bytes = 0;
     std::vector<MutableMatrixView*> results;
     std::vector<int64_t> places;
@@ -112,7 +112,7 @@ class FetchedProducts final : public Pending {
   }
 
   Session& session_;
-  const std::vector<Problem>& asked_;
+  const Problems asked_;
   std::vector<Problem> there_;  ///< the same with results in the session's memory
   std::shared_ptr<Memory> memory_;
   std::unique_ptr<Pending> work_;
@@ -121,8 +121,8 @@ class FetchedProducts final : public Pending {
 /// One product: as a whole, or in blocks if the device has no memory for that.
 class HostProduct final : public Pending {
  public:
-  HostProduct(const HostTools& tools, const std::vector<Problem>& problems, const Placement& where)
-      : tools_(tools), problems_(problems), problem_(problems.front()), where_(where) {}
+  HostProduct(const HostTools& tools, const Problem& problem, const Placement& where)
+      : tools_(tools), problem_(problem), where_(where) {}
 
   void start() {
     if (!problem_.known) require_elements_of_c0(problem_);
@@ -139,7 +139,7 @@ class HostProduct final : public Pending {
                         }));
       if (needed > capacity) return start_blocks(blocks_of(problem_, capacity, bytes_of));
     }
-    work_ = start(problems_, where_);
+    work_ = start(problem_, where_);
   }
 
   /// finish() waits, and copies.
@@ -152,9 +152,9 @@ class HostProduct final : public Pending {
 
  private:
   /// Only the products of a session's own matrices find witnesses.
-  std::unique_ptr<Pending> start(const std::vector<Problem>& one, const Placement& where) const {
-    if (one.front().witness.data) return std::make_unique<FetchedProducts>(tools_.session, one, where);
-    return stream_product(one.front(), problem_, where, tools_.planner, tools_.device);
+  std::unique_ptr<Pending> start(const Problem& one, const Placement& where) const {
+    if (one.witness.data) return std::make_unique<FetchedProducts>(tools_.session, one, where);
+    return stream_product(one, problem_, where, tools_.planner, tools_.device);
   }
 
   void start_blocks(std::vector<Region> blocks) {
@@ -164,15 +164,11 @@ class HostProduct final : public Pending {
       throw given_up();
     }
     blocks_.emplace(problem_, std::move(blocks), values_may_fail(problem_.operation) || where_.variant,
-                    [this](const Problem& block) {
-                      const std::vector<Problem> one{block};
-                      return std::move(start(one, where_)->finish().front());
-                    });
+                    [this](const Problem& block) { return std::move(start(block, where_)->finish().front()); });
     blocks_->start();
   }
 
   const HostTools tools_;
-  const std::vector<Problem>& problems_;
   const Problem& problem_;
   const Placement where_;
   std::optional<Admitted> admitted_;
@@ -197,8 +193,7 @@ class BytesTogether {
 };
 
 /// Computes products together, as many at a time as there is memory for.
-std::vector<Outcome> multiply_together(const HostTools& tools, const std::vector<Problem>& problems,
-                                       const Placement& where) {
+std::vector<Outcome> multiply_together(const HostTools& tools, Problems problems, const Placement& where) {
   const int64_t little = little_memory(where.device_memory);
   std::optional<int64_t> known;
   const auto capacity = [&] {
@@ -235,11 +230,10 @@ std::vector<Outcome> multiply_together(const HostTools& tools, const std::vector
 
 }  // namespace
 
-std::unique_ptr<Pending> multiply_on_host(const HostTools& tools, const std::vector<Problem>& problems,
-                                          const Placement& where) {
+std::unique_ptr<Pending> multiply_on_host(const HostTools& tools, Problems problems, const Placement& where) {
   if (problems.size() > 1 || !problems.front().has_steps())
     return std::make_unique<Done>(multiply_together(tools, problems, where));
-  auto product = std::make_unique<HostProduct>(tools, problems, where);
+  auto product = std::make_unique<HostProduct>(tools, problems.front(), where);
   product->start();
   return product;
 }

@@ -18,8 +18,7 @@ struct HostTools {
 };
 
 /// Session::multiply() for products whose results are in host memory. Several run together, with one transfer each way.
-std::unique_ptr<Pending> multiply_on_host(const HostTools& tools, const std::vector<Problem>& problems,
-                                          const Placement& where);
+std::unique_ptr<Pending> multiply_on_host(const HostTools& tools, Problems problems, const Placement& where);
 
 /// Whether a product is so small that it is computed sooner beside others.
 bool runs_together(const Problem& problem, const Placement& where);

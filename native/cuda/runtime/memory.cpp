@@ -1,7 +1,6 @@
 #include "cuda/runtime/memory.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -117,11 +116,11 @@ bool open_pool_to(int owner, int reader) {
   return true;
 }
 
-void* allocate_pinned(int64_t bytes) {
+void* allocate_pinned(int64_t bytes, int device) {
   void* memory = nullptr;
-  before_allocation();
+  // Otherwise CUDA would begin to use device 0 too.
+  MPMML_CUDA(cudaSetDevice(device));
   MPMML_CUDA(cudaHostAlloc(&memory, static_cast<size_t>(bytes), cudaHostAllocPortable));
-  std::memset(memory, 0, static_cast<size_t>(bytes));
   return memory;
 }
 

@@ -57,8 +57,8 @@ class Room {
 /// Lets the device `reader` access what is taken for peers on `owner`. Returns whether there is a pool for that.
 bool open_pool_to(int owner, int reader);
 
-/// Pinned memory, filled with zeros, that every device can copy.
-void* allocate_pinned(int64_t bytes);
+/// Pinned memory that every device can copy. `device` is one that is in use.
+void* allocate_pinned(int64_t bytes, int device);
 void free_pinned(void* memory);
 
 /// Bytes of device memory: what is free, what the library's pool holds, and what the device has.

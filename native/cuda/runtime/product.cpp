@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/algebra/dispatch.h"
+#include "core/problem/destination.h"
 #include "core/problem/levels.h"
 #include "core/problem/overflow.h"
 #include "core/problem/scan.h"
@@ -41,6 +42,12 @@ HostLayout host_of_c(const Problem& problem) {
   HostLayout host = host_layout(read_only(problem.c), problem.batch, problem.operation.dtype, false);
   host.band = problem.structure.c;
   return host;
+}
+
+/// Whether elements are where the device can copy them directly, in the dense order.
+bool is_direct(const HostLayout& host, const Band& band) {
+  return host.dense() && (host.by_columns ? band.transposed() : band).is_all(host.lines, host.length) &&
+         is_pinned(host.data);
 }
 
 /// Makes what is outside the band zero among gathered elements.
@@ -115,8 +122,8 @@ class OnStreams : public Pending {
 };
 
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
-/// The kernel writes its results directly where the host reads them, because starting a copy of so little takes longer
-/// (10 µs of 111 for a whole call of 256³ on an H200).
+/// The kernel writes its results directly to pinned memory, the result's own if that is pinned, because starting a copy of so
+/// little takes longer (10 µs of 111 for a whole call of 256³ on an H200).
 class SmallProduct final : public OnStreams {
  public:
   SmallProduct(const Problem& problem, SessionDevice& device, PlanCell plan_cell, bool scans_lines)
@@ -140,23 +147,30 @@ class SmallProduct final : public OnStreams {
     if (problem_.c0.data) stage(slot, c0_, problem_.c0.storage, Band{}, std::nullopt);
     ring.release(stream);
     a_.arrived(stream);
-    c_ = static_cast<const char*>(ring.acquire());
+    outcome_.plan = plan_cell_(a_, b_);
+    target_ = host_of_c(problem_);
+    writes_there_ = can_write_there();
+    c_ = writes_there_ ? target_.data : static_cast<char*>(ring.acquire());
     Launcher launcher(problem_, lane_, &on_device(lane_)->overflow);
     Problem there = problem_;
     there.c0 = c0_.view();
-    there.c = row_major<void*>(const_cast<char*>(c_), problem_.m(), problem_.n());
-    outcome_.plan = plan_cell_(a_, b_);
+    there.c = row_major<void*>(c_, problem_.m(), problem_.n());
     times_ = launcher.launch(outcome_.plan, a_, b_, whole(problem_), there, stream);
     ring.release(stream);
     require_no_overflow(launcher);
   }
 
  private:
+  /// Whether the kernel can write its results where they belong.
+  bool can_write_there() const {
+    return target_.is_all_written() && reinterpret_cast<uintptr_t>(target_.data) % kMatrixAlignment == 0 &&
+           !writes_apart(problem_, may_overflow(problem_, outcome_.plan.path)) && is_direct(target_, Band{});
+  }
+
   Outcome fetch() override {
     lane_.ring(0).finish();
     fetched();
-    const HostLayout target = host_of_c(problem_);
-    target.scatter(0, target.elements(), c_);
+    if (!writes_there_) target_.scatter(0, target_.elements(), c_);
     problem_.count_steps(static_cast<double>(problem_.outputs()));
     outcome_.timing.h2d = a_.arrival(*begin_);
     outcome_.timing.analysis = times_.packed->since(*times_.started);
@@ -167,13 +181,18 @@ class SmallProduct final : public OnStreams {
   void stage(char* slot, Operand& operand, Storage storage, const Band& band, std::optional<Side> side) {
     operand.place_at(static_cast<char*>(memory_.get()) + used_, lane_);
     const HostLayout& host = operand.host();
-    host.gather(0, host.elements(), slot + used_);
-    clear_gathered(problem_.operation, host, storage, band, slot + used_);
-    MPMML_CUDA(cudaMemcpyAsync(operand.data(), slot + used_, host.bytes(), cudaMemcpyHostToDevice, lane_.compute(0)));
-    ValueRange range = scan_elements(problem_.operation, storage, slot + used_, host.elements());
+    const char* source = host.data;
+    if (!is_direct(host, band)) {
+      char* const gathered = slot + used_;
+      host.gather(0, host.elements(), gathered);
+      clear_gathered(problem_.operation, host, storage, band, gathered);
+      source = gathered;
+    }
+    MPMML_CUDA(cudaMemcpyAsync(operand.data(), source, host.bytes(), cudaMemcpyHostToDevice, lane_.compute(0)));
+    ValueRange range = scan_elements(problem_.operation, storage, source, host.elements());
     if (scans_lines_ && side) {
       MatrixView staged = operand.view();
-      staged.data = slot + used_;
+      staged.data = source;
       range.levels = *side == Side::kA ? levels_of_rows(problem_.operation, staged, problem_.batch)
                                        : levels_of_columns(problem_.operation, staged, problem_.batch);
     }
@@ -185,7 +204,9 @@ class SmallProduct final : public OnStreams {
   DeviceBuffer memory_;
   int64_t used_ = 0;  ///< of the memory, and of the slot
   Operand a_, b_, c0_;
-  const char* c_ = nullptr;
+  HostLayout target_{};
+  char* c_ = nullptr;  ///< where the kernel writes
+  bool writes_there_ = false;
   Event* begin_ = nullptr;
   LaunchTimes times_{};
   Outcome outcome_;
@@ -248,7 +269,7 @@ class CellProduct final : public OnStreams {
     TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     start_uploads(uploads);
     const HostLayout result = host_of_c(problem_);
-    pages_.emplace(result.data, result.dense() ? result.bytes() : 0);
+    if (result.dense() && !is_pinned(result.data)) pages_.emplace(result.data, result.bytes());
     plan_ = compute_cells(uploads);
     sharing_.received();
     if (launcher_.watches_overflow()) await_parts();

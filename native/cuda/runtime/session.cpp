@@ -433,7 +433,7 @@ class CudaSession final : public Session {
     return queued();
   }
 
-  std::unique_ptr<Pending> multiply(const std::vector<Problem>& problems, const Placement& where) override {
+  std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
     device_->enter();
     const bool is_on_host = !problems.empty() && !problems.front().c.memory;
     if (is_on_host) return multiply_on_host({*this, *device_, make_plan_, bytes_of_}, problems, where);

@@ -126,10 +126,10 @@ class HostOperands {
 
 class Group {
  public:
-  Group(const std::vector<Problem>& problems, const Placement& where, const Planner& planner, SessionDevice& device,
-        Lane& lane)
+  Group(Problems problems, const Placement& where, const Planner& planner, SessionDevice& device, Lane& lane)
       : asked_(problems),
-        on_device_(needs_copies(problems, where) ? problems : std::vector<Problem>()),
+        on_device_(needs_copies(problems, where) ? std::vector<Problem>(problems.begin(), problems.end())
+                                                 : std::vector<Problem>()),
         where_(where),
         planner_(planner),
         device_(device),
@@ -150,7 +150,7 @@ class Group {
   }
 
  private:
-  static bool needs_copies(const std::vector<Problem>& problems, const Placement& where) {
+  static bool needs_copies(Problems problems, const Placement& where) {
     return problems.size() > 1 && !where.variant &&
            std::any_of(problems.begin(), problems.end(),
                        [](const Problem& it) { return !it.a.memory || !it.b.memory || (it.c0.data && !it.c0.memory); });
@@ -363,10 +363,10 @@ class Group {
             0};
   }
 
-  const std::vector<Problem>& asked_;
+  const Problems asked_;
   std::vector<Problem> on_device_;  ///< the same, if operands had to be copied
   std::optional<HostOperands> hosts_;
-  const std::vector<Problem>& problems_ = on_device_.empty() ? asked_ : on_device_;
+  const Problems problems_ = on_device_.empty() ? asked_ : Problems(on_device_);
   const Placement& where_;
   const Planner& planner_;
   SessionDevice& device_;
@@ -383,8 +383,8 @@ class Group {
 
 }  // namespace
 
-std::vector<QueuedProduct> queue_products(const std::vector<Problem>& problems, const Placement& where,
-                                          const Planner& planner, SessionDevice& device, Lane& lane) {
+std::vector<QueuedProduct> queue_products(Problems problems, const Placement& where, const Planner& planner,
+                                          SessionDevice& device, Lane& lane) {
   return Group(problems, where, planner, device, lane).run();
 }
 

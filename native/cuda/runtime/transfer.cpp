@@ -80,6 +80,8 @@ void copy_pinned(const HostLayout& host, int64_t first, int64_t count, char* dev
                                upload ? pitch : width, width, count / host.length, kind, stream));
 }
 
+}  // namespace
+
 bool is_pinned(const void* memory) {
   cudaPointerAttributes attributes{};
   if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
@@ -88,8 +90,6 @@ bool is_pinned(const void* memory) {
   }
   return attributes.type == cudaMemoryTypeHost;
 }
-
-}  // namespace
 
 void HostLayout::gather(int64_t first, int64_t count, char* target) const {
   for_runs(*this, Band{}, first, count, [&](const char* memory, int64_t position, int64_t run) {

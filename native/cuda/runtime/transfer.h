@@ -46,6 +46,9 @@ struct HostLayout {
 /// `any_order`: lines may be columns if those are closer together in memory; otherwise they are rows.
 HostLayout host_layout(const MatrixView& view, int64_t batch, DataType dtype, bool any_order);
 
+/// Whether a device can read and write the memory of the host directly.
+bool is_pinned(const void* memory);
+
 /// One matrix batch to be copied to or from dense device memory.
 struct Transfer {
   HostLayout host;

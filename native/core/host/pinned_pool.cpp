@@ -1,0 +1,217 @@
+#include "core/host/pinned_pool.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+#include "core/host/fault.h"
+#include "core/host/host_memory.h"
+#include "core/rounding.h"
+
+namespace mpmml {
+namespace {
+
+/// Pieces begin at pages, so that two are never in one.
+constexpr int64_t kPage = 4096;
+constexpr int64_t kBlockBytes = int64_t{64} << 20;
+/// Programs that multiply once need no block: it would take longer than the product.
+constexpr int kTimesWorthBlock = 2;
+/// Blocks of other sizes are only replaced if a size is asked for again and again.
+constexpr int kTimesWorthReplacing = 8;
+
+/// The share of the memory that is free at first which is kept at most, and the most of much.
+constexpr int64_t kShareKept = 8;
+constexpr int64_t kMostKept = int64_t{8} << 30;
+/// More than this share of the limit is much.
+constexpr int64_t kShareLost = 8;
+/// A block must leave most of what is free.
+constexpr int64_t kShareOfFree = 4;
+
+int64_t bytes_of_piece(int64_t bytes) { return round_up(std::max<int64_t>(bytes, 1), kPage); }
+
+}  // namespace
+
+PinnedPool::PinnedPool(const Source& source)
+    : source_(source), limit_(std::min(kMostKept, available_host_bytes() / kShareKept)) {}
+
+void PinnedPool::set_limit(int64_t bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  limit_ = bytes;
+}
+
+void* PinnedPool::take(int64_t bytes) {
+  bytes = bytes_of_piece(bytes);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (char* const piece = take_free(bytes)) return piece;
+  if (bytes <= limit_) {
+    lacking_ = std::max(lacking_, bytes);
+    ++times_lacking_;
+  }
+  return nullptr;
+}
+
+int64_t PinnedPool::begin_growth() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (is_growing_ || times_lacking_ < kTimesWorthBlock) return 0;
+  const int64_t bytes = std::max(lacking_, std::min(kBlockBytes, limit_));
+  int64_t unused = 0;
+  if (times_lacking_ >= kTimesWorthReplacing) {
+    for (const auto& [first, block] : blocks_) unused += block.used == 0 ? block.bytes : 0;
+  }
+  if (held_ - unused + bytes > limit_) return 0;
+  is_growing_ = true;
+  return bytes;
+}
+
+void PinnedPool::grow(int64_t bytes, int device) noexcept {
+  char* block = nullptr;
+  bool is_refused = false;
+  try {
+    bool has_room;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      has_room = make_room(bytes);
+    }
+    free_surplus();
+    if (has_room && bytes <= available_host_bytes() / kShareOfFree) {
+      block = static_cast<char*>(source_.allocate(bytes, device));
+    }
+  } catch (const std::exception&) {
+    is_refused = true;
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  is_growing_ = false;
+  lacking_ = 0;
+  times_lacking_ = 0;
+  if (block) add_block(block, bytes);
+  // Further results stay in ordinary memory.
+  if (is_refused) limit_ = std::min(limit_, held_);
+}
+
+void* PinnedPool::take_zeros(int64_t bytes, int device) {
+  bytes = bytes_of_piece(bytes);
+  char* piece;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    piece = take_free(bytes);
+  }
+  if (!piece) {
+    before_allocation();
+    auto* const block = static_cast<char*>(source_.allocate(bytes, device));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    add_block(block, bytes);
+    take_of(block, bytes, bytes);
+    piece = block;
+  }
+  std::memset(piece, 0, static_cast<size_t>(bytes));
+  return piece;
+}
+
+bool PinnedPool::give_back(void* memory) {
+  auto* piece = static_cast<char*>(memory);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto taken = taken_.find(piece);
+  int64_t bytes = taken->second;
+  taken_.erase(taken);
+  const auto block = block_of(piece);
+  block->second.used -= bytes;
+  used_ -= bytes;
+  const auto after = free_.find(piece + bytes);
+  if (after != free_.end() && after->first < block->first + block->second.bytes) {
+    const int64_t more = after->second;
+    remove_free(piece + bytes, more);
+    bytes += more;
+  }
+  const auto next = free_.lower_bound(piece);
+  if (next != free_.begin()) {
+    const auto [before, size] = *std::prev(next);
+    if (before >= block->first && before + size == piece) {
+      remove_free(before, size);
+      piece = before;
+      bytes += size;
+    }
+  }
+  add_free(piece, bytes);
+  if (block->second.used == 0 && held_ > limit_) make_surplus(block);
+  return !surplus_.empty();
+}
+
+void PinnedPool::free_surplus() noexcept {
+  std::vector<char*> blocks;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    blocks.swap(surplus_);
+  }
+  for (char* const block : blocks) source_.free(block);
+}
+
+void PinnedPool::lose(void* piece) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  lost_ += taken_.at(static_cast<char*>(piece));
+}
+
+bool PinnedPool::has_lost_much() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return lost_ > limit_ / kShareLost;
+}
+
+PinnedUse PinnedPool::use() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return {limit_, held_, used_};
+}
+
+/// The smallest that is large enough.
+char* PinnedPool::take_free(int64_t bytes) {
+  const auto found = by_size_.lower_bound({bytes, nullptr});
+  if (found == by_size_.end()) return nullptr;
+  const auto [size, piece] = *found;
+  take_of(piece, size, bytes);
+  return piece;
+}
+
+/// The first of the `size` bytes that are free from `piece` on.
+void PinnedPool::take_of(char* piece, int64_t size, int64_t bytes) {
+  remove_free(piece, size);
+  if (size > bytes) add_free(piece + bytes, size - bytes);
+  block_of(piece)->second.used += bytes;
+  used_ += bytes;
+  taken_.emplace(piece, bytes);
+}
+
+void PinnedPool::add_block(char* block, int64_t bytes) {
+  blocks_.emplace(block, Block{bytes, 0});
+  held_ += bytes;
+  add_free(block, bytes);
+}
+
+PinnedPool::Blocks::iterator PinnedPool::block_of(char* piece) { return std::prev(blocks_.upper_bound(piece)); }
+
+void PinnedPool::add_free(char* first, int64_t bytes) {
+  free_.emplace(first, bytes);
+  by_size_.emplace(bytes, first);
+}
+
+void PinnedPool::remove_free(char* first, int64_t bytes) {
+  free_.erase(first);
+  by_size_.erase({bytes, first});
+}
+
+/// Of a block without pieces.
+void PinnedPool::make_surplus(Blocks::iterator block) {
+  remove_free(block->first, block->second.bytes);
+  held_ -= block->second.bytes;
+  surplus_.push_back(block->first);
+  blocks_.erase(block);
+}
+
+/// Gives up blocks without pieces for one of so many bytes. Returns whether that is enough.
+bool PinnedPool::make_room(int64_t bytes) {
+  for (auto block = blocks_.begin(); block != blocks_.end() && held_ + bytes > limit_;) {
+    const auto next = std::next(block);
+    if (block->second.used == 0) make_surplus(block);
+    block = next;
+  }
+  return held_ + bytes <= limit_;
+}
+
+}  // namespace mpmml

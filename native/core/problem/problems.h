@@ -1,0 +1,28 @@
+// Several problems, or one.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "core/problem/problem.h"
+
+namespace mpmml {
+
+/// Problems in a row, which somebody else has. They must stay as long as this is used.
+class Problems {
+ public:
+  Problems(const Problem& one) : first_(&one), count_(1) {}
+  Problems(const std::vector<Problem>& all) : first_(all.data()), count_(all.size()) {}
+
+  const Problem* begin() const { return first_; }
+  const Problem* end() const { return first_ + count_; }
+  size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  const Problem& front() const { return *first_; }
+  const Problem& operator[](size_t index) const { return first_[index]; }
+
+ private:
+  const Problem* first_;
+  size_t count_;
+};
+
+}  // namespace mpmml
