@@ -11,6 +11,7 @@ exports.names = [
   '@mpmml/win32-x64',
   '@mpmml/cuda-linux-x64',
   '@mpmml/lab-linux-x64',
+  '@mpmml/wasm',
 ]
 
 exports.load = (name) => {
@@ -30,6 +31,8 @@ exports.load = (name) => {
         return { addon: require('@mpmml/cuda-linux-x64') }
       case '@mpmml/lab-linux-x64':
         return { addon: require('@mpmml/lab-linux-x64') }
+      case '@mpmml/wasm':
+        return { addon: require('@mpmml/wasm') }
     }
   } catch (error) {
     return { error }

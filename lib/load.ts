@@ -1,6 +1,7 @@
 /**
- * Which addon is loaded, and from where. There are three, each complete in itself: for the CPU only, with CUDA, and with the
- * laboratory's kernels too. Exactly one is loaded: one with CUDA only if this machine has an NVIDIA driver.
+ * Which addon is loaded, and from where. There are four, each complete in itself: for the CPU only, with CUDA, with the
+ * laboratory's kernels too, and the one for the CPU as WebAssembly, for platforms that there is no other for. Exactly one is loaded:
+ * one with CUDA only if this machine has an NVIDIA driver.
  *
  * Places, in order: a build of one's own in the package's folder (a clone has that), a build by the package @mpmml/source,
  * and the packages with compiled addons, which are dependencies of mpmml in package.json. What a bundler has put into a program,
@@ -13,12 +14,15 @@ import * as addons from './addons.cjs'
 import { AddonError, OptionError } from './errors.js'
 import { type Manifest, manifest, readManifest, root, version } from './package.js'
 
-/** What an addon has: 'cpu' computes on the CPU, 'cuda' on GPUs too, 'lab' has the laboratory's kernels besides. */
-export type AddonKind = 'cpu' | 'cuda' | 'lab'
+/**
+ * What an addon has: 'cpu' computes on the CPU, 'cuda' on GPUs too, 'lab' has the laboratory's kernels besides; 'wasm' computes on the
+ * CPU, as WebAssembly.
+ */
+export type AddonKind = 'cpu' | 'cuda' | 'lab' | 'wasm'
 
 /** The addon that was loaded. */
 export interface AddonOrigin {
-  /** What it has: kernels of the CPU only, of GPUs too, or the laboratory's besides. */
+  /** What it has: kernels of the CPU only, of GPUs too, or the laboratory's besides; or those of the CPU as WebAssembly. */
   readonly kind: AddonKind
   /** The package that it comes from, or 'a build of its own'. */
   readonly from: string
@@ -28,10 +32,12 @@ export interface AddonOrigin {
 
 export const ownBuild = 'a build of its own'
 export const sourcePackage = '@mpmml/source'
+const wasmPackage = '@mpmml/wasm'
 const fileNames: Record<AddonKind, string> = {
   cpu: 'mpmml.node',
   cuda: 'mpmml_cuda.node',
   lab: 'mpmml_lab.node',
+  wasm: join('wasm', 'addon.cjs'),
 }
 const platform = `${process.platform}-${process.arch}`
 
@@ -52,11 +58,12 @@ function driverTrace(): string | undefined {
 
 /** The packages of this platform with an addon of this kind, for any C library. A bundle has no package.json to ask. */
 function packagesOf(kind: AddonKind): string[] {
-  if (kind !== 'cpu') {
+  if (kind === 'cuda' || kind === 'lab') {
     const known = manifest ? Object.keys(manifest.peerDependencies ?? {}) : addons.names
     return known.filter((name) => name === `@mpmml/${kind}-${platform}`)
   }
   const known = manifest ? Object.keys(manifest.optionalDependencies ?? {}) : addons.names
+  if (kind === 'wasm') return known.filter((name) => name === wasmPackage)
   return known.filter((name) =>
     [`@mpmml/${platform}`, `@mpmml/${platform}-gnu`, `@mpmml/${platform}-musl`].includes(name),
   )
@@ -110,18 +117,19 @@ function glibcVersion(): string | undefined {
 
 /** Whether a package is for this system's C library; all are for glibc that don't name musl. Takes milliseconds. */
 function fitsLibrary(name: string): boolean {
+  if (name === wasmPackage) return true
   return process.platform !== 'linux' || name.endsWith('-musl') === (glibcVersion() === undefined)
 }
 
 /** The kinds to look for, best first. */
 function wantedKinds(asked: string | undefined, driver: boolean): AddonKind[] {
-  if (asked === 'cpu' || asked === 'cuda' || asked === 'lab') return [asked]
+  if (asked === 'cpu' || asked === 'cuda' || asked === 'lab' || asked === 'wasm') return [asked]
   if (asked) {
     throw new OptionError(
-      `the environment variable MPMML_ADDON must be 'cpu', 'cuda' or 'lab', but it is '${asked}'`,
+      `the environment variable MPMML_ADDON must be 'cpu', 'cuda', 'lab' or 'wasm', but it is '${asked}'`,
     )
   }
-  return driver ? ['lab', 'cuda', 'cpu'] : ['cpu']
+  return driver ? ['lab', 'cuda', 'cpu', 'wasm'] : ['cpu', 'wasm']
 }
 
 /** Where an addon may be. */
@@ -169,7 +177,8 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
   const names = kinds.flatMap(packagesOf).filter(fitsLibrary)
   const here = `${platform}${process.platform === 'linux' && glibcVersion() === undefined ? ' with musl' : ''}`
   const missing = names.filter((name) => !failed.some(({ origin }) => origin.from === name))
-  const content = kinds.includes('cpu') ? '' : kinds.includes('cuda') ? ' with CUDA' : ' with the laboratory'
+  const contents = { cpu: '', cuda: ' with CUDA', lab: ' with the laboratory', wasm: ' as WebAssembly' }
+  const content = contents[kinds.find((kind) => contents[kind] === '') ?? kinds.at(-1)!]
   const found = [
     ...failed.map(describeFailure),
     ...(missing.length > 0 ? [`not installed: ${missing.join(', ')}`] : []),
@@ -188,9 +197,11 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
             '(optional dependencies must not be left out)',
         ]
       : []),
-    root && existsSync(join(root, 'CMakeLists.txt'))
-      ? 'build it: npm rebuild mpmml, or in a clone npm run build'
-      : `build it from source: npm install ${sourcePackage}@${version}, which needs CMake and a C++ compiler`,
+    kinds[0] === 'wasm'
+      ? 'build it in a clone: npm run build:wasm, which needs Emscripten'
+      : root && existsSync(join(root, 'CMakeLists.txt'))
+        ? 'build it: npm rebuild mpmml, or in a clone npm run build'
+        : `build it from source: npm install ${sourcePackage}@${version}, which needs CMake and a C++ compiler`,
   ]
   const place = manifest ? '' : ' by this bundle'
   return `the native addon can't be loaded${place}: ${found.join('; ')}. Ways out: ${ways.join('; or ')}`
@@ -203,6 +214,11 @@ function withoutCuda(
   trace: string | undefined,
   failed: Failure[],
 ) {
+  if (origin.kind === 'wasm') {
+    const why =
+      asked === 'wasm' ? 'MPMML_ADDON=wasm asks for it' : `there is no other addon for ${platform} here`
+    return [`the addon is WebAssembly, which has no CUDA: ${why}`, ...failed.map(describeFailure)].join('; ')
+  }
   if (origin.kind !== 'cpu') return undefined
   if (asked === 'cpu') return 'MPMML_ADDON=cpu asks for the addon without CUDA'
   if (failed.length > 0) return failed.map(describeFailure).join('; ')

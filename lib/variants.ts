@@ -74,6 +74,7 @@ export function variantIndex(name: unknown): number {
     cpu: `. None of them is for CUDA, because ${addon.explain(0).reason}`,
     cuda: `. None of them is one of the laboratory: ${withoutLaboratory()}`,
     lab: '',
+    wasm: `. None of them is for CUDA, because ${addon.explain(0).reason}`,
   }
   throw new VariantError(
     `there is no variant ${show(name)} here${suggestion}: variants() lists all. Those of the CPU are compiled for ${isas.join(', ')}${lacks[addonOrigin.kind]}`,

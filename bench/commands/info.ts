@@ -17,6 +17,7 @@ const addonKinds = {
   cpu: 'for the CPU',
   cuda: 'with CUDA',
   lab: 'with CUDA and the laboratory',
+  wasm: 'for the CPU, as WebAssembly',
 } as const
 
 function describe({ version, compiler, node, addon, cuda, cpu, auto }: Info): string {

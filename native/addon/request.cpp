@@ -29,13 +29,13 @@ napi_typedarray_type array_of(DataType dtype) {
 }
 
 /// A field that is an index into a list of `count`, or a size below that.
-size_t index_in(Napi::Env env, const double* fields, size_t field, size_t count) {
+uint64_t index_in(Napi::Env env, const double* fields, size_t field, uint64_t count) {
   const double value = fields[field];
   if (!(value >= 0 && value < static_cast<double>(count))) malformed(env, "field " + std::to_string(field));
-  return static_cast<size_t>(value);
+  return static_cast<uint64_t>(value);
 }
 
-constexpr size_t kMostSize = size_t{1} << 31;
+constexpr uint64_t kMostSize = uint64_t{1} << 31;
 constexpr int64_t kMostBytes = int64_t{1} << 53;
 
 int64_t size_in(Napi::Env env, const double* fields, size_t field) {
@@ -174,7 +174,7 @@ Source source_of(const Napi::Value& value, const Uses* uses) {
 
 Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses, Problem& problem) {
   using F = RequestField;
-  const auto index = [&](size_t field, size_t count) { return index_in(env, fields, field, count); };
+  const auto index = [&](size_t field, uint64_t count) { return index_in(env, fields, field, count); };
   const auto& [a, b, c, c0, witness] = matrices;
 
   Call call;
@@ -227,8 +227,8 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
   call.may_wait = fields[F::mayWait] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
   call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
-  call.request.devices = index(F::devices, size_t{kAllDevices} + 1);
-  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, size_t{1} << 53));
+  call.request.devices = index(F::devices, kAllDevices + 1);
+  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, uint64_t{1} << 53));
   const auto& variants = engine().variants();
   if (fields[F::variant] >= 0) call.request.where.variant = variants[index(F::variant, variants.size())];
   return call;

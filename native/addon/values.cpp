@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#if defined(__EMSCRIPTEN__)
+#include <emnapi.h>
+#endif
+
 namespace mpmml::addon {
 
 void malformed(Napi::Env env, const std::string& what) {
@@ -11,8 +15,17 @@ void malformed(Napi::Env env, const std::string& what) {
 TypedArray typed_array(const Napi::Value& value) {
   TypedArray array{};
   if (value.IsEmpty()) return array;
+#if defined(__EMSCRIPTEN__)
+  // All arrays are views of the module's memory (native/wasm/staging.ts), so that an offset in it is an address. To ask for the data
+  // would have the buffer copied if the memory has grown since the view was made.
+  size_t offset = 0;
+  array.valid =
+      napi_get_typedarray_info(value.Env(), value, &array.type, &array.length, nullptr, nullptr, &offset) == napi_ok;
+  array.data = reinterpret_cast<void*>(offset);
+#else
   array.valid = napi_get_typedarray_info(value.Env(), value, &array.type, &array.length, &array.data, nullptr,
                                          nullptr) == napi_ok;
+#endif
   return array;
 }
 
@@ -49,6 +62,11 @@ template <class Array, class Numbers>
 Napi::Value array_of(Napi::Env env, const Numbers& numbers) {
   Array array = Array::New(env, static_cast<size_t>(numbers.size()));
   std::copy(numbers.begin(), numbers.end(), array.Data());
+#if defined(__EMSCRIPTEN__)
+  // The array isn't in the module's memory: what was written is a copy there.
+  napi_value written = array;
+  emnapi_sync_memory(env, false, &written, 0, NAPI_AUTO_LENGTH);
+#endif
   return array;
 }
 

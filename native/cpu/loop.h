@@ -20,9 +20,9 @@ inline int64_t saturating_product(int64_t x, int64_t y) {
 }
 
 /// The size of a workspace for `count` times `bytes`.
-inline size_t checked_size(int64_t bytes, int64_t count) {
+inline int64_t checked_size(int64_t bytes, int64_t count) {
   const int64_t size = saturating_product(bytes, count);
-  if (size < INT64_MAX) return static_cast<size_t>(size);
+  if (size < INT64_MAX) return size;
   throw Error(ErrorCode::kOutOfMemory, "the workspace of this product is larger than memory can be");
 }
 

@@ -46,6 +46,8 @@ inline std::vector<std::string> processor_instruction_sets() {
   if (has(base.ecx, bit_SSE4_1)) names.push_back("sse41");
 #elif defined(__aarch64__)
   names.push_back("neon");
+#elif defined(__wasm_simd128__)
+  names.push_back("simd128");
 #endif
   names.push_back("portable");
   return names;

@@ -175,7 +175,7 @@ class InteractionTables {
         all_steps_(std::max(interaction_steps(request), 1.0)),
         fold1_(request.strand1, n_, request.within, request.min_loop, request.wide, false, 0, request.watch),
         fold2_(request.strand2, request.reach, request.within, request.min_loop, request.wide, true, 0, request.watch),
-        room_(static_cast<size_t>(bytes_) * static_cast<size_t>(n_ * (n_ + 1) / 2)) {}
+        room_(bytes_ * (n_ * (n_ + 1) / 2)) {}
 
   /// Interval by interval of strand 1, shortest first.
   void fill() {

@@ -174,8 +174,7 @@ class CpuSession final : public Session {
   std::string name() const override { return {}; }
 
   std::shared_ptr<Memory> allocate(int64_t bytes) override {
-    return std::make_shared<HostMemory>(std::make_unique<Workspace>(static_cast<size_t>(bytes), Use::kMatrix), bytes,
-                                        count_);
+    return std::make_shared<HostMemory>(std::make_unique<Workspace>(bytes, Use::kMatrix), bytes, count_);
   }
 
   void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,

@@ -37,6 +37,7 @@ import {
   root,
   sourceManifest,
   version,
+  wasmFiles,
 } from './release/packages.mjs'
 
 const { values, positionals: asked } = parseArgs({
@@ -74,10 +75,22 @@ function obstacle(row) {
     const [program] = row.cross.compiler
     return runs(...row.cross.compiler, '--version') ? undefined : `${program} was not found`
   }
+  if (row.kind === 'wasm') return runs('emcc', '--version') || values.build ? undefined : 'emcc was not found'
   if (!isNative(row)) return 'it has to be made on a machine of its platform'
   const nvcc = process.env.CUDACXX ?? 'nvcc'
   if (row.kind !== 'cpu' && !values.build && !runs(nvcc, '--version')) return 'nvcc was not found'
   return undefined
+}
+
+/** The folder of the WebAssembly addon, built if it isn't there. */
+function wasmFolder() {
+  if (!values.build) {
+    run(process.execPath, ['native/wasm/build.mjs'])
+    return join(root, 'build', 'Release', 'wasm')
+  }
+  const folder = join(resolve(values.build), 'Release', 'wasm')
+  if (!existsSync(folder)) fail(`${folder} was not found: build it with npm run build:wasm`)
+  return folder
 }
 
 /** The addon of a package, built if it isn't there. */
@@ -101,7 +114,7 @@ function addonOf(row) {
     return file
   }
   const folder = join(root, 'build', `release-${isCross(row) ? row.short : 'here'}`)
-  const withCuda = !isCross(row) && rows.some(({ kind }) => kind !== 'cpu')
+  const withCuda = !isCross(row) && rows.some(({ kind }) => kind === 'cuda' || kind === 'lab')
   run(process.execPath, ['native/build.mjs', '--incremental'], {
     MPMML_BUILD_DIR: folder,
     MPMML_RELEASE: 'ON',
@@ -179,11 +192,13 @@ const rows = addonPackages.filter((row) => {
 mkdirSync(target, { recursive: true })
 for (const row of rows) {
   const folder = folderOf(row.name)
-  cpSync(addonOf(row), join(folder, row.file))
+  const files = row.kind === 'wasm' ? wasmFiles.map((name) => `wasm/${name}`) : [row.file]
+  if (row.kind === 'wasm') cpSync(wasmFolder(), join(folder, 'wasm'), { recursive: true })
+  else cpSync(addonOf(row), join(folder, row.file))
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
   writeFileSync(join(folder, 'README.md'), readme(row))
   pack(folder, addonManifest(row, values.repository), {
-    wanted: [row.file, 'LICENSE', 'README.md', 'package.json'],
+    wanted: [...files, 'LICENSE', 'README.md', 'package.json'],
     mostBytes: row.mostBytes,
     addon: row,
   })

@@ -18,7 +18,7 @@ import { listOf, sourceFiles } from './files.mjs'
 import { loops } from './loops.mjs'
 import { bandwidths, microbenchmarks } from './microbenchmarks.mjs'
 import { allRows, identifier, refusedRows, semiringTypes } from './rows.mjs'
-import { dataTypes, instructionSets, optionsBehindOthers, semirings } from './table.mjs'
+import { dataTypes, instructionSets, optionsBehindOthers, semirings, setsOf } from './table.mjs'
 
 const noticeOf = (source) =>
   `Written by native/variants/generate.mjs from native/variants/${source}. Do not edit.`
@@ -276,9 +276,9 @@ const loopsRegistry = (row, isas) =>
     { type: row.type, name: row.list, rows: isas.map((isa) => loopsName(row, isa)) },
   )
 
-/** The instruction sets that `asked` names, best first; always with the portable one. */
+/** The instruction sets that `asked` names, best first; always with the one that all processors of the family have. */
 function chosenSets(asked, processor) {
-  const known = instructionSets.filter((isa) => ['any', processor].includes(isa.processor))
+  const known = setsOf(processor)
   const names = asked.split(/[;, ]+/).filter((name) => name !== '')
   const unknown = names.filter((name) => name !== 'all' && !known.some((isa) => isa.name === name))
   if (unknown.length > 0) {
@@ -288,7 +288,8 @@ function chosenSets(asked, processor) {
     process.exit(1)
   }
   return known.filter(
-    ({ name, processor }) => names.includes('all') || names.includes(name) || processor === 'any',
+    ({ name, processor, isBaseline }) =>
+      names.includes('all') || names.includes(name) || isBaseline || processor === 'any',
   )
 }
 

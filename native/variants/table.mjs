@@ -47,7 +47,7 @@ export const dataTypes = [
 /**
  * Instruction sets of the CPU backend, best first: the processor family that they belong to and the compiler's options.
  * The portable one is compiled for the compiler's baseline and runs anywhere. Where there are others, only processors older
- * than those run it.
+ * than those run it. What runs WebAssembly either has SIMD128 or refuses the whole module: there it is the baseline.
  */
 export const instructionSets = [
   {
@@ -58,8 +58,16 @@ export const instructionSets = [
   { name: 'avx2', processor: 'x86_64', options: ['-mavx2', '-mfma'] },
   { name: 'sse41', processor: 'x86_64', options: ['-msse4.1'] },
   { name: 'neon', processor: 'aarch64', options: [] },
+  { name: 'simd128', processor: 'wasm32', options: ['-msimd128'], isBaseline: true },
   { name: 'portable', processor: 'any', options: [] },
 ]
+
+/** Those that a build for a processor family may have. */
+export function setsOf(family) {
+  const own = instructionSets.filter(({ processor }) => processor === family)
+  const needsPortable = !own.some(({ isBaseline }) => isBaseline)
+  return [...own, ...instructionSets.filter(({ processor }) => needsPortable && processor === 'any')]
+}
 
 /**
  * Further options of the compiler for the portable kernels of products and closures where there are others. Their loops
@@ -305,6 +313,13 @@ export const families = [
       { isa: 'neon', MR: 4, NR: 16, accumulator: 'float32' },
       { isa: 'neon', MR: 4, NR: 8, accumulator: 'float64' },
       { isa: 'neon', MR: 4, NR: 8, accumulator: 'bits' },
+      { isa: 'simd128', MR: 4, NR: 32, accumulator: 'byte' },
+      { isa: 'simd128', MR: 4, NR: 16, accumulator: 'uint16' },
+      { isa: 'simd128', MR: 4, NR: 8, accumulator: 'int32' },
+      { isa: 'simd128', MR: 4, NR: 4, accumulator: 'int64' },
+      { isa: 'simd128', MR: 4, NR: 8, accumulator: 'float32' },
+      { isa: 'simd128', MR: 4, NR: 4, accumulator: 'float64' },
+      { isa: 'simd128', MR: 4, NR: 4, accumulator: 'bits' },
       { isa: 'portable', MR: 4, NR: 32, accumulator: 'byte' },
       { isa: 'portable', MR: 4, NR: 16, accumulator: 'uint16' },
       { isa: 'portable', MR: 4, NR: 8, accumulator: 'int32' },

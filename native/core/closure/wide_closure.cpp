@@ -44,7 +44,7 @@ Error overflow_error(double sum, bool batched, int64_t item, int64_t row, int64_
 template <class S>
 Outcome close_by_float64(Session& session, const Closure& closure, const Placement& where) {
   const int64_t n = closure.d.rows, count = n * n;
-  Workspace narrow(static_cast<size_t>(count) * sizeof(int32_t)), wide(static_cast<size_t>(count) * sizeof(double));
+  Workspace narrow(count * element_bytes(DataType::kInt32)), wide(count * element_bytes(DataType::kFloat64));
   auto* const elements = static_cast<int32_t*>(narrow.data());
   auto* const sums = static_cast<double*>(wide.data());
   const MutableMatrixView host_elements = row_major<void*>(elements, n, n), host_sums = row_major<void*>(sums, n, n);

@@ -50,9 +50,21 @@ Kept& kept() {
   return *blocks;
 }
 
+Error refused(int64_t bytes, Use use) {
+  constexpr int64_t kMebibyte = int64_t{1} << 20;
+  const int64_t mebibytes = bytes / kMebibyte + (bytes % kMebibyte > 0);
+  return Error(ErrorCode::kOutOfMemory, std::string(use == Use::kMatrix ? "a matrix" : "the product") + " needs " +
+                                            std::to_string(mebibytes) + " MiB of host memory" +
+                                            (use == Use::kMatrix ? "" : " to work in") + ", but the system refused it");
+}
+
 }  // namespace
 
-Workspace::Workspace(size_t bytes, Use use) : data_(nullptr), capacity_(std::max<size_t>(bytes, 1)) {
+Workspace::Workspace(int64_t size, Use use) : data_(nullptr) {
+  // The half of what addresses reach is the most that a difference of pointers can tell: 2 GiB in WebAssembly.
+  if (static_cast<uint64_t>(size) > SIZE_MAX / 2) throw refused(size, use);
+  const auto bytes = static_cast<size_t>(size);
+  capacity_ = std::max<size_t>(bytes, 1);
   const size_t most = use == Use::kMatrix ? capacity_ + capacity_ / 4 : SIZE_MAX;
   const bool must_fail = failing_allocations.must_fail();
   if (!must_fail) {
@@ -73,12 +85,7 @@ Workspace::Workspace(size_t bytes, Use use) : data_(nullptr), capacity_(std::max
     }
   }
   if (!must_fail) data_ = allocate(capacity_);
-  if (!data_) {
-    throw Error(ErrorCode::kOutOfMemory, std::string(use == Use::kMatrix ? "a matrix" : "the product") + " needs " +
-                                             std::to_string((capacity_ + (size_t{1} << 20) - 1) >> 20) +
-                                             " MiB of host memory" + (use == Use::kMatrix ? "" : " to work in") +
-                                             ", but the system refused it");
-  }
+  if (!data_) throw refused(static_cast<int64_t>(capacity_), use);
   try {
     claim_memory(data_, capacity_, use == Use::kMatrix ? "a matrix" : "the product");
   } catch (...) {

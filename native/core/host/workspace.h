@@ -15,7 +15,7 @@ enum class Use : uint8_t {
 /// A block of uninitialized memory, aligned for vectors. Throws Error(kOutOfMemory).
 class Workspace {
  public:
-  explicit Workspace(size_t bytes, Use use = Use::kProduct);
+  explicit Workspace(int64_t bytes, Use use = Use::kProduct);
   ~Workspace();
   Workspace(const Workspace&) = delete;
   Workspace& operator=(const Workspace&) = delete;

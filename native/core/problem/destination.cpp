@@ -11,7 +11,7 @@ bool values_may_fail(const Operation& operation) { return overflow_fails(operati
 
 Destination::Destination(const Problem& problem, bool may_fail) : problem_(problem), view_(problem.c) {
   if (!writes_apart(problem, may_fail)) return;
-  apart_.emplace(static_cast<size_t>(problem.outputs() * element_bytes(problem.operation.dtype)));
+  apart_.emplace(problem.outputs() * element_bytes(problem.operation.dtype));
   view_ = row_major(apart_->data(), problem.m(), problem.n());
 }
 

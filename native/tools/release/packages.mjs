@@ -38,11 +38,19 @@ export const addonPackages = [
   { short: 'win32-x64', os: 'win32', cpu: 'x64', kind: 'cpu', mostBytes: 5 * MiB },
   { short: 'cuda-linux-x64', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'cuda', mostBytes: 40 * MiB },
   { short: 'lab-linux-x64', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'lab', mostBytes: 60 * MiB },
+  // For any system and processor.
+  { short: 'wasm', kind: 'wasm', mostBytes: 1.5 * MiB },
 ].map((row) => ({
   ...row,
   name: `@mpmml/${row.short}`,
-  file: row.kind === 'cpu' ? 'mpmml.node' : `mpmml_${row.kind}.node`,
+  file: row.kind === 'wasm' ? 'wasm/addon.cjs' : row.kind === 'cpu' ? 'mpmml.node' : `mpmml_${row.kind}.node`,
 }))
+
+/** The files in the folder of the WebAssembly addon (native/wasm/build.mjs). */
+export const wasmFiles = ['addon.cjs', 'mpmml-threads.js', 'mpmml-threads.wasm', 'package.json']
+
+/** Whether a package is installed with mpmml, on the platforms that it is for. */
+const isInstalledAlways = ({ kind }) => kind === 'cpu' || kind === 'wasm'
 
 export const mostBytesOfMain = 1 * MiB
 
@@ -81,7 +89,7 @@ function withoutExports(exports) {
 
 /** The library, with the addons that there are as dependencies. It has no install script. */
 export function mainManifest(addons, repository) {
-  const peers = addons.filter(({ kind }) => kind !== 'cpu').map(({ name }) => name)
+  const peers = addons.filter((row) => !isInstalledAlways(row)).map(({ name }) => name)
   return {
     name: own.name,
     ...pick(own, ['description', 'keywords']),
@@ -91,7 +99,7 @@ export function mainManifest(addons, repository) {
     dependencies: split(own.dependencies, false),
     optionalDependencies: {
       ...own.optionalDependencies,
-      ...Object.fromEntries(addons.filter(({ kind }) => kind === 'cpu').map(({ name }) => [name, version])),
+      ...Object.fromEntries(addons.filter(isInstalledAlways).map(({ name }) => [name, version])),
     },
     peerDependencies: {
       ...own.peerDependencies,
@@ -126,16 +134,16 @@ const kinds = {
   cpu: 'for the CPU',
   cuda: 'with CUDA, for GPUs and the CPU',
   lab: "with CUDA and the laboratory's kernels",
+  wasm: 'for the CPU, as WebAssembly',
 }
 
 export function addonManifest({ name, os, cpu, libc, kind, file }, repository) {
   return {
     name,
-    description: `The compiled part of mpmml ${kinds[kind]} on ${os} ${cpu}${libc ? ` with ${libc}` : ''}`,
+    description: `The compiled part of mpmml ${kinds[kind]}${os ? ` on ${os} ${cpu}` : ''}${libc ? ` with ${libc}` : ''}`,
     ...common(repository),
     main: file,
-    os: [os],
-    cpu: [cpu],
+    ...(os ? { os: [os], cpu: [cpu] } : {}),
     ...(libc ? { libc: [libc] } : {}),
     engines: own.engines,
     // Programs that read packages out of archives can't load an addon from one.
@@ -160,7 +168,7 @@ export function sourceManifest(repository) {
 
 /** Whether a file of the clone is in the package with the sources. */
 export function isInSource(file) {
-  if (/^native\/(tools\/|cpu\/stress\/|addon\/stress\/|setup\.mjs$)/.test(file)) return false
+  if (/^native\/(tools\/|wasm\/|cpu\/stress\/|addon\/stress\/|setup\.mjs$)/.test(file)) return false
   return file.startsWith('native/') || ['CMakeLists.txt', 'binding.gyp.md', 'LICENSE'].includes(file)
 }
 
@@ -171,7 +179,7 @@ export function readme({ name, kind }) {
 3.18 or newer, a C++17 compiler, and make or ninja; with the CUDA toolkit's nvcc it compiles for GPUs too. mpmml takes
 this build before any other.`
       : `The compiled part of mpmml ${kinds[kind]}. ${
-          kind === 'cpu'
+          isInstalledAlways({ kind })
             ? 'It is installed with mpmml; there is nothing to call here.'
             : `Install it beside mpmml, in the same version: \`npm install mpmml ${name}\`. CUDA's runtime is inside, under
 NVIDIA's licence; of the machine it needs only the NVIDIA driver.`

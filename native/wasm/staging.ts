@@ -1,0 +1,359 @@
+/**
+ * Calls of an addon that is a WebAssembly module. It reads and writes only its own memory, so the arrays of a call are copied there
+ * first, and what the call has written is copied back when it has succeeded.
+ */
+
+type TypedArray = Int32Array | Float32Array | Float64Array | Uint8Array | Int16Array
+type Call = (...values: unknown[]) => unknown
+type Exports = Record<string, unknown>
+
+/** The module's memory. */
+export interface Memory {
+  /** 0 if there is no room. */
+  allocate(bytes: number): number
+  free(address: number): void
+  /** Another one after the memory has grown. */
+  buffer(): ArrayBufferLike
+}
+
+/** The names of the arguments of the functions that take arrays (native/variants/addon.mjs). */
+const TAKES: Record<string, readonly string[]> = {
+  upload: ['device', 'array', 'request', 'cancel'],
+  download: ['device', 'memory', 'array', 'request', 'cancel'],
+  fill: ['device', 'request'],
+  combine: ['device', 'c', 'd', 'request'],
+  closeMatrix: [
+    'device',
+    'matrix',
+    'out',
+    'inPlace',
+    'reflexive',
+    'wantsNext',
+    'request',
+    'report',
+    'cancel',
+  ],
+  copyMatrix: ['device', 'from', 'to', 'request'],
+  multiplySync: ['a', 'b', 'c', 'c0', 'request', 'report', 'device', 'witness'],
+  multiply: ['a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'witness'],
+  multiplyGroup: ['arrays', 'requests', 'reports', 'cancel', 'device'],
+  rnaFold: ['request', 'report', 'cancel'],
+  rnaInteract: ['request', 'report', 'cancel'],
+  graphSearch: ['request', 'report', 'cancel'],
+  graphComponents: ['request', 'report', 'cancel'],
+  graphOrder: ['request', 'report', 'cancel'],
+  graphSpanningTree: ['request', 'report', 'cancel'],
+  graphShortest: ['request', 'report', 'cancel'],
+}
+
+/** All that is allocated starts at a multiple of it. */
+const ALIGNMENT = 16
+/** How often the report of a call that runs is copied back: it counts the steps. */
+const REPORT_MS = 20
+const MOST_BYTES = 2 ** 32
+
+const isTypedArray = (value: unknown): value is TypedArray =>
+  ArrayBuffer.isView(value) && !(value instanceof DataView)
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray) =>
+  new Uint8Array(buffer, byteOffset, byteLength)
+
+/** Bytes of a buffer that arrays of a call lie in. Arrays that share elements are in one range. */
+interface Range {
+  readonly buffer: ArrayBufferLike
+  first: number
+  end: number
+  /** Where it is in the module's memory. */
+  address: number
+}
+
+/** Arrays of one call, in the module's memory. */
+class Staged {
+  readonly #memory: Memory
+  readonly #ranges: Range[] = []
+  readonly #block: number
+
+  constructor(memory: Memory, arrays: ReadonlySet<TypedArray>) {
+    this.#memory = memory
+    const wanted = [...arrays]
+      .map(({ buffer, byteOffset, byteLength }) => ({
+        buffer,
+        first: byteOffset,
+        end: byteOffset + byteLength,
+        address: 0,
+      }))
+      .sort((x, y) => x.first - y.first)
+    for (const range of wanted) {
+      const shared = this.#ranges.find(({ buffer, end }) => buffer === range.buffer && range.first < end)
+      if (shared) shared.end = Math.max(shared.end, range.end)
+      else this.#ranges.push(range)
+    }
+    let bytes = 0
+    for (const range of this.#ranges) {
+      // Elements of 8 bytes stay at multiples of 8.
+      range.address = bytes + (range.first % ALIGNMENT)
+      bytes = Math.ceil((range.address + range.end - range.first) / ALIGNMENT) * ALIGNMENT
+    }
+    this.#block = bytes < MOST_BYTES ? memory.allocate(Math.max(bytes, ALIGNMENT)) : 0
+    if (this.#block === 0) throw outOfMemory(bytes)
+    for (const range of this.#ranges) range.address += this.#block
+  }
+
+  /** The array in the module's memory, as that is now. */
+  view<Of extends TypedArray>(array: Of): Of {
+    const { buffer, byteOffset } = array
+    const range = this.#ranges.find(
+      (it) => it.buffer === buffer && it.first <= byteOffset && byteOffset + array.byteLength <= it.end,
+    )!
+    const Type = array.constructor as new (buffer: ArrayBufferLike, at: number, length: number) => Of
+    return new Type(this.#memory.buffer(), range.address + byteOffset - range.first, array.length)
+  }
+
+  copyIn(array: TypedArray): void {
+    bytesOf(this.view(array)).set(bytesOf(array))
+  }
+
+  copyBack(written: Written): void {
+    copyElements(written.array, this.view(written.array), written)
+  }
+
+  free(): void {
+    this.#memory.free(this.#block)
+  }
+}
+
+function outOfMemory(bytes: number): Error {
+  const mebibytes = Math.ceil(bytes / 2 ** 20)
+  return Object.assign(
+    new Error(
+      `the matrices of this call take ${mebibytes} MiB in the memory of the WebAssembly addon, which holds 4096 MiB at most: ` +
+        'compute with smaller blocks, or with an addon for this platform (npx mpmml info)',
+    ),
+    { code: 'ERR_MPMML_OUT_OF_MEMORY' },
+  )
+}
+
+/** What is looked into: plain objects and arrays. Devices and memories are opaque. */
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' &&
+  value !== null &&
+  [Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value))
+
+/** Calls `found` for each typed array in a value. */
+function forEachArray(value: unknown, found: (array: TypedArray) => void): void {
+  if (isTypedArray(value)) found(value)
+  else if (isRecord(value)) for (const inside of Object.values(value)) forEachArray(inside, found)
+}
+
+/** The same value with views in the place of its arrays. */
+function withViews(value: unknown, staged: Staged): unknown {
+  if (isTypedArray(value)) return staged.view(value)
+  if (Array.isArray(value)) return value.map((inside) => withViews(inside, staged))
+  if (!isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inside]) => [key, withViews(inside, staged)]))
+}
+
+/** Elements of an array that a call writes. Others of the same array may be results of other calls meanwhile. */
+interface Written {
+  readonly array: TypedArray
+  readonly offset: number
+  /** Sizes and strides, outermost first. */
+  readonly sizes: readonly number[]
+  readonly strides: readonly number[]
+}
+
+/** What a search in a graph is asked for by, as far as it says where results are. */
+interface Search {
+  readonly nodes: number
+  readonly roots?: Int32Array | null
+  readonly ends?: Int32Array | null
+  readonly distances: TypedArray
+  readonly next?: Int32Array | null
+  readonly trees?: Int32Array | null
+  readonly place: number
+  readonly treePlace: number
+  readonly rootStride: number
+  readonly endStride: number
+}
+
+function resultsOfSearch(search: Search): Written[] {
+  const { nodes, distances, next, trees, place, treePlace, rootStride, endStride } = search
+  const roots = search.roots?.length ?? nodes
+  const ends = search.ends?.length ?? nodes
+  const perPair = [distances, ...(next ? [next] : [])].map((array) => ({
+    array,
+    offset: place,
+    sizes: [roots, ends],
+    strides: [rootStride, endStride],
+  }))
+  const perRoot = trees ? [{ array: trees, offset: treePlace, sizes: [roots * nodes], strides: [1] }] : []
+  return [...perPair, ...perRoot]
+}
+
+const whole = (array: TypedArray): Written => ({ array, offset: 0, sizes: [array.length], strides: [1] })
+
+/** Copies the elements from one array to another of the same length. */
+function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
+  if (sizes.some((size) => size === 0)) return
+  // What is adjacent is copied at once: the innermost dimension has stride 1, and the next ones follow without a gap.
+  const dimensions = sizes
+    .map((size, index) => ({ size, stride: strides[index]! }))
+    .filter(({ size }) => size > 1)
+    .sort((x, y) => Math.abs(y.stride) - Math.abs(x.stride))
+  let run = 1
+  while (dimensions.at(-1)?.stride === run) run *= dimensions.pop()!.size
+  const copy = (depth: number, at: number): void => {
+    const dimension = dimensions[depth]
+    if (dimension === undefined) {
+      if (run === 1) to[at] = from[at]!
+      else to.set(from.subarray(at, at + run), at)
+      return
+    }
+    for (let index = 0; index < dimension.size; ++index) copy(depth + 1, at + index * dimension.stride)
+  }
+  copy(0, offset)
+}
+
+interface Running {
+  readonly staged: Staged
+  readonly report: Written | undefined
+  readonly cancel: unknown
+}
+
+/** The addon with functions that take arrays of any memory. */
+export function staged(addon: Exports, memory: Memory): Exports {
+  const request = addon.requestFields as readonly string[]
+  const copied = addon.copyFields as readonly string[]
+
+  /** The elements of a matrix that a flat request places, from `base` on. */
+  const placed = (
+    array: TypedArray,
+    fields: readonly string[],
+    numbers: Float64Array,
+    base: number,
+    matrix: string,
+    [rows, cols]: readonly [string, string],
+  ): Written => {
+    const field = (name: string) => numbers[base + fields.indexOf(name)]!
+    return {
+      array,
+      offset: field(`${matrix}Offset`),
+      sizes: [field('batch'), field(rows), field(cols)],
+      strides: ['BatchStride', 'RowStride', 'ColStride'].map((end) => field(`${matrix}${end}`)),
+    }
+  }
+  const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
+    placed(array, request, numbers, base, matrix, ['m', 'n'])
+
+  /** What a call writes. */
+  function resultsOf(name: string, named: Record<string, unknown>): Written[] {
+    const numbers = named.request as Float64Array
+    const results: Written[] = []
+    if (isTypedArray(named.report)) results.push(whole(named.report))
+    if (name === 'multiply' || name === 'multiplySync') {
+      if (numbers[request.indexOf('planOnly')] !== 0) return results
+      for (const matrix of ['c', 'witness']) {
+        const array = named[matrix]
+        if (isTypedArray(array)) results.push(ofProduct(array, numbers, 0, matrix))
+      }
+    } else if (name === 'multiplyGroup') {
+      results.push(whole(named.reports as TypedArray))
+      const arrays = named.arrays as readonly TypedArray[]
+      const requests = named.requests as Float64Array
+      for (let base = 0; base < requests.length; base += request.length) {
+        for (const matrix of ['c', 'witness']) {
+          const place = requests[base + request.indexOf(`${matrix}Memory`)]!
+          if (place < 0) results.push(ofProduct(arrays[-1 - place]!, requests, base, matrix))
+        }
+      }
+    } else if (name === 'download') {
+      results.push(placed(named.array as TypedArray, copied, numbers, 0, 'array', ['rows', 'cols']))
+    } else if (name === 'graphSearch') {
+      results.push(...resultsOfSearch(named.request as Search))
+    }
+    return results
+  }
+  const running = new Set<Running>()
+  let timer: ReturnType<typeof setInterval> | undefined
+
+  const copyReports = () => {
+    for (const { staged, report } of running) if (report) staged.copyBack(report)
+  }
+  const started = (call: Running) => {
+    running.add(call)
+    if (timer !== undefined) return
+    timer = setInterval(copyReports, REPORT_MS)
+    // In Node.js a timer keeps the process from ending.
+    if (typeof timer === 'object') timer.unref()
+  }
+  const ended = (call: Running) => {
+    running.delete(call)
+    call.staged.free()
+    if (running.size > 0) return
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  const wrapped = (name: string, names: readonly string[]): Call => {
+    const call = addon[name] as Call
+    const start = (values: unknown[]): unknown => {
+      const arrays = new Set<TypedArray>()
+      for (const value of values) forEachArray(value, (array) => arrays.add(array))
+      const named = Object.fromEntries(names.map((argument, index) => [argument, values[index]]))
+      const results = resultsOf(name, named)
+      const staged = new Staged(memory, arrays)
+      const report = isTypedArray(named.report) ? whole(named.report) : undefined
+      const finish = (result: unknown) => {
+        for (const written of results) staged.copyBack(written)
+        return result
+      }
+      const fail = (error: unknown): never => {
+        // A report says where a computation failed; other results stay as they were.
+        if (report) staged.copyBack(report)
+        throw error
+      }
+      let result: unknown
+      try {
+        for (const array of arrays) staged.copyIn(array)
+        result = call(...values.map((value) => withViews(value, staged)))
+        if (!(result instanceof Promise)) finish(result)
+      } catch (error) {
+        try {
+          return fail(error)
+        } finally {
+          staged.free()
+        }
+      }
+      if (!(result instanceof Promise)) {
+        staged.free()
+        return result
+      }
+      const current = { staged, report, cancel: named.cancel }
+      started(current)
+      return result.then(finish, fail).finally(() => ended(current))
+    }
+    if (name.endsWith('Sync')) return (...values) => start(values)
+    return (...values) => {
+      try {
+        return start(values)
+      } catch (error) {
+        if ((error as { code?: string }).code === 'ERR_MPMML_OUT_OF_MEMORY') return Promise.reject(error)
+        throw error
+      }
+    }
+  }
+
+  const functions = Object.entries(TAKES).map(([name, names]) => [name, wrapped(name, names)])
+  return {
+    ...addon,
+    ...Object.fromEntries(functions),
+    giveUp(cancel: Int32Array) {
+      cancel[0] = 1
+      for (const call of running) {
+        if (call.cancel === cancel) (addon.giveUp as Call)(call.staged.view(cancel))
+      }
+    },
+    // Its pages are the system's affair.
+    preferHugePages() {},
+  }
+}
