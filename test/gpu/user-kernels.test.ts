@@ -38,7 +38,7 @@ async function run(folder: string, bytes = 64 * mebibyte): Promise<Said> {
     import { addon } from ${JSON.stringify(native.href)}
     addon.configureUserKernels(${JSON.stringify(folder)}, ${bytes})
     const furthest = semiring({
-      name: "greatest difference, with \\"quotes\\" and\\nlines",
+      name: 'greatest difference, with "quotes" and // */ {',
       dtype: 'int32',
       zero: -(2 ** 31),
       plus: (x, y, { max }) => max(x, y),

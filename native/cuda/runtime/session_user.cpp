@@ -278,7 +278,7 @@ double user_product_ms(const UserProduct& product, int device) {
 std::string explain_user(const UserProduct& product, SessionDevice& device) {
   require_sizes(product);
   const UserChoice choice = choice_of(product, device.device(), true);
-  std::string text = described(*user_kernel(*product.semiring, product_template(choice), device.device()));
+  std::string text = "cuda: " + described(*user_kernel(*product.semiring, product_template(choice), device.device()));
   if (product.witness.data) {
     text += "\n" + described(*user_kernel(*product.semiring, witness_template(choice), device.device()));
   }
