@@ -231,7 +231,9 @@ describe('what is missing or doesn’t fit', () => {
 
   it('is said of values of MPMML_ADDON', () => {
     const cwd = installed('asked', 'mpmml')
-    expect(refusal(cwd, { MPMML_ADDON: 'gpu' })).toContain("must be 'cpu', 'cuda', 'lab' or 'wasm', but it is 'gpu'")
+    expect(refusal(cwd, { MPMML_ADDON: 'gpu' })).toContain(
+      "must be 'cpu', 'cuda', 'lab' or 'wasm', but it is 'gpu'",
+    )
     const named = registry.names.includes(cudaPackage)
     expect(refusal(cwd, { MPMML_ADDON: 'cuda' })).toContain(
       named ? `npm install ${cudaPackage}@${version}` : 'no prebuilt package',

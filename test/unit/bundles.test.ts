@@ -90,7 +90,9 @@ describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
     const { status, stderr } = run(await bundled(`without-${format}`, format, false))
     expect(status).not.toBe(0)
     expect(stderr).toContain('ERR_MPMML_ADDON')
-    expect(stderr).toContain(`the native addon can't be loaded by this bundle: not installed: ${name}. `)
+    expect(stderr).toContain(
+      `the native addon can't be loaded by this bundle: not installed: ${name}, @mpmml/wasm. `,
+    )
     expect(stderr).toContain('make mpmml external in the bundler')
     expect(stderr).toContain(`npm install ${name}@${version}`)
     expect(stderr).not.toContain(root)
