@@ -32,6 +32,9 @@ const PER_LISTED = 50e-6
 const PER_COPIED = 1e-6
 const PER_STEP = { cuda: 1e-10, cpu: 6e-8 }
 const PER_CALL = 0.1
+/** A node of a graph that is divided by separators, and the edges of one that is so sparse that it may pay. */
+const PER_DIVIDED = 20e-3
+const MOST_EDGES_PER_NODE = 16
 
 /** What options say about the place. */
 export interface Asked extends Where {
@@ -113,14 +116,33 @@ export interface PathsWork {
   readonly backend: number
 }
 
+/** All pairs, in milliseconds. */
+function closingOn(backend: 'cuda' | 'cpu', { nodes, batch, resident }: PathsWork): number {
+  const elements = nodes * nodes
+  const threads = backend === 'cpu' ? availableParallelism() : 1
+  const moving = backend === 'cuda' && !resident ? 2 * elements * PER_COPIED : 0
+  return PER_CALL + batch * ((elements * nodes * PER_STEP[backend]) / threads + moving)
+}
+
+type BackendOf = (steps: number) => Promise<'cuda' | 'cpu'>
+
+/** The milliseconds of all pairs on the backend that computes them. */
+export async function closingTime(work: PathsWork, backendOf: BackendOf): Promise<number> {
+  const { nodes, batch, resident, backend } = work
+  if (resident) return closingOn(resident, work)
+  if (backend === CPU || !builtWithCuda) return closingOn('cpu', work)
+  return closingOn(await backendOf(batch * nodes ** 3), work)
+}
+
+/** Whether dissection may take less time than all pairs, so that it is worth a look. */
+export const mayDissect = ({ nodes, edges, listed, resident }: PathsWork, closing: number): boolean =>
+  listed && !resident && edges <= MOST_EDGES_PER_NODE * nodes && closing > PER_DIVIDED * nodes
+
 /**
  * Whether searching takes less time than all pairs. `backendOf` says which backend so many steps of a closure are computed on: it looks
  * for a GPU, so it is only called if that matters.
  */
-export async function searchIsCheaper(
-  work: PathsWork,
-  backendOf: (steps: number) => Promise<'cuda' | 'cpu'>,
-): Promise<boolean> {
+export async function searchIsCheaper(work: PathsWork, backendOf: BackendOf): Promise<boolean> {
   const { nodes, edges, listed, batch, roots, resident, backend } = work
   if (backend !== AUTO && backend !== CPU) return false
   const elements = nodes * nodes
@@ -128,15 +150,13 @@ export async function searchIsCheaper(
   const reading = listed ? edges * PER_LISTED : elements * (PER_ELEMENT + (resident ? PER_COPIED : 0))
   const searches = Math.ceil(roots / availableParallelism())
   const searching = batch * (reading + searches * (edges * PER_EDGE + heap))
-  const closing = (backend: 'cuda' | 'cpu') => {
-    const threads = backend === 'cpu' ? availableParallelism() : 1
-    const moving = backend === 'cuda' && !resident ? 2 * elements * PER_COPIED : 0
-    return PER_CALL + batch * ((elements * nodes * PER_STEP[backend]) / threads + moving)
+  if (!resident && backend !== CPU && builtWithCuda) {
+    const [least, most] = [closingOn('cuda', work), closingOn('cpu', work)].sort((a, b) => a - b) as [
+      number,
+      number,
+    ]
+    if (searching < least) return true
+    if (searching >= most) return false
   }
-  if (resident) return searching < closing(resident)
-  if (backend === CPU || !builtWithCuda) return searching < closing('cpu')
-  const [least, most] = [closing('cuda'), closing('cpu')].sort((a, b) => a - b) as [number, number]
-  if (searching < least) return true
-  if (searching >= most) return false
-  return searching < closing(await backendOf(batch * elements * nodes))
+  return searching < (await closingTime(work, backendOf))
 }

@@ -2,7 +2,7 @@
 import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
-import { searchIsCheaper } from '../placement.js'
+import { closingTime, mayDissect, searchIsCheaper } from '../placement.js'
 import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
 import { hostViewOf, namesOf, type Question, shapeOf, WORK } from './question.js'
@@ -43,7 +43,12 @@ export async function answer(question: Question): Promise<Answer> {
   const backendOf = (steps: number) => onImplicitDevice(closing, steps, async (session) => session.backend)
   // If a GPU or a closure was asked for, it is an error that it can't answer.
   const mustClose = backend === CUDA || method === 'closure'
-  if (!mustClose && maySearch && (await searchIsCheaper(work, backendOf))) return bySearch(question)
+  if (!mustClose && maySearch) {
+    if (await searchIsCheaper(work, backendOf)) return bySearch(question)
+    const closing = await closingTime(work, backendOf)
+    const found = mayDissect(work, closing) ? await bySearch(question, closing) : null
+    if (found) return found
+  }
   const isTooMuch = (error: unknown) => error instanceof OutOfMemoryError && !mustClose
   try {
     const found = await byClosure(question)
@@ -73,7 +78,10 @@ export async function answer(question: Question): Promise<Answer> {
   )
 }
 
-async function bySearch(question: Question): Promise<Answer> {
+/** `within`: see {@link search}. */
+async function bySearch(question: Question, within: number): Promise<Answer | null>
+async function bySearch(question: Question): Promise<Answer>
+async function bySearch(question: Question, within?: number): Promise<Answer | null> {
   const { query, weights, type, batched, batch, closing } = question
   const { view, edges } = weights
   const { signal, onProgress } = closing
@@ -81,13 +89,14 @@ async function bySearch(question: Question): Promise<Answer> {
   const room = makeRoom(query, batch, type)
   const matrix = view && (await hostViewOf(view))
   const searching = performance.now()
-  let method: Answer['method'] = 'search'
+  let method: Answer['method'] | null = 'search'
   await watched({ signal, onProgress }, WORK, batch, async (calls) => {
     for (let item = 0; item < batch; item++) {
       const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
-      method = await search(graph, query, { ...room, item: batched ? item : undefined }, calls)
+      method = await search(graph, query, { ...room, item: batched ? item : undefined }, calls, within)
     }
   })
+  if (!method) return null
   const kernelMs = performance.now() - searching
   const next = room.next && asMatrix(room.next, shapeOf(question))
   return {

@@ -118,13 +118,18 @@ const extensions: readonly (Extension | 'links')[] = ['sum', 'product', 'bottlen
 /** How native code finds paths, in the order of its enumerators. */
 const nativeMethods: readonly PathMethod[] = ['auto', 'search', 'dissection']
 
-/** Searches one graph, and writes the results. It gives how: by `'search'` or `'dissection'`. */
+/**
+ * Searches one graph, and writes the results. It gives how: by `'search'` or `'dissection'`.
+ *
+ * @param within - the milliseconds that another way takes. Then null comes back, unless dissection takes less time.
+ */
 export async function search(
   graph: Graph,
   query: Query,
   results: Results,
   { report, cancel }: Calls,
-): Promise<FoundBy> {
+  within?: number,
+): Promise<FoundBy | null> {
   const { rules, nodes, sources, targets } = query
   const backward = directionOf(query) === 'backward'
   const roots = backward ? targets : sources
@@ -140,8 +145,10 @@ export async function search(
     treePlace: item * countOf(roots, nodes) * nodes,
     rootStride: backward ? 1 : cols,
     endStride: backward ? cols : 1,
+    within,
   }
   const { refusal, dissected } = await called(addon.graphSearch(request, report, cancel))
+  if (refusal?.kind === 'undivided' && within !== undefined) return null
   if (refusal) throw refusalError(refusal, graph, rules, backward, results.item)
   return dissected ? 'dissection' : 'search'
 }
@@ -206,6 +213,7 @@ export async function searchReduced(
     treePlace: 0,
     rootStride: 0,
     endStride: 0,
+    within: undefined,
     reduction: 1 + reductions.indexOf(reduction),
     reduced: values,
     reached,

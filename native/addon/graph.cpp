@@ -129,6 +129,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   query.least = request.least;
   query.most = request.most;
   query.method = static_cast<graph::Method>(request.method);
+  query.within = request.within;
   query.most_workers = request.most_workers;
   query.memory = request.memory;
   query.watch = watch;

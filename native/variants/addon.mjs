@@ -277,6 +277,7 @@ export const requests = {
     least: ${real}
     most: ${real}
     method: ${count(0, 2)} 0: what takes the least time, 1: searches, 2: dissection.
+    within: ${limit} If it is there: nothing but dissection, and only if it takes less than so many milliseconds.
     mostWorkers: ${integer(1, Number.MAX_SAFE_INTEGER)}
     memory: ${bytes} What dissection may take.
     distances: ${named('ElementArray', elements)}

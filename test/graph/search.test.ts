@@ -253,3 +253,47 @@ describe('parts', () => {
     }
   })
 })
+
+describe('another way that takes so many milliseconds', () => {
+  const side = 40
+  const graph: WeightedEdges = { nodes: side * side, from: [], to: [], weight: [] }
+  for (let node = 0; node < graph.nodes; node++) {
+    if (node % side > 0) addEdge(graph, node - 1, node, () => 1 + (node % 7))
+    if (node >= side) addEdge(graph, node, node - side, () => 2 + (node % 5))
+  }
+  const edges = atOnce(readingEdges({ ...graph, weight: Int32Array.from(graph.weight) }))
+  const rules = rulesOf('min-plus', edges.type)
+  const query = {
+    nodes: graph.nodes,
+    rules,
+    sources: null,
+    targets: null,
+    paths: false,
+    overflow: 'throw',
+    limit: undefined,
+  } as const
+
+  async function found(within: number | undefined) {
+    const room = makeRoom(query, 1, edges.type)
+    const calls = { report: new Float64Array(REPORT_FIELDS), cancel: new Int32Array(1) }
+    const method = await search({ edges }, query, { ...room, item: undefined }, calls, within)
+    return { method, distances: room.distances }
+  }
+
+  it('is slower than dissection', async () => {
+    const { method, distances } = await found(1e6)
+    expect(method).toBe('dissection')
+    for (const source of [0, 777, graph.nodes - 1]) {
+      const { value } = bestFrom(graph, pathAlgebras['min-plus'], source)
+      expect([...distances.subarray(source * graph.nodes, (source + 1) * graph.nodes)]).toEqual(
+        value.map((known) => known ?? rules.zero),
+      )
+    }
+  })
+
+  it('is faster, and nothing has been written', async () => {
+    const { method, distances } = await found(0.01)
+    expect(method).toBe(null)
+    expect(distances.every((value) => value === 0)).toBe(true)
+  })
+})

@@ -35,13 +35,16 @@ constexpr double kOrderPerNode = 120;
 /// For each step of elimination, on one core: the largest fronts are eliminated one after the other.
 constexpr double kEliminatePerStep = 0.2;
 
-/// What dissection saves for each root, if elimination and sweeps took no time.
+/// What dissection saves for each root, against searches or Query::within, if elimination and sweeps took no time.
 inline double saved_by_dissection(const Query& query, int64_t edges, int threads) {
   const auto nodes = static_cast<double>(query.source.nodes), levels = std::log2(nodes + 1);
   const double search =
       nodes * (kSearchPerNode + kSearchPerComparison * levels) + kSearchPerEdge * static_cast<double>(edges);
+  constexpr double kNsPerMs = 1e6;
+  const double others =
+      query.within ? *query.within * kNsPerMs * threads / static_cast<double>(query.roots.count) : search;
   const double ordering = kOrderPerNode * (nodes + static_cast<double>(edges)) * levels;
-  return search - ordering * threads / static_cast<double>(query.roots.count);
+  return std::min(search, others) - ordering * threads / static_cast<double>(query.roots.count);
 }
 
 /// The most entries with which it saves time, if they have so many bytes; 0 if none.

@@ -46,6 +46,8 @@ struct Query {
   double least = 0, most = 0;  ///< the finite range of integers
   Results results;
   Method method = Method::kAuto;
+  /// The milliseconds that another way takes: only dissection is wanted, and only if it takes less.
+  std::optional<double> within;
   int64_t most_workers = 1;  ///< threads for which there is memory
   int64_t memory = 0;        ///< bytes that dissection may take
   Watch watch;
