@@ -115,7 +115,26 @@ export function cellsOf(asked: Case, item: number): Cells {
   return found
 }
 
-const itemsOf = (one: Case) => Array.from({ length: problemOf(one).batch }, (_, item) => cellsOf(one, item))
+/** What the definition says of a case as a whole, worked out once. */
+interface Whole {
+  overflows: boolean
+  steps: number
+}
+const wholes = new WeakMap<Case, Whole>()
+
+function wholeOf(asked: Case): Whole {
+  const one = asked.as ?? asked
+  const before = wholes.get(one)
+  if (before) return before
+  const whole = { overflows: false, steps: 0 }
+  for (let item = 0; item < problemOf(one).batch; item++) {
+    const { leaves, steps } = cellsOf(one, item)
+    whole.overflows ||= leaves.includes(1)
+    whole.steps += steps
+  }
+  wholes.set(one, whole)
+  return whole
+}
 
 /** The case, computed by a variant of this name. */
 export const by = (variant: VariantName, one: Case, more: Partial<Case> = {}): Case => ({
@@ -126,10 +145,10 @@ export const by = (variant: VariantName, one: Case, more: Partial<Case> = {}): C
 })
 
 /** Whether a sum that decides a result leaves int32, and must be an error. */
-export const overflows = (one: Case) => itemsOf(one).some(({ leaves }) => leaves.includes(1))
+export const overflows = (one: Case) => wholeOf(one).overflows
 
 /** The steps that count. */
-export const stepsOf = (one: Case) => itemsOf(one).reduce((sum, { steps }) => sum + steps, 0)
+export const stepsOf = (one: Case) => wholeOf(one).steps
 
 /** Elements of a case's algebra. */
 export function elements(data: OperandArray, rows: number, cols: number, batch?: number): Elements {

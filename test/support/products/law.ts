@@ -51,14 +51,26 @@ const sameBits = (x: Elements, y: Elements) =>
     Buffer.from(y.data.buffer, y.data.byteOffset, y.data.byteLength),
   )
 
+const refused = new WeakMap<Case, boolean>()
+
 /** Negative elements of max-times that belong to the product. */
-function hasOutsiders({ algebra, a, b, c0, structure }: Case): boolean {
-  if (algebra.kind !== 'product') return false
+function hasOutsiders(asked: Case): boolean {
+  if (asked.algebra.kind !== 'product') return false
+  const one = asked.as ?? asked
+  const before = refused.get(one)
+  if (before !== undefined) return before
+  const found = lookForOutsiders(one)
+  refused.set(one, found)
+  return found
+}
+
+function lookForOutsiders({ a, b, c0, structure }: Case): boolean {
   const has = (matrix: Elements | undefined, own: 'a' | 'b' | 'c') => {
     const band = bandOf(structure?.[own])
     return matrix?.data.some((x, at) => {
+      if (!(x < 0)) return false
       const row = Math.floor(at / matrix.cols)
-      return x < 0 && belongs(band, row % matrix.rows, at - row * matrix.cols)
+      return belongs(band, row % matrix.rows, at - row * matrix.cols)
     })
   }
   return Boolean(has(a, 'a') || has(b, 'b') || has(c0, 'c'))

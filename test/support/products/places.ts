@@ -12,6 +12,7 @@ import {
   type ProductStructure,
 } from '../../../lib/index.js'
 import { addon } from '../../../lib/native.js'
+import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import { gapsChanged, newMatrix, placeAs } from '../../../native/tools/fuzz/layouts.mjs'
 import { narrowed } from '../../../native/tools/fuzz/problem.mjs'
 import { withoutCuda } from '../machine.js'
@@ -38,7 +39,34 @@ export interface Place {
   turned?: boolean
   /** Whether operands are stored as int16 if they can be. */
   narrow?: boolean
+  /** How the device has made the operands, if they aren't what was uploaded. */
+  made?: keyof typeof makers
   sync?: boolean
+}
+
+/** Each makes a matrix on a device from one there, for the left or the right side; the elements stand for the same. */
+const makers = {
+  async copied(there: There, { algebra: { semiring, dtype, zero } }: Case): Promise<There[]> {
+    const copy = (await there.device.full([...there.shape], zero, dtype)) as unknown as There
+    return [(await copy.combine(there, { semiring } as never)) as There]
+  },
+  async multiplied(there: There, { algebra: { semiring, dtype, zero, one } }: Case, side: 'a' | 'b') {
+    const size = there.shape.at(side === 'a' ? -2 : -1)!
+    const data = new arrays[dtype](size * size).fill(zero)
+    for (let at = 0; at < data.length; at += size + 1) data[at] = one
+    const identity = (await there.device.upload({ data, shape: [size, size] })) as unknown as There
+    const [left, right] = side === 'a' ? [identity, there] : [there, identity]
+    const { c } = await mpmm(left as never, right as never, { semiring } as object)
+    return [identity, c as unknown as There]
+  },
+  /** The middle one of a batch, whose others have greater and smaller elements. */
+  async picked(there: There): Promise<There[]> {
+    const { data, shape } = (await there.download()) as AnyMatrix
+    const all = new (data.constructor as Int32ArrayConstructor)(3 * data.length).fill(100, 0, data.length)
+    all.set(data as Int32Array, data.length)
+    const batch = (await there.device.upload({ data: all, shape: [3, ...shape] })) as unknown as There
+    return [batch, batch.view({ batch: 1 }) as There]
+  },
 }
 
 /** The transpose of a matrix, wherever it is: the same memory, seen in another way. */
@@ -96,6 +124,8 @@ interface Held {
   /** What it holds now. */
   read: () => Promise<Elements>
   spilled: () => Promise<boolean>
+  /** What must be disposed when it isn't needed any more. */
+  there: There[]
 }
 
 /** Puts elements where the place has its matrices, in the layout. */
@@ -108,6 +138,7 @@ export async function put(place: Place, source: Elements, layout = 'row-major'):
       matrix: placed.matrix as AnyMatrix,
       read: async () => elementsOf(placed.matrix as AnyMatrix),
       spilled: async () => gapsChanged(placed, before),
+      there: [],
     }
   }
   // On a device layouts are views: of a larger matrix, of a transposed one.
@@ -123,6 +154,7 @@ export async function put(place: Place, source: Elements, layout = 'row-major'):
   return {
     matrix,
     read,
+    there: [whole, view, matrix],
     async spilled() {
       if (!isFramed) return false
       const now = await read()
@@ -130,6 +162,11 @@ export async function put(place: Place, source: Elements, layout = 'row-major'):
       return framed(isTurned ? transposed(now) : now).data.some((x, at) => !Object.is(x, data[at]))
     },
   }
+}
+
+/** Thousands of matrices would wait for the garbage collector. */
+function dispose(...matrices: (Anywhere | undefined)[]): void {
+  for (const matrix of matrices) if (matrix instanceof DeviceMatrix) matrix.dispose()
 }
 
 type Results = Omit<MpmmResult, 'c'> & { c: Anywhere; witness?: Anywhere }
@@ -149,11 +186,12 @@ async function ask(place: Place, one: Case, a: Anywhere, b: Anywhere, own: objec
     ...(witness && { witness }),
   }
   if (place.grouped) {
-    const [, result] = await mpmmGrouped(
+    const [first, result, last] = (await mpmmGrouped(
       [neighbour(one), { a, b, ...own }, neighbour(one)] as GroupedProduct[],
       shared as never,
-    )
-    return result as unknown as Results
+    )) as unknown as [Results, Results, Results]
+    for (const { c, witness } of [first, last]) dispose(c, witness)
+    return result
   }
   const all = { ...shared, ...own, ...(variant && { variant }) }
   if (place.sync) return mpmmSync(a as never, b as never, all) as unknown as Results
@@ -166,10 +204,24 @@ export const fetched = async (matrix: Anywhere): Promise<AnyMatrix> =>
 /** Computes the case there. */
 export async function compute(place: Place, one: Case, way: Way): Promise<Outcome> {
   const { layouts = {}, given = {}, c0 } = one
+  const there: Anywhere[] = []
+  const hold = async (source: Elements, layout: string | undefined) => {
+    const held = await put(place, source, layout)
+    there.push(...held.there)
+    return held
+  }
+  const turned = <T extends Anywhere>(matrix: T): T => {
+    const seen = turn(matrix)
+    there.push(seen)
+    return seen
+  }
   const operand = async (name: 'a' | 'b') => {
     const source = ((place.narrow && narrowed(one.algebra, one[name])) || one[name]) as Elements
     if (!place.device && given[name] && source === one[name]) return given[name]
-    return (await put(place, source, layouts[name])).matrix
+    const { matrix } = await hold(source, layouts[name])
+    if (!place.made) return matrix
+    there.push(...(await makers[place.made](matrix as There, one, name)))
+    return there.at(-1)!
   }
   const [a, b] = [await operand('a'), await operand('b')]
   const { m, n, batch, batched } = problemOf(one)
@@ -179,21 +231,22 @@ export async function compute(place: Place, one: Case, way: Way): Promise<Outcom
       : way === 'in place'
         ? c0!
         : valuesFor(one.algebra, 'before', [m, n, 1], batched ? batch : undefined)[0]!
-  const out = before && (await put(place, before, layouts.out))
-  const start = c0 && way !== 'in place' ? (await put(place, c0, layouts.c0)).matrix : undefined
+  const out = before && (await hold(before, layouts.out))
+  const start = c0 && way !== 'in place' ? (await hold(c0, layouts.c0)).matrix : undefined
   const own = {
-    ...(out && { out: place.turned ? turn(out.matrix) : out.matrix }),
-    ...(start && { accumulate: place.turned ? turn(start) : start }),
+    ...(out && { out: place.turned ? turned(out.matrix) : out.matrix }),
+    ...(start && { accumulate: place.turned ? turned(start) : start }),
     ...(way === 'in place' && { accumulate: true }),
     ...(one.structure && { structure: place.turned ? turnedStructure(one.structure) : one.structure }),
   }
   const outcome: Outcome = { held: before, now: null, spilled: false }
   try {
     const { c, witness, ...result } = await (place.turned
-      ? ask(place, one, turn(b), turn(a), own)
+      ? ask(place, one, turned(b), turned(a), own)
       : ask(place, one, a, b, own))
     const straight = async (matrix: Anywhere) => {
-      const it = await fetched(place.turned ? turn(matrix) : matrix)
+      there.push(matrix)
+      const it = await fetched(place.turned ? turned(matrix) : matrix)
       return placeAs('row-major', elementsOf(it)).matrix as AnyMatrix
     }
     outcome.result = result
@@ -206,12 +259,15 @@ export async function compute(place: Place, one: Case, way: Way): Promise<Outcom
     outcome.now = await out.read()
     outcome.spilled = await out.spilled()
   }
+  dispose(...there)
   return outcome
 }
 
 /** The places that a backend has, and what must be done before and after they are used. */
 export function placesOf(backend: 'cpu' | 'cuda'): {
   places: Place[]
+  /** Where operands are what a device has made: these take longer. */
+  made: Place[]
   open(): Promise<void>
   close(): Promise<void>
 } {
@@ -258,6 +314,14 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
       { name: 'int16 on a device', ...onOne, narrow: true },
       { name: 'a device, in a group', ...onOne, ...inGroup },
       ...(hasSeveral ? ofSeveral : []),
+    ],
+    made: [
+      { name: 'copies on a device', ...onOne, made: 'copied' },
+      { name: 'products on a device', ...onOne, made: 'multiplied' },
+      { name: 'some of a batch on a device', ...onOne, made: 'picked' },
+      ...(hasSeveral
+        ? [{ name: 'products spread among devices', ...onSeveral, made: 'multiplied' } as const]
+        : []),
     ],
     async open() {
       one = await openDevice({ backend })

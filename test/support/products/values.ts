@@ -47,7 +47,9 @@ const orders: Record<string, Value> = {
 const uniform = (random: Random) => random.bits() / 2 ** 31 - 1
 const least = ({ dtype }: Algebra) => (dtype === 'float32' ? 2 ** -149 : Number.MIN_VALUE)
 const isSingle = ({ dtype }: Algebra) => dtype === 'float32'
-const number: Value = (random) => uniform(random) * 2 ** random.integer(-30, 30)
+// To raise a number to a power takes longer than all else of an element.
+const powers = Float64Array.from({ length: 61 }, (_, index) => 2 ** (index - 30))
+const number: Value = (random) => uniform(random) * powers[random.integer(0, 60)]!
 const specials = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, -0]
 /** Zeros of both signs and of the semiring among numbers of one sign, as in lengths and logarithms of probabilities. */
 const ofOneSign = (sign: number) =>
@@ -147,7 +149,13 @@ export const tied = ({ isInteger, dtype }: Algebra) =>
 
 const own = ['neighbour', 'before']
 
-/** The operands of a product of these sizes; of a batch of them if `batch` is given. */
+/** What was drawn before: many cases differ only in how they are asked for. */
+const drawn = new Map<string, [Elements, Elements]>()
+const MOST_DRAWN = 400
+
+const copyOf = (matrix: Elements): Elements => ({ ...matrix, data: matrix.data.slice() })
+
+/** The operands of a product of these sizes; of a batch of them if `batch` is given. They are the caller's own. */
 export function valuesFor(
   algebra: Algebra,
   kind: string,
@@ -155,24 +163,50 @@ export function valuesFor(
   batch?: number,
   seed = 1,
 ): [a: Elements, b: Elements] {
+  const key = `${algebra.semiring} ${algebra.dtype} ${kind} ${m} ${k} ${n} ${batch} ${seed}`
+  let sides = drawn.get(key)
+  if (!sides) {
+    sides = draw(algebra, kind, [m, k, n], batch, seed)
+    if ((batch ?? 1) * k * (m + n) > 2 ** 17) return sides
+    if (drawn.size === MOST_DRAWN) drawn.clear()
+    drawn.set(key, sides)
+  }
+  return [copyOf(sides[0]), copyOf(sides[1])]
+}
+
+function draw(
+  algebra: Algebra,
+  kind: string,
+  [m, k, n]: Size,
+  batch: number | undefined,
+  seed: number,
+): [a: Elements, b: Elements] {
   const name = own.includes(kind) ? mixed(algebra) : kind
   const random = new Random(seed + 7919 * kindNamesOf(algebra).indexOf(name) + (own.includes(kind) ? 5 : 0))
-  const sides = algebra.isInteger
-    ? sumValues(name, algebra, random)
-    : (Array(2).fill(() => kindsOf(algebra)[name]!(random, algebra)) as Sides)
-  const [elementA, elementB] = sides
+  const isProduct = algebra.kind === 'product'
   const make = (element: Sides[0], rows: number, cols: number): Elements => {
     const data = new arrays[algebra.dtype]((batch ?? 1) * rows * cols) as OperandArray
-    for (let at = 0; at < data.length; at++) {
-      const x = element(Math.floor(at / cols), at % cols)
-      data[at] = algebra.kind === 'product' && x < 0 ? -x : x
+    for (let row = 0, at = 0; at < data.length; row++) {
+      for (let col = 0; col < cols; col++, at++) {
+        const x = element(row, col)
+        data[at] = isProduct && x < 0 ? -x : x
+      }
     }
     return elements(data, rows, cols, batch)
   }
+  const [elementA, elementB] = algebra.isInteger
+    ? sumValues(name, algebra, random)
+    : alike(name, algebra, random)
   return [make(elementA, m, k), make(elementB, k, n)]
 }
 
 type Sides = [a: (row: number, col: number) => number, b: (row: number, col: number) => number]
+
+function alike(name: string, algebra: Algebra, random: Random): Sides {
+  const value = kindsOf(algebra)[name]!
+  const element = () => value(random, algebra)
+  return [element, element]
+}
 
 function sumValues(name: string, { semiring, zero, least, most }: Algebra, random: Random): Sides {
   const limit = translatedLimit(semiring as SemiringName)
