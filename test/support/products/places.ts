@@ -12,6 +12,7 @@ import {
   type ProductStructure,
 } from '../../../lib/index.js'
 import { addon } from '../../../lib/native.js'
+import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import { gapsChanged, newMatrix, placeAs } from '../../../native/tools/fuzz/layouts.mjs'
 import { narrowed } from '../../../native/tools/fuzz/problem.mjs'
 import { withoutCuda } from '../machine.js'
@@ -38,7 +39,37 @@ export interface Place {
   turned?: boolean
   /** Whether operands are stored as int16 if they can be. */
   narrow?: boolean
+  /** How the device has made the operands, if they aren't what was uploaded. */
+  made?: keyof typeof makers
   sync?: boolean
+}
+
+/** Each makes a matrix on a device from one there, for the left or the right side; the elements stand for the same. */
+const makers = {
+  async copied(there: There, { algebra: { semiring, dtype, zero } }: Case): Promise<There[]> {
+    const copy = (await there.device.full([...there.shape], zero, dtype)) as unknown as There
+    return [(await copy.combine(there, { semiring } as never)) as There]
+  },
+  async multiplied(there: There, { algebra: { semiring, dtype, zero, one } }: Case, side: 'a' | 'b') {
+    const size = there.shape.at(side === 'a' ? -2 : -1)!
+    const data = new arrays[dtype](size * size).fill(zero)
+    for (let at = 0; at < data.length; at += size + 1) data[at] = one
+    const identity = (await there.device.upload({ data, shape: [size, size] })) as unknown as There
+    const [left, right] = side === 'a' ? [identity, there] : [there, identity]
+    const { c } = await mpmm(left as never, right as never, { semiring } as object)
+    return [identity, c as unknown as There]
+  },
+  /** The middle one of a batch, whose others have greater and smaller elements. */
+  async picked(there: There): Promise<There[]> {
+    const { data, shape } = (await there.download()) as AnyMatrix & { data: Int32Array }
+    const all = new (data.constructor as Int32ArrayConstructor)(3 * data.length).fill(100, 0, data.length)
+    all.set(data, data.length)
+    const batch = (await there.device.upload({
+      data: all,
+      shape: [3, ...Array.from(shape)],
+    })) as unknown as There
+    return [batch, batch.view({ batch: 1 }) as There]
+  },
 }
 
 /** The transpose of a matrix, wherever it is: the same memory, seen in another way. */
@@ -190,7 +221,10 @@ export async function compute(place: Place, one: Case, way: Way): Promise<Outcom
   const operand = async (name: 'a' | 'b') => {
     const source = ((place.narrow && narrowed(one.algebra, one[name])) || one[name]) as Elements
     if (!place.device && given[name] && source === one[name]) return given[name]
-    return (await hold(source, layouts[name])).matrix
+    const { matrix } = await hold(source, layouts[name])
+    if (!place.made) return matrix
+    there.push(...(await makers[place.made](matrix as There, one, name)))
+    return there.at(-1)!
   }
   const [a, b] = [await operand('a'), await operand('b')]
   const { m, n, batch, batched } = problemOf(one)
@@ -235,6 +269,8 @@ export async function compute(place: Place, one: Case, way: Way): Promise<Outcom
 /** The places that a backend has, and what must be done before and after they are used. */
 export function placesOf(backend: 'cpu' | 'cuda'): {
   places: Place[]
+  /** Where operands are what a device has made: these take longer. */
+  made: Place[]
   open(): Promise<void>
   close(): Promise<void>
 } {
@@ -281,6 +317,14 @@ export function placesOf(backend: 'cpu' | 'cuda'): {
       { name: 'int16 on a device', ...onOne, narrow: true },
       { name: 'a device, in a group', ...onOne, ...inGroup },
       ...(hasSeveral ? ofSeveral : []),
+    ],
+    made: [
+      { name: 'copies on a device', ...onOne, made: 'copied' },
+      { name: 'products on a device', ...onOne, made: 'multiplied' },
+      { name: 'some of a batch on a device', ...onOne, made: 'picked' },
+      ...(hasSeveral
+        ? [{ name: 'products spread among devices', ...onSeveral, made: 'multiplied' } as const]
+        : []),
     ],
     async open() {
       one = await openDevice({ backend })
