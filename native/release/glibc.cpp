@@ -1,5 +1,6 @@
 // What libstdc++ and its headers take from glibc if it is new enough, for addons that also run with older ones. Inside an
 // addon these definitions are found before glibc's.
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,6 +24,10 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
   return pthread_cond_timedwait(condition, mutex, &target);
 }
 
-/// Since 2.33; it was an inline function. On 64-bit systems the kernel writes what glibc's structure holds.
+/// Since 2.33; these were inline functions. On 64-bit systems the kernel writes what glibc's structures hold.
 int fstat64(int file, struct stat64* status) { return static_cast<int>(syscall(SYS_fstat, file, status)); }
+int fstat(int file, struct stat* status) { return static_cast<int>(syscall(SYS_fstat, file, status)); }
+int lstat(const char* path, struct stat* status) {
+  return static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW));
+}
 }
