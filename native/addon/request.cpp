@@ -256,7 +256,7 @@ UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, cons
 UserCall read_user_call(Napi::Env env, std::shared_ptr<const UserSemiring> semiring, const UserMatricesOf& matrices,
                         const double* fields, Uses* uses, bool is_explained) {
   using F = UserRequestField;
-  const auto index = [&](size_t field, size_t count) { return index_in(env, fields, field, count); };
+  const auto index = [&](size_t field, uint64_t count) { return index_in(env, fields, field, count); };
   UserCall call;
   UserProduct& product = call.product;
   product.semiring = std::move(semiring);
@@ -305,8 +305,8 @@ UserCall read_user_call(Napi::Env env, std::shared_ptr<const UserSemiring> semir
   product.keeps_c = fields[F::keepsC] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
   call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
-  call.request.devices = index(F::devices, size_t{kAllDevices} + 1);
-  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, size_t{1} << 53));
+  call.request.devices = index(F::devices, kAllDevices + 1);
+  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, uint64_t{1} << 53));
   return call;
 }
 

@@ -201,7 +201,7 @@ class DeviceUserProducts final : public DeviceWork {
     for (size_t index = 0; index < asked_.size(); ++index) {
       of_product(index, [&] {
         UserCall& call = asked_[index].call;
-        place(call);
+        make_room(call);
         call.request.where.device = device_;
         all->add(engine().multiply_user(session, call.product, call.request.where));
       });
@@ -249,7 +249,7 @@ class DeviceUserProducts final : public DeviceWork {
   }
 
  private:
-  void place(UserCall& call) {
+  void make_room(UserCall& call) {
     UserProduct& product = call.product;
     const auto make_matrix = [&](DataType dtype) {
       const int64_t bytes = bytes_of_matrices(product.batch, product.m, product.n, element_bytes(dtype));

@@ -67,7 +67,7 @@ class Eliminating {
     const int64_t pivots = own.size(), border = own.border();
     Array<V> front(size * size, Ways::unreached());
     const auto improve = [&](int64_t i, int64_t j, V value) { Ways::improve(front[i * size + j], value); };
-    const auto index_of = [&](int32_t place) {
+    const auto index_of = [&](int32_t place) -> int64_t {
       if (place < own.end) return int64_t{place} - own.first;
       return std::lower_bound(own.places.begin() + pivots, own.places.end(), place) - own.places.begin();
     };

@@ -59,10 +59,15 @@ struct Keys {
 
   /// The key of the empty path.
   static constexpr Path start() {
-    if constexpr (kind == Extension::kSum) return 0;
-    if constexpr (kind == Extension::kProduct) return -1;
-    if constexpr (std::numeric_limits<Path>::has_infinity) return -std::numeric_limits<Path>::infinity();
-    return -std::numeric_limits<int32_t>::max();
+    if constexpr (kind == Extension::kSum) {
+      return 0;
+    } else if constexpr (kind == Extension::kProduct) {
+      return -1;
+    } else if constexpr (std::numeric_limits<Path>::has_infinity) {
+      return -std::numeric_limits<Path>::infinity();
+    } else {
+      return -std::numeric_limits<int32_t>::max();
+    }
   }
 
   static Path extend(Path path, Edge edge) {

@@ -7,10 +7,12 @@
 namespace mpmml::graph {
 namespace {
 
-/// Vectors of an instruction set with 32 bytes; compilers make two of them if there are only 16.
+/// Vectors of an instruction set with 32 bytes; compilers make two of them if there are only 16. Those in memory are where the
+/// elements are.
 template <class V>
 struct VectorOf {
-  typedef V type __attribute__((vector_size(32), aligned(sizeof(V)), may_alias));
+  typedef V type __attribute__((vector_size(32)));
+  typedef V in_memory __attribute__((vector_size(32), aligned(sizeof(V)), may_alias));
   static constexpr int lanes = 32 / sizeof(V);
 };
 
@@ -20,19 +22,20 @@ MPMML_INLINE void relax_rows(typename Ways::Value* table, const int32_t* from, i
                              const typename Ways::Value* weights, int64_t stride) {
   using V = typename Ways::Value;
   using Vector = typename VectorOf<V>::type;
+  using InMemory = typename VectorOf<V>::in_memory;
   constexpr int lanes = VectorOf<V>::lanes;
   for (int lane = 0; lane < kLanes; lane += 2 * lanes) {
     V* const base = table + lane;
     Vector best[rows][2];
 #pragma GCC unroll 4
     for (int j = 0; j < rows; ++j) {
-      const auto* const row = reinterpret_cast<const Vector*>(base + int64_t{to[j]} * kLanes);
+      const auto* const row = reinterpret_cast<const InMemory*>(base + int64_t{to[j]} * kLanes);
       best[j][0] = row[0];
       best[j][1] = row[1];
     }
     const V* weight = weights;
     for (int64_t i = 0; i < sources; ++i, weight += stride) {
-      const auto* const row = reinterpret_cast<const Vector*>(base + int64_t{from[i]} * kLanes);
+      const auto* const row = reinterpret_cast<const InMemory*>(base + int64_t{from[i]} * kLanes);
       const Vector first = row[0], second = row[1];
 #pragma GCC unroll 4
       for (int j = 0; j < rows; ++j) {
@@ -46,7 +49,7 @@ MPMML_INLINE void relax_rows(typename Ways::Value* table, const int32_t* from, i
     }
 #pragma GCC unroll 4
     for (int j = 0; j < rows; ++j) {
-      auto* const row = reinterpret_cast<Vector*>(base + int64_t{to[j]} * kLanes);
+      auto* const row = reinterpret_cast<InMemory*>(base + int64_t{to[j]} * kLanes);
       row[0] = best[j][0];
       row[1] = best[j][1];
     }
