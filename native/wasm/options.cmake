@@ -40,7 +40,7 @@ function(mpmml_add_wasm_module)
     --js-library=${MPMML_EMNAPI}/dist/library_napi.js
     -sEXPORTED_FUNCTIONS=_malloc,_free,_napi_register_wasm_v1,_node_api_module_get_api_version_v1)
   target_link_options(mpmml_wasm PRIVATE
-    -sPTHREAD_POOL_SIZE=Module.threads -sPTHREAD_POOL_DELAY_LOAD=1 -sDEFAULT_PTHREAD_STACK_SIZE=1MB
+    -sPTHREAD_POOL_SIZE=Module.threads -sPTHREAD_POOL_DELAY_LOAD=1 -sDEFAULT_PTHREAD_STACK_SIZE=4MB
     -Wno-pthreads-mem-growth)
   target_link_options(mpmml_wasm PRIVATE -sEXPORTED_RUNTIME_METHODS=${methods} -sINCOMING_MODULE_JS_API=${hooks})
 endfunction()
