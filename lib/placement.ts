@@ -127,16 +127,20 @@ function closingOn(backend: 'cuda' | 'cpu', { nodes, batch, resident }: PathsWor
 type BackendOf = (steps: number) => Promise<'cuda' | 'cpu'>
 
 /** The milliseconds of all pairs on the backend that computes them. */
-export async function closingTime(work: PathsWork, backendOf: BackendOf): Promise<number> {
+async function closingTime(work: PathsWork, backendOf: BackendOf): Promise<number> {
   const { nodes, batch, resident, backend } = work
   if (resident) return closingOn(resident, work)
   if (backend === CPU || !builtWithCuda) return closingOn('cpu', work)
   return closingOn(await backendOf(batch * nodes ** 3), work)
 }
 
-/** Whether dissection may take less time than all pairs, so that it is worth a look. */
-export const mayDissect = ({ nodes, edges, listed, resident }: PathsWork, closing: number): boolean =>
-  listed && !resident && edges <= MOST_EDGES_PER_NODE * nodes && closing > PER_DIVIDED * nodes
+/** The milliseconds of all pairs, if dissection may take less, so that it is worth a look; otherwise null. */
+export async function dissectionBudget(work: PathsWork, backendOf: BackendOf): Promise<number | null> {
+  const { nodes, edges, listed, resident } = work
+  if (!listed || resident || edges > MOST_EDGES_PER_NODE * nodes) return null
+  const closing = await closingTime(work, backendOf)
+  return closing > PER_DIVIDED * nodes ? closing : null
+}
 
 /**
  * Whether searching takes less time than all pairs. `backendOf` says which backend so many steps of a closure are computed on: it looks

@@ -2,7 +2,7 @@
 import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
-import { closingTime, mayDissect, searchIsCheaper } from '../placement.js'
+import { dissectionBudget, searchIsCheaper } from '../placement.js'
 import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
 import { hostViewOf, namesOf, type Question, shapeOf, WORK } from './question.js'
@@ -45,8 +45,8 @@ export async function answer(question: Question): Promise<Answer> {
   const mustClose = backend === CUDA || method === 'closure'
   if (!mustClose && maySearch) {
     if (await searchIsCheaper(work, backendOf)) return bySearch(question)
-    const closing = await closingTime(work, backendOf)
-    const found = mayDissect(work, closing) ? await bySearch(question, closing) : null
+    const budget = await dissectionBudget(work, backendOf)
+    const found = budget !== null && (await bySearch(question, budget))
     if (found) return found
   }
   const isTooMuch = (error: unknown) => error instanceof OutOfMemoryError && !mustClose

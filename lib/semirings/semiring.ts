@@ -384,19 +384,7 @@ export function readRanges(
   })
 }
 
-const jsonNames: readonly (keyof SemiringJson)[] = [
-  'semiring',
-  'name',
-  'dtype',
-  'zero',
-  'one',
-  'plus',
-  'times',
-  'absorbs',
-  'idempotent',
-  'selective',
-  'check',
-]
+const jsonNames: readonly (keyof SemiringJson)[] = ['semiring', ...definitionNames]
 
 /** The most characters of a text of JSON: several times as many as a semiring can need. */
 const MOST_JSON = 2 ** 17

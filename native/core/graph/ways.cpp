@@ -93,13 +93,6 @@ MPMML_INLINE bool eliminate_all(typename Ways::Value* matrix, int64_t size, int6
     return eliminate_all<Ways>(matrix, size, pivots);                                                        \
   }
 
-MPMML_WAYS(Lengths<int32_t>)
-MPMML_WAYS(Lengths<float>)
-MPMML_WAYS(Lengths<double>)
-MPMML_WAYS(Products<float>)
-MPMML_WAYS(Products<double>)
-MPMML_WAYS(Bottlenecks<int32_t>)
-MPMML_WAYS(Bottlenecks<float>)
-MPMML_WAYS(Bottlenecks<double>)
+MPMML_FOR_EACH_WAYS(MPMML_WAYS)
 
 }  // namespace mpmml::graph

@@ -97,23 +97,22 @@ typename Ways::Value joined(typename Ways::Value way, typename Ways::Value other
 /// Searches that are swept at once. A row of a table has the values of one node: one of each search.
 constexpr int kLanes = 64;
 
-/// The best ways from some nodes to others, which go on from ways of which `table` has the values:
+/// Those that are compiled.
+#define MPMML_FOR_EACH_WAYS(use)                                                                            \
+  use(Lengths<int32_t>) use(Lengths<float>) use(Lengths<double>) use(Products<float>) use(Products<double>) \
+      use(Bottlenecks<int32_t>) use(Bottlenecks<float>) use(Bottlenecks<double>)
+
+/// relax() finds the best ways from some nodes to others, which go on from ways of which `table` has the values:
 /// row to[j] ⊕= row from[i] ⊗ weights[i · stride + j], for each i and j. Rows of the table have kLanes values each.
+///
+/// eliminate() finds all ways by way of the first `pivots` nodes, one after the other, in a square matrix. False if a cycle
+/// gains: then the matrix is unspecified.
 #define MPMML_WAYS(Ways)                                                                                         \
   void relax(Ways, Ways::Value* table, const int32_t* from, int64_t sources, const int32_t* to, int64_t targets, \
              const Ways::Value* weights, int64_t stride);                                                        \
   bool eliminate(Ways, Ways::Value* matrix, int64_t size, int64_t pivots);
 
-/// All ways by way of the first `pivots` nodes, one after the other, in a square matrix. False if a cycle gains: then the
-/// matrix is unspecified.
-MPMML_WAYS(Lengths<int32_t>)
-MPMML_WAYS(Lengths<float>)
-MPMML_WAYS(Lengths<double>)
-MPMML_WAYS(Products<float>)
-MPMML_WAYS(Products<double>)
-MPMML_WAYS(Bottlenecks<int32_t>)
-MPMML_WAYS(Bottlenecks<float>)
-MPMML_WAYS(Bottlenecks<double>)
+MPMML_FOR_EACH_WAYS(MPMML_WAYS)
 #undef MPMML_WAYS
 
 }  // namespace mpmml::graph

@@ -266,7 +266,7 @@ std::string refuses_user_product(const UserProduct& product, int device) {
 }
 
 double user_product_ms(const UserProduct& product, int device) {
-  // Measured on an H200: a call, bytes of pageable memory per millisecond, and steps of the least cost per millisecond and multiprocessor.
+  // Roughly, for an H200: a call, bytes of pageable memory per millisecond, and steps of the least cost per millisecond and multiprocessor.
   constexpr double kCallMs = 0.1, kBytesPerMs = 9e6, kStepsPerMs = 1.1e8;
   constexpr int64_t kTile = 32;
   const double tiles = double(product.batch) * double(ceil_div(product.m, kTile)) * double(ceil_div(product.n, kTile));
