@@ -73,6 +73,20 @@ describe('cycle-mean', () => {
     expect(mean.value).toBe(0.375)
   })
 
+  it('of edges with tokens, if the heading or --edges says so', async () => {
+    const lines = '0,1,3,0\n1,0,4,2\n1,1,3,1\n'
+    const named = write('tokens.csv', `from,to,weight,tokens\n${lines}`)
+    const { graph, mean } = await json(['cycle-mean', named])
+    expect(graph).toMatchObject({ nodes: 2, edges: 3 })
+    expect(mean).toEqual({ numerator: 7, denominator: 2, value: 3.5, cycle: [0, 1] })
+    const plain = write('plain.csv', lines)
+    expect(await json(['cycle-mean', plain, '--edges'])).toMatchObject({ mean })
+    const dead = write('dead.csv', 'from,to,weight,tokens\n0,1,3,0\n1,0,4,0\n')
+    expect(await fails(['cycle-mean', dead])).toMatch(
+      /the cycle 0 → 1 → 0 has no token.*\[ERR_MPMML_CYCLE\]$/m,
+    )
+  })
+
   it('says that there is no cycle', async () => {
     const file = write('dag.csv', '0,1,5\n1,2,5\n')
     expect(await json(['cycle-mean', file, '--components'])).toMatchObject({ mean: null, components: [] })
