@@ -19,9 +19,6 @@ import { readView } from '../view.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
 import { makingMatrix } from './weight-matrix.js'
 
-/** An edge list, if its weights can be of this type. */
-type ListOf<Data> = Data extends ElementArray ? EdgeList<Data> : never
-
 /**
  * The star A* = I ⊕ A ⊕ A² ⊕ …, over a semiring whose ⊕ takes the better of two: element [i, j] is the weight of the best
  * path from i to j, a path of no edges included. In min-plus these are the lengths of shortest paths, in max-plus those of
@@ -58,7 +55,10 @@ export function star<Data extends OperandArray>(
 export function star<
   Data extends OperandArray,
   Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
->(a: MatrixLike<Data> | ListOf<Data>, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
+>(
+  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> : never),
+  options?: AlgebraOptions<Out>,
+): Promise<AlgebraResult<Out>>
 /**
  * The star over a semiring of your own, which has to be `idempotent` and to have a `one`: I ⊕ A is squared until it stays the same (floats:
  * up to 2^−20 of each), so that it takes a product for each doubling of the longest path. If it still changes with paths of 4·n edges, the
@@ -91,7 +91,10 @@ export function plus<Data extends OperandArray>(
 export function plus<
   Data extends OperandArray,
   Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
->(a: MatrixLike<Data> | ListOf<Data>, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
+>(
+  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> : never),
+  options?: AlgebraOptions<Out>,
+): Promise<AlgebraResult<Out>>
 export function plus(
   a: AnyOperand | EdgeList,
   options?: AlgebraOptions<AnyResult>,
