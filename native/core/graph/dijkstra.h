@@ -1,7 +1,10 @@
 // Searches in which no edge makes a path better: the best unfinished node is final.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -96,6 +99,88 @@ class Heap {
   std::vector<Entry> entries_;
 };
 
+/// Keys as words that are in the same order.
+template <class Key>
+auto ordinal(Key key) {
+  using Word = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
+  constexpr Word kSign = Word{1} << (8 * sizeof(Key) - 1);
+  Word word;
+  if constexpr (std::is_integral_v<Key>) {
+    word = static_cast<Word>(key);
+    return static_cast<Word>(word ^ kSign);
+  } else {
+    key += 0;  // Zero has one sign.
+    std::memcpy(&word, &key, sizeof word);
+    return static_cast<Word>(word & kSign ? ~word : word | kSign);
+  }
+}
+
+/// The nodes that a search has reached, the least first, if no key is below one that was taken. They lie in buckets by the highest bit in
+/// which they differ from the last one taken: an entry moves down some buckets, one after the other in memory, and is never compared in a
+/// tree. See R. K. Ahuja, K. Mehlhorn, J. B. Orlin, R. E. Tarjan, Faster algorithms for the shortest path problem, Journal of the ACM 37
+/// (1990).
+template <class Key>
+class RadixHeap {
+ public:
+  using Entry = Reached<Key>;
+  using Word = decltype(ordinal(Key{}));
+
+  /// Empty, of keys that aren't below `least`.
+  void reset(Key least) {
+    for (auto& bucket : buckets_) bucket.clear();
+    filled_ = 0;
+    equal_.clear();
+    last_ = ordinal(least);
+  }
+
+  void push(Entry entry) {
+    const Word differing = ordinal(key_of(entry)) ^ last_;
+    if (differing == 0) {
+      equal_.push_back(entry);
+    } else {
+      const int bit = 63 - __builtin_clzll(differing);
+      buckets_[bit].push_back(entry);
+      filled_ |= uint64_t{1} << bit;
+    }
+  }
+
+  /// Takes the least for which `is_current` holds, and drops others; false if there is none.
+  template <class IsCurrent>
+  bool take(Entry& least, const IsCurrent& is_current) {
+    for (;;) {
+      while (!equal_.empty()) {
+        least = equal_.back();
+        equal_.pop_back();
+        if (is_current(least)) return true;
+      }
+      if (filled_ == 0) return false;
+      divide(buckets_[__builtin_ctzll(filled_)], is_current);
+      filled_ &= filled_ - 1;
+    }
+  }
+
+ private:
+  /// Moves the entries of the first bucket that has some into those before it.
+  template <class IsCurrent>
+  void divide(std::vector<Entry>& bucket, const IsCurrent& is_current) {
+    size_t kept = 0;
+    Word least = std::numeric_limits<Word>::max();
+    for (const Entry entry : bucket) {
+      if (!is_current(entry)) continue;
+      bucket[kept++] = entry;
+      least = std::min(least, ordinal(key_of(entry)));
+    }
+    if (kept > 0) last_ = least;
+    for (size_t at = 0; at < kept; ++at) push(bucket[at]);
+    bucket.clear();
+  }
+
+  std::vector<Entry> equal_;  ///< to the last one
+  std::array<std::vector<Entry>, 8 * sizeof(Key)> buckets_;
+  uint64_t filled_ = 0;  ///< a bit for each bucket that has entries
+  Word last_ = 0;
+};
+
 /// The key that no path may be above if its value may be no worse than `limit`.
 template <class Key>
 Key limit_key(std::optional<double> limit, bool maximizes) {
@@ -142,9 +227,9 @@ class Dijkstra {
   void search(int32_t root, const Wanted& wanted, Looker& looker) {
     tree_.key.fill(K::unreached());
     tree_.before.fill(-1);
-    heap_.clear();
+    frontier_.reset(K::start());
     tree_.key[root] = K::start();
-    heap_.push({K::start(), root});
+    frontier_.push({K::start(), root});
     tree_.before.empty() ? run<false>(wanted, looker) : run<true>(wanted, looker);
   }
 
@@ -153,12 +238,11 @@ class Dijkstra {
   void run(const Wanted& wanted, Looker& looker) {
     PathKey* const key = tree_.key.data();
     int64_t left = wanted.count;
-    while (!heap_.empty()) {
-      const auto least = heap_.pop();
+    // Otherwise there was a better path meanwhile.
+    const auto is_current = [key](const Reached<PathKey>& reached) { return key_of(reached) == key[node_of(reached)]; };
+    for (Reached<PathKey> least; frontier_.take(least, is_current);) {
       const PathKey own = key_of(least);
       const int32_t i = node_of(least);
-      // Meanwhile there was a better path.
-      if (own != key[i]) continue;
       if (is_inexact<K>(own)) throw Refusal{Refusal::kInexact};
       if (!wanted.is.empty() && wanted.is[i] && --left == 0) break;
       for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
@@ -168,7 +252,7 @@ class Dijkstra {
         if (!(candidate < key[j]) || candidate > limit_) continue;
         key[j] = candidate;
         if constexpr (keeps_tree) tree_.before[j] = i;
-        heap_.push({candidate, j});
+        frontier_.push({candidate, j});
       }
       looker.count(rows_.degree(i) + 1);
     }
@@ -177,7 +261,7 @@ class Dijkstra {
   const Graph& rows_;
   const PathKey limit_;
   Tree<PathKey> tree_;
-  Heap<Reached<PathKey>> heap_;
+  RadixHeap<PathKey> frontier_;
 };
 
 }  // namespace mpmml::graph
