@@ -154,8 +154,9 @@ class RadixHeap {
         if (is_current(least)) return true;
       }
       if (filled_ == 0) return false;
-      divide(buckets_[__builtin_ctzll(filled_)], is_current);
+      const int first = __builtin_ctzll(filled_);
       filled_ &= filled_ - 1;
+      divide(buckets_[first], is_current);
     }
   }
 
