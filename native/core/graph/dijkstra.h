@@ -1,186 +1,19 @@
 // Searches in which no edge makes a path better: the best unfinished node is final.
 #pragma once
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <type_traits>
-#include <vector>
 
 #include "core/graph/array.h"
+#include "core/graph/radix_heap.h"
 #include "core/graph/refusal.h"
 #include "core/graph/rows.h"
 #include "core/graph/rules.h"
 #include "core/graph/watch.h"
 
 namespace mpmml::graph {
-
-/// A node with the key of a path to it.
-template <class Key>
-struct Reached {
-  Key key;
-  int32_t node;
-  bool operator<(const Reached& other) const { return key < other.key || (key == other.key && node < other.node); }
-};
-
-/// The same in one word that is compared at once; keys aren't negative.
-template <>
-struct Reached<int32_t> {
-  uint64_t word;
-  Reached() = default;
-  Reached(int32_t key, int32_t node)
-      : word(static_cast<uint64_t>(static_cast<uint32_t>(key)) << 32 | static_cast<uint32_t>(node)) {}
-  bool operator<(const Reached& other) const { return word < other.word; }
-};
-
-template <class Key>
-Key key_of(const Reached<Key>& reached) {
-  if constexpr (std::is_same_v<Key, int32_t>) {
-    return static_cast<int32_t>(reached.word >> 32);
-  } else {
-    return reached.key;
-  }
-}
-template <class Key>
-int32_t node_of(const Reached<Key>& reached) {
-  if constexpr (std::is_same_v<Key, int32_t>) {
-    return static_cast<int32_t>(static_cast<uint32_t>(reached.word));
-  } else {
-    return reached.node;
-  }
-}
-
-/// The least on top: a heap in which each has four below it. A node that becomes better is added once more, because to
-/// find it costs more than to pass it over later.
-template <class Entry>
-class Heap {
- public:
-  bool empty() const { return entries_.empty(); }
-  void clear() { entries_.clear(); }
-
-  void push(Entry entry) {
-    size_t at = entries_.size();
-    entries_.push_back(entry);
-    while (at > 0) {
-      const size_t above = (at - 1) / kBelow;
-      if (!(entry < entries_[above])) break;
-      entries_[at] = entries_[above];
-      at = above;
-    }
-    entries_[at] = entry;
-  }
-
-  Entry pop() {
-    const Entry least = entries_.front();
-    const Entry last = entries_.back();
-    entries_.pop_back();
-    const size_t size = entries_.size();
-    if (size == 0) return least;
-    size_t at = 0;
-    for (;;) {
-      const size_t first = kBelow * at + 1;
-      if (first >= size) break;
-      const size_t end = first + kBelow < size ? first + kBelow : size;
-      size_t best = first;
-      for (size_t below = first + 1; below < end; ++below) best = entries_[below] < entries_[best] ? below : best;
-      if (!(entries_[best] < last)) break;
-      entries_[at] = entries_[best];
-      at = best;
-    }
-    entries_[at] = last;
-    return least;
-  }
-
- private:
-  static constexpr size_t kBelow = 4;
-  std::vector<Entry> entries_;
-};
-
-/// Keys as words that are in the same order.
-template <class Key>
-auto ordinal(Key key) {
-  using Word = std::conditional_t<sizeof(Key) == 4, uint32_t, uint64_t>;
-  constexpr Word kSign = Word{1} << (8 * sizeof(Key) - 1);
-  Word word;
-  if constexpr (std::is_integral_v<Key>) {
-    word = static_cast<Word>(key);
-    return static_cast<Word>(word ^ kSign);
-  } else {
-    key += 0;  // Zero has one sign.
-    std::memcpy(&word, &key, sizeof word);
-    return static_cast<Word>(word & kSign ? ~word : word | kSign);
-  }
-}
-
-/// The nodes that a search has reached, the least first, if no key is below one that was taken. They lie in buckets by the highest bit in
-/// which they differ from the last one taken: an entry moves down some buckets, one after the other in memory, and is never compared in a
-/// tree. See R. K. Ahuja, K. Mehlhorn, J. B. Orlin, R. E. Tarjan, Faster algorithms for the shortest path problem, Journal of the ACM 37
-/// (1990).
-template <class Key>
-class RadixHeap {
- public:
-  using Entry = Reached<Key>;
-  using Word = decltype(ordinal(Key{}));
-
-  /// Empty, of keys that aren't below `least`.
-  void reset(Key least) {
-    for (auto& bucket : buckets_) bucket.clear();
-    filled_ = 0;
-    equal_.clear();
-    last_ = ordinal(least);
-  }
-
-  void push(Entry entry) {
-    const Word differing = ordinal(key_of(entry)) ^ last_;
-    if (differing == 0) {
-      equal_.push_back(entry);
-    } else {
-      const int bit = 63 - __builtin_clzll(differing);
-      buckets_[bit].push_back(entry);
-      filled_ |= uint64_t{1} << bit;
-    }
-  }
-
-  /// Takes the least for which `is_current` holds, and drops others; false if there is none.
-  template <class IsCurrent>
-  bool take(Entry& least, const IsCurrent& is_current) {
-    for (;;) {
-      while (!equal_.empty()) {
-        least = equal_.back();
-        equal_.pop_back();
-        if (is_current(least)) return true;
-      }
-      if (filled_ == 0) return false;
-      const int first = __builtin_ctzll(filled_);
-      filled_ &= filled_ - 1;
-      divide(buckets_[first], is_current);
-    }
-  }
-
- private:
-  /// Moves the entries of the first bucket that has some into those before it.
-  template <class IsCurrent>
-  void divide(std::vector<Entry>& bucket, const IsCurrent& is_current) {
-    size_t kept = 0;
-    Word least = std::numeric_limits<Word>::max();
-    for (const Entry entry : bucket) {
-      if (!is_current(entry)) continue;
-      bucket[kept++] = entry;
-      least = std::min(least, ordinal(key_of(entry)));
-    }
-    if (kept > 0) last_ = least;
-    for (size_t at = 0; at < kept; ++at) push(bucket[at]);
-    bucket.clear();
-  }
-
-  std::vector<Entry> equal_;  ///< to the last one
-  std::array<std::vector<Entry>, 8 * sizeof(Key)> buckets_;
-  uint64_t filled_ = 0;  ///< a bit for each bucket that has entries
-  Word last_ = 0;
-};
 
 /// The key that no path may be above if its value may be no worse than `limit`.
 template <class Key>
@@ -240,10 +73,9 @@ class Dijkstra {
     PathKey* const key = tree_.key.data();
     int64_t left = wanted.count;
     // Otherwise there was a better path meanwhile.
-    const auto is_current = [key](const Reached<PathKey>& reached) { return key_of(reached) == key[node_of(reached)]; };
+    const auto is_current = [key](const Reached<PathKey>& reached) { return reached.key == key[reached.node]; };
     for (Reached<PathKey> least; frontier_.take(least, is_current);) {
-      const PathKey own = key_of(least);
-      const int32_t i = node_of(least);
+      const auto [own, i] = least;
       if (is_inexact<K>(own)) throw Refusal{Refusal::kInexact};
       if (!wanted.is.empty() && wanted.is[i] && --left == 0) break;
       for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
