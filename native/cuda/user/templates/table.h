@@ -9,7 +9,7 @@
 /// the first row that suits (choice.cpp).
 #define MPMML_FOR_EACH_USER_TEMPLATE(X)                                                      \
   X(product1_bests, 1, 64, 64, 16, 4, 4, 1, 3, 0, kChunks, kAll, Bests)                      \
-  X(product1_large_short, 1, 128, 128, 16, 8, 8, 1, 3, 8, kChunks, kAll, Sums)               \
+  X(product1_large_short, 1, 128, 128, 16, 8, 8, 1, 3, 16, kChunks, kAll, Sums)              \
   X(product1_middle_short_sliced, 1, 64, 64, 8, 8, 8, 4, 3, 4, kChunks, kAll, Sums)          \
   X(product1_middle_short, 1, 64, 64, 16, 4, 4, 1, 3, 8, kChunks, kAll, Sums)                \
   X(product1_middle_structured, 1, 64, 64, 16, 4, 4, 1, 3, 4, kChunks, kStructured, Sums)    \
