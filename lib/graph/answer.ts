@@ -9,11 +9,9 @@ import { hostViewOf, namesOf, type Question, shapeOf, WORK } from './question.js
 import { watched } from './run.js'
 import { directionOf, makeRoom, rootsOf, search, treesOf } from './search.js'
 
-/** Finds what a question asks for. */
-export async function answer(question: Question): Promise<Answer> {
-  const { query, weights, batch, closing } = question
-  const { nodes, sources, targets } = query
-  const some = sources !== null || targets !== null
+/** What estimates of a question need, and who says which backend so many steps of a closure are computed on. */
+function estimated({ query, weights, batch, closing }: Question) {
+  const { nodes } = query
   const resident = weights.view?.memory?.session.backend ?? null
   const backend = closing.backend === AUTO && !resident ? automaticBackend() : closing.backend
   const work = {
@@ -25,6 +23,23 @@ export async function answer(question: Question): Promise<Answer> {
     resident,
     backend,
   }
+  const backendOf = (steps: number) => onImplicitDevice(closing, steps, async (session) => session.backend)
+  return { work, backendOf }
+}
+
+/** Whether all pairs take less time than searches. */
+export async function closingIsCheaper(question: Question): Promise<boolean> {
+  const { work, backendOf } = estimated(question)
+  return !(await searchIsCheaper(work, backendOf))
+}
+
+/** Finds what a question asks for. */
+export async function answer(question: Question): Promise<Answer> {
+  const { query } = question
+  const { sources, targets } = query
+  const some = sources !== null || targets !== null
+  const { work, backendOf } = estimated(question)
+  const { backend } = work
   // All pairs of a matrix are always closed: then `next` is the same on every backend, also where paths are equally good.
   const maySearch = some || work.listed
   const { method } = query
@@ -40,7 +55,6 @@ export async function answer(question: Question): Promise<Answer> {
       "backend 'cuda' computes the paths of all pairs, and option limit is for searches: leave out one of them",
     )
   }
-  const backendOf = (steps: number) => onImplicitDevice(closing, steps, async (session) => session.backend)
   // If a GPU or a closure was asked for, it is an error that it can't answer.
   const mustClose = backend === CUDA || method === 'closure'
   if (!mustClose && maySearch) {

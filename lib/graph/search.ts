@@ -1,6 +1,6 @@
 /** Best paths from some nodes to some, by a search from each: in native code, on all cores. */
 
-import { storedZeroOf } from '../built-in.js'
+import { storedZeroOf, zeroOf } from '../built-in.js'
 import { bytesOf, FLOAT64, INT32, newArray } from '../elements.js'
 import { OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
@@ -13,6 +13,7 @@ import type { Overflow } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { type Graph, weightsOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'
+import type { ReadReduction, Reduced } from './reduction.js'
 import { refusalError } from './refusals.js'
 import type { Extension, PathRules } from './rules.js'
 import { type Calls, called } from './run.js'
@@ -179,33 +180,23 @@ function questionOf(graph: Graph, query: Query, backward: boolean) {
   }
 }
 
-/** What is made of the distances of each source, in place of them. */
-export type Reduction = 'eccentricity' | 'mean'
+/** What native code makes of the distances of each source, by its numbers. */
+const nativeReductions: readonly ReadReduction['kind'][] = ['eccentricity', 'mean', 'nearest']
 
-export const reductions: readonly Reduction[] = ['eccentricity', 'mean']
-
-/** A number for each source, and how many targets it is made of. */
-export interface Reduced {
-  readonly values: Float64Array
-  readonly reached: Int32Array
-}
-
-/** Searches one graph as {@link search} does, and makes a number of the distances of each source. `type` is that of distances. */
+/** Searches one graph as {@link search} does, and makes numbers of the distances of each source. `type` is that of distances. */
 export async function searchReduced(
   graph: Graph,
   query: Query,
-  reduction: Reduction,
+  reduction: ReadReduction,
   type: number,
   { report, cancel }: Calls,
-): Promise<Reduced & { method: FoundBy }> {
+): Promise<{ found: Reduced; method: FoundBy }> {
   const { rules, nodes, sources, targets } = query
-  const count = countOf(sources, nodes)
-  const values = makeArray('the results', FLOAT64, [1, count, 1]) as Float64Array
-  const reached = makeArray('the results', INT32, [1, count, 1], values.byteLength) as Int32Array
-  if (count === 0 || countOf(targets, nodes) === 0)
-    return { values: values.fill(Number.NaN), reached, method: 'search' }
+  const found = roomForReduced(query, reduction)
+  if (countOf(sources, nodes) === 0 || countOf(targets, nodes) === 0) return { found, method: 'search' }
   const request: GraphSearchRequest = {
     ...questionOf(graph, query, false),
+    noPath: zeroOf(rules.semiring, 'float64'),
     distances: newArray(type, 0),
     next: null,
     trees: null,
@@ -214,13 +205,30 @@ export async function searchReduced(
     rootStride: 0,
     endStride: 0,
     within: undefined,
-    reduction: 1 + reductions.indexOf(reduction),
-    reduced: values,
-    reached,
+    reduction: 1 + nativeReductions.indexOf(reduction.kind),
+    reduced: found.values,
+    reached: found.reached,
+    nearest: found.nodes ?? undefined,
+    mostNearest: reduction.most,
   }
   const { refusal, dissected } = await called(addon.graphSearch(request, report, cancel))
   if (refusal) throw refusalError(refusal, graph, rules, false, undefined)
-  return { values, reached, method: dissected ? 'dissection' : 'search' }
+  return { found, method: dissected ? 'dissection' : 'search' }
+}
+
+/** Makes the arrays for what is made of distances, as they are if there are no paths. */
+export function roomForReduced({ rules, nodes, sources }: Query, { kind, most }: ReadReduction): Reduced {
+  const count = countOf(sources, nodes)
+  const isNearest = kind === 'nearest'
+  const values = makeArray('the results', FLOAT64, [1, count, most]) as Float64Array
+  values.fill(isNearest ? zeroOf(rules.semiring, 'float64') : Number.NaN)
+  const reached = makeArray('the results', INT32, [1, count, 1]) as Int32Array
+  if (!isNearest) return { values, reached, nodes: null }
+  return {
+    values,
+    reached,
+    nodes: (makeArray('the results', INT32, [1, count, most]) as Int32Array).fill(-1),
+  }
 }
 
 /** The graph as native code reads it. */

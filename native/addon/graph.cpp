@@ -144,12 +144,19 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   results.end_stride = request.end_stride;
   results.reduction = static_cast<graph::Reduction>(request.reduction);
   if (results.reduction != graph::Reduction::kNone) {
-    const auto has_room = [&](const std::optional<TypedArray>& array) {
-      return array && length_of(*array) >= query.roots.count;
+    const bool is_nearest = results.reduction == graph::Reduction::kNearest;
+    const int64_t each = is_nearest ? request.most_nearest : 1;
+    const auto has_room = [&](const std::optional<TypedArray>& array, int64_t for_each) {
+      return array && length_of(*array) / std::max<int64_t>(1, for_each) >= query.roots.count;
     };
-    if (is_link || !has_room(request.reduced) || !has_room(request.reached)) malformed(env, "reduced");
+    if (is_link || each < 1 || !has_room(request.reduced, each) || !has_room(request.reached, 1)) {
+      malformed(env, "reduced");
+    }
+    if (is_nearest && !has_room(request.nearest, each)) malformed(env, "nearest");
     results.reduced = static_cast<double*>(request.reduced->data);
     results.reached = static_cast<int32_t*>(request.reached->data);
+    results.most_nearest = each;
+    results.nearest = is_nearest ? static_cast<int32_t*>(request.nearest->data) : nullptr;
     return query;
   }
   const bool is_empty = query.roots.count == 0 || query.ends.count == 0;

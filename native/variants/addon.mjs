@@ -287,9 +287,11 @@ export const requests = {
     treePlace: ${bytes}
     rootStride: ${bytes}
     endStride: ${bytes}
-    reduction: ${optional(count(0, 2), 0)} What is made of the distances of each root: 0: nothing, 1: the worst, 2: the mean.
+    reduction: ${optional(count(0, 3), 0)} What is made of the distances of each root: 0: nothing, 1: the worst, 2: the mean, 3: the nearest ends.
     reduced: ${maybe(float64Elements)} Then nothing else is written.
     reached: ${maybe(int32Elements)}
+    mostNearest: ${optional(integer(0, 2 ** 31 - 1), 0)} How many.
+    nearest: ${maybe(int32Elements)}
   `,
   GraphComponentsRequest: object('An edge list whose components are wanted.', 'GraphSource')`
     strong: ${flag}

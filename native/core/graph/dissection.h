@@ -35,11 +35,19 @@ constexpr double kOrderPerNode = 120;
 /// For each step of elimination, on one core: the largest fronts are eliminated one after the other.
 constexpr double kEliminatePerStep = 0.2;
 
+/// The share of the graph that a search looks at: one for the nearest ends doesn't go farther, unless an edge gains.
+inline double share_of_search(const Query& query, bool is_monotone) {
+  if (query.results.reduction != Reduction::kNearest || !is_monotone) return 1;
+  const auto most = static_cast<double>(query.results.most_nearest + 1);
+  return std::min(1.0, most / static_cast<double>(query.ends.count));
+}
+
 /// What dissection saves for each root, against searches or Query::within, if elimination and sweeps took no time.
-inline double saved_by_dissection(const Query& query, int64_t edges, int threads) {
+inline double saved_by_dissection(const Query& query, int64_t edges, bool is_monotone, int threads) {
   const auto nodes = static_cast<double>(query.source.nodes), levels = std::log2(nodes + 1);
   const double search =
-      nodes * (kSearchPerNode + kSearchPerComparison * levels) + kSearchPerEdge * static_cast<double>(edges);
+      share_of_search(query, is_monotone) *
+      (nodes * (kSearchPerNode + kSearchPerComparison * levels) + kSearchPerEdge * static_cast<double>(edges));
   constexpr double kNsPerMs = 1e6;
   const double others =
       query.within ? *query.within * kNsPerMs * threads / static_cast<double>(query.roots.count) : search;
@@ -176,7 +184,24 @@ class Sweeping {
     each_written(write, [&](int64_t end) { return row(query_.ends[end]); });
   }
 
+  void find_nearest() {
+    nearest_.resize(kLanes);
+    for (Nearest& nearest : nearest_) nearest.begin();
+    int32_t roots[kLanes];
+    for (int lane = 0; lane < count_; ++lane) roots[lane] = root_of(lane);
+    for (int64_t at = 0; at < query_.ends.count; ++at) {
+      const int32_t end = query_.ends[at];
+      const V* const values = row(end);
+      for (int lane = 0; lane < count_; ++lane) {
+        if (end == roots[lane] || !Ways::is_way(values[lane])) continue;
+        nearest_[lane].add(static_cast<double>(Ways::key(values[lane])), end, query_.results.most_nearest);
+      }
+    }
+    for (int lane = 0; lane < count_; ++lane) nearest_[lane].write(query_, index_of(lane));
+  }
+
   void reduce() {
+    if (query_.results.reduction == Reduction::kNearest) return find_nearest();
     Reducing reducing[kLanes];
     int32_t roots[kLanes];
     for (int lane = 0; lane < count_; ++lane) roots[lane] = root_of(lane);
@@ -289,6 +314,7 @@ class Sweeping {
   Array<int32_t> before_;  ///< by nodes: the node before each
   Array<int32_t> tree_, queue_;
   std::optional<FirstNodes> first_;
+  std::vector<Nearest> nearest_;   ///< of each lane
   std::vector<uint8_t> is_above_;  ///< 1 for the supernodes of the roots, and those above
   int64_t first_index_ = 0;
   int count_ = 0;
@@ -318,7 +344,7 @@ bool search_by_dissection(const Query& query, const Crew& crew, const Rows<Key>&
   const int64_t of_worker = query.source.nodes * (kLanes * int64_t{sizeof(V)} + (has_paths ? kLanes * 4 + 16 : 0));
   const int64_t of_entry = 4 * int64_t{sizeof(V)};
   int64_t most = (query.memory - of_worker) / of_entry;
-  const double saved = saved_by_dissection(query, rows.edges.size(), crew.threads);
+  const double saved = saved_by_dissection(query, rows.edges.size(), rows.monotone, crew.threads);
   if (!is_wished) most = std::min(most, most_entries(query, saved, sizeof(V)));
   if (most <= query.source.nodes) return false;
   std::optional<Ordering> ordering = dissect(neighbors_of(rows), most, crew, query.watch);

@@ -18,7 +18,7 @@ enum class Overflow : uint8_t { kThrow, kSaturate, kWrap };
 enum class ValueType : uint8_t { kUint8, kInt32, kFloat32, kFloat64 };
 
 /// What is made of the distances of each root, in place of them.
-enum class Reduction : uint8_t { kNone, kWorst, kMean };
+enum class Reduction : uint8_t { kNone, kWorst, kMean, kNearest };
 
 /// Where results go: arrays of the user's.
 struct Results {
@@ -32,6 +32,10 @@ struct Results {
   Reduction reduction = Reduction::kNone;
   double* reduced = nullptr;
   int32_t* reached = nullptr;
+  /// Of kNearest: for each root the values of so many ends, the best first and of equal ones that with the lower number, and the
+  /// ends; then `reached` says how many there are, and the rest has the value of no path, and -1. Ends must be distinct.
+  int64_t most_nearest = 0;
+  int32_t* nearest = nullptr;
 };
 
 struct Query {
