@@ -14,14 +14,8 @@ import { type FoundBy, type PathOptions, pathSet } from './options.js'
 import type { AnyWeights } from './paths.js'
 import { Places } from './places.js'
 import { ask, hostViewOf, namesOf, type Question, release, WORK } from './question.js'
-import {
-  type Nearest,
-  type ReadReduction,
-  type Reduced,
-  type Reduction,
-  reducingRows,
-  reduction,
-} from './reduction.js'
+import { reducingRows } from './reducing.js'
+import { type Nearest, type ReadReduction, type Reduced, type Reduction, reduction } from './reduction.js'
 import { type PathSemiring, pathSemirings } from './rules.js'
 import { watched } from './run.js'
 import { roomForReduced, searchReduced } from './search.js'

@@ -32,6 +32,8 @@ export interface Query {
   readonly limit: number | undefined
   /** How they are found; a closure isn't done here. */
   readonly method?: PathMethod | undefined
+  /** The most bytes that it takes besides the results; undefined: what is available. */
+  readonly memory?: number | undefined
 }
 
 /** The results for one graph: parts of arrays that those of a batch share. */
@@ -113,6 +115,9 @@ const SEARCH: Need = { what: 'a search', perNode: 112, perEdge: 24 }
 /** Of each more. */
 const BYTES_PER_WORKER = 40
 
+/** The bytes that a search takes at most, with one thread. */
+export const searchBytes = (nodes: number, edges: number) => nodes * SEARCH.perNode + edges * SEARCH.perEdge
+
 /** The names of native code's enumerators, in their order. */
 const extensions: readonly (Extension | 'links')[] = ['sum', 'product', 'bottleneck', 'links']
 
@@ -160,8 +165,9 @@ function questionOf(graph: Graph, query: Query, backward: boolean) {
   const [roots, ends] = backward ? [targets, sources] : [sources, targets]
   const edges = 'edges' in graph ? graph.edges.to.length : 0
   requireSpace(SEARCH, nodes, edges)
-  const spare = availableMemory() - nodes * SEARCH.perNode - edges * SEARCH.perEdge
-  const [least, most] = finiteOf(rules.maximizes)
+  const most = Math.min(availableMemory(), query.memory ?? Number.POSITIVE_INFINITY)
+  const spare = most - searchBytes(nodes, edges)
+  const [least, greatest] = finiteOf(rules.maximizes)
   return {
     ...sourceOf(graph, rules),
     extension: extensions.indexOf(rules.semiring === 'or-and' ? 'links' : rules.extension),
@@ -173,7 +179,7 @@ function questionOf(graph: Graph, query: Query, backward: boolean) {
     limit: query.limit,
     overflow: addon.overflowPolicies.indexOf(query.overflow),
     least,
-    most,
+    most: greatest,
     method: nativeMethods.indexOf(query.method ?? 'auto'),
     memory: Math.max(0, Math.floor(spare)),
     mostWorkers: 1 + Math.max(0, Math.floor(spare / (nodes * BYTES_PER_WORKER))),
