@@ -35,7 +35,7 @@ function readReduction(value: unknown, name: string): ReadReduction {
     return { kind: 'nearest', most: Number(most) }
   }
   throw new OptionError(
-    `option ${name} must be 'eccentricity', 'mean' or { nearest: k } with a whole number k from 1, but it is ${show(value)}`,
+    `option ${name} must be 'eccentricity', 'mean', 'nearest=5' or { nearest: 5 }, with any whole number from 1, but it is ${show(value)}`,
   )
 }
 

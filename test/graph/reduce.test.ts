@@ -235,7 +235,7 @@ it('has the errors of paths', async () => {
     5,
   ]) {
     await expect(reducePaths(ring, { reduce: reduce as 'mean' })).rejects.toThrow(
-      coded('OPTION', 'nearest: k'),
+      coded('OPTION', 'nearest: 5'),
     )
   }
   await expect(reducePaths(ring, { reduce: { nearest: 1 } })).rejects.toThrow(CycleError)
