@@ -1,6 +1,7 @@
 /** Best paths of graphs with few edges, whose distances are written as they are found: some rows at a time. */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
 import { CUDA, deviceName } from '../backend.js'
 import { show } from '../describe.js'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
@@ -11,7 +12,7 @@ import { ask, type Question, sizesOf } from '../graph/question.js'
 import { readGraph } from '../graph/read.js'
 import { type PathSemiring, pathSemirings } from '../graph/rules.js'
 import { watched } from '../graph/run.js'
-import { search, searchBytes } from '../graph/search.js'
+import { divide, type Query, search, searchBytes } from '../graph/search.js'
 import type { Edges } from '../graph-core/edges.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { allocate } from '../matrix.js'
@@ -56,6 +57,12 @@ export const isGraphName = (path: string) => /\.(gr|mtx|csv|graphml)(\.gz)?$/i.t
 
 /** Rows in memory: some are searched while others are written. */
 const BUFFERS = 2
+
+/** Of the rows of a block, if that suffices for all cores: more would be lost when work is cut off. */
+const USUAL_BYTES = BUFFERS * 2 ** 28
+
+/** Rows of a block for each core: dissection sweeps from 64 nodes at a time. */
+const LEAST_ROWS = 256
 
 /** Chunks of an output, if nothing else is asked for. */
 const USUAL_CHUNK = 1024
@@ -244,7 +251,8 @@ function planRows(question: Question, a: PlannedGraph, asked: Asked): GraphPlan 
   if (size < unit && layout.block.rows === undefined) throw tooLittle(least)
   requireUnit(layout.block.rows, unit, rows, 'rows')
   const most = Math.ceil(Math.max(1, rows) / unit) * unit
-  const block = layout.block.rows ?? Math.min(most, aligned(size, unit, 1))
+  const wanted = Math.max(LEAST_ROWS * availableParallelism(), Math.floor(USUAL_BYTES / perRow))
+  const block = layout.block.rows ?? Math.min(most, aligned(Math.min(size, wanted), unit, 1))
   if (blocksIn(rows, block) > MOST_STEPS) throw tooLittle(fixed + 2 * perRow * Math.ceil(rows / MOST_STEPS))
   return identified({
     kind: 'graph-paths' as const,
@@ -306,13 +314,15 @@ class RowsWork {
     const { block, output } = this.#plan
     const done = rowsDone(this.#plan, await journal.marked(0))
     this.#pace.skip(done.size)
+    if (done.size === this.#pace.total) return
+    const how = await this.#decide(signal)
     let writing: Promise<void> = Promise.resolve()
     try {
       for (let index = 0, count = 0; index < this.#pace.total; index++) {
         if (done.has(index)) continue
         const rows = cut(index, block.rows, output.shape[0])
         const data = this.#buffer(count++ % BUFFERS, (rows[1] - rows[0]) * output.shape[1])
-        await this.#searchRows(rows, data, signal)
+        await this.#searchRows(rows, data, how, signal)
         const waited = performance.now()
         await writing
         this.writeMs += performance.now() - waited
@@ -335,10 +345,27 @@ class RowsWork {
     return this.#buffers[index].subarray(0, length)
   }
 
+  /** How all rows are found, if that can be decided once. */
+  async #decide(signal: AbortSignal | undefined): Promise<Partial<Query>> {
+    const { query, type } = this.#question
+    const { method, targets, limit } = query
+    const isEmpty = this.#pace.total === 0 || targets?.length === 0
+    // If there are few targets, each block is searched from them.
+    if (method === 'search' || limit !== undefined || isEmpty) return {}
+    if (targets && targets.length < this.#plan.block.rows) return {}
+    const forward = { direction: 'forward' as const, memory: this.#memory }
+    const graph = { edges: edgesOf(this.#question) }
+    const division = await watched({ signal }, WORK, 1, (calls) =>
+      divide(graph, { ...query, ...forward }, type, calls),
+    )
+    return division ? { ...forward, division } : { ...forward, method: 'search' }
+  }
+
   /** Finds the distances of some of the rows. */
   async #searchRows(
     [first, end]: Range,
     distances: ElementArray,
+    how: Partial<Query>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const { query } = this.#question
@@ -347,12 +374,12 @@ class RowsWork {
     const began = performance.now()
     const onProgress = ({ done }: { done: number }) => this.#pace.began(done)
     const graph = { edges: edgesOf(this.#question) }
-    const asked = { ...query, sources, memory: this.#memory }
+    const asked = { ...query, memory: this.#memory, ...how, sources }
     const results = { distances, next: null, trees: null, item: undefined }
     const found = await watched({ signal, onProgress }, WORK, 1, (calls) =>
       search(graph, asked, results, calls),
     )
-    this.method = found ?? undefined
+    this.method = found
     this.kernelMs += performance.now() - began
   }
 

@@ -2,12 +2,13 @@
 import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
+import type { NativeDivision } from '../native.js'
 import { dissectionBudget, searchIsCheaper } from '../placement.js'
 import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
 import { hostViewOf, namesOf, type Question, shapeOf, WORK } from './question.js'
 import { watched } from './run.js'
-import { directionOf, makeRoom, rootsOf, search, treesOf } from './search.js'
+import { directionOf, divide, makeRoom, rootsOf, search, treesOf } from './search.js'
 
 /** What estimates of a question need, and who says which backend so many steps of a closure are computed on. */
 function estimated({ query, weights, batch, closing }: Question) {
@@ -92,7 +93,7 @@ export async function answer(question: Question): Promise<Answer> {
   )
 }
 
-/** `within`: see {@link search}. */
+/** Null unless dissection takes less than the milliseconds of another way, `within`, if they are given. */
 async function bySearch(question: Question, within: number): Promise<Answer | null>
 async function bySearch(question: Question): Promise<Answer>
 async function bySearch(question: Question, within?: number): Promise<Answer | null> {
@@ -100,17 +101,26 @@ async function bySearch(question: Question, within?: number): Promise<Answer | n
   const { view, edges } = weights
   const { signal, onProgress } = closing
   const started = performance.now()
-  const room = makeRoom(query, batch, type)
   const matrix = view && (await hostViewOf(view))
+  const graphOf = (item: number): Graph => (matrix ? { matrix, item } : { edges: edges! })
+  let division: NativeDivision | undefined
+  if (within !== undefined) {
+    // There is no room for results until it is certain that they are found here.
+    const divided = await watched({ signal }, WORK, 1, (calls) =>
+      divide(graphOf(0), query, type, calls, within),
+    )
+    if (!divided) return null
+    division = divided
+  }
+  const room = makeRoom(query, batch, type)
   const searching = performance.now()
-  let method: Answer['method'] | null = 'search'
+  let method: Answer['method'] = 'search'
   await watched({ signal, onProgress }, WORK, batch, async (calls) => {
     for (let item = 0; item < batch; item++) {
-      const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
-      method = await search(graph, query, { ...room, item: batched ? item : undefined }, calls, within)
+      const results = { ...room, item: batched ? item : undefined }
+      method = await search(graphOf(item), { ...query, division }, results, calls)
     }
   })
-  if (!method) return null
   const kernelMs = performance.now() - searching
   const next = room.next && asMatrix(room.next, shapeOf(question))
   return {

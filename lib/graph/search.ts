@@ -7,7 +7,7 @@ import { availableMemory } from '../free-memory.js'
 import type { Direction } from '../graph-core/rows.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { allocate } from '../matrix.js'
-import { addon, type GraphSearchRequest } from '../native.js'
+import { addon, type GraphSearchRequest, type NativeDivision } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
@@ -26,12 +26,16 @@ export interface Query {
   /** Null: all nodes. */
   readonly sources: Int32Array | null
   readonly targets: Int32Array | null
+  /** From which side it is searched, if not from that with fewer nodes. */
+  readonly direction?: Direction | undefined
   readonly paths: boolean
   readonly overflow: Overflow
   /** Paths with worse values count as none; undefined: all count. */
   readonly limit: number | undefined
   /** How they are found; a closure isn't done here. */
   readonly method?: PathMethod | undefined
+  /** What {@link divide} gave for this graph and these rules. */
+  readonly division?: NativeDivision | undefined
   /** The most bytes that it takes besides the results; undefined: what is available. */
   readonly memory?: number | undefined
 }
@@ -51,7 +55,8 @@ export interface Results {
  * From which side a query is searched: the one with fewer nodes. The paths of all pairs backward, because then `next` is the trees;
  * without paths forward, because then a search writes a row and not a column.
  */
-export function directionOf({ sources, targets, paths }: Query): Direction {
+export function directionOf({ sources, targets, paths, direction }: Query): Direction {
+  if (direction) return direction
   if (!sources) return targets || paths ? 'backward' : 'forward'
   return targets && targets.length < sources.length ? 'backward' : 'forward'
 }
@@ -124,18 +129,49 @@ const extensions: readonly (Extension | 'links')[] = ['sum', 'product', 'bottlen
 /** How native code finds paths, in the order of its enumerators. */
 const nativeMethods: readonly PathMethod[] = ['auto', 'search', 'dissection']
 
+/** What native code writes if it writes nothing. `type` is that of distances. */
+const nothingOf = (type: number) => ({
+  distances: newArray(type, 0),
+  next: null,
+  trees: null,
+  place: 0,
+  treePlace: 0,
+  rootStride: 0,
+  endStride: 0,
+})
+
 /**
- * Searches one graph, and writes the results. It gives how: by `'search'` or `'dissection'`.
+ * Divides a graph by separators, for several queries; null if searches answer, or another way, sooner.
  *
- * @param within - the milliseconds that another way takes. Then null comes back, unless dissection takes less time.
+ * @param within - the milliseconds that another way takes.
  */
+export async function divide(
+  graph: Graph,
+  query: Query,
+  type: number,
+  { report, cancel }: Calls,
+  within?: number,
+): Promise<NativeDivision | null> {
+  const backward = directionOf(query) === 'backward'
+  const request: GraphSearchRequest = {
+    ...questionOf(graph, query, backward),
+    ...nothingOf(type),
+    next: query.paths ? new Int32Array(1) : null,
+    within,
+    divides: true,
+  }
+  const { refusal, division } = await called(addon.graphSearch(request, report, cancel))
+  if (refusal) throw refusalError(refusal, graph, query.rules, backward, undefined)
+  return division ?? null
+}
+
+/** Searches one graph, and writes the results. It gives how: by `'search'` or `'dissection'`. */
 export async function search(
   graph: Graph,
   query: Query,
   results: Results,
   { report, cancel }: Calls,
-  within?: number,
-): Promise<FoundBy | null> {
+): Promise<FoundBy> {
   const { rules, nodes, sources, targets } = query
   const backward = directionOf(query) === 'backward'
   const roots = backward ? targets : sources
@@ -151,10 +187,9 @@ export async function search(
     treePlace: item * countOf(roots, nodes) * nodes,
     rootStride: backward ? 1 : cols,
     endStride: backward ? cols : 1,
-    within,
+    division: query.division,
   }
   const { refusal, dissected } = await called(addon.graphSearch(request, report, cancel))
-  if (refusal?.kind === 'undivided' && within !== undefined) return null
   if (refusal) throw refusalError(refusal, graph, rules, backward, results.item)
   return dissected ? 'dissection' : 'search'
 }
@@ -202,15 +237,8 @@ export async function searchReduced(
   if (countOf(sources, nodes) === 0 || countOf(targets, nodes) === 0) return { found, method: 'search' }
   const request: GraphSearchRequest = {
     ...questionOf(graph, query, false),
+    ...nothingOf(type),
     noPath: zeroOf(rules.semiring, 'float64'),
-    distances: newArray(type, 0),
-    next: null,
-    trees: null,
-    place: 0,
-    treePlace: 0,
-    rootStride: 0,
-    endStride: 0,
-    within: undefined,
     reduction: 1 + nativeReductions.indexOf(reduction.kind),
     reduced: found.values,
     reached: found.reached,

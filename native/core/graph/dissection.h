@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/graph/array.h"
+#include "core/graph/division.h"
 #include "core/graph/factors.h"
 #include "core/graph/ordering.h"
 #include "core/graph/results.h"
@@ -333,40 +334,66 @@ inline std::vector<uint8_t> needed_for(const Query& query, const Ordering& order
   return needed;
 }
 
-/// Answers a query; false if that isn't worth it, or if a cycle gains, which may be one that doesn't matter. The values of
-/// Ways must hold those of all paths. `is_strict` as in Dissected.
-template <class Ways, class Value, class Key>
-bool search_by_dissection(const Query& query, const Crew& crew, const Rows<Key>& rows, bool is_strict) {
+/// Bytes of an entry with its reverse while it is made and when it is kept.
+template <class Ways>
+constexpr int64_t kBytesOfEntry = 4 * int64_t{sizeof(typename Ways::Value)};
+
+/// Of one thread that sweeps.
+template <class Ways>
+int64_t bytes_of_worker(const Query& query) {
+  const bool has_paths = query.results.next || query.results.trees;
+  const int64_t of_node = kLanes * int64_t{sizeof(typename Ways::Value)} + (has_paths ? kLanes * 4 + 16 : 0);
+  return query.source.nodes * of_node;
+}
+
+/// Divides the graph of a query; null if that isn't worth it, or if a cycle gains, which may be one that doesn't matter.
+template <class Ways, class Key>
+std::shared_ptr<const Division> divide(const Query& query, const Crew& crew, const Rows<Key>& rows) {
   using V = typename Ways::Value;
   const bool is_wished = query.method == Method::kDissection;
-  // Bytes of a worker, and of an entry with its reverse while it is made and when it is kept.
-  const bool has_paths = query.results.next || query.results.trees;
-  const int64_t of_worker = query.source.nodes * (kLanes * int64_t{sizeof(V)} + (has_paths ? kLanes * 4 + 16 : 0));
-  const int64_t of_entry = 4 * int64_t{sizeof(V)};
+  const int64_t of_worker = bytes_of_worker<Ways>(query), of_entry = kBytesOfEntry<Ways>;
   int64_t most = (query.memory - of_worker) / of_entry;
   const double saved = saved_by_dissection(query, rows.edges.size(), rows.monotone, crew.threads);
   if (!is_wished) most = std::min(most, most_entries(query, saved, sizeof(V)));
-  if (most <= query.source.nodes) return false;
+  if (most <= query.source.nodes) return nullptr;
   std::optional<Ordering> ordering = dissect(neighbors_of(rows), most, crew, query.watch);
-  if (!ordering) return false;
+  if (!ordering) return nullptr;
   const double eliminating =
       kEliminatePerStep * ordering->steps * crew.threads / static_cast<double>(query.roots.count);
   if (!is_wished && ordering->to_borders + ordering->inside > most_entries(query, saved - eliminating, sizeof(V))) {
-    return false;
+    return nullptr;
   }
   const auto back = make_rows<Key>(query.source, query.rules, opposite(query.direction), query.watch);
-  const auto factors = Eliminating<Ways, Key>(rows, back, *ordering, crew, query.watch).make();
-  if (factors.empty()) return false;
+  auto factors = Eliminating<Ways, Key>(rows, back, *ordering, crew, query.watch).make();
+  if (factors.empty()) return nullptr;
+  return std::make_shared<const Division>(Ways(), query.direction, std::move(*ordering), std::move(factors));
+}
 
-  Dissected<Ways, Key> graph{query, rows, back, *ordering, factors, sweep_order(query, *ordering), {}, {}, is_strict};
-  graph.supernode_of = Array<int32_t>(query.source.nodes);
-  for (size_t at = 0; at < ordering->supernodes.size(); ++at) {
-    const Supernode& own = ordering->supernodes[at];
+/// Answers a query; false if the graph isn't divided. The values of Ways must hold those of all paths. `is_strict` as in
+/// Dissected.
+template <class Ways, class Value, class Key>
+bool search_by_dissection(const Query& query, const Crew& crew, const Rows<Key>& rows, bool is_strict) {
+  std::shared_ptr<const Division> division = query.division;
+  const int32_t nodes = query.source.nodes;
+  if (!division || !division->factors<Ways>(query.direction, nodes)) division = divide<Ways>(query, crew, rows);
+  if (query.divided) *query.divided = division;
+  if (!division || query.divided) return division != nullptr;
+
+  const Ordering& ordering = division->ordering();
+  const auto& factors = *division->factors<Ways>(query.direction, nodes);
+  const bool has_paths = query.results.next || query.results.trees;
+  Rows<Key> back;
+  if (has_paths) back = make_rows<Key>(query.source, query.rules, opposite(query.direction), query.watch);
+  Dissected<Ways, Key> graph{query, rows, back, ordering, factors, sweep_order(query, ordering), {}, {}, is_strict};
+  graph.supernode_of = Array<int32_t>(nodes);
+  for (size_t at = 0; at < ordering.supernodes.size(); ++at) {
+    const Supernode& own = ordering.supernodes[at];
     std::fill(graph.supernode_of.begin() + own.first, graph.supernode_of.begin() + own.end, static_cast<int32_t>(at));
   }
-  graph.needed = needed_for(query, *ordering, graph.supernode_of);
+  graph.needed = needed_for(query, ordering, graph.supernode_of);
   Query dealt = query;
-  dealt.most_workers = std::max<int64_t>(1, (query.memory - ordering->to_borders * of_entry) / of_worker);
+  const int64_t kept = ordering.to_borders * kBytesOfEntry<Ways>;
+  dealt.most_workers = std::max<int64_t>(1, (query.memory - kept) / bytes_of_worker<Ways>(query));
   FirstOverflow overflow;
   deal(dealt, crew, ceil_div(query.roots.count, int64_t{kLanes}), [&] {
     return [&, sweeping = std::make_unique<Sweeping<Ways, Value, Key>>(graph, overflow)](int64_t part) {

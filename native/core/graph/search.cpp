@@ -262,7 +262,7 @@ template <class K, class Value>
 Method search_keyed(const Query& query, const Crew& crew) {
   auto rows = make_rows<typename K::EdgeKey>(query.source, query.rules, query.direction, query.watch);
   if (search_dissected<K, Value>(query, crew, rows)) return Method::kDissection;
-  if (query.within) throw Refusal{Refusal::kUndivided};
+  if (query.divided) return Method::kSearch;
   if constexpr (K::is_exact) {
     using Narrow = Keys<Extension::kSum, int32_t, int32_t>;
     const bool fits = rows.largest * std::max(query.source.nodes - 1, 0) < std::numeric_limits<int32_t>::max();
@@ -303,7 +303,7 @@ Method search_links(const Query& query, const Crew& crew) {
       search_by_dissection<Bottlenecks<int32_t>, uint8_t>(query, crew, rows, false)) {
     return Method::kDissection;
   }
-  if (query.within) throw Refusal{Refusal::kUndivided};
+  if (query.divided) return Method::kSearch;
   if (query.results.next || query.results.trees) {
     const Wanted wanted = wanted_of(query);
     search_each<uint8_t, LinkKeys>(query, crew, size_of(rows), [&] {
