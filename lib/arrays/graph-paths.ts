@@ -39,6 +39,7 @@ import {
   aligned,
   askedOf,
   beginning,
+  chunkOf,
   differs,
   identified,
   planOutput,
@@ -231,8 +232,8 @@ function planRows(question: Question, a: PlannedGraph, asked: Asked): GraphPlan 
   const perRow = BUFFERS * Math.max(1, cols) * bytesOf(question.type)
   const laidOut = (chunk: number) => {
     const chunks = layout.chunks ?? [
-      Math.max(1, Math.min(chunk, rows, layout.block.rows ?? chunk)),
-      Math.max(1, Math.min(USUAL_CHUNK, cols)),
+      chunkOf(chunk, rows, layout.block.rows),
+      chunkOf(USUAL_CHUNK, cols, undefined),
     ]
     const made = isZarr(asked.output) && !layout.shards ? { ...layout, chunks } : layout
     const output = planOutput(asked.output, [rows, cols], dtype, made, { operand: dtype, result: dtype })

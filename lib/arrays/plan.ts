@@ -423,7 +423,7 @@ function usualChunk({ memory }: ReadLayout, types: BlockTypes): number {
 }
 
 /** A size of chunks of which there are whole ones in a block, if that was asked for. */
-function chunkOf(usual: number, length: number, block: number | undefined): number {
+export function chunkOf(usual: number, length: number, block: number | undefined): number {
   const size = block === undefined || block % usual === 0 ? usual : block
   return Math.max(1, Math.min(size, length))
 }
