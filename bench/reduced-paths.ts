@@ -15,7 +15,8 @@ import { askedNodes, finiteOf, kinds, MOST_PRINTED, type PathsRequest, tooMuch, 
 import { withProgress } from './progress.js'
 
 export interface ReduceRequest extends PathsRequest {
-  reduce: NonNullable<ReduceOptions['reduce']>
+  /** The text of the option. */
+  reduce: 'eccentricity' | 'mean' | `nearest ${number}`
 }
 
 /** A number, or a text for what JSON can't say; null if there is no path. */
@@ -56,54 +57,55 @@ export async function reduceGraph(
 ): Promise<ReduceRecord> {
   const { semiring, reduce, limit, method, backend, device, devices, output, next } = request
   const { sources, targets } = askedNodes(request, graph)
+  const count = (sources?.length ?? graph.nodes) * Number(/\d+$/.exec(reduce)?.[0] ?? 1)
+  if (output === undefined && count > MOST_PRINTED) throw tooMuch(`the result has ${count} numbers`)
   const options = { semiring, reduce, limit, method, backend, device, devices, sources, targets, signal }
   const found: ReducedPaths | NearestPaths = await withProgress(
     `finding paths of ${graph.nodes} nodes`,
     (onProgress) =>
       namingCycles(graph, () => reducePaths(graph.weights, { ...options, onProgress } as ReduceOptions)),
   )
-  const values = 'nodes' in found ? found.distances : matrix(found.values.length, 1, found.values)
-  const [rows, cols] = values.shape as [number, number]
-  if (output === undefined && rows * cols > MOST_PRINTED)
-    throw tooMuch(`the result has ${rows * cols} numbers`)
-  if (output !== undefined)
-    await writeMatrixFile(output, values, 'nodes' in found ? semiring : undefined, signal)
-  if (next !== undefined && 'nodes' in found) await writeMatrixFile(next, found.nodes, undefined, signal)
-  const nodes = sources ?? Array.from({ length: rows }, (_, row) => row)
-  const named = (node: unknown): FileNode =>
-    typeof node === 'string' ? node : (graph.keys?.[node as number] ?? (node as number) + graph.firstNode)
-  const records =
-    'nodes' in found
-      ? nodes.map((node): NearestRecord => {
-          const key = typeof node === 'string' ? node : (graph.keys?.[node] ?? node)
-          return {
-            from: named(node),
-            nearest: found
-              .of(key)
-              .map(({ node: to, distance }) => ({ to: named(to), value: finiteOf(distance, Number.NaN) })),
-          }
-        })
-      : nodes.map((node, row): NodeRecord => {
-          const value = found.values[row]!
-          return {
-            node: named(node),
-            value: Number.isNaN(value) ? null : finiteOf(value, Number.NaN),
-            reached: found.reached[row]!,
-          }
-        })
-  const { timing } = found
+  const isNearest = 'nodes' in found
+  const values = isNearest ? found.distances : matrix(found.values.length, 1, found.values)
+  if (output !== undefined) await writeMatrixFile(output, values, isNearest ? semiring : undefined, signal)
+  if (next !== undefined && isNearest) await writeMatrixFile(next, found.nodes, undefined, signal)
   return {
     graph: graphRecord(graph),
     semiring,
     dtype: graph.dtype,
-    reduce: `${reduce}`,
+    reduce,
     output: output === undefined ? null : { path: output, shape: values.shape },
     next: next === undefined ? null : { path: next },
-    nodes: output === undefined ? records : null,
+    nodes: output === undefined ? recordsOf(graph, found, sources) : null,
     method: found.method,
     device: found.device,
-    timing,
+    timing: found.timing,
   }
+}
+
+/** What was found, by the names that the file gives the nodes. */
+function recordsOf(
+  graph: GraphFile,
+  found: ReducedPaths | NearestPaths,
+  sources: readonly FileNode[] | undefined,
+): NodeRecord[] | NearestRecord[] {
+  const nodes = sources ?? Array.from({ length: found.reached.length }, (_, node) => node)
+  const named = (node: unknown): FileNode =>
+    typeof node === 'string' ? node : (graph.keys?.[node as number] ?? (node as number) + graph.firstNode)
+  const finite = (value: number) => (Number.isNaN(value) ? null : finiteOf(value, Number.NaN))
+  if (!('nodes' in found)) {
+    return nodes.map((node, row) => ({
+      node: named(node),
+      value: finite(found.values[row]!),
+      reached: found.reached[row]!,
+    }))
+  }
+  return nodes.map((node) => ({
+    from: named(node),
+    nearest: found
+      .of(typeof node === 'string' ? node : (graph.keys?.[node] ?? node))
+      .map((near) => ({ to: named(near.node), value: finite(near.distance) })),
+  }))
 }
 
 /** The record as a person reads it. */

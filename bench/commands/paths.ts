@@ -30,7 +30,7 @@ import {
 } from '../paths.js'
 import { formatOptions, openPipes, PIPE, type PipeFlags } from '../pipes.js'
 import { type BlocksFlags, blocksOptions, doneByBlocks } from '../queue.js'
-import { describeReduced, reduceGraph } from '../reduced-paths.js'
+import { describeReduced, type ReduceRequest, reduceGraph } from '../reduced-paths.js'
 
 type Flags = Omit<PathsRequest, 'graph' | 'verify' | 'isNamed'> &
   BlocksFlags &
@@ -40,7 +40,7 @@ type Flags = Omit<PathsRequest, 'graph' | 'verify' | 'isNamed'> &
     verify?: true
     names?: true
     json?: true
-    reduce?: `nearest ${number}` | 'eccentricity' | 'mean'
+    reduce?: ReduceRequest['reduce']
   }
 
 /** What is asked of distances that are written as they are found. */

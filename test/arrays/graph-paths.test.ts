@@ -298,7 +298,12 @@ it('takes no more memory than it may: never room for all pairs', async () => {
 
 it('blocks of any size, without chunks that were asked for', async () => {
   const nodes = 2500
-  const line = { nodes, from: all(nodes - 1), to: all(nodes).slice(1), weight: new Int32Array(nodes - 1).fill(1) }
+  const line = {
+    nodes,
+    from: all(nodes - 1),
+    to: all(nodes).slice(1),
+    weight: new Int32Array(nodes - 1).fill(1),
+  }
   const out = fresh('.zarr')
   const { blocks, block } = await shortestPathsArrays(line, out, { block: 1100, targets: [2000, 0] })
   expect([blocks, block.rows]).toEqual([3, 1100])
