@@ -233,7 +233,8 @@ function planRows(question: Question, a: PlannedGraph, asked: Asked): GraphPlan 
   const laidOut = (chunk: number) => {
     const chunks = layout.chunks ?? [
       chunkOf(chunk, rows, layout.block.rows),
-      chunkOf(USUAL_CHUNK, cols, undefined),
+      // A thin one is wide, so that there aren't too many files.
+      chunkOf(USUAL_CHUNK ** 2 / chunk, cols, undefined),
     ]
     const made = isZarr(asked.output) && !layout.shards ? { ...layout, chunks } : layout
     const output = planOutput(asked.output, [rows, cols], dtype, made, { operand: dtype, result: dtype })
