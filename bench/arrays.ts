@@ -1,8 +1,9 @@
 /** Products and paths of arrays on disk that are larger than memory, as the commands ask for them. */
 import { stat } from 'node:fs/promises'
 import type { Command } from 'commander'
-import type { ArraysOptions, ArraysResult } from '../lib/arrays.js'
+import type { ArraysOptions, ArraysResult, PathsArraysOptions } from '../lib/arrays.js'
 import { arraysCommandOptions } from '../lib/command-line.js'
+import type { EdgeList, KeyedEdgeList } from '../lib/graph.js'
 import { type MpmmOptions, OutOfMemoryError, type Semiring } from '../lib/index.js'
 import { optionOf } from './arguments.js'
 import { bytes, duration, labelled, shapeText } from './output.js'
@@ -102,10 +103,17 @@ export interface ArraysRecord extends ArraysResult {
   semiring: Semiring
 }
 
+/** A graph that was read, and what is asked of it. */
+export interface ArraysGraph extends Pick<PathsArraysOptions, 'sources' | 'targets' | 'limit' | 'method'> {
+  weights: EdgeList | KeyedEdgeList
+}
+
+/** @param graph - of paths: it is computed with, in place of the input. */
 export async function runArrays(
   kind: 'multiply' | 'paths',
   request: ArraysRequest,
   signal: AbortSignal,
+  graph?: ArraysGraph,
 ): Promise<ArraysRecord> {
   // Not imported above: most calls of these commands have no use for it.
   const { multiplyArrays, shortestPathsArrays } = await import('../lib/arrays.js')
@@ -116,9 +124,9 @@ export async function runArrays(
     kind === 'multiply' ? `multiplying into ${output}` : `finding paths into ${output}`,
     (onProgress) => {
       const options: ArraysOptions = { ...given, semiring, overflow, backend, device, signal, onProgress }
-      return kind === 'multiply'
-        ? multiplyArrays(inputs[0]!, inputs[1]!, output, options)
-        : shortestPathsArrays(inputs[0]!, output, options)
+      if (kind === 'multiply') return multiplyArrays(inputs[0]!, inputs[1]!, output, options)
+      const { weights, ...asked } = graph ?? { weights: inputs[0]! }
+      return shortestPathsArrays(weights, output, { ...options, ...asked })
     },
   )
   return { inputs, semiring, ...result }
@@ -127,14 +135,14 @@ export async function runArrays(
 /** The record as a person reads it. */
 export function describeArrays(record: ArraysRecord): string {
   const { shape, path, block, blocks, resumed, timing } = record
+  // Rows of a graph are searched, and not multiplied.
+  const sizes = (record.method ? [block.rows, block.cols] : [block.rows, block.depth, block.cols]).join(' × ')
   return labelled([
     ['result', `${shapeText(shape)}  ${path}`],
     ['semiring', `${record.semiring} on ${record.dtype}`],
+    ['method', record.method],
     ['backend', `${record.backend}, ${record.device}`],
-    [
-      'blocks',
-      `${blocks}${resumed > 0 ? `, of which ${resumed} were done before` : ''}, up to ${block.rows} × ${block.depth} × ${block.cols}`,
-    ],
+    ['blocks', `${blocks}${resumed > 0 ? `, of which ${resumed} were done before` : ''}, up to ${sizes}`],
     ['disk', `${bytes(record.bytesRead)} read, ${bytes(record.bytesWritten)} written`],
     ['memory', bytes(record.peakBytes)],
     ['kernel', duration(timing.kernelMs)],

@@ -1,9 +1,11 @@
 /** Best paths of a graph in a file: read, computed, verified, written, and described. */
 import {
   type EdgeList,
+  type FoundBy,
   longestPaths,
   mostReliablePaths,
   type PathFunction,
+  type PathMethod,
   type PathOptions,
   type PathSemiring,
   type PathsResult,
@@ -51,7 +53,7 @@ import { type Values, valuesOf, withValues } from './values.js'
 import { VerificationError } from './verify.js'
 
 /** What finds the best paths over each semiring, and what the value of a path is called. */
-const kinds: Record<PathSemiring, { find: PathFunction; value: string }> = {
+export const kinds: Record<PathSemiring, { find: PathFunction; value: string }> = {
   'min-plus': { find: shortestPaths, value: 'length' },
   'max-plus': { find: longestPaths, value: 'length' },
   'max-min': { find: widestPaths, value: 'width' },
@@ -71,6 +73,7 @@ export interface PathsRequest
   to: FileNode[] | undefined
   /** Paths with worse values count as none. */
   limit?: number | undefined
+  method?: PathMethod | undefined
   semiring: PathSemiring
   /** The file that the distances are written to. */
   output: string | undefined
@@ -82,9 +85,9 @@ export interface PathsRequest
 }
 
 /** Pairs that are printed, and nodes on their paths: more would fill the memory, and aren't read. */
-const MOST_PRINTED = 2 ** 22
+export const MOST_PRINTED = 2 ** 22
 
-const tooMuch = (what: string) =>
+export const tooMuch = (what: string) =>
   new Error(
     `${what}, more than the ${MOST_PRINTED} that are printed: name a file with -o, or fewer nodes with --from and --to`,
   )
@@ -117,6 +120,8 @@ export interface PathsRecord {
   next: { path: string } | null
   /** The pairs that were asked for; null if all were, or if they are in a file. */
   pairs: PairRecord[] | null
+  /** How they were found. */
+  method: FoundBy
   backend: 'cuda' | 'cpu'
   device: string
   timing: PathsResult['timing']
@@ -133,13 +138,23 @@ export interface CheckRecord {
   verified: Verified
 }
 
-/** @throws anything that goes wrong; output files appear under their names only if everything went right. */
-export async function findPaths(request: PathsRequest, signal: AbortSignal): Promise<PathsRecord> {
-  const { semiring, overflow, backend, device, devices, limit, output, next } = request
-  await checkMatrixOutputs([output, next], [request.graph])
-  const graph = await read(request, signal)
-  const sources = request.from && nodesOf(request.from, graph)
-  const targets = request.to && nodesOf(request.to, graph)
+/** The nodes that were asked for, as the library has them. */
+export const askedNodes = ({ from, to }: Pick<PathsRequest, 'from' | 'to'>, graph: GraphFile) => ({
+  sources: from && nodesOf(from, graph),
+  targets: to && nodesOf(to, graph),
+})
+
+/**
+ * @param graph - what {@link readGraphOf} gives.
+ * @throws anything that goes wrong; output files appear under their names only if everything went right.
+ */
+export async function findPaths(
+  request: PathsRequest,
+  graph: GraphFile,
+  signal: AbortSignal,
+): Promise<PathsRecord> {
+  const { semiring, overflow, backend, device, devices, limit, method, output, next } = request
+  const { sources, targets } = askedNodes(request, graph)
   const asked = sources !== undefined || targets !== undefined
   const count = (sources?.length ?? graph.nodes) * (targets?.length ?? graph.nodes)
   if (asked && output === undefined && count > MOST_PRINTED) throw tooMuch(`the result has ${count} pairs`)
@@ -149,6 +164,7 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
     sources,
     targets,
     limit,
+    method,
     overflow,
     backend,
     device,
@@ -183,11 +199,18 @@ export async function findPaths(request: PathsRequest, signal: AbortSignal): Pro
     },
     next: next === undefined ? null : { path: next },
     pairs: asked && output === undefined ? pairsOf(graph, found, sources, targets, zero) : null,
+    method: found.method,
     backend: found.backend,
     device: found.device,
     timing: found.timing,
     verified: verification,
   }
+}
+
+/** Reads the graph of a request, once it is certain that the outputs can be written. */
+export async function readGraphOf(request: PathsRequest, signal: AbortSignal): Promise<GraphFile> {
+  await checkMatrixOutputs([request.output, request.next], [request.graph])
+  return read(request, signal)
 }
 
 const read = ({ graph, semiring, edges, matrix, isNamed }: PathsRequest, signal: AbortSignal) =>
@@ -219,7 +242,7 @@ function pairsOf(
 }
 
 /** JSON has no infinities. */
-function finiteOf(value: number, zero: number): PairRecord['value'] {
+export function finiteOf(value: number, zero: number): PairRecord['value'] {
   if (value === zero) return null
   return Number.isFinite(value) ? value : (String(value) as 'Infinity' | '-Infinity')
 }
@@ -296,6 +319,7 @@ export function describePaths(record: PathsRecord, request: PathsRequest): strin
     ['to', one ? `${one.to}` : undefined],
     [kinds[semiring].value, one ? valueText(one.value) : undefined],
     ['path', one?.path ? chainText(one.path) : undefined],
+    ['method', record.method],
     ['backend', `${record.backend}, ${record.device}: ${why(record, request)}`],
     ['kernel', timing.kernelMs > 0 ? duration(timing.kernelMs) : undefined],
     ['total', duration(timing.totalMs)],
@@ -317,7 +341,7 @@ export function describePaths(record: PathsRecord, request: PathsRequest): strin
   return `${head}\n\n${table([columns, ...rows])}`
 }
 
-const valueText = (value: PairRecord['value']) =>
+export const valueText = (value: PairRecord['value']) =>
   value === null ? 'no path' : `${value}`.replace('-', '−').replace('Infinity', '∞')
 
 function describeVerified({ distances, paths }: Verified): string {

@@ -32,6 +32,7 @@ export {
   type ArraysOptions,
   type ArraysResult,
   multiplyArrays,
+  type PathsArraysOptions,
   shortestPathsArrays,
 } from './arrays/multiply.js'
 export type { ArraysProgress, BeginOptions, LayoutOptions, RunOptions } from './arrays/options.js'

@@ -1,11 +1,13 @@
 /**
- * What a command line can say of the options of RNA, of arrays on disk and of queues: the names, texts and values are those of the
+ * What a command line can say of the options of paths, of RNA, of arrays on disk and of queues: the names, texts and values are those of the
  * functions. Those of products are {@link commandOptions} of mpmml.
  *
  * @packageDocumentation
  */
 import { beginSet, layoutSet, runSet } from './arrays/options.js'
 import { type CommandOption, commandOptionsOf } from './command-option.js'
+import { pathSet } from './graph/options.js'
+import { reduction } from './graph/reduction.js'
 import { patienceSet, placeSet, workerSet } from './queue/options.js'
 import { foldSet, interactionSet } from './rna/options.js'
 
@@ -27,6 +29,15 @@ export const arraysCommandOptions: Readonly<
   codec: layoutSet.codec,
   ...beginSet,
 })
+
+/**
+ * The options of best paths.
+ *
+ * @example
+ * console.log(pathsCommandOptions.limit.parse('3600'), pathsCommandOptions.method.choices.join()) // 3600 auto,search,dissection,closure
+ */
+export const pathsCommandOptions: Readonly<Record<'limit' | 'method' | 'reduce', CommandOption>> =
+  commandOptionsOf({ limit: pathSet.limit, method: pathSet.method, reduce: reduction })
 
 /**
  * The options of queues and their workers.

@@ -54,9 +54,9 @@ export {
   widestPaths,
 } from './graph/paths.js'
 export { type GraphFormat, type ReadGraphOptions, readGraph } from './graph/read.js'
-export { type ReducedPaths, type ReduceOptions, reducePaths } from './graph/reduce.js'
+export { type NearestPaths, type ReducedPaths, type ReduceOptions, reducePaths } from './graph/reduce.js'
+export type { Nearest, Reduction } from './graph/reduction.js'
 export type { PathSemiring } from './graph/rules.js'
-export type { Reduction } from './graph/search.js'
 export {
   type ComponentOptions,
   components,

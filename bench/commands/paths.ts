@@ -1,26 +1,50 @@
 /** mpmml paths GRAPH */
-import { type Command, InvalidArgumentError, Option } from 'commander'
-import { closureOptions, nodeNumbers } from '../arguments.js'
-import { ARRAYS_HELP, inMemory } from '../arrays.js'
+import { type Command, Option } from 'commander'
+import { pathsCommandOptions } from '../../lib/command-line.js'
+import { OutOfMemoryError } from '../../lib/index.js'
+import { closureOptions, nodeNumbers, optionOf } from '../arguments.js'
+import {
+  ARRAYS_HELP,
+  type ArraysFlags,
+  type ArraysGraph,
+  type ArraysRecord,
+  describeArrays,
+  inMemory,
+  isOnDisk,
+  requireOnDisk,
+  runArrays,
+} from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { type CsvFlags, csvOptions } from '../csv-kind.js'
-import { type FileNode, GRAPH_HELP } from '../graph.js'
+import { type FileNode, GRAPH_HELP, type GraphFile, namingCycles, readGraphFile } from '../graph.js'
 import { print, printJson } from '../output.js'
 import {
+  askedNodes,
   checkPaths,
   describeCheck,
   describePaths,
   findPaths,
   type PathsRequest,
   pathSemirings,
+  readGraphOf,
 } from '../paths.js'
 import { formatOptions, openPipes, PIPE, type PipeFlags } from '../pipes.js'
 import { type BlocksFlags, blocksOptions, doneByBlocks } from '../queue.js'
+import { describeReduced, type ReduceRequest, reduceGraph } from '../reduced-paths.js'
 
 type Flags = Omit<PathsRequest, 'graph' | 'verify' | 'isNamed'> &
   BlocksFlags &
   PipeFlags &
-  CsvFlags & { check?: string; verify?: true; names?: true; json?: true }
+  CsvFlags & {
+    check?: string
+    verify?: true
+    names?: true
+    json?: true
+    reduce?: ReduceRequest['reduce']
+  }
+
+/** What is asked of distances that are written as they are found. */
+type Streamed = PathsRequest & ArraysFlags
 
 export function pathsCommand(signal: AbortSignal): Command {
   const command = newCommand('paths')
@@ -33,19 +57,17 @@ export function pathsCommand(signal: AbortSignal): Command {
         'the .csv or .graphml file names its nodes; said by names in --from or --to, too',
       ).conflicts('matrix'),
     )
-    .option(
-      '--limit <value>',
-      'paths with worse values count as none, and nothing farther is searched',
-      anyNumber,
-    )
+    .addOption(optionOf(pathsCommandOptions.limit))
+    .addOption(optionOf(pathsCommandOptions.method))
+    .addOption(optionOf(pathsCommandOptions.reduce))
     .option(
       '-o, --output <D.npy>',
-      'write the distances to this file (without it those of small graphs are printed)',
+      'write the distances to this file, or .zarr array (without it those of small graphs are printed)',
     )
     .option('--all', 'print the distances, however many')
     .option(
       '--next <N.npy>',
-      'write, for each pair, the node after the first on its path: as a row number from 0, −1 if there is none',
+      'write, for each pair, the node after the first on its path: as a row number from 0, −1 if there is none; of --reduce nearest the nodes',
     )
   const options = [
     ...csvOptions(),
@@ -67,11 +89,19 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
     )
     .action(async (graph: string, { json, check, names, ...flags }: Flags) => {
       const refused = [
-        ...['devices', 'from', 'to', 'names', 'limit', 'next', 'verify', 'check'],
+        ...['devices', 'from', 'to', 'names', 'limit', 'method', 'reduce', 'next', 'verify', 'check'],
         ...['edges', 'format', 'all'],
       ]
       const asked = { ...flags, names, check }
-      if (await doneByBlocks(command, 'paths', [graph], asked, refused, json === true, signal)) return
+      const isMatrix = isMatrixOnDisk(graph)
+      const isByBlocks = isMatrix || flags.queue !== undefined
+      if (
+        isByBlocks &&
+        (await doneByBlocks(command, 'paths', [graph], asked, refused, json === true, signal))
+      )
+        return
+      const isStreamed = !isMatrix && isOnDisk(flags, [], flags.output)
+      if (isStreamed) requireOnDisk(command, asked, [...notStreamed, 'all'], flags.output)
       const { output } = flags
       const mayName = hasNodeNames(graph === PIPE ? `.${flags.format}` : graph) && !flags.matrix
       const isNamed = names === true || (mayName && hasNames([flags.from, flags.to]))
@@ -89,10 +119,53 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
         const record = await checkPaths(request, check, signal)
         return json ? printJson(record) : print(describeCheck(record))
       }
-      const record = await inMemory(() => findPaths(request, signal))
-      if (output === PIPE || flags.next === PIPE) return
-      await (json ? printJson(record) : print(describePaths(record, request)))
+      const tell = async <Told>(record: Told, describe: (record: Told) => string) => {
+        if (output === PIPE || flags.next === PIPE) return
+        await (json ? printJson(record) : print(describe(record)))
+      }
+      if (isStreamed) {
+        const file = await readGraphFile(graph, request.semiring, signal, request)
+        return tell(await stream(request, file, signal), describeArrays)
+      }
+      const file = await inMemory(() => readGraphOf(request, signal))
+      const { reduce } = flags
+      if (reduce !== undefined) {
+        const record = await reduceGraph({ ...request, reduce }, file, signal)
+        return tell(record, (told) => describeReduced(told, request.semiring))
+      }
+      const isFree = notStreamed.every((name) => (asked as Record<string, unknown>)[name] === undefined)
+      const mayStream = isFree && !isMatrix && request.semiring !== 'or-and' && /\.npy$/i.test(output ?? '')
+      const record = await inMemory(() => findPaths(request, file, signal)).catch((error) => {
+        if (mayStream && error instanceof OutOfMemoryError && isList(file)) return null
+        throw error
+      })
+      if (record) return tell(record, (told) => describePaths(told, request))
+      await tell(await stream(request, file, signal), describeArrays)
     })
+}
+
+/** Options that need all distances at once, or take none. */
+const notStreamed = ['devices', 'next', 'verify', 'check', 'reduce'] as const
+
+/** Whether the input is a matrix that blocks on disk are read from. */
+const isMatrixOnDisk = (path: string) => /\.(npy|zarr)[/\\]?$/i.test(path)
+
+const isList = ({ weights }: GraphFile): boolean => 'from' in weights
+
+/** Writes the distances of an edge list as they are found. */
+async function stream(request: Streamed, file: GraphFile, signal: AbortSignal): Promise<ArraysRecord> {
+  const { weights } = file
+  if (!('from' in weights)) {
+    throw new Error(
+      `${file.path} is a matrix: distances of .gr, .mtx, .csv and .graphml files are written as they are found, and those of .npy and ` +
+        '.zarr matrices block by block: mpmml convert makes a .npy of it',
+    )
+  }
+  const { limit, method, graph, output } = request
+  const asked = { ...askedNodes(request, file), limit, method } as Omit<ArraysGraph, 'weights'>
+  return namingCycles(file, () =>
+    runArrays('paths', { ...request, inputs: [graph], output: output! }, signal, { weights, ...asked }),
+  )
 }
 
 /** Whether a file of this name can name its nodes. */
@@ -100,12 +173,6 @@ const hasNodeNames = (path: string) => /\.([ct]sv|graphml)(\.gz)?$/i.test(path)
 
 /** Numbers, or names of nodes. */
 const fileNodes = (text: string): FileNode[] => text.split(',').map((part) => part.trim())
-
-function anyNumber(text: string): number {
-  const value = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isNaN(value)) throw new InvalidArgumentError('It must be a number.')
-  return value
-}
 
 const hasNames = (lists: (FileNode[] | undefined)[]) =>
   lists.flatMap((list) => list ?? []).some((node) => !/^-?\d+$/.test(`${node}`))
@@ -126,7 +193,16 @@ function numbersIn(command: Command, list: readonly FileNode[], option: string):
 /** Options that mean nothing together are wrong usage. */
 function requireFitting(command: Command, flags: Flags, check: string | undefined): void {
   const some = flags.from !== undefined || flags.to !== undefined
-  if (some && flags.next !== undefined) {
+  if (flags.reduce !== undefined) {
+    const others = {
+      '--verify': flags.verify,
+      '--check': check,
+      '--overflow': flags.overflow,
+      '--next': /^nearest/.test(flags.reduce) ? undefined : flags.next,
+    }
+    const [other] = Object.entries(others).find(([, value]) => value !== undefined) ?? []
+    if (other) command.error(`error: --reduce keeps no distances: leave out ${other}`, { exitCode: 2 })
+  } else if (some && flags.next !== undefined) {
     command.error('error: --next is for all pairs: leave out --from and --to', { exitCode: 2 })
   }
   if (flags.next !== undefined && flags.next === (check ?? flags.output)) {
@@ -137,6 +213,7 @@ function requireFitting(command: Command, flags: Flags, check: string | undefine
     '--from': flags.from,
     '--to': flags.to,
     '--limit': flags.limit,
+    '--method': flags.method,
     '--output': flags.output,
     '--verify': flags.verify,
   }

@@ -7,6 +7,7 @@ import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.j
 import { Engine } from './engine.js'
 import { planInput } from './fingerprint.js'
 import {
+  type AnyPlan,
   type BlockJob,
   type BlockPlan,
   type BlockResult,
@@ -221,7 +222,7 @@ export async function doneJobs(
 }
 
 /** Whether the output has its name. */
-export async function isFinished(plan: BlockPlan, signal: AbortSignal | undefined): Promise<boolean> {
+export async function isFinished(plan: AnyPlan, signal: AbortSignal | undefined): Promise<boolean> {
   if (await new Journal(plan, signal).isGrown()) return false
   return isMadeBy(plan, signal)
 }
@@ -258,11 +259,20 @@ async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<Abor
 export async function finish(plan: BlockPlan, options: FinishOptions = {}): Promise<void> {
   requirePlan(plan)
   const signal = await readFinish(plan, options)
+  await complete(plan, signal, (journal) => requireDone(plan, journal, signal))
+}
+
+/** Gives the output its name, unless it has it, and removes the rest of the work. */
+export async function complete(
+  plan: AnyPlan,
+  signal: AbortSignal | undefined,
+  requireAll: (journal: Journal) => Promise<void>,
+): Promise<void> {
   const journal = new Journal(plan, signal)
   const { path } = plan.output
   await unlessFinished(plan, signal, async () => {
     if (await isFinished(plan, signal)) return
-    await requireDone(plan, journal, signal)
+    await requireAll(journal)
     await requireReplaceable(path, signal)
     await journal.place()
   })
@@ -275,7 +285,7 @@ export async function finish(plan: BlockPlan, options: FinishOptions = {}): Prom
  * for it, all is well.
  */
 export async function unlessFinished(
-  plan: BlockPlan,
+  plan: AnyPlan,
   signal: AbortSignal | undefined,
   work: () => Promise<void>,
 ): Promise<void> {

@@ -56,7 +56,7 @@ export interface PlannedOutput {
   readonly layout: ZarrLayout | null
 }
 
-interface AnyPlan {
+interface PlanBase {
   /** What the plan and its inputs are, as 32 hexadecimal digits: blocks carry it. */
   readonly id: string
   /** Another one each time that work is begun, also with the same inputs and options. */
@@ -79,7 +79,7 @@ interface AnyPlan {
 }
 
 /** C = A ⊗ B: one stage, a job for each block of C. */
-export interface MultiplyPlan extends AnyPlan {
+export interface MultiplyPlan extends PlanBase {
   /** Tells it from the other plans. */
   readonly kind: 'multiply'
   /** M × K. */
@@ -91,7 +91,7 @@ export interface MultiplyPlan extends AnyPlan {
 }
 
 /** The closure of a square matrix of weights: for each of its blocks on the diagonal that block, then its row and column, then the rest. */
-export interface PathsPlan extends AnyPlan {
+export interface PathsPlan extends PlanBase {
   /** Tells it from the other plans. */
   readonly kind: 'shortest-paths'
   /** The weights, N × N. */
@@ -104,6 +104,30 @@ export interface PathsPlan extends AnyPlan {
 
 /** JSON: what any worker needs to do any of the jobs. */
 export type BlockPlan = MultiplyPlan | PathsPlan
+
+/** Best paths of a graph with few edges: a stage, a job for each block of rows. One process does them, because it has the graph. */
+export interface GraphPlan extends PlanBase {
+  readonly kind: 'graph-paths'
+  readonly a: PlannedGraph
+  /** How many rows a block has. */
+  readonly block: { readonly rows: number }
+}
+
+/** A graph: what it was when the plan was made. */
+export interface PlannedGraph {
+  /** Of its file; null if it came as an edge list. */
+  readonly path: string | null
+  readonly nodes: number
+  readonly edges: number
+  readonly dtype: ArrayType
+  /** Of its nodes and edges, whatever they came from. */
+  readonly fingerprint: string
+  /** Of the sources, the targets and the limit. */
+  readonly asked: string
+}
+
+/** Whatever work is begun and resumed. */
+export type AnyPlan = BlockPlan | GraphPlan
 
 /** One block of a plan. */
 export interface BlockJob {
@@ -142,8 +166,17 @@ export const identity = (plan: object) =>
 
 /** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands, which can hash too. */
 export function requirePlan(plan: BlockPlan): void {
+  requireMade(plan, isPossible)
+}
+
+/** The same of a plan of any work. */
+export function requireAnyPlan(plan: AnyPlan): void {
+  requireMade(plan, (made) => (made.kind === 'graph-paths' ? isPossibleGraph(made) : isPossible(made)))
+}
+
+function requireMade<Plan extends AnyPlan>(plan: Plan, isRight: (plan: Plan) => boolean): void {
   const { id, file: _, ...rest } = plan ?? {}
-  if (identity(rest) === id && isPossible(plan)) return
+  if (identity(rest) === id && isRight(plan)) return
   throw new ResumeError(
     'the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes',
   )
@@ -206,6 +239,13 @@ function isPossible(plan: BlockPlan): boolean {
   if (!policies.includes(overflow) || output.dtype !== resultType(a.dtype)) return false
   const expected = kind === 'multiply' ? stagesOfProduct(plan) : stagesOfPaths(plan)
   return expected !== null && JSON.stringify(stages) === JSON.stringify(expected)
+}
+
+function isPossibleGraph({ a, output, block, stages }: GraphPlan): boolean {
+  if (!isArray(output) || typeof a?.fingerprint !== 'string' || typeof a.asked !== 'string') return false
+  if (isZarr(output.path) ? !isLayout(output.layout) : output.layout !== null) return false
+  if (!isUnit(block?.rows, 0, output)) return false
+  return JSON.stringify(stages) === JSON.stringify([blocksIn(output.shape[0], block.rows)])
 }
 
 /** Null if the plan isn't possible. */
@@ -279,6 +319,17 @@ export function* jobsOf(plan: BlockPlan, stage: number, together = 1): Generator
     }
   }
 }
+
+/** The job of a block of rows, by its index. */
+export const rowsJob = (index: number): BlockJob => ({ name: `r-${index}`, stage: 0 })
+
+/** The indices of blocks of rows of which there are marks. */
+export const rowsDone = ({ stages }: GraphPlan, names: Iterable<string>): Set<number> =>
+  new Set(
+    [...names]
+      .map((name) => Number(/^r-(0|[1-9]\d{0,9})$/.exec(name)?.[1] ?? Number.NaN))
+      .filter((index) => index < stages[0]!),
+  )
 
 /** Throws OptionError unless the plan has such a stage. */
 export function requireStage(plan: BlockPlan, stage: number): void {

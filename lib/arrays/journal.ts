@@ -8,7 +8,7 @@
 import { stat } from 'node:fs/promises'
 import { ExistsError, FileError, MpmmlError, ResumeError } from '../errors.js'
 import { readError } from './disk.js'
-import { type BlockJob, type BlockPlan, requirePlan } from './job.js'
+import { type AnyPlan, type BlockJob, requireAnyPlan } from './job.js'
 import { isZarr } from './names.js'
 import { asRow, type Store } from './store.js'
 import { storeOf } from './stores.js'
@@ -24,8 +24,7 @@ const isOwn = (name: string) =>
 const isChunk = (name: string) => /^c\/\d+\/\d+$/.test(name)
 
 /** What the mark of a block that is done says: of which plan it is. */
-const markOf = (plan: BlockPlan, job: BlockJob) =>
-  Buffer.from(JSON.stringify({ plan: plan.id, job: job.name }))
+const markOf = (plan: AnyPlan, job: BlockJob) => Buffer.from(JSON.stringify({ plan: plan.id, job: job.name }))
 
 /** What is under an output's name, and beside it. */
 export class Output {
@@ -45,12 +44,12 @@ export class Output {
   }
 
   /** The plan that was begun; null if there is none. */
-  async begunPlan(): Promise<BlockPlan | null> {
+  async begunPlan(): Promise<AnyPlan | null> {
     try {
       const bytes = await this.store.readWhole(this.plan)
       if (!bytes) return null
-      const plan = JSON.parse(bytes.toString()) as BlockPlan
-      requirePlan(plan)
+      const plan = JSON.parse(bytes.toString()) as AnyPlan
+      requireAnyPlan(plan)
       return plan
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return null
@@ -129,7 +128,7 @@ export class Journal {
   /** Is there as long as the array has not got its name. */
   readonly #grown: string
 
-  constructor({ output: { path }, id }: BlockPlan, signal?: AbortSignal) {
+  constructor({ output: { path }, id }: AnyPlan, signal?: AbortSignal) {
     const output = new Output(path, signal)
     const { store } = output
     this.store = store
@@ -153,7 +152,7 @@ export class Journal {
   }
 
   /** From now on the work can be resumed. */
-  async writePlan(plan: BlockPlan): Promise<void> {
+  async writePlan(plan: AnyPlan): Promise<void> {
     const bytes = Buffer.from(JSON.stringify(plan))
     const { plan: path } = this.#output
     if (await this.store.create(path, this.temporary, bytes)) return
@@ -174,7 +173,7 @@ export class Journal {
   }
 
   /** Marks a block as done, and says and of what it was made. Its files must have their names by now. */
-  async mark(plan: BlockPlan, job: BlockJob): Promise<void> {
+  async mark(plan: AnyPlan, job: BlockJob): Promise<void> {
     await this.store.write(this.#marks(job.stage, job.name), this.temporary, [asRow(markOf(plan, job))])
     // What was written after the work had been removed must not stay. Whoever removes it after this finds it.
     if (this.store.renames || (await this.isGrown())) return
@@ -182,7 +181,7 @@ export class Journal {
     throw new FileError(`${this.own} can't be written: the work was completed or removed meanwhile`)
   }
 
-  async isMarked(plan: BlockPlan, job: BlockJob): Promise<boolean> {
+  async isMarked(plan: AnyPlan, job: BlockJob): Promise<boolean> {
     const path = this.#marks(job.stage, job.name)
     const bytes = await this.store.readWhole(path).catch((error) => {
       throw readError(path, error)

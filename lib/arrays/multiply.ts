@@ -1,9 +1,15 @@
 /** Work on arrays on disk in one process: all jobs of a plan, one after the other. */
 import { optionsOf } from '../backend.js'
+import { typeName } from '../describe.js'
 import { openDevice } from '../device/device.js'
-import { listener, Options, type OptionsOf } from '../options.js'
+import { DTypeError, OptionError } from '../errors.js'
+import { pathOf } from '../files/files.js'
+import { type FoundBy, type PathOptions, pathSet } from '../graph/options.js'
+import { type EdgeList, isEdgeList, type KeyedEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
+import { checkedLater, choice, listener, Options, type OptionsOf } from '../options.js'
 import { finish, isFinished, unlessFinished } from './blocks.js'
 import { Engine } from './engine.js'
+import { type GraphDone, graphPaths, isGraphName } from './graph-paths.js'
 import { type ArrayType, type BlockJob, type BlockPlan, jobNames, jobsOf } from './job.js'
 import {
   type ArraysProgress,
@@ -13,6 +19,7 @@ import {
   type WorkOptions,
   workSet,
 } from './options.js'
+import { Pace } from './pace.js'
 import { begin } from './plan.js'
 
 /** The options of {@link multiplyArrays} and {@link shortestPathsArrays}. */
@@ -29,6 +36,8 @@ export interface ArraysResult {
   readonly shape: readonly [number, number]
   /** The type of its elements. */
   readonly dtype: ArrayType
+  /** Of paths of an edge list: how the last rows were found; left out if all had been done before. */
+  readonly method?: FoundBy
   /** Where blocks were computed. */
   readonly backend: 'cuda' | 'cpu'
   /** The name of the GPU or processor. */
@@ -58,11 +67,36 @@ export interface ArraysResult {
   }
 }
 
-const arraysOptions = new Options({
+/**
+ * The options of {@link shortestPathsArrays}. Those that {@link ArraysOptions} has not are for edge lists and files of graphs, whose
+ * paths are searched on the CPU; `block.cols`, `block.depth` and `deviceMemory` are for matrices.
+ */
+export interface PathsArraysOptions<Key = unknown> extends ArraysOptions {
+  /** The nodes that paths begin at, by numbers, or by names if nodes have names: the rows. All nodes if it is left out. */
+  sources?: PathOptions['sources'] | ArrayLike<Key> | Key | undefined
+  /** The nodes that paths end at: the columns. */
+  targets?: PathOptions['targets'] | ArrayLike<Key> | Key | undefined
+  /** As {@link PathOptions.limit}. */
+  limit?: PathOptions['limit']
+  /** As {@link PathOptions.method}: 'auto', the default, 'search' or 'dissection'. */
+  method?: 'auto' | 'search' | 'dissection' | undefined
+}
+
+const arraysSet = {
   ...workSet,
   onProgress: listener<ArraysProgress>(),
   ...runSet,
-} satisfies OptionsOf<ArraysOptions>)
+} satisfies OptionsOf<ArraysOptions>
+
+const arraysOptions = new Options(arraysSet)
+
+const pathsOptions = new Options({
+  ...arraysSet,
+  sources: checkedLater(),
+  targets: checkedLater(),
+  limit: pathSet.limit,
+  method: choice(['auto', 'search', 'dissection'] as const, undefined),
+} satisfies OptionsOf<PathsArraysOptions>)
 
 /**
  * C = A ⊗ B of matrices on disk that needn't fit in memory: Zarr arrays of version 3 (`.zarr`, which need the package zarrita, and
@@ -92,12 +126,19 @@ export function multiplyArrays(
 }
 
 /**
- * The shortest distances between all nodes of a graph whose weights are a square matrix on disk that needn't fit in memory: element
- * [i, j] of `weights` is the weight of the edge from i to j, and the semiring's zero is no edge. The result has the distances as
- * `shortestPaths` has them. With another `semiring` it has the best paths of that one: 'max-plus' for longest, 'max-min' for widest.
+ * The shortest distances between nodes of a graph, which needn't fit in memory. The result has them as `shortestPaths` has them. With
+ * another `semiring` it has the best paths of that one: 'max-plus' for longest, 'max-min' for widest.
  *
- * Blocked Floyd–Warshall: a step for each block of the diagonal reads and writes the whole matrix. Files and errors are as for
- * {@link multiplyArrays}; the disk needs room for the result and two intermediate matrices.
+ * Weights are a square matrix on disk, .zarr or .npy: element [i, j] is the weight of the edge from i to j, and the semiring's zero is no
+ * edge. That is blocked Floyd–Warshall: a step for each block of the diagonal reads and writes the whole matrix, and the disk needs
+ * room for the result and two intermediate matrices.
+ *
+ * Or they are an edge list, as `shortestPaths` takes it, or a file that `readGraph` reads: .gr, .mtx, .csv or .graphml. Then the graph is in
+ * memory, and rows of the distances are written as they are found, by searches or by dissection: for all nodes, or for `sources` and
+ * `targets`. Never are more rows in memory than the option `memory` allows. Semirings are 'min-plus', 'max-plus', 'max-min' and
+ * 'max-times'.
+ *
+ * Files and errors are as for {@link multiplyArrays}.
  *
  * @throws Rejects with what {@link multiplyArrays} rejects with, and ERR_MPMML_CYCLE if a cycle gains.
  * @example
@@ -105,15 +146,59 @@ export function multiplyArrays(
  * await writeNpy('roads.npy', matrix(3, 3, [none, 4, 9, none, none, 1, none, none, none]))
  * await shortestPathsArrays('roads.npy', 'distances.npy')
  * console.log((await readNpy('distances.npy')).data.slice(0, 3).join()) // 0,4,5
+ * await shortestPathsArrays({ nodes: 3, from: [0, 1], to: [1, 2], weight: [4, 1] }, 'from0.npy', { sources: 0 })
+ * console.log((await readNpy('from0.npy')).data.join()) // 0,4,5
  */
-export function shortestPathsArrays(
-  weights: string | URL,
+export async function shortestPathsArrays(
+  weights: string | URL | EdgeList | NamedEdgeList | KeyedEdgeList,
   distances: string | URL,
-  options: ArraysOptions = {},
+  options: PathsArraysOptions = {},
 ): Promise<ArraysResult> {
-  return run(options, (rest, ready) =>
+  const started = performance.now()
+  const { sources, targets, limit, method, ...rest } = pathsOptions.read(options)
+  if (!isPath(weights) || isGraphName(pathOf(weights))) {
+    if (!isPath(weights) && !isEdgeList(weights)) {
+      throw new DTypeError(
+        `weights must be the path of a matrix or a graph, or an edge list { nodes, from, to, weight }, but it is ${typeName(weights)}`,
+      )
+    }
+    const { onProgress, backend, device: _, deviceMemory: __, ...work } = rest
+    const memory = memoryOf(work)
+    const done = await graphPaths({
+      ...{ weights, output: distances, work: { ...work, memory }, onProgress, backend },
+      ...{ sources, targets, limit, method: method ?? 'auto' },
+    })
+    return graphResult(done, started)
+  }
+  const given = Object.entries({ sources, targets, limit, method }).find(([, value]) => value !== undefined)
+  if (given) {
+    throw new OptionError(
+      `option ${given[0]} is for edge lists and files of graphs, and a matrix on disk is closed as a whole: leave it out`,
+    )
+  }
+  const { sources: _, targets: __, limit: ___, method: ____, ...ofMatrix } = options
+  return run(ofMatrix, (rest, ready) =>
     begin({ kind: 'shortest-paths', a: weights, c: distances, ...rest }, ready),
   )
+}
+
+const isPath = (weights: unknown): weights is string | URL =>
+  typeof weights === 'string' || weights instanceof URL
+
+function graphResult({ plan, kernelMs, readMs, writeMs, ...done }: GraphDone, started: number): ArraysResult {
+  const { output, block, a, stages } = plan
+  const { method, ...rest } = done
+  return {
+    path: output.path,
+    shape: output.shape,
+    dtype: output.dtype,
+    ...(method && { method }),
+    backend: 'cpu',
+    ...rest,
+    blocks: stages[0]!,
+    block: { rows: block.rows, cols: output.shape[1], depth: a.nodes },
+    timing: { totalMs: performance.now() - started, kernelMs, readMs, writeMs },
+  }
 }
 
 type PlanOptions = Omit<ArraysOptions, 'onProgress' | 'backend' | 'device' | 'deviceMemory'>
@@ -215,60 +300,4 @@ async function compute(
 /** The jobs that aren't done. */
 function* without(jobs: Iterable<BlockJob>, done: Set<string>): Generator<BlockJob, void> {
   for (const job of jobs) if (!done.has(job.name)) yield job
-}
-
-/** Between two calls of `onProgress`. */
-const INTERVAL_MS = 250
-
-/** How far the work is, and how long the rest takes. */
-class Pace {
-  /** All blocks. */
-  readonly total: number
-  readonly #listener: ((progress: ArraysProgress) => void) | undefined
-  readonly #started = performance.now()
-  #told = 0
-  #blocks = 0
-  #share = 0
-  skipped = 0
-
-  constructor(total: number, listener: ((progress: ArraysProgress) => void) | undefined) {
-    this.total = total
-    this.#listener = listener
-  }
-
-  /** Blocks that had been done before. */
-  skip(count: number): void {
-    this.skipped += count
-  }
-
-  /** The share of a block that is multiplied. */
-  began(share: number): void {
-    this.#share = share < 1 ? share : 0
-    if (performance.now() - this.#told >= INTERVAL_MS) this.#tell()
-  }
-
-  block(): void {
-    this.#blocks++
-    this.#tell()
-  }
-
-  end(): void {
-    this.#share = 0
-    this.#tell()
-  }
-
-  #tell(): void {
-    const now = performance.now()
-    this.#told = now
-    const done = Math.min(this.total, this.#blocks + this.#share)
-    const { total } = this
-    // What was done before says nothing of the pace.
-    const left = total - this.skipped - done
-    this.#listener?.({
-      done: total === 0 ? 1 : Math.min(1, (this.skipped + done) / total),
-      blocks: this.skipped + this.#blocks,
-      total,
-      secondsLeft: done > 0 ? ((now - this.#started) / 1000 / done) * Math.max(0, left) : undefined,
-    })
-  }
 }

@@ -15,7 +15,7 @@ import {
   ShapeError,
 } from '../errors.js'
 import { addon } from '../native.js'
-import { checkedLater, Options, type OptionsOf } from '../options.js'
+import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import { requireOrder } from '../orders.js'
 import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
@@ -23,6 +23,7 @@ import type { ArraySource } from './array-source.js'
 import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
 import { fileIdentity, planInput } from './fingerprint.js'
 import type {
+  AnyPlan,
   ArrayType,
   BlockPlan,
   MultiplyPlan,
@@ -125,39 +126,75 @@ export async function begin(
   if (kind !== 'multiply' && kind !== 'shortest-paths') {
     throw new OptionError(`kind must be 'multiply' or 'shortest-paths', but it is ${show(kind)}`)
   }
-  requireOneOf(read)
-  const asked = {
-    begin: read,
-    layout: { ...read, memory: memoryOf(read) },
-    overflow: read.overflow,
-    semiring: read.semiring ?? (kind === 'multiply' ? 'max-plus' : 'min-plus'),
-    output: await outputPath(readPath(request.c)),
-    signal: read.signal,
-  }
-  // A missing package is said before any work.
-  if (isZarr(asked.output)) await loadZarrita()
-  if (asked.layout.shards || asked.layout.codec === 'zstd') await loadHashes()
+  const asked = await askedOf(read, request.c, kind === 'multiply' ? 'max-plus' : 'min-plus')
   const inputs: ArraySource[] = [await openSource(readPath(request.a), asked.signal)]
   if (kind === 'multiply') inputs.push(await openSource(readPath(request.b), asked.signal))
   const planned: PlannedInput[] = []
   for (const input of inputs) planned.push(await planInput(input))
   for (const { path } of planned) await requireApart(asked.output, path)
-  const begun = await lookAround(asked)
-  if (begun) {
-    requireSameWork(begun, kind, planned, asked)
+  return resumeOrBegin(asked, {
+    same: (begun) => {
+      if (begun.kind === 'graph-paths') throw differs('the work', begun.kind, kind)
+      requireSameWork(begun, kind, planned, asked)
+      return begun
+    },
+    make: async () =>
+      kind === 'multiply'
+        ? planMultiply(inputs, planned, asked)
+        : await planPaths(inputs[0]!, planned[0]!, asked),
+    ready,
+  })
+}
+
+/** What the options of work ask for. */
+export async function askedOf(
+  read: Omit<ReadOf<typeof requestOptions>, 'kind' | 'a' | 'b' | 'c'>,
+  output: string | URL,
+  usual: Semiring,
+): Promise<Asked> {
+  requireOneOf(read)
+  const asked = {
+    begin: read,
+    layout: { ...read, memory: memoryOf(read) },
+    overflow: read.overflow,
+    semiring: read.semiring ?? usual,
+    output: await outputPath(readPath(output)),
+    signal: read.signal,
+  }
+  // A missing package is said before any work.
+  if (isZarr(asked.output)) await loadZarrita()
+  if (asked.layout.shards || asked.layout.codec === 'zstd') await loadHashes()
+  return asked
+}
+
+/** How work is resumed or begun. */
+interface Beginning<Plan> {
+  /** What was begun, if it is the same work; throws ResumeError or ChangedError if it isn't. */
+  same(begun: AnyPlan): Plan
+  make(): Promise<Plan>
+  /** Throws if not all is ready for the plan. */
+  ready(plan: Plan): Promise<void>
+}
+
+/** The plan that was begun, or a new one, with the place where its output grows. */
+export async function resumeOrBegin<Plan extends AnyPlan>(
+  asked: Asked,
+  { same, make, ready }: Beginning<Plan>,
+): Promise<Plan> {
+  const there = await lookAround(asked)
+  if (there) {
+    const begun = same(there)
     await ready(begun)
     await new Journal(begun).sweep()
     return begun
   }
-  const plan = await (kind === 'multiply'
-    ? planMultiply(inputs, planned, asked)
-    : planPaths(inputs[0]!, planned[0]!, asked))
+  const plan = await make()
   await ready(plan)
   // Complete, and the process was ended before it could say so.
   const madeBy = asked.begin.resume ? await makerOf(plan, asked.signal) : undefined
   if (madeBy !== undefined) {
     await new Output(asked.output, asked.signal).removeBegun()
-    return identified({ ...plan, madeBy })
+    return identified<AnyPlan>({ ...plan, madeBy }) as Plan
   }
   await clear(asked)
   const journal = new Journal(plan, asked.signal)
@@ -170,12 +207,15 @@ export async function begin(
 }
 
 /** A plan with the id that it then has. */
-function identified<Plan extends Omit<BlockPlan, 'id'>>(plan: Plan & { id?: string }): Plan & { id: string } {
+export function identified<Plan extends Omit<AnyPlan, 'id'>>(
+  plan: Plan & { id?: string },
+): Plan & { id: string } {
   const { id: _, ...rest } = plan
   return { ...(rest as Plan), id: identity(rest) }
 }
 
-interface Asked {
+/** What is asked of any work. */
+export interface Asked {
   readonly begin: ReadBegin
   readonly layout: ReadLayout
   readonly overflow: Overflow | undefined
@@ -200,7 +240,7 @@ async function outputPath(path: string): Promise<string> {
   }
 }
 
-async function requireApart(output: string, input: string): Promise<void> {
+export async function requireApart(output: string, input: string): Promise<void> {
   const real = isS3(input) ? input : await realpath(input)
   const isInside = (path: string, folder: string) => path.startsWith(`${folder}${isS3(folder) ? '/' : sep}`)
   if (output === real) throw new OptionError(`the output ${output} is also an input: name another one`)
@@ -215,7 +255,7 @@ async function requireApart(output: string, input: string): Promise<void> {
 }
 
 /** The plan that is to be resumed; null if the work begins. */
-async function lookAround({ output, begin, signal }: Asked): Promise<BlockPlan | null> {
+async function lookAround({ output, begin, signal }: Asked): Promise<AnyPlan | null> {
   const { resume, overwrite } = begin
   const place = new Output(output, signal)
   const plan = overwrite ? null : await place.begunPlan()
@@ -255,14 +295,14 @@ async function clear({ output, begin, signal }: Asked): Promise<void> {
 }
 
 /** Whether the output is there, and this plan made it. */
-export async function isMadeBy(plan: BlockPlan, signal: AbortSignal | undefined): Promise<boolean> {
+export async function isMadeBy(plan: AnyPlan, signal: AbortSignal | undefined): Promise<boolean> {
   const { output, file, madeBy, id } = plan
   if (output.layout) return (await makerOf(plan, signal)) === (madeBy ?? id)
   return file !== undefined && (await fileIdentity(output.path)) === file
 }
 
 /** The id of the plan that made the array that has the output's name; undefined unless it was the same work, whatever the blocks were. */
-async function makerOf(plan: BlockPlan, signal: AbortSignal | undefined): Promise<string | undefined> {
+async function makerOf(plan: AnyPlan, signal: AbortSignal | undefined): Promise<string | undefined> {
   const { path, layout } = plan.output
   // Files don't say what they were made from.
   if (!layout) return undefined
@@ -285,17 +325,18 @@ export async function requireReplaceable(output: string, signal: AbortSignal | u
   )
 }
 
+export const differs = (what: string, was: unknown, is: unknown) =>
+  new ResumeError(
+    `what was begun can't be resumed: ${what} was ${JSON.stringify(was)} and is now ${JSON.stringify(is)}. ` +
+      'Ask for the same as then, or begin again with overwrite',
+  )
+
 function requireSameWork(
   begun: BlockPlan,
   kind: string,
   inputs: readonly PlannedInput[],
   asked: Asked,
 ): void {
-  const differs = (what: string, was: unknown, is: unknown) =>
-    new ResumeError(
-      `what was begun can't be resumed: ${what} was ${JSON.stringify(was)} and is now ${JSON.stringify(is)}. ` +
-        'Ask for the same as then, or begin again with overwrite',
-    )
   if (begun.kind !== kind) throw differs('the work', begun.kind, kind)
   const before = begun.kind === 'multiply' ? [begun.a, begun.b] : [begun.a]
   for (const [index, input] of inputs.entries()) {
@@ -307,6 +348,18 @@ function requireSameWork(
       )
     }
   }
+  requireSameOutput(begun, asked)
+  const block: Record<string, number> =
+    begun.kind === 'multiply'
+      ? { ...begun.block }
+      : { rows: begun.block.size, cols: begun.block.size, depth: begun.block.size }
+  for (const [name, size] of Object.entries(asked.layout.block)) {
+    if (size !== undefined && size !== block[name]) throw differs(`block.${name}`, block[name], size)
+  }
+}
+
+/** Throws ResumeError if the same is to be done in another way, or elsewhere. */
+export function requireSameOutput(begun: AnyPlan, asked: Asked): void {
   if (begun.output.path !== asked.output) throw differs('the output', begun.output.path, asked.output)
   if (begun.semiring !== asked.semiring) throw differs('semiring', begun.semiring, asked.semiring)
   if ((asked.overflow ?? 'throw') !== (begun.overflow ?? 'throw')) {
@@ -317,18 +370,11 @@ function requireSameWork(
     const is = asked.layout[name]
     if (is !== undefined && `${is}` !== `${layout?.[name]}`) throw differs(name, layout?.[name], is)
   }
-  const block: Record<string, number> =
-    begun.kind === 'multiply'
-      ? { ...begun.block }
-      : { rows: begun.block.size, cols: begun.block.size, depth: begun.block.size }
-  for (const [name, size] of Object.entries(asked.layout.block)) {
-    if (size !== undefined && size !== block[name]) throw differs(`block.${name}`, block[name], size)
-  }
 }
 
 const isIntegers = (dtype: ArrayType) => dtype === 'int16' || dtype === 'int32'
 
-function readPolicy(dtype: ArrayType, overflow: Overflow | undefined): Overflow | null {
+export function readPolicy(dtype: ArrayType, overflow: Overflow | undefined): Overflow | null {
   if (isIntegers(dtype)) return overflow ?? 'throw'
   if (overflow === undefined) return null
   throw new OptionError(
@@ -341,7 +387,7 @@ function requireType(semiring: Semiring, dtype: ArrayType): void {
   requireSemiringType(index, addon.dataTypes.indexOf(resultType(dtype) as 'int32'))
 }
 
-function planOutput(
+export function planOutput(
   path: string,
   shape: readonly [number, number],
   dtype: ArrayType,
@@ -377,13 +423,13 @@ function usualChunk({ memory }: ReadLayout, types: BlockTypes): number {
 }
 
 /** A size of chunks of which there are whole ones in a block, if that was asked for. */
-function chunkOf(usual: number, length: number, block: number | undefined): number {
+export function chunkOf(usual: number, length: number, block: number | undefined): number {
   const size = block === undefined || block % usual === 0 ? usual : block
   return Math.max(1, Math.min(size, length))
 }
 
 /** The rows and columns that only one block may write. */
-const unitOf = ({ layout }: PlannedOutput): readonly [number, number] =>
+export const unitOf = ({ layout }: PlannedOutput): readonly [number, number] =>
   layout?.shards ?? layout?.chunks ?? [1, 1]
 
 function commonMultiple(x: number, y: number): number {
@@ -393,14 +439,14 @@ function commonMultiple(x: number, y: number): number {
 }
 
 /** The most of `size` that is a multiple of `unit`, and of `wish` too if there is room. */
-function aligned(size: number, unit: number, wish: number): number {
+export function aligned(size: number, unit: number, wish: number): number {
   const both = commonMultiple(unit, wish)
   const step = both <= size ? both : unit
   return Math.max(step, Math.floor(size / step) * step)
 }
 
 /** Refuses block sizes that were asked for and that would have two blocks write one file. */
-function requireUnit(size: number | undefined, unit: number, length: number, name: string): void {
+export function requireUnit(size: number | undefined, unit: number, length: number, name: string): void {
   if (size === undefined || size % unit === 0 || size >= length) return
   throw new OptionError(
     `option block: ${name} must be a multiple of ${unit}, what one file of the output has, but it is ${size}`,
@@ -535,10 +581,10 @@ async function typeBetween(
 }
 
 /** So that a process that still does what was begun before can't write into what is begun now, be it the same work. */
-const beginning = () => randomBytes(8).toString('hex')
+export const beginning = () => randomBytes(8).toString('hex')
 
 /** What an array's attributes say of it. */
-function madeFrom(plan: BlockPlan): Record<string, unknown> {
+function madeFrom(plan: AnyPlan): Record<string, unknown> {
   const { id, kind, semiring, overflow } = plan
   const inputs = plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]
   return {
@@ -546,6 +592,7 @@ function madeFrom(plan: BlockPlan): Record<string, unknown> {
     kind,
     semiring,
     overflow,
-    inputs: inputs.map(({ path, fingerprint }) => ({ path: basename(path), fingerprint })),
+    inputs: inputs.map(({ path, fingerprint }) => ({ path: path && basename(path), fingerprint })),
+    ...(plan.kind === 'graph-paths' && { asked: plan.a.asked }),
   }
 }

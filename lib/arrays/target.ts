@@ -8,7 +8,7 @@ import { CODEC_THREADS, codeAside } from './codec-pool.js'
 import type { CodecEntry } from './codecs.js'
 import { atOnce, writeError, writeRectangle } from './disk.js'
 import { writeWhole } from './file-store.js'
-import type { BlockPlan, PlannedOutput, ZarrLayout } from './job.js'
+import type { AnyPlan, PlannedOutput, ZarrLayout } from './job.js'
 import type { Journal } from './journal.js'
 import { crc32cOf } from './packages.js'
 import { asRow, type Rows } from './store.js'
@@ -43,7 +43,7 @@ const bytesCodec: CodecEntry = { name: 'bytes', configuration: { endian: 'little
 /** A number as Zarr's metadata has it. */
 const scalar = (value: number) => (Number.isFinite(value) ? value : value < 0 ? '-Infinity' : 'Infinity')
 
-const fillOf = ({ semiring, output }: Pick<BlockPlan, 'semiring' | 'output'>) =>
+const fillOf = ({ semiring, output }: Pick<AnyPlan, 'semiring' | 'output'>) =>
   zeroOf(semiring, output.dtype === 'int16' ? 'int32' : output.dtype)
 
 /** Of the whole file. */
@@ -52,7 +52,7 @@ const npyBytes = ({ shape, dtype }: PlannedOutput) =>
 
 /** Makes the array without its elements. `made` goes into the metadata: what it is made from. */
 export async function createTarget(
-  plan: Pick<BlockPlan, 'output' | 'semiring'>,
+  plan: Pick<AnyPlan, 'output' | 'semiring'>,
   journal: Journal,
   made: Record<string, unknown>,
 ): Promise<void> {
@@ -104,7 +104,7 @@ export interface Block {
 }
 
 /** Writes a block: whole files of a Zarr array, each under another name first, or its place in a .npy file. Returns how many bytes. */
-export async function writeBlock(plan: BlockPlan, journal: Journal, block: Block): Promise<number> {
+export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block): Promise<number> {
   const { rows, cols, data } = block
   const { shape, dtype, layout } = plan.output
   const size = bytesOfType[dtype]
@@ -159,7 +159,7 @@ export function extraBytes({ dtype, layout }: PlannedOutput): number {
 /** Cuts a block into the files of a Zarr array. */
 class Cut {
   constructor(
-    readonly plan: BlockPlan,
+    readonly plan: AnyPlan,
     readonly block: Block,
     readonly memory: Uint8Array,
     readonly memoryPitch: number,

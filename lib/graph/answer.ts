@@ -2,18 +2,17 @@
 import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
+import type { NativeDivision } from '../native.js'
 import { dissectionBudget, searchIsCheaper } from '../placement.js'
 import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
 import { hostViewOf, namesOf, type Question, shapeOf, WORK } from './question.js'
 import { watched } from './run.js'
-import { directionOf, makeRoom, rootsOf, search, treesOf } from './search.js'
+import { directionOf, divide, makeRoom, rootsOf, search, treesOf } from './search.js'
 
-/** Finds what a question asks for. */
-export async function answer(question: Question): Promise<Answer> {
-  const { query, weights, batch, closing } = question
-  const { nodes, sources, targets } = query
-  const some = sources !== null || targets !== null
+/** What estimates of a question need, and who says which backend so many steps of a closure are computed on. */
+function estimated({ query, weights, batch, closing }: Question) {
+  const { nodes } = query
   const resident = weights.view?.memory?.session.backend ?? null
   const backend = closing.backend === AUTO && !resident ? automaticBackend() : closing.backend
   const work = {
@@ -25,6 +24,23 @@ export async function answer(question: Question): Promise<Answer> {
     resident,
     backend,
   }
+  const backendOf = (steps: number) => onImplicitDevice(closing, steps, async (session) => session.backend)
+  return { work, backendOf }
+}
+
+/** Whether all pairs take less time than searches. */
+export async function closingIsCheaper(question: Question): Promise<boolean> {
+  const { work, backendOf } = estimated(question)
+  return !(await searchIsCheaper(work, backendOf))
+}
+
+/** Finds what a question asks for. */
+export async function answer(question: Question): Promise<Answer> {
+  const { query } = question
+  const { sources, targets } = query
+  const some = sources !== null || targets !== null
+  const { work, backendOf } = estimated(question)
+  const { backend } = work
   // All pairs of a matrix are always closed: then `next` is the same on every backend, also where paths are equally good.
   const maySearch = some || work.listed
   const { method } = query
@@ -40,7 +56,6 @@ export async function answer(question: Question): Promise<Answer> {
       "backend 'cuda' computes the paths of all pairs, and option limit is for searches: leave out one of them",
     )
   }
-  const backendOf = (steps: number) => onImplicitDevice(closing, steps, async (session) => session.backend)
   // If a GPU or a closure was asked for, it is an error that it can't answer.
   const mustClose = backend === CUDA || method === 'closure'
   if (!mustClose && maySearch) {
@@ -78,7 +93,7 @@ export async function answer(question: Question): Promise<Answer> {
   )
 }
 
-/** `within`: see {@link search}. */
+/** Null unless dissection takes less than the milliseconds of another way, `within`, if they are given. */
 async function bySearch(question: Question, within: number): Promise<Answer | null>
 async function bySearch(question: Question): Promise<Answer>
 async function bySearch(question: Question, within?: number): Promise<Answer | null> {
@@ -86,17 +101,26 @@ async function bySearch(question: Question, within?: number): Promise<Answer | n
   const { view, edges } = weights
   const { signal, onProgress } = closing
   const started = performance.now()
-  const room = makeRoom(query, batch, type)
   const matrix = view && (await hostViewOf(view))
+  const graphOf = (item: number): Graph => (matrix ? { matrix, item } : { edges: edges! })
+  let division: NativeDivision | undefined
+  if (within !== undefined) {
+    // There is no room for results until it is certain that they are found here.
+    const divided = await watched({ signal }, WORK, 1, (calls) =>
+      divide(graphOf(0), query, type, calls, within),
+    )
+    if (!divided) return null
+    division = divided
+  }
+  const room = makeRoom(query, batch, type)
   const searching = performance.now()
-  let method: Answer['method'] | null = 'search'
+  let method: Answer['method'] = 'search'
   await watched({ signal, onProgress }, WORK, batch, async (calls) => {
     for (let item = 0; item < batch; item++) {
-      const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
-      method = await search(graph, query, { ...room, item: batched ? item : undefined }, calls, within)
+      const results = { ...room, item: batched ? item : undefined }
+      method = await search(graphOf(item), { ...query, division }, results, calls)
     }
   })
-  if (!method) return null
   const kernelMs = performance.now() - searching
   const next = room.next && asMatrix(room.next, shapeOf(question))
   return {

@@ -12,7 +12,6 @@ import { findingReached } from '../graph-core/reached.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
 import { LEFT_OUT } from '../options.js'
-import type { ReadOptions } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { type HostView, readHostView } from '../view.js'
 import { exactWeight, listedKeys, matrixKeys } from './cycles.js'
@@ -158,24 +157,19 @@ export function maySayMore({ query: { sources, targets }, type }: Question): boo
  */
 export async function closeAgain(question: Question): Promise<Answer | null> {
   const began = performance.now()
-  const { query, weights, type, batched, batch, closing } = question
-  const { rules, nodes } = query
-  const shape: Shape = batched ? [batch, nodes, nodes] : [nodes, nodes]
-  const matrix = asMatrix(await widened(question), shape)
-  const session = weights.view?.memory?.session
-  const place = session && {
-    backend: session.backend === 'cuda' ? CUDA : CPU,
-    device: session.devices === 0 && session.backend === 'cuda' ? session.index : LEFT_OUT,
-    devices: session.devices,
-  }
-  const options: ReadOptions = { ...closing, ...place, overflow: LEFT_OUT, out: matrix }
-  const wideRules = rulesOf(rules.semiring, FLOAT64)
+  const { query, type, batched, closing } = question
+  const { rules } = query
+  const wide = await inFloat64(question)
+  const { view } = wide.weights
+  const wideRules = wide.query.rules
   const all = await byClosure({
-    ...question,
-    query: { ...query, rules: wideRules, sources: null, targets: null },
-    weights: { view: readHostView(matrix, 'weights', 'operand'), edges: null },
-    type: FLOAT64,
-    closing: options,
+    ...wide,
+    query: { ...wide.query, sources: null, targets: null },
+    // They are used nowhere else, so they may become the distances.
+    closing: {
+      ...wide.closing,
+      out: asMatrix((view as HostView).data as ElementArray, matrixShape(question)),
+    },
   }).catch(async (error) => {
     const certain = error instanceof CycleError ? await certainCycle(question, error) : error
     if (certain) throw certain
@@ -202,6 +196,29 @@ export async function closeAgain(question: Question): Promise<Answer | null> {
     ...all,
     ...(await placed(question, asMatrix(data, shapeOf(question)), next)),
     timing: { totalMs: performance.now() - began, kernelMs: all.timing.kernelMs },
+  }
+}
+
+/** The shape of the weights as matrices. */
+const matrixShape = ({ query: { nodes }, batched, batch }: Question): Shape =>
+  batched ? [batch, nodes, nodes] : [nodes, nodes]
+
+/** The same question in float64, without the edges that don't matter. */
+export async function inFloat64(question: Question): Promise<Question> {
+  const { query, weights, closing } = question
+  const matrix = asMatrix(await widened(question), matrixShape(question))
+  const session = weights.view?.memory?.session
+  const place = session && {
+    backend: session.backend === 'cuda' ? CUDA : CPU,
+    device: session.devices === 0 && session.backend === 'cuda' ? session.index : LEFT_OUT,
+    devices: session.devices,
+  }
+  return {
+    ...question,
+    query: { ...query, rules: rulesOf(query.rules.semiring, FLOAT64) },
+    weights: { view: readHostView(matrix, 'weights', 'operand'), edges: null },
+    type: FLOAT64,
+    closing: { ...closing, ...place, overflow: LEFT_OUT },
   }
 }
 

@@ -68,16 +68,27 @@ export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 's
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-const pathOptions = new Options({
+export const pathSet = {
   paths: boolean(false),
   sources: option(undefined, asGiven),
   targets: option(undefined, asGiven),
-  limit: option(undefined, readLimit),
-  method: choice(pathMethods, 'auto'),
+  limit: option(undefined, readLimit, {
+    commandLine: {
+      flag: '--limit <value>',
+      summary: 'paths with worse values count as none, and nothing farther is searched',
+      fromText: numberOf,
+    },
+  }),
+  method: choice(pathMethods, 'auto', {
+    flag: '--method <name>',
+    summary: 'how paths are found, in place of what is estimated to be cheapest',
+  }),
   overflow,
   ...whereSet,
   ...longWorkSet,
-} satisfies OptionsOf<PathOptions>)
+} satisfies OptionsOf<PathOptions>
+
+const pathOptions = new Options(pathSet)
 
 export interface ReadPathOptions
   // Sources and targets are as they were given: the graph says what nodes are.
@@ -113,6 +124,12 @@ export function nodeList(value: unknown, name: string): NodeNumbers {
   throw new OptionError(
     `option ${name} must be the number of a node, or an array of them, but it is ${typeName(value)}`,
   )
+}
+
+/** A text as the number that it is; other texts stay, and are refused when they are read. */
+function numberOf(text: string): unknown {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  return Number.isNaN(value) ? text : value
 }
 
 /** The option `limit`. */

@@ -1,25 +1,16 @@
 /** Best paths: the functions that users call, and what they give. */
-import { show } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
-import { OptionError, ValueError } from '../errors.js'
-import {
-  type EdgeList,
-  isNode,
-  type KeyedEdgeList,
-  type NamedEdgeList,
-  type NodeNumbers,
-  wrongNode,
-} from '../graph-core/edges.js'
-import type { NodeNames } from '../graph-core/names.js'
+import { OptionError } from '../errors.js'
+import type { EdgeList, KeyedEdgeList, NamedEdgeList, NodeNumbers } from '../graph-core/edges.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { ElementsOf } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { answer } from './answer.js'
 import type { Ways } from './closing.js'
 import type { FoundBy, PathOptions } from './options.js'
+import { Places } from './places.js'
 import { ask, namesOf, release } from './question.js'
 import type { PathSemiring } from './rules.js'
-import type { Query } from './search.js'
 import { type Trees, walk } from './walk.js'
 
 /** What all results of path functions have. */
@@ -344,64 +335,6 @@ function readable(distances: DenseMatrix<ElementArray>, places: Places): Distanc
   return Object.defineProperty({ ...distances }, 'at', { value: at, enumerable: false }) as Distances
 }
 
-/** Where the distance between two nodes is. */
-interface Place {
-  /** The numbers of the nodes. */
-  readonly source: number
-  readonly target: number
-  readonly row: number
-  readonly col: number
-  readonly item: number
-}
-
-/** Finds the rows and columns of nodes. It keeps no more of the question than it needs. */
-class Places {
-  readonly nodes: number
-  readonly names: NodeNames | null
-  readonly #batch: number
-  readonly #sources: Int32Array | null
-  readonly #targets: Int32Array | null
-  /** The first place of each node among the sources, and among the targets, once they are asked for. */
-  #rows: Map<number, number> | undefined
-  #cols: Map<number, number> | undefined
-
-  constructor({ nodes, sources, targets }: Query, batch: number, names: NodeNames | null) {
-    this.nodes = nodes
-    this.names = names
-    this.#batch = batch
-    this.#sources = sources
-    this.#targets = targets
-  }
-
-  of(from: unknown, to: unknown, item = 0): Place {
-    const [source, target] = [this.#numberOf(from, 'from'), this.#numberOf(to, 'to')]
-    const batch = this.#batch
-    if (this.#sources) this.#rows ??= placesOf(this.#sources)
-    if (this.#targets) this.#cols ??= placesOf(this.#targets)
-    const row = this.#among(source, this.#rows, 'from', 'sources')
-    const col = this.#among(target, this.#cols, 'to', 'targets')
-    if (!(Number.isInteger(item) && item >= 0 && item < batch)) {
-      throw new ValueError(
-        `batch must be the index of a matrix, an integer from 0 to ${batch - 1}, but it is ${show(item)}`,
-      )
-    }
-    return { source, target, row, col, item }
-  }
-
-  #numberOf(node: unknown, name: string): number {
-    if (this.names) return this.names.numberOf(node, name)
-    if (!isNode(node, this.nodes)) wrongNode(node, this.nodes, name)
-    return node
-  }
-
-  #among(node: number, places: Map<number, number> | undefined, name: string, asked: string): number {
-    const place = places ? places.get(node) : node
-    if (place !== undefined) return place
-    const text = this.names?.show(node) ?? node
-    throw new ValueError(`${name} is ${text}, which is not among the ${asked} that were asked for`)
-  }
-}
-
 /** Reads paths from an answer. */
 class PathReader {
   readonly #places: Places
@@ -428,10 +361,4 @@ class PathReader {
     }
     return trees instanceof Promise ? trees.then(along) : along(trees)
   }
-}
-
-function placesOf(nodes: Int32Array): Map<number, number> {
-  const map = new Map<number, number>()
-  for (let at = nodes.length - 1; at >= 0; at--) map.set(nodes[at]!, at)
-  return map
 }

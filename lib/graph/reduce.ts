@@ -1,24 +1,34 @@
-/** What paths amount to: a number for each node, without the distances that it is made of. */
-import { deviceName } from '../backend.js'
-import { ShapeError } from '../errors.js'
+/** What paths amount to: some numbers for each node, without the distances that they are made of. */
+import { CUDA, deviceName } from '../backend.js'
+import { DeviceMatrix } from '../device/device.js'
+import { OutOfMemoryError, OverflowError, ShapeError } from '../errors.js'
+import { inSlices } from '../graph-core/slices.js'
+import type { DenseMatrix, Shape } from '../matrix.js'
 import { choice, Options, type OptionsOf, option } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
+import type { ElementArray } from '../storage.js'
 import { showShape } from '../view.js'
-import type { FoundBy, PathOptions } from './options.js'
+import { answer, closingIsCheaper } from './answer.js'
+import { asMatrix, inFloat64 } from './closing.js'
+import { type FoundBy, type PathOptions, pathSet } from './options.js'
 import type { AnyWeights } from './paths.js'
-import { ask, hostViewOf, release, WORK } from './question.js'
+import { Places } from './places.js'
+import { ask, hostViewOf, namesOf, type Question, release, WORK } from './question.js'
+import { reducingRows } from './reducing.js'
+import { type Nearest, type ReadReduction, type Reduced, type Reduction, reduction } from './reduction.js'
 import { type PathSemiring, pathSemirings } from './rules.js'
 import { watched } from './run.js'
-import { type Reduction, reductions, searchReduced } from './search.js'
+import { roomForReduced, searchReduced } from './search.js'
 
-const methods = ['auto', 'search', 'dissection'] as const
 const semirings = pathSemirings.filter((name) => name !== 'or-and')
 
 /** The options of {@link reducePaths}. `undefined` means the default. */
-export interface ReduceOptions<Key = unknown> {
+export interface ReduceOptions<Key = unknown>
+  extends Pick<PathOptions, 'limit' | 'method' | 'backend' | 'device' | 'devices' | 'signal'> {
   /**
    * 'eccentricity', the default: the value of the worst of the best paths from a source, such as the distance to the farthest target.
-   * 'mean': the mean of the values, which is added up in float64.
+   * 'mean': the mean of the values, which is added up in float64. `{ nearest: k }`, or the text 'nearest 5': the k targets with the best
+   * paths, and their values.
    */
   reduce?: Reduction | undefined
   /** What paths are compared in: 'min-plus', that of {@link shortestPaths}, by default. */
@@ -27,47 +37,71 @@ export interface ReduceOptions<Key = unknown> {
   sources?: PathOptions['sources'] | ArrayLike<Key> | Key | undefined
   /** As {@link PathOptions.targets}, or names. */
   targets?: PathOptions['targets'] | ArrayLike<Key> | Key | undefined
-  /** As {@link PathOptions.method}; a closure would need the memory of all distances. */
-  method?: 'auto' | 'search' | 'dissection' | undefined
-  /** Gives up, with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
   /** As {@link PathOptions.onProgress}. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-const asGiven = (value: unknown): unknown => value
+const asGiven = option(undefined, (value: unknown): unknown => value)
 
 const reduceOptions = new Options({
-  reduce: choice(reductions, 'eccentricity'),
+  reduce: reduction,
   semiring: choice(semirings, 'min-plus'),
-  sources: option(undefined, asGiven),
-  targets: option(undefined, asGiven),
-  method: choice(methods, 'auto'),
+  sources: asGiven,
+  targets: asGiven,
+  limit: asGiven,
+  method: pathSet.method,
+  backend: asGiven,
+  device: asGiven,
+  devices: asGiven,
   ...longWorkSet,
 } satisfies OptionsOf<ReduceOptions>)
 
-/** What {@link reducePaths} gives. */
-export interface ReducedPaths {
-  /** A number for each source, in their order; NaN if it reaches no target but itself. */
-  readonly values: Float64Array
-  /** How many targets each source reaches, itself left out. */
-  readonly reached: Int32Array
+interface AnyReduced {
   /** The numbers of the sources; null if they are all nodes. */
   readonly sources: Int32Array | null
   /** The same of the targets. */
   readonly targets: Int32Array | null
   /** How the paths were found. */
   readonly method: FoundBy
-  /** The name of the processor. */
+  /** The name of the GPU or processor. */
   readonly device: string
   /** Milliseconds: of all the work, and of the searches. */
   readonly timing: { readonly totalMs: number; readonly kernelMs: number }
 }
 
+/** What {@link reducePaths} gives. */
+export interface ReducedPaths extends AnyReduced {
+  /** A number for each source, in their order; NaN if it reaches no target but itself. */
+  readonly values: Float64Array
+  /** How many targets each source reaches, itself left out. */
+  readonly reached: Int32Array
+}
+
+/** What {@link reducePaths} gives of the nearest targets: a row for each source, in their order, with k columns. */
+export interface NearestPaths<Key = unknown> extends AnyReduced {
+  /** The targets, the nearest first, and of equally near ones that with the lowest number; −1 where there are no more. */
+  readonly nodes: DenseMatrix<Int32Array>
+  /** Their distances; the semiring's zero in float64 where there are no more. */
+  readonly distances: DenseMatrix<Float64Array>
+  /** How many each source has: k, if it reaches so many. */
+  readonly reached: Int32Array
+  /** The names of the nodes, by their numbers, if they have names. */
+  readonly keys?: ArrayLike<Key>
+  /**
+   * The nearest targets of a source, by names if nodes have names.
+   *
+   * @throws ValueError (ERR_MPMML_VALUE) or DTypeError (ERR_MPMML_DTYPE) for what isn't one of the sources.
+   */
+  of(source: Key): { node: Key; distance: number }[]
+}
+
 /**
- * Makes one number of the best paths from each source to all targets that it reaches but itself, and keeps no distances: so it takes
- * memory for the graph and not for all pairs. It runs on the CPU, on all cores and off JavaScript's thread. Values of integers are exact, however
- * large; the mean is rounded.
+ * Makes some numbers of the best paths from each source to all targets that it reaches but itself, and keeps no distances: so it takes
+ * memory for the graph and the numbers and not for all pairs. Only a closure, which is taken for matrices, needs the memory of another
+ * matrix; it runs where {@link PathFunction} runs it, all else on the cores of the CPU. Values of integers are exact, however large; the
+ * mean is rounded.
+ *
+ * Of edges that make no path better, a search for the nearest targets ends when it has them.
  *
  * @param weights - an edge list, or a square matrix, as of {@link PathFunction}; not a batch.
  * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does; but no distance overflows.
@@ -75,37 +109,145 @@ export interface ReducedPaths {
  * const roads = { nodes: 3, from: [0, 1, 2], to: [1, 2, 0], weight: [4, 1, 2] }
  * const { values } = await reducePaths(roads, { reduce: 'eccentricity' })
  * console.log(values.join(), Math.min(...values)) // 5,3,6 3
+ * const { nodes, distances } = await reducePaths(roads, { reduce: { nearest: 1 } })
+ * console.log(nodes.data.join(), distances.data.join()) // 1,2,0 4,1,2
  */
-export async function reducePaths<Key = unknown>(
+export function reducePaths<Key = unknown>(
+  weights: AnyWeights,
+  options: ReduceOptions<Key> & { reduce: Nearest },
+): Promise<NearestPaths<Key>>
+export function reducePaths<Key = unknown>(
+  weights: AnyWeights,
+  options?: ReduceOptions<Key> & { reduce?: Exclude<Reduction, Nearest> | undefined },
+): Promise<ReducedPaths>
+export function reducePaths<Key = unknown>(
   weights: AnyWeights,
   options?: ReduceOptions<Key>,
-): Promise<ReducedPaths> {
+): Promise<ReducedPaths | NearestPaths<Key>>
+export async function reducePaths(
+  weights: AnyWeights,
+  options?: ReduceOptions,
+): Promise<ReducedPaths | NearestPaths> {
   const began = performance.now()
-  const { reduce, semiring, signal, onProgress, ...asked } = reduceOptions.read(options)
-  const question = await ask(semiring as PathSemiring, weights, { ...asked, signal, onProgress })
+  const { reduce, semiring, ...asked } = reduceOptions.read(options)
+  const question = await ask(semiring as PathSemiring, weights, asked)
   try {
-    const { query, weights: given, type, batched } = question
+    const { query, weights: given, batched } = question
     if (batched) {
       throw new ShapeError(
         `${showShape(given.view!, 'weights')} must be one matrix, not a batch: call it once for each`,
       )
     }
-    const matrix = given.view && (await hostViewOf(given.view))
-    const graph = matrix ? { matrix, item: 0 } : { edges: given.edges! }
-    const searching = performance.now()
-    const found = await watched({ signal, onProgress: question.closing.onProgress }, WORK, 1, (calls) =>
-      searchReduced(graph, query, reduce, type, calls),
-    )
     const { sources, targets } = query
-    const ended = performance.now()
-    return {
-      ...found,
-      sources,
-      targets,
-      device: deviceName(-1),
-      timing: { totalMs: ended - began, kernelMs: ended - searching },
-    }
+    // Of the nearest each node is one.
+    const distinct = reduce.kind === 'nearest' && targets ? Int32Array.from(new Set(targets)).sort() : targets
+    const { found, ...how } = await reduced({ ...question, query: { ...query, targets: distinct } }, reduce)
+    const rest = { sources, targets, ...how }
+    const timing = { totalMs: performance.now() - began, kernelMs: how.timing.kernelMs }
+    if (!found.nodes) return { values: found.values, reached: found.reached, ...rest, timing }
+    return { ...nearestOf(question, found, reduce), ...rest, timing }
   } finally {
     release(question)
+  }
+}
+
+interface Found extends Pick<AnyReduced, 'method' | 'device' | 'timing'> {
+  readonly found: Reduced
+}
+
+async function reduced(question: Question, reduction: ReadReduction): Promise<Found> {
+  const { query, weights, type, closing } = question
+  const { method, limit } = query
+  const mustClose = method === 'closure' || closing.backend === CUDA
+  // An edge list may have few edges for its nodes, so that nothing may be made of the size of all pairs.
+  const mayClose = method === 'auto' && limit === undefined && weights.view !== null
+  if (mustClose || (mayClose && (await closingIsCheaper(question)))) {
+    const closed = await byClosure(question, reduction, mustClose)
+    if (closed) return closed
+  }
+  const matrix = weights.view && (await hostViewOf(weights.view))
+  const graph = matrix ? { matrix, item: 0 } : { edges: weights.edges! }
+  const { signal, onProgress } = closing
+  const searching = performance.now()
+  const found = await watched({ signal, onProgress }, WORK, 1, (calls) =>
+    searchReduced(graph, query, reduction, type, calls),
+  )
+  const ms = performance.now() - searching
+  return { ...found, device: deviceName(-1), timing: { totalMs: ms, kernelMs: ms } }
+}
+
+/** Closes the weights, and makes of the distances what is asked for; null if there is no memory for that and it needn't be. */
+async function byClosure(question: Question, reduction: ReadReduction, must: boolean): Promise<Found | null> {
+  const { query, closing } = question
+  const method = query.method === 'auto' ? 'closure' : query.method
+  const found = roomForReduced(query, reduction)
+  const closeOver = async (asked: Question) => {
+    const { rules } = asked.query
+    return { rules, ...(await answer({ ...asked, query: { ...asked.query, method } })) }
+  }
+  try {
+    // In float64 no sum of so few int32 is rounded, or overflows.
+    const closed = await closeOver(question).catch(async (error) => {
+      if (error instanceof OverflowError) return closeOver(await inFloat64(question))
+      throw error
+    })
+    const { distances, device, timing, rules } = closed
+    try {
+      await eachBlock(distances, (rows, first) =>
+        inSlices(reducingRows(rows, first, { ...query, rules }, reduction, found), closing.signal, WORK),
+      )
+    } finally {
+      if (distances instanceof DeviceMatrix) distances.dispose()
+    }
+    return { found, method: closed.method, device, timing }
+  } catch (error) {
+    if (error instanceof OutOfMemoryError && !must) return null
+    throw error
+  }
+}
+
+/** Bytes of distances that are copied from a device at once. */
+const BLOCK_BYTES = 1 << 26
+
+/** Calls `use` for some rows after the other. */
+async function eachBlock(
+  distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
+  use: (rows: ElementArray, first: number) => Promise<void>,
+): Promise<void> {
+  if (!(distances instanceof DeviceMatrix)) return use(distances.data, 0)
+  const [count, cols] = distances.shape as [number, number]
+  const step = Math.max(1, Math.floor(BLOCK_BYTES / (8 * Math.max(1, cols))))
+  for (let first = 0; first < count; first += step) {
+    const block = distances.view({ rows: [first, Math.min(count, first + step)] })
+    try {
+      await use((await block.download()).data, first)
+    } finally {
+      block.dispose()
+    }
+  }
+}
+
+/** The nearest targets as they are given. */
+function nearestOf(
+  question: Question,
+  { values, nodes, reached }: Reduced,
+  { most }: ReadReduction,
+): Pick<NearestPaths, 'nodes' | 'distances' | 'reached' | 'keys' | 'of'> {
+  const names = namesOf(question)
+  const places = new Places(question.query, 1, names)
+  const of = (source: unknown) => {
+    const row = places.rowOf(source)
+    return Array.from({ length: reached[row]! }, (_, at) => {
+      const node = nodes![row * most + at]!
+      return { node: names ? names.keys[node] : node, distance: values[row * most + at]! }
+    })
+  }
+  const shape: Shape = [reached.length, most]
+  return {
+    nodes: asMatrix(nodes!, shape),
+    distances: asMatrix(values, shape),
+    reached,
+    ...(names && { keys: names.keys }),
+    of,
   }
 }

@@ -1,18 +1,19 @@
 /** Best paths from some nodes to some, by a search from each: in native code, on all cores. */
 
-import { storedZeroOf } from '../built-in.js'
+import { storedZeroOf, zeroOf } from '../built-in.js'
 import { bytesOf, FLOAT64, INT32, newArray } from '../elements.js'
 import { OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
 import type { Direction } from '../graph-core/rows.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { allocate } from '../matrix.js'
-import { addon, type GraphSearchRequest } from '../native.js'
+import { addon, type GraphSearchRequest, type NativeDivision } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { type Graph, weightsOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'
+import type { ReadReduction, Reduced } from './reduction.js'
 import { refusalError } from './refusals.js'
 import type { Extension, PathRules } from './rules.js'
 import { type Calls, called } from './run.js'
@@ -25,12 +26,18 @@ export interface Query {
   /** Null: all nodes. */
   readonly sources: Int32Array | null
   readonly targets: Int32Array | null
+  /** From which side it is searched, if not from that with fewer nodes. */
+  readonly direction?: Direction | undefined
   readonly paths: boolean
   readonly overflow: Overflow
   /** Paths with worse values count as none; undefined: all count. */
   readonly limit: number | undefined
   /** How they are found; a closure isn't done here. */
   readonly method?: PathMethod | undefined
+  /** What {@link divide} gave for this graph and these rules. */
+  readonly division?: NativeDivision | undefined
+  /** The most bytes that it takes besides the results; undefined: what is available. */
+  readonly memory?: number | undefined
 }
 
 /** The results for one graph: parts of arrays that those of a batch share. */
@@ -48,7 +55,8 @@ export interface Results {
  * From which side a query is searched: the one with fewer nodes. The paths of all pairs backward, because then `next` is the trees;
  * without paths forward, because then a search writes a row and not a column.
  */
-export function directionOf({ sources, targets, paths }: Query): Direction {
+export function directionOf({ sources, targets, paths, direction }: Query): Direction {
+  if (direction) return direction
   if (!sources) return targets || paths ? 'backward' : 'forward'
   return targets && targets.length < sources.length ? 'backward' : 'forward'
 }
@@ -112,24 +120,58 @@ const SEARCH: Need = { what: 'a search', perNode: 112, perEdge: 24 }
 /** Of each more. */
 const BYTES_PER_WORKER = 40
 
+/** The bytes that a search takes at most, with one thread. */
+export const searchBytes = (nodes: number, edges: number) => nodes * SEARCH.perNode + edges * SEARCH.perEdge
+
 /** The names of native code's enumerators, in their order. */
 const extensions: readonly (Extension | 'links')[] = ['sum', 'product', 'bottleneck', 'links']
 
 /** How native code finds paths, in the order of its enumerators. */
 const nativeMethods: readonly PathMethod[] = ['auto', 'search', 'dissection']
 
+/** What native code writes if it writes nothing. `type` is that of distances. */
+const nothingOf = (type: number) => ({
+  distances: newArray(type, 0),
+  next: null,
+  trees: null,
+  place: 0,
+  treePlace: 0,
+  rootStride: 0,
+  endStride: 0,
+})
+
 /**
- * Searches one graph, and writes the results. It gives how: by `'search'` or `'dissection'`.
+ * Divides a graph by separators, for several queries; null if searches answer, or another way, sooner.
  *
- * @param within - the milliseconds that another way takes. Then null comes back, unless dissection takes less time.
+ * @param within - the milliseconds that another way takes.
  */
+export async function divide(
+  graph: Graph,
+  query: Query,
+  type: number,
+  { report, cancel }: Calls,
+  within?: number,
+): Promise<NativeDivision | null> {
+  const backward = directionOf(query) === 'backward'
+  const request: GraphSearchRequest = {
+    ...questionOf(graph, query, backward),
+    ...nothingOf(type),
+    next: query.paths ? new Int32Array(1) : null,
+    within,
+    divides: true,
+  }
+  const { refusal, division } = await called(addon.graphSearch(request, report, cancel))
+  if (refusal) throw refusalError(refusal, graph, query.rules, backward, undefined)
+  return division ?? null
+}
+
+/** Searches one graph, and writes the results. It gives how: by `'search'` or `'dissection'`. */
 export async function search(
   graph: Graph,
   query: Query,
   results: Results,
   { report, cancel }: Calls,
-  within?: number,
-): Promise<FoundBy | null> {
+): Promise<FoundBy> {
   const { rules, nodes, sources, targets } = query
   const backward = directionOf(query) === 'backward'
   const roots = backward ? targets : sources
@@ -145,10 +187,9 @@ export async function search(
     treePlace: item * countOf(roots, nodes) * nodes,
     rootStride: backward ? 1 : cols,
     endStride: backward ? cols : 1,
-    within,
+    division: query.division,
   }
   const { refusal, dissected } = await called(addon.graphSearch(request, report, cancel))
-  if (refusal?.kind === 'undivided' && within !== undefined) return null
   if (refusal) throw refusalError(refusal, graph, rules, backward, results.item)
   return dissected ? 'dissection' : 'search'
 }
@@ -159,8 +200,9 @@ function questionOf(graph: Graph, query: Query, backward: boolean) {
   const [roots, ends] = backward ? [targets, sources] : [sources, targets]
   const edges = 'edges' in graph ? graph.edges.to.length : 0
   requireSpace(SEARCH, nodes, edges)
-  const spare = availableMemory() - nodes * SEARCH.perNode - edges * SEARCH.perEdge
-  const [least, most] = finiteOf(rules.maximizes)
+  const most = Math.min(availableMemory(), query.memory ?? Number.POSITIVE_INFINITY)
+  const spare = most - searchBytes(nodes, edges)
+  const [least, greatest] = finiteOf(rules.maximizes)
   return {
     ...sourceOf(graph, rules),
     extension: extensions.indexOf(rules.semiring === 'or-and' ? 'links' : rules.extension),
@@ -172,55 +214,55 @@ function questionOf(graph: Graph, query: Query, backward: boolean) {
     limit: query.limit,
     overflow: addon.overflowPolicies.indexOf(query.overflow),
     least,
-    most,
+    most: greatest,
     method: nativeMethods.indexOf(query.method ?? 'auto'),
     memory: Math.max(0, Math.floor(spare)),
     mostWorkers: 1 + Math.max(0, Math.floor(spare / (nodes * BYTES_PER_WORKER))),
   }
 }
 
-/** What is made of the distances of each source, in place of them. */
-export type Reduction = 'eccentricity' | 'mean'
+/** What native code makes of the distances of each source, by its numbers. */
+const nativeReductions: readonly ReadReduction['kind'][] = ['eccentricity', 'mean', 'nearest']
 
-export const reductions: readonly Reduction[] = ['eccentricity', 'mean']
-
-/** A number for each source, and how many targets it is made of. */
-export interface Reduced {
-  readonly values: Float64Array
-  readonly reached: Int32Array
-}
-
-/** Searches one graph as {@link search} does, and makes a number of the distances of each source. `type` is that of distances. */
+/** Searches one graph as {@link search} does, and makes numbers of the distances of each source. `type` is that of distances. */
 export async function searchReduced(
   graph: Graph,
   query: Query,
-  reduction: Reduction,
+  reduction: ReadReduction,
   type: number,
   { report, cancel }: Calls,
-): Promise<Reduced & { method: FoundBy }> {
+): Promise<{ found: Reduced; method: FoundBy }> {
   const { rules, nodes, sources, targets } = query
-  const count = countOf(sources, nodes)
-  const values = makeArray('the results', FLOAT64, [1, count, 1]) as Float64Array
-  const reached = makeArray('the results', INT32, [1, count, 1], values.byteLength) as Int32Array
-  if (count === 0 || countOf(targets, nodes) === 0)
-    return { values: values.fill(Number.NaN), reached, method: 'search' }
+  const found = roomForReduced(query, reduction)
+  if (countOf(sources, nodes) === 0 || countOf(targets, nodes) === 0) return { found, method: 'search' }
   const request: GraphSearchRequest = {
     ...questionOf(graph, query, false),
-    distances: newArray(type, 0),
-    next: null,
-    trees: null,
-    place: 0,
-    treePlace: 0,
-    rootStride: 0,
-    endStride: 0,
-    within: undefined,
-    reduction: 1 + reductions.indexOf(reduction),
-    reduced: values,
-    reached,
+    ...nothingOf(type),
+    noPath: zeroOf(rules.semiring, 'float64'),
+    reduction: 1 + nativeReductions.indexOf(reduction.kind),
+    reduced: found.values,
+    reached: found.reached,
+    nearest: found.nodes ?? undefined,
+    mostNearest: reduction.most,
   }
   const { refusal, dissected } = await called(addon.graphSearch(request, report, cancel))
   if (refusal) throw refusalError(refusal, graph, rules, false, undefined)
-  return { values, reached, method: dissected ? 'dissection' : 'search' }
+  return { found, method: dissected ? 'dissection' : 'search' }
+}
+
+/** Makes the arrays for what is made of distances, as they are if there are no paths. */
+export function roomForReduced({ rules, nodes, sources }: Query, { kind, most }: ReadReduction): Reduced {
+  const count = countOf(sources, nodes)
+  const isNearest = kind === 'nearest'
+  const values = makeArray('the results', FLOAT64, [1, count, most]) as Float64Array
+  values.fill(isNearest ? zeroOf(rules.semiring, 'float64') : Number.NaN)
+  const reached = makeArray('the results', INT32, [1, count, 1]) as Int32Array
+  if (!isNearest) return { values, reached, nodes: null }
+  return {
+    values,
+    reached,
+    nodes: (makeArray('the results', INT32, [1, count, most]) as Int32Array).fill(-1),
+  }
 }
 
 /** The graph as native code reads it. */

@@ -128,7 +128,8 @@ struct Handle {
   enum class Kind : uint64_t {
     kDevice = 0x6d706d6d6c446576,
     kMemory = 0x6d706d6d6c4d656d,
-    kUserSemiring = 0x6d706d6d6c557365
+    kUserSemiring = 0x6d706d6d6c557365,
+    kDivision = 0x6d706d6d6c446976
   };
   explicit Handle(Kind what) : kind(what) {}
   const Kind kind;

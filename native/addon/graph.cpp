@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "addon/computation.h"
+#include "addon/device.h"
 #include "addon/request.h"
+#include "core/graph/division.h"
 #include "core/graph/k_shortest.h"
 #include "core/graph/refusal.h"
 #include "core/graph/search.h"
@@ -132,6 +134,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   query.within = request.within;
   query.most_workers = request.most_workers;
   query.memory = request.memory;
+  query.division = request.division;
   query.watch = watch;
 
   query.type = value_type(env, request.distances.type);
@@ -144,12 +147,24 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   results.end_stride = request.end_stride;
   results.reduction = static_cast<graph::Reduction>(request.reduction);
   if (results.reduction != graph::Reduction::kNone) {
-    const auto has_room = [&](const std::optional<TypedArray>& array) {
-      return array && length_of(*array) >= query.roots.count;
+    const bool is_nearest = results.reduction == graph::Reduction::kNearest;
+    const int64_t each = is_nearest ? request.most_nearest : 1;
+    const auto has_room = [&](const std::optional<TypedArray>& array, int64_t for_each) {
+      return array && length_of(*array) / std::max<int64_t>(1, for_each) >= query.roots.count;
     };
-    if (is_link || !has_room(request.reduced) || !has_room(request.reached)) malformed(env, "reduced");
+    if (is_link || each < 1 || !has_room(request.reduced, each) || !has_room(request.reached, 1)) {
+      malformed(env, "reduced");
+    }
+    if (is_nearest && !has_room(request.nearest, each)) malformed(env, "nearest");
     results.reduced = static_cast<double*>(request.reduced->data);
     results.reached = static_cast<int32_t*>(request.reached->data);
+    results.most_nearest = each;
+    results.nearest = is_nearest ? static_cast<int32_t*>(request.nearest->data) : nullptr;
+    return query;
+  }
+  if (request.divides) {
+    // Only whether they are wanted matters.
+    results.next = request.next ? static_cast<int32_t*>(request.next->data) : nullptr;
     return query;
   }
   const bool is_empty = query.roots.count == 0 || query.ends.count == 0;
@@ -204,13 +219,43 @@ Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cance
   return in_background(info, compute, {cancel});
 }
 
+struct DivisionHandle : Handle {
+  explicit DivisionHandle(std::shared_ptr<const graph::Division> made)
+      : Handle(Kind::kDivision), division(std::move(made)) {}
+  const std::shared_ptr<const graph::Division> division;
+};
+
 }  // namespace
+
+std::shared_ptr<const graph::Division> division_of(const Napi::Value& value) {
+  if (Handle* const handle = handle_of(value, Handle::Kind::kDivision)) {
+    return static_cast<DivisionHandle&>(*handle).division;
+  }
+  malformed(value.Env(), "expected a division");
+}
+
+Napi::Value to_value(Napi::Env env, const std::shared_ptr<const graph::Division>& division) {
+  auto handle = std::make_unique<DivisionHandle>(division);
+  const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env env, Handle* released) {
+    const std::unique_ptr<DivisionHandle> handle(static_cast<DivisionHandle*>(released));
+    Napi::MemoryManagement::AdjustExternalMemory(env, -handle->division->bytes());
+  });
+  // The collector must know how much memory this small object keeps.
+  Napi::MemoryManagement::AdjustExternalMemory(env, division->bytes());
+  static_cast<void>(handle.release());
+  return external;
+}
 
 Napi::Value graph_search(const Napi::CallbackInfo& info, const GraphSearchRequest& request, double* report,
                          std::atomic<int32_t>* cancel) {
   const graph::Query query = query_of(info.Env(), request, watch_of(report, cancel));
-  return answered<GraphSearchAnswer>(info, cancel, [query](GraphSearchAnswer& answer) {
-    answer.dissected = graph::search(query, crew()) == graph::Method::kDissection;
+  const bool divides = request.divides;
+  return answered<GraphSearchAnswer>(info, cancel, [=](GraphSearchAnswer& answer) {
+    graph::Query asked = query;
+    std::shared_ptr<const graph::Division> division;
+    if (divides) asked.divided = &division;
+    answer.dissected = graph::search(asked, crew()) == graph::Method::kDissection;
+    if (division) answer.division = std::move(division);
   });
 }
 

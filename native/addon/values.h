@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "addon/engine.h"
 #include "addon/user.h"
 #include "core/graph/array.h"
+#include "core/graph/search.h"
 
 namespace mpmml::addon {
 
@@ -37,6 +39,9 @@ inline bool is_missing(const Napi::Value& value) {
   const napi_valuetype type = value.Type();
   return type == napi_null || type == napi_undefined;
 }
+
+/// Throws Napi::Error if `value` is no division of a graph.
+std::shared_ptr<const graph::Division> division_of(const Napi::Value& value);
 
 /// Keeps the arguments of a call alive, for its work.
 Napi::ObjectReference keep(const Napi::CallbackInfo& info);
@@ -118,6 +123,7 @@ class In {
     return static_cast<std::atomic<int32_t>*>(elements_of(value_, napi_int32_array, 1));
   }
   std::shared_ptr<Device> device() const { return device_of(value_); }
+  std::shared_ptr<const graph::Division> division() const { return division_of(value_); }
   std::shared_ptr<const UserSemiring> user_semiring() const { return user_semiring_of(value_); }
 
  private:
@@ -148,6 +154,9 @@ inline Napi::Value to_value(Napi::Env /*env*/, Napi::Value value) { return value
 Napi::Value to_value(Napi::Env env, const std::vector<int32_t>& numbers);
 Napi::Value to_value(Napi::Env env, const graph::Array<int32_t>& numbers);
 Napi::Value to_value(Napi::Env env, const Floats& numbers);
+
+/// An external.
+Napi::Value to_value(Napi::Env env, const std::shared_ptr<const graph::Division>& division);
 
 /// A function of two numbers.
 using OfTwo = double (*)(double, double);

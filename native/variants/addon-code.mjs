@@ -184,6 +184,11 @@ export interface NativeUserSemiring {
   readonly nativeUserSemiring: unique symbol
 }
 
+/** A graph that is divided by separators; its memory is freed when it is collected. */
+export interface NativeDivision {
+  readonly nativeDivision: unique symbol
+}
+
 /** A lane of values. Of integers only the bits count. */
 export type LaneArray = Int32Array | Uint32Array | Float32Array
 /** A lane of a matrix. Integers of a memory are int32. */

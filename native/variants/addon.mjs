@@ -175,6 +175,8 @@ const answer = table`
   refusal: ${maybe(record('GraphRefusal'))} Why there is no answer.
 `
 
+const division = { ts: 'NativeDivision', cpp: 'std::shared_ptr<const graph::Division>', read: 'division()' }
+
 const row = table`
   name: ${named('VariantName', literal)}
   family: ${literal}
@@ -277,9 +279,11 @@ export const requests = {
     least: ${real}
     most: ${real}
     method: ${count(0, 2)} 0: what takes the least time, 1: searches, 2: dissection.
-    within: ${limit} If it is there: nothing but dissection, and only if it takes less than so many milliseconds.
+    within: ${limit} The milliseconds that another way takes, with which dissection is compared in place of searches.
     mostWorkers: ${integer(1, Number.MAX_SAFE_INTEGER)}
     memory: ${bytes} What dissection may take.
+    division: ${optional(division, 'nullptr')} What was made of the same graph, for the same rules.
+    divides: ${optional(flag, 'false')} Whether only a division is wanted, if it is to answer; then nothing is written.
     distances: ${named('ElementArray', elements)}
     next: ${named('Int32Array | null', maybe(int32Elements))}
     trees: ${named('Int32Array | null', maybe(int32Elements))}
@@ -287,9 +291,11 @@ export const requests = {
     treePlace: ${bytes}
     rootStride: ${bytes}
     endStride: ${bytes}
-    reduction: ${optional(count(0, 2), 0)} What is made of the distances of each root: 0: nothing, 1: the worst, 2: the mean.
+    reduction: ${optional(count(0, 3), 0)} What is made of the distances of each root: 0: nothing, 1: the worst, 2: the mean, 3: the nearest ends.
     reduced: ${maybe(float64Elements)} Then nothing else is written.
     reached: ${maybe(int32Elements)}
+    mostNearest: ${optional(integer(0, 2 ** 31 - 1), 0)} How many.
+    nearest: ${maybe(int32Elements)}
   `,
   GraphComponentsRequest: object('An edge list whose components are wanted.', 'GraphSource')`
     strong: ${flag}
@@ -508,6 +514,7 @@ export const results = {
   GraphSearchAnswer: object('What a search of a graph gives beside what it writes.')`
     ...: ${answer}
     dissected: ${flag} Whether the graph was dissected, and not searched.
+    division: ${maybe(division)} If that was asked for.
   `,
   GraphComponents: object('The nodes of component c are `members[start[c]]` up to `start[c + 1]`.')`
     ...: ${answer}

@@ -174,10 +174,18 @@ interface Search {
   readonly treePlace: number
   readonly rootStride: number
   readonly endStride: number
+  /** If the distances are reduced to something, nothing else is written; and nothing at all if the graph is only divided. */
+  readonly reduced?: Float64Array
+  readonly reached?: Int32Array
+  readonly nearest?: Int32Array
+  readonly divides?: boolean
 }
 
 function resultsOfSearch(search: Search): Written[] {
   const { nodes, distances, next, trees, place, treePlace, rootStride, endStride } = search
+  const { reduced, reached, nearest, divides } = search
+  if (divides) return []
+  if (reduced) return [reduced, reached, nearest].filter((array) => array !== undefined).map(whole)
   const roots = search.roots?.length ?? nodes
   const ends = search.ends?.length ?? nodes
   const perPair = [distances, ...(next ? [next] : [])].map((array) => ({

@@ -48,12 +48,162 @@ describe.each(semirings)('%s', (semiring) => {
   })
 })
 
+describe.each(semirings)('the nearest, %s', (semiring) => {
+  it.each(['search', 'dissection', 'closure', 'auto'] as const)('by %s', async (method) => {
+    const random = new Random(52)
+    const algebra = pathAlgebras[semiring]
+    for (let round = 0; round < 16; round++) {
+      const nodes = random.integer(1, 40)
+      // Weights of 0 lead back to nodes with lower numbers that are as near; few values make many that are equal.
+      const least = semiring === 'max-times' ? 0 : round % 2
+      const weight = () => {
+        const value = random.integer(least, 3)
+        if (semiring === 'max-times') return 2 ** -value
+        return semiring === 'max-plus' ? -value : value
+      }
+      const graph = randomGraph(random, nodes, random.integer(0, 3 * nodes), weight)
+      const Type = semiring === 'max-times' ? Float64Array : Int32Array
+      const given = { ...graph, weight: Type.from(graph.weight) }
+      const some = () => Array.from({ length: random.integer(1, 60) }, () => random.integer(0, nodes - 1))
+      const sources = round % 2 ? some() : undefined
+      const targets = round % 3 ? some() : undefined
+      const k = random.integer(1, 12)
+      const found = await reducePaths(given, { semiring, method, sources, targets, reduce: { nearest: k } })
+      if (method !== 'auto') expect(found.method).toBe(method)
+      const all = Array.from({ length: nodes }, (_, node) => node)
+      for (const [row, source] of (sources ?? all).entries()) {
+        const expected = nearest(graph, algebra, source, targets ?? all).slice(0, k)
+        expect(found.reached[row]).toBe(expected.length)
+        expect(found.of(source)).toEqual(expected)
+        const rest = Array.from({ length: k - expected.length })
+        const none = { 'min-plus': Infinity, 'max-times': 0 }[semiring as string] ?? -Infinity
+        const columns = (data: ArrayLike<number>) => Array.from(data).slice(row * k, (row + 1) * k)
+        expect(columns(found.nodes.data)).toEqual([
+          ...expected.map(({ node }) => node),
+          ...rest.map(() => -1),
+        ])
+        expect(columns(found.distances.data)).toEqual([
+          ...expected.map(({ distance }) => distance),
+          ...rest.map(() => none),
+        ])
+      }
+    }
+  })
+})
+
+/** By the distances of the definition: all targets that a source reaches, in order. */
+function nearest(
+  graph: Parameters<typeof bestFrom>[0],
+  algebra: Parameters<typeof bestFrom>[1],
+  source: number,
+  targets: readonly number[],
+) {
+  const { value } = bestFrom(graph, algebra, source)
+  return [...new Set(targets)]
+    .filter((target) => target !== source && value[target] !== null)
+    .map((node) => ({ node, distance: value[node]! + 0 }))
+    .sort((a, b) => {
+      if (algebra.better(a.distance, b.distance)) return -1
+      return algebra.better(b.distance, a.distance) ? 1 : a.node - b.node
+    })
+}
+
+it('the nearest where edges make paths better, and of floats', async () => {
+  const algebra = pathAlgebras['min-plus']
+  const random = new Random(53)
+  for (const Type of [Int32Array, Float32Array, Float64Array]) {
+    const potential = Array.from({ length: 30 }, () => random.integer(0, 9))
+    const plain = randomGraph(random, 30, 90, () => random.integer(0, 3))
+    const shifted = plain.weight.map((w, e) => w + potential[plain.from[e]!]! - potential[plain.to[e]!]!)
+    const graph = { ...plain, weight: shifted }
+    for (const method of ['search', 'closure'] as const) {
+      const found = await reducePaths(
+        { ...graph, weight: Type.from(shifted) },
+        { method, reduce: 'nearest 4' },
+      )
+      for (let node = 0; node < 30; node++) {
+        expect(found.of(node)).toEqual(nearest(graph, algebra, node, [...potential.keys()]).slice(0, 4))
+      }
+    }
+  }
+})
+
+it('a search for the nearest does not look at the rest', async () => {
+  // Whoever goes round the whole ring meets sums beyond 2^53.
+  const nodes = 4_300_000
+  const from = Int32Array.from({ length: nodes }, (_, i) => i)
+  const to = from.map((i) => (i + 1) % nodes)
+  const ring = { nodes, from, to, weight: new Int32Array(nodes).fill(2 ** 31 - 2) }
+  const sources = [0, 1234, nodes - 1]
+  await expect(reducePaths(ring, { sources, method: 'search' })).rejects.toThrow(/2\^53/)
+  const { of } = await reducePaths(ring, { sources, reduce: { nearest: 2 } })
+  for (const node of sources) {
+    expect(of(node)).toEqual([
+      { node: (node + 1) % nodes, distance: 2 ** 31 - 2 },
+      { node: (node + 2) % nodes, distance: 2 ** 32 - 4 },
+    ])
+  }
+})
+
+it('the nearest within a limit, by names', async () => {
+  const named = {
+    nodes: ['a', 'b', 'c', 'd'],
+    from: ['a', 'a', 'a', 'b'],
+    to: ['b', 'c', 'd', 'd'],
+    weight: [2, 2, 9, 4],
+  }
+  const { of, keys } = await reducePaths(named, { sources: ['b', 'a'], reduce: { nearest: 3 }, limit: 5 })
+  expect(of('a')).toEqual([
+    { node: 'b', distance: 2 },
+    { node: 'c', distance: 2 },
+  ])
+  expect(of('b')).toEqual([{ node: 'd', distance: 4 }])
+  expect(keys).toEqual(named.nodes)
+  expect(() => of('c')).toThrow(coded('VALUE', 'not among the sources'))
+  expect(() => of('x')).toThrow(coded('VALUE'))
+})
+
+it('all numbers by a closure are those of searches', async () => {
+  const random = new Random(54)
+  for (const Type of [Int32Array, Float32Array, Float64Array]) {
+    const graph = randomGraph(random, 50, 120, () => random.integer(0, 20))
+    const given = { ...graph, weight: Type.from(graph.weight) }
+    const sources = [3, 1, 3, 49]
+    const targets = [7, 7, 0, 1, 12]
+    for (const reduce of ['eccentricity', 'mean'] as const) {
+      const [a, b] = await Promise.all(
+        (['search', 'closure'] as const).map((method) =>
+          reducePaths(given, { sources, targets, reduce, method }),
+        ),
+      )
+      expect(b!.method).toBe('closure')
+      expect([b!.values, b!.reached]).toEqual([a!.values, a!.reached])
+    }
+  }
+})
+
+it('a dense matrix is closed', async () => {
+  const random = new Random(55)
+  const n = 300
+  const data = Int32Array.from({ length: n * n }, () => random.integer(1, 1000))
+  const found = await reducePaths({ data, shape: [n, n] }, { reduce: { nearest: 5 } })
+  expect(found.method).toBe('closure')
+  const searched = await reducePaths({ data, shape: [n, n] }, { reduce: { nearest: 5 }, method: 'search' })
+  expect(searched.method).toBe('search')
+  expect([searched.nodes.data, searched.distances.data]).toEqual([found.nodes.data, found.distances.data])
+})
+
 it('nothing overflows', async () => {
   const weight = new Int32Array(9).fill(2 ** 31 - 2)
   const line = { nodes: 10, from: [...weight.keys()], to: Array.from(weight, (_, i) => i + 1), weight }
-  for (const method of ['search', 'dissection'] as const) {
+  for (const method of ['search', 'dissection', 'closure'] as const) {
     const { values } = await reducePaths(line, { method, sources: [0, 9] })
     expect([...values]).toEqual([9 * (2 ** 31 - 2), Number.NaN])
+    const { of } = await reducePaths(line, { method, reduce: { nearest: 2 }, targets: [8, 9] })
+    expect(of(0)).toEqual([
+      { node: 8, distance: 8 * (2 ** 31 - 2) },
+      { node: 9, distance: 9 * (2 ** 31 - 2) },
+    ])
   }
 })
 
@@ -75,6 +225,23 @@ it('has the errors of paths', async () => {
   await expect(reducePaths({ data, shape: [2, 2, 2] })).rejects.toThrow(coded('SHAPE', 'batch'))
   await expect(reducePaths(ring, { semiring: 'or-and' as 'min-plus' })).rejects.toThrow(coded('OPTION'))
   await expect(reducePaths(ring, { reduce: 'median' as 'mean' })).rejects.toThrow(coded('OPTION'))
+  for (const reduce of [
+    'nearest',
+    'nearest 0',
+    'nearest x',
+    { nearest: 1.5 },
+    { nearest: 1, k: 2 },
+    null,
+    5,
+  ]) {
+    await expect(reducePaths(ring, { reduce: reduce as 'mean' })).rejects.toThrow(
+      coded('OPTION', 'nearest: 5'),
+    )
+  }
+  await expect(reducePaths(ring, { reduce: { nearest: 1 } })).rejects.toThrow(CycleError)
+  await expect(reducePaths(ring, { reduce: 'mean', method: 'closure' })).rejects.toThrow(CycleError)
+  await expect(reducePaths(ring, { limit: 4 })).rejects.toThrow(coded('OPTION', 'limit'))
+  await expect(reducePaths(ring, { limit: 4, method: 'closure' })).rejects.toThrow(coded('OPTION', 'limit'))
   await expect(reducePaths(ring, { sources: [7] })).rejects.toThrow(coded('VALUE'))
   await expect(reducePaths(ring, { signal: AbortSignal.abort() })).rejects.toThrow(coded('ABORTED'))
   expect([...(await reducePaths({ ...ring, weight: [1, 2] }, { targets: [] })).values]).toEqual([

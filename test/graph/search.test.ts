@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { REPORT_FIELDS } from '../../lib/fields.js'
 import { keyedRows } from '../../lib/graph/keyed.js'
 import { rulesOf } from '../../lib/graph/rules.js'
-import { makeRoom, type Query, search } from '../../lib/graph/search.js'
+import { divide, makeRoom, type Query, search } from '../../lib/graph/search.js'
 import { shortestPaths } from '../../lib/graph.js'
 import { findingComponents } from '../../lib/graph-core/components.js'
 import { readingEdges } from '../../lib/graph-core/edges.js'
@@ -254,7 +254,7 @@ describe('parts', () => {
   })
 })
 
-describe('another way that takes so many milliseconds', () => {
+describe('a division', () => {
   const side = 40
   const graph: WeightedEdges = { nodes: side * side, from: [], to: [], weight: [] }
   for (let node = 0; node < graph.nodes; node++) {
@@ -263,7 +263,7 @@ describe('another way that takes so many milliseconds', () => {
   }
   const edges = atOnce(readingEdges({ ...graph, weight: Int32Array.from(graph.weight) }))
   const rules = rulesOf('min-plus', edges.type)
-  const query = {
+  const query: Query = {
     nodes: graph.nodes,
     rules,
     sources: null,
@@ -271,29 +271,66 @@ describe('another way that takes so many milliseconds', () => {
     paths: false,
     overflow: 'throw',
     limit: undefined,
-  } as const
+  }
+  const calls = () => ({ report: new Float64Array(REPORT_FIELDS), cancel: new Int32Array(1) })
+  const made = (asked: Query, within?: number) => divide({ edges }, asked, edges.type, calls(), within)
 
-  async function found(within: number | undefined) {
-    const room = makeRoom(query, 1, edges.type)
-    const calls = { report: new Float64Array(REPORT_FIELDS), cancel: new Int32Array(1) }
-    const method = await search({ edges }, query, { ...room, item: undefined }, calls, within)
-    return { method, distances: room.distances }
+  /** The distances from some nodes. */
+  async function found(asked: Query) {
+    const room = makeRoom(asked, 1, edges.type)
+    const method = await search({ edges }, asked, { ...room, item: undefined }, calls())
+    return { method, ...room }
   }
 
-  it('is slower than dissection', async () => {
-    const { method, distances } = await found(1e6)
+  const expected = (source: number) =>
+    bestFrom(graph, pathAlgebras['min-plus'], source).value.map((known) => known ?? rules.zero)
+
+  it('is made if another way takes longer', async () => {
+    const division = (await made(query, 1e6))!
+    const { method, distances } = await found({ ...query, division })
     expect(method).toBe('dissection')
     for (const source of [0, 777, graph.nodes - 1]) {
-      const { value } = bestFrom(graph, pathAlgebras['min-plus'], source)
       expect([...distances.subarray(source * graph.nodes, (source + 1) * graph.nodes)]).toEqual(
-        value.map((known) => known ?? rules.zero),
+        expected(source),
       )
+    }
+    expect(await made(query, 0.01)).toBeNull()
+    expect(await made({ ...query, method: 'search' }, 1e6)).toBeNull()
+    expect(await made({ ...query, limit: 5 }, 1e6)).toBeNull()
+  })
+
+  it('answers for few nodes at a time, with paths too', async () => {
+    const division = (await made({ ...query, method: 'dissection', direction: 'forward' }))!
+    for (const sources of [[3], [5, 1599, 5, 700]]) {
+      const asked: Query = { ...query, sources: Int32Array.from(sources), direction: 'forward', division }
+      // Alone they would be searched.
+      expect((await found({ ...asked, division: undefined })).method).toBe('search')
+      for (const paths of [false, true]) {
+        const { method, distances, next } = await found({ ...asked, paths })
+        expect(method).toBe('dissection')
+        expect([...distances]).toEqual(sources.flatMap(expected))
+        const searched = await found({ ...asked, paths, method: 'search' })
+        expect(searched.method).toBe('search')
+        if (paths) expect(next!.map(Math.sign)).toEqual(searched.next!.map(Math.sign))
+      }
     }
   })
 
-  it('is faster, and nothing has been written', async () => {
-    const { method, distances } = await found(0.01)
-    expect(method).toBe(null)
-    expect(distances.every((value) => value === 0)).toBe(true)
+  it('of other values, another direction or another graph is not used', async () => {
+    const division = (await made({ ...query, method: 'dissection', direction: 'forward' }))!
+    const sources = Int32Array.of(3)
+    const asked: Query = { ...query, sources, targets: Int32Array.of(9), division }
+    expect((await found({ ...asked, direction: 'backward' })).method).toBe('search')
+    const widths = await found({ ...asked, rules: rulesOf('max-min', edges.type), direction: 'forward' })
+    expect(widths.method).toBe('search')
+    const smaller = {
+      edges: { ...edges, nodes: 2, from: Int32Array.of(0), to: Int32Array.of(1), weight: Int32Array.of(4) },
+    }
+    const small: Query = { ...query, nodes: 2, sources: null, direction: 'forward', division }
+    const room = makeRoom(small, 1, edges.type)
+    await search(smaller, small, { ...room, item: undefined }, calls())
+    expect([...room.distances]).toEqual([0, 4, rules.zero, 0])
+    const nothing = { ...small, division: {} as never }
+    await expect(search(smaller, nothing, { ...room, item: undefined }, calls())).rejects.toThrow(/division/)
   })
 })

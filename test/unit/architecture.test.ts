@@ -277,7 +277,7 @@ const allowedInLib: Record<string, string[]> = {
   semirings: ['device', 'product'],
   lab: ['files'],
   rna: ['product', 'files'],
-  arrays: ['device', 'product', 'files', 'algebra'],
+  arrays: ['device', 'product', 'files', 'graph-core', 'graph', 'algebra'],
   queue: ['product', 'arrays'],
 }
 

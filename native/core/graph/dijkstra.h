@@ -67,12 +67,50 @@ class Dijkstra {
     tree_.before.empty() ? run<false>(wanted, looker) : run<true>(wanted, looker);
   }
 
+  /// Ends when it has the `most` nearest of the wanted nodes, the root left out, and all others that are as near as the last of
+  /// them. It takes no time for nodes that it doesn't see.
+  void search_nearest(int32_t root, const Wanted& wanted, int64_t most, Looker& looker) {
+    if (is_fresh_) tree_.key.fill(K::unreached());
+    is_fresh_ = false;
+    for (const int32_t node : seen_) tree_.key[node] = K::unreached();
+    seen_.clear();
+    frontier_.reset(K::start());
+    tree_.key[root] = K::start();
+    seen_.push_back(root);
+    frontier_.push({K::start(), root});
+    run_nearest(root, wanted, most, looker);
+  }
+
+  /// The nodes that search_nearest() has seen. They are those that it was to find, and some that are farther.
+  const std::vector<int32_t>& seen() const { return seen_; }
+
  private:
+  void run_nearest(int32_t root, const Wanted& wanted, int64_t left, Looker& looker) {
+    PathKey* const key = tree_.key.data();
+    PathKey limit = limit_;
+    // Otherwise there was a better path meanwhile.
+    const auto is_current = [key](const Reached<PathKey>& reached) { return reached.key == key[reached.node]; };
+    for (Reached<PathKey> least; frontier_.take(least, is_current);) {
+      const auto [own, i] = least;
+      if (own > limit) break;
+      if (is_inexact<K>(own)) throw Refusal{Refusal::kInexact};
+      if (i != root && (wanted.is.empty() || wanted.is[i]) && --left == 0) limit = own;
+      for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
+        const PathKey candidate = K::extend(own, edge->key);
+        const int32_t j = edge->to;
+        if (!(candidate < key[j]) || candidate > limit) continue;
+        if (key[j] == K::unreached()) seen_.push_back(j);
+        key[j] = candidate;
+        frontier_.push({candidate, j});
+      }
+      looker.count(rows_.degree(i) + 1);
+    }
+  }
+
   template <bool keeps_tree>
   void run(const Wanted& wanted, Looker& looker) {
     PathKey* const key = tree_.key.data();
     int64_t left = wanted.count;
-    // Otherwise there was a better path meanwhile.
     const auto is_current = [key](const Reached<PathKey>& reached) { return reached.key == key[reached.node]; };
     for (Reached<PathKey> least; frontier_.take(least, is_current);) {
       const auto [own, i] = least;
@@ -95,6 +133,8 @@ class Dijkstra {
   const PathKey limit_;
   Tree<PathKey> tree_;
   RadixHeap<PathKey> frontier_;
+  std::vector<int32_t> seen_;
+  bool is_fresh_ = true;
 };
 
 }  // namespace mpmml::graph

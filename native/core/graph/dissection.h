@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/graph/array.h"
+#include "core/graph/division.h"
 #include "core/graph/factors.h"
 #include "core/graph/ordering.h"
 #include "core/graph/results.h"
@@ -35,11 +36,19 @@ constexpr double kOrderPerNode = 120;
 /// For each step of elimination, on one core: the largest fronts are eliminated one after the other.
 constexpr double kEliminatePerStep = 0.2;
 
+/// The share of the graph that a search looks at: one for the nearest ends doesn't go farther, unless an edge gains.
+inline double share_of_search(const Query& query, bool is_monotone) {
+  if (query.results.reduction != Reduction::kNearest || !is_monotone) return 1;
+  const auto most = static_cast<double>(query.results.most_nearest + 1);
+  return std::min(1.0, most / static_cast<double>(query.ends.count));
+}
+
 /// What dissection saves for each root, against searches or Query::within, if elimination and sweeps took no time.
-inline double saved_by_dissection(const Query& query, int64_t edges, int threads) {
+inline double saved_by_dissection(const Query& query, int64_t edges, bool is_monotone, int threads) {
   const auto nodes = static_cast<double>(query.source.nodes), levels = std::log2(nodes + 1);
   const double search =
-      nodes * (kSearchPerNode + kSearchPerComparison * levels) + kSearchPerEdge * static_cast<double>(edges);
+      share_of_search(query, is_monotone) *
+      (nodes * (kSearchPerNode + kSearchPerComparison * levels) + kSearchPerEdge * static_cast<double>(edges));
   constexpr double kNsPerMs = 1e6;
   const double others =
       query.within ? *query.within * kNsPerMs * threads / static_cast<double>(query.roots.count) : search;
@@ -176,7 +185,24 @@ class Sweeping {
     each_written(write, [&](int64_t end) { return row(query_.ends[end]); });
   }
 
+  void find_nearest() {
+    nearest_.resize(kLanes);
+    for (Nearest& nearest : nearest_) nearest.begin();
+    int32_t roots[kLanes];
+    for (int lane = 0; lane < count_; ++lane) roots[lane] = root_of(lane);
+    for (int64_t at = 0; at < query_.ends.count; ++at) {
+      const int32_t end = query_.ends[at];
+      const V* const values = row(end);
+      for (int lane = 0; lane < count_; ++lane) {
+        if (end == roots[lane] || !Ways::is_way(values[lane])) continue;
+        nearest_[lane].add(static_cast<double>(Ways::key(values[lane])), end, query_.results.most_nearest);
+      }
+    }
+    for (int lane = 0; lane < count_; ++lane) nearest_[lane].write(query_, index_of(lane));
+  }
+
   void reduce() {
+    if (query_.results.reduction == Reduction::kNearest) return find_nearest();
     Reducing reducing[kLanes];
     int32_t roots[kLanes];
     for (int lane = 0; lane < count_; ++lane) roots[lane] = root_of(lane);
@@ -289,6 +315,7 @@ class Sweeping {
   Array<int32_t> before_;  ///< by nodes: the node before each
   Array<int32_t> tree_, queue_;
   std::optional<FirstNodes> first_;
+  std::vector<Nearest> nearest_;   ///< of each lane
   std::vector<uint8_t> is_above_;  ///< 1 for the supernodes of the roots, and those above
   int64_t first_index_ = 0;
   int count_ = 0;
@@ -307,40 +334,66 @@ inline std::vector<uint8_t> needed_for(const Query& query, const Ordering& order
   return needed;
 }
 
-/// Answers a query; false if that isn't worth it, or if a cycle gains, which may be one that doesn't matter. The values of
-/// Ways must hold those of all paths. `is_strict` as in Dissected.
-template <class Ways, class Value, class Key>
-bool search_by_dissection(const Query& query, const Crew& crew, const Rows<Key>& rows, bool is_strict) {
+/// Bytes of an entry with its reverse while it is made and when it is kept.
+template <class Ways>
+constexpr int64_t kBytesOfEntry = 4 * int64_t{sizeof(typename Ways::Value)};
+
+/// Of one thread that sweeps.
+template <class Ways>
+int64_t bytes_of_worker(const Query& query) {
+  const bool has_paths = query.results.next || query.results.trees;
+  const int64_t of_node = kLanes * int64_t{sizeof(typename Ways::Value)} + (has_paths ? kLanes * 4 + 16 : 0);
+  return query.source.nodes * of_node;
+}
+
+/// Divides the graph of a query; null if that isn't worth it, or if a cycle gains, which may be one that doesn't matter.
+template <class Ways, class Key>
+std::shared_ptr<const Division> divide(const Query& query, const Crew& crew, const Rows<Key>& rows) {
   using V = typename Ways::Value;
   const bool is_wished = query.method == Method::kDissection;
-  // Bytes of a worker, and of an entry with its reverse while it is made and when it is kept.
-  const bool has_paths = query.results.next || query.results.trees;
-  const int64_t of_worker = query.source.nodes * (kLanes * int64_t{sizeof(V)} + (has_paths ? kLanes * 4 + 16 : 0));
-  const int64_t of_entry = 4 * int64_t{sizeof(V)};
+  const int64_t of_worker = bytes_of_worker<Ways>(query), of_entry = kBytesOfEntry<Ways>;
   int64_t most = (query.memory - of_worker) / of_entry;
-  const double saved = saved_by_dissection(query, rows.edges.size(), crew.threads);
+  const double saved = saved_by_dissection(query, rows.edges.size(), rows.monotone, crew.threads);
   if (!is_wished) most = std::min(most, most_entries(query, saved, sizeof(V)));
-  if (most <= query.source.nodes) return false;
+  if (most <= query.source.nodes) return nullptr;
   std::optional<Ordering> ordering = dissect(neighbors_of(rows), most, crew, query.watch);
-  if (!ordering) return false;
+  if (!ordering) return nullptr;
   const double eliminating =
       kEliminatePerStep * ordering->steps * crew.threads / static_cast<double>(query.roots.count);
   if (!is_wished && ordering->to_borders + ordering->inside > most_entries(query, saved - eliminating, sizeof(V))) {
-    return false;
+    return nullptr;
   }
   const auto back = make_rows<Key>(query.source, query.rules, opposite(query.direction), query.watch);
-  const auto factors = Eliminating<Ways, Key>(rows, back, *ordering, crew, query.watch).make();
-  if (factors.empty()) return false;
+  auto factors = Eliminating<Ways, Key>(rows, back, *ordering, crew, query.watch).make();
+  if (factors.empty()) return nullptr;
+  return std::make_shared<const Division>(Ways(), query.direction, std::move(*ordering), std::move(factors));
+}
 
-  Dissected<Ways, Key> graph{query, rows, back, *ordering, factors, sweep_order(query, *ordering), {}, {}, is_strict};
-  graph.supernode_of = Array<int32_t>(query.source.nodes);
-  for (size_t at = 0; at < ordering->supernodes.size(); ++at) {
-    const Supernode& own = ordering->supernodes[at];
+/// Answers a query; false if the graph isn't divided. The values of Ways must hold those of all paths. `is_strict` as in
+/// Dissected.
+template <class Ways, class Value, class Key>
+bool search_by_dissection(const Query& query, const Crew& crew, const Rows<Key>& rows, bool is_strict) {
+  std::shared_ptr<const Division> division = query.division;
+  const int32_t nodes = query.source.nodes;
+  if (!division || !division->factors<Ways>(query.direction, nodes)) division = divide<Ways>(query, crew, rows);
+  if (query.divided) *query.divided = division;
+  if (!division || query.divided) return division != nullptr;
+
+  const Ordering& ordering = division->ordering();
+  const auto& factors = *division->factors<Ways>(query.direction, nodes);
+  const bool has_paths = query.results.next || query.results.trees;
+  Rows<Key> back;
+  if (has_paths) back = make_rows<Key>(query.source, query.rules, opposite(query.direction), query.watch);
+  Dissected<Ways, Key> graph{query, rows, back, ordering, factors, sweep_order(query, ordering), {}, {}, is_strict};
+  graph.supernode_of = Array<int32_t>(nodes);
+  for (size_t at = 0; at < ordering.supernodes.size(); ++at) {
+    const Supernode& own = ordering.supernodes[at];
     std::fill(graph.supernode_of.begin() + own.first, graph.supernode_of.begin() + own.end, static_cast<int32_t>(at));
   }
-  graph.needed = needed_for(query, *ordering, graph.supernode_of);
+  graph.needed = needed_for(query, ordering, graph.supernode_of);
   Query dealt = query;
-  dealt.most_workers = std::max<int64_t>(1, (query.memory - ordering->to_borders * of_entry) / of_worker);
+  const int64_t kept = ordering.to_borders * kBytesOfEntry<Ways>;
+  dealt.most_workers = std::max<int64_t>(1, (query.memory - kept) / bytes_of_worker<Ways>(query));
   FirstOverflow overflow;
   deal(dealt, crew, ceil_div(query.roots.count, int64_t{kLanes}), [&] {
     return [&, sweeping = std::make_unique<Sweeping<Ways, Value, Key>>(graph, overflow)](int64_t part) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <mutex>
 #include <type_traits>
+#include <vector>
 
 #include "core/graph/array.h"
 #include "core/graph/refusal.h"
@@ -101,6 +102,48 @@ class Reducing {
  private:
   int32_t count_ = 0;
   double sum_ = 0, worst_ = -std::numeric_limits<double>::infinity();
+};
+
+/// The nearest ends of a root.
+class Nearest {
+ public:
+  void begin() { found_.clear(); }
+
+  void add(double key, int32_t node, int64_t most) {
+    const Found one{key, node};
+    if (static_cast<int64_t>(found_.size()) < most) {
+      found_.push_back(one);
+      std::push_heap(found_.begin(), found_.end());
+    } else if (one < found_.front()) {
+      std::pop_heap(found_.begin(), found_.end());
+      found_.back() = one;
+      std::push_heap(found_.begin(), found_.end());
+    }
+  }
+  /// Writes them as those of the root with this index.
+  void write(const Query& query, int64_t index) {
+    const Results& results = query.results;
+    std::sort_heap(found_.begin(), found_.end());
+    const auto count = static_cast<int64_t>(found_.size());
+    double* const values = results.reduced + index * results.most_nearest;
+    int32_t* const nodes = results.nearest + index * results.most_nearest;
+    for (int64_t at = 0; at < count; ++at) {
+      values[at] = query.rules.maximizes ? 0 - found_[at].key : found_[at].key + 0;
+      nodes[at] = found_[at].node;
+    }
+    std::fill(values + count, values + results.most_nearest, query.rules.zero);
+    std::fill(nodes + count, nodes + results.most_nearest, -1);
+    results.reached[index] = static_cast<int32_t>(count);
+  }
+
+ private:
+  struct Found {
+    double key;
+    int32_t node;
+    bool operator<(const Found& other) const { return key < other.key || (key == other.key && node < other.node); }
+  };
+
+  std::vector<Found> found_;  ///< a heap: the farthest on top
 };
 
 /// The nodes after the root on the paths of a tree.

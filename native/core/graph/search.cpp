@@ -48,6 +48,16 @@ class Writer {
   void write(int64_t index, const Array<int32_t>& before, Key unreached, KeyOf key_of) {
     const Results& results = query_.results;
     const int32_t root = query_.roots[index];
+    if (results.reduction == Reduction::kNearest) {
+      nearest_.begin();
+      for (int64_t at = 0; at < query_.ends.count; ++at) {
+        const int32_t end = query_.ends[at];
+        const Key key = key_of(end);
+        if (end != root && key != unreached) nearest_.add(static_cast<double>(key), end, results.most_nearest);
+      }
+      nearest_.write(query_, index);
+      return;
+    }
     if (results.reduction != Reduction::kNone) {
       Reducing reducing;
       for (int64_t at = 0; at < query_.ends.count; ++at) {
@@ -75,6 +85,7 @@ class Writer {
   Storing<Value> storing_;
   Value* const distances_;
   std::optional<FirstNodes> first_;
+  Nearest nearest_;
 };
 
 template <class Key>
@@ -116,8 +127,31 @@ struct MonotoneSearch {
   typename K::PathKey key(int32_t node) { return dijkstra.tree().key[node]; }
 };
 
+/// Searches that end when they have the nearest.
+template <class K>
+void search_nearest(const Query& query, const Crew& crew, const Rows<typename K::EdgeKey>& rows) {
+  const Wanted wanted = wanted_of(query);
+  deal(query, crew, query.roots.count, [&] {
+    return [&, dijkstra = std::make_unique<Dijkstra<K>>(rows, false, limit_of<K>(query)),
+            nearest = Nearest()](int64_t part) mutable {
+      Looker looker = looker_of(query, 1, size_of(rows));
+      const int32_t root = query.roots[part];
+      const int64_t most = query.results.most_nearest;
+      dijkstra->search_nearest(root, wanted, most, looker);
+      nearest.begin();
+      for (const int32_t node : dijkstra->seen()) {
+        if (node == root || (!wanted.is.empty() && !wanted.is[node])) continue;
+        nearest.add(static_cast<double>(dijkstra->tree().key[node]), node, most);
+      }
+      nearest.write(query, part);
+      looker.end();
+    };
+  });
+}
+
 template <class K, class Value>
 void search_monotone(const Query& query, const Crew& crew, const Rows<typename K::EdgeKey>& rows) {
+  if (query.results.reduction == Reduction::kNearest) return search_nearest<K>(query, crew, rows);
   const Wanted wanted = wanted_of(query);
   search_each<Value, K>(query, crew, size_of(rows), [&] {
     const bool keeps_tree = query.results.next || query.results.trees;
@@ -228,7 +262,7 @@ template <class K, class Value>
 Method search_keyed(const Query& query, const Crew& crew) {
   auto rows = make_rows<typename K::EdgeKey>(query.source, query.rules, query.direction, query.watch);
   if (search_dissected<K, Value>(query, crew, rows)) return Method::kDissection;
-  if (query.within) throw Refusal{Refusal::kUndivided};
+  if (query.divided) return Method::kSearch;
   if constexpr (K::is_exact) {
     using Narrow = Keys<Extension::kSum, int32_t, int32_t>;
     const bool fits = rows.largest * std::max(query.source.nodes - 1, 0) < std::numeric_limits<int32_t>::max();
@@ -269,7 +303,7 @@ Method search_links(const Query& query, const Crew& crew) {
       search_by_dissection<Bottlenecks<int32_t>, uint8_t>(query, crew, rows, false)) {
     return Method::kDissection;
   }
-  if (query.within) throw Refusal{Refusal::kUndivided};
+  if (query.divided) return Method::kSearch;
   if (query.results.next || query.results.trees) {
     const Wanted wanted = wanted_of(query);
     search_each<uint8_t, LinkKeys>(query, crew, size_of(rows), [&] {

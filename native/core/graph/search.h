@@ -1,6 +1,7 @@
 // Best paths from some nodes to some, by a search from each.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "core/graph/components.h"
@@ -11,6 +12,8 @@
 
 namespace mpmml::graph {
 
+class Division;
+
 /// How paths are found: what takes the least time by estimate, or searches, or dissection (dissection.h).
 enum class Method : uint8_t { kAuto, kSearch, kDissection };
 
@@ -18,7 +21,7 @@ enum class Overflow : uint8_t { kThrow, kSaturate, kWrap };
 enum class ValueType : uint8_t { kUint8, kInt32, kFloat32, kFloat64 };
 
 /// What is made of the distances of each root, in place of them.
-enum class Reduction : uint8_t { kNone, kWorst, kMean };
+enum class Reduction : uint8_t { kNone, kWorst, kMean, kNearest };
 
 /// Where results go: arrays of the user's.
 struct Results {
@@ -32,6 +35,10 @@ struct Results {
   Reduction reduction = Reduction::kNone;
   double* reduced = nullptr;
   int32_t* reached = nullptr;
+  /// Of kNearest: for each root the values of so many ends, the best first and of equal ones that with the lower number, and the
+  /// ends; then `reached` says how many there are, and the rest has the value of no path, and -1. Ends must be distinct.
+  int64_t most_nearest = 0;
+  int32_t* nearest = nullptr;
 };
 
 struct Query {
@@ -46,14 +53,18 @@ struct Query {
   double least = 0, most = 0;  ///< the finite range of integers
   Results results;
   Method method = Method::kAuto;
-  /// The milliseconds that another way takes: only dissection is wanted, and only if it takes less.
+  /// The milliseconds that another way takes, with which dissection is compared in place of searches.
   std::optional<double> within;
   int64_t most_workers = 1;  ///< threads for which there is memory
   int64_t memory = 0;        ///< bytes that dissection may take
+  /// What another query of the same graph and rules has divided; null: it is divided if that takes less time.
+  std::shared_ptr<const Division> division{};
+  /// If it is there, nothing else is written: the division of the graph; null if searches are to answer.
+  std::shared_ptr<const Division>* divided = nullptr;
   Watch watch;
 };
 
-/// Searches a graph and writes the results, which don't depend on the number of threads. Gives how: never kAuto. Throws
+/// Searches a graph and writes what is asked for, which don't depend on the number of threads. Gives how: never kAuto. Throws
 /// Refusal and Error.
 Method search(const Query& query, const Crew& crew);
 

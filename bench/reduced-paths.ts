@@ -1,0 +1,135 @@
+/** Numbers that best paths are reduced to: computed, written, and described. */
+import { type NearestPaths, type ReducedPaths, type ReduceOptions, reducePaths } from '../lib/graph.js'
+import { type DataType, matrix, type Semiring } from '../lib/index.js'
+import {
+  describeGraph,
+  type FileNode,
+  type GraphFile,
+  type GraphRecord,
+  graphRecord,
+  namingCycles,
+} from './graph.js'
+import { writeMatrixFile } from './matrix-file.js'
+import { duration, labelled, shapeText, table } from './output.js'
+import { askedNodes, finiteOf, kinds, MOST_PRINTED, type PathsRequest, tooMuch, valueText } from './paths.js'
+import { withProgress } from './progress.js'
+
+export interface ReduceRequest extends PathsRequest {
+  /** The text of the option. */
+  reduce: 'eccentricity' | 'mean' | `nearest ${number}`
+}
+
+/** A number, or a text for what JSON can't say; null if there is no path. */
+type Value = ReturnType<typeof finiteOf>
+
+/** What a node's number is. */
+interface NodeRecord {
+  node: FileNode
+  value: Value
+  /** Of how many targets it is made. */
+  reached: number
+}
+
+/** What a node's nearest are. */
+interface NearestRecord {
+  from: FileNode
+  nearest: { to: FileNode; value: Value }[]
+}
+
+/** What `paths --reduce --json` prints. */
+export interface ReduceRecord extends Pick<ReducedPaths, 'method' | 'device' | 'timing'> {
+  graph: GraphRecord
+  semiring: Semiring
+  dtype: DataType
+  reduce: string
+  /** The matrix in a file, a row for each node; null if it is printed. */
+  output: { path: string; shape: readonly number[] } | null
+  next: { path: string } | null
+  /** Null if there is a file. */
+  nodes: NodeRecord[] | NearestRecord[] | null
+}
+
+/** @throws anything that goes wrong; output files appear under their names only if everything went right. */
+export async function reduceGraph(
+  request: ReduceRequest,
+  graph: GraphFile,
+  signal: AbortSignal,
+): Promise<ReduceRecord> {
+  const { semiring, reduce, limit, method, backend, device, devices, output, next } = request
+  const { sources, targets } = askedNodes(request, graph)
+  const count = (sources?.length ?? graph.nodes) * Number(/\d+$/.exec(reduce)?.[0] ?? 1)
+  if (output === undefined && count > MOST_PRINTED) throw tooMuch(`the result has ${count} numbers`)
+  const options = { semiring, reduce, limit, method, backend, device, devices, sources, targets, signal }
+  const found: ReducedPaths | NearestPaths = await withProgress(
+    `finding paths of ${graph.nodes} nodes`,
+    (onProgress) =>
+      namingCycles(graph, () => reducePaths(graph.weights, { ...options, onProgress } as ReduceOptions)),
+  )
+  const isNearest = 'nodes' in found
+  const values = isNearest ? found.distances : matrix(found.values.length, 1, found.values)
+  if (output !== undefined) await writeMatrixFile(output, values, isNearest ? semiring : undefined, signal)
+  if (next !== undefined && isNearest) await writeMatrixFile(next, found.nodes, undefined, signal)
+  return {
+    graph: graphRecord(graph),
+    semiring,
+    dtype: graph.dtype,
+    reduce,
+    output: output === undefined ? null : { path: output, shape: values.shape },
+    next: next === undefined ? null : { path: next },
+    nodes: output === undefined ? recordsOf(graph, found, sources) : null,
+    method: found.method,
+    device: found.device,
+    timing: found.timing,
+  }
+}
+
+/** What was found, by the names that the file gives the nodes. */
+function recordsOf(
+  graph: GraphFile,
+  found: ReducedPaths | NearestPaths,
+  sources: readonly FileNode[] | undefined,
+): NodeRecord[] | NearestRecord[] {
+  const nodes = sources ?? Array.from({ length: found.reached.length }, (_, node) => node)
+  const named = (node: unknown): FileNode =>
+    typeof node === 'string' ? node : (graph.keys?.[node as number] ?? (node as number) + graph.firstNode)
+  const finite = (value: number) => (Number.isNaN(value) ? null : finiteOf(value, Number.NaN))
+  if (!('nodes' in found)) {
+    return nodes.map((node, row) => ({
+      node: named(node),
+      value: finite(found.values[row]!),
+      reached: found.reached[row]!,
+    }))
+  }
+  return nodes.map((node) => ({
+    from: named(node),
+    nearest: found
+      .of(typeof node === 'string' ? node : (graph.keys?.[node] ?? node))
+      .map((near) => ({ to: named(near.node), value: finite(near.distance) })),
+  }))
+}
+
+/** The record as a person reads it. */
+export function describeReduced(
+  { graph, nodes, output, next, timing, ...record }: ReduceRecord,
+  semiring: PathsRequest['semiring'],
+): string {
+  const head = labelled([
+    ['graph', describeGraph(graph)],
+    ['semiring', `${semiring} on ${record.dtype}`],
+    ['reduced to', record.reduce],
+    ['result', output ? `${shapeText(output.shape)}  ${output.path}` : undefined],
+    ['nodes', next?.path],
+    ['method', record.method],
+    ['device', record.device],
+    ['total', duration(timing.totalMs)],
+  ])
+  if (!nodes) return head
+  const { value } = kinds[semiring]
+  const rows = nodes.flatMap((node) =>
+    'nearest' in node
+      ? node.nearest.map((near) => [`${node.from}`, `${near.to}`, valueText(near.value)])
+      : [[`${node.node}`, node.reached === 0 ? 'no path' : valueText(node.value), `${node.reached}`]],
+  )
+  const columns = /^nearest/.test(record.reduce) ? ['from', 'to', value] : ['node', record.reduce, 'reached']
+  return `${head}\n\n${table([columns, ...rows])}`
+}
