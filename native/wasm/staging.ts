@@ -3,9 +3,9 @@
  * first, and what the call has written is copied back when it has succeeded.
  */
 
-type TypedArray = Int32Array | Float32Array | Float64Array | Uint8Array | Int16Array
+export type TypedArray = Int32Array | Float32Array | Float64Array | Uint8Array | Int16Array
 type Call = (...values: unknown[]) => unknown
-type Exports = Record<string, unknown>
+export type Exports = Record<string, unknown>
 
 /** The module's memory. */
 export interface Memory {
@@ -17,7 +17,7 @@ export interface Memory {
 }
 
 /** The names of the arguments of the functions that take arrays (native/variants/addon.mjs). */
-const TAKES: Record<string, readonly string[]> = {
+export const TAKES: Record<string, readonly string[]> = {
   upload: ['device', 'array', 'request', 'cancel'],
   download: ['device', 'memory', 'array', 'request', 'cancel'],
   fill: ['device', 'request'],
@@ -52,7 +52,7 @@ const ALIGNMENT = 16
 const REPORT_MS = 20
 const MOST_BYTES = 2 ** 32
 
-const isTypedArray = (value: unknown): value is TypedArray =>
+export const isTypedArray = (value: unknown): value is TypedArray =>
   ArrayBuffer.isView(value) && !(value instanceof DataView)
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray) =>
@@ -134,13 +134,13 @@ function outOfMemory(bytes: number): Error {
 }
 
 /** What is looked into: plain objects and arrays. Devices and memories are opaque. */
-const isRecord = (value: unknown): value is Record<string, unknown> =>
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' &&
   value !== null &&
   [Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value))
 
 /** Calls `found` for each typed array in a value. */
-function forEachArray(value: unknown, found: (array: TypedArray) => void): void {
+export function forEachArray(value: unknown, found: (array: TypedArray) => void): void {
   if (isTypedArray(value)) found(value)
   else if (isRecord(value)) for (const inside of Object.values(value)) forEachArray(inside, found)
 }
@@ -154,7 +154,7 @@ function withViews(value: unknown, staged: Staged): unknown {
 }
 
 /** Elements of an array that a call writes. Others of the same array may be results of other calls meanwhile. */
-interface Written {
+export interface Written {
   readonly array: TypedArray
   readonly offset: number
   /** Sizes and strides, outermost first. */
@@ -193,7 +193,7 @@ function resultsOfSearch(search: Search): Written[] {
 const whole = (array: TypedArray): Written => ({ array, offset: 0, sizes: [array.length], strides: [1] })
 
 /** Copies the elements from one array to another of the same length. */
-function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
+export function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
   if (sizes.some((size) => size === 0)) return
   // What is adjacent is copied at once: the innermost dimension has stride 1, and the next ones follow without a gap.
   const dimensions = sizes
@@ -220,8 +220,10 @@ interface Running {
   readonly cancel: unknown
 }
 
-/** The addon with functions that take arrays of any memory. */
-export function staged(addon: Exports, memory: Memory): Exports {
+/** What a call of the addon writes, by its name and its arguments by their names. */
+export type WrittenBy = (name: string, named: Record<string, unknown>) => Written[]
+
+export function writtenBy(addon: Exports): WrittenBy {
   const request = addon.requestFields as readonly string[]
   const copied = addon.copyFields as readonly string[]
 
@@ -245,8 +247,7 @@ export function staged(addon: Exports, memory: Memory): Exports {
   const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
     placed(array, request, numbers, base, matrix, ['m', 'n'])
 
-  /** What a call writes. */
-  function resultsOf(name: string, named: Record<string, unknown>): Written[] {
+  return (name, named) => {
     const numbers = named.request as Float64Array
     const results: Written[] = []
     if (isTypedArray(named.report)) results.push(whole(named.report))
@@ -273,6 +274,11 @@ export function staged(addon: Exports, memory: Memory): Exports {
     }
     return results
   }
+}
+
+/** The addon with functions that take arrays of any memory. */
+export function staged(addon: Exports, memory: Memory): Exports {
+  const resultsOf = writtenBy(addon)
   const running = new Set<Running>()
   let timer: ReturnType<typeof setInterval> | undefined
 
