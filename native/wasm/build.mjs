@@ -9,6 +9,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { bundleForBrowsers } from './bundle.mjs'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -84,3 +85,4 @@ const bundle = await rolldown({
 await bundle.write({ file: join(target, 'addon.cjs'), format: 'cjs', comments: { legal: true } })
 await bundle.close()
 if (!existsSync(join(target, 'addon.cjs'))) fail('addon.cjs was not written')
+await bundleForBrowsers(target)
