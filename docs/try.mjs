@@ -19,7 +19,7 @@ export function missingForPage() {
 
 export async function makePage(folder) {
   const bundle = await rolldown({
-    input: join(source, 'page.ts'),
+    input: join(source, 'start.ts'),
     platform: 'browser',
     plugins: [
       {
@@ -33,7 +33,7 @@ export async function makePage(folder) {
     ],
     logLevel: 'warn',
   })
-  await bundle.write({ file: join(folder, 'page.js'), minify: true })
+  await bundle.write({ dir: folder, chunkFileNames: '[name].js', minify: true })
   await bundle.close()
   for (const file of ['index.html', 'style.css']) cpSync(join(source, file), join(folder, file))
   mkdirSync(join(folder, 'wasm'), { recursive: true })

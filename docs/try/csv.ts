@@ -1,6 +1,27 @@
 /** Lines of cells: CSV with commas, semicolons, tabs or spaces. */
 
-export class InputError extends Error {}
+/** What was entered can't be computed with. `field` says where it stands; it is the first one by default. */
+export class InputError extends Error {
+  constructor(
+    message: string,
+    readonly field?: string,
+  ) {
+    super(message)
+  }
+}
+
+/** What `read` gives of a field; what the library says against it is what the user has to know. */
+export function reading<Result>(read: () => Result, field?: string): Result {
+  try {
+    return read()
+  } catch (error) {
+    const { message } = error as Error
+    throw new InputError(
+      `${message.charAt(0).toUpperCase()}${message.slice(1)}.`.replace(/\.\.$/, '.'),
+      field,
+    )
+  }
+}
 
 /** The cells of each line that isn't empty or a comment; a cell in quotation marks may hold separators. */
 export function cellsOf(text: string): { line: number; cells: string[] }[] {

@@ -1,34 +1,43 @@
 /** Graphs as lines of edges, and their drawing. */
-import { type NamedGraph, parseDimacs, parseEdgeCsv, parseGraphml, parseMatrixMarket } from 'mpmml/graph'
-import { InputError } from './csv.js'
+import {
+  type NamedGraph,
+  parseDimacs,
+  parseEdgeCsv,
+  parseGraphml,
+  parseMatrixMarket,
+  type ReadEdgeList,
+} from 'mpmml/graph'
+import { InputError, reading } from './csv.js'
 import { picture, shown, svg } from './dom.js'
 
 /** More nodes than this would only be a knot. */
 const MOST_DRAWN = 80
 const MOST_LINES = 20_000
 
+const parsers = new Map<string, (text: string, name: string) => ReadEdgeList | NamedGraph>([
+  ['graphml', parseGraphml],
+  ['gr', parseDimacs],
+  ['mtx', parseMatrixMarket],
+])
+
+const tooMany = (edges: number) =>
+  new InputError(`These are ${edges} edges, and this page takes ${MOST_LINES}: the library takes more.`)
+
 export function readEdges(text: string): NamedGraph {
-  if (text.trim() === '') throw new InputError('Enter a line for each edge: from, to, weight.')
-  return parseEdgeCsv(text, 'the edges', { keys: true })
+  const graph = reading(() => parseEdgeCsv(text, 'the edges', { keys: true }))
+  if (graph.weight.length === 0) throw new InputError('Enter a line for each edge: from, to, weight.')
+  if (graph.weight.length > MOST_LINES) throw tooMany(graph.weight.length)
+  return graph
 }
 
 /** A file of edges as lines of CSV. */
 export async function edgeLines(file: File): Promise<string> {
   const text = await file.text()
   if (/\.(csv|tsv|txt)$/i.test(file.name)) return text
-  const read = /\.graphml$/i.test(file.name)
-    ? parseGraphml(text, file.name)
-    : /\.gr$/i.test(file.name)
-      ? parseDimacs(text, file.name)
-      : /\.mtx$/i.test(file.name)
-        ? parseMatrixMarket(text, file.name)
-        : undefined
-  if (!read) throw new InputError(`${file.name}: expected .csv, .tsv, .graphml, .gr or .mtx.`)
-  if (read.weight.length > MOST_LINES) {
-    throw new InputError(
-      `${file.name} has ${read.weight.length} edges, and this page takes ${MOST_LINES}: the command line takes more.`,
-    )
-  }
+  const parse = parsers.get(/\w*$/.exec(file.name.toLowerCase())![0])
+  if (!parse) throw new InputError(`${file.name}: expected .csv, .tsv, .txt, .graphml, .gr or .mtx.`)
+  const read = reading(() => parse(text, file.name))
+  if (read.weight.length > MOST_LINES) throw tooMany(read.weight.length)
   const keys = 'keys' in read ? (read as NamedGraph).keys : undefined
   const name = (node: number) => (keys ? `"${keys[node]!.replaceAll('"', '""')}"` : `${node}`)
   return Array.from(
@@ -99,7 +108,7 @@ export function drawNetwork(
   width: number,
 ): SVGSVGElement {
   const { keys, from, to, weight } = graph
-  const height = Math.round(Math.min(width * 0.75, 480))
+  const height = Math.round(Math.min(Math.max(width * 0.75, 320), 480))
   const margin = 34
   const at = places.map(({ x, y }) => ({
     x: margin + x * (width - 2 * margin),
@@ -109,59 +118,58 @@ export function drawNetwork(
   const order = Array.from(from.keys()).sort(
     (a, b) => Number(marks.edges.has(a)) - Number(marks.edges.has(b)),
   )
-  const edges = order.flatMap((edge) => {
+  const lines: SVGElement[] = []
+  const weights: SVGElement[] = []
+  /** How many edges of each node lead downwards, less those that lead upwards: its name stands on the other side. */
+  const downwards = keys.map(() => 0)
+  for (const edge of order) {
     const strong = marks.edges.has(edge) ? ' strong' : ''
-    const [a, b] = [at[from[edge]!]!, at[to[edge]!]!]
-    const text = (x: number, y: number) =>
-      svg('text', { class: `weight${strong}`, x, y, 'text-anchor': 'middle' }, shown(weight[edge]!))
-    if (a === b) {
-      return [svg('circle', { class: `edge${strong}`, cx: a.x, cy: a.y - 20, r: 12 }), text(a.x, a.y - 35)]
+    const [tail, head] = [from[edge]!, to[edge]!]
+    const [a, b] = [at[tail]!, at[head]!]
+    const write = (x: number, y: number) =>
+      weights.push(svg('text', { class: `weight${strong}`, x, y: y + 4 }, shown(weight[edge]!)))
+    if (tail === head) {
+      lines.push(svg('circle', { class: `edge${strong}`, cx: a.x, cy: a.y - 20, r: 12 }))
+      write(a.x, a.y - 34)
+      downwards[tail]! -= from.length
+      continue
     }
+    downwards[tail]! += Math.sign(b.y - a.y)
+    downwards[head]! += Math.sign(a.y - b.y)
     // Two ways between the same nodes bend apart.
     const [dx, dy] = [b.x - a.x, b.y - a.y]
     const length = Math.hypot(dx, dy) || 1
-    const bend = opposite.has(`${from[edge]} ${to[edge]}`) ? Math.min(24, length / 4) : 0
+    const bend = opposite.has(`${tail} ${head}`) ? Math.min(32, length / 4) : 0
     const middle = { x: (a.x + b.x) / 2 - (dy / length) * bend, y: (a.y + b.y) / 2 + (dx / length) * bend }
     const [ex, ey] = [b.x - middle.x, b.y - middle.y]
     const rest = Math.hypot(ex, ey) || 1
-    const gap = marks.bothWays ? 0 : 13
+    const gap = marks.bothWays ? 0 : 12
     const tip = { x: b.x - (ex / rest) * gap, y: b.y - (ey / rest) * gap }
-    const [ux, uy] = [(ex / rest) * 8, (ey / rest) * 8]
-    const halfway = { x: (a.x + 2 * middle.x + b.x) / 4, y: (a.y + 2 * middle.y + b.y) / 4 }
-    return [
-      svg('path', {
-        class: `edge${strong}`,
-        d: `M ${a.x} ${a.y} Q ${middle.x} ${middle.y} ${tip.x} ${tip.y}`,
-      }),
-      !marks.bothWays &&
-        svg('polygon', {
-          class: `tip${strong}`,
-          points: `${tip.x + ux / 4},${tip.y + uy / 4} ${tip.x - ux - uy / 2},${tip.y - uy + ux / 2} ${tip.x - ux + uy / 2},${tip.y - uy - ux / 2}`,
-        }),
-      text(halfway.x - (dy / length) * 9, halfway.y + (dx / length) * 9 + 4),
-    ]
-  })
-  const nodes = keys.flatMap((key, node) => {
+    const d = `M ${a.x} ${a.y} Q ${middle.x} ${middle.y} ${tip.x} ${tip.y}`
+    lines.push(svg('path', { class: `edge${strong}`, d }))
+    if (!marks.bothWays) {
+      const [ux, uy] = [(ex / rest) * 8, (ey / rest) * 8]
+      const points = `${tip.x + ux / 4},${tip.y + uy / 4} ${tip.x - ux - uy / 2},${tip.y - uy + ux / 2} ${tip.x - ux + uy / 2},${tip.y - uy - ux / 2}`
+      lines.push(svg('polygon', { class: `tip${strong}`, points }))
+    }
+    write((a.x + 2 * middle.x + b.x) / 4, (a.y + 2 * middle.y + b.y) / 4)
+  }
+  const nodes = keys.map((key, node) => {
     const { x, y } = at[node]!
-    return [
-      svg(
-        'circle',
-        { class: marks.nodes.has(node) ? 'node strong' : 'node', cx: x, cy: y, r: 9 },
-        svg('title', {}, key),
-      ),
-      svg(
-        'text',
-        {
-          x,
-          y: y + 23,
-          'text-anchor': x < 60 ? 'start' : x > width - 60 ? 'end' : 'middle',
-          dx: x < 60 ? -12 : x > width - 60 ? 12 : 0,
-        },
-        key.length > 14 ? `${key.slice(0, 13)}…` : key,
-      ),
-    ]
+    const className = marks.nodes.has(node) ? 'node strong' : 'node'
+    return svg('circle', { class: className, cx: x, cy: y, r: 9 }, svg('title', {}, key))
   })
-  return picture(width, height, label, ...edges, ...nodes)
+  const names = keys.map((key, node) => {
+    const { x, y } = at[node]!
+    const [anchor, dx] = x < 60 ? ['start', -12] : x > width - 60 ? ['end', 12] : ['middle', 0]
+    const short = key.length > 14 ? `${key.slice(0, 13)}…` : key
+    return svg(
+      'text',
+      { class: 'name', x, dx, y: downwards[node]! > 0 ? y - 14 : y + 23, 'text-anchor': anchor },
+      short,
+    )
+  })
+  return picture(width, height, label, ...lines, ...weights, ...nodes, ...names)
 }
 
 export const notDrawn = (graph: NamedGraph) =>

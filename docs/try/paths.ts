@@ -3,7 +3,7 @@ import { longestPaths, mostReliablePaths, type NamedGraph, shortestPaths, widest
 import { InputError } from './csv.js'
 import { html, shown, table } from './dom.js'
 import { drawNetwork, edgeLines, type Marks, notDrawn, placesOf, readEdges } from './network.js'
-import type { Tool } from './tool.js'
+import type { Tool, Values } from './tool.js'
 
 const kinds = {
   shortest: {
@@ -28,6 +28,8 @@ const kinds = {
   },
 } as const
 
+const MOST_ROWS = 200
+
 const isKind = (name: string): name is keyof typeof kinds => Object.hasOwn(kinds, name)
 
 /** Each edge in both ways. */
@@ -35,8 +37,8 @@ function bothWays(graph: NamedGraph): NamedGraph {
   const Type = graph.weight.constructor as Float64ArrayConstructor
   return {
     ...graph,
-    from: Int32Array.of(...graph.from, ...graph.to),
-    to: Int32Array.of(...graph.to, ...graph.from),
+    from: Int32Array.from([...graph.from, ...graph.to]),
+    to: Int32Array.from([...graph.to, ...graph.from]),
     weight: Type.from([...graph.weight, ...graph.weight]),
   }
 }
@@ -59,11 +61,12 @@ function marksOf(
   return { nodes: new Set(path), edges: new Set(edges), bothWays: graph.from.length > count }
 }
 
-const nodesOf = ({ edges }: Record<string, string>): readonly string[] => {
+/** The nodes to choose from; as long as the edges can't be read, those that were chosen. */
+const nodesOf = ({ edges, from, to }: Values): readonly string[] => {
   try {
     return readEdges(edges!).keys
   } catch {
-    return []
+    return [...new Set([from!, to!])]
   }
 }
 
@@ -102,13 +105,21 @@ Bellinzona,Lugano,31`,
     kind: 'shortest',
     ways: 'both ways',
   },
+  program: `import { parseEdgeCsv, shortestPaths } from 'mpmml/graph'
+
+const text = 'Genève,Lausanne,64\\nLausanne,Bern,98\\nBern,Luzern,111\\nLausanne,Luzern,250'
+const graph = parseEdgeCsv(text, 'roads', { keys: true })
+const { path, distances } = await shortestPaths(graph, { sources: 'Genève', paths: true })
+console.log(path('Genève', 'Luzern')) // [ 'Genève', 'Lausanne', 'Bern', 'Luzern' ]
+console.log(distances.data.at(-1)) // 273`,
   textOf: edgeLines,
   async answer({ edges, from, to, kind, ways }, signal) {
     const read = readEdges(edges!)
     const graph = ways === 'both ways' ? bothWays(read) : read
     const [source, target] = [read.keys.indexOf(from!), read.keys.indexOf(to!)]
-    if (source < 0 || target < 0) throw new InputError('Choose the nodes between which the path is wanted.')
-    if (!isKind(kind!)) throw new InputError(`There are no ${kind} paths.`)
+    if (source < 0 || target < 0)
+      throw new InputError('Choose the nodes between which the path is wanted.', 'from')
+    if (!isKind(kind!)) throw new InputError(`There are no ${kind} paths.`, 'kind')
     const { find, better, sum } = kinds[kind]
     const { nodes, weight } = graph
     const numbered = { nodes, from: graph.from, to: graph.to, weight }
@@ -132,11 +143,11 @@ Bellinzona,Lugano,31`,
         ? drawNetwork(read, places, marks, `The graph; the path is ${words ?? 'missing'}`, width)
         : html('p', {}, notDrawn(read)),
       table(
-        `From ${from}`,
+        graph.keys.length > MOST_ROWS ? `From ${from} to the first ${MOST_ROWS} nodes` : `From ${from}`,
         ['to', 'weight of the best path'],
         graph.keys
-          .map((key, node) => [key, reached(node) ? shown(distances[node]!) : 'no path'] as const)
-          .slice(0, 200),
+          .slice(0, MOST_ROWS)
+          .map((key, node) => [key, reached(node) ? shown(distances[node]!) : 'no path']),
         (node) => marks.nodes.has(node),
       ),
     ]

@@ -9,7 +9,7 @@ import {
   type Semiring,
   zeroOf,
 } from 'mpmml'
-import { cellsOf, InputError, numberOf } from './csv.js'
+import { cellsOf, InputError, numberOf, reading } from './csv.js'
 import { html, shown, table } from './dom.js'
 import type { Tool } from './tool.js'
 
@@ -43,7 +43,8 @@ const kept = new Map<string, Matrix<ElementArray>>()
 
 async function textOf(file: File): Promise<string> {
   if (!/\.npy$/i.test(file.name)) return await file.text()
-  const read = parseNpy(new Uint8Array(await file.arrayBuffer()))
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  const read = reading(() => parseNpy(bytes))
   if (read.shape.length === 3) throw new InputError(`${file.name} is a batch of matrices: give one matrix.`)
   const [rows, cols] = read.shape as readonly [number, number]
   const row = (index: number) => Array.from(read.data.subarray(index * cols, (index + 1) * cols)).join(',')
@@ -63,6 +64,16 @@ function random(rows: number, cols: number, seed: number): Float64Array {
   })
 }
 
+/** Why sums may be of the type that a path is called by. */
+const paths: Record<string, string> = {
+  direct: 'Sums are of the type of the elements.',
+  translated: 'Sums are of the type of the elements; another number stands for the semiring’s zero.',
+  half: 'The values lie close enough together for sums in 16 bits, which are faster and as exact.',
+  byte: 'The values lie close enough together for sums in 8 bits, which are faster and as exact.',
+  wide: 'The values are so far apart that sums need 64 bits.',
+  wrapping: 'Sums of 64 bits are taken modulo 2^32.',
+}
+
 interface Numbers {
   readonly rows: number
   readonly cols: number
@@ -71,37 +82,34 @@ interface Numbers {
 }
 
 function read(text: string, name: string, seed: number): Numbers {
+  const wrong = (message: string) => new InputError(message, name.toLowerCase())
   const file = kept.get(text.trim())
   if (file) {
     const [rows, cols] = file.shape as readonly [number, number]
     return { rows, cols, values: file.data }
   }
   if (text.startsWith('file '))
-    throw new InputError(`${name}: the file isn’t here any more. Drop it again: links can’t carry it.`)
+    throw wrong('The file isn’t here any more. Drop it again: links can’t carry it.')
   const asked = /^\s*random\s+(\d+)\D+(\d+)\s*$/i.exec(text)
   if (asked) {
     const [rows, cols] = [Number(asked[1]), Number(asked[2])]
     if (!(rows >= 1 && cols >= 1 && rows <= MOST_SIZE && cols <= MOST_SIZE)) {
-      throw new InputError(`${name}: rows and columns must be from 1 to ${MOST_SIZE}.`)
+      throw wrong(`Rows and columns must be from 1 to ${MOST_SIZE}.`)
     }
     return { rows, cols, values: random(rows, cols, seed) }
   }
   const lines = cellsOf(text)
   const cols = lines[0]?.cells.length ?? 0
-  if (cols === 0) throw new InputError(`Enter matrix ${name}: a line for each row.`)
+  if (cols === 0) throw wrong(`Enter matrix ${name}: a line for each row.`)
   const values = lines.flatMap(({ line, cells }) => {
     if (cells.length !== cols) {
-      throw new InputError(
-        `${name}, line ${line}: expected ${cols} numbers, as in the first row, but found ${cells.length}.`,
-      )
+      throw wrong(`Line ${line}: expected ${cols} numbers, as in the first row, but found ${cells.length}.`)
     }
     return cells.map((cell) => {
       const value = numberOf(cell)
       const isZero = /^([.ε]|)$/.test(cell)
       if (Number.isNaN(value) && !isZero)
-        throw new InputError(
-          `${name}, line ${line}: expected a number, or . for nothing, but found “${cell}”.`,
-        )
+        throw wrong(`Line ${line}: expected a number, or . for the semiring’s zero, but found “${cell}”.`)
       return value
     })
   })
@@ -129,7 +137,8 @@ function typeOf(semiring: Semiring, asked: string, ...operands: Numbers[]): Type
   const known = (Object.keys(types) as Type[]).filter((type) => hasType(semiring, type))
   if (asked !== 'automatic') {
     const found = known.find((type) => type === asked)
-    if (!found) throw new InputError(`${semiring} has elements of ${known.join(', ')}, not of ${asked}.`)
+    if (!found)
+      throw new InputError(`${semiring} has elements of ${known.join(', ')}, not of ${asked}.`, 'type')
     return found
   }
   const fits = (type: Type) =>
@@ -145,7 +154,8 @@ function operand({ rows, cols, values }: Numbers, name: string, semiring: Semiri
   const wrong = Array.from(values).find((value) => Number.isFinite(value) && !holds(type, value))
   if (wrong !== undefined)
     throw new InputError(
-      `${name} has ${wrong}, which ${type === 'uint8' ? 'is no truth value, 0 or 1' : `isn’t an ${type}`}.`,
+      `It has ${wrong}, which ${type === 'uint8' ? 'is no truth value, 0 or 1' : `isn’t an ${type}`}.`,
+      name.toLowerCase(),
     )
   const finite = (value: number) =>
     Number.isNaN(value) || (type === 'int32' && !Number.isFinite(value)) ? zero : value
@@ -160,7 +170,7 @@ function download(c: Matrix<ElementArray>): HTMLElement {
     html('a', { href: url, download: 'c.npy' }).click()
     URL.revokeObjectURL(url)
   }
-  return html('button', { type: 'button', click: save }, 'Save C as .npy')
+  return html('p', {}, html('button', { type: 'button', click: save }, 'Save C as .npy'))
 }
 
 export const product: Tool = {
@@ -180,11 +190,24 @@ export const product: Tool = {
     { name: 'type', label: 'Elements', choices: () => ['automatic', ...Object.keys(types)] },
   ],
   example: { a: '3 7 .\n2 4 1\n. 0 5', b: '0 2 .\n1 . 3\n4 1 0', semiring: 'max-plus', type: 'automatic' },
+  program: `import { matrix, mpmm, zeroOf } from 'mpmml'
+
+const e = zeroOf('max-plus', 'int32')
+const a = matrix(3, 3, [3, 7, e, 2, 4, 1, e, 0, 5])
+const b = matrix(3, 3, [0, 2, e, 1, e, 3, 4, 1, 0])
+const { c, path } = await mpmm(a, b)
+console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
   textOf,
   async answer({ a, b, semiring: name, type: asked }, signal) {
     const semiring = name as Semiring
-    if (!Object.hasOwn(semirings, semiring)) throw new InputError(`There is no semiring ${name}.`)
+    if (!Object.hasOwn(semirings, semiring)) throw new InputError(`There is no semiring ${name}.`, 'semiring')
     const [left, right] = [read(a!, 'A', 1), read(b!, 'B', 2)]
+    if (left.cols !== right.rows) {
+      throw new InputError(
+        `B must have as many rows as A has columns: A is ${left.rows} × ${left.cols}, B is ${right.rows} × ${right.cols}.`,
+        'b',
+      )
+    }
     const type = typeOf(semiring, asked!, left, right)
     const before = performance.now()
     const result = await mpmm(operand(left, 'A', semiring, type), operand(right, 'B', semiring, type), {
@@ -212,7 +235,7 @@ export const product: Tool = {
       html(
         'p',
         {},
-        `Each element is ${semirings[semiring]}. ${steps.toLocaleString('en')} steps in ${shown(ms)} ms${gops >= 1 ? `, ${gops.toFixed(0)} GOPS` : ''}; kernel ${variant}.`,
+        `${paths[path.replace('-translated', '')] ?? ''} Each element is ${semirings[semiring]}. ${steps.toLocaleString('en')} steps in ${shown(ms)} ms${gops >= 1 ? `, ${gops.toFixed(0)} GOPS` : ''}; kernel ${variant}.`,
       ),
       table(
         rows < left.rows || cols < right.cols ? `C, its first ${rows} rows and ${cols} columns` : 'C',

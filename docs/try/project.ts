@@ -58,20 +58,20 @@ function chart(
   const { names, durations } = plan
   const pitch = 30
   const top = 24
-  const left = Math.min(150, Math.round(width * 0.34))
+  const left = Math.min(150, Math.round(width * 0.38))
   const right = width - 16
   const height = top + pitch * names.length + 6
   const x = (time: number) => left + ((right - left) * time) / (end || 1)
   const step = niceStep(end, (right - left) / 55)
   const ticks = Array.from({ length: Math.floor(end / step) + 1 }, (_, index) => index * step)
-  const letters = Math.floor((left - 8) / 7)
+  const letters = Math.floor((left - 8) / 8)
   return picture(
     width,
     height,
     `Gantt chart of ${names.length} jobs over ${shown(end)} units of time`,
     ...ticks.flatMap((time) => [
       svg('line', { class: 'axis', x1: x(time), x2: x(time), y1: top - 6, y2: height }),
-      svg('text', { class: 'tick', x: x(time), y: top - 10, 'text-anchor': 'middle' }, shown(time)),
+      svg('text', { class: 'tick', x: x(time), y: top - 10 }, shown(time)),
     ]),
     ...names.flatMap((name, job) => {
       const y = top + pitch * job + 4
@@ -137,6 +137,12 @@ plaster,5,wires and pipes;windows built in
 floors,8,plaster
 garden,6,walls`,
   },
+  program: `import { latestStarts } from 'mpmml/algebra'
+
+// Job 1 starts 10 days after job 0 at the earliest, job 2 22 days after it, and job 3 after both.
+const jobs = { nodes: 4, from: [0, 0, 1, 2], to: [1, 2, 3, 3], weight: [10, 10, 8, 22] }
+const { earliest, slack } = await latestStarts(jobs, { durations: [10, 8, 22, 3] })
+console.log(earliest.end, earliest.criticalPath, slack) // 35 [ 0, 2, 3 ] Int32Array(4) [ 0, 14, 0, 0 ]`,
   async answer({ plan: text }, signal) {
     const plan = read(text!)
     const { names, durations, from, to } = plan

@@ -1,18 +1,19 @@
 /** Two strands of RNA: how they pair with themselves and with each other. */
 import { bpmax, drawInteraction, parseFasta } from 'mpmml/rna'
-import { InputError } from './csv.js'
+import { InputError, reading } from './csv.js'
 import { html, shown } from './dom.js'
 import type { Tool } from './tool.js'
 
 /** The time grows with the third power of both. */
 const MOST_BASES = 120
 
-function strand(text: string, name: string): string {
-  if (text.trim() === '') throw new InputError(`Enter ${name}: letters A, C, G and U.`)
-  const { sequence } = parseFasta(text, name)[0]!
+function strand(text: string, name: string, field: string): string {
+  if (text.trim() === '') throw new InputError(`Enter ${name}: letters A, C, G and U.`, field)
+  const { sequence } = reading(() => parseFasta(text, name)[0]!, field)
   if (sequence.length > MOST_BASES) {
     throw new InputError(
-      `${name} has ${sequence.length} bases, and this page takes ${MOST_BASES}: the command line takes more.`,
+      `These are ${sequence.length} bases, and this page takes ${MOST_BASES}: the library takes more.`,
+      field,
     )
   }
   return sequence
@@ -28,8 +29,15 @@ export const rna: Tool = {
     { name: 'second', label: 'Second strand, 5′ to 3′', rows: 3 },
   ],
   example: { first: 'GGGAAACUCGAUCCAUUGGC', second: 'GCCAAUGGUUCGAGAAACCC' },
+  program: `import { bpmax } from 'mpmml/rna'
+
+const { score, dotBracket } = await bpmax('GGGAAACUCGAUCCAUUGGC', 'GCCAAUGGUUCGAGAAACCC')
+console.log(score, dotBracket) // 47 ([[..([[[[[)[[[[[[[)&(]]]]]]](]]]]])..]])`,
   async answer({ first, second }, signal) {
-    const [one, two] = [strand(first!, 'the first strand'), strand(second!, 'the second strand')]
+    const [one, two] = [
+      strand(first!, 'the first strand', 'first'),
+      strand(second!, 'the second strand', 'second'),
+    ]
     const found = await bpmax(one, two, { signal })
     const text = drawInteraction(one, two, found, { name1: 'first', name2: 'second' })
     const { within1, within2, between } = found.pairs

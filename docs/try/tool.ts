@@ -3,6 +3,9 @@
 /** What the fields hold, by their names. */
 export type Values = Record<string, string>
 
+/** What is to be shown, `width` pixels wide. It is called again when the width changes. */
+export type Drawing = (width: number) => readonly (Node | false | null)[]
+
 export interface Field {
   readonly name: string
   readonly label: string
@@ -19,8 +22,9 @@ export interface Tool {
   readonly about: string
   readonly fields: readonly Field[]
   readonly example: Values
+  /** The example in JavaScript. */
+  readonly program: string
   /** What a file is as the text of a field; by default its own text. */
   readonly textOf?: (file: File) => Promise<string>
-  /** What is to be shown, `width` pixels wide. It is called again when the width changes. */
-  answer(values: Values, signal: AbortSignal): Promise<(width: number) => readonly (Node | false | null)[]>
+  answer(values: Values, signal: AbortSignal): Promise<Drawing>
 }

@@ -1,8 +1,10 @@
 /** The page on which people try the library, as a browser shows it. */
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { root } from '../../lib/native.js'
 import { chromium, type Page, startBrowser } from '../support/browser.js'
 import { isolated, serveFolder, type WebServer } from '../support/web-server.js'
 import { missingForBrowsers } from './support.js'
@@ -45,6 +47,16 @@ describe.skipIf(why).each([
       async () => {
         expect(await browser.evaluate('document.querySelector("output[aria-busy]")')).toBe(null)
         expect(await text()).toMatch(expected)
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+  /** What the field that isn't right is told. */
+  const refused = (field: string, expected: string) =>
+    vi.waitFor(
+      async () => {
+        const message = `document.querySelector('#field-${field}[aria-invalid] + [role=alert]')?.textContent`
+        expect(await browser.evaluate(message)).toContain(expected)
+        expect(await text()).toBe('')
       },
       { timeout: 20_000, interval: 50 },
     )
@@ -111,9 +123,11 @@ describe.skipIf(why).each([
     await enter('plan', 'dig;2;\nbuild;5;dig\npaint;1;build,dig')
     await answer(/done after 8\.[\s\S]*dig → build → paint/)
     await enter('plan', 'a,1,b\nb,2,a')
-    await answer('in a circle: a → b → a')
+    await refused('plan', 'in a circle: a → b → a')
     await enter('plan', 'a,1,c')
-    await answer('waits for “c”, which is no job')
+    await refused('plan', 'waits for “c”, which is no job')
+    await enter('plan', '')
+    await refused('plan', 'a line for each job')
 
     await open('paths')
     await enter('edges', 'from,to\na,b,1\nb,c,5\na,c,4')
@@ -123,6 +137,12 @@ describe.skipIf(why).each([
     await answer(/a → c: 4\./)
     await enter('kind', 'longest')
     await answer(/a → b → c: 6\./)
+    await enter('edges', 'a,b,1\nb,c,five')
+    await refused('edges', 'line 2')
+    await enter('edges', 'a,b,1\nb,c,5')
+    await answer(/a → b → c: 6\./)
+    await enter('edges', '')
+    await refused('edges', 'a line for each edge')
 
     await open('timetable')
     await enter('waits', 'a,b,3\nb,a,4\na,a,3')
@@ -133,14 +153,33 @@ describe.skipIf(why).each([
     await enter('b', '0.5 .\n. 0.5')
     await answer(/of float64[\s\S]*0\s+1\.5\s+2\.5\s+1\s+3\.5\s+4\.5/)
     await enter('a', '1 2\n3')
-    await answer('A, line 2: expected 2 numbers')
+    await refused('a', 'Line 2: expected 2 numbers')
+    await enter('a', '1 2 3')
+    await refused('b', 'as many rows as A has columns')
+    await enter('b', '')
+    await refused('b', 'Enter matrix B')
 
     await open('rna')
     await enter('first', 'GGG')
     await enter('second', 'CCC')
     await answer(/worth 9/)
     await enter('second', 'CXC')
-    await answer(/expected a base/)
+    await refused('second', 'expected a base')
+  })
+
+  it('computes what its programs print', async () => {
+    for (const tool of tools) {
+      await open(tool)
+      await answer(/./)
+      const program = await browser.evaluate<string>('document.querySelector("details pre").textContent')
+      const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+        cwd: root,
+        encoding: 'utf8',
+      })
+      expect(stderr).toBe('')
+      const printed = [...program.matchAll(/ \/\/ (.*)$/gm)].map(([, comment]) => comment)
+      expect(stdout.trim().split('\n')).toEqual(printed)
+    }
   })
 
   it('takes files that are dropped', async () => {
@@ -177,6 +216,13 @@ describe.skipIf(why).each([
     await open('paths=AAAA')
     await answer('446')
     expect(await browser.evaluate('document.querySelector("#copied").textContent')).toContain('damaged')
+    // What was entered is there again after a look at another tool.
+    await enter('edges', 'a,b,7')
+    await answer('7')
+    await browser.evaluate('document.querySelector("nav a").click()')
+    await answer('59')
+    await browser.evaluate('document.querySelectorAll("nav a")[1].click()')
+    await answer(/a → b: 7\./)
   })
 
   it('is used by keyboard', async () => {
@@ -185,12 +231,32 @@ describe.skipIf(why).each([
     const focused = () => browser.evaluate<string>('document.activeElement.textContent.trim().slice(0, 20)')
     await browser.press('Tab')
     expect(await focused()).toBe('To the input')
-    await browser.press('Tab')
-    await browser.press('Tab')
+    await browser.press('Enter')
+    expect(await browser.evaluate('document.activeElement.id')).toBe('field-plan')
+    await answer('59')
+    await open('project')
+    await answer('59')
+    for (let times = 0; times < 3; times++) await browser.press('Tab')
     expect(await focused()).toBe('Paths')
     await browser.press('Enter')
     await answer('446')
     expect(await browser.evaluate('document.title')).toContain('Paths')
     expect(await browser.evaluate('getComputedStyle(document.activeElement).outlineStyle')).not.toBe('none')
   })
+})
+
+it.skipIf(why).each([
+  ["script-src 'self'", '#waiting', /can’t start: .* allow 'wasm-unsafe-eval'/],
+  ["script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'", 'output [role=alert]', /worker-src forbids it/],
+])(`the page says what a policy of %s lacks${why}`, async (lacking, place, expected) => {
+  const server = await serveFolder(folder, { 'content-security-policy': lacking })
+  const browser = await startBrowser()
+  try {
+    await browser.open(`${server.url}/index.html`, 800, 'light')
+    const message = `document.querySelector(${JSON.stringify(place)})?.textContent`
+    await vi.waitFor(async () => expect(await browser.evaluate(message)).toMatch(expected), 20_000)
+  } finally {
+    await browser.close()
+    await server.close()
+  }
 })
