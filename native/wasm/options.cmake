@@ -28,7 +28,7 @@ function(mpmml_add_wasm_module)
   endforeach()
   add_executable(mpmml_wasm ${objects})
   set_target_properties(mpmml_wasm PROPERTIES OUTPUT_NAME mpmml-threads)
-  set(methods emnapiInit,wasmMemory,HEAPU8,PThread)
+  set(methods emnapiInit,emnapiExternalMemory,wasmMemory,HEAPU8,PThread)
   set(hooks instantiateWasm,locateFile,print,printErr,noExitRuntime,mainScriptUrlOrBlob,threads)
   target_link_options(mpmml_wasm PRIVATE
     -O3 --no-entry

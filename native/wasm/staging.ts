@@ -12,8 +12,10 @@ export interface Memory {
   /** 0 if there is no room. */
   allocate(bytes: number): number
   free(address: number): void
-  /** Another one after the memory has grown. */
-  buffer(): ArrayBufferLike
+  /** That has bytes up to `end`. Another one after the memory has grown. */
+  buffer(end: number): ArrayBufferLike
+  /** Says that a view with so many elements is of this memory, and stays where it is when that grows. */
+  place(view: TypedArray, length: number): void
 }
 
 /** The names of the arguments of the functions that take arrays (native/variants/addon.mjs). */
@@ -101,12 +103,16 @@ class Staged {
 
   /** The array in the module's memory, as that is now. */
   view<Of extends TypedArray>(array: Of): Of {
-    const { buffer, byteOffset } = array
+    const { byteOffset } = array
     const range = this.#ranges.find(
-      (it) => it.buffer === buffer && it.first <= byteOffset && byteOffset + array.byteLength <= it.end,
+      (it) => it.buffer === array.buffer && it.first <= byteOffset && byteOffset + array.byteLength <= it.end,
     )!
     const Type = array.constructor as new (buffer: ArrayBufferLike, at: number, length: number) => Of
-    return new Type(this.#memory.buffer(), range.address + byteOffset - range.first, array.length)
+    const address = range.address + byteOffset - range.first
+    const buffer = this.#memory.buffer(address + array.byteLength)
+    const view = new Type(buffer, address, array.length)
+    this.#memory.place(view, array.length)
+    return view
   }
 
   copyIn(array: TypedArray): void {
