@@ -150,11 +150,10 @@ export function counting(name: SumName): UserSemiring<readonly ['int32', 'uint32
     dtype: ['int32', 'uint32'],
     zero: [zero, 0],
     one: [one, 1],
-    plus: ([x, n], [y, m], { less, lessEqual, select, [better]: best }) => {
-      const [low, high] = better === 'max' ? [x, y] : [y, x]
-      // Of the ways to x those count that y doesn't beat; those to y, if it isn't beaten.
-      const left = select(less(low, high), 0, n)
-      return [best(x, y), select(lessEqual(low, high), left.add(m), left)]
+    // Most steps of a product bring a worse value: what is selected then is x, so that kernels leave them out.
+    plus: ([x, n], [y, m], { less, equal, select }) => {
+      const isWorse = better === 'max' ? less(y, x) : less(x, y)
+      return [select(isWorse, x, y), select(isWorse, n, select(equal(x, y), n.add(m), m))]
     },
     times: ([x, n], [y, m], operations) => [times(x, y, operations), n.mul(m)],
     check: { least: [-SMALL, 1], most: [SMALL, 2 ** 32 - 1] },
@@ -197,7 +196,14 @@ export function kBest<const K extends 2 | 3 | 4>(name: SumName, k: K): UserSemir
     dtype: new Array<'int32'>(k).fill('int32') as readonly 'int32'[],
     zero: [zero, ...none],
     one: [one, ...none],
-    plus: (x, y, operations) => merged(x, y, operations),
+    // Nothing changes if the best of y isn't better than the last of x, as in most steps of a product.
+    plus: (x, y, operations) => {
+      const { lessEqual, select } = operations
+      const last = x[k - 1]!
+      const best = y[0]!
+      const isWorse = better === 'max' ? lessEqual(best, last) : lessEqual(last, best)
+      return merged(x, y, operations).map((value, lane) => select(isWorse, x[lane]!, value))
+    },
     // Before x[i] + y[j] there are (i + 1) · (j + 1) − 1 that are no worse.
     times: (x, y, operations) =>
       x

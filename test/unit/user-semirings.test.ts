@@ -123,8 +123,8 @@ describe('functions become expressions', () => {
     expect(inspect(counting('min-plus'))).toBe(
       [
         "semiring 'counting min-plus' of [int32, uint32]",
-        'x ⊕ y = [min(x0, y0), (y0 ≤ x0) ? (t1 + y1) : t1]',
-        '  t1 = (y0 < x0) ? 0 : x1',
+        'x ⊕ y = [t1 ? x0 : y0, t1 ? x1 : ((x0 = y0) ? (x1 + y1) : y1)]',
+        '  t1 = x0 < y0',
         'x ⊗ y = [((x0 = 2147483647) | (y0 = 2147483647)) ? 2147483647 : (x0 + y0), x1 · y1]',
         'zero [2147483647, 0], one [0, 1], absorbs',
       ].join('\n'),

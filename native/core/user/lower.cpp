@@ -4,6 +4,7 @@
 // Manual for the Elementary Functions, 1980), and log x = n · log 2 + log m with m from 2/3 to 4/3. The polynomials are the best
 // ones of their degree for the relative error (Lawson's iteration of least squares), with coefficients that were rounded to float32
 // one after the other.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -61,30 +62,7 @@ class Writer {
     return sum;
   }
 
-  /// What is left if only what these results need is kept, in the same order.
-  UserExpression finish(const std::vector<int32_t>& results) const {
-    std::vector<int32_t> place(written_.nodes.size(), -1);
-    for (const int32_t result : results) place[static_cast<size_t>(result)] = 0;
-    for (size_t at = place.size(); at-- > 0;) {
-      const UserNode& node = written_.nodes[at];
-      if (place[at] < 0 || node.op == UserOp::kArgument) continue;
-      for (size_t i = 0; i < user_rule(node.op).arity; ++i) place[static_cast<size_t>(node.operands[i])] = 0;
-    }
-    UserExpression kept;
-    for (size_t at = 0; at < place.size(); ++at) {
-      if (place[at] < 0) continue;
-      place[at] = static_cast<int32_t>(kept.nodes.size());
-      UserNode node = written_.nodes[at];
-      if (node.op != UserOp::kArgument) {
-        for (size_t i = 0; i < user_rule(node.op).arity; ++i) {
-          node.operands[i] = place[static_cast<size_t>(node.operands[i])];
-        }
-      }
-      kept.nodes.push_back(node);
-    }
-    for (const int32_t result : results) kept.results.push_back(place[static_cast<size_t>(result)]);
-    return kept;
-  }
+  UserExpression finish(const std::vector<int32_t>& results) const { return needed_of({written_.nodes, results}); }
 
  private:
   /// NaN's bits are seen by nothing, so sums and products of float32 are too.
@@ -256,6 +234,33 @@ Value lower_node(Writer& w, const UserNode& node, const std::array<Value, 3>& op
 }
 
 }  // namespace
+
+UserExpression needed_of(const UserExpression& expression) {
+  const std::vector<UserNode>& nodes = expression.nodes;
+  std::vector<int32_t> place(nodes.size(), -1);
+  for (const int32_t result : expression.results) place[static_cast<size_t>(result)] = 0;
+  const auto arity = [](const UserNode& node) { return node.op == UserOp::kArgument ? 0 : user_rule(node.op).arity; };
+  for (size_t at = place.size(); at-- > 0;) {
+    if (place[at] < 0) continue;
+    for (int i = 0; i < arity(nodes[at]); ++i) place[static_cast<size_t>(nodes[at].operands[i])] = 0;
+  }
+  UserExpression kept;
+  for (size_t at = 0; at < place.size(); ++at) {
+    if (place[at] < 0) continue;
+    place[at] = static_cast<int32_t>(kept.nodes.size());
+    UserNode node = nodes[at];
+    for (int i = 0; i < arity(node); ++i) node.operands[i] = place[static_cast<size_t>(node.operands[i])];
+    kept.nodes.push_back(node);
+  }
+  for (const int32_t result : expression.results) kept.results.push_back(place[static_cast<size_t>(result)]);
+  return kept;
+}
+
+int instructions_of(const UserExpression& expression) {
+  return static_cast<int>(std::count_if(expression.nodes.begin(), expression.nodes.end(), [](const UserNode& node) {
+    return node.op != UserOp::kArgument && node.op != UserOp::kConstant && node.op != UserOp::kBits;
+  }));
+}
 
 UserExpression lower(const UserExpression& expression) {
   Writer writer;

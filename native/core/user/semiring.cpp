@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/status.h"
+#include "core/user/skip.h"
 
 namespace mpmml {
 namespace {
@@ -180,6 +181,7 @@ std::shared_ptr<const UserSemiring> make_user_semiring(UserDefinition definition
   static_cast<UserDefinition&>(*semiring) = std::move(definition);
   semiring->lowered_plus = lowered(*semiring, "plus", semiring->plus);
   semiring->lowered_times = lowered(*semiring, "times", semiring->times);
+  semiring->skips = skip_condition(*semiring);
   semiring->key = key_of(*semiring);
   return semiring;
 }

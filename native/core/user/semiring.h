@@ -58,6 +58,8 @@ struct UserSemiring : UserDefinition {
   /// ⊕ and ⊗ in the operations that kernels have: none that is `lowered` (native/variants/expressions.mjs), the counts of shifts are
   /// less than 32, no node occurs twice, and every node is needed.
   UserExpression lowered_plus, lowered_times;
+  /// A condition under which a step of a product changes nothing (skip.h).
+  std::optional<UserExpression> skips;
   /// Both as text, whatever the semiring is called. Equal texts (with lanes, zero and absorbs) mean equal kernels.
   std::string key;
 
@@ -70,6 +72,12 @@ std::shared_ptr<const UserSemiring> make_user_semiring(UserDefinition definition
 /// Writes exp, exp2, log and log1p in other operations, joins equal nodes, and leaves out those that nothing needs. The results
 /// differ from the exact ones by at most 2 units in the last place.
 UserExpression lower(const UserExpression& expression);
+
+/// The same results without nodes that none of them needs.
+UserExpression needed_of(const UserExpression& expression);
+
+/// About how many instructions a lowered expression is.
+int instructions_of(const UserExpression& expression);
 
 /// A line for each node, as "v2: int32 = add(v0, v1)", where arguments are x0 and the like, and one for each result: "r0 = v2".
 std::string to_text(const UserExpression& expression);

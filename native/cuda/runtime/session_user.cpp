@@ -23,6 +23,8 @@ static_assert(kMostLanes == kMostUserLanes);
 
 /// A launch of so many steps takes some 10 ms (H200). Between two of them a product can be given up.
 constexpr double kMostSteps = 1.5e11;
+/// Blocks that all multiprocessors run at once are a wave. Between two launches they wait for the slowest.
+constexpr int64_t kLeastWaves = 8;
 
 /// How much longer a step takes than one of a built-in semiring, which is two instructions.
 double cost_of_step(const UserSemiring& semiring) { return std::max(1.0, instructions_of_step(semiring) / 2.0); }
@@ -205,11 +207,9 @@ class UserWork final : public Pending {
     launch_.tiles_n = static_cast<int>(ceil_div(product_.n, int64_t{shape.tile_n}));
     const int64_t blocks = product_.batch * launch_.tiles_m * launch_.tiles_n;
     const double steps_of_block = cost * shape.tile_m * shape.tile_n * static_cast<double>(product_.k);
-    const int multiprocessors = device_limits(device_.device()).multiprocessors;
-    // Whole waves.
-    const int64_t wave = 4 * int64_t{multiprocessors};
-    const auto most = static_cast<int64_t>(std::min(kMostSteps / steps_of_block, 1e9)) / wave * wave;
-    const int64_t together = std::max(most, wave);
+    const int64_t wave = int64_t{device_limits(device_.device()).multiprocessors} * kernel.blocks_per_multiprocessor();
+    const auto waves = static_cast<int64_t>(std::min(kMostSteps / steps_of_block, 1e9)) / wave;
+    const int64_t together = std::max(waves, kLeastWaves) * wave;
     for (int64_t first = 0; first < blocks; first += together) {
       const int64_t count = std::min(together, blocks - first);
       const double steps = steps_of_block * static_cast<double>(count);

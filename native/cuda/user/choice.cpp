@@ -42,6 +42,7 @@ const UserTemplate& find(const UserChoice& choice, bool finds_witnesses) {
 
 bool may_take(const UserTemplate& shape, const UserSemiring& semiring) {
   if (shape.lanes != static_cast<int>(semiring.lane_count())) return false;
+  if (shape.skips && !semiring.skips) return false;
   if (shape.slices > 1 && !is_surely_associative(semiring)) return false;
   const int64_t instructions =
       shape.finds_witnesses ? instructions_of_candidate(semiring) : instructions_of_step(semiring);

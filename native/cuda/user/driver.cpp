@@ -35,6 +35,7 @@ Driver find_driver() {
   find("cuModuleUnload", driver.module_unload);
   find("cuModuleGetFunction", driver.module_get_function);
   find("cuFuncGetAttribute", driver.function_attribute);
+  find("cuOccupancyMaxActiveBlocksPerMultiprocessor", driver.blocks_per_multiprocessor);
   find("cuLaunchKernel", driver.launch);
   find("cuGetErrorName", driver.error_name);
   find("cuGetErrorString", driver.error_string);

@@ -16,6 +16,7 @@ struct Driver {
   decltype(&cuModuleUnload) module_unload;
   decltype(&cuModuleGetFunction) module_get_function;
   decltype(&cuFuncGetAttribute) function_attribute;
+  decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) blocks_per_multiprocessor;
   decltype(&cuLaunchKernel) launch;
   decltype(&cuGetErrorName) error_name;
   decltype(&cuGetErrorString) error_string;

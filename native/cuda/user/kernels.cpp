@@ -203,6 +203,12 @@ int UserKernel::registers() const {
   return count;
 }
 
+int UserKernel::blocks_per_multiprocessor() const {
+  int count = 0;
+  driver().blocks_per_multiprocessor(&count, function_, shape_.threads(), 0);
+  return std::max(count, 1);
+}
+
 void keep_user_kernels(const std::string& folder, int64_t bytes) {
   const std::lock_guard<std::mutex> lock(cache_mutex);
   cache() = std::make_shared<CubinCache>(folder, bytes);

@@ -29,6 +29,8 @@ class UserKernel {
   double milliseconds() const { return milliseconds_; }
   CUfunction function() const { return function_; }
   int registers() const;
+  /// How many blocks a multiprocessor runs at once.
+  int blocks_per_multiprocessor() const;
 
  private:
   const UserTemplate& shape_;

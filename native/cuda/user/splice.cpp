@@ -39,14 +39,22 @@ const char* suffix(UserType type) {
 /// Instructions between braces, so that the names of registers are its own.
 class Block {
  public:
-  /// The results of an expression, whose x and y are in registers.
-  Names write(const UserExpression& expression, const Names& x, const Names& y) {
+  /// The results of an expression, whose arguments are in registers: for each side, those of its lanes.
+  Names write(const UserExpression& expression, const std::vector<Names>& sides) {
     Names values;
     values.reserve(expression.nodes.size());
-    for (const UserNode& node : expression.nodes) values.push_back(value_of(node, expression, values, x, y));
+    for (const UserNode& node : expression.nodes) values.push_back(value_of(node, expression, values, sides));
     Names results;
     for (const int32_t result : expression.results) results.push_back(values[result]);
     return results;
+  }
+
+  /// `flag`, 0 or 1, and a predicate: 1 if both are true.
+  std::string both(const std::string& flag, const std::string& condition) {
+    const std::string is_set = predicate(), result = word();
+    add("setp.ne.and.u32", {is_set, flag, "0", condition});
+    add("selp.b32", {result, "1", "0", is_set});
+    return result;
   }
 
   /// Those of them that are float32 with the bits of NaN that are stored.
@@ -92,9 +100,9 @@ class Block {
     text_ += ";\n";
   }
 
-  std::string value_of(const UserNode& node, const UserExpression& expression, const Names& values, const Names& x,
-                       const Names& y) {
-    if (node.op == UserOp::kArgument) return (node.operands[0] == 0 ? x : y)[node.operands[1]];
+  std::string value_of(const UserNode& node, const UserExpression& expression, const Names& values,
+                       const std::vector<Names>& sides) {
+    if (node.op == UserOp::kArgument) return sides[node.operands[0]][node.operands[1]];
     if (node.op == UserOp::kConstant) {
       const std::string result = word();
       add("mov.b32", {result, "0x" + hexadecimal(node.bits)});
@@ -197,46 +205,47 @@ class Block {
 /// What a hole says: its name, then registers.
 struct Hole {
   std::string_view name;
-  std::vector<Names> elements;
+  Names registers;
+  size_t lanes;
 
-  Hole(std::string_view line, size_t lanes) {
+  Hole(std::string_view line, size_t lane_count) : lanes(lane_count) {
     size_t end = std::min(line.find(' '), line.size());
     name = line.substr(0, end);
-    Names names;
     while (end < line.size()) {
       const size_t first = end + 1;
       end = std::min(line.find(' ', first), line.size());
-      names.emplace_back(line.substr(first, end - first));
-      if (names.size() < lanes) continue;
-      elements.push_back(std::move(names));
-      names.clear();
+      registers.emplace_back(line.substr(first, end - first));
     }
+  }
+
+  /// Those of an element, if so many others come before all elements.
+  Names element(size_t index, size_t before = 0) const {
+    const auto first = registers.begin() + static_cast<std::ptrdiff_t>(before + index * lanes);
+    return {first, first + static_cast<std::ptrdiff_t>(lanes)};
   }
 };
 
 std::string filled(const Hole& hole, const UserSemiring& semiring) {
-  const auto element = [&](size_t index) -> const Names& { return hole.elements.at(index); };
   Block block;
+  if (hole.name == "skips") {
+    const std::vector<Names> sides{hole.element(0, 2), hole.element(1, 2), hole.element(2, 2)};
+    const std::string holds = block.write(semiring.skips.value(), sides).front();
+    return block.moving({block.both(hole.registers[1], holds)}, {hole.registers[0]});
+  }
   Names results;
   if (hole.name == "step") {
-    const Names candidate = block.write(semiring.lowered_times, element(2), element(3));
-    results = block.write(semiring.lowered_plus, element(1), candidate);
+    const Names candidate = block.write(semiring.lowered_times, {hole.element(2), hole.element(3)});
+    results = block.write(semiring.lowered_plus, {hole.element(1), candidate});
   } else if (hole.name == "plus") {
-    results = block.write(semiring.lowered_plus, element(1), element(2));
+    results = block.write(semiring.lowered_plus, {hole.element(1), hole.element(2)});
   } else if (hole.name == "candidate") {
-    results = block.settle(semiring.lanes, block.write(semiring.lowered_times, element(1), element(2)));
+    results = block.settle(semiring.lanes, block.write(semiring.lowered_times, {hole.element(1), hole.element(2)}));
   } else if (hole.name == "settle") {
-    results = block.settle(semiring.lanes, element(1));
+    results = block.settle(semiring.lanes, hole.element(1));
   } else {
     throw std::logic_error("a template has a hole that nobody knows: " + std::string(hole.name));
   }
-  return block.moving(results, element(0));
-}
-
-int instructions_of(const UserExpression& expression) {
-  return static_cast<int>(std::count_if(expression.nodes.begin(), expression.nodes.end(), [](const UserNode& node) {
-    return node.op != UserOp::kArgument && node.op != UserOp::kConstant && node.op != UserOp::kBits;
-  }));
+  return block.moving(results, hole.element(0));
 }
 
 }  // namespace

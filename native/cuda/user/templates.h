@@ -14,6 +14,7 @@ struct UserTemplate {
   int lanes, tile_m, tile_n, tile_k, thread_m, thread_n, slices, stages, unrolled;
   bool loads_elements;     ///< with any strides; otherwise in chunks, from packed operands
   bool may_be_structured;  ///< whether it takes products with a structure
+  bool skips;              ///< whether it leaves out steps that change nothing
   bool finds_witnesses;
 
   int threads() const { return tile_m / thread_m * (tile_n / thread_n) * slices; }

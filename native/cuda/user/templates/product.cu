@@ -78,17 +78,6 @@ __device__ __forceinline__ void await_stage() {
 #endif
 }
 
-template <class T>
-__device__ __forceinline__ void slice_barrier(int slice) {
-  if constexpr (T::kSlices == 1) {
-    __syncthreads();
-  } else if constexpr (T::kSliceThreads == 32) {
-    __syncwarp();
-  } else {
-    asm volatile("bar.sync %0, %1;" ::"r"(slice + 1), "n"(T::kSliceThreads) : "memory");
-  }
-}
-
 /// Where a block's tile is. Blocks that run at the same time share few rows of tiles, which stay in the cache.
 struct Place {
   int64_t instance;
@@ -221,14 +210,32 @@ struct Operands {
 
   template <class State, class Has>
   __device__ __forceinline__ void take(State& state, int k, Has&& has) const {
+    // Steps that are looked at together, before any is taken.
+    constexpr int kGroup = State::kSkips && T::TN > 4 ? 4 : T::TN;
 #pragma unroll
     for (int i = 0; i < T::TM; ++i) {
 #pragma unroll
-      for (int j = 0; j < T::TN; ++j) {
-        Word x[T::L], y[T::L];
+      for (int first = 0; first < T::TN; first += kGroup) {
+        Word x[T::L], y[kGroup][T::L];
 #pragma unroll
-        for (int l = 0; l < T::L; ++l) x[l] = a[l][i], y[l] = b[l][j];
-        state.step(i, j, x, y, k, has(i, j));
+        for (int l = 0; l < T::L; ++l) {
+          x[l] = a[l][i];
+#pragma unroll
+          for (int j = 0; j < kGroup; ++j) y[j][l] = b[l][first + j];
+        }
+        if constexpr (State::kSkips) {
+          Word skips = 1;
+#pragma unroll
+          for (int j = 0; j < kGroup; ++j) skips = state.skips(skips, i, first + j, x, y[j]);
+          if (__builtin_expect(skips != 0, 1)) continue;
+        }
+#pragma unroll
+        for (int j = 0; j < kGroup; ++j) {
+          if constexpr (State::kSkips) {
+            if (state.skips(1, i, first + j, x, y[j])) continue;
+          }
+          state.step(i, first + j, x, y[j], k, has(i, first + j));
+        }
       }
     }
   }
@@ -279,10 +286,12 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   const auto col_of = [&](int j) { return place.col + col_in_tile<T>(j, thread_n); };
 
   int first = steps.first / BK, chunks = steps.end > steps.first ? (steps.end + BK - 1) / BK - first : 0;
+  // Slices take as many turns, so that they can wait for each other.
+  int turns = chunks;
   if constexpr (T::kSlices > 1) {
-    const int share = (chunks + T::kSlices - 1) / T::kSlices;
-    first += slice * share;
-    chunks = max(0, min(share, chunks - slice * share));
+    turns = (chunks + T::kSlices - 1) / T::kSlices;
+    first += slice * turns;
+    chunks = max(0, min(turns, chunks - slice * turns));
   }
 
   State state(launch, place, row_of, col_of);
@@ -304,10 +313,11 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   };
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; ++stage) copy_next();
-  for (int chunk = 0, reading = 0; chunk < chunks; ++chunk, reading = reading == kStages - 1 ? 0 : reading + 1) {
+  for (int chunk = 0, reading = 0; chunk < turns; ++chunk, reading = reading == kStages - 1 ? 0 : reading + 1) {
     await_stage<kStages - 2>();
-    slice_barrier<T>(slice);
+    __syncthreads();
     copy_next();
+    if (T::kSlices > 1 && chunk >= chunks) continue;
     const Word* const stage = stages + reading * T::kStageWords;
     const Word* const at_a = stage + thread_m * T::kPieceM;
     const Word* const at_b = stage + L * BK * BM + thread_n * T::kPieceN;
@@ -344,10 +354,11 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   state.store(launch, place, shared, slice, thread_m, thread_n);
 }
 
-/// The results of a product.
-template <class T>
+/// The results of a product. Steps that change nothing may be left out, if the semiring says when (core/user/skip.h).
+template <class T, bool kSkips_ = false>
 struct Sums {
   static constexpr int L = T::L;
+  static constexpr bool kSkips = kSkips_;
   Word acc[T::TM][T::TN][L];
 
   template <class RowOf, class ColOf>
@@ -360,6 +371,11 @@ struct Sums {
         for (int l = 0; l < L; ++l) acc[i][j][l] = launch.zero[l];
       }
     }
+  }
+
+  /// Both `flag` and whether a step changes nothing.
+  __device__ __forceinline__ Word skips(Word flag, int i, int j, const Word (&x)[L], const Word (&y)[L]) const {
+    return Holes<L>::skips(flag, acc[i][j], x, y);
   }
 
   __device__ __forceinline__ void step(int i, int j, const Word (&x)[L], const Word (&y)[L], int, bool has) {
@@ -425,10 +441,14 @@ struct Sums {
   }
 };
 
+template <class T>
+using Bests = Sums<T, true>;
+
 /// The smallest k whose candidate is the result, for results that are there.
 template <class T>
 struct Witnesses {
   static constexpr int L = T::L;
+  static constexpr bool kSkips = false;
   Word result[T::TM][T::TN][L];
   int32_t found[T::TM][T::TN];
 

@@ -1,0 +1,127 @@
+#include "core/user/skip.h"
+
+#include <map>
+#include <utility>
+
+namespace mpmml {
+namespace {
+
+/// A condition takes about as long as so many instructions, because what follows it waits for it. So many it must save at least.
+constexpr int kLeastSaved = 6;
+/// Nodes that a condition may gain by being made stronger.
+constexpr size_t kMostGained = 32;
+
+enum Side { kSum, kOfA, kOfB };
+
+/// A predicate, and the value that it has.
+using Fact = std::pair<int32_t, bool>;
+
+class Step {
+ public:
+  explicit Step(const UserSemiring& semiring) : lanes_(semiring.lane_count()) {
+    const std::vector<int32_t> candidate = take(semiring.lowered_times, [&](const UserNode& argument) {
+      return add({argument.op, argument.type, {argument.operands[0] + kOfA, argument.operands[1], 0}, 0});
+    });
+    whole_.results = take(semiring.lowered_plus, [&](const UserNode& argument) {
+      return argument.operands[0] == kSum ? add(argument) : candidate[static_cast<size_t>(argument.operands[1])];
+    });
+  }
+
+  std::optional<UserExpression> skip_condition() {
+    const int instructions = instructions_of(needed_of(whole_));
+    const std::optional<Fact> kept = when_kept();
+    if (!kept) return std::nullopt;
+    most_ = whole_.nodes.size() + kMostGained;
+    const int32_t condition = sufficient(kept->first, kept->second);
+    UserExpression found = needed_of({whole_.nodes, {condition}});
+    if (instructions_of(found) + kLeastSaved > instructions) return std::nullopt;
+    return found;
+  }
+
+ private:
+  template <class Argument>
+  std::vector<int32_t> take(const UserExpression& expression, Argument&& argument) {
+    std::vector<int32_t> places;
+    for (UserNode node : expression.nodes) {
+      if (node.op == UserOp::kArgument) {
+        places.push_back(argument(node));
+        continue;
+      }
+      for (size_t i = 0; i < user_rule(node.op).arity; ++i) node.operands[i] = places[size_t(node.operands[i])];
+      places.push_back(add(node));
+    }
+    std::vector<int32_t> results;
+    for (const int32_t result : expression.results) results.push_back(places[size_t(result)]);
+    return results;
+  }
+
+  int32_t add(const UserNode& node) {
+    whole_.nodes.push_back(node);
+    return static_cast<int32_t>(whole_.nodes.size()) - 1;
+  }
+  const UserNode& at(int32_t node) const { return whole_.nodes[size_t(node)]; }
+
+  bool is_sum(int32_t node, size_t lane) const {
+    const UserNode& it = at(node);
+    return it.op == UserOp::kArgument && it.operands[0] == kSum && it.operands[1] == static_cast<int32_t>(lane);
+  }
+
+  /// The predicate by which each lane selects what it was, and which value that has to have.
+  std::optional<Fact> when_kept() const {
+    std::optional<Fact> common;
+    for (size_t lane = 0; lane < lanes_; ++lane) {
+      const UserNode& result = at(whole_.results[lane]);
+      if (result.op != UserOp::kSelect) return std::nullopt;
+      const bool is_first = is_sum(result.operands[1], lane);
+      if (!is_first && !is_sum(result.operands[2], lane)) return std::nullopt;
+      Fact fact{result.operands[0], is_first};
+      while (at(fact.first).op == UserOp::kNot) fact = {at(fact.first).operands[0], !fact.second};
+      if (common && fact != *common) return std::nullopt;
+      common = fact;
+    }
+    return common;
+  }
+
+  int32_t both(UserOp op, int32_t x, int32_t y) { return add({op, UserType::kPredicate, {x, y, 0}, 0}); }
+
+  /// A predicate that implies that `node` is `wanted`. If a comparison takes a select, both of what that may be have to fulfil it:
+  /// then the select's own condition doesn't matter.
+  int32_t sufficient(int32_t node, bool wanted) {
+    const auto known = sufficient_.find({node, wanted});
+    if (known != sufficient_.end()) return known->second;
+    const int32_t found = find_sufficient(node, wanted);
+    sufficient_[{node, wanted}] = found;
+    return found;
+  }
+
+  int32_t find_sufficient(int32_t node, bool wanted) {
+    const UserNode it = at(node);
+    if (it.op == UserOp::kNot) return sufficient(it.operands[0], !wanted);
+    if (it.op == UserOp::kAnd || it.op == UserOp::kOr) {
+      const int32_t x = sufficient(it.operands[0], wanted), y = sufficient(it.operands[1], wanted);
+      return both((it.op == UserOp::kAnd) == wanted ? UserOp::kAnd : UserOp::kOr, x, y);
+    }
+    const bool compares = it.op == UserOp::kLess || it.op == UserOp::kLessEqual || it.op == UserOp::kEqual;
+    for (size_t side = 0; compares && side < 2 && whole_.nodes.size() < most_; ++side) {
+      const UserNode operand = at(it.operands[side]);
+      if (operand.op != UserOp::kSelect) continue;
+      UserNode first = it, second = it;
+      first.operands[side] = operand.operands[1];
+      second.operands[side] = operand.operands[2];
+      const int32_t x = sufficient(add(first), wanted), y = sufficient(add(second), wanted);
+      return both(UserOp::kAnd, x, y);
+    }
+    return wanted ? node : add({UserOp::kNot, UserType::kPredicate, {node, 0, 0}, 0});
+  }
+
+  const size_t lanes_;
+  UserExpression whole_;
+  size_t most_ = 0;
+  std::map<Fact, int32_t> sufficient_;
+};
+
+}  // namespace
+
+std::optional<UserExpression> skip_condition(const UserSemiring& semiring) { return Step(semiring).skip_condition(); }
+
+}  // namespace mpmml
