@@ -2,6 +2,11 @@
 import { createContext } from '@emnapi/runtime'
 import { staged } from './staging.js'
 
+type Instantiate = (
+  imports: WebAssembly.Imports,
+  received: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+) => object
+
 /** What Emscripten's JavaScript takes, and what it adds. */
 export interface Module {
   /** The workers that are started beforehand. */
@@ -9,10 +14,7 @@ export interface Module {
   noExitRuntime: boolean
   /** The URL of the JavaScript, which workers load; they can't always tell. */
   mainScriptUrlOrBlob?: string
-  instantiateWasm(
-    imports: WebAssembly.Imports,
-    received: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
-  ): object
+  instantiateWasm: Instantiate
   /** Done when the workers have started. */
   pthreadPoolReady?: Promise<unknown>
   wasmMemory: WebAssembly.Memory
@@ -21,6 +23,11 @@ export interface Module {
   emnapiInit(options: { context: object }): Record<string, unknown>
   emnapiExternalMemory: ExternalMemory
 }
+
+/** Emscripten's JavaScript: it makes what it is given a module, which is complete when it has been instantiated. */
+export type Factory = (module: Partial<Module>) => Promise<Module>
+
+export type Addon = Record<string, unknown>
 
 /** Where an array is in the module's memory. */
 interface Place {
@@ -58,41 +65,63 @@ function placeArrays(external: ExternalMemory): (view: ArrayBufferView, length: 
     })
 }
 
-export type Factory = (module: Partial<Module>) => Promise<Module>
-
-/** Instantiates the module and returns the addon. Nothing in it waits. */
-export function start(
-  factory: Factory,
-  compiled: WebAssembly.Module,
-  more: Partial<Module>,
-): [Record<string, unknown>, Module] {
-  const module = {
-    threads: 0,
-    // Its threads go on when a call has returned.
-    noExitRuntime: true,
-    instantiateWasm(imports, received) {
-      const instance = new WebAssembly.Instance(compiled, imports)
-      received(instance, compiled)
-      return instance.exports
-    },
-    ...more,
-  } as Module
-  factory(module)
+/** The addon that an instantiated module has. */
+function addonOf(module: Module): Addon {
   const context = createContext()
   // At the end of the process there is nothing to be freed, and threads may still run.
   context.suppressDestroy()
   const addon = module.emnapiInit({ context })
-  const memory = {
+  return staged(addon, {
     // As an unsigned number: addresses reach 4 GiB.
-    allocate: (bytes: number) => module._malloc(bytes) >>> 0,
-    free: (address: number) => module._free(address),
-    buffer(end: number) {
+    allocate: (bytes) => module._malloc(bytes) >>> 0,
+    free: (address) => module._free(address),
+    buffer(end) {
       const { wasmMemory } = module
       // It may have grown on a thread. This one sees it when it grows it too.
       if (wasmMemory.buffer.byteLength < end) wasmMemory.grow(0)
       return wasmMemory.buffer
     },
     place: placeArrays(module.emnapiExternalMemory),
-  }
-  return [staged(addon, memory), module]
+  })
+}
+
+const settings = {
+  threads: 0,
+  // Its threads go on when a call has returned.
+  noExitRuntime: true,
+}
+
+/** The addon of a compiled module. Nothing in it waits. */
+export function start(factory: Factory, compiled: WebAssembly.Module): Addon {
+  const module = {
+    ...settings,
+    instantiateWasm(imports, received) {
+      const instance = new WebAssembly.Instance(compiled, imports)
+      received(instance, compiled)
+      return instance.exports
+    },
+  } as Module
+  factory(module)
+  return addonOf(module)
+}
+
+/** The same where only brief work may hold up a thread. It waits for the workers too: they start only while this thread does nothing. */
+export async function startLater(
+  factory: Factory,
+  compiled: WebAssembly.Module,
+  more: Partial<Module>,
+): Promise<Addon> {
+  const module = await new Promise<Module>((resolve, reject) => {
+    const wanted = {
+      ...settings,
+      instantiateWasm(imports, received) {
+        WebAssembly.instantiate(compiled, imports).then((instance) => received(instance, compiled), reject)
+        return {}
+      },
+      ...more,
+    } as Module
+    factory(wanted).then(resolve, reject)
+  })
+  await module.pthreadPoolReady
+  return addonOf(module)
 }

@@ -3,9 +3,9 @@
  * first, and what the call has written is copied back when it has succeeded.
  */
 
-type TypedArray = Int32Array | Float32Array | Float64Array | Uint8Array | Int16Array
+export type TypedArray = Int32Array | Uint32Array | Float32Array | Float64Array | Uint8Array | Int16Array
 type Call = (...values: unknown[]) => unknown
-type Exports = Record<string, unknown>
+export type Exports = Record<string, unknown>
 
 /** The module's memory. */
 export interface Memory {
@@ -19,7 +19,7 @@ export interface Memory {
 }
 
 /** The names of the arguments of the functions that take arrays (native/variants/addon.mjs). */
-const TAKES: Record<string, readonly string[]> = {
+export const TAKES: Record<string, readonly string[]> = {
   upload: ['device', 'array', 'request', 'cancel'],
   download: ['device', 'memory', 'array', 'request', 'cancel'],
   fill: ['device', 'request'],
@@ -46,7 +46,14 @@ const TAKES: Record<string, readonly string[]> = {
   graphOrder: ['request', 'report', 'cancel'],
   graphSpanningTree: ['request', 'report', 'cancel'],
   graphShortest: ['request', 'report', 'cancel'],
+  evaluateUserSemiring: ['semiring', 'combine', 'x', 'y', 'out'],
+  multiplyUserSync: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'device', 'witness'],
+  multiplyUser: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'witness'],
+  multiplyUserGroup: ['semiring', 'products', 'requests', 'reports', 'cancel', 'device'],
+  explainUser: ['semiring', 'request', 'device'],
 }
+/** Those of them that throw, and give no promise. */
+const THROW = new Set(['multiplySync', 'multiplyUserSync', 'evaluateUserSemiring'])
 
 /** All that is allocated starts at a multiple of it. */
 const ALIGNMENT = 16
@@ -54,7 +61,7 @@ const ALIGNMENT = 16
 const REPORT_MS = 20
 const MOST_BYTES = 2 ** 32
 
-const isTypedArray = (value: unknown): value is TypedArray =>
+export const isTypedArray = (value: unknown): value is TypedArray =>
   ArrayBuffer.isView(value) && !(value instanceof DataView)
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray) =>
@@ -140,13 +147,13 @@ function outOfMemory(bytes: number): Error {
 }
 
 /** What is looked into: plain objects and arrays. Devices and memories are opaque. */
-const isRecord = (value: unknown): value is Record<string, unknown> =>
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' &&
   value !== null &&
   [Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value))
 
 /** Calls `found` for each typed array in a value. */
-function forEachArray(value: unknown, found: (array: TypedArray) => void): void {
+export function forEachArray(value: unknown, found: (array: TypedArray) => void): void {
   if (isTypedArray(value)) found(value)
   else if (isRecord(value)) for (const inside of Object.values(value)) forEachArray(inside, found)
 }
@@ -160,7 +167,7 @@ function withViews(value: unknown, staged: Staged): unknown {
 }
 
 /** Elements of an array that a call writes. Others of the same array may be results of other calls meanwhile. */
-interface Written {
+export interface Written {
   readonly array: TypedArray
   readonly offset: number
   /** Sizes and strides, outermost first. */
@@ -180,10 +187,14 @@ interface Search {
   readonly treePlace: number
   readonly rootStride: number
   readonly endStride: number
+  /** Instead of distances: a number for each root, and of how many nodes it is. */
+  readonly reduced?: Float64Array | null
+  readonly reached?: Int32Array | null
 }
 
 function resultsOfSearch(search: Search): Written[] {
-  const { nodes, distances, next, trees, place, treePlace, rootStride, endStride } = search
+  const { nodes, distances, next, trees, place, treePlace, rootStride, endStride, reduced, reached } = search
+  if (reduced && reached) return [whole(reduced), whole(reached)]
   const roots = search.roots?.length ?? nodes
   const ends = search.ends?.length ?? nodes
   const perPair = [distances, ...(next ? [next] : [])].map((array) => ({
@@ -199,7 +210,7 @@ function resultsOfSearch(search: Search): Written[] {
 const whole = (array: TypedArray): Written => ({ array, offset: 0, sizes: [array.length], strides: [1] })
 
 /** Copies the elements from one array to another of the same length. */
-function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
+export function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
   if (sizes.some((size) => size === 0)) return
   // What is adjacent is copied at once: the innermost dimension has stride 1, and the next ones follow without a gap.
   const dimensions = sizes
@@ -226,9 +237,12 @@ interface Running {
   readonly cancel: unknown
 }
 
-/** The addon with functions that take arrays of any memory. */
-export function staged(addon: Exports, memory: Memory): Exports {
+/** What a call of the addon writes, by its name and its arguments by their names. */
+export type WrittenBy = (name: string, named: Record<string, unknown>) => Written[]
+
+export function writtenBy(addon: Exports): WrittenBy {
   const request = addon.requestFields as readonly string[]
+  const userRequest = addon.userRequestFields as readonly string[]
   const copied = addon.copyFields as readonly string[]
 
   /** The elements of a matrix that a flat request places, from `base` on. */
@@ -251,8 +265,16 @@ export function staged(addon: Exports, memory: Memory): Exports {
   const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
     placed(array, request, numbers, base, matrix, ['m', 'n'])
 
-  /** What a call writes. */
-  function resultsOf(name: string, named: Record<string, unknown>): Written[] {
+  /** The lanes of C and the witness of a product over a semiring of one's own. */
+  const ofUserProduct = (c: unknown, witness: unknown, numbers: Float64Array, base: number): Written[] => {
+    const lanes = Array.isArray(c) ? c : []
+    const results = [...lanes.map((array, lane) => [array, `cLane${lane}`]), [witness, 'witness']]
+    return results
+      .filter(([array]) => isTypedArray(array))
+      .map(([array, matrix]) => placed(array, userRequest, numbers, base, matrix, ['m', 'n']))
+  }
+
+  return (name, named) => {
     const numbers = named.request as Float64Array
     const results: Written[] = []
     if (isTypedArray(named.report)) results.push(whole(named.report))
@@ -276,9 +298,25 @@ export function staged(addon: Exports, memory: Memory): Exports {
       results.push(placed(named.array as TypedArray, copied, numbers, 0, 'array', ['rows', 'cols']))
     } else if (name === 'graphSearch') {
       results.push(...resultsOfSearch(named.request as Search))
+    } else if (name === 'multiplyUser' || name === 'multiplyUserSync') {
+      results.push(...ofUserProduct(named.c, named.witness, numbers, 0))
+    } else if (name === 'multiplyUserGroup') {
+      results.push(whole(named.reports as TypedArray))
+      const products = named.products as readonly (readonly unknown[])[]
+      products.forEach(([, , c, , witness], index) => {
+        const base = index * userRequest.length
+        results.push(...ofUserProduct(c, witness, named.requests as Float64Array, base))
+      })
+    } else if (name === 'evaluateUserSemiring') {
+      results.push(...(named.out as readonly TypedArray[]).map(whole))
     }
     return results
   }
+}
+
+/** The addon with functions that take arrays of any memory. */
+export function staged(addon: Exports, memory: Memory): Exports {
+  const resultsOf = writtenBy(addon)
   const running = new Set<Running>()
   let timer: ReturnType<typeof setInterval> | undefined
 
@@ -338,7 +376,7 @@ export function staged(addon: Exports, memory: Memory): Exports {
       started(current)
       return result.then(finish, fail).finally(() => ended(current))
     }
-    if (name.endsWith('Sync')) return (...values) => start(values)
+    if (THROW.has(name)) return (...values) => start(values)
     return (...values) => {
       try {
         return start(values)
