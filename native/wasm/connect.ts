@@ -1,10 +1,9 @@
 /** The addon of a page (remote.ts), and that of the worker which computes for it (worker.ts): from the same files. */
 import type { Kind } from './messages.js'
-import { type Factory, start } from './module.js'
+import { type Addon, type Factory, startLater } from './module.js'
 import singleFactory from './mpmml-single.js'
 import threadsFactory from './mpmml-threads.js'
 import { remote } from './remote.js'
-import type { Exports } from './staging.js'
 
 /** Literal addresses, so that bundlers copy the files. */
 const files: Record<Kind, { factory: Factory; glue: URL; wasm: URL }> = {
@@ -30,19 +29,17 @@ async function compile(url: URL): Promise<WebAssembly.Module> {
 }
 
 /** The addon of a module that has been compiled. */
-export async function startModule(
+export function startModule(
   kind: Kind,
   compiled: WebAssembly.Module,
   threads: number,
-): Promise<Exports> {
+): Promise<Addon> {
   const { factory, glue } = files[kind]
-  const [addon, module] = start(factory, compiled, { threads, mainScriptUrlOrBlob: glue.href })
-  await module.pthreadPoolReady
-  return addon
+  return startLater(factory, compiled, { threads, mainScriptUrlOrBlob: glue.href })
 }
 
 /** The addon of a page. */
-export async function connect(): Promise<Exports> {
+export async function connect(): Promise<Addon> {
   const worker = new Worker(new URL('./worker.mjs', import.meta.url), { type: 'module', name: 'mpmml' })
   const kind = globalThis.crossOriginIsolated ? 'threads' : 'single'
   const threads = kind === 'threads' ? (navigator.hardwareConcurrency ?? 1) : 1

@@ -3,7 +3,7 @@
  * first, and what the call has written is copied back when it has succeeded.
  */
 
-export type TypedArray = Int32Array | Float32Array | Float64Array | Uint8Array | Int16Array
+export type TypedArray = Int32Array | Uint32Array | Float32Array | Float64Array | Uint8Array | Int16Array
 type Call = (...values: unknown[]) => unknown
 export type Exports = Record<string, unknown>
 
@@ -12,8 +12,10 @@ export interface Memory {
   /** 0 if there is no room. */
   allocate(bytes: number): number
   free(address: number): void
-  /** Another one after the memory has grown. */
-  buffer(): ArrayBufferLike
+  /** That has bytes up to `end`. Another one after the memory has grown. */
+  buffer(end: number): ArrayBufferLike
+  /** Says that a view with so many elements is of this memory, and stays where it is when that grows. */
+  place(view: TypedArray, length: number): void
 }
 
 /** The names of the arguments of the functions that take arrays (native/variants/addon.mjs). */
@@ -44,7 +46,14 @@ export const TAKES: Record<string, readonly string[]> = {
   graphOrder: ['request', 'report', 'cancel'],
   graphSpanningTree: ['request', 'report', 'cancel'],
   graphShortest: ['request', 'report', 'cancel'],
+  evaluateUserSemiring: ['semiring', 'combine', 'x', 'y', 'out'],
+  multiplyUserSync: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'device', 'witness'],
+  multiplyUser: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'witness'],
+  multiplyUserGroup: ['semiring', 'products', 'requests', 'reports', 'cancel', 'device'],
+  explainUser: ['semiring', 'request', 'device'],
 }
+/** Those of them that throw, and give no promise. */
+export const THROW = new Set(['multiplySync', 'multiplyUserSync', 'evaluateUserSemiring'])
 
 /** All that is allocated starts at a multiple of it. */
 const ALIGNMENT = 16
@@ -101,12 +110,16 @@ class Staged {
 
   /** The array in the module's memory, as that is now. */
   view<Of extends TypedArray>(array: Of): Of {
-    const { buffer, byteOffset } = array
+    const { byteOffset } = array
     const range = this.#ranges.find(
-      (it) => it.buffer === buffer && it.first <= byteOffset && byteOffset + array.byteLength <= it.end,
+      (it) => it.buffer === array.buffer && it.first <= byteOffset && byteOffset + array.byteLength <= it.end,
     )!
     const Type = array.constructor as new (buffer: ArrayBufferLike, at: number, length: number) => Of
-    return new Type(this.#memory.buffer(), range.address + byteOffset - range.first, array.length)
+    const address = range.address + byteOffset - range.first
+    const buffer = this.#memory.buffer(address + array.byteLength)
+    const view = new Type(buffer, address, array.length)
+    this.#memory.place(view, array.length)
+    return view
   }
 
   copyIn(array: TypedArray): void {
@@ -174,10 +187,14 @@ interface Search {
   readonly treePlace: number
   readonly rootStride: number
   readonly endStride: number
+  /** Instead of distances: a number for each root, and of how many nodes it is. */
+  readonly reduced?: Float64Array | null
+  readonly reached?: Int32Array | null
 }
 
 function resultsOfSearch(search: Search): Written[] {
-  const { nodes, distances, next, trees, place, treePlace, rootStride, endStride } = search
+  const { nodes, distances, next, trees, place, treePlace, rootStride, endStride, reduced, reached } = search
+  if (reduced && reached) return [whole(reduced), whole(reached)]
   const roots = search.roots?.length ?? nodes
   const ends = search.ends?.length ?? nodes
   const perPair = [distances, ...(next ? [next] : [])].map((array) => ({
@@ -225,6 +242,7 @@ export type WrittenBy = (name: string, named: Record<string, unknown>) => Writte
 
 export function writtenBy(addon: Exports): WrittenBy {
   const request = addon.requestFields as readonly string[]
+  const userRequest = addon.userRequestFields as readonly string[]
   const copied = addon.copyFields as readonly string[]
 
   /** The elements of a matrix that a flat request places, from `base` on. */
@@ -246,6 +264,15 @@ export function writtenBy(addon: Exports): WrittenBy {
   }
   const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
     placed(array, request, numbers, base, matrix, ['m', 'n'])
+
+  /** The lanes of C and the witness of a product over a semiring of one's own. */
+  const ofUserProduct = (c: unknown, witness: unknown, numbers: Float64Array, base: number): Written[] => {
+    const lanes = Array.isArray(c) ? c : []
+    const results = [...lanes.map((array, lane) => [array, `cLane${lane}`]), [witness, 'witness']]
+    return results
+      .filter(([array]) => isTypedArray(array))
+      .map(([array, matrix]) => placed(array, userRequest, numbers, base, matrix, ['m', 'n']))
+  }
 
   return (name, named) => {
     const numbers = named.request as Float64Array
@@ -271,6 +298,17 @@ export function writtenBy(addon: Exports): WrittenBy {
       results.push(placed(named.array as TypedArray, copied, numbers, 0, 'array', ['rows', 'cols']))
     } else if (name === 'graphSearch') {
       results.push(...resultsOfSearch(named.request as Search))
+    } else if (name === 'multiplyUser' || name === 'multiplyUserSync') {
+      results.push(...ofUserProduct(named.c, named.witness, numbers, 0))
+    } else if (name === 'multiplyUserGroup') {
+      results.push(whole(named.reports as TypedArray))
+      const products = named.products as readonly (readonly unknown[])[]
+      products.forEach(([, , c, , witness], index) => {
+        const base = index * userRequest.length
+        results.push(...ofUserProduct(c, witness, named.requests as Float64Array, base))
+      })
+    } else if (name === 'evaluateUserSemiring') {
+      results.push(...(named.out as readonly TypedArray[]).map(whole))
     }
     return results
   }
@@ -338,7 +376,7 @@ export function staged(addon: Exports, memory: Memory): Exports {
       started(current)
       return result.then(finish, fail).finally(() => ended(current))
     }
-    if (name.endsWith('Sync')) return (...values) => start(values)
+    if (THROW.has(name)) return (...values) => start(values)
     return (...values) => {
       try {
         return start(values)

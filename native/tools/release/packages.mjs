@@ -47,7 +47,28 @@ export const addonPackages = [
 }))
 
 /** The files in the folder of the WebAssembly addon (native/wasm/build.mjs). */
-export const wasmFiles = ['addon.cjs', 'mpmml-threads.js', 'mpmml-threads.wasm', 'package.json']
+export const wasmFiles = [
+  'addon.cjs',
+  'browser.mjs',
+  'worker.mjs',
+  'workerd.mjs',
+  'mpmml-single.js',
+  'mpmml-single.wasm',
+  'mpmml-threads.js',
+  'mpmml-threads.wasm',
+  'package.json',
+]
+
+/** workerd's bundlers know the condition `browser` as well. */
+const wasmExports = {
+  '.': {
+    workerd: './wasm/workerd.mjs',
+    browser: './wasm/browser.mjs',
+    node: './wasm/addon.cjs',
+    default: './wasm/browser.mjs',
+  },
+  './package.json': './package.json',
+}
 
 /** Whether a package is installed with mpmml, on the platforms that it is for. */
 const isInstalledAlways = ({ kind }) => kind === 'cpu' || kind === 'wasm'
@@ -143,6 +164,7 @@ export function addonManifest({ name, os, cpu, libc, kind, file }, repository) {
     description: `The compiled part of mpmml ${kinds[kind]}${os ? ` on ${os} ${cpu}` : ''}${libc ? ` with ${libc}` : ''}`,
     ...common(repository),
     main: file,
+    ...(kind === 'wasm' ? { exports: wasmExports } : {}),
     ...(os ? { os: [os], cpu: [cpu] } : {}),
     ...(libc ? { libc: [libc] } : {}),
     engines: own.engines,
