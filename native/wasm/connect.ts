@@ -29,11 +29,7 @@ async function compile(url: URL): Promise<WebAssembly.Module> {
 }
 
 /** The addon of a module that has been compiled. */
-export function startModule(
-  kind: Kind,
-  compiled: WebAssembly.Module,
-  threads: number,
-): Promise<Addon> {
+export function startModule(kind: Kind, compiled: WebAssembly.Module, threads: number): Promise<Addon> {
   const { factory, glue } = files[kind]
   return startLater(factory, compiled, { threads, mainScriptUrlOrBlob: glue.href })
 }

@@ -3,7 +3,15 @@
  * What has to be known at once is computed on the page, by an instance of its own of the same module.
  */
 import { type Handle, type Kind, named, packed, type Reply, type Request, takenFrom } from './messages.js'
-import { copyElements, type Exports, TAKES, THROW, type TypedArray, type Written, writtenBy } from './staging.js'
+import {
+  copyElements,
+  type Exports,
+  TAKES,
+  THROW,
+  type TypedArray,
+  type Written,
+  writtenBy,
+} from './staging.js'
 
 type Call = (...values: unknown[]) => unknown
 

@@ -218,7 +218,9 @@ describe.skipIf(why).each([
     expect(await browser.evaluate('document.querySelector("#copied").textContent')).toContain('damaged')
     // What was entered is there again after a look at another tool.
     await enter('edges', 'a,b,7')
-    await answer('7')
+    await enter('from', 'a')
+    await enter('to', 'b')
+    await answer(/a → b: 7\./)
     await browser.evaluate('document.querySelector("nav a").click()')
     await answer('59')
     await browser.evaluate('document.querySelectorAll("nav a")[1].click()')

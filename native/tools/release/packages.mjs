@@ -93,9 +93,9 @@ const split = (dependencies, wanted) =>
     Object.entries(dependencies).filter(([name]) => buildDependencies.includes(name) === wanted),
   )
 
-/** The files that package.json names in what it exports. */
+/** The files that package.json names in what it exports; null is what a condition doesn't have. */
 export const filesIn = (exported) =>
-  typeof exported === 'string' ? [exported] : Object.values(exported).flatMap(filesIn)
+  typeof exported === 'string' ? [exported] : Object.values(exported ?? {}).flatMap(filesIn)
 
 /** What compilers read that don't know `exports`, such as TypeScript with the module resolution of Node.js 10. */
 function withoutExports(exports) {
@@ -139,7 +139,7 @@ export function isInMain(file) {
   if (file.startsWith('dist/lib/')) {
     return /(\.d\.ts|addons\.cjs)$/.test(file) || file.startsWith('dist/lib/parts/') || entries.includes(file)
   }
-  if (file.startsWith('dist/types/')) return true
+  if (file.startsWith('dist/types/') || file.startsWith('dist/browser/')) return true
   if (file.startsWith('dist/bench/')) return !file.endsWith('.d.ts')
   return (
     /^docs\/([^/]+\.md|images\/[^/]+\.svg)$/.test(file) ||
