@@ -33,11 +33,12 @@ export function cellsOf(text: string): { line: number; cells: string[] }[] {
   return full.map(({ line, content }) => ({ line, cells: split(content, separator) }))
 }
 
+/** What all lines have; otherwise what some have. */
 function separatorOf(lines: readonly string[]): RegExp {
-  const has = (mark: string) => lines.some((line) => line.includes(mark))
-  if (has('\t')) return /\t/y
-  if (has(',')) return /,/y
-  return has(';') ? /;/y : /\s+/y
+  const marks = ['\t', ',', ';']
+  const all = marks.find((mark) => lines.every((line) => line.includes(mark)))
+  const mark = all ?? marks.find((mark) => lines.some((line) => line.includes(mark)))
+  return mark ? new RegExp(mark, 'y') : /\s+/y
 }
 
 function split(line: string, separator: RegExp): string[] {

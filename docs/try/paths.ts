@@ -1,4 +1,5 @@
 /** Best paths between two nodes of a graph. */
+import { CycleError } from 'mpmml'
 import { longestPaths, mostReliablePaths, type NamedGraph, shortestPaths, widestPaths } from 'mpmml/graph'
 import { InputError } from './csv.js'
 import { html, shown, table } from './dom.js'
@@ -123,7 +124,11 @@ console.log(distances.data.at(-1)) // 273`,
     const { find, better, sum } = kinds[kind]
     const { nodes, weight } = graph
     const numbered = { nodes, from: graph.from, to: graph.to, weight }
-    const found = await find(numbered, { sources: source, paths: true, signal })
+    const found = await find(numbered, { sources: source, paths: true, signal }).catch((error) => {
+      if (!(error instanceof CycleError)) throw error
+      const circle = [...error.cycle, error.cycle[0]!].map((node) => read.keys[node]).join(' → ')
+      throw new InputError(`There is no ${kind} path: each time round ${circle} would make one better.`)
+    })
     const distances = found.distances.data
     const path = found.path(source, target)
     const places = placesOf(read)

@@ -32,7 +32,7 @@ function read(text: string): Plan {
     }
     if (numbers.get(name!) !== job)
       throw new InputError(`Line ${line}: there are two jobs “${name}”: each needs its own name.`)
-    for (const first of after.flatMap((cell) => cell.split(/[;|]/))) {
+    for (const first of after.flatMap((cell) => cell.split(/[;,|]/))) {
       if (first.trim() === '') continue
       const other = numbers.get(first.trim())
       if (other === undefined)

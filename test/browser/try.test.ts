@@ -62,8 +62,15 @@ describe.skipIf(why).each([
     )
   /** Another address each time, because only the fragment of the same one would change. */
   let opened = 0
-  const open = (fragment: string, width = 1440, scheme: 'light' | 'dark' = 'light') =>
-    browser.open(`${server.url}/index.html?${++opened}#${fragment}`, width, scheme)
+  const open = async (fragment: string, width = 1440, scheme: 'light' | 'dark' = 'light') => {
+    await browser.open(`${server.url}/index.html?${++opened}#${fragment}`, width, scheme)
+    await vi.waitFor(
+      async () => expect(await browser.evaluate('!!document.querySelector("form")')).toBe(true),
+      {
+        timeout: 20_000,
+      },
+    )
+  }
   const enter = (field: string, value: string) =>
     browser.evaluate(`{
       const input = document.querySelector('#field-${field}')
@@ -192,6 +199,8 @@ describe.skipIf(why).each([
     await answer(/C is 1 × 1[\s\S]*0\s+17/)
     await open('paths')
     await drop('edges', 'roads.gr', "'p sp 3 2\\na 1 2 4\\na 2 3 -1\\n'")
+    await refused('edges', 'round 1 → 2 → 1 would')
+    await enter('ways', 'one way')
     await enter('from', '0')
     await enter('to', '2')
     await answer(/0 → 1 → 2: 3\./)
