@@ -4,17 +4,16 @@ import { cpSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { browserFiles } from '../native/wasm/files.mjs'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const source = join(root, 'docs', 'try')
 const wasm = join(root, 'build', 'Release', 'wasm')
-const modules = ['browser.mjs', 'worker.mjs']
-const compiled = ['single', 'threads'].flatMap((kind) => [`mpmml-${kind}.js`, `mpmml-${kind}.wasm`])
 
 /** What is missing to make the page; '' if nothing is. */
 export function missingForPage() {
   if (!existsSync(join(root, 'dist', 'browser', 'index.js'))) return 'npm run build:ts'
-  return [...modules, ...compiled].every((file) => existsSync(join(wasm, file))) ? '' : 'npm run build:wasm'
+  return browserFiles.every((file) => existsSync(join(wasm, file))) ? '' : 'npm run build:wasm'
 }
 
 export async function makePage(folder) {
@@ -37,7 +36,7 @@ export async function makePage(folder) {
   await bundle.close()
   for (const file of ['index.html', 'style.css']) cpSync(join(source, file), join(folder, file))
   mkdirSync(join(folder, 'wasm'), { recursive: true })
-  for (const file of [...modules, ...compiled]) cpSync(join(wasm, file), join(folder, 'wasm', file))
+  for (const file of browserFiles) cpSync(join(wasm, file), join(folder, 'wasm', file))
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,10 +1,10 @@
-// Bundles what browsers load: browser.mjs, and worker.mjs, which computes for a page. The compiled modules lie beside them.
+// Bundles what browsers load: browser.mjs, worker.mjs, which computes for a page, and shared.mjs, which both need. The compiled modules
+// lie beside them. The worker doesn't import browser.mjs: that names the worker, and bundlers would go round in a circle.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
-const entries = { browser: 'connect.ts', worker: 'browser-worker.ts' }
 
 /** Nothing of Node.js, which bundlers would look for, and nothing of threads, which load the file itself. */
 function withoutNode(code) {
@@ -13,29 +13,32 @@ function withoutNode(code) {
 }
 
 export async function bundleForBrowsers(folder) {
-  for (const [name, entry] of Object.entries(entries)) {
-    const bundle = await rolldown({
-      input: join(here, entry),
-      platform: 'browser',
-      plugins: [
-        {
-          name: 'browsers',
-          resolveId(id) {
-            // The worker takes from the page's file what both need.
-            if (id === './connect.js') return { id: './browser.mjs', external: true }
-            const [, glue] = /^\.\/(mpmml-\w+\.js)$/.exec(id) ?? []
-            return glue ? join(folder, glue) : null
-          },
-          transform(code, id) {
-            if (/mpmml-\w+\.js$/.test(id)) return withoutNode(code)
-            // A page's Content-Security-Policy reports even the question whether text may be evaluated.
-            return id.includes('@emnapi') ? code.replaceAll(/new Function\([^)]*\)/g, 'undefined') : null
-          },
+  const bundle = await rolldown({
+    input: { browser: join(here, 'connect.ts'), worker: join(here, 'browser-worker.ts') },
+    platform: 'browser',
+    plugins: [
+      {
+        name: 'browsers',
+        resolveId(id) {
+          const [, glue] = /^\.\/(mpmml-\w+\.js)$/.exec(id) ?? []
+          return glue ? join(folder, glue) : null
         },
-      ],
-      logLevel: 'warn',
-    })
-    await bundle.write({ file: join(folder, `${name}.mjs`), minify: true, comments: { legal: true } })
-    await bundle.close()
-  }
+        transform(code, id) {
+          if (/mpmml-\w+\.js$/.test(id)) return withoutNode(code)
+          // A page's Content-Security-Policy reports even the question whether text may be evaluated.
+          return id.includes('@emnapi') ? code.replaceAll(/new Function\([^)]*\)/g, 'undefined') : null
+        },
+      },
+    ],
+    logLevel: 'warn',
+  })
+  await bundle.write({
+    dir: folder,
+    entryFileNames: '[name].mjs',
+    chunkFileNames: '[name].mjs',
+    codeSplitting: { groups: [{ name: 'shared', minShareCount: 2 }] },
+    minify: true,
+    comments: { legal: true },
+  })
+  await bundle.close()
 }

@@ -2,22 +2,18 @@
 import { cpSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../lib/native.js'
+import { browserFiles } from '../../native/wasm/files.mjs'
 
 const wasm = join(root, 'build', 'Release', 'wasm')
-const files = [
-  'browser.mjs',
-  'worker.mjs',
-  ...['single', 'threads'].flatMap((kind) => [`mpmml-${kind}.js`, `mpmml-${kind}.wasm`]),
-]
 
 /** The file that wasn't built, if there is one. */
 export const missingForBrowsers = (): string | undefined =>
-  [join(root, 'dist', 'browser', 'index.js'), ...files.map((file) => join(wasm, file))].find(
+  [join(root, 'dist', 'browser', 'index.js'), ...browserFiles.map((file) => join(wasm, file))].find(
     (file) => !existsSync(file),
   )
 
 /** The files of @mpmml/wasm that browsers load. */
 export function copyWasm(folder: string): void {
   mkdirSync(folder, { recursive: true })
-  for (const file of files) cpSync(join(wasm, file), join(folder, file))
+  for (const file of browserFiles) cpSync(join(wasm, file), join(folder, file))
 }

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { browserFiles } from '../../wasm/files.mjs'
 
 export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 
@@ -47,17 +48,7 @@ export const addonPackages = [
 }))
 
 /** The files in the folder of the WebAssembly addon (native/wasm/build.mjs). */
-export const wasmFiles = [
-  'addon.cjs',
-  'browser.mjs',
-  'worker.mjs',
-  'workerd.mjs',
-  'mpmml-single.js',
-  'mpmml-single.wasm',
-  'mpmml-threads.js',
-  'mpmml-threads.wasm',
-  'package.json',
-]
+export const wasmFiles = ['addon.cjs', ...browserFiles, 'workerd.mjs', 'package.json']
 
 /** workerd's bundlers know the condition `browser` as well. */
 const wasmExports = {

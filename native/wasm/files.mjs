@@ -1,0 +1,10 @@
+/** The files in build/Release/wasm that browsers load. */
+export const browserFiles = [
+  'browser.mjs',
+  'shared.mjs',
+  'worker.mjs',
+  'mpmml-single.js',
+  'mpmml-single.wasm',
+  'mpmml-threads.js',
+  'mpmml-threads.wasm',
+]
