@@ -6,10 +6,16 @@ import { rolldown } from 'rolldown'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
-/** Nothing of Node.js, which bundlers would look for, and nothing of threads, which load the file itself. */
-function withoutNode(code) {
+/**
+ * Emscripten's JavaScript without what is for Node.js, which bundlers would look for, without what is for threads, which load the file
+ * itself, and without the script's address: a module has none.
+ */
+function forModules(code) {
   const [module] = code.split(/^var isPthread\b/m)
-  return module.replaceAll(/\bENVIRONMENT_IS_NODE\b(?!\s*=[^=])/g, 'false')
+  return module
+    .replace(/^ *var _scriptName = [^]*?(?= *return \()/m, '')
+    .replaceAll('_scriptName', 'undefined')
+    .replaceAll(/\bENVIRONMENT_IS_NODE\b(?!\s*=[^=])/g, 'false')
 }
 
 export async function bundleForBrowsers(folder) {
@@ -24,7 +30,7 @@ export async function bundleForBrowsers(folder) {
           return glue ? join(folder, glue) : null
         },
         transform(code, id) {
-          if (/mpmml-\w+\.js$/.test(id)) return withoutNode(code)
+          if (/mpmml-\w+\.js$/.test(id)) return forModules(code)
           // A page's Content-Security-Policy reports even the question whether text may be evaluated.
           return id.includes('@emnapi') ? code.replaceAll(/new Function\([^)]*\)/g, 'undefined') : null
         },

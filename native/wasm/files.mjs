@@ -3,7 +3,6 @@ export const browserFiles = [
   'browser.mjs',
   'shared.mjs',
   'worker.mjs',
-  'mpmml-single.js',
   'mpmml-single.wasm',
   'mpmml-threads.js',
   'mpmml-threads.wasm',

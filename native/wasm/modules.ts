@@ -4,17 +4,13 @@ import { type Addon, type Factory, startLater } from './module.js'
 import singleFactory from './mpmml-single.js'
 import threadsFactory from './mpmml-threads.js'
 
-/** Literal addresses, so that bundlers copy the files. */
-const files: Record<Kind, { factory: Factory; glue: URL; wasm: URL }> = {
-  single: {
-    factory: singleFactory,
-    glue: new URL('./mpmml-single.js', import.meta.url),
-    wasm: new URL('./mpmml-single.wasm', import.meta.url),
-  },
+/** Literal addresses, so that bundlers copy the files. `worker` is what threads load. */
+const files: Record<Kind, { factory: Factory; wasm: URL; worker?: URL }> = {
+  single: { factory: singleFactory, wasm: new URL('./mpmml-single.wasm', import.meta.url) },
   threads: {
     factory: threadsFactory,
-    glue: new URL('./mpmml-threads.js', import.meta.url),
     wasm: new URL('./mpmml-threads.wasm', import.meta.url),
+    worker: new URL('./mpmml-threads.js', import.meta.url),
   },
 }
 
@@ -30,6 +26,6 @@ export async function compile(kind: Kind): Promise<WebAssembly.Module> {
 
 /** The addon of a module that has been compiled. */
 export function startModule(kind: Kind, compiled: WebAssembly.Module, threads: number): Promise<Addon> {
-  const { factory, glue } = files[kind]
-  return startLater(factory, compiled, { threads, mainScriptUrlOrBlob: glue.href })
+  const { factory, worker } = files[kind]
+  return startLater(factory, compiled, worker ? { threads, mainScriptUrlOrBlob: worker.href } : {})
 }
