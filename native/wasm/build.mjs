@@ -56,8 +56,6 @@ const toolchain = join(
 )
 
 const generator = output('ninja', '--version') ? ['-G', 'Ninja'] : []
-rmSync(target, { recursive: true, force: true })
-mkdirSync(target, { recursive: true })
 const definitions = {
   CMAKE_TOOLCHAIN_FILE: toolchain,
   CMAKE_BUILD_TYPE: 'Release',
