@@ -46,6 +46,7 @@ export const TAKES: Record<string, readonly string[]> = {
   graphOrder: ['request', 'report', 'cancel'],
   graphSpanningTree: ['request', 'report', 'cancel'],
   graphShortest: ['request', 'report', 'cancel'],
+  userSemiring: ['definition'],
   evaluateUserSemiring: ['semiring', 'combine', 'x', 'y', 'out'],
   multiplyUserSync: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'device', 'witness'],
   multiplyUser: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'witness'],
@@ -53,7 +54,13 @@ export const TAKES: Record<string, readonly string[]> = {
   explainUser: ['semiring', 'request', 'device'],
 }
 /** Those of them that throw, and give no promise. */
-const THROW = new Set(['multiplySync', 'multiplyUserSync', 'evaluateUserSemiring'])
+const THROW = new Set([
+  'multiplySync',
+  'multiplyUserSync',
+  'userSemiring',
+  'evaluateUserSemiring',
+  'explainUser',
+])
 
 /** All that is allocated starts at a multiple of it. */
 const ALIGNMENT = 16
