@@ -57,8 +57,6 @@ const toolchain = join(
 )
 
 const generator = output('ninja', '--version') ? ['-G', 'Ninja'] : []
-rmSync(target, { recursive: true, force: true })
-mkdirSync(target, { recursive: true })
 const definitions = {
   CMAKE_TOOLCHAIN_FILE: toolchain,
   CMAKE_BUILD_TYPE: 'Release',
@@ -70,17 +68,20 @@ const definitions = {
   MPMML_NODE_ADDON_API: folderOf('node-addon-api'),
   MPMML_WARNINGS_AS_ERRORS: process.env.MPMML_WARNINGS_AS_ERRORS ?? 'OFF',
 }
-for (const [name, threads] of [
-  ['threads', 'ON'],
-  ['single', 'OFF'],
-]) {
+const kinds = { threads: 'ON', single: 'OFF' }
+for (const [name, threads] of Object.entries(kinds)) {
   const folder = join(scratch, name)
   const settings = { ...definitions, MPMML_WASM_THREADS: threads }
   const options = Object.entries(settings).map(([key, value]) => `-D${key}=${value}`)
   run('cmake', '-S', root, '-B', folder, ...generator, ...options)
   run('cmake', '--build', folder, '--parallel', String(availableParallelism()))
+}
+
+rmSync(target, { recursive: true, force: true })
+mkdirSync(target, { recursive: true })
+for (const name of Object.keys(kinds)) {
   for (const file of [`mpmml-${name}.js`, `mpmml-${name}.wasm`])
-    cpSync(join(folder, file), join(target, file))
+    cpSync(join(scratch, name, file), join(target, file))
 }
 
 // They are CommonJS, and workers load them as they are, whatever the package around them says.

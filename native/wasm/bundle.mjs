@@ -13,7 +13,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 function forModules(code) {
   const [module] = code.split(/^var isPthread\b/m)
   return module
-    .replace(/^ *var _scriptName = [^]*?(?= *return \()/m, '')
+    .replace(/^ *var _scriptName = [\s\S]*?(?= *return \()/m, '')
     .replaceAll('_scriptName', 'undefined')
     .replaceAll(/\bENVIRONMENT_IS_NODE\b(?!\s*=[^=])/g, 'false')
 }

@@ -9,6 +9,10 @@ if(MPMML_WASM_THREADS)
   list(APPEND mpmml_wasm_options -pthread)
 endif()
 add_compile_options(${mpmml_wasm_options})
+if(NOT MPMML_WASM_THREADS)
+  # Otherwise node-addon-api has no functions that other threads may call. They are how work is settled, here too.
+  add_compile_definitions(NAPI_HAS_THREADS=1)
+endif()
 add_link_options(${mpmml_wasm_options})
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 # emnapi's headers in place of Node's: in them JavaScript's functions are imports of the module.

@@ -3,20 +3,17 @@
  * What has to be known at once is computed on the page, by an instance of its own of the same module.
  */
 import { type Handle, type Kind, named, packed, type Reply, type Request, takenFrom } from './messages.js'
-import {
-  copyElements,
-  type Exports,
-  TAKES,
-  THROW,
-  type TypedArray,
-  type Written,
-  writtenBy,
-} from './staging.js'
+import { copyElements, type Exports, TAKES, type TypedArray, type Written, writtenBy } from './staging.js'
 
 type Call = (...values: unknown[]) => unknown
 
-/** The functions that give promises and take no arrays. */
-const OTHERS = ['openDevice', 'closeDevice', 'cpuCeiling', 'cpuNaiveLoop']
+/** The functions that take arrays, and give what is known at once. */
+const AT_ONCE = new Set(['multiplySync', 'userSemiring', 'evaluateUserSemiring', 'multiplyUserSync'])
+/** What gives a promise is computed by the worker. */
+const PROMISING = [
+  ...Object.keys(TAKES).filter((name) => !AT_ONCE.has(name)),
+  ...['openDevice', 'closeDevice', 'cpuCeiling', 'cpuNaiveLoop'],
+]
 
 /** A device, or memory of one: it is in the worker. */
 class Remote {
@@ -188,10 +185,9 @@ export function remote(
     }
   }
 
-  const promising = [...Object.keys(TAKES).filter((name) => !THROW.has(name)), ...OTHERS]
   return {
     ...local,
-    ...Object.fromEntries(promising.map((name) => [name, computedThere(name)])),
+    ...Object.fromEntries(PROMISING.map((name) => [name, computedThere(name)])),
     multiplySync: onlyWithout('multiplySync', 'call await mpmm(…); plan(…) takes arrays'),
     multiplyUserSync: onlyWithout('multiplyUserSync', 'call await mpmm(…)'),
     configureCpu(settings: { threads: number }) {

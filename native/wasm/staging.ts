@@ -46,6 +46,7 @@ export const TAKES: Record<string, readonly string[]> = {
   graphOrder: ['request', 'report', 'cancel'],
   graphSpanningTree: ['request', 'report', 'cancel'],
   graphShortest: ['request', 'report', 'cancel'],
+  userSemiring: ['definition'],
   evaluateUserSemiring: ['semiring', 'combine', 'x', 'y', 'out'],
   multiplyUserSync: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'device', 'witness'],
   multiplyUser: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'witness'],
@@ -53,7 +54,13 @@ export const TAKES: Record<string, readonly string[]> = {
   explainUser: ['semiring', 'request', 'device'],
 }
 /** Those of them that throw, and give no promise. */
-export const THROW = new Set(['multiplySync', 'multiplyUserSync', 'evaluateUserSemiring'])
+const THROW = new Set([
+  'multiplySync',
+  'multiplyUserSync',
+  'userSemiring',
+  'evaluateUserSemiring',
+  'explainUser',
+])
 
 /** All that is allocated starts at a multiple of it. */
 const ALIGNMENT = 16
@@ -74,6 +81,7 @@ interface Range {
   end: number
   /** Where it is in the module's memory. */
   address: number
+  isShared: boolean
 }
 
 /** Arrays of one call, in the module's memory. */
@@ -90,12 +98,17 @@ class Staged {
         first: byteOffset,
         end: byteOffset + byteLength,
         address: 0,
+        isShared: false,
       }))
       .sort((x, y) => x.first - y.first)
     for (const range of wanted) {
       const shared = this.#ranges.find(({ buffer, end }) => buffer === range.buffer && range.first < end)
-      if (shared) shared.end = Math.max(shared.end, range.end)
-      else this.#ranges.push(range)
+      if (shared) {
+        shared.end = Math.max(shared.end, range.end)
+        shared.isShared = true
+      } else {
+        this.#ranges.push(range)
+      }
     }
     let bytes = 0
     for (const range of this.#ranges) {
@@ -111,15 +124,24 @@ class Staged {
   /** The array in the module's memory, as that is now. */
   view<Of extends TypedArray>(array: Of): Of {
     const { byteOffset } = array
-    const range = this.#ranges.find(
-      (it) => it.buffer === array.buffer && it.first <= byteOffset && byteOffset + array.byteLength <= it.end,
-    )!
+    const range = this.#rangeOf(array)
     const Type = array.constructor as new (buffer: ArrayBufferLike, at: number, length: number) => Of
     const address = range.address + byteOffset - range.first
     const buffer = this.#memory.buffer(address + array.byteLength)
     const view = new Type(buffer, address, array.length)
     this.#memory.place(view, array.length)
     return view
+  }
+
+  /** Whether another array of the call has elements of it. */
+  isShared(array: TypedArray): boolean {
+    return this.#rangeOf(array).isShared
+  }
+
+  #rangeOf({ buffer, byteOffset, byteLength }: TypedArray): Range {
+    return this.#ranges.find(
+      (it) => it.buffer === buffer && it.first <= byteOffset && byteOffset + byteLength <= it.end,
+    )!
   }
 
   copyIn(array: TypedArray): void {
@@ -173,7 +195,13 @@ export interface Written {
   /** Sizes and strides, outermost first. */
   readonly sizes: readonly number[]
   readonly strides: readonly number[]
+  /** Whether a call that succeeds writes all of the elements, and doesn't read them before. */
+  readonly replaces?: boolean
 }
+
+/** Whether nothing of an array's content goes into what a call leaves there. */
+const replacesAll = ({ array, sizes, replaces }: Written) =>
+  replaces === true && sizes.reduce((product, size) => product * size, 1) === array.length
 
 /** What a search in a graph is asked for by, as far as it says where results are. */
 interface Search {
@@ -260,6 +288,8 @@ export function writtenBy(addon: Exports): WrittenBy {
       offset: field(`${matrix}Offset`),
       sizes: [field('batch'), field(rows), field(cols)],
       strides: ['BatchStride', 'RowStride', 'ColStride'].map((end) => field(`${matrix}${end}`)),
+      // Of a matrix with a shape only the elements that aren't zero are written.
+      replaces: !fields.includes('structured') || field('structured') === 0,
     }
   }
   const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
@@ -291,7 +321,9 @@ export function writtenBy(addon: Exports): WrittenBy {
       for (let base = 0; base < requests.length; base += request.length) {
         for (const matrix of ['c', 'witness']) {
           const place = requests[base + request.indexOf(`${matrix}Memory`)]!
-          if (place < 0) results.push(ofProduct(arrays[-1 - place]!, requests, base, matrix))
+          // Another of the products may read it.
+          if (place < 0)
+            results.push({ ...ofProduct(arrays[-1 - place]!, requests, base, matrix), replaces: false })
         }
       }
     } else if (name === 'download') {
@@ -342,7 +374,10 @@ export function staged(addon: Exports, memory: Memory): Exports {
     const call = addon[name] as Call
     const start = (values: unknown[]): unknown => {
       const arrays = new Set<TypedArray>()
-      for (const value of values) forEachArray(value, (array) => arrays.add(array))
+      const repeated = new Set<TypedArray>()
+      for (const value of values) {
+        forEachArray(value, (array) => (arrays.has(array) ? repeated : arrays).add(array))
+      }
       const named = Object.fromEntries(names.map((argument, index) => [argument, values[index]]))
       const results = resultsOf(name, named)
       const staged = new Staged(memory, arrays)
@@ -358,7 +393,10 @@ export function staged(addon: Exports, memory: Memory): Exports {
       }
       let result: unknown
       try {
-        for (const array of arrays) staged.copyIn(array)
+        const replaced = new Set(results.filter(replacesAll).map(({ array }) => array))
+        for (const array of arrays) {
+          if (!replaced.has(array) || repeated.has(array) || staged.isShared(array)) staged.copyIn(array)
+        }
         result = call(...values.map((value) => withViews(value, staged)))
         if (!(result instanceof Promise)) finish(result)
       } catch (error) {

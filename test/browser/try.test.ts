@@ -230,6 +230,7 @@ describe.skipIf(why).each([
     await enter('from', 'a')
     await enter('to', 'b')
     await answer(/a → b: 7\./)
+    await vi.waitFor(async () => expect(await browser.evaluate('location.hash')).toContain('#paths=q'))
     await browser.evaluate('document.querySelector("nav a").click()')
     await answer('59')
     await browser.evaluate('document.querySelectorAll("nav a")[1].click()')
