@@ -63,6 +63,13 @@ function errorOf(message: string, code: unknown): Error {
   return Object.assign(new Error(message), typeof code === 'string' ? { code } : {})
 }
 
+/** Why there is no worker any more. */
+export function workerError(event: ErrorEvent): Error {
+  event.preventDefault()
+  const why = event.message || 'its file was not found, or worker-src forbids it'
+  return errorOf(`the worker that computes for this page has failed: ${why}`, 'ERR_MPMML_ADDON')
+}
+
 const copyOf = (array: TypedArray): TypedArray => {
   // Not slice(): subclasses have their own.
   const Type = array.constructor as new (elements: TypedArray) => TypedArray
@@ -92,11 +99,8 @@ export function remote(
     for (const { reject } of pending.values()) reject(error)
     pending.clear()
   }
-  worker.onerror = (event) => {
-    event.preventDefault?.()
-    const why = event.message ? `: ${event.message}` : ': its file was not found, or worker-src forbids it'
-    fail(errorOf(`the worker that computes for this page has failed${why}`, 'ERR_MPMML_ADDON'))
-  }
+  worker.onerror = (event) => fail(workerError(event))
+  worker.onmessageerror = () => fail(errorOf("the worker sent what the page can't read", 'ERR_MPMML_ADDON'))
   worker.onmessage = ({ data }: MessageEvent<Reply>) => {
     if ('started' in data) {
       if (data.started !== '') fail(errorOf(data.started, 'ERR_MPMML_ADDON'))
