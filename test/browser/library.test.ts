@@ -103,6 +103,12 @@ describe.skipIf(why).each([
     expect(browser.problems).toEqual([])
   })
 
+  it('has a worker that doesn’t load the page’s file, which names the worker: bundlers would go round in a circle', async () => {
+    const worker = await ask<string>("fetch('wasm/worker.mjs').then((response) => response.text())")
+    expect(worker).toContain('./shared.mjs')
+    expect(worker).not.toContain('browser.mjs')
+  })
+
   it('computes products as a loop does, at once and by a worker', async () => {
     const same = `(async (product) => {
       const [a, b] = [values(120 * 120, 1), values(120 * 120, 2)]
