@@ -118,7 +118,10 @@ class Shown {
     const input = this.#inputs.get(name)!
     if (choices) {
       const all = choices(this.#values)
-      if (!all.includes(this.#values[name]!)) this.#values[name] = all[0] ?? ''
+      if (!all.includes(this.#values[name]!)) {
+        const taken = Object.values(this.#values)
+        this.#values[name] = all.find((choice) => !taken.includes(choice)) ?? all[0] ?? ''
+      }
       input.replaceChildren(...all.map((choice) => html('option', {}, choice)))
     }
     input.value = this.#values[name]!

@@ -235,7 +235,12 @@ console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
       html(
         'p',
         {},
-        `${paths[path.replace('-translated', '')] ?? ''} Each element is ${semirings[semiring]}. ${steps.toLocaleString('en')} steps in ${shown(ms)} ms${gops >= 1 ? `, ${gops.toFixed(0)} GOPS` : ''}; kernel ${variant}.`,
+        `Each element is ${semirings[semiring]}. ${paths[path.replace('-translated', '')] ?? ''}`,
+      ),
+      html(
+        'p',
+        { class: 'hint' },
+        `${steps.toLocaleString('en')} steps in ${shown(ms)} ms${gops >= 1 ? `, ${gops.toFixed(0)} GOPS` : ''}; kernel ${variant}`,
       ),
       table(
         rows < left.rows || cols < right.cols ? `C, its first ${rows} rows and ${cols} columns` : 'C',
