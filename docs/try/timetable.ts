@@ -1,8 +1,27 @@
 /** The cycle mean of a timetable: how often what waits for each other can repeat. */
-import { criticalGraph, eigenvectors, maximumCycleMean, waitsFor } from 'mpmml/algebra'
+import { criticalGraph, maximumCycleMean } from 'mpmml/algebra'
+import type { NamedGraph } from 'mpmml/graph'
 import { html, shown, table } from './dom.js'
 import { drawNetwork, edgeLines, notDrawn, placesOf, readEdges } from './network.js'
 import type { Tool } from './tool.js'
+
+/**
+ * The earliest departures that repeat with a period: `to` departs at least `weight` after `from` of the period before. If no circuit has a
+ * greater mean, each is found after as many rounds as there are nodes.
+ */
+function departuresOf({ nodes, from, to, weight }: NamedGraph, period: number): Float64Array {
+  const departures = new Float64Array(nodes)
+  for (let round = 0, later = true; round < nodes && later; round++) {
+    later = false
+    for (let edge = 0; edge < from.length; edge++) {
+      const time = departures[from[edge]!]! + weight[edge]! - period
+      if (time <= departures[to[edge]!]! + 1e-9) continue
+      departures[to[edge]!] = time
+      later = true
+    }
+  }
+  return departures
+}
 
 export const timetable: Tool = {
   id: 'timetable',
@@ -60,12 +79,10 @@ console.log(best.value, best.cycle.map((node) => keys[node])) // 15 [ 'Airport',
       ]
     }
     const critical = await criticalGraph(edges, { signal })
-    const spectrum = await eigenvectors(waitsFor(edges), { signal })
     const marks = { nodes: new Set(critical!.nodes), edges: new Set(critical!.edges) }
     const circuit = [...best.cycle, best.cycle[0]!].map((node) => keys[node]).join(' → ')
-    const departures = spectrum!.vectors[0]!.values
-    const least = Math.min(...departures.filter(Number.isFinite))
     const { value, edges: taken } = best
+    const departures = departuresOf(graph, value)
     const sum = taken.map((edge) => shown(weight[edge]!)).join(' + ')
     return (width) => [
       html(
@@ -86,10 +103,7 @@ console.log(best.value, best.cycle.map((node) => keys[node])) // 15 [ 'Airport',
       table(
         'A timetable with this period',
         ['departure', 'minute'],
-        keys.map((key, node) => {
-          const time = departures[node]! - least
-          return [key, Number.isFinite(time) ? shown(time) : 'at any time']
-        }),
+        keys.map((key, node) => [key, shown(departures[node]!)]),
         (node) => marks.nodes.has(node),
       ),
     ]

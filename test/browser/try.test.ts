@@ -153,7 +153,7 @@ describe.skipIf(why).each([
 
     await open('timetable')
     await enter('waits', 'a,b,3\nb,a,4\na,a,3')
-    await answer(/every 3\.5 minutes[\s\S]*a → b → a/)
+    await answer(/every 3\.5 minutes[\s\S]*a → b → a[\s\S]*a\s+0\.5\s+b\s+0/)
 
     await open('product')
     await enter('a', '1 2\n3 4')
