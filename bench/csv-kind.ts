@@ -27,11 +27,13 @@ interface Look {
   rows: number
   /** Whether the columns have names. */
   named: boolean
+  /** Whether the fourth of four columns is named tokens. */
+  tokens: boolean
 }
 
 /** The first lines of a file. What is wrong with it, its reader says. */
 async function look(path: string): Promise<Look> {
-  const found: Look = { columns: 0, rows: 0, named: false }
+  const found: Look = { columns: 0, rows: 0, named: false, tokens: false }
   const file = createReadStream(path)
   const text = /\.gz$/i.test(path) ? file.pipe(createGunzip()) : file
   try {
@@ -41,6 +43,7 @@ async function look(path: string): Promise<Look> {
       const cells = line.trim().split(/\s*[,;]\s*|\s+/)
       if (found.columns === 0 && !found.named && cells.every((cell) => /^["'\p{L}_]/u.test(cell))) {
         found.named = !cells.every((cell) => /^(ε|nan|inf(inity)?)$/i.test(cell))
+        found.tokens = cells.length === 4 && /^"?tokens"?$/i.test(cells[3]!)
         if (found.named) continue
       }
       if (found.rows++ === 0) found.columns = cells.length
@@ -63,15 +66,17 @@ const say = (text: string) => process.stderr.write(`mpmml: ${text}\n`)
  * What a graph's file is, and a line on stderr if that is a guess, or if edges have no weights.
  *
  * @param weighs - whether weights matter.
+ * @param counts - whether tokens do: a fourth column.
  */
 export async function kindOfGraph(
   name: string,
   { edges, matrix }: CsvFlags,
   weighs: boolean,
+  counts: boolean,
 ): Promise<'edges' | 'matrix'> {
   if (matrix) return 'matrix'
-  const { columns, rows, named } = await look(inputPath(name))
-  const canBeEdges = columns === 0 || columns === 2 || columns === 3
+  const { columns, rows, named, tokens } = await look(inputPath(name))
+  const canBeEdges = columns === 0 || columns === 2 || columns === 3 || (counts && tokens)
   if (!edges && !canBeEdges) {
     say(`${nameOf(name)} is taken as a matrix of weights, because its lines have ${columns} numbers`)
     return 'matrix'

@@ -38,6 +38,8 @@ export type FileNode = number | string
 export interface GraphFlags extends CsvFlags {
   /** Whether its nodes have the names that the file gives them. */
   isNamed?: boolean | undefined
+  /** Whether its edges may have tokens. */
+  tokens?: boolean | undefined
 }
 
 /** What --json says of it. */
@@ -79,7 +81,7 @@ export async function readGraphFile(
   path: string,
   semiring: Semiring,
   signal: AbortSignal,
-  { isNamed = false, ...flags }: GraphFlags = {},
+  { isNamed = false, tokens = false, ...flags }: GraphFlags = {},
 ): Promise<GraphFile> {
   const file = fileOf(path).path
   const ending = extname(file.replace(/\.gz$/i, '')).toLowerCase()
@@ -92,13 +94,13 @@ export async function readGraphFile(
   }
   const csv = isCsv(file)
   const isMatrix = csv
-    ? (await kindOfGraph(path, isNamed ? { edges: true } : flags, semiring !== 'or-and')) === 'matrix'
+    ? (await kindOfGraph(path, isNamed ? { edges: true } : flags, semiring !== 'or-and', tokens)) === 'matrix'
     : ending === '.npy' || ending === '.npz'
   if (!isMatrix) {
     const format = csv ? 'csv' : undefined
     const list = isNamed
       ? await readGraph(file, { signal, format, keys: true })
-      : await readGraph(file, { signal, format })
+      : await readGraph(file, { signal, format, tokens })
     const weight = inType(list.weight, types, true)
     return {
       path,

@@ -136,6 +136,8 @@ export async function tables() {
     ranked: tableOf('ranked'),
     kinds: tableOf('kinds', { head: '8192³' }),
     paths: tableOf('paths', { head: 'milliseconds' }),
+    sparse: tableOf('sparse', { head: 'milliseconds for a source' }),
+    sparseCalls: tableOf('sparseCalls', { head: 'milliseconds' }),
     gpus: tableOf('gpus', { head: 'milliseconds', shown: speedUps }),
     chosen: tableOf('chosen', { head: 'milliseconds', shown: speedUps }),
     closures: tableOf('closures', { head: 'milliseconds', shown: speedUps }),

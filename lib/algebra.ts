@@ -37,6 +37,7 @@ export {
   type LatestStarts,
   latestStarts,
 } from './algebra/schedule.js'
+export type { TokenEdgeList } from './algebra/tokens.js'
 export { type Input, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
 export type { Vector } from './algebra/vector.js'
 export { waitsFor } from './algebra/waits.js'

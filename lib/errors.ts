@@ -172,7 +172,7 @@ export interface FoundCycle {
 
 /**
  * A cycle gains: going round it once more makes a result better, so there is no best one. In min-plus that is a cycle of
- * negative weight.
+ * negative weight. Or a cycle stands where none may be: in an order, or of edges without tokens.
  *
  * @example
  * const graph = { nodes: 2, from: [0, 1], to: [1, 0], weight: [1, -2] }
@@ -180,9 +180,9 @@ export interface FoundCycle {
  */
 export class CycleError extends MpmmlError {
   readonly code = 'ERR_MPMML_CYCLE'
-  /** The nodes of a cycle that gains, in order from the least on; the edge of the last one leads back to the first. */
+  /** The nodes of the cycle, in order from the least on; the edge of the last one leads back to the first. */
   readonly cycle: readonly number[]
-  /** What the semiring's ⊗ makes of the weights of its edges: exact for int32, rounded for floats. */
+  /** What the semiring's ⊗ makes of the weights of its edges: exact for int32, rounded for floats. NaN if they don't matter. */
   readonly weight: number
   /** The index of the matrix, if it is one of a batch. */
   readonly batch: number | undefined

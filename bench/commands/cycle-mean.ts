@@ -56,7 +56,11 @@ export function cycleMeanCommand(signal: AbortSignal): Command {
     .option('--components', 'also show the mean of each strongly connected component that has a cycle')
     .addOption(formatOption())
     .option('--json', 'print one JSON value')
-    .addHelpText('after', GRAPH_HELP)
+    .addHelpText(
+      'after',
+      `${GRAPH_HELP}
+A .csv may have a fourth column, tokens: then a mean is the weight of a cycle divided by its tokens.`,
+    )
     .action(async (path: string, flags: Flags) => {
       await openPipes(command, { inputs: [path] }, flags, signal)
       const record = await compute(path, flags, signal)
@@ -70,7 +74,7 @@ async function compute(
   signal: AbortSignal,
 ): Promise<CycleMeanRecord> {
   const graph = await withStatus(`reading ${path}`, () =>
-    readGraphFile(path, semiring, signal, { edges, matrix }),
+    readGraphFile(path, semiring, signal, { edges, matrix, tokens: true }),
   )
   const find = semiring === 'max-plus' ? maximumCycleMean : minimumCycleMean
   const mean = await withStatus('looking for the best cycle', async () => find(graph.weights, { signal }))

@@ -13,6 +13,7 @@ import { queue } from './queue.js'
 import { resident } from './resident.js'
 import { rna } from './rna.js'
 import { small } from './small.js'
+import { sparse } from './sparse.js'
 import { structure } from './structure.js'
 import type { Suite } from './suite.js'
 
@@ -24,6 +25,7 @@ export const suites = {
   levels,
   structure,
   graph,
+  sparse,
   rna,
   delay,
   promises,

@@ -18,11 +18,11 @@ export interface CycleOptions extends Pick<MpmmOptions, 'signal'> {
   semiring?: SumSemiring | undefined
 }
 
-/** The mean of a cycle: the sum of its weights divided by the number of its edges. */
+/** The mean of a cycle: the sum of its weights divided by the number of its edges, or of their tokens if they have some. */
 export interface CycleMean {
   /** The mean is numerator / denominator. Of int32 weights they are exact and have no common divisor. */
   numerator: number
-  /** At least 1. Of float weights it is the number of edges. */
+  /** At least 1. Of float weights it is the number of edges, or of their tokens. */
   denominator: number
   /** The mean as a number. */
   value: number
@@ -46,6 +46,8 @@ export interface Spectral {
 /** The best cycle of a component; `edges` are the indices of inner edges. */
 export interface BestCycle {
   readonly edges: number[]
+  /** The number of their tokens: of the edges themselves if the graph doesn't say. */
+  readonly tokens: number
   /** In units of 2^-bits, and negated for minima: the greater is the better. */
   readonly sum: bigint
 }
@@ -67,14 +69,14 @@ export async function onSpectral<Result>(
   return await inSlices(steps(), signal, what)
 }
 
-const CYCLES: Need = { what: 'the search for the best cycles', perNode: 200, perEdge: 48 }
+const CYCLES: Need = { what: 'the search for the best cycles', perNode: 200, perEdge: 56 }
 
 export function* prepare(graph: Graph): Steps<Spectral> {
-  const { rows, semiring } = graph
+  const { rows } = graph
   requireSpace(CYCLES, rows.nodes, rows.to.length)
   yield
   const components = yield* findingComponents(rows)
-  const inner = yield* innerEdges(rows, components, semiring === 'max-plus')
+  const inner = yield* innerEdges(graph, components)
   return { graph, components, inner, iteration: new PolicyIteration(inner) }
 }
 
@@ -87,12 +89,19 @@ export function* solve(
   const end = components.start[component + 1]!
   if (inner.start[first] === inner.start[end]) return null
   const edges = yield* iteration.solve(first, end)
-  return { edges, sum: iteration.exactSum(edges) }
+  return bestCycle(inner, iteration, edges)
 }
+
+/** A cycle, which is one of the best, by its inner edges. */
+export const bestCycle = ({ tokens }: Inner, iteration: PolicyIteration, edges: number[]): BestCycle => ({
+  edges,
+  tokens: edges.reduce((sum, k) => sum + tokens[k]!, 0),
+  sum: iteration.exactSum(edges),
+})
 
 /** Positive if `a` has the better mean. */
 export function compare(a: BestCycle, b: BestCycle): number {
-  return signOf(a.sum * BigInt(b.edges.length) - b.sum * BigInt(a.edges.length))
+  return signOf(a.sum * BigInt(b.tokens) - b.sum * BigInt(a.tokens))
 }
 
 /** The component with the best cycle of all; null if there are no cycles. */
@@ -115,14 +124,14 @@ export function exactNumber(value: bigint, what: string): number {
 
 /** The mean of a cycle: its numerator and its denominator. */
 export function fractionOf(
-  { inner, graph }: Spectral,
-  { edges, sum }: BestCycle,
+  { inner, graph }: Pick<Spectral, 'inner' | 'graph'>,
+  { tokens, sum }: BestCycle,
 ): [numerator: number, denominator: number] {
   const signed = BigInt(inner.sign) * sum
-  if (!graph.exact) return [unscaled(signed, inner.bits), edges.length]
+  if (!graph.exact) return [unscaled(signed, inner.bits), tokens]
   const numerator = exactNumber(signed, "the sum of a cycle's weights")
-  const divisor = greatestDivisor(Math.abs(numerator), edges.length)
-  return [numerator / divisor, edges.length / divisor]
+  const divisor = greatestDivisor(Math.abs(numerator), tokens)
+  return [numerator / divisor, tokens / divisor]
 }
 
 export function asMean(spectral: Spectral, best: BestCycle): CycleMean {

@@ -2,7 +2,10 @@
 
 import { type Closed, closeWeights } from '../closure/close.js'
 import type { DeviceMatrix } from '../device/device.js'
+import { type EdgeList, isEdgeList } from '../graph-core/edges.js'
+import { inSlices } from '../graph-core/slices.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import { addon } from '../native.js'
 import type { AnyOperand, AnyResult, ElementsOf } from '../product/options.js'
 import type {
   UserAlgebraOptions,
@@ -10,10 +13,11 @@ import type {
   UserOperand,
   UserResultOf,
 } from '../product/user-product.js'
-import type { OperandArray } from '../storage.js'
+import type { ElementArray, OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { readView } from '../view.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
+import { makingMatrix } from './weight-matrix.js'
 
 /**
  * The star A* = I ⊕ A ⊕ A² ⊕ …, over a semiring whose ⊕ takes the better of two: element [i, j] is the weight of the best
@@ -33,7 +37,7 @@ import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './o
  * Don't write to, transfer or detach the arrays until the promise settles.
  *
  * @param a - n × n, or a batch of them as [batch, n, n]; the semiring's zero means no edge. It may be a {@link DeviceMatrix}: then
- *   so is the result, on the same device.
+ *   so is the result, on the same device. An edge list is made a matrix first, as {@link weightMatrix} does.
  * @returns c, of a's shape, and how it was computed.
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_CYCLE; ERR_MPMML_SHAPE if a isn't square or `out` doesn't fit;
  *   ERR_MPMML_VALUE for NaN, and a negative element of max-times; ERR_MPMML_OVERFLOW (see the option `overflow`);
@@ -51,7 +55,10 @@ export function star<Data extends OperandArray>(
 export function star<
   Data extends OperandArray,
   Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
->(a: MatrixLike<Data>, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
+>(
+  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> : never),
+  options?: AlgebraOptions<Out>,
+): Promise<AlgebraResult<Out>>
 /**
  * The star over a semiring of your own, which has to be `idempotent` and to have a `one`: I ⊕ A is squared until it stays the same (floats:
  * up to 2^−20 of each), so that it takes a product for each doubling of the longest path. If it still changes with paths of 4·n edges, the
@@ -84,14 +91,22 @@ export function plus<Data extends OperandArray>(
 export function plus<
   Data extends OperandArray,
   Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
->(a: MatrixLike<Data>, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
-export function plus(a: AnyOperand, options?: AlgebraOptions<AnyResult>): Promise<AlgebraResult<AnyResult>> {
+>(
+  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> : never),
+  options?: AlgebraOptions<Out>,
+): Promise<AlgebraResult<Out>>
+export function plus(
+  a: AnyOperand | EdgeList,
+  options?: AlgebraOptions<AnyResult>,
+): Promise<AlgebraResult<AnyResult>> {
   return closed(a, options, false)
 }
 
 async function closed(a: unknown, value: unknown, reflexive: boolean): Promise<AlgebraResult<AnyResult>> {
   const options = readAlgebraOptions(value)
-  const view = readView(a, 'a', 'operand')
+  const { name } = addon.semirings[options.semiring]!
+  const matrix = isEdgeList(a) ? await inSlices(makingMatrix(a, name), options.signal, 'the matrix') : a
+  const view = readView(matrix, 'a', 'operand')
   const { distances, backend, device, timing }: Closed = await closeWeights(view, options, {
     reflexive,
     next: false,

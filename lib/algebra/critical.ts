@@ -30,8 +30,8 @@ export interface CriticalGraph {
   /** Its strongly connected components, each by its nodes; the one with the least node first. */
   components: Int32Array[]
   /**
-   * The least common multiple, over its components, of the greatest common divisor of the lengths of their cycles. If the
-   * whole graph is strongly connected, this is the period of the powers of its matrix.
+   * The least common multiple, over its components, of the greatest common divisor of the lengths of their cycles, which are their
+   * numbers of edges, or of tokens. If the whole graph is strongly connected, this is the period of the powers of its matrix.
    */
   cyclicity: number
 }
@@ -64,7 +64,7 @@ export interface Critical {
   readonly rows: EdgeRows
   /** Strongly connected components, by ascending least nodes, each as its places by ascending nodes. */
   readonly parts: Int32Array[]
-  /** The greatest common divisors of the lengths of their cycles. */
+  /** The greatest common divisors of the tokens of their cycles. */
   readonly divisors: number[]
 }
 
@@ -111,7 +111,8 @@ export function* findCritical(spectral: Spectral): Steps<Critical | null> {
   const within = yield* restrict(tight.rows, parts.of)
   const edge = yield* picking(tight.rows.edge, within.edge, new Int32Array(within.edge.length))
   const found: { places: Int32Array; divisor: number }[] = []
-  const divisorOf = cycleDivisors(within)
+  const tokens = yield* picking(spectral.inner.tokens, edge, new Int32Array(edge.length))
+  const divisorOf = cycleDivisors(within, tokens)
   for (let part = 0; part < parts.count; part++) {
     const places = parts.members.slice(parts.start[part], parts.start[part + 1])
     const [first] = places as unknown as [number]
@@ -172,9 +173,9 @@ function leastMultiple(multiple: bigint, other: number): bigint {
   return (multiple / a) * BigInt(other)
 }
 
-/** Gives the greatest common divisor of the lengths of the cycles of a component, each by one of its places. */
-function cycleDivisors({ nodes, start, to }: EdgeRows): (first: number) => Steps<number> {
-  const level = new Int32Array(nodes).fill(-1)
+/** Gives the greatest common divisor of the tokens of the cycles of a component, each by one of its places. */
+function cycleDivisors({ nodes, start, to }: EdgeRows, tokens: Int32Array): (first: number) => Steps<number> {
+  const level = new Float64Array(nodes).fill(-1)
   const queue = new Int32Array(nodes)
   let looked = 0
   return function* (first) {
@@ -188,10 +189,10 @@ function cycleDivisors({ nodes, start, to }: EdgeRows): (first: number) => Steps
       for (let k = start[p]!; k < start[p + 1]!; k++) {
         const j = to[k]!
         if (level[j]! < 0) {
-          level[j] = level[p]! + 1
+          level[j] = level[p]! + tokens[k]!
           queue[waiting++] = j
         } else if (divisor !== 1) {
-          divisor = greatestDivisor(divisor, Math.abs(level[p]! + 1 - level[j]!))
+          divisor = greatestDivisor(divisor, Math.abs(level[p]! + tokens[k]! - level[j]!))
         }
       }
     }

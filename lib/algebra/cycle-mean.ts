@@ -41,6 +41,9 @@ export async function eigenvalue(weights: Weights, options: CycleOptions = {}): 
  * The maximum cycle mean of a graph, and a cycle that attains it. It is the {@link eigenvalue} of the matrix, and the cycle
  * time of a timetable: no timetable in which each edge takes its weight can be repeated in a shorter time.
  *
+ * If edges have tokens, it is the maximum cycle ratio: the sum of a cycle's weights divided by the sum of its tokens. Without tokens
+ * each edge has one. See {@link TokenEdgeList}.
+ *
  * It is exact for int32 weights. For float weights the cycle is one of the best exactly, and its mean is rounded.
  *
  * The work is done by Howard's policy iteration on JavaScript's thread, in parts of some milliseconds between which the event
@@ -50,8 +53,10 @@ export async function eigenvalue(weights: Weights, options: CycleOptions = {}): 
  *   must be finite otherwise. Matrices of float32, of float64 and of a device are taken too.
  * @returns null if the graph has no cycle.
  * @throws Rejects with DTypeError (ERR_MPMML_DTYPE), ShapeError (ERR_MPMML_SHAPE) and ValueError (ERR_MPMML_VALUE) for what
- *   isn't a graph of finite weights; OptionError (ERR_MPMML_OPTION); OverflowError (ERR_MPMML_OVERFLOW) if the sum of a
+ *   isn't a graph of finite weights; CycleError (ERR_MPMML_CYCLE) for a cycle without a token; OptionError (ERR_MPMML_OPTION); OverflowError (ERR_MPMML_OVERFLOW) if the sum of a
  *   cycle's weights is beyond 2^53; OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY); AbortedError (ERR_MPMML_ABORTED).
+ * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, section 2.5, on tokens; B. Heidergott,
+ *   G. J. Olsder, J. van der Woude, Max Plus at Work; A. Dasdan, S. S. Irani, R. K. Gupta on cost to time ratios
  * @see `karp` and `howard` of ScicosLab's max-plus toolbox, `maxplusmcm` of Scilab's, `howard` of MaxPlus.jl,
  *   `extremum_cycle_mean` of Sage
  * @example
@@ -136,7 +141,8 @@ export interface CycleTimes {
 
 /**
  * The cycle time of each node: the best mean of the cycles that can be reached from it. It is the limit of x(k) / k for
- * x(k + 1) = A ⊗ x(k), for any finite x(0); A[i, j] is the weight of the edge from i to j.
+ * x(k + 1) = A ⊗ x(k), for any finite x(0), and of x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ … if edges have tokens; A[i, j] is the weight of
+ * the edge from i to j.
  *
  * @throws Rejects with what {@link maximumCycleMean} rejects with.
  * @see `maxplusctv` of Scilab's max-plus toolbox, the eigenvalues that `howard` of MaxPlus.jl gives

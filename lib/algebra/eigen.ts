@@ -7,6 +7,7 @@ import { type Rows, transpose } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import {
   asMean,
+  bestCycle,
   type CycleMean,
   type CycleOptions,
   exactNumber,
@@ -53,6 +54,9 @@ export interface Eigenvectors {
  * semiring's zero if there is no such walk. So all entries are finite if the matrix is irreducible. If it isn't, it may have more
  * eigenvalues: {@link componentCycleMeans} gives those of its components, and {@link cycleTimes} what each node grows by.
  *
+ * If edges have tokens, x(k) = λᵏ ⊗ v solves x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …: the greatest of w − t · λ + v[j], over the edges
+ * from i to j of weight w with t tokens, is v[i].
+ *
  * @returns null if the graph has no cycle: then only the semiring's zero is an eigenvalue.
  * @throws Rejects with what {@link maximumCycleMean} rejects with, and OverflowError (ERR_MPMML_OVERFLOW) for numerators
  *   beyond 2^53.
@@ -75,7 +79,7 @@ export async function eigenvectors(
       for (const [target] of critical.parts) {
         const cycle = criticalCycle(critical, target!)
         yield* spectral.iteration.solve(0, spectral.components.of.length, cycle)
-        vectors.push(yield* vectorOf(spectral, spectral, cycle))
+        vectors.push(yield* vectorOf(spectral, cycle))
       }
     } else {
       const before = yield* transpose(spectral.graph.rows)
@@ -92,7 +96,7 @@ function* vectorTo(spectral: Spectral, critical: Critical, target: number, befor
   const { members, within } = yield* findingReached(before, Int32Array.of(components.members[target]!))
   // The part from which it can be reached is one component, and the other nodes are in none.
   const of = Int32Array.from(within, (is) => is - 1)
-  const own = yield* innerEdges(graph.rows, { of, members }, graph.semiring === 'max-plus')
+  const own = yield* innerEdges(graph, { of, members })
   yield
   // Both name edges by their places in the rows.
   const placeOf = new Map(criticalCycle(critical, target).map((k) => [inner.edge[k]!, -1]))
@@ -100,20 +104,18 @@ function* vectorTo(spectral: Spectral, critical: Critical, target: number, befor
   const cycle = [...placeOf.values()]
   const iteration = new PolicyIteration(own)
   yield* iteration.solve(0, members.length, cycle)
-  return yield* vectorOf(spectral, { graph, inner: own, iteration, components: { members } }, cycle)
+  return yield* vectorOf({ graph, inner: own, iteration, components: { members } }, cycle)
 }
 
 /** The values of all places of what was solved, which lead to the first edge of a cycle. */
 function* vectorOf(
-  spectral: Spectral,
   solved: Pick<Spectral, 'graph' | 'inner' | 'iteration'> & { components: { members: Int32Array } },
   cycle: number[],
 ): Steps<Eigenvector> {
   const { graph, inner, iteration } = solved
   const { members } = solved.components
-  const length = cycle.length
-  const best = { edges: cycle, sum: iteration.exactSum(cycle) }
-  const denominator = fractionOf({ ...spectral, inner }, best)[1]
+  const best = bestCycle(inner, iteration, cycle)
+  const denominator = fractionOf(solved, best)[1]
   const none = graph.semiring === 'max-plus' ? -Infinity : Infinity
   const numerators = new Float64Array(graph.rows.nodes).fill(none)
   const values = new Float64Array(graph.rows.nodes).fill(none)
@@ -122,7 +124,7 @@ function* vectorOf(
     const value = BigInt(inner.sign) * iteration.exactValue(place)
     const numerator = graph.exact
       ? exactNumber(
-          value / BigInt(length / denominator),
+          value / BigInt(best.tokens / denominator),
           'an entry of the eigenvector, times its denominator,',
         )
       : unscaled(value, inner.bits)

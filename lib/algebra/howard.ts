@@ -1,8 +1,9 @@
 /**
- * Cycle means by policy iteration.
+ * Cycle means by policy iteration: the best ratio of the weight of a cycle to its tokens. Every cycle has a token; if each edge has
+ * one, the ratio is the mean of the weights.
  *
- * A policy chooses one edge from each node. It leads each node into a cycle; the best of its cycles has the mean p/q, and each
- * node a value: the sum of (weight − p/q) along the way to that cycle. If another edge gives a node a greater value, it is
+ * A policy chooses one edge from each node. It leads each node into a cycle; the best of its cycles has the ratio p/q, and each
+ * node a value: the sum of (weight − tokens · p/q) along the way to that cycle. If another edge gives a node a greater value, it is
  * chosen instead. If none does, no cycle of the component is better.
  *
  * No rounding decides. Values are held times q, as integers. If they may be beyond 2^53, or weights have too many digits
@@ -37,6 +38,7 @@ interface ExactSums {
 /** The edges that lead to each place, from `to`; `edge` are their indices in the inner edges. */
 interface Entering extends EdgeRows {
   readonly weight: Float64Array
+  readonly tokens: Int32Array
 }
 
 /** A cycle of a policy: `sum` is the sum of its weights, up to `error`. */
@@ -44,7 +46,7 @@ interface PolicyCycle {
   readonly place: number
   readonly sum: number
   readonly error: number
-  readonly length: number
+  readonly tokens: number
 }
 
 export class PolicyIteration {
@@ -53,9 +55,13 @@ export class PolicyIteration {
   readonly policy: Int32Array
   readonly #next: Int32Array
   readonly #cost: Float64Array
-  /** Along the policy to the cycle: the sum of weights, the number of edges, and `length · sum − cycle's sum · steps`. */
+  /**
+   * Along the policy to the cycle: the sum of weights, the number of edges, that of tokens, and
+   * `cycle's tokens · sum − cycle's sum · tokens`.
+   */
   readonly sum: Float64Array
-  readonly steps: Float64Array
+  readonly #steps: Int32Array
+  readonly #tokens: Float64Array
   readonly value: Float64Array
   /** How many times a policy was evaluated. */
   rounds = 0
@@ -67,7 +73,7 @@ export class PolicyIteration {
   #first = 0
   #end = 0
   #heaviest = 0
-  #cycle: PolicyCycle = { place: 0, sum: 0, error: 0, length: 1 }
+  #cycle: PolicyCycle = { place: 0, sum: 0, error: 0, tokens: 1 }
   #error = 0
   /** Whether the mean is that of the round before: better cycles are rare from then on. */
   #settled = false
@@ -84,7 +90,8 @@ export class PolicyIteration {
     this.#next = new Int32Array(nodes)
     this.#cost = new Float64Array(nodes)
     this.sum = new Float64Array(nodes)
-    this.steps = new Float64Array(nodes)
+    this.#steps = new Int32Array(nodes)
+    this.#tokens = new Float64Array(nodes)
     this.value = new Float64Array(nodes)
     this.#order = new Int32Array(nodes)
     this.#mark = new Int32Array(nodes)
@@ -168,11 +175,11 @@ export class PolicyIteration {
     return sum
   }
 
-  /** The value of a place of the component last solved, times the length of its cycle, exactly, in units of 2^-bits. */
+  /** The value of a place of the component last solved, times the tokens of its cycle, exactly, in units of 2^-bits. */
   exactValue(place: number): bigint {
     if (this.#error === 0) return BigInt(this.value[place]!)
     const { mean, sums } = this.#exactSums()
-    return sums[place - this.#first]! * BigInt(this.#cycle.length) - mean * BigInt(this.steps[place]!)
+    return sums[place - this.#first]! * BigInt(this.#cycle.tokens) - mean * BigInt(this.#tokens[place]!)
   }
 
   /** Whether edge k, from `place`, is as good as the chosen one: it is on a way along which values lose nothing. */
@@ -199,32 +206,34 @@ export class PolicyIteration {
   }
 
   #cycleAt(place: number): PolicyCycle {
-    const { integers } = this.inner
+    const { integers, tokens: tokensOf } = this.inner
     const next = this.#next
     const cost = this.#cost
     let sum = 0
     let size = 0
     let length = 0
+    let tokens = 0
     let p = place
     do {
       sum += cost[p]!
       size += Math.abs(cost[p]!)
       length++
+      tokens += tokensOf[this.policy[p]!]!
       p = next[p]!
     } while (p !== place)
-    return { place, sum, length, error: integers && size <= EXACT ? 0 : ROUNDING * length * size }
+    return { place, sum, tokens, error: integers && size <= EXACT ? 0 : ROUNDING * length * size }
   }
 
   #isBetter(a: PolicyCycle, b: PolicyCycle): boolean {
-    const left = a.sum * b.length
-    const right = b.sum * a.length
+    const left = a.sum * b.tokens
+    const right = b.sum * a.tokens
     const size = Math.abs(left) + Math.abs(right)
-    let error = a.error * b.length + b.error * a.length
+    let error = a.error * b.tokens + b.error * a.tokens
     if (error > 0 || size > EXACT) error += ROUNDING * 2 * size
     if (Math.abs(left - right) > error) return left > right
     if (error === 0) return false
     const exactly = (cycle: PolicyCycle) => this.exactSum(this.#edgesOf(cycle.place))
-    return exactly(a) * BigInt(b.length) > exactly(b) * BigInt(a.length)
+    return exactly(a) * BigInt(b.tokens) > exactly(b) * BigInt(a.tokens)
   }
 
   /** Finds the cycles of the policy, takes the best, leads all places to it, and computes their values. */
@@ -301,39 +310,45 @@ export class PolicyIteration {
   #value(cycle: PolicyCycle): void {
     const first = this.#first
     const end = this.#end
-    const { integers } = this.inner
-    const { sum, steps, value } = this
+    const { integers, tokens: tokensOf, mostTokens } = this.inner
+    const { policy, sum, value } = this
+    const steps = this.#steps
+    const tokens = this.#tokens
     const order = this.#order
     const next = this.#next
     const cost = this.#cost
     const root = cycle.place
-    sum[root] = steps[root] = value[root] = 0
-    const { length } = cycle
+    sum[root] = steps[root] = tokens[root] = value[root] = 0
+    const { tokens: turn } = cycle
     const mean = cycle.sum
     let largest = 0
     let furthest = 0
+    let most = 0
     for (let o = first; o < end; o++) {
       const p = order[o]!
       if (p === root) continue
       const j = next[p]!
       const total = cost[p]! + sum[j]!
       const far = steps[j]! + 1
+      const passed = tokens[j]! + tokensOf[policy[p]!]!
       sum[p] = total
       steps[p] = far
-      value[p] = length * total - mean * far
+      tokens[p] = passed
+      value[p] = turn * total - mean * passed
       if (far > furthest) furthest = far
+      if (passed > most) most = passed
       if (Math.abs(total) > largest) largest = Math.abs(total)
     }
     this.#isShallow = furthest < SHALLOW
     if (!this.#isShallow) this.#orderBySteps(furthest)
     // Only what is done next depends on it, so rounding does no harm.
-    this.#settled = mean * this.#cycle.length === this.#cycle.sum * length
+    this.#settled = mean * this.#cycle.tokens === this.#cycle.sum * turn
     this.#cycle = cycle
     this.#exact = undefined
-    // Of length · (weight + sum) − cycle's sum · (steps + 1), whatever the edge.
-    const size = length * (largest + this.#heaviest) + Math.abs(mean) * (furthest + 1)
+    // Of the cycle's tokens · (weight + sum) − the cycle's sum · tokens, whatever the edge.
+    const size = turn * (largest + this.#heaviest) + Math.abs(mean) * (most + mostTokens)
     const inexact = integers && largest <= EXACT ? 0 : ROUNDING * (furthest + 1) * largest
-    this.#error = cycle.error * (furthest + 1) + inexact * length
+    this.#error = cycle.error * (most + mostTokens) + inexact * turn
     if (this.#error > 0 || !integers || size > EXACT) {
       // An error of the least numbers is rounded to 0, which would say that there is none.
       this.#error = Math.max(2 * (this.#error + 8 * ROUNDING * size), Number.MIN_VALUE)
@@ -347,7 +362,7 @@ export class PolicyIteration {
   #orderBySteps(furthest: number): void {
     const first = this.#first
     const end = this.#end
-    const { steps } = this
+    const steps = this.#steps
     const order = this.#order
     const place = new Int32Array(furthest + 2)
     for (let p = first; p < end; p++) place[steps[p]! + 1]!++
@@ -364,7 +379,8 @@ export class PolicyIteration {
     if (this.#entering) return this.#entering
     const rows = yield* transpose(this.inner)
     const weight = yield* picking(this.inner.weight, rows.edge, new Float64Array(rows.edge.length))
-    this.#entering = { ...rows, weight }
+    const tokens = yield* picking(this.inner.tokens, rows.edge, new Int32Array(rows.edge.length))
+    this.#entering = { ...rows, weight, tokens }
     return this.#entering
   }
 
@@ -387,17 +403,17 @@ export class PolicyIteration {
   }
 
   #candidate(k: number): number {
-    const { weight, to } = this.inner
-    return this.#cycle.length * weight[k]! - this.#cycle.sum + this.value[to[k]!]!
+    const { weight, tokens, to } = this.inner
+    return this.#cycle.tokens * weight[k]! - this.#cycle.sum * tokens[k]! + this.value[to[k]!]!
   }
 
   /** Chooses better edges if values are exact. A better value is used at once, unless it is too large to be exact. */
   *#improve(): Steps<boolean> {
-    const { start, to, weight } = this.inner
+    const { start, to, weight, tokens } = this.inner
     const { policy, value } = this
     const next = this.#next
     const cost = this.#cost
-    const { length, sum } = this.#cycle
+    const { tokens: turn, sum } = this.#cycle
     const end = this.#end
     const order = this.#order
     const queue = this.#path
@@ -413,7 +429,7 @@ export class PolicyIteration {
       let best = -1
       const last = start[p + 1]!
       for (let k = start[p]!; k < last; k++) {
-        const candidate = length * weight[k]! - sum + value[to[k]!]!
+        const candidate = turn * weight[k]! - sum * tokens[k]! + value[to[k]!]!
         if (candidate > most) {
           most = candidate
           best = k
@@ -438,11 +454,11 @@ export class PolicyIteration {
    * as the mean still becomes better, and the policy is evaluated again.
    */
   *#spread(waiting: number, stamp: number): Steps<void> {
-    const { start, edge, to: from, weight } = yield* this.#edgesTo()
+    const { start, edge, to: from, weight, tokens } = yield* this.#edgesTo()
     const { policy, value } = this
     const next = this.#next
     const cost = this.#cost
-    const { length, sum } = this.#cycle
+    const { tokens: turn, sum } = this.#cycle
     const queue = this.#path
     const mark = this.#mark
     const size = this.#end - this.#first
@@ -460,7 +476,7 @@ export class PolicyIteration {
       for (let at = start[j]!; at < last; at++) {
         const p = from[at]!
         // In this order both terms are exact, and their sum is if it isn't beyond 2^53.
-        const candidate = length * weight[at]! - sum + base
+        const candidate = turn * weight[at]! - sum * tokens[at]! + base
         if (candidate <= value[p]! || candidate > EXACT) continue
         value[p] = candidate
         policy[p] = edge[at]!
@@ -511,7 +527,8 @@ export class PolicyIteration {
     const first = this.#first
     const [i, j] = [to[k]!, to[l]!]
     const difference = this.#exactWeight(k) + sums[i - first]! - this.#exactWeight(l) - sums[j - first]!
-    return signOf(difference * BigInt(this.#cycle.length) - mean * BigInt(this.steps[i]! - this.steps[j]!))
+    const tokens = this.inner.tokens[k]! + this.#tokens[i]! - this.inner.tokens[l]! - this.#tokens[j]!
+    return signOf(difference * BigInt(this.#cycle.tokens) - mean * BigInt(tokens))
   }
 
   #exactSums(): ExactSums {

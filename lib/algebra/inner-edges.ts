@@ -1,8 +1,9 @@
 /** Edges within strong components, which are all that cycles are made of. */
 import type { Components } from '../graph-core/components.js'
 import { fractionBits } from '../graph-core/fractions.js'
-import { type EdgeRows, restrict, type WeightedRows } from '../graph-core/rows.js'
+import { type EdgeRows, picking, restrict } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import type { Graph } from './weights.js'
 
 /** The edges within components, between places: nodes in the order of their components. `edge` are indices in the graph's rows. */
 export interface Inner extends EdgeRows {
@@ -11,18 +12,21 @@ export interface Inner extends EdgeRows {
   readonly integers: boolean
   readonly bits: number
   readonly sign: 1 | -1
+  /** How many tokens each edge has: 1 if the graph doesn't say. */
+  readonly tokens: Int32Array
+  /** The most that any of them has, at least 1. */
+  readonly mostTokens: number
 }
 
 /** Finds them; components below 0 have no places. */
 export function* innerEdges(
-  rows: WeightedRows,
+  { rows, semiring, tokens: given }: Pick<Graph, 'rows' | 'semiring' | 'tokens'>,
   { of, members }: Pick<Components, 'of' | 'members'>,
-  maximizes: boolean,
 ): Steps<Inner> {
   const inner = yield* restrict(rows, of, members)
   const { edge } = inner
   const weight = new Float64Array(edge.length)
-  const sign = maximizes ? 1 : -1
+  const sign = semiring === 'max-plus' ? 1 : -1
   let largest = 0
   for (let k = 0; k < edge.length; k++) {
     if (k % PER_STEP === PER_STEP - 1) yield
@@ -33,5 +37,8 @@ export function* innerEdges(
   const bits = fractionBits(weight)
   const integers = bits <= 1023 && largest * 2 ** bits <= Number.MAX_SAFE_INTEGER
   if (integers && bits > 0) for (let k = 0; k < edge.length; k++) weight[k]! *= 2 ** bits
-  return { ...inner, weight, integers, bits, sign }
+  const tokens = new Int32Array(edge.length)
+  if (given) yield* picking(given.of, edge, tokens)
+  else tokens.fill(1)
+  return { ...inner, weight, integers, bits, sign, tokens, mostTokens: given ? given.most : 1 }
 }

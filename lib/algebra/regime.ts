@@ -5,15 +5,16 @@ import { elementType, typeNameOf } from '../elements.js'
 import { LimitError, OverflowError, ValueError } from '../errors.js'
 import { fractionBits } from '../graph-core/fractions.js'
 import { findingReached } from '../graph-core/reached.js'
-import { picking, restrict, transpose, type WeightedRows } from '../graph-core/rows.js'
+import { picking, restrict, transpose } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { requireSpace } from '../graph-core/space.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import type { MpmmOptions } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { prepare } from './best-cycles.js'
 import { type CycleTimes, timesOf } from './cycle-mean.js'
 import { MOST_STEPS } from './trajectory.js'
-import { readVector, type Vector } from './vector.js'
+import { readStates, readVector, type Vector } from './vector.js'
 import { type Graph, readGraph, type SumSemiring, sumSemiring, type Weights } from './weights.js'
 
 /** The options of {@link periodicRegime}. `undefined` means the default. */
@@ -58,8 +59,12 @@ const regimeOptions = new Options({
  * It is found exactly, in int32 as well as in floats if all are multiples of one power of 2 and no sum is beyond 2^53 times
  * that. Each step is a look at each edge, on JavaScript's thread, in slices; the memory is that of a few states.
  *
+ * If edges have tokens, it is the regime of x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …, see {@link trajectory}. What comes before the states
+ * that are given is the semiring's zero, too.
+ *
  * @param a - n × n, or an edge list: see {@link maximumCycleMean}.
- * @param x0 - x(0): n × 1, or an array of n elements, of A's type.
+ * @param x0 - x(0): n × 1, or an array of n elements, of A's type; if edges have tokens, also the last states, as {@link trajectory}
+ *   takes them.
  * @throws Rejects with what {@link maximumCycleMean} rejects with; LimitError (ERR_MPMML_LIMIT) if it isn't found within
  *   `limit` steps; ValueError (ERR_MPMML_VALUE) for floats that aren't such multiples; OverflowError (ERR_MPMML_OVERFLOW) if a
  *   sum is beyond 2^53.
@@ -73,7 +78,8 @@ const regimeOptions = new Options({
 export async function periodicRegime(a: Weights, x0: Vector, options?: RegimeOptions): Promise<Regime> {
   const { semiring, signal, limit } = regimeOptions.read(options)
   const graph = await readGraph(a, semiring, signal, WHAT)
-  const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
+  const read = graph.tokens ? readStates : readVector
+  const x = await read(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
   return await inSlices(findRegime(graph, x, limit), signal, WHAT)
 }
 
@@ -81,24 +87,49 @@ const WHAT = 'the search for the periodic regime'
 const EXACT = Number.MAX_SAFE_INTEGER
 
 function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regime> {
-  const { rows } = graph
+  const { rows, tokens } = graph
   const { nodes } = rows
-  const { weight, start, unit } = yield* scaled(graph, x0)
+  const { weight, start: last, unit } = yield* scaled(graph, x0)
+  const depth = tokens ? tokens.most : 1
+  requireSpace({ what: WHAT, perNode: 40 * depth, perEdge: 0 }, nodes, rows.to.length)
+  const start = startOf(last, nodes, depth)
   // What doesn't lead to an element of x(0) that is there never gets one.
-  const support = Int32Array.from(start.keys()).filter((i) => start[i] !== -Infinity)
+  const isThere = (i: number) => {
+    for (let at = i; at < start.length; at += nodes) if (start[at] !== -Infinity) return true
+    return false
+  }
+  const support = Int32Array.from({ length: nodes }, (_, i) => i).filter(isThere)
   const { within } = yield* findingReached(yield* transpose(rows), support)
   const among = yield* restrict(
     rows,
     Int32Array.from(within, (is) => is - 1),
   )
-  const part = { ...among, weight: yield* picking(weight, among.edge, new Float64Array(among.edge.length)) }
-  const spectral = yield* prepare({ rows: part, semiring: 'max-plus', exact: true, list: null })
-  const system = new System(part, yield* timesOf(spectral))
+  const { edge } = among
+  const part: Graph = {
+    rows: { ...among, weight: yield* picking(weight, edge, new Float64Array(edge.length)) },
+    semiring: 'max-plus',
+    exact: true,
+    list: null,
+    tokens: tokens && { ...tokens, of: yield* picking(tokens.of, edge, new Int32Array(edge.length)) },
+  }
+  const system = new System(part, yield* timesOf(yield* prepare(part)))
   const { begin, period } = yield* findPeriod(system, start, limit)
-  const transient = yield* findTransient(system, start, begin, period)
+  // A state goes on as it must as soon as all that it remembers does.
+  const transient = Math.max(0, (yield* findTransient(system, start, begin, period)) - depth + 1)
   const growth = new Float64Array(nodes)
   for (let i = 0; i < nodes; i++) growth[i] = system.growth(i, period) * unit + 0
   return { transient, period, growth }
+}
+
+/** x(0) and what is remembered before it, the newest first: `depth` states. */
+function startOf(last: Float64Array, nodes: number, depth: number): Float64Array {
+  const start = new Float64Array(nodes * depth).fill(-Infinity)
+  for (let age = 0; age < depth && (age + 1) * nodes <= last.length; age++) {
+    const from = last.length - (age + 1) * nodes
+    start.set(last.subarray(from, from + nodes), age * nodes)
+    if (nodes === 0) break
+  }
+  return start
 }
 
 /** Weights and state as integers that are to be maximised; `unit` is what 1 means. */
@@ -141,12 +172,12 @@ function* scaled(
 
 /** A system whose rates are known. */
 class System {
-  readonly #rows: WeightedRows
+  readonly #graph: Graph
   readonly #times: CycleTimes
   #looked = 0
 
-  constructor(rows: WeightedRows, times: CycleTimes) {
-    this.#rows = rows
+  constructor(graph: Graph, times: CycleTimes) {
+    this.#graph = graph
     this.#times = times
   }
 
@@ -161,10 +192,13 @@ class System {
    * rate. What grows more slowly decides only for a while.
    */
   *step(x: Float64Array, next: Float64Array): Steps<boolean> {
-    const { nodes, start, to, weight } = this.#rows
+    const { nodes, start, to, weight } = this.#graph.rows
+    const { tokens } = this.#graph
     const { numerators, denominators } = this.#times
     let regular = true
-    for (let i = 0; i < nodes; i++) {
+    next.set(x.subarray(0, x.length - nodes), nodes)
+    for (let at = 0; at < nodes; at++) {
+      const i = tokens ? tokens.order[at]! : at
       const numerator = numerators[i]!
       const denominator = denominators[i]!
       let most = -Infinity
@@ -172,7 +206,8 @@ class System {
       const end = start[i + 1]!
       for (let k = start[i]!; k < end; k++) {
         const j = to[k]!
-        const sum = weight[k]! + x[j]!
+        const age = tokens ? tokens.of[k]! : 1
+        const sum = weight[k]! + (age === 0 ? next[j]! : x[(age - 1) * nodes + j]!)
         if (sum > most) most = sum
         if (sum > same && denominators[j] === denominator && numerators[j] === numerator) same = sum
       }
@@ -196,14 +231,16 @@ class System {
   /** Whether `later` is what `earlier` becomes after a number of steps at these rates. */
   matches(earlier: Float64Array, later: Float64Array, steps: number): boolean {
     const { numerators, denominators } = this.#times
+    const { nodes } = this.#graph.rows
     for (let i = 0; i < earlier.length; i++) {
       if (later[i] === -Infinity || earlier[i] === -Infinity) {
         if (later[i] !== earlier[i]) return false
         continue
       }
-      const denominator = denominators[i]!
+      const node = i % nodes
+      const denominator = denominators[node]!
       if (denominator === 0 || steps % denominator !== 0) return false
-      if (later[i]! - earlier[i]! !== (steps / denominator) * numerators[i]!) return false
+      if (later[i]! - earlier[i]! !== (steps / denominator) * numerators[node]!) return false
     }
     return true
   }

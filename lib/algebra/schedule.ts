@@ -10,6 +10,7 @@ import { type Need, requireSpace } from '../graph-core/space.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { MpmmOptions } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
+import { refuseTokens } from './tokens.js'
 import { readVector, type Vector } from './vector.js'
 import { type Graph, readGraph, type Weights } from './weights.js'
 
@@ -147,6 +148,7 @@ async function readProject(
   precedences: Weights,
   { signal, ...options }: ReadOf<typeof earliestOptions>,
 ): Promise<Project> {
+  refuseTokens(precedences, 'a project is done once: leave out `tokens`, and the edges that have some')
   const graph = await readGraph(precedences, 'max-plus', signal, 'the search for start times')
   const { nodes, weight } = graph.rows
   requireSpace(PROJECT, nodes, weight.length)

@@ -6,7 +6,7 @@ import { DeviceMatrix } from '../device/device.js'
 import type { Session } from '../device/resident.js'
 import { elementType, newArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, OptionError, OverflowError, ShapeError } from '../errors.js'
-import { type EdgeList, isEdgeList } from '../graph-core/edges.js'
+import { isEdgeList } from '../graph-core/edges.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } from '../matrix.js'
@@ -27,7 +27,8 @@ import { reporting } from '../product/progress.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireThere, type View } from '../view.js'
 import { placeOf } from './options.js'
-import { readVector, type Vector } from './vector.js'
+import type { TokenEdgeList } from './tokens.js'
+import { readStates, readVector, type Vector } from './vector.js'
 import {
   type Graph,
   readGraph,
@@ -50,7 +51,7 @@ export interface TrajectoryOptions
   extends Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices' | 'signal'> {
   /** How many states follow x(0). */
   steps: number
-  /** B and u of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1), with a matrix A only. */
+  /** B and u of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
   input?: Input | undefined
   /** 'max-plus' (default) or 'min-plus'. */
   semiring?: SumSemiring | undefined
@@ -77,9 +78,13 @@ const trajectoryOptions = new Options({
  * A matrix is multiplied by {@link mpmm} once for each step. An edge list costs a look at each edge for each step, on JavaScript's
  * thread, in slices, so it can't have `backend: 'cuda'`. Don't write to, transfer or detach the arrays until the promise settles.
  *
+ * Edges with tokens wait for other rounds than the last one: the states are those of x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ … ⊕ B ⊗ u(k);
+ * see {@link TokenEdgeList}. What is before the first state that is given is the semiring's zero: nobody waits for it.
+ *
  * @param a - n × n; the edge from i to j is A[i, j], by which x_i(k + 1) waits for x_j(k). It may be a {@link DeviceMatrix}: then
  *   so are the states.
- * @param x0 - x(0): n × 1, or an array of n elements, of A's type.
+ * @param x0 - x(0): n × 1, or an array of n elements, of A's type. If edges have tokens, it may be a matrix of n columns, whose rows
+ *   are the last states in their order: x(0) is the last of them.
  * @returns The states, (steps + 1) × n: row k is x(k).
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_VALUE (NaN in x0 or in an edge list,
  *   or an infinite weight in an edge list), ERR_MPMML_OPTION, ERR_MPMML_OVERFLOW (see {@link MpmmOptions.overflow}), and what {@link mpmm} rejects
@@ -95,7 +100,7 @@ export function trajectory<Data extends OperandArray>(
   options: TrajectoryOptions,
 ): Promise<DeviceMatrix<ElementsOf<Data>>>
 export function trajectory<Data extends OperandArray = Int32Array>(
-  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> : never),
+  a: MatrixLike<Data> | (Data extends ElementArray ? TokenEdgeList<Data> : never),
   x0: Vector,
   options: TrajectoryOptions,
 ): Promise<DenseMatrix<ElementsOf<Data>>>
@@ -123,13 +128,16 @@ export async function trajectory(
   if (isEdgeList(a)) {
     if (place.backend === CUDA) refuseOfList("option backend is 'cuda'")
     if (place.devices !== 0) refuseOfList('option devices names GPUs')
-    if (driving !== undefined) {
-      throw new OptionError('option input needs a matrix, but the weights are an edge list: leave it out')
-    }
     const graph = await readGraph(a, semiring, signal, WHAT)
-    const x = await readVector(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
-    const stores = policyFor(overflow, elementType(x))
-    return await followed(() => inSlices(walk(graph, x, steps, stores, walked), signal, WHAT))
+    const { rows, tokens } = graph
+    const type = elementType(rows.weight)
+    const read = tokens ? readStates : readVector
+    const last = await read(x0, rows.nodes, type, semiring, 'x0')
+    const stores = policyFor(overflow, type)
+    const input = readInput(driving, { rows: rows.nodes, type, memory: null }, steps, place)
+    const where = { semiring, overflow, signal }
+    const drive = input && ((await driveOf(input, null, where)) as DenseMatrix<ElementArray>)
+    return await followed(() => inSlices(walk(graph, last, steps, stores, drive, walked), signal, WHAT))
   }
   const view = readView(a, 'a', 'operand')
   requireThere(view, 'a')
@@ -148,7 +156,7 @@ export async function trajectory(
     x,
     steps,
     where,
-    drive: input && (await driveOf(input, view, input.isResident ? common : where)),
+    drive: input && (await driveOf(input, view.memory, input.isResident ? common : where)),
   }
   try {
     return await followed<DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>>(() =>
@@ -195,7 +203,12 @@ interface ReadInput extends Input {
 }
 
 /** Reads and checks the option `input`. */
-function readInput(input: unknown, a: View, steps: number, place: Asked): ReadInput | null {
+function readInput(
+  input: unknown,
+  a: Pick<View, 'rows' | 'type' | 'memory'>,
+  steps: number,
+  place: Asked,
+): ReadInput | null {
   if (input === undefined) return null
   requireNames(input, ['b', 'u'], 'input')
   const { b, u } = input as unknown as Input
@@ -225,10 +238,10 @@ function readInput(input: unknown, a: View, steps: number, place: Asked): ReadIn
   return { b, u, isResident: on !== null }
 }
 
-/** B ⊗ U, of which column k is what drives step k + 1: in an array if a is. */
-async function driveOf({ b, u }: Input, a: View, where: Where): Promise<AnyOperand> {
+/** B ⊗ U, of which column k is what drives step k + 1: in an array unless A has memory on a device. */
+async function driveOf({ b, u }: Input, memory: View['memory'], where: Where): Promise<AnyOperand> {
   const { c } = await mpmm(b, u, where)
-  if (a.memory || !(c instanceof DeviceMatrix)) return c
+  if (memory || !(c instanceof DeviceMatrix)) return c
   try {
     return await c.download()
   } finally {
@@ -316,32 +329,44 @@ async function onDevice(
   }
 }
 
-/** The states of an edge list. */
+/**
+ * The states of an edge list.
+ *
+ * @param last - the last states, x(0) at the end.
+ * @param drive - n × steps, row-major.
+ */
 function* walk(
-  { rows, semiring, exact }: Graph,
-  x: ElementArray,
+  { rows, semiring, exact, tokens }: Graph,
+  last: ElementArray,
   steps: number,
   overflow: Overflow,
+  drive: DenseMatrix<ElementArray> | null,
   walked: Walked,
 ): Steps<DenseMatrix<ElementArray>> {
   const { nodes: n, start, to, weight } = rows
+  const earlier = last.subarray(0, last.length - n)
   const maximizes = semiring === 'max-plus'
   const zero = zeroOf(semiring, exact ? 'int32' : 'float64')
   const none = maximizes ? -Infinity : Infinity
   const finite = finiteOf(maximizes)
-  const single = x instanceof Float32Array
-  const type = elementType(x)
+  const single = last instanceof Float32Array
+  const type = elementType(last)
   const data = allocate((steps + 1) * n, 'the states', type, newArray, FEWER)
-  data.set(x)
+  data.set(last.subarray(last.length - n))
   let looked = 0
   for (let k = 0; k < steps && !walked.inVain; k++) {
     walked.done = k
-    const from = k * n
-    for (let i = 0; i < n; i++) {
-      let best = none
+    const now = (k + 1) * n
+    for (let at = 0; at < n; at++) {
+      const i = tokens ? tokens.order[at]! : at
+      const driven = drive ? drive.data[i * steps + k]! : zero
+      let best = driven === zero ? none : driven
       const end = start[i + 1]!
       for (let e = start[i]!; e < end; e++) {
-        const other = data[from + to[e]!]!
+        // Below 0 it is before x(0), and may be before all that is known.
+        const from = now + to[e]! - (tokens ? tokens.of[e]! : 1) * n
+        const other =
+          from >= 0 ? data[from]! : from >= -earlier.length ? earlier[earlier.length + from]! : zero
         if (other === zero) continue
         const sum = other + weight[e]!
         if (maximizes ? sum > best : sum < best) best = sum
@@ -351,7 +376,7 @@ function* walk(
         looked = 0
         yield
       }
-      data[from + n + i] =
+      data[now + i] =
         best === none
           ? zero
           : exact

@@ -8,7 +8,7 @@ import { DTypeError, ShapeError, ValueError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
 import { type ElementArray, isDetached, type OperandArray } from '../storage.js'
-import { readHostView, requireThere } from '../view.js'
+import { type HostView, readHostView, requireThere } from '../view.js'
 import { onHost, type SumSemiring } from './weights.js'
 
 /** A vector of n elements: an n × 1 matrix, or an array. */
@@ -39,14 +39,47 @@ export async function readVector(
       `${name} must be a vector of ${length} elements, a ${length} × 1 matrix, but its shape is ${showList(shapeOf(view))}`,
     )
   }
+  return elementsOf(view, type, semiring, name)
+}
+
+/** The elements of a matrix, in row-major order. */
+function elementsOf(view: HostView, type: number, semiring: SumSemiring, name: string): ElementArray {
+  const { data, rows, cols, offset, rowStride, colStride } = view
+  requireType(view.type, type, name)
   const zero = view.bytes === 2 ? storedZeroOf(semiring, view) : undefined
   const whole = zeroOf(semiring, 'int32')
-  const elements = Array.from({ length }, (_, i) => view.data[view.offset + i * view.rowStride]!)
-  requireType(view.type, type, name)
-  const copy = newArray(type, length)
-  for (let i = 0; i < length; i++) copy[i] = elements[i] === zero ? whole : elements[i]!
+  const copy = newArray(type, rows * cols)
+  for (let i = 0; i < rows; i++) {
+    for (let j = 0; j < cols; j++) {
+      const element = data[offset + i * rowStride + j * colStride]!
+      copy[i * cols + j] = element === zero ? whole : element
+    }
+  }
   requireNumbers(copy, name)
   return copy
+}
+
+/**
+ * Reads the last states of a system of `length` nodes: one of them, as {@link readVector} does, or a matrix whose rows they are, x(0)
+ * last. The result has them in the same order.
+ */
+export async function readStates(
+  value: Vector,
+  length: number,
+  type: number,
+  semiring: SumSemiring,
+  name: string,
+): Promise<ElementArray> {
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) {
+    return await readVector(value, length, type, semiring, name)
+  }
+  const matrix = await onHost(value as MatrixLike<OperandArray>)
+  const view = readHostView(matrix, name, 'operand')
+  if (view.batched || view.cols !== length || view.rows === 0) {
+    return await readVector(matrix, length, type, semiring, name)
+  }
+  requireThere(view, name)
+  return elementsOf(view, type, semiring, name)
 }
 
 function readArray(

@@ -1,8 +1,9 @@
 /** From precedences of jobs to matrices of waits. */
 import { show } from '../describe.js'
 import { DTypeError } from '../errors.js'
-import { type EdgeList, isEdgeList } from '../graph-core/edges.js'
+import { isEdgeList } from '../graph-core/edges.js'
 import type { ElementArray } from '../storage.js'
+import type { TokenEdgeList } from './tokens.js'
 
 /**
  * Turns each edge round. In precedences, as {@link earliestStarts} takes them, an edge from i to j says that j starts after i. In a
@@ -19,7 +20,7 @@ import type { ElementArray } from '../storage.js'
  * console.log(values.join()) // 4,4
  * ```
  */
-export function waitsFor<Data extends ElementArray>(edges: EdgeList<Data>): EdgeList<Data> {
+export function waitsFor<Data extends ElementArray>(edges: TokenEdgeList<Data>): TokenEdgeList<Data> {
   if (isEdgeList(edges)) return { ...edges, from: edges.to, to: edges.from }
   throw new DTypeError(
     `edges must be an edge list { nodes, from, to, weight }, but they are ${show(edges)}: ` +

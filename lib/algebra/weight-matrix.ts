@@ -5,28 +5,38 @@ import { UINT8 } from '../elements.js'
 import { denseMatrix } from '../graph/dense.js'
 import { type PathSemiring, pathSemirings, rulesOf } from '../graph/rules.js'
 import { type EdgeList, readingEdges } from '../graph-core/edges.js'
-import { atOnce } from '../graph-core/slices.js'
+import { atOnce, type Steps } from '../graph-core/slices.js'
 import type { DenseMatrix } from '../matrix.js'
 import { readChoice } from '../options.js'
 import type { ElementArray } from '../storage.js'
+import { refuseTokens } from './tokens.js'
 
 /**
- * The matrix of an edge list, for functions that take matrices only, such as {@link star}: element [i, j] is the weight of the edge from
+ * The matrix of an edge list, for functions that take matrices only, such as {@link power}: element [i, j] is the weight of the edge from
  * i to j, the better one of parallel edges; it is the semiring's zero where there is none. It takes n² elements, and blocks.
  *
  * @param semiring - 'max-plus' by default. In 'or-and' every edge counts, and the elements are bytes.
- * @throws DTypeError, ShapeError and ValueError for what is no edge list of this semiring; OptionError; OutOfMemoryError.
+ * @throws DTypeError, ShapeError and ValueError for what is no edge list of this semiring, and for edges with tokens; OptionError; OutOfMemoryError.
  * @example
- * const { c } = await star(weightMatrix({ nodes: 2, from: [0, 1], to: [1, 0], weight: [2, -3] }))
- * console.log(c.data.join()) // 0,2,-3,0
+ * const { c } = await power(weightMatrix({ nodes: 2, from: [0, 1], to: [1, 0], weight: [2, -3] }), 2)
+ * console.log(c.data[0]) // -1
  */
 export function weightMatrix<Data extends ElementArray = Int32Array>(
   edges: EdgeList<Data>,
   semiring: PathSemiring = 'max-plus',
 ): DenseMatrix<Data> {
+  return atOnce(makingMatrix(edges, semiring)) as DenseMatrix<Data>
+}
+
+/** The matrix of an edge list, in slices. */
+export function* makingMatrix(edges: EdgeList, semiring: string): Steps<DenseMatrix<ElementArray>> {
   const name = pathSemirings[readChoice(pathSemirings, semiring, 'semiring')]!
-  const read = atOnce(readingEdges(edges, 'the graph', name === 'or-and'))
+  refuseTokens(
+    edges,
+    'a matrix has no place for them: make one of the edges with 0 tokens, one of those with 1, and so on',
+  )
+  const read = yield* readingEdges(edges, 'the graph', name === 'or-and')
   const type = name === 'or-and' ? UINT8 : read.type
   requireSemiringType(readSemiring(name), type)
-  return atOnce(denseMatrix(read, rulesOf(name, type), type)) as DenseMatrix<Data>
+  return yield* denseMatrix(read, rulesOf(name, type), type)
 }

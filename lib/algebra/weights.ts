@@ -5,7 +5,7 @@ import { show, showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { INT32, isInteger, newArray, typeNameOf } from '../elements.js'
 import { ShapeError, ValueError } from '../errors.js'
-import { type EdgeList, isEdgeList, readingEdges } from '../graph-core/edges.js'
+import { isEdgeList, readingEdges } from '../graph-core/edges.js'
 import { inMemory, listRows, matrixRows, picking, type WeightedRows } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
@@ -14,6 +14,7 @@ import type { MatrixLike } from '../matrix.js'
 import { choice } from '../options.js'
 import type { OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere, type View } from '../view.js'
+import { readingTokens, type TokenEdgeList, type Tokens } from './tokens.js'
 
 /** The semirings whose ⊗ is a sum. */
 export type SumSemiring = 'max-plus' | 'min-plus'
@@ -22,7 +23,7 @@ export type SumSemiring = 'max-plus' | 'min-plus'
  * A weighted graph: an edge list, or a square matrix, whose element [i, j] is the weight of the edge from i to j, and the
  * semiring's zero if there is none. A matrix of a device is copied from it.
  */
-export type Weights = EdgeList | MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
+export type Weights = TokenEdgeList | MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
 
 /** The option `semiring`. */
 export const sumSemiring = choice(['max-plus', 'min-plus'], 'max-plus')
@@ -35,6 +36,8 @@ export interface Graph {
   readonly exact: boolean
   /** The edge list that it was read from; null for a matrix. */
   readonly list: ListedEdges | null
+  /** Null if each edge has one token. */
+  readonly tokens: Tokens | null
 }
 
 /** Where the edges of rows are in an edge list. */
@@ -70,9 +73,9 @@ export async function readGraph(
   return await inSlices(readMatrix(view, semiring), signal, what)
 }
 
-const ROWS: Need = { what: 'a graph', perNode: 16, perEdge: 24 }
+const ROWS: Need = { what: 'a graph', perNode: 16, perEdge: 28 }
 
-function* readList(given: EdgeList, semiring: SumSemiring): Steps<Graph> {
+function* readList(given: TokenEdgeList, semiring: SumSemiring): Steps<Graph> {
   const edges = yield* readingEdges(given)
   const { nodes, type, from, weight } = edges
   requireSpace(ROWS, nodes, from.length)
@@ -80,11 +83,12 @@ function* readList(given: EdgeList, semiring: SumSemiring): Steps<Graph> {
     const rows = yield* listRows(edges, zeroOf(semiring, typeNameOf(type)))
     const index = rows.edge
     const values = yield* picking(weight, index, newArray(type, index.length))
-    return { rows: { ...rows, weight: values }, list: { index, length: from.length } }
+    const tokens = yield* readingTokens(given, rows, edges.names, from.length)
+    return { rows: { ...rows, weight: values }, list: { index, length: from.length }, tokens }
   }
-  const { rows, list } = yield* inMemory(nodes, making())
+  const { rows, list, tokens } = yield* inMemory(nodes, making())
   yield* requireFinite(rows, type, (_, k) => `weight[${list.index[k]}]`)
-  return { rows, semiring, exact: type === INT32, list }
+  return { rows, semiring, exact: type === INT32, list, tokens }
 }
 
 export function requireSquare(view: View): void {
@@ -97,7 +101,7 @@ function* readMatrix(view: HostView, semiring: SumSemiring): Steps<Graph> {
   const { type } = view
   const rows = yield* inMemory(view.rows, matrixRows(view, storedZeroOf(semiring, view), type))
   yield* requireFinite(rows, type, (i, k) => `element [${i}, ${rows.to[k]}]`)
-  return { rows, semiring, exact: type === INT32, list: null }
+  return { rows, semiring, exact: type === INT32, list: null, tokens: null }
 }
 
 /** Throws ValueError for a weight that isn't finite. `placeOf` is what messages call the weight of edge k of node i. */

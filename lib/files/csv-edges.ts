@@ -1,15 +1,39 @@
-/** Edge lists in CSV: a line `FROM,TO,WEIGHT` for each edge, with nodes from 0. */
+/** Edge lists in CSV: a line `FROM,TO,WEIGHT` for each edge, with nodes from 0; it may have the edge's tokens, too. */
 import { MAX_DIMENSION } from '../matrix.js'
-import { EntryCollector, type EntrySink } from './entries.js'
+import { EntryCollector, type EntrySink, MOST_INT32 } from './entries.js'
 import { headings, separate, separatorOf } from './separators.js'
 import type { LineParser } from './text.js'
 
 const COMMENT = '#'.charCodeAt(0)
 
-/** @param nodes - how many there are; one more than the largest number in the file if undefined. */
+/** The tokens of edges, as many as have been read. */
+export class TokenColumn {
+  #values = new Int32Array(1024)
+  #count = 0
+
+  add(tokens: number): void {
+    if (this.#count === this.#values.length) {
+      const larger = new Int32Array(2 * this.#count)
+      larger.set(this.#values)
+      this.#values = larger
+    }
+    this.#values[this.#count++] = tokens
+  }
+
+  /** Null if no line had any. */
+  end(): Int32Array | null {
+    return this.#count === 0 ? null : this.#values.slice(0, this.#count)
+  }
+}
+
+/**
+ * @param nodes - how many there are; one more than the largest number in the file if undefined.
+ * @param tokens - takes the fourth column; null if there may be none.
+ */
 export function csvEdgesParser<Result>(
   sink: EntrySink<Result>,
   nodes: number | undefined,
+  tokens: TokenColumn | null = null,
 ): LineParser<Result> {
   const entries = new EntryCollector((block) => sink.take(block))
   const most = nodes === undefined ? MAX_DIMENSION - 1 : nodes - 1
@@ -33,12 +57,18 @@ export function csvEdgesParser<Result>(
         const i = reader.integer('the node where the edge begins', 0, most)
         separate(reader)
         const j = reader.integer('the node where the edge ends', 0, most)
-        if (columns === 0) columns = reader.atLineEnd() ? 2 : 3
+        const isFirst = columns === 0
+        if (isFirst) columns = reader.atLineEnd() ? 2 : 3
         let value = 1
-        if (columns === 3) {
+        if (columns > 2) {
           separate(reader)
           value = reader.number('the weight')
           integral &&= reader.integral
+        }
+        if (isFirst && columns === 3 && tokens && !reader.atLineEnd()) columns = 4
+        if (columns === 4) {
+          separate(reader)
+          tokens!.add(reader.integer('the number of tokens', 0, MOST_INT32))
         }
         entries.add(i, j, value)
         reader.endLine()

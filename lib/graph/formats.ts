@@ -1,7 +1,7 @@
 /** Edge lists in text: DIMACS shortest-path files, Matrix Market coordinate files, and CSV. */
 
 import { OptionError } from '../errors.js'
-import { csvEdgesParser } from '../files/csv-edges.js'
+import { csvEdgesParser, TokenColumn } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import { type EntryArrays, EntryList, type EntrySink } from '../files/entries.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
@@ -20,6 +20,8 @@ export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
   /** The node that each edge enters, from 0. */
   readonly to: Int32Array
   readonly weight: Int32Array | Float64Array
+  /** How many tokens each edge has, if they were asked for and are there: see `TokenEdgeList` of mpmml/algebra. */
+  readonly tokens?: Int32Array
 }
 
 /** What takes the entries of a file of which errors speak as `name`. */
@@ -68,17 +70,20 @@ export interface CsvOptions {
   nodes?: number | undefined
   /** Whether the cells of nodes are their names, not their numbers; false by default. */
   keys?: boolean | undefined
+  /** Whether lines may have a fourth cell, the edge's tokens; false by default. Not with `keys`. */
+  tokens?: boolean | undefined
 }
 
 const csvOptions = new Options({
   nodes: whole(undefined, 0, MAX_DIMENSION),
   keys: boolean(false),
+  tokens: boolean(false),
 } satisfies OptionsOf<CsvOptions>)
 
 /**
  * Reads an edge list in CSV: a line `FROM,TO,WEIGHT` for each edge, with nodes from 0. Semicolons, tabs or spaces may take the
  * place of the commas. The first line may hold names of the columns, which are not looked at. Lines that begin with # are comments. Without a
- * third column all weights are 1.
+ * third column all weights are 1. With the option `tokens` there may be a fourth one: `FROM,TO,WEIGHT,TOKENS`.
  *
  * The weights are int32 if all of them are integers in its range, and float64 otherwise.
  *
@@ -99,14 +104,32 @@ export function parseEdgeCsv(
   name = 'the edge list',
   options?: CsvOptions,
 ): ReadEdgeList {
-  const { nodes, keys } = csvOptions.read(options)
+  const { nodes, keys, tokens } = csvOptions.read(options)
   if (keys) {
+    requireNumbers(tokens)
     if (nodes === undefined) return parseText(content, name, namedCsvParser(name))
     throw new OptionError(
       'option nodes is for nodes with numbers, but option keys says that they have names: leave out one of them',
     )
   }
-  return edgesOf(parseText(content, name, csvEdgesParser(edgeSink(name), nodes)))
+  const column = tokens ? new TokenColumn() : null
+  const entries = parseText(content, name, csvEdgesParser(edgeSink(name), nodes, column))
+  return withTokens(edgesOf(entries), column)
+}
+
+/** Refuses tokens of edges whose nodes have names. */
+export function requireNumbers(tokens: boolean): void {
+  if (tokens) {
+    throw new OptionError(
+      'option tokens is for nodes with numbers, but option keys says that they have names: leave out one of them',
+    )
+  }
+}
+
+/** An edge list with the tokens that were read, if there were any. */
+export function withTokens(edges: ReadEdgeList, column: TokenColumn | null): ReadEdgeList {
+  const tokens = column?.end()
+  return tokens ? { ...edges, tokens } : edges
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Graphs in files. */
 
 import { OptionError } from '../errors.js'
-import { csvEdgesParser } from '../files/csv-edges.js'
+import { csvEdgesParser, TokenColumn } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import type { EntryArrays, EntrySink } from '../files/entries.js'
 import { pathOf } from '../files/files.js'
@@ -13,7 +13,7 @@ import type { FileOptions } from '../files/progress.js'
 import type { LineParser } from '../files/text.js'
 import { boolean, choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
-import { edgeSink, edgesOf, type ReadEdgeList } from './formats.js'
+import { edgeSink, edgesOf, type ReadEdgeList, requireNumbers, withTokens } from './formats.js'
 import { graphmlParser } from './graphml.js'
 import { namedCsvParser } from './named-csv.js'
 import type { NamedGraph } from './named-edges.js'
@@ -30,6 +30,8 @@ export interface ReadGraphOptions extends FileOptions, MemoryOptions {
    * numbers; GraphML has names anyway, which are left out if this is false. DIMACS and Matrix Market have numbers only.
    */
   keys?: boolean | undefined
+  /** Whether lines of CSV may have a fourth cell, the edge's tokens; false by default. Not with `keys`. */
+  tokens?: boolean | undefined
 }
 
 const lineFormats = ['dimacs', 'matrix-market', 'csv'] as const
@@ -37,14 +39,18 @@ const formats = [...lineFormats, 'graphml'] as const
 const readOptions = new Options({
   format: choice(formats, undefined),
   keys: boolean(false),
+  tokens: boolean(false),
   maxBytes,
   ...longWorkSet,
 } satisfies OptionsOf<ReadGraphOptions>)
 type LineFormat = (typeof lineFormats)[number]
-const parsers: Record<LineFormat, (sink: EntrySink<EntryArrays>) => LineParser<EntryArrays>> = {
+const parsers: Record<
+  LineFormat,
+  (sink: EntrySink<EntryArrays>, tokens: TokenColumn | null) => LineParser<EntryArrays>
+> = {
   dimacs: dimacsParser,
   'matrix-market': (sink) => matrixMarketParser(sink),
-  csv: (sink) => csvEdgesParser(sink, undefined),
+  csv: (sink, tokens) => csvEdgesParser(sink, undefined, tokens),
 }
 
 /**
@@ -62,7 +68,7 @@ const parsers: Record<LineFormat, (sink: EntrySink<EntryArrays>) => LineParser<E
 export function readGraph(path: string | URL, options: ReadGraphOptions & { keys: true }): Promise<NamedGraph>
 export function readGraph(path: string | URL, options?: ReadGraphOptions): Promise<ReadEdgeList>
 export async function readGraph(path: string | URL, options?: ReadGraphOptions): Promise<ReadEdgeList> {
-  const { format, keys, maxBytes, ...rest } = readOptions.read(options)
+  const { format, keys, tokens, maxBytes, ...rest } = readOptions.read(options)
   const name = pathOf(path)
   const isGraphml = format === 'graphml' || (format === undefined && /\.graphml(\.gz)?$/i.test(name))
   if (isGraphml) {
@@ -71,12 +77,15 @@ export async function readGraph(path: string | URL, options?: ReadGraphOptions):
   }
   const known = formatOf(name, format, lineFormats)
   if (keys) {
+    requireNumbers(tokens)
     if (known === 'csv') return readLines(name, 'a graph', namedCsvParser(name, maxBytes), rest)
     throw new OptionError(
       `option keys is for files that name nodes, CSV and GraphML, but ${name} has numbers: leave it out`,
     )
   }
-  return edgesOf(await readLines(name, 'a graph', parsers[known](edgeSink(name, maxBytes)), rest))
+  const column = tokens ? new TokenColumn() : null
+  const parser = parsers[known](edgeSink(name, maxBytes), column)
+  return withTokens(edgesOf(await readLines(name, 'a graph', parser, rest)), column)
 }
 
 const numbered = ({ nodes, from, to, weight }: NamedGraph): ReadEdgeList => ({ nodes, from, to, weight })

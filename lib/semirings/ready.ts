@@ -178,9 +178,9 @@ export function kBest<const K extends 2 | 3 | 4>(name: SumName, k: K): UserSemir
   const { better, worse, zero, one, times } = find(sums, name, 'kBest')
   if (![2, 3, 4].includes(k)) throw new OptionError(`kBest takes k = 2, 3 or 4, but it got ${show(k)}`)
   type List = readonly Value<'int32'>[]
-  /** The k best of two lists, best first: the ith is in x or y, or the worse of two before it. */
-  const merged = (x: List, y: List, operations: Operations): Value<'int32'>[] =>
-    Array.from({ length: k }, (_, i) => {
+  /** The best of two lists, best first: the ith is in x or y, or the worse of two before it. */
+  const merged = (count: number, x: List, y: List, operations: Operations): Value<'int32'>[] =>
+    Array.from({ length: count }, (_, i) => {
       const found = [x[i], y[i]]
       for (let at = 0; at < i; at++) {
         const [left, right] = [x[at], y[i - 1 - at]]
@@ -202,13 +202,15 @@ export function kBest<const K extends 2 | 3 | 4>(name: SumName, k: K): UserSemir
       const last = x[k - 1]!
       const best = y[0]!
       const isWorse = better === 'max' ? lessEqual(best, last) : lessEqual(last, best)
-      return merged(x, y, operations).map((value, lane) => select(isWorse, x[lane]!, value))
+      return merged(k, x, y, operations).map((value, lane) => select(isWorse, x[lane]!, value))
     },
-    // Before x[i] + y[j] there are (i + 1) · (j + 1) − 1 that are no worse.
-    times: (x, y, operations) =>
-      x
-        .map((left, i) => y.slice(0, Math.floor(k / (i + 1))).map((right) => times(left, right, operations)))
-        .reduce((left, right) => merged(left, right, operations)),
+    // The first is x[0] + y[0]. Before x[i] + y[j] there are (i + 1) · (j + 1) − 1 that are no worse.
+    times: (x, y, operations) => {
+      const [[best, ...first], ...others] = x.map((left, i) =>
+        y.slice(0, Math.floor(k / (i + 1))).map((right) => times(left, right, operations)),
+      ) as [[Value<'int32'>, ...List], ...List[]]
+      return [best, ...others.reduce((left, right) => merged(k - 1, left, right, operations), first)]
+    },
     check: { least: [-SMALL, ...none], most: [SMALL, ...none] },
   }) as unknown as UserSemiring<Repeated<K>>
 }

@@ -10,9 +10,9 @@ import {
   maximumCycleMean,
   minimumCycleMean,
   type SumSemiring,
+  type TokenEdgeList,
   type Weights,
 } from '../../lib/algebra.js'
-import type { EdgeList } from '../../lib/graph-core/edges.js'
 import { EPSILON, matrix, mpmm, openDevice, zeroOf } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
@@ -27,6 +27,7 @@ import {
   rational,
   reachability,
   simpleCycles,
+  tokensOf,
 } from '../support/graph-oracle.js'
 import { addEdge, randomGraph } from '../support/graphs.js'
 import { givenUp } from '../support/in-time.js'
@@ -41,6 +42,8 @@ const asFraction = ({ numerator, denominator }: { numerator: number; denominator
   const [a, b] = rational(numerator)
   return [a, b * BigInt(denominator)]
 }
+
+const times = ([a, b]: Fraction, factor: number): Fraction => [a * BigInt(factor), b]
 
 const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? (a < 0n ? -a : a) : gcd(b, a % b))
 
@@ -88,16 +91,46 @@ const fractions: [string, (random: Random) => number][] = [
   ['one more digit', (random) => 2 ** 53 + 2 * random.integer(0, 3) + random.integer(0, 1) * 0.5],
 ]
 
+/** How many tokens edges have; null: none is said. */
+const tokenKinds: [string, null | ((random: Random) => number)][] = [
+  ['no tokens', null],
+  ['few tokens', (random) => random.integer(0, 3)],
+  ['0 or 1 token', (random) => random.integer(0, 1)],
+  ['many tokens', (random) => random.pick([0, 1, 2, 1000, 2 ** 15])],
+]
+
+/** Gives random tokens to edges; cycles without one are errors, each of which gets one. */
+async function addTokens(graph: WeightedEdges, draw: () => number, semiring: SumSemiring): Promise<void> {
+  const tokens = graph.from.map(draw)
+  graph.tokens = tokens
+  const cycles = simpleCycles(graph)
+  for (;;) {
+    const without = cycles.filter((cycle) => cycle.every((e) => tokens[e] === 0))
+    if (without.length === 0) return
+    const list = { ...graph, weight: Float64Array.from(graph.weight) }
+    const error = await eigenvalue(list, { semiring }).catch((error) => error)
+    expect(error).toEqual(coded('CYCLE', /^the cycle .* has no token/))
+    const found = without.find((cycle) => cycle.map((e) => graph.from[e]).join() === error.cycle.join())
+    expect(error.message).toContain(`the cycle ${[...error.cycle, error.cycle[0]].join(' → ')} has no token`)
+    tokens[found!.at(-1)!]!++
+  }
+}
+
 describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: against all simple cycles', (semiring) => {
   describe.each([
     ...kinds.map((kind) => [...kind, true] as const),
     ...fractions.map((kind) => [...kind, false] as const),
   ])('%s', (name, weight, integers) => {
     const random = new Random(name.length * 7919 + (semiring === 'max-plus' ? 1 : 2))
-    it.each(Array.from({ length: 40 }, (_, index) => index))('graph %i', async () => {
+    it.each(
+      tokenKinds.flatMap(([tokens, draw]) =>
+        Array.from({ length: draw ? 15 : 40 }, (_, index) => ({ tokens, draw, index })),
+      ),
+    )('$tokens: graph $index', async ({ draw }) => {
       const nodes = random.integer(1, 6)
       const graph = randomGraph(random, nodes, random.integer(0, 14), () => weight(random))
-      const list: EdgeList = integers ? graph : { ...graph, weight: Float64Array.from(graph.weight) }
+      if (draw) await addTokens(graph, () => draw(random), semiring)
+      const list: TokenEdgeList = integers ? graph : { ...graph, weight: Float64Array.from(graph.weight) }
       const cycles = simpleCycles(graph)
       const expected = best(
         cycles.map((cycle) => meanOf(graph, cycle)),
@@ -135,7 +168,8 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: against all simple cyc
           .map((part) =>
             attaining
               .filter((cycle) => part.split(',').includes(String(graph.from[cycle[0]!])))
-              .reduce((divisor, cycle) => gcd(divisor, BigInt(cycle.length)), 0n),
+              .map((cycle) => BigInt(cycle.reduce((sum, e) => sum + tokensOf(graph, e), 0)))
+              .reduce(gcd, 0n),
           )
           .reduce((multiple, divisor) => (multiple * divisor) / gcd(multiple, divisor), 1n)
         expect(critical.cyclicity).toBe(Number(cyclicity))
@@ -209,7 +243,7 @@ async function expectEigenvectors(
       }
       expect(values[i]).toBe(numerators[i]! / denominator + 0)
       if (integers) expect(equal([BigInt(numerators[i]!), BigInt(denominator)], walk)).toBe(true)
-      else expectNear(values[i]!, walk)
+      else expectNear(values[i]!, walk, denominator)
     }
     expect(Object.is(values[node], 0)).toBe(true)
     // The definition, which also says that these walks are the right thing to look at.
@@ -218,7 +252,7 @@ async function expectEigenvectors(
     for (let i = 0; i < graph.nodes; i++) {
       const candidates = graph.from.flatMap((from, e) =>
         from === i && Number.isFinite(values[graph.to[e]!])
-          ? [add(rational(graph.weight[e]!), v(graph.to[e]!))]
+          ? [add(add(rational(graph.weight[e]!), v(graph.to[e]!)), times(lambda, 1 - tokensOf(graph, e)))]
           : [],
       )
       const sum = best(candidates, semiring)
@@ -228,10 +262,10 @@ async function expectEigenvectors(
   }
 }
 
-/** Rounded at most three times, and infinite if it is too large. */
-function expectNear(value: number, [numerator, denominator]: Fraction): void {
+/** Rounded at most three times, and infinite if it is too large, times what it is the quotient of. */
+function expectNear(value: number, [numerator, denominator]: Fraction, divisor: number): void {
   if (!Number.isFinite(value)) {
-    expect(numerator * BigInt(Math.sign(value)) > denominator * 2n ** 1023n).toBe(true)
+    expect(numerator * BigInt(Math.sign(value) * divisor) > denominator * 2n ** 1023n).toBe(true)
     return
   }
   const [a, b] = rational(value)

@@ -437,7 +437,12 @@ describe('bad input', () => {
       'OPTION',
       /backend is 'cuda', but the states of an edge list are computed on the CPU/,
     ],
-    ['an input of edges', () => run(list, [0, 0], { steps: 1, input: {} }), 'OPTION', /input needs a matrix/],
+    [
+      'an input of edges',
+      () => run(list, [0, 0], { steps: 1, input: {} }),
+      'DTYPE',
+      /input.b must be a matrix/,
+    ],
     [
       'an input without matrices',
       () => run(a, [0, 0], { steps: 1, input: {} }),

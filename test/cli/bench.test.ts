@@ -224,6 +224,7 @@ describe('bench', () => {
       'levels',
       'structure',
       'graph',
+      'sparse',
       'rna',
       'delay',
       'promises',

@@ -1,6 +1,18 @@
-/** mpmml cycle-mean. Expected numbers are computed by hand. */
+/** mpmml cycle-mean. Expected numbers are computed by hand, or from all simple cycles. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { Random } from '../support/generators.js'
+import {
+  type Cycle,
+  equal,
+  less,
+  meanOf,
+  type PlainGraph,
+  reachability,
+  simpleCycles,
+  tokensOf,
+} from '../support/graph-oracle.js'
+import { addEdge, randomGraph } from '../support/graphs.js'
 import { EPSILON, fails, json, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
@@ -71,6 +83,73 @@ describe('cycle-mean', () => {
     const { dtype, mean } = await json(['cycle-mean', write('f.csv', '0,1,0.5\n1,0,0.25\n')])
     expect(dtype).toBe('float64')
     expect(mean.value).toBe(0.375)
+  })
+
+  it('of edges with tokens, if the heading or --edges says so', async () => {
+    const lines = '0,1,3,0\n1,0,4,2\n1,1,3,1\n'
+    const named = write('tokens.csv', `from,to,weight,tokens\n${lines}`)
+    const { graph, mean } = await json(['cycle-mean', named])
+    expect(graph).toMatchObject({ nodes: 2, edges: 3 })
+    expect(mean).toEqual({ numerator: 7, denominator: 2, value: 3.5, cycle: [0, 1] })
+    const plain = write('plain.csv', lines)
+    expect(await json(['cycle-mean', plain, '--edges'])).toMatchObject({ mean })
+    const dead = write('dead.csv', 'from,to,weight,tokens\n0,1,3,0\n1,0,4,0\n')
+    expect(await fails(['cycle-mean', dead])).toMatch(
+      /the cycle 0 → 1 → 0 has no token.*\[ERR_MPMML_CYCLE\]$/m,
+    )
+  })
+
+  describe('of random edges with tokens, as all simple cycles say', () => {
+    const random = new Random(77)
+    it.each(Array.from({ length: 8 }, (_, index) => index))('graph %i', async (index) => {
+      const weight = () => random.integer(-9, 9)
+      const graph: PlainGraph = { ...randomGraph(random, 6, 12, weight), nodes: 9 }
+      // Parallel edges, loops, and parts of their own.
+      addEdge(graph, graph.from[0]!, graph.to[0]!, weight)
+      for (const [from, to] of [
+        [2, 2],
+        [6, 7],
+        [7, 6],
+        [8, 8],
+      ] as const)
+        addEdge(graph, from, to, weight)
+      const tokens = graph.from.map(() => random.integer(0, 3))
+      graph.tokens = tokens
+      const file = path(`random${index}.csv`)
+      const writeGraph = () => {
+        const line = (from: number, e: number) => `${from},${graph.to[e]},${graph.weight[e]},${tokens[e]}\n`
+        writeFileSync(file, graph.from.map(line).join(''))
+      }
+      writeGraph()
+      const cycles = simpleCycles(graph)
+      const without = (cycle: Cycle) => cycle.every((e) => tokensOf(graph, e) === 0)
+      if (cycles.some(without)) {
+        expect(await fails(['cycle-mean', file, '--edges'])).toContain('[ERR_MPMML_CYCLE]')
+        for (const cycle of cycles) if (without(cycle)) tokens[cycle[0]!] = 1
+        writeGraph()
+      }
+      const reach = reachability(graph)
+      for (const semiring of ['max-plus', 'min-plus']) {
+        const args = ['cycle-mean', file, '--edges', '--components', '--semiring', semiring]
+        const { mean, components } = await json(args)
+        const best = (of: Cycle[]) =>
+          of
+            .map((cycle) => meanOf(graph, cycle))
+            .reduce((a, b) => ((semiring === 'max-plus' ? less(a, b) : less(b, a)) ? b : a))
+        const expectBest = (found: typeof mean, of: Cycle[]) =>
+          expect(equal([BigInt(found.numerator), BigInt(found.denominator)], best(of))).toBe(true)
+        expectBest(mean, cycles)
+        for (const { nodes, mean } of components) {
+          expectBest(
+            mean,
+            cycles.filter((cycle) => nodes.includes(graph.from[cycle[0]!])),
+          )
+        }
+        const onCycles = Array.from({ length: 9 }, (_, node) => node).filter((node) => reach[node]![node])
+        const shown = components.flatMap(({ nodes }: { nodes: number[] }) => nodes)
+        expect(shown.sort((a: number, b: number) => a - b)).toEqual(onCycles)
+      }
+    })
   })
 
   it('says that there is no cycle', async () => {

@@ -195,6 +195,25 @@ describe('CSV', () => {
     expect(parseEdgeCsv('0,1,5\n', 'it', { nodes: 10 }).nodes).toBe(10)
   })
 
+  it('may have tokens, if they are asked for', async () => {
+    const lines = Array.from({ length: 3000 }, (_, e) => `${e % 7};${e % 5};${e};${e % 3}\n`)
+    const { from, weight, tokens } = parseEdgeCsv(`from;to;weight;tokens\n${lines.join('')}`, 'it', {
+      tokens: true,
+    })
+    expect([from.length, weight[2999], tokens!.length]).toEqual([3000, 2999, 3000])
+    expect(tokens!.every((count, e) => count === e % 3)).toBe(true)
+    expect('tokens' in parseEdgeCsv('0,1,5\n', 'it', { tokens: true })).toBe(false)
+    const read = (text: string) => () => parseEdgeCsv(text, 'it', { tokens: true })
+    expect(read('0,1,5,2\n1,0,5\n')).toThrow(refusal("line 2: expected ','"))
+    expect(read('0,1,5\n1,0,5,2\n')).toThrow(refusal('line 2'))
+    expect(read('0,1,5,-1\n')).toThrow(refusal('line 1: the number of tokens must be'))
+    expect(read('0,1,5,0.5\n')).toThrow(refusal('line 1'))
+    expect(() => parseEdgeCsv('0,1,5,2\n')).toThrow(refusal('line 1'))
+    expect(() => parseEdgeCsv('a,b,5,2\n', 'it', { tokens: true, keys: true })).toThrow(
+      coded('OPTION', /option tokens/),
+    )
+  })
+
   it('many edges', () => {
     const text = Array.from({ length: 5000 }, (_, e) => `${e},${e + 1},${e * 3}\n`).join('')
     const { nodes, from, to, weight } = parseEdgeCsv(text)

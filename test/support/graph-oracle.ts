@@ -5,7 +5,12 @@ export interface PlainGraph {
   from: number[]
   to: number[]
   weight: number[]
+  /** 1 for each edge if they are left out. */
+  tokens?: number[]
 }
+
+/** How many tokens edge e has. */
+export const tokensOf = ({ tokens }: { tokens?: number[] }, e: number): number => (tokens ? tokens[e]! : 1)
 
 /** A cycle by its edges. */
 export type Cycle = number[]
@@ -44,11 +49,15 @@ export const add = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c 
 export const less = ([a, b]: Fraction, [c, d]: Fraction): boolean => a * d < c * b
 export const equal = ([a, b]: Fraction, [c, d]: Fraction): boolean => a * d === c * b
 
-/** The exact mean of a cycle. */
-export function meanOf({ weight }: PlainGraph, cycle: Cycle): Fraction {
+/** The exact mean of a cycle: its weight divided by its tokens, of which there must be some. */
+export function meanOf(graph: PlainGraph, cycle: Cycle): Fraction {
   let sum: Fraction = [0n, 1n]
-  for (const e of cycle) sum = add(sum, rational(weight[e]!))
-  return [sum[0], sum[1] * BigInt(cycle.length)]
+  let tokens = 0n
+  for (const e of cycle) {
+    sum = add(sum, rational(graph.weight[e]!))
+    tokens += BigInt(tokensOf(graph, e))
+  }
+  return [sum[0], sum[1] * tokens]
 }
 
 /** Which nodes each node reaches; itself only by a cycle. */
@@ -99,15 +108,16 @@ export function karp({ nodes, from, to, weight }: PlainGraph): Fraction | null {
 }
 
 /**
- * The best walks from each node to `target`, whose edges weigh `shift` less; the walk without edges has weight 0. No cycle may
- * be better than 0. Null if there is none.
+ * The best walks from each node to `target`, whose edges weigh `shift` less for each of their tokens; the walk without edges has
+ * weight 0. No cycle may be better than 0. Null if there is none.
  */
 export function bestWalks(
-  { nodes, from, to, weight }: PlainGraph,
+  graph: PlainGraph,
   target: number,
   shift: Fraction,
   maximizes: boolean,
 ): (Fraction | null)[] {
+  const { nodes, from, to, weight } = graph
   const best: (Fraction | null)[] = new Array(nodes).fill(null)
   best[target] = [0n, 1n]
   for (let changed = true, round = 0; changed; round++) {
@@ -116,7 +126,7 @@ export function bestWalks(
     for (let e = 0; e < from.length; e++) {
       const rest = best[to[e]!]!
       if (rest === null) continue
-      const [a, b] = add(add(rational(weight[e]!), [-shift[0], shift[1]]), rest)
+      const [a, b] = add(add(rational(weight[e]!), [-shift[0] * BigInt(tokensOf(graph, e)), shift[1]]), rest)
       const known = best[from[e]!]!
       if (known !== null && !(maximizes ? less(known, [a, b]) : less([a, b], known))) continue
       const divisor = greatestDivisor(a < 0n ? -a : a, b)

@@ -5,6 +5,8 @@ export interface WeightedEdges {
   from: number[]
   to: number[]
   weight: number[]
+  /** As timed event graphs have them. */
+  tokens?: number[]
 }
 
 /** How the values of paths are made and compared. */

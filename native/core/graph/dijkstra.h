@@ -5,96 +5,15 @@
 #include <limits>
 #include <optional>
 #include <type_traits>
-#include <vector>
 
 #include "core/graph/array.h"
+#include "core/graph/radix_heap.h"
 #include "core/graph/refusal.h"
 #include "core/graph/rows.h"
 #include "core/graph/rules.h"
 #include "core/graph/watch.h"
 
 namespace mpmml::graph {
-
-/// A node with the key of a path to it.
-template <class Key>
-struct Reached {
-  Key key;
-  int32_t node;
-  bool operator<(const Reached& other) const { return key < other.key || (key == other.key && node < other.node); }
-};
-
-/// The same in one word that is compared at once; keys aren't negative.
-template <>
-struct Reached<int32_t> {
-  uint64_t word;
-  Reached() = default;
-  Reached(int32_t key, int32_t node)
-      : word(static_cast<uint64_t>(static_cast<uint32_t>(key)) << 32 | static_cast<uint32_t>(node)) {}
-  bool operator<(const Reached& other) const { return word < other.word; }
-};
-
-template <class Key>
-Key key_of(const Reached<Key>& reached) {
-  if constexpr (std::is_same_v<Key, int32_t>) {
-    return static_cast<int32_t>(reached.word >> 32);
-  } else {
-    return reached.key;
-  }
-}
-template <class Key>
-int32_t node_of(const Reached<Key>& reached) {
-  if constexpr (std::is_same_v<Key, int32_t>) {
-    return static_cast<int32_t>(static_cast<uint32_t>(reached.word));
-  } else {
-    return reached.node;
-  }
-}
-
-/// The least on top: a heap in which each has four below it. A node that becomes better is added once more, because to
-/// find it costs more than to pass it over later.
-template <class Entry>
-class Heap {
- public:
-  bool empty() const { return entries_.empty(); }
-  void clear() { entries_.clear(); }
-
-  void push(Entry entry) {
-    size_t at = entries_.size();
-    entries_.push_back(entry);
-    while (at > 0) {
-      const size_t above = (at - 1) / kBelow;
-      if (!(entry < entries_[above])) break;
-      entries_[at] = entries_[above];
-      at = above;
-    }
-    entries_[at] = entry;
-  }
-
-  Entry pop() {
-    const Entry least = entries_.front();
-    const Entry last = entries_.back();
-    entries_.pop_back();
-    const size_t size = entries_.size();
-    if (size == 0) return least;
-    size_t at = 0;
-    for (;;) {
-      const size_t first = kBelow * at + 1;
-      if (first >= size) break;
-      const size_t end = first + kBelow < size ? first + kBelow : size;
-      size_t best = first;
-      for (size_t below = first + 1; below < end; ++below) best = entries_[below] < entries_[best] ? below : best;
-      if (!(entries_[best] < last)) break;
-      entries_[at] = entries_[best];
-      at = best;
-    }
-    entries_[at] = last;
-    return least;
-  }
-
- private:
-  static constexpr size_t kBelow = 4;
-  std::vector<Entry> entries_;
-};
 
 /// The key that no path may be above if its value may be no worse than `limit`.
 template <class Key>
@@ -142,9 +61,9 @@ class Dijkstra {
   void search(int32_t root, const Wanted& wanted, Looker& looker) {
     tree_.key.fill(K::unreached());
     tree_.before.fill(-1);
-    heap_.clear();
+    frontier_.reset(K::start());
     tree_.key[root] = K::start();
-    heap_.push({K::start(), root});
+    frontier_.push({K::start(), root});
     tree_.before.empty() ? run<false>(wanted, looker) : run<true>(wanted, looker);
   }
 
@@ -153,12 +72,10 @@ class Dijkstra {
   void run(const Wanted& wanted, Looker& looker) {
     PathKey* const key = tree_.key.data();
     int64_t left = wanted.count;
-    while (!heap_.empty()) {
-      const auto least = heap_.pop();
-      const PathKey own = key_of(least);
-      const int32_t i = node_of(least);
-      // Meanwhile there was a better path.
-      if (own != key[i]) continue;
+    // Otherwise there was a better path meanwhile.
+    const auto is_current = [key](const Reached<PathKey>& reached) { return reached.key == key[reached.node]; };
+    for (Reached<PathKey> least; frontier_.take(least, is_current);) {
+      const auto [own, i] = least;
       if (is_inexact<K>(own)) throw Refusal{Refusal::kInexact};
       if (!wanted.is.empty() && wanted.is[i] && --left == 0) break;
       for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
@@ -168,7 +85,7 @@ class Dijkstra {
         if (!(candidate < key[j]) || candidate > limit_) continue;
         key[j] = candidate;
         if constexpr (keeps_tree) tree_.before[j] = i;
-        heap_.push({candidate, j});
+        frontier_.push({candidate, j});
       }
       looker.count(rows_.degree(i) + 1);
     }
@@ -177,7 +94,7 @@ class Dijkstra {
   const Graph& rows_;
   const PathKey limit_;
   Tree<PathKey> tree_;
-  Heap<Reached<PathKey>> heap_;
+  RadixHeap<PathKey> frontier_;
 };
 
 }  // namespace mpmml::graph

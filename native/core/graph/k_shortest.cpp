@@ -11,6 +11,7 @@
 #include "core/graph/components.h"
 #include "core/graph/dijkstra.h"
 #include "core/graph/potentials.h"
+#include "core/graph/radix_heap.h"
 #include "core/graph/rows.h"
 
 namespace mpmml::graph {
@@ -46,13 +47,13 @@ class Deviating {
   std::optional<Path<Key>> find(const Path<Key>& path, size_t place, const std::vector<int32_t>& next) {
     const int32_t spur = path.nodes[place];
     for (size_t at = 0; at < place; ++at) avoided_[path.nodes[at]] = 1;
+    frontier_.reset(path.keys[place]);
     reach(spur, path.keys[place], -1);
     std::optional<Path<Key>> found;
-    while (!heap_.empty()) {
-      const auto least = heap_.pop();
-      const int32_t i = node_of(least);
-      const Key own = key_of(least);
-      if (own != key_[i]) continue;
+    // Otherwise there was a better path meanwhile.
+    const auto is_current = [this](const Reached<Key>& reached) { return reached.key == key_[reached.node]; };
+    for (Reached<Key> least; frontier_.take(least, is_current);) {
+      const auto [own, i] = least;
       if (is_inexact<K>(own)) throw Refusal{Refusal::kInexact};
       if (i == target_) {
         found = path_to(path, place);
@@ -69,7 +70,6 @@ class Deviating {
     }
     for (const int32_t node : touched_) key_[node] = K::unreached();
     touched_.clear();
-    heap_.clear();
     for (size_t at = 0; at < place; ++at) avoided_[path.nodes[at]] = 0;
     return found;
   }
@@ -79,7 +79,7 @@ class Deviating {
     if (key_[node] == K::unreached()) touched_.push_back(node);
     key_[node] = key;
     before_[node] = before;
-    heap_.push({key, node});
+    frontier_.push({key, node});
   }
 
   Path<Key> path_to(const Path<Key>& path, size_t place) const {
@@ -105,7 +105,7 @@ class Deviating {
   Array<int32_t> before_;
   Array<uint8_t> avoided_;
   std::vector<int32_t> touched_;
-  Heap<Reached<Key>> heap_;
+  RadixHeap<Key> frontier_;
 };
 
 template <class K>

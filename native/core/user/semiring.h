@@ -53,13 +53,20 @@ struct UserDefinition {
   bool selective = false;                    ///< whether x ⊕ y is x or y
 };
 
+/// When z ⊕ (x ⊗ y) surely is z: if both conditions hold. One that is missing always holds. They are lowered and have one result, a
+/// predicate; arguments are of z (side 0), x (side 1) and y (side 2).
+struct SkipCondition {
+  std::optional<UserExpression> of_sum;  ///< takes z only
+  std::optional<UserExpression> of_step;
+};
+
 /// One that has been checked. It doesn't change any more, and any number of threads may read it.
 struct UserSemiring : UserDefinition {
   /// ⊕ and ⊗ in the operations that kernels have: none that is `lowered` (native/variants/expressions.mjs), the counts of shifts are
   /// less than 32, no node occurs twice, and every node is needed.
   UserExpression lowered_plus, lowered_times;
-  /// A condition under which a step of a product changes nothing (skip.h).
-  std::optional<UserExpression> skips;
+  /// When a step of a product changes nothing, if that is known (skip.h).
+  std::optional<SkipCondition> skips;
   /// Both as text, whatever the semiring is called. Equal texts (with lanes, zero and absorbs) mean equal kernels.
   std::string key;
 

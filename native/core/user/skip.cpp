@@ -1,5 +1,6 @@
 #include "core/user/skip.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -27,14 +28,15 @@ class Step {
     });
   }
 
-  std::optional<UserExpression> skip_condition() {
+  std::optional<SkipCondition> skip_condition() {
     const int instructions = instructions_of(needed_of(whole_));
     const std::optional<Fact> kept = when_kept();
     if (!kept) return std::nullopt;
     most_ = whole_.nodes.size() + kMostGained;
-    const int32_t condition = sufficient(kept->first, kept->second);
-    UserExpression found = needed_of({whole_.nodes, {condition}});
-    if (instructions_of(found) + kLeastSaved > instructions) return std::nullopt;
+    std::vector<int32_t> of_sum, of_step;
+    split(sufficient(kept->first, kept->second), of_sum, of_step);
+    const SkipCondition found{all(of_sum), all(of_step)};
+    if (found.of_step && instructions_of(*found.of_step) + kLeastSaved > instructions) return std::nullopt;
     return found;
   }
 
@@ -82,6 +84,32 @@ class Step {
     return common;
   }
 
+  bool is_of_sum(int32_t node) const {
+    const UserNode& it = at(node);
+    if (it.op == UserOp::kArgument) return it.operands[0] == kSum;
+    const auto end = it.operands.begin() + user_rule(it.op).arity;
+    return std::all_of(it.operands.begin(), end, [&](int32_t operand) { return is_of_sum(operand); });
+  }
+
+  /// What a conjunction consists of.
+  void split(int32_t condition, std::vector<int32_t>& of_sum, std::vector<int32_t>& of_step) const {
+    if (at(condition).op == UserOp::kAnd) {
+      split(at(condition).operands[0], of_sum, of_step);
+      split(at(condition).operands[1], of_sum, of_step);
+    } else {
+      (is_of_sum(condition) ? of_sum : of_step).push_back(condition);
+    }
+  }
+
+  std::optional<UserExpression> all(const std::vector<int32_t>& conditions) {
+    if (conditions.empty()) return std::nullopt;
+    int32_t sum = conditions.front();
+    for (const int32_t condition : conditions) {
+      if (condition != conditions.front()) sum = both(UserOp::kAnd, sum, condition);
+    }
+    return needed_of({whole_.nodes, {sum}});
+  }
+
   int32_t both(UserOp op, int32_t x, int32_t y) { return add({op, UserType::kPredicate, {x, y, 0}, 0}); }
 
   /// A predicate that implies that `node` is `wanted`. If a comparison takes a select, both of what that may be have to fulfil it:
@@ -122,6 +150,6 @@ class Step {
 
 }  // namespace
 
-std::optional<UserExpression> skip_condition(const UserSemiring& semiring) { return Step(semiring).skip_condition(); }
+std::optional<SkipCondition> skip_condition(const UserSemiring& semiring) { return Step(semiring).skip_condition(); }
 
 }  // namespace mpmml

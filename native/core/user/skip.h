@@ -9,8 +9,7 @@
 
 namespace mpmml {
 
-/// A condition that implies z ⊕ (x ⊗ y) = z, or nothing if none is seen or if it would save little. It is lowered, its one result
-/// is a predicate, and its arguments are of z (side 0), x (side 1) and y (side 2).
-std::optional<UserExpression> skip_condition(const UserSemiring& semiring);
+/// Nothing, if no condition is seen or if it would save little.
+std::optional<SkipCondition> skip_condition(const UserSemiring& semiring);
 
 }  // namespace mpmml

@@ -49,11 +49,11 @@ class Block {
     return results;
   }
 
-  /// `flag`, 0 or 1, and a predicate: 1 if both are true.
-  std::string both(const std::string& flag, const std::string& condition) {
-    const std::string is_set = predicate(), result = word();
-    add("setp.ne.and.u32", {is_set, flag, "0", condition});
-    add("selp.b32", {result, "1", "0", is_set});
+  /// `marks`, and `bit` of it too unless the condition holds.
+  std::string mark(const std::string& marks, const std::string& bit, const std::string& condition) {
+    const std::string result = word();
+    add("mov.b32", {result, marks});
+    add("@!" + condition + " add.u32", {result, result, bit});
     return result;
   }
 
@@ -227,10 +227,15 @@ struct Hole {
 
 std::string filled(const Hole& hole, const UserSemiring& semiring) {
   Block block;
-  if (hole.name == "skips") {
-    const std::vector<Names> sides{hole.element(0, 2), hole.element(1, 2), hole.element(2, 2)};
-    const std::string holds = block.write(semiring.skips.value(), sides).front();
-    return block.moving({block.both(hole.registers[1], holds)}, {hole.registers[0]});
+  if (hole.name == "mark" || hole.name == "mark_always") {
+    const SkipCondition& skips = semiring.skips.value();
+    const bool is_always = hole.name == "mark_always";
+    const std::optional<UserExpression>& condition = is_always ? skips.of_sum : skips.of_step;
+    const std::string &marks = hole.registers[1], &bit = hole.registers[2];
+    if (!condition) return block.moving({marks}, {hole.registers[0]});
+    std::vector<Names> sides{hole.element(0, 3)};
+    if (!is_always) sides.insert(sides.end(), {hole.element(1, 3), hole.element(2, 3)});
+    return block.moving({block.mark(marks, bit, block.write(*condition, sides).front())}, {hole.registers[0]});
   }
   Names results;
   if (hole.name == "step") {

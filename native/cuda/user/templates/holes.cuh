@@ -7,17 +7,23 @@ namespace mpmml::cuda {
 
 using Word = uint32_t;
 
-/// step: d = z ⊕ x ⊗ y. skips: both that flag, 1 or 0, and whether a step surely leaves z as it is. plus: d = x ⊕ y. candidate: d = x ⊗ y, with the bits of NaN that are stored. settle: d = x with those bits.
+/// step: d = z ⊕ x ⊗ y. mark: d = marks + bit if a step may change z, else marks. mark_always: the same if any step may. plus: d = x ⊕ y. candidate: d = x ⊗ y, with the bits of NaN that are stored. settle: d = x with those bits.
 template <int L>
 struct Holes;
 
 template <>
 struct Holes<1> {
   using Element = Word[1];
-  static __device__ __forceinline__ Word skips(Word flag, const Element& z, const Element& x, const Element& y) {
-    Word both;
-    asm("// @skips %0 %1 %2 %3 %4" : "=r"(both) : "r"(flag), "r"(z[0]), "r"(x[0]), "r"(y[0]));
-    return both;
+  static __device__ __forceinline__ Word mark(Word marks, Word bit, const Element& z, const Element& x,
+                                              const Element& y) {
+    Word all;
+    asm("// @mark %0 %1 %2 %3 %4 %5" : "=r"(all) : "r"(marks), "r"(bit), "r"(z[0]), "r"(x[0]), "r"(y[0]));
+    return all;
+  }
+  static __device__ __forceinline__ Word mark_always(Word marks, Word bit, const Element& z) {
+    Word all;
+    asm("// @mark_always %0 %1 %2 %3" : "=r"(all) : "r"(marks), "r"(bit), "r"(z[0]));
+    return all;
   }
   static __device__ __forceinline__ void step(Element& d, const Element& z, const Element& x, const Element& y) {
     asm("// @step %0 %1 %2 %3" : "=r"(d[0]) : "r"(z[0]), "r"(x[0]), "r"(y[0]));
@@ -36,12 +42,18 @@ struct Holes<1> {
 template <>
 struct Holes<2> {
   using Element = Word[2];
-  static __device__ __forceinline__ Word skips(Word flag, const Element& z, const Element& x, const Element& y) {
-    Word both;
-    asm("// @skips %0 %1 %2 %3 %4 %5 %6 %7"
-        : "=r"(both)
-        : "r"(flag), "r"(z[0]), "r"(z[1]), "r"(x[0]), "r"(x[1]), "r"(y[0]), "r"(y[1]));
-    return both;
+  static __device__ __forceinline__ Word mark(Word marks, Word bit, const Element& z, const Element& x,
+                                              const Element& y) {
+    Word all;
+    asm("// @mark %0 %1 %2 %3 %4 %5 %6 %7 %8"
+        : "=r"(all)
+        : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]), "r"(x[0]), "r"(x[1]), "r"(y[0]), "r"(y[1]));
+    return all;
+  }
+  static __device__ __forceinline__ Word mark_always(Word marks, Word bit, const Element& z) {
+    Word all;
+    asm("// @mark_always %0 %1 %2 %3 %4" : "=r"(all) : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]));
+    return all;
   }
   static __device__ __forceinline__ void step(Element& d, const Element& z, const Element& x, const Element& y) {
     asm("// @step %0 %1 %2 %3 %4 %5 %6 %7"
@@ -62,12 +74,19 @@ struct Holes<2> {
 template <>
 struct Holes<3> {
   using Element = Word[3];
-  static __device__ __forceinline__ Word skips(Word flag, const Element& z, const Element& x, const Element& y) {
-    Word both;
-    asm("// @skips %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10"
-        : "=r"(both)
-        : "r"(flag), "r"(z[0]), "r"(z[1]), "r"(z[2]), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(y[0]), "r"(y[1]), "r"(y[2]));
-    return both;
+  static __device__ __forceinline__ Word mark(Word marks, Word bit, const Element& z, const Element& x,
+                                              const Element& y) {
+    Word all;
+    asm("// @mark %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10 %11"
+        : "=r"(all)
+        : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]), "r"(z[2]), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(y[0]), "r"(y[1]),
+          "r"(y[2]));
+    return all;
+  }
+  static __device__ __forceinline__ Word mark_always(Word marks, Word bit, const Element& z) {
+    Word all;
+    asm("// @mark_always %0 %1 %2 %3 %4 %5" : "=r"(all) : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]), "r"(z[2]));
+    return all;
   }
   static __device__ __forceinline__ void step(Element& d, const Element& z, const Element& x, const Element& y) {
     asm("// @step %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10 %11"
@@ -92,13 +111,21 @@ struct Holes<3> {
 template <>
 struct Holes<4> {
   using Element = Word[4];
-  static __device__ __forceinline__ Word skips(Word flag, const Element& z, const Element& x, const Element& y) {
-    Word both;
-    asm("// @skips %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10 %11 %12 %13"
-        : "=r"(both)
-        : "r"(flag), "r"(z[0]), "r"(z[1]), "r"(z[2]), "r"(z[3]), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(y[0]),
-          "r"(y[1]), "r"(y[2]), "r"(y[3]));
-    return both;
+  static __device__ __forceinline__ Word mark(Word marks, Word bit, const Element& z, const Element& x,
+                                              const Element& y) {
+    Word all;
+    asm("// @mark %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10 %11 %12 %13 %14"
+        : "=r"(all)
+        : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]), "r"(z[2]), "r"(z[3]), "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]),
+          "r"(y[0]), "r"(y[1]), "r"(y[2]), "r"(y[3]));
+    return all;
+  }
+  static __device__ __forceinline__ Word mark_always(Word marks, Word bit, const Element& z) {
+    Word all;
+    asm("// @mark_always %0 %1 %2 %3 %4 %5 %6"
+        : "=r"(all)
+        : "r"(marks), "r"(bit), "r"(z[0]), "r"(z[1]), "r"(z[2]), "r"(z[3]));
+    return all;
   }
   static __device__ __forceinline__ void step(Element& d, const Element& z, const Element& x, const Element& y) {
     asm("// @step %0 %1 %2 %3 %4 %5 %6 %7 %8 %9 %10 %11 %12 %13 %14 %15"

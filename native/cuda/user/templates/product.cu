@@ -208,34 +208,24 @@ struct Operands {
     }
   }
 
+  __device__ __forceinline__ void element_of_a(Word (&x)[T::L], int i) const {
+#pragma unroll
+    for (int l = 0; l < T::L; ++l) x[l] = a[l][i];
+  }
+  __device__ __forceinline__ void element_of_b(Word (&y)[T::L], int j) const {
+#pragma unroll
+    for (int l = 0; l < T::L; ++l) y[l] = b[l][j];
+  }
+
   template <class State, class Has>
   __device__ __forceinline__ void take(State& state, int k, Has&& has) const {
-    // Steps that are looked at together, before any is taken.
-    constexpr int kGroup = State::kSkips && T::TN > 4 ? 4 : T::TN;
 #pragma unroll
     for (int i = 0; i < T::TM; ++i) {
 #pragma unroll
-      for (int first = 0; first < T::TN; first += kGroup) {
-        Word x[T::L], y[kGroup][T::L];
-#pragma unroll
-        for (int l = 0; l < T::L; ++l) {
-          x[l] = a[l][i];
-#pragma unroll
-          for (int j = 0; j < kGroup; ++j) y[j][l] = b[l][first + j];
-        }
-        if constexpr (State::kSkips) {
-          Word skips = 1;
-#pragma unroll
-          for (int j = 0; j < kGroup; ++j) skips = state.skips(skips, i, first + j, x, y[j]);
-          if (__builtin_expect(skips != 0, 1)) continue;
-        }
-#pragma unroll
-        for (int j = 0; j < kGroup; ++j) {
-          if constexpr (State::kSkips) {
-            if (state.skips(1, i, first + j, x, y[j])) continue;
-          }
-          state.step(i, first + j, x, y[j], k, has(i, first + j));
-        }
+      for (int j = 0; j < T::TN; ++j) {
+        Word x[T::L], y[T::L];
+        element_of_a(x, i), element_of_b(y, j);
+        state.step(i, j, x, y, k, has(i, j));
       }
     }
   }
@@ -295,6 +285,8 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   }
 
   State state(launch, place, row_of, col_of);
+  [[maybe_unused]] Word indexed[State::kTakesChunks ? TM * TN : 1][L];
+  if constexpr (State::kTakesChunks) state.copy_to(indexed);
   Word* const stages = shared + slice * T::kStages * T::kStageWords;
   Copies<T, BM> copies_a(launch.a, place.instance, place.row, launch.m, first * BK, thread);
   Copies<T, BN> copies_b(launch.b, place.instance, place.col, launch.n, first * BK, thread);
@@ -323,6 +315,10 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
     const Word* const at_b = stage + L * BK * BM + thread_n * T::kPieceN;
     const int first_k = (first + chunk) * BK;
     const int end = min(steps.end - first_k, BK);
+    if constexpr (State::kTakesChunks) {
+      state.take(at_a, at_b, end, indexed);
+      continue;
+    }
     int k = T::kIsStructured ? max(steps.first - first_k, 0) : 0;
     if constexpr (T::kUnroll > 0) {
       if (!T::kIsStructured || (first_k + k >= steps.first_of_all && first_k + end <= steps.end_of_all)) {
@@ -354,11 +350,11 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   state.store(launch, place, shared, slice, thread_m, thread_n);
 }
 
-/// The results of a product. Steps that change nothing may be left out, if the semiring says when (core/user/skip.h).
-template <class T, bool kSkips_ = false>
+/// The results of a product.
+template <class T>
 struct Sums {
   static constexpr int L = T::L;
-  static constexpr bool kSkips = kSkips_;
+  static constexpr bool kTakesChunks = false;
   Word acc[T::TM][T::TN][L];
 
   template <class RowOf, class ColOf>
@@ -371,11 +367,6 @@ struct Sums {
         for (int l = 0; l < L; ++l) acc[i][j][l] = launch.zero[l];
       }
     }
-  }
-
-  /// Both `flag` and whether a step changes nothing.
-  __device__ __forceinline__ Word skips(Word flag, int i, int j, const Word (&x)[L], const Word (&y)[L]) const {
-    return Holes<L>::skips(flag, acc[i][j], x, y);
   }
 
   __device__ __forceinline__ void step(int i, int j, const Word (&x)[L], const Word (&y)[L], int, bool has) {
@@ -441,14 +432,109 @@ struct Sums {
   }
 };
 
+/// The results of a product of a semiring that says when a step changes nothing (core/user/skip.h).
+///
+/// In each chunk a thread first marks the steps that may change a result as it was before the chunk; then it takes these, one after
+/// the other, in ascending order for each result. The threads of a warp take different ones at the same time, so that few turns
+/// are enough even if there is hardly a k at which no result of the warp changes. For that a thread has its results twice: what the
+/// conditions need in registers, and all in an array of its own.
 template <class T>
-using Bests = Sums<T, true>;
+struct Bests : Sums<T> {
+  static constexpr int L = T::L, TM = T::TM, TN = T::TN, BM = T::BM, BN = T::BN, BK = T::BK;
+  static constexpr bool kTakesChunks = true;
+  static constexpr int kResults = TM * TN, kStepsOfWord = 32 / kResults, kWords = BK / kStepsOfWord;
+  static_assert(kStepsOfWord == 2 && BK % 2 == 0, "marks fill words");
+  static_assert(TM == T::kPieceM && TN == T::kPieceN && T::kSlices == 1 && !T::kIsStructured, "one piece, all steps");
+  using Sums<T>::Sums, Sums<T>::acc;
+  using Results = Word[kResults][L];
+
+  __device__ __forceinline__ void copy_to(Results& results) const {
+#pragma unroll
+    for (int place = 0; place < kResults; ++place) {
+#pragma unroll
+      for (int l = 0; l < L; ++l) results[place][l] = acc[place / TN][place % TN][l];
+    }
+  }
+  __device__ __forceinline__ void copy_from(const Results& results) {
+#pragma unroll
+    for (int place = 0; place < kResults; ++place) {
+#pragma unroll
+      for (int l = 0; l < L; ++l) acc[place / TN][place % TN][l] = results[place][l];
+    }
+  }
+
+  /// The steps before `end` of a chunk.
+  __device__ __forceinline__ void take(const Word* at_a, const Word* at_b, int end, Results& results) {
+    Word marks[kWords];
+    mark(at_a, at_b, end, marks);
+    bool any = false;
+    for (;;) {
+      Word left = 0;
+      int word = 0;
+#pragma unroll
+      for (int w = kWords; w-- > 0;) {
+        if (marks[w] != 0) left = marks[w], word = w;
+      }
+      if (left == 0) break;
+      any = true;
+#pragma unroll
+      for (int w = 0; w < kWords; ++w) {
+        if (w == word) marks[w] &= left - 1;
+      }
+      const int bit = __ffs(int(left)) - 1, place = bit % kResults, k = word * kStepsOfWord + bit / kResults;
+      Word x[L], y[L], z[L], next[L];
+#pragma unroll
+      for (int l = 0; l < L; ++l) {
+        x[l] = at_a[(l * BK + k) * BM + place / TN];
+        y[l] = at_b[(l * BK + k) * BN + place % TN];
+        z[l] = results[place][l];
+      }
+      Holes<L>::step(next, z, x, y);
+#pragma unroll
+      for (int l = 0; l < L; ++l) results[place][l] = next[l];
+    }
+    if (any) copy_from(results);
+  }
+
+ private:
+  /// A bit for each step and each result, in the order of steps.
+  __device__ __forceinline__ void mark(const Word* at_a, const Word* at_b, int end, Word (&marks)[kWords]) const {
+    Word always = 0;
+#pragma unroll
+    for (int place = 0; place < kResults; ++place) {
+      always = Holes<L>::mark_always(always, 1u << place, acc[place / TN][place % TN]);
+    }
+    always |= always << kResults;
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) {
+      marks[w] = 0;
+#pragma unroll
+      for (int k = w * kStepsOfWord; k < (w + 1) * kStepsOfWord; ++k) {
+        const Operands<T> operands(at_a, at_b, k);
+#pragma unroll
+        for (int place = 0; place < kResults; ++place) {
+          Word x[L], y[L];
+          operands.element_of_a(x, place / TN), operands.element_of_b(y, place % TN);
+          const Word bit = 1u << (k % kStepsOfWord * kResults + place);
+          marks[w] = Holes<L>::mark(marks[w], bit, acc[place / TN][place % TN], x, y);
+        }
+      }
+      marks[w] |= always;
+    }
+    if (end == BK) return;
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) {
+      const int steps = end - w * kStepsOfWord;
+      if (steps < kStepsOfWord) marks[w] &= steps <= 0 ? 0 : (1u << steps * kResults) - 1;
+    }
+  }
+};
 
 /// The smallest k whose candidate is the result, for results that are there.
 template <class T>
 struct Witnesses {
   static constexpr int L = T::L;
-  static constexpr bool kSkips = false;
+  static constexpr bool kTakesChunks = false;
   Word result[T::TM][T::TN][L];
   int32_t found[T::TM][T::TN];
 

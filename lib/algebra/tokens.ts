@@ -1,0 +1,143 @@
+/** Tokens of edges: how many rounds back an edge looks. */
+import { show, typeName } from '../describe.js'
+import { CycleError, DTypeError, OverflowError, ShapeError, ValueError } from '../errors.js'
+import { findingComponents } from '../graph-core/components.js'
+import { cycleText, leastOf, turned } from '../graph-core/cycles.js'
+import { type EdgeList, isEdgeList, isNodeArray, requireMemory } from '../graph-core/edges.js'
+import type { NodeNames } from '../graph-core/names.js'
+import type { EdgeRows, Rows } from '../graph-core/rows.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import type { ElementArray } from '../storage.js'
+
+/**
+ * An edge list whose edges may have tokens, as the places of a timed event graph have. An edge from i to j of weight w with t tokens
+ * says that node i waits for what node j did t rounds before: x_i(k) ≥ w + x_j(k − t). So x(k) = A₀ ⊗ x(k) ⊕ A₁ ⊗ x(k − 1) ⊕ …, where
+ * Aₜ has the edges with t tokens.
+ *
+ * Parallel edges with different tokens all count. Around each cycle there must be a token.
+ *
+ * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, section 2.5
+ */
+export interface TokenEdgeList<Data extends ElementArray = ElementArray> extends EdgeList<Data> {
+  /** How many tokens each edge has, an integer of 0 or more; 1 for all if it is left out. */
+  readonly tokens?: ArrayLike<number> | undefined
+}
+
+/** Tokens that have been read. */
+export interface Tokens {
+  /** Of each edge of the rows. */
+  readonly of: Int32Array
+  /** The most that any edge has, at least 1. */
+  readonly most: number
+  /** All nodes, each after those that it waits for without a token. */
+  readonly order: Int32Array
+}
+
+const MOST = 2 ** 31 - 1
+
+/**
+ * Reads the tokens of an edge list; null if it has none. The rows are those of its edges.
+ *
+ * @throws CycleError for a cycle without a token, DTypeError, ShapeError and ValueError for what isn't tokens.
+ */
+export function* readingTokens(
+  { tokens: given }: TokenEdgeList,
+  rows: EdgeRows,
+  names: NodeNames | null,
+  length: number,
+): Steps<Tokens | null> {
+  if (given === undefined) return null
+  if (!isNodeArray(given)) {
+    throw new DTypeError(
+      `tokens must be an array of whole numbers, such as an Int32Array, but it is ${typeName(given)}`,
+    )
+  }
+  requireMemory(given, 'tokens')
+  if (given.length !== length) {
+    throw new ShapeError(
+      `tokens must have one entry for each edge, but there are ${given.length} entries and ${length} edges`,
+    )
+  }
+  let total = 0
+  for (let e = 0; e < length; e++) {
+    if (e % PER_STEP === PER_STEP - 1) yield
+    total += readCount(given[e], `tokens[${e}]`)
+  }
+  if (!Number.isSafeInteger(total)) {
+    throw new OverflowError(
+      `there are ${total} tokens, but sums of them must be exact: the edges may have 2^53 - 1 in all`,
+    )
+  }
+  const { edge } = rows
+  const of = new Int32Array(edge.length)
+  let most = 1
+  for (let k = 0; k < of.length; k++) {
+    if (k % PER_STEP === PER_STEP - 1) yield
+    of[k] = given[edge[k]!]!
+    if (of[k]! > most) most = of[k]!
+  }
+  return { of, most, order: yield* orderWithin(rows, of, names) }
+}
+
+function readCount(value: unknown, place: string): number {
+  if (typeof value !== 'number' || !Number.isInteger(value)) {
+    throw new DTypeError(`${place} must be a number of tokens, an integer, but it is ${show(value)}`)
+  }
+  if (value >= 0 && value <= MOST) return value
+  throw new ValueError(`${place} is ${show(value)}, but an edge has from 0 to 2^31 - 1 tokens`)
+}
+
+/** The nodes in an order in which those that a node waits for in the same round come first. */
+function* orderWithin(rows: Rows, tokens: Int32Array, names: NodeNames | null): Steps<Int32Array> {
+  const { nodes, start, to } = rows
+  const first = new Int32Array(nodes + 1)
+  const ends = new Int32Array(to.length)
+  let count = 0
+  let loop = -1
+  for (let i = 0; i < nodes; i++) {
+    if (i % PER_STEP === PER_STEP - 1) yield
+    for (let k = start[i]!; k < start[i + 1]!; k++) {
+      if (tokens[k] !== 0) continue
+      ends[count++] = to[k]!
+      if (to[k] === i && loop < 0) loop = i
+    }
+    first[i + 1] = count
+  }
+  const within = { nodes, start: first, to: ends.subarray(0, count) }
+  // What a component reaches comes before it.
+  const { count: components, of, members } = yield* findingComponents(within)
+  if (loop < 0 && components === nodes) return members
+  throw withoutToken(loop >= 0 ? [loop] : cycleOf(within, of), names)
+}
+
+/** A cycle, in rows some component of which has more than one node. */
+function cycleOf({ nodes, start, to }: Rows, of: Int32Array): number[] {
+  const inside = (i: number) => {
+    for (let k = start[i]!; k < start[i + 1]!; k++) if (of[to[k]!] === of[i]) return to[k]!
+    return -1
+  }
+  let node = 0
+  while (node < nodes && inside(node) < 0) node++
+  const place = new Map<number, number>()
+  const path: number[] = []
+  for (; !place.has(node); node = inside(node)) {
+    place.set(node, path.length)
+    path.push(node)
+  }
+  return path.slice(place.get(node))
+}
+
+function withoutToken(nodes: number[], names: NodeNames | null): CycleError {
+  const cycle = turned(nodes, leastOf(nodes))
+  return new CycleError(
+    `the cycle ${cycleText(cycle, names)} has no token, so each of its nodes waits for itself and none ever begins: ` +
+      'put a token on one of its edges',
+    { cycle, keys: names ? cycle.map((node) => names.keys[node]) : undefined },
+  )
+}
+
+/** Throws ValueError for an edge list with tokens; `why` says why they have no meaning, and what to do. */
+export function refuseTokens(edges: unknown, why: string): void {
+  if (!isEdgeList(edges) || (edges as TokenEdgeList).tokens === undefined) return
+  throw new ValueError(`the edges have tokens, but ${why}`)
+}
