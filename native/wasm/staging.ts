@@ -76,8 +76,7 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray) =>
 
 /** Bytes of a buffer that arrays of a call lie in. Arrays that share elements are in one range. */
 interface Range {
-  readonly buffer: ArrayBufferLike
-  first: number
+  readonly first: number
   end: number
   /** Where it is in the module's memory. */
   address: number
@@ -87,44 +86,43 @@ interface Range {
 /** Arrays of one call, in the module's memory. */
 class Staged {
   readonly #memory: Memory
-  readonly #ranges: Range[] = []
+  readonly #rangeOf = new Map<TypedArray, Range>()
   readonly #block: number
 
   constructor(memory: Memory, arrays: ReadonlySet<TypedArray>) {
     this.#memory = memory
-    const wanted = [...arrays]
-      .map(({ buffer, byteOffset, byteLength }) => ({
-        buffer,
-        first: byteOffset,
-        end: byteOffset + byteLength,
-        address: 0,
-        isShared: false,
-      }))
-      .sort((x, y) => x.first - y.first)
-    for (const range of wanted) {
-      const shared = this.#ranges.find(({ buffer, end }) => buffer === range.buffer && range.first < end)
-      if (shared) {
-        shared.end = Math.max(shared.end, range.end)
-        shared.isShared = true
+    const ranges: Range[] = []
+    const lastOf = new Map<ArrayBufferLike, Range>()
+    for (const array of [...arrays].sort((x, y) => x.byteOffset - y.byteOffset)) {
+      const { buffer, byteOffset: first, byteLength } = array
+      const end = first + byteLength
+      const last = lastOf.get(buffer)
+      if (last && first < last.end) {
+        last.end = Math.max(last.end, end)
+        last.isShared = true
+        this.#rangeOf.set(array, last)
       } else {
-        this.#ranges.push(range)
+        const range = { first, end, address: 0, isShared: false }
+        ranges.push(range)
+        lastOf.set(buffer, range)
+        this.#rangeOf.set(array, range)
       }
     }
     let bytes = 0
-    for (const range of this.#ranges) {
+    for (const range of ranges) {
       // Elements of 8 bytes stay at multiples of 8.
       range.address = bytes + (range.first % ALIGNMENT)
       bytes = Math.ceil((range.address + range.end - range.first) / ALIGNMENT) * ALIGNMENT
     }
     this.#block = bytes < MOST_BYTES ? memory.allocate(Math.max(bytes, ALIGNMENT)) : 0
     if (this.#block === 0) throw outOfMemory(bytes)
-    for (const range of this.#ranges) range.address += this.#block
+    for (const range of ranges) range.address += this.#block
   }
 
   /** The array in the module's memory, as that is now. */
   view<Of extends TypedArray>(array: Of): Of {
     const { byteOffset } = array
-    const range = this.#rangeOf(array)
+    const range = this.#rangeOf.get(array)!
     const Type = array.constructor as new (buffer: ArrayBufferLike, at: number, length: number) => Of
     const address = range.address + byteOffset - range.first
     const buffer = this.#memory.buffer(address + array.byteLength)
@@ -135,13 +133,7 @@ class Staged {
 
   /** Whether another array of the call has elements of it. */
   isShared(array: TypedArray): boolean {
-    return this.#rangeOf(array).isShared
-  }
-
-  #rangeOf({ buffer, byteOffset, byteLength }: TypedArray): Range {
-    return this.#ranges.find(
-      (it) => it.buffer === buffer && it.first <= byteOffset && byteOffset + byteLength <= it.end,
-    )!
+    return this.#rangeOf.get(array)!.isShared
   }
 
   copyIn(array: TypedArray): void {
