@@ -23,6 +23,12 @@ export function reading<Result>(read: () => Result, field?: string): Result {
   }
 }
 
+export async function textIn(file: File): Promise<string> {
+  const text = await file.text()
+  if (text.includes('\0')) throw new InputError(`${file.name} is no text: save it as .csv.`)
+  return text
+}
+
 /** The cells of each line that isn't empty or a comment; a cell in quotation marks may hold separators. */
 export function cellsOf(text: string): { line: number; cells: string[] }[] {
   const lines = text

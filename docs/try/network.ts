@@ -7,7 +7,7 @@ import {
   parseMatrixMarket,
   type ReadEdgeList,
 } from 'mpmml/graph'
-import { InputError, reading } from './csv.js'
+import { InputError, reading, textIn } from './csv.js'
 import { picture, shown, svg } from './dom.js'
 
 /** More nodes than this would only be a knot. */
@@ -32,7 +32,7 @@ export function readEdges(text: string): NamedGraph {
 
 /** A file of edges as lines of CSV. */
 export async function edgeLines(file: File): Promise<string> {
-  const text = await file.text()
+  const text = await textIn(file)
   if (/\.(csv|tsv|txt)$/i.test(file.name)) return text
   const parse = parsers.get(/\w*$/.exec(file.name.toLowerCase())![0])
   if (!parse) throw new InputError(`${file.name}: expected .csv, .tsv, .txt, .graphml, .gr or .mtx.`)

@@ -1,6 +1,6 @@
 /** The page on which people try the library: a tool at a time, whose fields are in the fragment of the address. */
 import { info } from 'mpmml'
-import { InputError } from './csv.js'
+import { InputError, textIn } from './csv.js'
 import { html } from './dom.js'
 import { fromLetters, toLetters } from './link.js'
 import { paths } from './paths.js'
@@ -178,7 +178,7 @@ class Shown {
     const file = files?.[0]
     if (!file) return
     try {
-      this.#inputs.get(name)!.value = await (this.#tool.textOf?.(file) ?? file.text())
+      this.#inputs.get(name)!.value = await (this.#tool.textOf ?? textIn)(file)
       this.#changed(name)
     } catch (error) {
       this.#fail(error instanceof InputError ? new InputError(error.message, name) : error)

@@ -9,7 +9,7 @@ import {
   type Semiring,
   zeroOf,
 } from 'mpmml'
-import { cellsOf, InputError, numberOf, reading } from './csv.js'
+import { cellsOf, InputError, numberOf, reading, textIn } from './csv.js'
 import { html, shown, table } from './dom.js'
 import type { Tool } from './tool.js'
 
@@ -42,7 +42,7 @@ const MOST_SIZE = 4096
 const kept = new Map<string, Matrix<ElementArray>>()
 
 async function textOf(file: File): Promise<string> {
-  if (!/\.npy$/i.test(file.name)) return await file.text()
+  if (!/\.npy$/i.test(file.name)) return await textIn(file)
   const bytes = new Uint8Array(await file.arrayBuffer())
   const read = reading(() => parseNpy(bytes))
   if (read.shape.length === 3) throw new InputError(`${file.name} is a batch of matrices: give one matrix.`)

@@ -197,6 +197,8 @@ describe.skipIf(why).each([
     await drop('a', 'a.npy', npy)
     await enter('b', '1\n20')
     await answer(/C is 1 × 1[\s\S]*0\s+17/)
+    await drop('a', 'a.xlsx', "'PK\\0'")
+    await refused('a', 'a.xlsx is no text')
     await open('paths')
     await drop('edges', 'roads.gr', "'p sp 3 2\\na 1 2 4\\na 2 3 -1\\n'")
     await refused('edges', 'round 1 → 2 → 1 would')
