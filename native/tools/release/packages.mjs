@@ -48,7 +48,7 @@ export const addonPackages = [
 }))
 
 /** The files in the folder of the WebAssembly addon (native/wasm/build.mjs). */
-export const wasmFiles = ['addon.cjs', ...browserFiles, 'workerd.mjs', 'package.json']
+export const wasmFiles = ['addon.cjs', 'mpmml-single.js', ...browserFiles, 'workerd.mjs', 'package.json']
 
 /** workerd's bundlers know the condition `browser` as well. */
 const wasmExports = {
