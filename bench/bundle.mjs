@@ -1,6 +1,6 @@
 // Bundles what is loaded: the modules of the library's entry points into a few files, and the plotting library into the one
 // compiled file that uses it, dist/bench/report/plot.js, with its licences beside it. Run by `npm run build:ts` after the compiler.
-import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -54,6 +54,41 @@ function loadedBy(file, found = new Set()) {
   return found
 }
 const core = loadedBy(join(root, 'dist', 'lib', 'index.js'))
+
+// For browsers, with the modules of lib/browser in the place of those of the same names.
+const forBrowsers = Object.values(exports).flatMap((entry) =>
+  entry.browser ? [join(root, entry.default)] : [],
+)
+const inLib = join(root, 'dist', 'lib')
+const browserLibrary = await rolldown({
+  input: Object.fromEntries(forBrowsers.map((file) => [basename(file, '.js'), file])),
+  platform: 'browser',
+  external: '@mpmml/wasm',
+  plugins: [
+    {
+      name: 'browser',
+      resolveId(id, importer) {
+        if (!id.startsWith('.') || importer === undefined) return null
+        const own = join(inLib, 'browser')
+        const path = resolve(dirname(importer), id)
+        const instead = join(own, relative(inLib, path))
+        return !importer.startsWith(own) && existsSync(instead) ? instead : null
+      },
+    },
+  ],
+  transform: { define: { MPMML_VERSION: JSON.stringify(version) } },
+  checks: { ineffectiveDynamicImport: false },
+  logLevel: 'warn',
+})
+const inBrowsers = join(root, 'dist', 'browser')
+rmSync(inBrowsers, { recursive: true, force: true })
+await browserLibrary.write({
+  dir: inBrowsers,
+  chunkFileNames: 'parts/[name].js',
+  comments: false,
+  minify: true,
+})
+await browserLibrary.close()
 
 const library = await rolldown({
   input: Object.fromEntries(entries.map((file) => [basename(file, '.js'), file])),

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { register } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { makePage, missingForPage } from './try.mjs'
 
 // typedoc needs the compiler's JavaScript API, which TypeScript 7 has no longer.
 const hook = `export const resolve = (name, context, next) => next(name === 'typescript' ? 'typescript-6' : name, context)`
@@ -21,6 +22,9 @@ const entryPoints = Object.values(exports)
 
 const [option, file] = process.argv.slice(2)
 const isSite = option !== '--json'
+const lacking = missingForPage()
+/** Stands in links to the page to try the library until it is known where they are. */
+const tryPage = 'try:'
 
 /** The guides: the part of the index in which each stands, by its file and by its heading. The index itself comes first. */
 const files = [join(root, 'docs', 'README.md')]
@@ -40,6 +44,7 @@ const app = await Application.bootstrap({
   name: 'MPMML',
   readme: isSite ? join(root, 'README.md') : 'none',
   projectDocuments: isSite ? files : [],
+  navigationLinks: lacking ? {} : { 'Try it': tryPage },
   customCss: join(root, 'docs', 'site.css'),
   searchInComments: true,
   searchInDocuments: true,
@@ -82,6 +87,7 @@ app.renderer.on(PageEvent.END, (page) => {
   page.contents = page.contents
     ?.replaceAll(/href="[^"]*icons\.svg#/g, 'href="#')
     .replaceAll(/href="((?:\.\.\/)+)(#[^"]*)?"/g, 'href="$1index.html$2"')
+    .replaceAll(`href="${tryPage}"`, `href="${'../'.repeat(page.url.split('/').length - 1)}try/index.html"`)
 })
 const project = await app.convert()
 if (!project) process.exit(1)
@@ -101,6 +107,12 @@ for (const { comment } of Object.values(project.reflections)) {
   }
 }
 app.validate(project)
-if (isSite) await app.generateDocs(project, option === '--out' ? file : join(root, 'docs', 'site'))
-else await app.generateJson(project, file)
+if (isSite) {
+  const site = option === '--out' ? file : join(root, 'docs', 'site')
+  await app.generateDocs(project, site)
+  if (lacking) console.warn(`The page to try the library isn't in the site: ${lacking} makes what it needs.`)
+  else await makePage(join(site, 'try'))
+} else {
+  await app.generateJson(project, file)
+}
 if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1

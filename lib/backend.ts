@@ -1,8 +1,8 @@
 /** Which backend is taken, and why. */
-import { cpus } from 'node:os'
 import { show } from './describe.js'
 import { environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
+import { architecture, processor } from './host.js'
 import { addon, indexIn } from './native.js'
 import { LEFT_OUT, Options, type OptionsOf, option, readChoice, wholeOf } from './options.js'
 
@@ -163,7 +163,7 @@ const deviceNames = new Map<number, string>()
 export function deviceName(device: number): string {
   let name = deviceNames.get(device)
   if (name === undefined) {
-    name = device < 0 ? cpus()[0]?.model.trim() || process.arch : addon.deviceName(device)
+    name = device < 0 ? processor() || architecture : addon.deviceName(device)
     if (name === '') return `CUDA device ${device}`
     deviceNames.set(device, name)
   }

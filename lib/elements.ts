@@ -1,6 +1,6 @@
 /** The element types, and the arrays that hold them. */
-import { constants } from 'node:buffer'
-import { types } from 'node:util'
+import { isBigIntArray, isTypedArray, typedArrayName } from './array-types.js'
+import { mostBytes, unwritten } from './host.js'
 import { addon, indexIn } from './native.js'
 import type { ElementArray } from './storage.js'
 import type { DataType } from './variant-names.js'
@@ -20,12 +20,9 @@ export const UINT8 = indexIn(addon.dataTypes, 'uint8')
 
 export const arrayNames = 'Int32Array, Float32Array, Float64Array or Uint8Array'
 
-const tag = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Int32Array.prototype), Symbol.toStringTag)!
-  .get! as (this: unknown) => string | undefined
-
 /** The element type of an array by its number; -1 for anything that doesn't hold elements, whatever it pretends to be. */
 export function elementType(data: unknown): number {
-  switch (tag.call(data)) {
+  switch (typedArrayName(data)) {
     case 'Int32Array':
       return INT32
     case 'Float32Array':
@@ -45,21 +42,18 @@ export const isElementArray = (data: unknown): data is ElementArray => elementTy
 /** The arrays of operands. */
 export const operandArrayNames = 'Int32Array, Int16Array, Float32Array, Float64Array or Uint8Array'
 
-/** Whether an array holds int32 elements as int16: see {@link OperandArray}. */
-export const isInt16Array = (data: unknown): data is Int16Array => types.isInt16Array(data)
-
-/** Whether an array is one of uint32, which only lanes of semirings that users write have. */
-export const isUint32Array = (data: unknown): data is Uint32Array => types.isUint32Array(data)
+const isBuffer = (data: unknown) =>
+  /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(data))
 
 /** How `data`, which doesn't hold elements, is made into an array of them: what follows a message. */
 export function conversionOf(data: unknown): string {
-  if (types.isBigInt64Array(data) || types.isBigUint64Array(data)) {
+  if (isBigIntArray(data)) {
     return 'Int32Array.from(data, Number) converts what fits, Float64Array.from(data, Number) whole numbers up to 2^53'
   }
-  if (Array.isArray(data) || types.isTypedArray(data)) {
+  if (Array.isArray(data) || isTypedArray(data)) {
     return 'Int32Array.from(data) converts whole numbers, Float64Array.from(data) any'
   }
-  if (types.isAnyArrayBuffer(data) || types.isDataView(data)) {
+  if (isBuffer(data) || ArrayBuffer.isView(data)) {
     return 'pass an array over its bytes, such as new Int32Array(buffer)'
   }
   return 'put the elements into such an array'
@@ -111,8 +105,9 @@ const LEAST_FRESH = 2 ** 25
  */
 export function newUnwrittenArray(type: number, length: number): ElementArray {
   const bytes = length * bytesOf(type)
-  if (bytes < LEAST_UNWRITTEN || bytes > constants.MAX_LENGTH) return newArray(type, length)
-  const data = arrayOver(type, Buffer.allocUnsafeSlow(bytes).buffer)
+  const memory = bytes < LEAST_UNWRITTEN || bytes > mostBytes ? null : unwritten(bytes)
+  if (memory === null) return newArray(type, length)
+  const data = arrayOver(type, memory)
   if (bytes >= LEAST_FRESH) addon.preferHugePages(data)
   return data
 }

@@ -2,14 +2,13 @@
  * The environment variables of the library: the one place that reads and checks them, but for MPMML_ADDON (lib/load.ts).
  * Native code never does, because JavaScript may write them while other threads run. An empty variable is an unset one.
  */
-import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
 import { show } from './describe.js'
 import { FileError, OptionError } from './errors.js'
+import { environment, homeFolder, isAbsolute, join, platform } from './host.js'
 import { addon } from './native.js'
 
 function read(name: string): string | undefined {
-  return process.env[name] || undefined
+  return environment[name] || undefined
 }
 
 function wrong(name: string, expected: string, value: string): OptionError {
@@ -89,15 +88,15 @@ export function configureCpu(): void {
 function cacheFolder(): string | null {
   const inHome = (...names: string[]) => {
     try {
-      return join(homedir(), ...names)
+      return join(homeFolder(), ...names)
     } catch {
       return ''
     }
   }
   const folder =
-    process.platform === 'darwin'
+    platform === 'darwin'
       ? inHome('Library', 'Caches')
-      : process.platform === 'win32'
+      : platform === 'win32'
         ? (read('LOCALAPPDATA') ?? inHome('AppData', 'Local'))
         : (read('XDG_CACHE_HOME') ?? inHome('.cache'))
   return isAbsolute(folder) ? folder : null
@@ -107,7 +106,7 @@ function cacheFolder(): string | null {
 export function ownCacheFolder(): string | null {
   const folder = cacheFolder()
   // Programs on Windows have their caches in folders of their own.
-  return folder && join(folder, ...(process.platform === 'win32' ? ['mpmml', 'Cache'] : ['mpmml']))
+  return folder && join(folder, ...(platform === 'win32' ? ['mpmml', 'Cache'] : ['mpmml']))
 }
 
 /**

@@ -1,9 +1,8 @@
 /** What the library is on this machine: the build, the devices, and the backend that `auto` takes. */
-import { existsSync } from 'node:fs'
-import { availableParallelism, cpus } from 'node:os'
 import { explainBackend } from './backend.js'
 import { configureCpu, limitPinned } from './environment.js'
 import { natively } from './errors.js'
+import { cores, exists, processor, runtime } from './host.js'
 import { type AddonKind, type AddonOrigin, driverTraces, largerAddons } from './load.js'
 import { addon, addonOrigin, type NativeDescription, version } from './native.js'
 
@@ -66,7 +65,7 @@ export interface Info {
 export function cudaReason(
   built: boolean,
   reason: string,
-  exists: (path: string) => boolean = existsSync,
+  isThere: (path: string) => boolean = exists,
 ): string {
   // Reasons of other kinds say themselves what to do.
   const ways = new Map([
@@ -77,7 +76,7 @@ export function cudaReason(
     ],
   ])
   const [, way] = [...ways].find(([known]) => reason.includes(known)) ?? []
-  const trace = built || way === undefined ? undefined : driverTraces.find(exists)
+  const trace = built || way === undefined ? undefined : driverTraces.find(isThere)
   return trace === undefined ? reason : `${reason}. This machine has an NVIDIA driver (${trace}): ${way}`
 }
 
@@ -102,7 +101,7 @@ export function info(): Info {
   return {
     version,
     compiler,
-    node: process.versions.node,
+    node: runtime,
     addon: { ...addonOrigin, larger: largerAddons(addonOrigin) },
     cuda: {
       built: cuda.built,
@@ -115,8 +114,8 @@ export function info(): Info {
       reason: cudaReason(cuda.built, cuda.reason),
     },
     cpu: {
-      model: cpus()[0]?.model.trim() || 'unknown',
-      cores: availableParallelism(),
+      model: processor() || 'unknown',
+      cores: cores(),
       simd: cpu.simd,
       instructionSets: cpu.instructionSets,
       threads: cpu.threads,

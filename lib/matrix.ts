@@ -1,15 +1,7 @@
 /** Matrices: what the library takes and what it makes. */
+import { isInt16Array, isUint32Array } from './array-types.js'
 import { type Name, show, showList, typeName } from './describe.js'
-import {
-  bytesOf,
-  conversionOf,
-  INT32,
-  isElementArray,
-  isInt16Array,
-  isUint32Array,
-  newArray,
-  operandArrayNames,
-} from './elements.js'
+import { bytesOf, conversionOf, INT32, isElementArray, newArray, operandArrayNames } from './elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
 import { availableMemory } from './free-memory.js'
 import type { ElementArray, MatrixArray, OperandArray } from './storage.js'

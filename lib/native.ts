@@ -1,5 +1,6 @@
 /** The addon. lib/load.ts finds it, and native/variants/addon.mjs says what it exports. */
 import { AddonError } from './errors.js'
+import { architecture, platform } from './host.js'
 import { type AddonOrigin, load, ownBuild, sourcePackage } from './load.js'
 import type { Addon } from './native-interface.js'
 import { packageAround, root, version } from './package.js'
@@ -18,7 +19,7 @@ export const addonOrigin: AddonOrigin = loaded.origin
 /** What to do if the addon lacks the laboratory's kernels. */
 export function withoutLaboratory(): string {
   const { from } = addonOrigin
-  const packageOfLab = `@mpmml/lab-${process.platform}-${process.arch}`
+  const packageOfLab = `@mpmml/lab-${platform}-${architecture}`
   const run =
     from === ownBuild
       ? 'npm run build -- lab'

@@ -1,16 +1,8 @@
 /** One matrix argument, read once and checked. */
+import { isInt16Array, isUint32Array } from './array-types.js'
 import { type Name, show, showList, typeName } from './describe.js'
 import { Resident, type ResidentView, requireUsable } from './device/resident.js'
-import {
-  arrayNames,
-  bytesOf,
-  conversionOf,
-  elementType,
-  INT32,
-  isInt16Array,
-  isUint32Array,
-  operandArrayNames,
-} from './elements.js'
+import { arrayNames, bytesOf, conversionOf, elementType, INT32, operandArrayNames } from './elements.js'
 import { DTypeError, ShapeError } from './errors.js'
 import { type Elements, shapeOf, stridedElements } from './layout.js'
 import { dimension } from './matrix.js'

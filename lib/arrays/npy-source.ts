@@ -1,11 +1,13 @@
 /** A matrix in a .npy file, of which blocks are read by position. */
+
 import type { FileHandle } from 'node:fs/promises'
 import { FileError } from '../errors.js'
 import { openForReading } from '../files/files.js'
 import { checkedContent } from '../files/npy-content.js'
 import { NpyProblem } from '../files/npy-header.js'
 import { readHeader } from '../files/npy-start.js'
-import { type FileType, swapBytes } from '../files/npy-types.js'
+import type { FileType } from '../files/npy-types.js'
+import { swapBytes } from '../host.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { readError, readRectangle, requireUnchanged } from './disk.js'
 import { describeFiles } from './file-store.js'

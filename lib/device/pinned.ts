@@ -1,8 +1,8 @@
 /** Arrays in pinned memory. */
-import { constants } from 'node:buffer'
 import { show, showChoices } from '../describe.js'
 import { bytesOf as bytesOfType, arrayOver as elementsOver } from '../elements.js'
 import { DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
+import { mostBytes, takesForeignMemory } from '../host.js'
 import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
 
@@ -17,16 +17,13 @@ const types = {
 /** In bytes. To find pinned memory takes some microseconds, in which a smaller array has been made and written. */
 const LEAST_PINNED = 2 ** 16
 
-/** Other runtimes don't say when, and on which thread, they call what gives the memory of a buffer back. */
-const isNode = process.versions.bun === undefined && process.versions.deno === undefined
-
 /**
  * An array in pinned memory, for the result of a product that device `device` may compute; null if there is none for it. What it
  * holds is undefined.
  */
 export function pinnedResult(type: number, length: number, device: number): ElementArray | null {
   const bytes = length * bytesOfType(type)
-  if (bytes < LEAST_PINNED || bytes > constants.MAX_LENGTH || !isNode) return null
+  if (bytes < LEAST_PINNED || bytes > mostBytes || !takesForeignMemory) return null
   const buffer = addon.resultBuffer(bytes, device)
   return buffer && elementsOver(type, buffer)
 }
@@ -102,7 +99,7 @@ function bytesOf(dtype: keyof PinnedArrays, length: number): number {
     throw new DTypeError(`length must be an integer of 0 or more, but it is ${show(length)}`)
   }
   const bytes = length * types[dtype].BYTES_PER_ELEMENT
-  if (bytes > constants.MAX_LENGTH) throw noMemory(length)
+  if (bytes > mostBytes) throw noMemory(length)
   return bytes
 }
 

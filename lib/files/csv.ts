@@ -1,7 +1,9 @@
 /** Matrices in CSV and TSV: a row per line. */
+
 import { show } from '../describe.js'
 import { newArray } from '../elements.js'
 import { FileError } from '../errors.js'
+import { toUtf8 } from '../host.js'
 import { allocate, MAX_DIMENSION, type Matrix } from '../matrix.js'
 import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
@@ -16,7 +18,7 @@ const COMMENT = '#'.charCodeAt(0)
 const QUOTATION = '"'.charCodeAt(0)
 
 /** What stands for the semiring's zero, whatever that is. */
-const zeros = [Buffer.from('.'), Buffer.from('ε')]
+const zeros = [toUtf8('.'), toUtf8('ε')]
 
 const cellsText = (count: number) => (count === 1 ? '1 cell' : `${count} cells`)
 

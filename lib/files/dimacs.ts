@@ -4,8 +4,10 @@
  * Generators of graphs add a title in a line that begins with t, and the node that paths begin at as `n NODE`. Neither is
  * part of the matrix.
  */
+
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
+import { fromLatin1 } from '../host.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type Accepted, EntryCollector, type EntrySink, requireCount, requireRoom } from './entries.js'
 import type { LineParser, TextReader } from './text.js'
@@ -23,7 +25,7 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
     if (nodes >= 0) reader.fail('there is a second line that begins with p')
     reader.skipBlanks()
     const { bytes, position } = reader
-    if (bytes.toString('latin1', position, position + 2) !== 'sp') {
+    if (fromLatin1(bytes, position, position + 2) !== 'sp') {
       reader.fail(
         `expected "p sp NODES ARCS", a shortest-path problem, but got ${show(`p ${reader.restOfLine()}`)}`,
       )

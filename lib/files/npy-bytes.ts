@@ -1,10 +1,10 @@
 /** The bytes of .npy files in memory, such as those that a service gets and sends. */
 
-import { endianness } from 'node:os'
-import { types } from 'node:util'
+import { isUint8Array } from '../array-types.js'
 import { show } from '../describe.js'
 import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
+import { fromLatin1, swapBytes } from '../host.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
@@ -13,7 +13,7 @@ import type { ElementArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
 import { asMatrix, bytesType, checkedContent, gather, type Offender, outOfRange } from './npy-content.js'
 import { formatHeader, NpyProblem, parseHeader, parsePreamble, truncatedHeader } from './npy-header.js'
-import { type FileType, swapBytes } from './npy-types.js'
+import { type FileType, littleEndian } from './npy-types.js'
 
 /** Bytes that are converted at once: a copy of them is aligned for every element type. */
 const chunkBytes = 1 << 16
@@ -36,12 +36,11 @@ export function parseNpy(bytes: Uint8Array, options: { dtype: 'uint8' }): Matrix
 export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefined }): Matrix<ElementArray>
 export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefined }): Matrix<ElementArray> {
   const { dtype } = parseOptions.read(options)
-  if (!types.isUint8Array(bytes)) {
+  if (!isUint8Array(bytes)) {
     throw new DTypeError(`expected the bytes of a .npy file in a Uint8Array, but got ${show(bytes)}`)
   }
-  const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   try {
-    return parse(file, dtype)
+    return parse(bytes, dtype)
   } catch (error) {
     if (error instanceof NpyProblem)
       throw new FileError(`bytes of a .npy file: ${error.message}`, { cause: error })
@@ -49,11 +48,11 @@ export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefi
   }
 }
 
-function parse(file: Buffer, asked: 'uint8' | undefined): Matrix<ElementArray> {
+function parse(file: Uint8Array, asked: 'uint8' | undefined): Matrix<ElementArray> {
   const { start, length } = parsePreamble(file)
   const end = start + length
   if (file.length < end) throw truncatedHeader(file.length, end)
-  const header = parseHeader(file.toString('latin1', start, end))
+  const header = parseHeader(fromLatin1(file, start, end))
   const { type, shape, count } = checkedContent(header, file.length - end, asked)
   const data = allocate(count, 'the matrix', addon.dataTypes.indexOf(type.dtype))
   const bad = readElements(file.subarray(end), type, data)
@@ -61,16 +60,18 @@ function parse(file: Buffer, asked: 'uint8' | undefined): Matrix<ElementArray> {
   return asMatrix(data, shape, header)
 }
 
-function readElements(bytes: Buffer, type: FileType, data: ElementArray): Offender | undefined {
+function readElements(bytes: Uint8Array, type: FileType, data: ElementArray): Offender | undefined {
   if (!type.convert) {
-    const target = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-    bytes.copy(target)
+    const target = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
+    target.set(bytes.subarray(0, target.length))
     if (type.swapped) swapBytes(target, type.size)
     return undefined
   }
-  const aligned = Buffer.from(new ArrayBuffer(Math.min(chunkBytes, bytes.length)))
+  const aligned = new Uint8Array(Math.min(chunkBytes, bytes.length))
   for (let from = 0; from < bytes.length; from += chunkBytes) {
-    const chunk = aligned.subarray(0, bytes.copy(aligned, 0, from))
+    const given = bytes.subarray(from, from + chunkBytes)
+    const chunk = aligned.subarray(0, given.length)
+    chunk.set(given)
     if (type.swapped) swapBytes(chunk, type.size)
     const done = from / type.size
     const bad = type.convert(chunk, chunk.length / type.size, data, done)
@@ -96,9 +97,9 @@ export function formatNpy(matrix: MatrixLike<ElementArray>): Uint8Array {
   const before = header.length / bytesOf(view.type)
   const count = view.batch * view.rows * view.cols
   const file = allocate(before + count, 'the file', view.type, newUnwrittenArray)
-  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength)
-  header.copy(bytes)
+  const bytes = new Uint8Array(file.buffer, file.byteOffset, file.byteLength)
+  bytes.set(header)
   gather(view, 0, file.subarray(before))
-  if (endianness() === 'BE') swapBytes(bytes.subarray(header.length), bytesOf(view.type))
+  if (!littleEndian) swapBytes(bytes.subarray(header.length), bytesOf(view.type))
   return bytes
 }

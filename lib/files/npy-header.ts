@@ -3,6 +3,7 @@
  * a Python dictionary with the keys descr, fortran_order and shape. Source: numpy.lib.format, "Format Version 1.0".
  */
 
+import { fromLatin1 } from '../host.js'
 import type { DataType } from '../variant-names.js'
 
 /** What a header says. Its numbers aren't checked yet. */
@@ -25,14 +26,14 @@ export const preambleLength = 12
 const longestHeader = 65535
 
 /** Where the header's text is in the file, after its first bytes (up to {@link preambleLength}). */
-export function parsePreamble(bytes: Buffer): { start: number; length: number } {
+export function parsePreamble(bytes: Uint8Array): { start: number; length: number } {
   if (bytes.length === 0) {
     throw new NpyProblem('expected a NumPy .npy file, but it is empty; write one with numpy.save')
   }
-  if (bytes.toString('latin1', 0, magic.length) !== magic) {
+  if (fromLatin1(bytes, 0, magic.length) !== magic) {
     throw new NpyProblem(
       `expected a NumPy .npy file, which starts with ${JSON.stringify(magic)}, but it starts with ` +
-        `${JSON.stringify(bytes.toString('latin1', 0, magic.length))}; write one with numpy.save`,
+        `${JSON.stringify(fromLatin1(bytes, 0, magic.length))}; write one with numpy.save`,
     )
   }
   const [major, minor] = [bytes[6], bytes[7]]
@@ -42,7 +43,7 @@ export function parsePreamble(bytes: Buffer): { start: number; length: number } 
   if (![1, 2, 3].includes(major!) || minor !== 0) {
     throw new NpyProblem(`expected .npy format 1.0, 2.0 or 3.0, but its version says ${major}.${minor}`)
   }
-  const length = bytes.readUIntLE(8, lengthBytes)
+  const length = bytes.subarray(8, start).reduceRight((value, byte) => 256 * value + byte, 0)
   if (length > longestHeader) {
     throw new NpyProblem(
       `its header claims ${length} bytes; that of an array of numbers has at most ${longestHeader}`,
@@ -155,14 +156,10 @@ const growthDigits = 21
 const descriptions: Record<DataType, string> = { int32: '<i4', float32: '<f4', float64: '<f8', uint8: '|u1' }
 
 /** The first bytes of a version 1.0 file in C order, as NumPy writes them: the data starts at a multiple of 64. */
-export function formatHeader(shape: readonly number[], dtype: DataType): Buffer {
+export function formatHeader(shape: readonly number[], dtype: DataType): Uint8Array {
   const dictionary = `{'descr': '${descriptions[dtype]}', 'fortran_order': False, 'shape': (${shape.join(', ')}), }`
   const grown = dictionary + ' '.repeat(growthDigits - String(shape[0]).length)
   const total = Math.ceil((10 + grown.length + 1) / 64) * 64
-  const bytes = Buffer.alloc(total, ' ')
-  bytes.write(`${magic}\x01\x00`, 'latin1')
-  bytes.writeUInt16LE(total - 10, 8)
-  bytes.write(grown, 10, 'latin1')
-  bytes.write('\n', total - 1, 'latin1')
-  return bytes
+  const text = `${magic}\x01\x00${String.fromCharCode((total - 10) % 256, Math.floor((total - 10) / 256))}${grown}`
+  return Uint8Array.from(`${text.padEnd(total - 1)}\n`, (character) => character.charCodeAt(0))
 }

@@ -1,10 +1,10 @@
 /** A .npy file whose bytes come one after the other, as out of an archive. */
+import { fromLatin1, swapBytes } from '../host.js'
 import type { Matrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
 import { newMatrixData } from './memory.js'
 import { asMatrix, checkedContent, outOfRange } from './npy-content.js'
 import { type NpyHeader, parseHeader, parsePreamble, preambleLength, truncatedHeader } from './npy-header.js'
-import { swapBytes } from './npy-types.js'
 
 /** Bytes that are converted at once: a copy of them is aligned for every element type. */
 const CHUNK = 1 << 16
@@ -64,7 +64,7 @@ export class NpyBuilder {
     }
     const { type, data, shape, header } = this.#content
     if (type.convert) this.#convert()
-    else if (type.swapped) swapBytes(Buffer.from(data.buffer, data.byteOffset, data.byteLength), type.size)
+    else if (type.swapped) swapBytes(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), type.size)
     return asMatrix(data, shape, header)
   }
 
@@ -76,7 +76,7 @@ export class NpyBuilder {
     const end = start + length
     if (end > this.#size) throw truncatedHeader(this.#size, end)
     if (head.length < end) return undefined
-    const header = parseHeader(head.toString('latin1', start, end))
+    const header = parseHeader(fromLatin1(head, start, end))
     const content = checkedContent(header, this.#size - end, this.#asked)
     const data = newMatrixData(content.count, this.name, content.type.dtype, this.#maxBytes)
     this.#content = { ...content, header, data }

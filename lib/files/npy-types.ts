@@ -2,13 +2,12 @@
  * The element types of .npy files: which are taken as they are, which are converted to int32 or uint8, and why the others
  * aren't.
  */
-import { endianness } from 'node:os'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
 import { NpyProblem } from './npy-header.js'
 
 /** Converts `count` elements to `out` from `at` on; returns the index of the first that `out` can't hold, or -1. */
-type Convert = (bytes: Buffer, count: number, out: ElementArray, at: number) => number
+type Convert = (bytes: Uint8Array, count: number, out: ElementArray, at: number) => number
 
 export interface FileType {
   name: string
@@ -20,18 +19,19 @@ export interface FileType {
   /** Undefined where its bytes are the result. */
   convert: Convert | undefined
   /** Element `index`, for a message. */
-  value(bytes: Buffer, index: number): number | bigint
+  value(bytes: Uint8Array, index: number): number | bigint
   /** All elements as they are, of bytes that are aligned and in this machine's order. */
-  elements(bytes: Buffer): ArrayLike<number | bigint>
+  elements(bytes: Uint8Array): ArrayLike<number | bigint>
 }
 
-const littleEndian = endianness() === 'LE'
+/** Whether this machine's is the byte order of most files. */
+export const littleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
 
 interface View<T> {
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): ArrayLike<T>
 }
 
-const view = <T>(View: View<T>, bytes: Buffer, length: number) =>
+const view = <T>(View: View<T>, bytes: Uint8Array, length: number) =>
   new View(bytes.buffer, bytes.byteOffset, length)
 
 /** Types whose values int32 all holds. */
@@ -158,7 +158,7 @@ export function fileType(descr: string | undefined, asked?: 'uint8'): FileType {
     )
   }
   const dtype = asked ?? (Object.keys(type.as)[0] as DataType)
-  const first = (bytes: Buffer, count: number) =>
+  const first = (bytes: Uint8Array, count: number) =>
     view<number | bigint>(type.View as View<number | bigint>, bytes, count)
   return {
     name: type.name,
@@ -169,11 +169,4 @@ export function fileType(descr: string | undefined, asked?: 'uint8'): FileType {
     value: (bytes, index) => first(bytes, index + 1)[index]!,
     elements: (bytes) => first(bytes, bytes.length / size),
   }
-}
-
-/** Reverses the bytes of each element in place. */
-export function swapBytes(bytes: Buffer, size: FileType['size']): void {
-  if (size === 2) bytes.swap16()
-  if (size === 4) bytes.swap32()
-  if (size === 8) bytes.swap64()
 }

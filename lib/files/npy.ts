@@ -1,9 +1,9 @@
 /** NumPy's .npy files: read into matrices exactly or refused with the reason, and written as NumPy writes them. */
 
 import type { FileHandle } from 'node:fs/promises'
-import { endianness } from 'node:os'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { FileError, MpmmlError } from '../errors.js'
+import { swapBytes } from '../host.js'
 import { shapeOf } from '../layout.js'
 import type { Matrix, MatrixLike } from '../matrix.js'
 import { Options, type OptionsOf } from '../options.js'
@@ -23,7 +23,7 @@ import {
 } from './npy-content.js'
 import { formatHeader, NpyProblem } from './npy-header.js'
 import { readHeader } from './npy-start.js'
-import { type FileType, swapBytes } from './npy-types.js'
+import { type FileType, littleEndian } from './npy-types.js'
 import { type FileOptions, FileWork, fileOptions } from './progress.js'
 
 /** Bytes of one read or write: enough for the full speed of a disk, few enough to stop soon after a signal. */
@@ -196,7 +196,7 @@ export function* npyBytes(
   const count = view.batch * view.rows * view.cols
   const step = chunkBytes / size
   yield formatHeader(shapeOf(view), typeNameOf(type))
-  if (isRowMajor(view) && endianness() === 'LE') {
+  if (isRowMajor(view) && littleEndian) {
     const start = firstByteOf(data) + view.offset * size
     for (let done = 0; done < count; done += step) {
       reached(done / count)
@@ -212,7 +212,7 @@ export function* npyBytes(
       requireStillThere(view, 'matrix')
       const length = Math.min(chunk.length, count - done)
       gather(view, done, chunk.subarray(0, length))
-      if (endianness() === 'BE') swapBytes(bytes, size)
+      if (!littleEndian) swapBytes(bytes, size)
       yield bytes.subarray(0, size * length)
     }
   }

@@ -2,12 +2,14 @@
  * The sparse matrices of scipy.sparse.save_npz: .npz archives with the arrays format, shape and data, and others that say where
  * each value stands. Source: scipy.sparse, "save_npz" and "load_npz".
  */
+
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
+import { swapBytes } from '../host.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type Accepted, EntryCollector, type EntrySink } from './entries.js'
 import { NpyProblem, parseHeader, parsePreamble, truncatedHeader } from './npy-header.js'
-import { fileType, swapBytes } from './npy-types.js'
+import { fileType } from './npy-types.js'
 
 /** Whether arrays of these names are a sparse matrix. */
 export const isSparseArchive = (names: readonly string[]): boolean =>

@@ -1,6 +1,6 @@
 /** Sparse matrices in files, as lists of their entries: they may be far too large to be dense. */
 
-import { types } from 'node:util'
+import { isFloat64Array, isInt32Array } from '../array-types.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
 import { dimension } from '../matrix.js'
@@ -163,12 +163,12 @@ export async function writeEntries(
 
 /** @throws ShapeError, DTypeError, ValueError. */
 export function requireEntries({ shape, row, col, value }: SparseEntries): void {
-  if (!(types.isInt32Array(row) && types.isInt32Array(col))) {
+  if (!(isInt32Array(row) && isInt32Array(col))) {
     throw new DTypeError(
       `row and col must be Int32Arrays, but they are ${typeName(row)} and ${typeName(col)}`,
     )
   }
-  if (!(types.isInt32Array(value) || types.isFloat64Array(value))) {
+  if (!(isInt32Array(value) || isFloat64Array(value))) {
     throw new DTypeError(`value must be an Int32Array or a Float64Array, but it is ${typeName(value)}`)
   }
   if (!Array.isArray(shape) || shape.length !== 2) {
@@ -189,7 +189,7 @@ export function requireEntries({ shape, row, col, value }: SparseEntries): void 
 }
 
 function* coordinates({ shape, row, col, value }: SparseEntries, work: FileWork): Generator<string, void> {
-  const field = types.isInt32Array(value) ? 'integer' : 'real'
+  const field = isInt32Array(value) ? 'integer' : 'real'
   yield `%%MatrixMarket matrix coordinate ${field} general\n${shape[0]} ${shape[1]} ${row.length}\n`
   for (let e = 0; e < row.length; e++) {
     if (e % 8192 === 0) work.reached(e / row.length)

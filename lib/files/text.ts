@@ -1,7 +1,8 @@
 /** Numbers in text, read from its bytes: a regular expression for each would take longer than the disk. */
-import { types } from 'node:util'
+import { isUint8Array } from '../array-types.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
+import { fromLatin1, fromUtf8, toUtf8 } from '../host.js'
 import { HALF_DIGITS, nearest } from './decimal.js'
 
 const NEWLINE = 10
@@ -30,9 +31,9 @@ const SHORTENED = 1000
 const infinities = /^([+-]?)(inf|infinity|∞)$/i
 /** These are so many in some files that to make strings of them would take most of the time. */
 const usualWords: [Uint8Array, number][] = [
-  [Buffer.from('-inf'), Number.NEGATIVE_INFINITY],
-  [Buffer.from('inf'), Number.POSITIVE_INFINITY],
-  [Buffer.from('nan'), Number.NaN],
+  [toUtf8('-inf'), Number.NEGATIVE_INFINITY],
+  [toUtf8('inf'), Number.POSITIVE_INFINITY],
+  [toUtf8('nan'), Number.NaN],
 ]
 const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 
@@ -46,7 +47,7 @@ export interface LineParser<Result> {
 
 /** Text, line by line, in a window of whole lines: each ends with a line break, the last one too. */
 export class TextReader {
-  bytes: Buffer = Buffer.alloc(0)
+  bytes: Uint8Array = new Uint8Array(0)
   /** What errors call the text. */
   readonly name: string
   position = 0
@@ -67,7 +68,7 @@ export class TextReader {
   }
 
   /** Goes on with the first `end` of `bytes`, which end with a line break; at most `later` bytes come after them. */
-  window(bytes: Buffer, end: number, later: number): void {
+  window(bytes: Uint8Array, end: number, later: number): void {
     this.bytes = bytes
     this.position = 0
     this.end = end
@@ -125,7 +126,7 @@ export class TextReader {
   /** The rest of the line, shortened. */
   restOfLine(): string {
     const end = this.bytes.indexOf(NEWLINE, this.position)
-    return this.bytes.toString('utf8', this.position, Math.min(end, this.position + SHORTENED)).trim()
+    return fromUtf8(this.bytes, this.position, Math.min(end, this.position + SHORTENED)).trim()
   }
 
   /** Whether {@link restOfLine} shortens the line. */
@@ -138,7 +139,7 @@ export class TextReader {
     this.skipBlanks()
     let end = this.position
     while (!this.ends(end)) end++
-    return this.bytes.toString('utf8', this.position, Math.min(end, this.position + 400))
+    return fromUtf8(this.bytes, this.position, Math.min(end, this.position + 400))
   }
 
   /** Goes behind what {@link word} gave. */
@@ -238,7 +239,7 @@ export class TextReader {
     } else {
       value = this.#rounded(first, last, exponent)
       if (Number.isNaN(value) && at - start <= LONGEST_NUMBER) {
-        value = Math.abs(Number(bytes.toString('latin1', start, at)))
+        value = Math.abs(Number(fromLatin1(bytes, start, at)))
       }
       if (!Number.isFinite(value)) return Number.NaN
     }
@@ -324,13 +325,10 @@ export function parseText<Result>(
   name: string,
   parser: LineParser<Result>,
 ): Result {
-  if (typeof content !== 'string' && !types.isUint8Array(content)) {
+  if (typeof content !== 'string' && !isUint8Array(content)) {
     throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
   }
-  const bytes =
-    typeof content === 'string'
-      ? Buffer.from(content)
-      : Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const bytes = typeof content === 'string' ? toUtf8(content) : content
   const reader = new TextReader(name)
   const whole = bytes.lastIndexOf(NEWLINE) + 1
   if (whole > 0) {
@@ -338,7 +336,9 @@ export function parseText<Result>(
     parser.lines(reader)
   }
   if (whole < bytes.length) {
-    const rest = Buffer.concat([bytes.subarray(whole), Buffer.of(NEWLINE)])
+    const rest = new Uint8Array(bytes.length - whole + 1)
+    rest.set(bytes.subarray(whole))
+    rest[rest.length - 1] = NEWLINE
     reader.window(rest, rest.length, 0)
     parser.lines(reader)
   }

@@ -1,5 +1,5 @@
 /** Edge lists: the graphs of people whose networks have few edges for each node. */
-import { types } from 'node:util'
+import { isBigIntArray, isInt32Array, isTypedArray } from '../array-types.js'
 import { show, typeName } from '../describe.js'
 import { conversionOf, elementType, INT32, isElementArray, isInteger, newArray } from '../elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
@@ -68,8 +68,7 @@ export const isEdgeList = (value: unknown): value is EdgeList =>
 function lengthOf(values: unknown): number {
   if (Array.isArray(values)) return values.length
   // Not by their classes: other realms have classes of their own.
-  if (!types.isTypedArray(values) || types.isBigInt64Array(values) || types.isBigUint64Array(values))
-    return -1
+  if (!isTypedArray(values) || isBigIntArray(values)) return -1
   return typedLength(values as Int32Array)
 }
 
@@ -204,9 +203,7 @@ function* reading(graph: unknown, name: string, weightless: boolean, takes: bool
     const names = named ? yield* readingNames(named, isNamed ? 'nodes' : 'keys') : null
     const numbers = (given: unknown, name: string) => {
       if (isNamed) return numbering(given, names!, name)
-      return takes && types.isInt32Array(given)
-        ? atHand(given)
-        : nodeNumbers(given as NodeNumbers, nodes, name)
+      return takes && isInt32Array(given) ? atHand(given) : nodeNumbers(given as NodeNumbers, nodes, name)
     }
     return {
       nodes: nodes + 0,

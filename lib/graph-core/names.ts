@@ -1,5 +1,5 @@
 /** Nodes by the names that users have for them: keys of any type, no two of which are the same. */
-import { types } from 'node:util'
+import { isTypedArray } from '../array-types.js'
 import { show } from '../describe.js'
 import { ShapeError, ValueError } from '../errors.js'
 import { PER_STEP, type Steps } from './slices.js'
@@ -41,7 +41,7 @@ export const nameText = (key: unknown): string => (typeof key === 'string' ? key
 /** Reads the keys of nodes, which messages call `what`. */
 export function* readingNames(given: ArrayLike<unknown>, what: string): Steps<NodeNames> {
   // The user may change the array while paths are read from the result.
-  const keys = types.isTypedArray(given)
+  const keys = isTypedArray(given)
     ? (given as unknown as { slice(): ArrayLike<unknown> }).slice()
     : [...(given as unknown[])]
   const numbers = new Map<unknown, number>()
@@ -61,7 +61,7 @@ export function* readingNames(given: ArrayLike<unknown>, what: string): Steps<No
 
 /** Whether `value` can hold keys. */
 export const isKeyArray = (value: unknown): value is ArrayLike<unknown> =>
-  Array.isArray(value) || types.isTypedArray(value)
+  Array.isArray(value) || isTypedArray(value)
 
 /** The numbers of the nodes that are named, which messages call `what`. */
 export function* numbering(given: unknown, names: NodeNames, what: string): Steps<Int32Array> {

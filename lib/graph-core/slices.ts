@@ -1,5 +1,6 @@
 /** Long work on JavaScript's thread in slices, between which the event loop turns. */
 import { aborted } from '../abort.js'
+import { turn } from '../host.js'
 
 /** Work that yields every millisecond or so. What it returns is its result. */
 export type Steps<Result> = Generator<void, Result, void>
@@ -32,6 +33,6 @@ export async function inSlices<Result>(
       const { done, value } = next instanceof Promise ? await next : next
       if (done) return value
     } while (performance.now() < end)
-    await new Promise<void>((resolve) => setImmediate(resolve))
+    await turn()
   }
 }

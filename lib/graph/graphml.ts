@@ -1,7 +1,9 @@
 /** Graphs in GraphML: their nodes and edges, and one number of each edge. */
+
 import { show } from '../describe.js'
 import { requireWithin } from '../files/memory.js'
 import type { LineParser, TextReader } from '../files/text.js'
+import { fromUtf8 } from '../host.js'
 import { NamedEdges, type NamedGraph } from './named-edges.js'
 
 /** Comments, declarations, and tags with their names, attributes and whether they are closed at once. */
@@ -126,7 +128,7 @@ export function graphmlParser(
 
   return {
     lines(reader) {
-      const text = rest + reader.bytes.toString('utf8', reader.position, reader.end)
+      const text = rest + fromUtf8(reader.bytes, reader.position, reader.end)
       reader.position = reader.end
       take(text, reader)
     },

@@ -1,8 +1,10 @@
 /** Edge lists in CSV that name nodes: a line `FROM,TO,WEIGHT` for each edge. */
+
 import { show } from '../describe.js'
 import { requireWithin } from '../files/memory.js'
 import { separatorOf } from '../files/separators.js'
 import type { LineParser, TextReader } from '../files/text.js'
+import { fromUtf8 } from '../host.js'
 import { NamedEdges, type NamedGraph } from './named-edges.js'
 
 const COMMENT = '#'.charCodeAt(0)
@@ -63,7 +65,7 @@ export function namedCsvParser(name: string, maxBytes = Number.POSITIVE_INFINITY
           separator = byte < 0 ? /\s+/ : String.fromCharCode(byte)
         }
         const end = reader.bytes.indexOf(NEWLINE, reader.position)
-        take(reader, cellsOf(reader.bytes.toString('utf8', reader.position, end).trim(), separator))
+        take(reader, cellsOf(fromUtf8(reader.bytes, reader.position, end).trim(), separator))
         reader.nextLine()
       }
       requireWithin(edges.bytes, maxBytes, name)

@@ -3,9 +3,9 @@
  * costs one look at the channels.
  */
 
-import { channel } from 'node:diagnostics_channel'
 import { isInteger, storedTypeName, typeNameOf } from '../elements.js'
 import { type ErrorCode, MpmmlError } from '../errors.js'
+import { channel } from '../host.js'
 import { type Elements, shapeOf } from '../layout.js'
 import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'

@@ -1,9 +1,7 @@
-/** Sequences in FASTA files. */
+/** Sequences in FASTA. */
 
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
-import { pathOf } from '../files/files.js'
-import { readText } from '../files/text-file.js'
 import { expectedBases, wrongLetter } from './strand.js'
 
 /** A record of a FASTA file. */
@@ -58,18 +56,4 @@ export function parseFasta(text: string, name = 'the text'): FastaRecord[] {
     const [, word, rest] = /^(\S*)\s*(.*)$/s.exec(head)!
     return { name: word!, description: rest!, sequence: parts.join('').toUpperCase().replaceAll('T', 'U') }
   })
-}
-
-/**
- * Reads a FASTA file: see {@link parseFasta}.
- *
- * @throws FileError, also if the file can't be read.
- * @example
- * await writeFile('strands.fasta', '>one\nGGG\n>two\nCCC\n')
- * for (const { name, sequence } of await readFasta('strands.fasta')) console.log(name, sequence)
- * // one GGG
- * // two CCC
- */
-export async function readFasta(path: string | URL): Promise<FastaRecord[]> {
-  return parseFasta(await readText(path, 'a FASTA file'), pathOf(path))
 }

@@ -1,7 +1,9 @@
 /** Products over semirings that users write: their arguments, read and checked, and how native code is asked for them. */
+
+import { isUint32Array } from '../array-types.js'
 import { showList, typeName } from '../describe.js'
 import type { Session } from '../device/resident.js'
-import { elementType, INT32, isUint32Array } from '../elements.js'
+import { elementType, INT32 } from '../elements.js'
 import { DeviceError, DTypeError, OptionError, ShapeError } from '../errors.js'
 import { writeLayout } from '../fields.js'
 import { shapeOf } from '../layout.js'

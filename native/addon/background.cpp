@@ -179,8 +179,17 @@ void Background::settle(Work& work) {
     } else if (work.deferred_) {
       work.deferred_->Reject(to_javascript(env_, *work.failure()).Value());
     }
+  } catch (const Napi::Error& error) {
+    reject(work, error);
+  }
+}
+
+/// For a result that can't be made: there is no memory for it, or the environment has been terminated.
+void Background::reject(Work& work, const Napi::Error& error) {
+  try {
+    if (work.deferred_) work.deferred_->Reject(error.Value());
   } catch (const Napi::Error&) {
-    // The environment has been terminated: there is nothing that could receive the result.
+    // There is nothing that could receive it.
   }
 }
 

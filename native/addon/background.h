@@ -89,6 +89,7 @@ class Background final : public Client {
   Work& submit_awaited(Executor& executor, std::unique_ptr<Work> work);
   std::unique_ptr<Work> take(const Work& work);
   void settle(Work& work);
+  static void reject(Work& work, const Napi::Error& error);
   bool run_and_look(Executor& executor, std::unique_ptr<Work>& work);
   void wait_for_awaited();
   void close();

@@ -12,6 +12,7 @@
 
 #include "addon/task.h"
 #include "core/host/fault.h"
+#include "core/host/has_threads.h"
 #include "core/status.h"
 
 namespace mpmml::addon {
@@ -99,6 +100,7 @@ std::shared_ptr<Executor> Executor::for_device(const Client& client) {
 }
 
 void Executor::submit(Task* task) {
+  if (!kHasThreads) return do_here(task);
   std::lock_guard<std::mutex> lock(mutex_);
   if (idle_ <= waiting_.size() && threads_ < most_threads_ + on_devices_) add_thread();
   waiting_.push_back(task);
@@ -107,7 +109,17 @@ void Executor::submit(Task* task) {
   if (spinning_ < waiting_.size()) arrived_.notify_one();
 }
 
+void Executor::do_here(Task* task) {
+  if (most_on_devices_ > 0) task->place();
+  task->try_start();
+  while (!task->can_finish()) {
+  }
+  task->try_finish();
+  task->client()->tell(task);
+}
+
 void Executor::ask_for(std::shared_ptr<Chore> chore) {
+  if (!kHasThreads) return chore->tidy();
   std::lock_guard<std::mutex> lock(mutex_);
   if (chore_ || stops_ || refuses_chores_) return;
   chore_ = std::move(chore);

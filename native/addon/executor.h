@@ -81,6 +81,8 @@ class Executor : public std::enable_shared_from_this<Executor> {
     Clock::time_point last_progress{};
   };
 
+  /// A whole task on the caller's thread, which is the only one.
+  void do_here(Task* task);
   void add_thread();
   void serve();
   bool start_next(Flight& flight, std::unique_lock<std::mutex>& lock);

@@ -63,9 +63,11 @@ Napi::Value array_of(Napi::Env env, const Numbers& numbers) {
   Array array = Array::New(env, static_cast<size_t>(numbers.size()));
   std::copy(numbers.begin(), numbers.end(), array.Data());
 #if defined(__EMSCRIPTEN__)
-  // The array isn't in the module's memory: what was written is a copy there.
+  // The array isn't in the module's memory: what was written is a copy there. Of nothing there is none.
+  if (array.ByteLength() == 0) return array;
   napi_value written = array;
-  emnapi_sync_memory(env, false, &written, 0, NAPI_AUTO_LENGTH);
+  const napi_status status = emnapi_sync_memory(env, false, &written, 0, NAPI_AUTO_LENGTH);
+  NAPI_THROW_IF_FAILED(env, status, array);
 #endif
   return array;
 }

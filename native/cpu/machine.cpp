@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "core/host/has_threads.h"
 #include "core/status.h"
 #include "cpu/processor.h"
 #include "generated/instruction_sets.h"
@@ -182,6 +183,7 @@ const Caches& caches() {
 }
 
 int available_threads() {
+  if (!kHasThreads) return 1;
   if (const int asked = settings().threads; asked > 0) return std::min(asked, kMostThreads);
 #if defined(__linux__)
   // A fraction of a processor counts as one, because rounding down would leave it unused.

@@ -49,13 +49,18 @@ std::vector<double> measure_ceiling(const Yardstick::Steps& steps, int threads, 
   }
   std::vector<double> rates;
   for (int sample = 0; sample < samples; ++sample) {
-    const Clock::time_point start = Clock::now();
-    JoiningThreads others("measure with");
-    for (int i = 1; i < threads; ++i) others.start([&] { steps.run(rounds); });
-    steps.run(rounds);
-    others.join();
-    rates.push_back(static_cast<double>(threads) * static_cast<double>(rounds) * steps.steps_of_round /
-                    seconds_since(start));
+    double seconds = 0;
+    // The clock of a WebAssembly module may stand still for 0.1 ms.
+    for (;; rounds *= 2) {
+      const Clock::time_point start = Clock::now();
+      JoiningThreads others("measure with");
+      for (int i = 1; i < threads; ++i) others.start([&] { steps.run(rounds); });
+      steps.run(rounds);
+      others.join();
+      seconds = seconds_since(start);
+      if (seconds > 0) break;
+    }
+    rates.push_back(static_cast<double>(threads) * static_cast<double>(rounds) * steps.steps_of_round / seconds);
   }
   return rates;
 }

@@ -1,14 +1,16 @@
-// Builds the addon as WebAssembly, into build/Release/wasm/ (npm run build:wasm): the module, the JavaScript of Emscripten that
-// starts it, and addon.cjs, which Node.js loads. `npm install` and `npm start` never do that.
+// Builds the addon as WebAssembly, into build/Release/wasm/ (npm run build:wasm): a module with threads and one without, the JavaScript
+// of Emscripten that starts each, and what hosts load: addon.cjs in Node.js, workerd.mjs in workerd. `npm install` and `npm start`
+// never do that.
 //
 // It needs Emscripten 3.1.69 or newer (emcc on the PATH), CMake and ninja or make. MPMML_WASM_DIR is another folder to build in.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { bundleForBrowsers } from './bundle.mjs'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
@@ -54,10 +56,7 @@ const toolchain = join(
   'Emscripten.cmake',
 )
 
-const name = 'mpmml-threads'
 const generator = output('ninja', '--version') ? ['-G', 'Ninja'] : []
-rmSync(target, { recursive: true, force: true })
-mkdirSync(target, { recursive: true })
 const definitions = {
   CMAKE_TOOLCHAIN_FILE: toolchain,
   CMAKE_BUILD_TYPE: 'Release',
@@ -69,18 +68,36 @@ const definitions = {
   MPMML_NODE_ADDON_API: folderOf('node-addon-api'),
   MPMML_WARNINGS_AS_ERRORS: process.env.MPMML_WARNINGS_AS_ERRORS ?? 'OFF',
 }
-const settings = Object.entries(definitions).map(([key, value]) => `-D${key}=${value}`)
-run('cmake', '-S', root, '-B', scratch, ...generator, ...settings)
-run('cmake', '--build', scratch, '--parallel', String(availableParallelism()))
-for (const file of [`${name}.js`, `${name}.wasm`]) cpSync(join(scratch, file), join(target, file))
+const kinds = { threads: 'ON', single: 'OFF' }
+for (const [name, threads] of Object.entries(kinds)) {
+  const folder = join(scratch, name)
+  const settings = { ...definitions, MPMML_WASM_THREADS: threads }
+  const options = Object.entries(settings).map(([key, value]) => `-D${key}=${value}`)
+  run('cmake', '-S', root, '-B', folder, ...generator, ...options)
+  run('cmake', '--build', folder, '--parallel', String(availableParallelism()))
+}
+
+rmSync(target, { recursive: true, force: true })
+mkdirSync(target, { recursive: true })
+for (const name of Object.keys(kinds)) {
+  for (const file of [`mpmml-${name}.js`, `mpmml-${name}.wasm`])
+    cpSync(join(scratch, name, file), join(target, file))
+}
 
 // They are CommonJS, and workers load them as they are, whatever the package around them says.
 writeFileSync(join(target, 'package.json'), '{ "type": "commonjs" }\n')
-const bundle = await rolldown({
-  input: join(root, 'native', 'wasm', 'node.ts'),
-  platform: 'node',
-  logLevel: 'warn',
-})
-await bundle.write({ file: join(target, 'addon.cjs'), format: 'cjs', comments: { legal: true } })
-await bundle.close()
-if (!existsSync(join(target, 'addon.cjs'))) fail('addon.cjs was not written')
+for (const [source, file, format, platform] of [
+  ['node.ts', 'addon.cjs', 'cjs', 'node'],
+  ['workerd.ts', 'workerd.mjs', 'esm', 'browser'],
+]) {
+  const bundle = await rolldown({
+    input: join(root, 'native', 'wasm', source),
+    platform,
+    external: [/\.wasm$/],
+    resolve: { alias: { './mpmml-single.js': join(target, 'mpmml-single.js') } },
+    logLevel: 'warn',
+  })
+  await bundle.write({ file: join(target, file), format, comments: { legal: true } })
+  await bundle.close()
+}
+await bundleForBrowsers(target)

@@ -1,11 +1,18 @@
 # The addon as a WebAssembly module, by Emscripten and emnapi, which is Node-API for it. native/wasm/build.mjs configures it.
 
 set(MPMML_EMNAPI "" CACHE PATH "The folder of the npm package emnapi")
+option(MPMML_WASM_THREADS "Threads: workers that share the module's memory" ON)
 
 # C++ exceptions are WebAssembly's own: those by JavaScript would take each call that may throw out of the module.
-# Threads are workers that share the module's memory.
-set(mpmml_wasm_options -fwasm-exceptions -msimd128 -pthread)
+set(mpmml_wasm_options -fwasm-exceptions -msimd128)
+if(MPMML_WASM_THREADS)
+  list(APPEND mpmml_wasm_options -pthread)
+endif()
 add_compile_options(${mpmml_wasm_options})
+if(NOT MPMML_WASM_THREADS)
+  # Otherwise node-addon-api has no functions that other threads may call. They are how work is settled, here too.
+  add_compile_definitions(NAPI_HAS_THREADS=1)
+endif()
 add_link_options(${mpmml_wasm_options})
 set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
 # emnapi's headers in place of Node's: in them JavaScript's functions are imports of the module.
@@ -13,34 +20,48 @@ set(CMAKE_JS_INC ${MPMML_EMNAPI}/include/node ${MPMML_NODE_ADDON_API})
 
 # Its libraries for Emscripten are made with a newer compiler, whose features an older linker refuses; so it is compiled here.
 enable_language(C)
-file(GLOB mpmml_emnapi_sources ${MPMML_EMNAPI}/src/js_native_api.c ${MPMML_EMNAPI}/src/node_api.c ${MPMML_EMNAPI}/src/async_*.c
-  ${MPMML_EMNAPI}/src/threadsafe_function.c ${MPMML_EMNAPI}/src/uv/*.c ${MPMML_EMNAPI}/src/uv/unix/*.c)
+file(GLOB mpmml_emnapi_sources ${MPMML_EMNAPI}/src/js_native_api.c ${MPMML_EMNAPI}/src/node_api.c
+  ${MPMML_EMNAPI}/src/async_c*.c)
+if(MPMML_WASM_THREADS)
+  # Without them these parts are in its JavaScript.
+  file(GLOB mpmml_emnapi_threads ${MPMML_EMNAPI}/src/async_work.c ${MPMML_EMNAPI}/src/threadsafe_function.c
+    ${MPMML_EMNAPI}/src/uv/*.c ${MPMML_EMNAPI}/src/uv/unix/*.c)
+  list(APPEND mpmml_emnapi_sources ${mpmml_emnapi_threads})
+endif()
 add_library(mpmml_emnapi OBJECT ${mpmml_emnapi_sources})
 target_include_directories(mpmml_emnapi PRIVATE ${MPMML_EMNAPI}/include/node)
 target_compile_definitions(mpmml_emnapi PRIVATE BUILDING_NODE_EXTENSION
   "NAPI_EXTERN=__attribute__((__import_module__(\"env\")))")
 
-# mpmml-threads.wasm, and the JavaScript that starts it.
+# mpmml-threads.wasm or mpmml-single.wasm, and the JavaScript that starts it.
 function(mpmml_add_wasm_module)
   set(objects $<TARGET_OBJECTS:mpmml_emnapi>)
   foreach(layer mpmml_core mpmml_cpu mpmml_addon mpmml_addon_cpu)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)
   endforeach()
   add_executable(mpmml_wasm ${objects})
-  set_target_properties(mpmml_wasm PROPERTIES OUTPUT_NAME mpmml-threads)
-  set(methods emnapiInit,wasmMemory,HEAPU8,PThread)
-  set(hooks instantiateWasm,locateFile,print,printErr,noExitRuntime,mainScriptUrlOrBlob,threads)
+  set(methods emnapiInit,emnapiExternalMemory,wasmMemory,HEAPU8)
+  set(hooks instantiateWasm,locateFile,print,printErr,noExitRuntime)
+  if(MPMML_WASM_THREADS)
+    string(APPEND methods ,PThread)
+    string(APPEND hooks ,mainScriptUrlOrBlob,threads)
+    set_target_properties(mpmml_wasm PROPERTIES OUTPUT_NAME mpmml-threads)
+    target_link_options(mpmml_wasm PRIVATE
+      -sPTHREAD_POOL_SIZE=Module.threads -sPTHREAD_POOL_DELAY_LOAD=1 -sDEFAULT_PTHREAD_STACK_SIZE=4MB
+      -Wno-pthreads-mem-growth)
+  else()
+    set_target_properties(mpmml_wasm PROPERTIES OUTPUT_NAME mpmml-single)
+  endif()
   target_link_options(mpmml_wasm PRIVATE
     -O3 --no-entry
     -sMODULARIZE=1 -sEXPORT_NAME=mpmmlModule -sENVIRONMENT=node,web,worker
     # Threads reserve addresses for all of it, and get memory as they need it.
-    -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sINITIAL_MEMORY=16MB -sSTACK_SIZE=1MB
+    -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sINITIAL_MEMORY=16MB -sSTACK_SIZE=4MB
     # Without BigInts emnapi's napi_adjust_external_memory fails.
     -sFILESYSTEM=0 -sWASM_BIGINT=1
+    # Pages whose policy forbids eval.
+    -sDYNAMIC_EXECUTION=0
     --js-library=${MPMML_EMNAPI}/dist/library_napi.js
     -sEXPORTED_FUNCTIONS=_malloc,_free,_napi_register_wasm_v1,_node_api_module_get_api_version_v1)
-  target_link_options(mpmml_wasm PRIVATE
-    -sPTHREAD_POOL_SIZE=Module.threads -sPTHREAD_POOL_DELAY_LOAD=1 -sDEFAULT_PTHREAD_STACK_SIZE=4MB
-    -Wno-pthreads-mem-growth)
   target_link_options(mpmml_wasm PRIVATE -sEXPORTED_RUNTIME_METHODS=${methods} -sINCOMING_MODULE_JS_API=${hooks})
 endfunction()

@@ -3,21 +3,23 @@
  * first, and what the call has written is copied back when it has succeeded.
  */
 
-type TypedArray = Int32Array | Float32Array | Float64Array | Uint8Array | Int16Array
+export type TypedArray = Int32Array | Uint32Array | Float32Array | Float64Array | Uint8Array | Int16Array
 type Call = (...values: unknown[]) => unknown
-type Exports = Record<string, unknown>
+export type Exports = Record<string, unknown>
 
 /** The module's memory. */
 export interface Memory {
   /** 0 if there is no room. */
   allocate(bytes: number): number
   free(address: number): void
-  /** Another one after the memory has grown. */
-  buffer(): ArrayBufferLike
+  /** That has bytes up to `end`. Another one after the memory has grown. */
+  buffer(end: number): ArrayBufferLike
+  /** Says that a view with so many elements is of this memory, and stays where it is when that grows. */
+  place(view: TypedArray, length: number): void
 }
 
 /** The names of the arguments of the functions that take arrays (native/variants/addon.mjs). */
-const TAKES: Record<string, readonly string[]> = {
+export const TAKES: Record<string, readonly string[]> = {
   upload: ['device', 'array', 'request', 'cancel'],
   download: ['device', 'memory', 'array', 'request', 'cancel'],
   fill: ['device', 'request'],
@@ -44,7 +46,21 @@ const TAKES: Record<string, readonly string[]> = {
   graphOrder: ['request', 'report', 'cancel'],
   graphSpanningTree: ['request', 'report', 'cancel'],
   graphShortest: ['request', 'report', 'cancel'],
+  userSemiring: ['definition'],
+  evaluateUserSemiring: ['semiring', 'combine', 'x', 'y', 'out'],
+  multiplyUserSync: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'device', 'witness'],
+  multiplyUser: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'witness'],
+  multiplyUserGroup: ['semiring', 'products', 'requests', 'reports', 'cancel', 'device'],
+  explainUser: ['semiring', 'request', 'device'],
 }
+/** Those of them that throw, and give no promise. */
+const THROW = new Set([
+  'multiplySync',
+  'multiplyUserSync',
+  'userSemiring',
+  'evaluateUserSemiring',
+  'explainUser',
+])
 
 /** All that is allocated starts at a multiple of it. */
 const ALIGNMENT = 16
@@ -52,7 +68,7 @@ const ALIGNMENT = 16
 const REPORT_MS = 20
 const MOST_BYTES = 2 ** 32
 
-const isTypedArray = (value: unknown): value is TypedArray =>
+export const isTypedArray = (value: unknown): value is TypedArray =>
   ArrayBuffer.isView(value) && !(value instanceof DataView)
 
 const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray) =>
@@ -60,53 +76,64 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray) =>
 
 /** Bytes of a buffer that arrays of a call lie in. Arrays that share elements are in one range. */
 interface Range {
-  readonly buffer: ArrayBufferLike
-  first: number
+  readonly first: number
   end: number
   /** Where it is in the module's memory. */
   address: number
+  isShared: boolean
 }
 
 /** Arrays of one call, in the module's memory. */
 class Staged {
   readonly #memory: Memory
-  readonly #ranges: Range[] = []
+  readonly #rangeOf = new Map<TypedArray, Range>()
   readonly #block: number
 
   constructor(memory: Memory, arrays: ReadonlySet<TypedArray>) {
     this.#memory = memory
-    const wanted = [...arrays]
-      .map(({ buffer, byteOffset, byteLength }) => ({
-        buffer,
-        first: byteOffset,
-        end: byteOffset + byteLength,
-        address: 0,
-      }))
-      .sort((x, y) => x.first - y.first)
-    for (const range of wanted) {
-      const shared = this.#ranges.find(({ buffer, end }) => buffer === range.buffer && range.first < end)
-      if (shared) shared.end = Math.max(shared.end, range.end)
-      else this.#ranges.push(range)
+    const ranges: Range[] = []
+    const lastOf = new Map<ArrayBufferLike, Range>()
+    for (const array of [...arrays].sort((x, y) => x.byteOffset - y.byteOffset)) {
+      const { buffer, byteOffset: first, byteLength } = array
+      const end = first + byteLength
+      const last = lastOf.get(buffer)
+      if (last && first < last.end) {
+        last.end = Math.max(last.end, end)
+        last.isShared = true
+        this.#rangeOf.set(array, last)
+      } else {
+        const range = { first, end, address: 0, isShared: false }
+        ranges.push(range)
+        lastOf.set(buffer, range)
+        this.#rangeOf.set(array, range)
+      }
     }
     let bytes = 0
-    for (const range of this.#ranges) {
+    for (const range of ranges) {
       // Elements of 8 bytes stay at multiples of 8.
       range.address = bytes + (range.first % ALIGNMENT)
       bytes = Math.ceil((range.address + range.end - range.first) / ALIGNMENT) * ALIGNMENT
     }
     this.#block = bytes < MOST_BYTES ? memory.allocate(Math.max(bytes, ALIGNMENT)) : 0
     if (this.#block === 0) throw outOfMemory(bytes)
-    for (const range of this.#ranges) range.address += this.#block
+    for (const range of ranges) range.address += this.#block
   }
 
   /** The array in the module's memory, as that is now. */
   view<Of extends TypedArray>(array: Of): Of {
-    const { buffer, byteOffset } = array
-    const range = this.#ranges.find(
-      (it) => it.buffer === buffer && it.first <= byteOffset && byteOffset + array.byteLength <= it.end,
-    )!
+    const { byteOffset } = array
+    const range = this.#rangeOf.get(array)!
     const Type = array.constructor as new (buffer: ArrayBufferLike, at: number, length: number) => Of
-    return new Type(this.#memory.buffer(), range.address + byteOffset - range.first, array.length)
+    const address = range.address + byteOffset - range.first
+    const buffer = this.#memory.buffer(address + array.byteLength)
+    const view = new Type(buffer, address, array.length)
+    this.#memory.place(view, array.length)
+    return view
+  }
+
+  /** Whether another array of the call has elements of it. */
+  isShared(array: TypedArray): boolean {
+    return this.#rangeOf.get(array)!.isShared
   }
 
   copyIn(array: TypedArray): void {
@@ -134,13 +161,13 @@ function outOfMemory(bytes: number): Error {
 }
 
 /** What is looked into: plain objects and arrays. Devices and memories are opaque. */
-const isRecord = (value: unknown): value is Record<string, unknown> =>
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' &&
   value !== null &&
   [Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value))
 
 /** Calls `found` for each typed array in a value. */
-function forEachArray(value: unknown, found: (array: TypedArray) => void): void {
+export function forEachArray(value: unknown, found: (array: TypedArray) => void): void {
   if (isTypedArray(value)) found(value)
   else if (isRecord(value)) for (const inside of Object.values(value)) forEachArray(inside, found)
 }
@@ -154,13 +181,19 @@ function withViews(value: unknown, staged: Staged): unknown {
 }
 
 /** Elements of an array that a call writes. Others of the same array may be results of other calls meanwhile. */
-interface Written {
+export interface Written {
   readonly array: TypedArray
   readonly offset: number
   /** Sizes and strides, outermost first. */
   readonly sizes: readonly number[]
   readonly strides: readonly number[]
+  /** Whether a call that succeeds writes all of the elements, and doesn't read them before. */
+  readonly replaces?: boolean
 }
+
+/** Whether nothing of an array's content goes into what a call leaves there. */
+const replacesAll = ({ array, sizes, replaces }: Written) =>
+  replaces === true && sizes.reduce((product, size) => product * size, 1) === array.length
 
 /** What a search in a graph is asked for by, as far as it says where results are. */
 interface Search {
@@ -175,9 +208,9 @@ interface Search {
   readonly rootStride: number
   readonly endStride: number
   /** If the distances are reduced to something, nothing else is written; and nothing at all if the graph is only divided. */
-  readonly reduced?: Float64Array
-  readonly reached?: Int32Array
-  readonly nearest?: Int32Array
+  readonly reduced?: Float64Array | null
+  readonly reached?: Int32Array | null
+  readonly nearest?: Int32Array | null
   readonly divides?: boolean
 }
 
@@ -185,7 +218,7 @@ function resultsOfSearch(search: Search): Written[] {
   const { nodes, distances, next, trees, place, treePlace, rootStride, endStride } = search
   const { reduced, reached, nearest, divides } = search
   if (divides) return []
-  if (reduced) return [reduced, reached, nearest].filter((array) => array !== undefined).map(whole)
+  if (reduced) return [reduced, reached, nearest].flatMap((array) => (array ? [whole(array)] : []))
   const roots = search.roots?.length ?? nodes
   const ends = search.ends?.length ?? nodes
   const perPair = [distances, ...(next ? [next] : [])].map((array) => ({
@@ -201,7 +234,7 @@ function resultsOfSearch(search: Search): Written[] {
 const whole = (array: TypedArray): Written => ({ array, offset: 0, sizes: [array.length], strides: [1] })
 
 /** Copies the elements from one array to another of the same length. */
-function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
+export function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
   if (sizes.some((size) => size === 0)) return
   // What is adjacent is copied at once: the innermost dimension has stride 1, and the next ones follow without a gap.
   const dimensions = sizes
@@ -228,9 +261,12 @@ interface Running {
   readonly cancel: unknown
 }
 
-/** The addon with functions that take arrays of any memory. */
-export function staged(addon: Exports, memory: Memory): Exports {
+/** What a call of the addon writes, by its name and its arguments by their names. */
+export type WrittenBy = (name: string, named: Record<string, unknown>) => Written[]
+
+export function writtenBy(addon: Exports): WrittenBy {
   const request = addon.requestFields as readonly string[]
+  const userRequest = addon.userRequestFields as readonly string[]
   const copied = addon.copyFields as readonly string[]
 
   /** The elements of a matrix that a flat request places, from `base` on. */
@@ -248,13 +284,23 @@ export function staged(addon: Exports, memory: Memory): Exports {
       offset: field(`${matrix}Offset`),
       sizes: [field('batch'), field(rows), field(cols)],
       strides: ['BatchStride', 'RowStride', 'ColStride'].map((end) => field(`${matrix}${end}`)),
+      // Of a matrix with a shape only the elements that aren't zero are written.
+      replaces: !fields.includes('structured') || field('structured') === 0,
     }
   }
   const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
     placed(array, request, numbers, base, matrix, ['m', 'n'])
 
-  /** What a call writes. */
-  function resultsOf(name: string, named: Record<string, unknown>): Written[] {
+  /** The lanes of C and the witness of a product over a semiring of one's own. */
+  const ofUserProduct = (c: unknown, witness: unknown, numbers: Float64Array, base: number): Written[] => {
+    const lanes = Array.isArray(c) ? c : []
+    const results = [...lanes.map((array, lane) => [array, `cLane${lane}`]), [witness, 'witness']]
+    return results
+      .filter(([array]) => isTypedArray(array))
+      .map(([array, matrix]) => placed(array, userRequest, numbers, base, matrix, ['m', 'n']))
+  }
+
+  return (name, named) => {
     const numbers = named.request as Float64Array
     const results: Written[] = []
     if (isTypedArray(named.report)) results.push(whole(named.report))
@@ -271,16 +317,34 @@ export function staged(addon: Exports, memory: Memory): Exports {
       for (let base = 0; base < requests.length; base += request.length) {
         for (const matrix of ['c', 'witness']) {
           const place = requests[base + request.indexOf(`${matrix}Memory`)]!
-          if (place < 0) results.push(ofProduct(arrays[-1 - place]!, requests, base, matrix))
+          // Another of the products may read it.
+          if (place < 0)
+            results.push({ ...ofProduct(arrays[-1 - place]!, requests, base, matrix), replaces: false })
         }
       }
     } else if (name === 'download') {
       results.push(placed(named.array as TypedArray, copied, numbers, 0, 'array', ['rows', 'cols']))
     } else if (name === 'graphSearch') {
       results.push(...resultsOfSearch(named.request as Search))
+    } else if (name === 'multiplyUser' || name === 'multiplyUserSync') {
+      results.push(...ofUserProduct(named.c, named.witness, numbers, 0))
+    } else if (name === 'multiplyUserGroup') {
+      results.push(whole(named.reports as TypedArray))
+      const products = named.products as readonly (readonly unknown[])[]
+      products.forEach(([, , c, , witness], index) => {
+        const base = index * userRequest.length
+        results.push(...ofUserProduct(c, witness, named.requests as Float64Array, base))
+      })
+    } else if (name === 'evaluateUserSemiring') {
+      results.push(...(named.out as readonly TypedArray[]).map(whole))
     }
     return results
   }
+}
+
+/** The addon with functions that take arrays of any memory. */
+export function staged(addon: Exports, memory: Memory): Exports {
+  const resultsOf = writtenBy(addon)
   const running = new Set<Running>()
   let timer: ReturnType<typeof setInterval> | undefined
 
@@ -306,7 +370,10 @@ export function staged(addon: Exports, memory: Memory): Exports {
     const call = addon[name] as Call
     const start = (values: unknown[]): unknown => {
       const arrays = new Set<TypedArray>()
-      for (const value of values) forEachArray(value, (array) => arrays.add(array))
+      const repeated = new Set<TypedArray>()
+      for (const value of values) {
+        forEachArray(value, (array) => (arrays.has(array) ? repeated : arrays).add(array))
+      }
       const named = Object.fromEntries(names.map((argument, index) => [argument, values[index]]))
       const results = resultsOf(name, named)
       const staged = new Staged(memory, arrays)
@@ -322,7 +389,10 @@ export function staged(addon: Exports, memory: Memory): Exports {
       }
       let result: unknown
       try {
-        for (const array of arrays) staged.copyIn(array)
+        const replaced = new Set(results.filter(replacesAll).map(({ array }) => array))
+        for (const array of arrays) {
+          if (!replaced.has(array) || repeated.has(array) || staged.isShared(array)) staged.copyIn(array)
+        }
         result = call(...values.map((value) => withViews(value, staged)))
         if (!(result instanceof Promise)) finish(result)
       } catch (error) {
@@ -340,7 +410,7 @@ export function staged(addon: Exports, memory: Memory): Exports {
       started(current)
       return result.then(finish, fail).finally(() => ended(current))
     }
-    if (name.endsWith('Sync')) return (...values) => start(values)
+    if (THROW.has(name)) return (...values) => start(values)
     return (...values) => {
       try {
         return start(values)

@@ -30,11 +30,15 @@ const { managers, root, startRegistry } = (await import(new URL('registry.mjs', 
   root: string
   startRegistry(): Promise<Registry>
 }
-const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+const { version, exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  version: string
+  exports: Record<string, object>
+}
 const platformPackage = `@mpmml/${process.platform}-${process.arch}-gnu`
 const muslPackage = `@mpmml/${process.platform}-${process.arch}-musl`
 const cudaPackage = `@mpmml/cuda-${process.platform}-${process.arch}`
 const labPackage = `@mpmml/lab-${process.platform}-${process.arch}`
+const wasmPackage = '@mpmml/wasm'
 
 let registry: Registry
 beforeAll(async () => {
@@ -82,17 +86,18 @@ function refusal(cwd: string, env: Record<string, string> = {}, args: string[] =
 /** Arguments with which Node.js doesn't know of glibc, as on a system with musl. */
 const asWithMusl = ['--import', 'data:text/javascript,process.report.getReport = () => ({ header: {} })']
 
-describe('installed without scripts', () => {
-  const nodes = (process.env.MPMML_TEST_NODES ?? '').split(':').filter((path) => path)
-  const system = process.arch === 'arm64' ? 'aarch64' : process.arch
-  const modules = join(root, 'node_modules')
-  const programs: [string, string, string[]][] = [
-    ['this Node.js', process.execPath, []],
-    ...nodes.map((path): [string, string, string[]] => [path, path, []]),
-    ['Bun', join(modules, `@oven/bun-${process.platform}-${system}/bin/bun`), []],
-    ['Deno', join(modules, `@deno/${process.platform}-${process.arch}-glibc/deno`), ['run', '--allow-all']],
-  ]
+const nodes = (process.env.MPMML_TEST_NODES ?? '').split(':').filter((path) => path)
+const system = process.arch === 'arm64' ? 'aarch64' : process.arch
+const modules = join(root, 'node_modules')
+/** Names, programs, and what each is started with before the name of a file. */
+const programs: [string, string, string[]][] = [
+  ['this Node.js', process.execPath, []],
+  ...nodes.map((path): [string, string, string[]] => [path, path, []]),
+  ['Bun', join(modules, `@oven/bun-${process.platform}-${system}/bin/bun`), []],
+  ['Deno', join(modules, `@deno/${process.platform}-${process.arch}-glibc/deno`), ['run', '--allow-all']],
+]
 
+describe('installed without scripts', () => {
   it('by npm it computes with the package of this platform', { timeout: 600_000 }, () => {
     const cwd = installed('npm', 'mpmml')
     for (const [name, program, args] of programs) {
@@ -203,6 +208,8 @@ describe('what is missing or doesn’t fit', () => {
 
   it('is said if glibc is too old for it, its version differs, or it is no addon', () => {
     const cwd = installed('broken', 'mpmml')
+    // It would be taken instead.
+    rmSync(join(cwd, 'node_modules', wasmPackage), { recursive: true, force: true })
     const folder = join(cwd, 'node_modules', platformPackage)
     const file = join(folder, 'mpmml.node')
     const addon = readFileSync(file)
@@ -279,6 +286,53 @@ describe('the package with the sources', () => {
   })
 })
 
+describe('the package as WebAssembly', () => {
+  it('computes if there is no other, with threads and without, and says so', { timeout: 600_000 }, ({
+    skip,
+  }) => {
+    if (!registry.names.includes(wasmPackage)) skip('the packages were made without it')
+    const cwd = installed('wasm', 'mpmml')
+    expect(use({ cwd }).addon.from).toBe(platformPackage)
+    expect(use({ cwd, env: { MPMML_ADDON: 'wasm' } }).addon).toMatchObject({
+      kind: 'wasm',
+      from: wasmPackage,
+    })
+    rmSync(join(cwd, 'node_modules', platformPackage), { recursive: true })
+    for (const [name, program, args] of programs) {
+      for (const env of [{}, { MPMML_WASM_THREADS: '0' }]) {
+        const { addon, cuda } = use({ cwd, program, env }, args)
+        expect(addon, name).toMatchObject({
+          kind: 'wasm',
+          from: wasmPackage,
+          file: expect.stringContaining(cwd),
+        })
+        expect(cuda.reason, name).toContain(
+          `there is no other addon for ${process.platform}-${process.arch} here`,
+        )
+      }
+    }
+    expect(succeed([managers.npx, '--no', 'mpmml', 'info'], { cwd })).toContain(`from ${wasmPackage}`)
+  })
+
+  it('has another entry for browsers and for workerd', ({ skip }) => {
+    if (!registry.names.includes(wasmPackage)) skip('the packages were made without it')
+    const cwd = installed('conditions', 'mpmml')
+    const entry = (...conditions: string[]) =>
+      succeed(
+        [
+          ...conditions.map((condition) => `--conditions=${condition}`),
+          '--input-type=module',
+          '--eval',
+          `console.log(import.meta.resolve('${wasmPackage}'))`,
+        ],
+        { cwd },
+      )
+    expect(entry()).toMatch(/\/wasm\/addon\.cjs\n$/)
+    expect(entry('browser')).toMatch(/\/wasm\/browser\.mjs\n$/)
+    expect(entry('workerd', 'browser')).toMatch(/\/wasm\/workerd\.mjs\n$/)
+  })
+})
+
 describe('the packages with CUDA', () => {
   const driver = existsSync('/dev/nvidiactl')
   const skipped = driver ? ' (skipped: this machine has an NVIDIA driver)' : ''
@@ -332,7 +386,7 @@ describe('the library’s package', () => {
 
   it('has declarations for any way of resolving modules, which need no others', () => {
     const cwd = installed('types', 'mpmml')
-    const entries = ['', '/algebra', '/arrays', '/files', '/graph', '/lab', '/queue', '/rna']
+    const entries = Object.keys(exports).flatMap((name) => (name === './package.json' ? [] : [name.slice(1)]))
     const program = `${entries.map((entry, index) => `import * as part${index} from 'mpmml${entry}'`).join('\n')}
       import { matrix, type MpmmOptions, mpmm } from 'mpmml'
       const options: MpmmOptions = { semiring: 'min-plus', signal: undefined }

@@ -20,7 +20,7 @@ export interface Page {
   open(url: string, width: number, scheme: 'light' | 'dark'): Promise<void>
   /** Presses a key, such as "a", "Tab" or "Enter". */
   press(key: string): Promise<void>
-  /** What an expression is in the page. */
+  /** What an expression is in the page; of a promise, what is promised. */
   evaluate<T>(expression: string): Promise<T>
   /** What was requested, and every error and warning that was reported, since the page was opened. */
   requests: string[]
@@ -120,7 +120,11 @@ export async function startBrowser(): Promise<Page> {
       await send('Input.dispatchKeyEvent', { ...pressed, type: 'keyUp' })
     },
     async evaluate<T>(expression: string): Promise<T> {
-      const { result, exceptionDetails } = await send('Runtime.evaluate', { expression, returnByValue: true })
+      const { result, exceptionDetails } = await send('Runtime.evaluate', {
+        expression,
+        returnByValue: true,
+        awaitPromise: true,
+      })
       if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails))
       return (result as { value: T }).value
     },

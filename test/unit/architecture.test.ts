@@ -267,6 +267,8 @@ describe('each decision has one place', () => {
  */
 const allowedInLib: Record<string, string[]> = {
   '.': ['device', 'files', 'product'],
+  // What takes the place of modules in browsers: they have their types.
+  browser: ['files', 'graph', 'rna'],
   device: ['product'],
   product: ['device'],
   files: ['product'],
@@ -323,6 +325,20 @@ describe('TypeScript', () => {
     expect(wrong).toEqual([])
   })
 
+  it('lib needs Node only where browsers have another module, or nothing', () => {
+    const own = filesUnder('lib/browser', /\.ts$/).map((file) => file.replace(`lib${sep}browser`, 'lib'))
+    const needing = imports('lib').flatMap(([file, target]) => (target.startsWith('node:') ? [file] : []))
+    // What the entry points of browsers load.
+    const loaded = new Set(
+      ['index', 'algebra', 'graph', 'rna', 'semirings'].flatMap((name) => [
+        ...loadedWith(`lib/${name}.js`, own),
+      ]),
+    )
+    const reached = needing.filter((file) => loaded.has(file.replace(/\.ts$/, '.js')))
+    expect(reached.filter((file) => !own.includes(file))).toEqual([])
+    expect(loaded).toContain('lib/host.js')
+  })
+
   it('lib looks for the addon in load.ts only', () => {
     const wrong = imports('lib').filter(
       ([file, target]) => target === 'node:module' && relative('lib', file) !== 'load.ts',
@@ -348,14 +364,14 @@ describe('TypeScript', () => {
     for (const file of edges.keys()) visit(file, [])
   })
 
-  /** The files and packages that are loaded with a file. */
-  function loadedWith(file: string): Set<string> {
+  /** The files and packages that are loaded with a file; what `ends` are loaded with isn't looked at. */
+  function loadedWith(file: string, ends: readonly string[] = []): Set<string> {
     const found = new Set<string>()
     const visit = (name: string) => {
       if (found.has(name)) return
       found.add(name)
       const path = name.replace(/\.js$/, '.ts')
-      if (!/^(lib|bench)\b/.test(name) || !existsSync(join(root, path))) return
+      if (!/^(lib|bench)\b/.test(name) || ends.includes(path) || !existsSync(join(root, path))) return
       const text = readFileSync(join(root, path), 'utf8')
       for (const [, target] of text.matchAll(
         /^(?:import|export)(?! type)(?:[\w\s{},*]+ from)? ?['"]([^'"]+)['"]/gm,

@@ -179,10 +179,12 @@ it('MPMML_BACKEND has three values', () => {
 
 it('lib reads the library’s variables in one file, but for the one that says which addon to load', () => {
   const files = readdirSync(join(root, 'lib'), { recursive: true, encoding: 'utf8' })
-  const readers = files.filter(
-    (file) => file.endsWith('.ts') && /\bprocess\.env\b/.test(readFileSync(join(root, 'lib', file), 'utf8')),
-  )
-  expect(readers.sort()).toEqual(['environment.ts', 'load.ts'])
+  const having = (pattern: RegExp) =>
+    files
+      .filter((file) => file.endsWith('.ts') && pattern.test(readFileSync(join(root, 'lib', file), 'utf8')))
+      .sort()
+  expect(having(/\bprocess\.env\b/)).toEqual(['host.ts', 'load.ts'])
+  expect(having(/import \{[^}]*\benvironment\b[^}]*\} from '.*\/host\.js'/)).toEqual(['environment.ts'])
 })
 
 it('the instruction sets are those of the build that the processor has and the system saves the registers of', ({

@@ -1,6 +1,10 @@
 #include "core/devices/spread_memory.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
 
 #include "core/devices/parts.h"
 
@@ -10,7 +14,17 @@ namespace {
 /// So many bytes take longer to allocate on one device after the other than threads take to wake (estimated).
 constexpr int64_t kWorthThreads = int64_t{64} << 20;
 
+constexpr int64_t kPage = 4096;
+
 Span in_both(Span x, Span y) { return {std::max(x.first, y.first), std::min(x.end, y.end)}; }
+
+/// Elements of a memory are named by differences of addresses.
+void require_addresses(int64_t bytes) {
+  constexpr int64_t kMost = std::numeric_limits<std::ptrdiff_t>::max() - kPage;
+  if (bytes <= kMost) return;
+  throw Error(ErrorCode::kOutOfMemory,
+              "a matrix needs " + in_mebibytes(bytes) + ", but addresses reach " + in_mebibytes(kMost));
+}
 
 }  // namespace
 
@@ -106,6 +120,7 @@ std::vector<Span> Peers::divide(int64_t units, int64_t unit_bytes) const {
 
 std::shared_ptr<SpreadMemory> Peers::allocate(int64_t units, int64_t unit_bytes) {
   const int64_t bytes = units * unit_bytes;
+  require_addresses(bytes);
   std::vector<SpreadMemory::Piece> pieces;
   for (const Span& share : divide(units, unit_bytes)) {
     pieces.push_back({{share.first * unit_bytes, share.end * unit_bytes}, nullptr});
@@ -120,11 +135,13 @@ std::shared_ptr<SpreadMemory> Peers::allocate(int64_t units, int64_t unit_bytes)
   } else {
     for (size_t device = 0; device < sessions_.size(); ++device) take(device);
   }
-  // Addresses of nothing, far from those of anything.
-  constexpr int64_t kFirstAddress = int64_t{1} << 60, kPage = 4096;
-  if (next_address_ == 0) next_address_ = kFirstAddress;
-  void* const address = reinterpret_cast<void*>(next_address_);
-  next_address_ += round_up(bytes + 1, kPage);
+  // Addresses of nothing, far from those of anything. If they are used up, some are used again.
+  constexpr int64_t kFirstAddress = sizeof(void*) == 8 ? int64_t{1} << 60 : int64_t{1} << 31;
+  constexpr int64_t kEnd = 2 * kFirstAddress;
+  const int64_t taken = round_up(bytes + 1, kPage);
+  if (next_address_ == 0 || next_address_ + taken > kEnd) next_address_ = kFirstAddress;
+  void* const address = reinterpret_cast<void*>(static_cast<uintptr_t>(next_address_));
+  next_address_ += taken;
   return std::make_shared<SpreadMemory>(address, bytes, std::move(pieces));
 }
 

@@ -2,9 +2,12 @@
 
 #include <exception>
 
+#include "core/host/has_threads.h"
+
 namespace mpmml {
 
-DeviceThreads::DeviceThreads(size_t devices) : threads_("call a device") {
+DeviceThreads::DeviceThreads(size_t devices) : devices_(devices), threads_("call a device") {
+  if (!kHasThreads) return;
   try {
     for (size_t index = 1; index < devices; ++index) threads_.start([this, index] { serve(index); });
   } catch (...) {
@@ -22,7 +25,7 @@ void DeviceThreads::end() {
 }
 
 void DeviceThreads::run(const std::function<void(size_t)>& body) {
-  std::vector<std::exception_ptr> failures(threads_.size() + 1);
+  std::vector<std::exception_ptr> failures(devices_);
   const std::function<void(size_t)> guarded = [&](size_t device) {
     try {
       body(device);
@@ -38,6 +41,7 @@ void DeviceThreads::run(const std::function<void(size_t)>& body) {
     changed_.notify_all();
   }
   guarded(0);
+  for (size_t device = threads_.size() + 1; device < devices_; ++device) guarded(device);
   {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return left_ == 0; });

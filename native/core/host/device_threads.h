@@ -10,7 +10,7 @@
 
 namespace mpmml {
 
-/// A thread for each device but the first, whose work the caller does.
+/// A thread for each device but the first, whose work the caller does; or that of all, if there can be no threads.
 class DeviceThreads {
  public:
   /// Throws Error(kOutOfMemory) if the system refuses a thread.
@@ -25,6 +25,7 @@ class DeviceThreads {
   /// Has the threads end.
   void end();
 
+  const size_t devices_;
   std::mutex mutex_;
   std::condition_variable changed_;
   const std::function<void(size_t)>* body_ = nullptr;

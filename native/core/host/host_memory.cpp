@@ -14,12 +14,17 @@
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+#if defined(__EMSCRIPTEN__)
+#include <emscripten/heap.h>
+#include <malloc.h>
+#endif
 
 #include "core/status.h"
 
 namespace mpmml {
 namespace {
 
+#if !defined(__EMSCRIPTEN__)
 constexpr int64_t kUnknown = -1;
 
 /// The sum of the numbers that follow one of these words at the beginning of a line; kUnknown if there is none. An empty word stands
@@ -79,6 +84,7 @@ int64_t left_in_groups() {
   std::fclose(file);
   return least;
 }
+#endif
 
 #if defined(__linux__)
 /// Calls `body` with each page of the memory that the system has not given out yet.
@@ -104,7 +110,9 @@ void for_each_promised(char* data, size_t bytes, Body body) {
 }  // namespace
 
 int64_t total_host_bytes() {
-#if defined(_SC_PHYS_PAGES)
+#if defined(__EMSCRIPTEN__)
+  return static_cast<int64_t>(emscripten_get_heap_max());
+#elif defined(_SC_PHYS_PAGES)
   return static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 #else
   return 0;
@@ -112,6 +120,11 @@ int64_t total_host_bytes() {
 }
 
 int64_t available_host_bytes() {
+#if defined(__EMSCRIPTEN__)
+  // The heap grows up to the most, and has blocks that were freed.
+  const auto end = reinterpret_cast<uintptr_t>(sbrk(0));
+  return total_host_bytes() - static_cast<int64_t>(end) + static_cast<uint32_t>(mallinfo().fordblks);
+#else
   // Linux reports it only here: free pages don't count what caches give back.
   const int64_t kibibytes = numbers_in("/proc/meminfo", {"MemAvailable:"});
   if (kibibytes != kUnknown) return std::min(kibibytes * 1024, left_in_groups());
@@ -119,6 +132,7 @@ int64_t available_host_bytes() {
   return static_cast<int64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
 #else
   return total_host_bytes();
+#endif
 #endif
 }
 

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { browserFiles } from '../../wasm/files.mjs'
 
 export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url)))))
 
@@ -39,7 +40,7 @@ export const addonPackages = [
   { short: 'cuda-linux-x64', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'cuda', mostBytes: 40 * MiB },
   { short: 'lab-linux-x64', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'lab', mostBytes: 60 * MiB },
   // For any system and processor.
-  { short: 'wasm', kind: 'wasm', mostBytes: 1.5 * MiB },
+  { short: 'wasm', kind: 'wasm', mostBytes: 2 * MiB },
 ].map((row) => ({
   ...row,
   name: `@mpmml/${row.short}`,
@@ -47,7 +48,18 @@ export const addonPackages = [
 }))
 
 /** The files in the folder of the WebAssembly addon (native/wasm/build.mjs). */
-export const wasmFiles = ['addon.cjs', 'mpmml-threads.js', 'mpmml-threads.wasm', 'package.json']
+export const wasmFiles = ['addon.cjs', 'mpmml-single.js', ...browserFiles, 'workerd.mjs', 'package.json']
+
+/** workerd's bundlers know the condition `browser` as well. */
+const wasmExports = {
+  '.': {
+    workerd: './wasm/workerd.mjs',
+    browser: './wasm/browser.mjs',
+    node: './wasm/addon.cjs',
+    default: './wasm/browser.mjs',
+  },
+  './package.json': './package.json',
+}
 
 /** Whether a package is installed with mpmml, on the platforms that it is for. */
 const isInstalledAlways = ({ kind }) => kind === 'cpu' || kind === 'wasm'
@@ -72,9 +84,9 @@ const split = (dependencies, wanted) =>
     Object.entries(dependencies).filter(([name]) => buildDependencies.includes(name) === wanted),
   )
 
-/** The files that package.json names in what it exports. */
+/** The files that package.json names in what it exports; null is what a condition doesn't have. */
 export const filesIn = (exported) =>
-  typeof exported === 'string' ? [exported] : Object.values(exported).flatMap(filesIn)
+  typeof exported === 'string' ? [exported] : Object.values(exported ?? {}).flatMap(filesIn)
 
 /** What compilers read that don't know `exports`, such as TypeScript with the module resolution of Node.js 10. */
 function withoutExports(exports) {
@@ -118,7 +130,7 @@ export function isInMain(file) {
   if (file.startsWith('dist/lib/')) {
     return /(\.d\.ts|addons\.cjs)$/.test(file) || file.startsWith('dist/lib/parts/') || entries.includes(file)
   }
-  if (file.startsWith('dist/types/')) return true
+  if (file.startsWith('dist/types/') || file.startsWith('dist/browser/')) return true
   if (file.startsWith('dist/bench/')) return !file.endsWith('.d.ts')
   return (
     /^docs\/([^/]+\.md|images\/[^/]+\.svg)$/.test(file) ||
@@ -143,6 +155,7 @@ export function addonManifest({ name, os, cpu, libc, kind, file }, repository) {
     description: `The compiled part of mpmml ${kinds[kind]}${os ? ` on ${os} ${cpu}` : ''}${libc ? ` with ${libc}` : ''}`,
     ...common(repository),
     main: file,
+    ...(kind === 'wasm' ? { exports: wasmExports } : {}),
     ...(os ? { os: [os], cpu: [cpu] } : {}),
     ...(libc ? { libc: [libc] } : {}),
     engines: own.engines,

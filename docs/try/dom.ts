@@ -1,0 +1,66 @@
+/** Elements, made so that nothing that a user or a link brings is read as HTML. */
+
+type Child = Node | string | number | null | undefined | false
+
+export type Attributes = Record<string, string | number | boolean | EventListener | undefined>
+
+function filled<Made extends Element>(made: Made, attributes: Attributes, children: readonly Child[]): Made {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') made.addEventListener(name, value)
+    else if (value === true) made.setAttribute(name, '')
+    else if (value !== undefined && value !== false) made.setAttribute(name, `${value}`)
+  }
+  for (const child of children) {
+    if (child !== null && child !== undefined && child !== false) {
+      made.append(child instanceof Node ? child : `${child}`)
+    }
+  }
+  return made
+}
+
+export const html = <Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[Name] => filled(document.createElement(name), attributes, children)
+
+export const svg = <Name extends keyof SVGElementTagNameMap>(
+  name: Name,
+  attributes: Attributes = {},
+  ...children: Child[]
+): SVGElementTagNameMap[Name] =>
+  filled(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
+
+/** A picture of this size in pixels, which `label` says in words. */
+export const picture = (width: number, height: number, label: string, ...children: Child[]): SVGSVGElement =>
+  svg(
+    'svg',
+    { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label },
+    ...children,
+  )
+
+/** A table; `strong` are the rows that decide. */
+export function table(
+  caption: string,
+  heads: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+  strong: (row: number) => boolean = () => false,
+): HTMLElement {
+  const head = html('tr', {}, ...heads.map((text) => html('th', { scope: 'col' }, text)))
+  const body = rows.map((cells, row) =>
+    html('tr', { class: strong(row) ? 'strong' : undefined }, ...cells.map((cell) => html('td', {}, cell))),
+  )
+  const made = html(
+    'table',
+    {},
+    html('caption', {}, caption),
+    html('thead', {}, head),
+    html('tbody', {}, ...body),
+  )
+  // Scrolled by keyboard too.
+  return html('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': caption }, made)
+}
+
+/** A number as people read it. */
+export const shown = (value: number): string =>
+  Number.isFinite(value) ? `${Number(value.toPrecision(6))}` : value > 0 ? '∞' : value < 0 ? '−∞' : 'NaN'

@@ -1,0 +1,45 @@
+/** What the fields hold, in the fragment of the address: it is never sent to a server. */
+import type { Values } from './tool.js'
+
+/** Longer links are cut by programs that pass them on. */
+const MOST_LETTERS = 16_000
+/** What a link may become when it is unpacked. */
+const MOST_BYTES = 1 << 20
+
+async function through(
+  bytes: Uint8Array<ArrayBuffer>,
+  stream: CompressionStream | DecompressionStream,
+): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    size += value.length
+    if (size > MOST_BYTES) throw new Error('it holds too much')
+    parts.push(value)
+  }
+  return new Uint8Array(await new Blob(parts as Uint8Array<ArrayBuffer>[]).arrayBuffer())
+}
+
+/** Letters that stand for themselves in an address. */
+export async function toLetters(values: Values): Promise<string | null> {
+  const bytes = new TextEncoder().encode(JSON.stringify(values))
+  if (bytes.length > MOST_BYTES) return null
+  const packed = await through(bytes, new CompressionStream('deflate-raw'))
+  const letters = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(''))
+  if (letters.length > MOST_LETTERS) return null
+  return letters.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+/** What {@link toLetters} was given. A link may come from anybody: only texts are taken. */
+export async function fromLetters(letters: string): Promise<Values> {
+  const packed = atob(letters.replaceAll('-', '+').replaceAll('_', '/'))
+  const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0))
+  const values: unknown = JSON.parse(
+    new TextDecoder().decode(await through(bytes, new DecompressionStream('deflate-raw'))),
+  )
+  const pairs = Object.entries(values ?? {}).filter(([, value]) => typeof value === 'string')
+  return Object.fromEntries(pairs)
+}

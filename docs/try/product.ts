@@ -1,0 +1,253 @@
+/** The product of two matrices, with the range path on which it was computed. */
+import {
+  type ElementArray,
+  formatNpy,
+  type Matrix,
+  matrix,
+  mpmm,
+  parseNpy,
+  type Semiring,
+  zeroOf,
+} from 'mpmml'
+import { cellsOf, InputError, numberOf, reading, textIn } from './csv.js'
+import { html, shown, table } from './dom.js'
+import type { Tool } from './tool.js'
+
+const semirings: Record<Semiring, string> = {
+  'max-plus': 'the greatest of the sums a + b',
+  'min-plus': 'the least of the sums a + b',
+  'max-min': 'the greatest of the lesser of a and b',
+  'min-max': 'the least of the greater of a and b',
+  'max-times': 'the greatest of the products a · b',
+  'plus-times': 'the sum of the products a · b',
+  'or-and': 'whether some a and b are both true',
+  'xor-and': 'whether an odd number of a and b are both true',
+}
+
+const types = {
+  int32: Int32Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  uint8: Uint8Array,
+}
+type Type = keyof typeof types
+
+/** Rows and columns that are shown. */
+const SHOWN = 16
+/** Elements that are written into a field; a larger matrix of a file is kept as it is. */
+const MOST_WRITTEN = 2500
+const MOST_SIZE = 4096
+
+/** Matrices of files that are too large for a field, by what the field says instead. */
+const kept = new Map<string, Matrix<ElementArray>>()
+
+async function textOf(file: File): Promise<string> {
+  if (!/\.npy$/i.test(file.name)) return await textIn(file)
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  const read = reading(() => parseNpy(bytes))
+  if (read.shape.length === 3) throw new InputError(`${file.name} is a batch of matrices: give one matrix.`)
+  const [rows, cols] = read.shape as readonly [number, number]
+  const row = (index: number) => Array.from(read.data.subarray(index * cols, (index + 1) * cols)).join(',')
+  if (read.data.length <= MOST_WRITTEN)
+    return Array.from({ length: rows }, (_, index) => row(index)).join('\n')
+  const name = `file ${file.name}: ${rows} × ${cols}`
+  kept.set(name, read)
+  return name
+}
+
+/** Whole numbers from −1000 to 1000, the same ones every time. */
+function random(rows: number, cols: number, seed: number): Float64Array {
+  let state = seed
+  return Float64Array.from({ length: rows * cols }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) | 0
+    return ((state >>> 8) % 2001) - 1000
+  })
+}
+
+/** Why sums may be of the type that a path is called by. */
+const paths: Record<string, string> = {
+  direct: 'Sums are of the type of the elements.',
+  translated: 'Sums are of the type of the elements; another number stands for the semiring’s zero.',
+  half: 'The values lie close enough together for sums in 16 bits, which are faster and as exact.',
+  byte: 'The values lie close enough together for sums in 8 bits, which are faster and as exact.',
+  wide: 'The values are so far apart that sums need 64 bits.',
+  wrapping: 'Sums of 64 bits are taken modulo 2^32.',
+}
+
+interface Numbers {
+  readonly rows: number
+  readonly cols: number
+  /** NaN is the semiring's zero. */
+  readonly values: ArrayLike<number>
+}
+
+function read(text: string, name: string, seed: number): Numbers {
+  const wrong = (message: string) => new InputError(message, name.toLowerCase())
+  const file = kept.get(text.trim())
+  if (file) {
+    const [rows, cols] = file.shape as readonly [number, number]
+    return { rows, cols, values: file.data }
+  }
+  if (text.startsWith('file '))
+    throw wrong('The file isn’t here any more. Drop it again: links can’t carry it.')
+  const asked = /^\s*random\s+(\d+)\D+(\d+)\s*$/i.exec(text)
+  if (asked) {
+    const [rows, cols] = [Number(asked[1]), Number(asked[2])]
+    if (!(rows >= 1 && cols >= 1 && rows <= MOST_SIZE && cols <= MOST_SIZE)) {
+      throw wrong(`Rows and columns must be from 1 to ${MOST_SIZE}.`)
+    }
+    return { rows, cols, values: random(rows, cols, seed) }
+  }
+  const lines = cellsOf(text)
+  const cols = lines[0]?.cells.length ?? 0
+  if (cols === 0) throw wrong(`Enter matrix ${name}: a line for each row.`)
+  const values = lines.flatMap(({ line, cells }) => {
+    if (cells.length !== cols) {
+      throw wrong(`Line ${line}: expected ${cols} numbers, as in the first row, but found ${cells.length}.`)
+    }
+    return cells.map((cell) => {
+      const value = numberOf(cell)
+      const isZero = /^([.ε]|)$/.test(cell)
+      if (Number.isNaN(value) && !isZero)
+        throw wrong(`Line ${line}: expected a number, or . for the semiring’s zero, but found “${cell}”.`)
+      return value
+    })
+  })
+  return { rows: lines.length, cols, values }
+}
+
+const hasType = (semiring: Semiring, type: Type): boolean => {
+  try {
+    zeroOf(semiring, type)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const holds = (type: Type, value: number) =>
+  type === 'int32'
+    ? (value | 0) === value && value !== -(2 ** 31)
+    : type === 'uint8'
+      ? value === 0 || value === 1
+      : true
+
+/** The type of both operands: the first that has all values exactly. */
+function typeOf(semiring: Semiring, asked: string, ...operands: Numbers[]): Type {
+  const known = (Object.keys(types) as Type[]).filter((type) => hasType(semiring, type))
+  if (asked !== 'automatic') {
+    const found = known.find((type) => type === asked)
+    if (!found)
+      throw new InputError(`${semiring} has elements of ${known.join(', ')}, not of ${asked}.`, 'type')
+    return found
+  }
+  const fits = (type: Type) =>
+    operands.every(({ values }) =>
+      Array.from(values).every((value) => Number.isNaN(value) || holds(type, value)),
+    )
+  const order = (['int32', 'float64', 'uint8'] as const).filter((type) => known.includes(type))
+  return order.find(fits) ?? order[0]!
+}
+
+function operand({ rows, cols, values }: Numbers, name: string, semiring: Semiring, type: Type) {
+  const zero = zeroOf(semiring, type)
+  const wrong = Array.from(values).find((value) => Number.isFinite(value) && !holds(type, value))
+  if (wrong !== undefined)
+    throw new InputError(
+      `It has ${wrong}, which ${type === 'uint8' ? 'is no truth value, 0 or 1' : `isn’t an ${type}`}.`,
+      name.toLowerCase(),
+    )
+  const finite = (value: number) =>
+    Number.isNaN(value) || (type === 'int32' && !Number.isFinite(value)) ? zero : value
+  const Type = types[type] as Float64ArrayConstructor
+  return matrix(rows, cols, Type.from(values, finite) as ElementArray)
+}
+
+/** Offers the result as a file. */
+function download(c: Matrix<ElementArray>): HTMLElement {
+  const save = () => {
+    const url = URL.createObjectURL(new Blob([formatNpy(c) as Uint8Array<ArrayBuffer>]))
+    html('a', { href: url, download: 'c.npy' }).click()
+    URL.revokeObjectURL(url)
+  }
+  return html('p', {}, html('button', { type: 'button', click: save }, 'Save C as .npy'))
+}
+
+export const product: Tool = {
+  id: 'product',
+  title: 'Product',
+  about:
+    'C = A ⊗ B: each element of C is made of a row of A and a column of B. The library looks at the range of the values first, and takes the fastest way that is exact for them.',
+  fields: [
+    {
+      name: 'a',
+      label: 'A',
+      hint: 'A line for each row; . is the semiring’s zero. Or drop a .npy, or write: random 512 512',
+      rows: 5,
+    },
+    { name: 'b', label: 'B', rows: 5 },
+    { name: 'semiring', label: 'Semiring', choices: () => Object.keys(semirings) },
+    { name: 'type', label: 'Elements', choices: () => ['automatic', ...Object.keys(types)] },
+  ],
+  example: { a: '3 7 .\n2 4 1\n. 0 5', b: '0 2 .\n1 . 3\n4 1 0', semiring: 'max-plus', type: 'automatic' },
+  program: `import { matrix, mpmm, zeroOf } from 'mpmml'
+
+const e = zeroOf('max-plus', 'int32')
+const a = matrix(3, 3, [3, 7, e, 2, 4, 1, e, 0, 5])
+const b = matrix(3, 3, [0, 2, e, 1, e, 3, 4, 1, 0])
+const { c, path } = await mpmm(a, b)
+console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
+  textOf,
+  async answer({ a, b, semiring: name, type: asked }, signal) {
+    const semiring = name as Semiring
+    if (!Object.hasOwn(semirings, semiring)) throw new InputError(`There is no semiring ${name}.`, 'semiring')
+    const [left, right] = [read(a!, 'A', 1), read(b!, 'B', 2)]
+    if (left.cols !== right.rows) {
+      throw new InputError(
+        `B must have as many rows as A has columns: A is ${left.rows} × ${left.cols}, B is ${right.rows} × ${right.cols}.`,
+        'b',
+      )
+    }
+    const type = typeOf(semiring, asked!, left, right)
+    const before = performance.now()
+    const result = await mpmm(operand(left, 'A', semiring, type), operand(right, 'B', semiring, type), {
+      semiring,
+      signal,
+    })
+    const ms = performance.now() - before
+    const c = result.c as Matrix<ElementArray>
+    const { path, variant, gops } = result
+    const zero = zeroOf(semiring, type)
+    const [rows, cols] = [Math.min(left.rows, SHOWN), Math.min(right.cols, SHOWN)]
+    const cell = (i: number, j: number) => {
+      const value = c.data[i * right.cols + j]!
+      return value === zero && !['plus-times', 'or-and', 'xor-and'].includes(semiring) ? 'ε' : shown(value)
+    }
+    const steps = left.rows * left.cols * right.cols
+    return () => [
+      html(
+        'p',
+        { class: 'answer' },
+        `C is ${left.rows} × ${right.cols}, computed on the path `,
+        html('strong', {}, path),
+        ` of ${type}.`,
+      ),
+      html(
+        'p',
+        {},
+        `Each element is ${semirings[semiring]}. ${paths[path.replace('-translated', '')] ?? ''}`,
+      ),
+      html(
+        'p',
+        { class: 'hint' },
+        `${steps.toLocaleString('en')} steps in ${shown(ms)} ms${gops >= 1 ? `, ${gops.toFixed(0)} GOPS` : ''}; kernel ${variant}`,
+      ),
+      table(
+        rows < left.rows || cols < right.cols ? `C, its first ${rows} rows and ${cols} columns` : 'C',
+        ['', ...Array.from({ length: cols }, (_, j) => `${j}`)],
+        Array.from({ length: rows }, (_, i) => [i, ...Array.from({ length: cols }, (_, j) => cell(i, j))]),
+      ),
+      download(c),
+    ]
+  },
+}

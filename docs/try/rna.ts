@@ -1,0 +1,66 @@
+/** Two strands of RNA: how they pair with themselves and with each other. */
+import { bpmax, drawInteraction, parseFasta } from 'mpmml/rna'
+import { InputError, reading } from './csv.js'
+import { html, shown } from './dom.js'
+import type { Tool } from './tool.js'
+
+/** The time grows with the third power of both. */
+const MOST_BASES = 120
+
+function strand(text: string, name: string, field: string): string {
+  if (text.trim() === '') throw new InputError(`Enter ${name}: letters A, C, G and U.`, field)
+  const { sequence } = reading(() => parseFasta(text, name)[0]!, field)
+  if (sequence.length > MOST_BASES) {
+    throw new InputError(
+      `These are ${sequence.length} bases, and this page takes ${MOST_BASES}: the library takes more.`,
+      field,
+    )
+  }
+  return sequence
+}
+
+export const rna: Tool = {
+  id: 'rna',
+  title: 'RNA',
+  about:
+    'Two strands of RNA: the pairs of bases, within each and between both, that are worth the most together (BPMax).',
+  fields: [
+    { name: 'first', label: 'First strand, 5′ to 3′', hint: 'Letters A, C, G, U or T, or FASTA.', rows: 3 },
+    { name: 'second', label: 'Second strand, 5′ to 3′', rows: 3 },
+  ],
+  example: { first: 'GGGAAACUCGAUCCAUUGGC', second: 'GCCAAUGGUUCGAGAAACCC' },
+  program: `import { bpmax } from 'mpmml/rna'
+
+const { score, dotBracket } = await bpmax('GGGAAACUCGAUCCAUUGGC', 'GCCAAUGGUUCGAGAAACCC')
+console.log(score, dotBracket) // 47 ([[..([[[[[)[[[[[[[)&(]]]]]]](]]]]])..]])`,
+  async answer({ first, second }, signal) {
+    const [one, two] = [
+      strand(first!, 'the first strand', 'first'),
+      strand(second!, 'the second strand', 'second'),
+    ]
+    const found = await bpmax(one, two, { signal })
+    const text = drawInteraction(one, two, found, { name1: 'first', name2: 'second' })
+    const { within1, within2, between } = found.pairs
+    return () => {
+      const drawn = document.adoptNode(new DOMParser().parseFromString(text, 'image/svg+xml').documentElement)
+      drawn.classList.add('rna')
+      drawn.setAttribute('role', 'img')
+      return [
+        html(
+          'p',
+          { class: 'answer' },
+          'The pairs are worth ',
+          html('strong', {}, shown(found.score)),
+          `, ${shown(found.score - found.alone)} of it because the strands interact.`,
+        ),
+        html(
+          'p',
+          {},
+          `${within1.length} pairs in the first strand, ${within2.length} in the second, ${between.length} between them.`,
+        ),
+        html('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'The pairs' }, drawn),
+        html('pre', { class: 'wide', tabindex: 0, 'aria-label': 'In dots and brackets' }, found.dotBracket),
+      ]
+    }
+  },
+}

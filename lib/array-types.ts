@@ -1,0 +1,21 @@
+/** What kind of array a value is, whatever it pretends to be, and from whichever realm it comes. */
+
+const tag = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Int32Array.prototype), Symbol.toStringTag)!
+  .get! as (this: unknown) => string | undefined
+
+/** The name of the type of a typed array; undefined for anything else. */
+export const typedArrayName = (value: unknown): string | undefined => tag.call(value)
+
+export const isTypedArray = (value: unknown): value is NodeJS.TypedArray => tag.call(value) !== undefined
+export const isInt32Array = (value: unknown): value is Int32Array => tag.call(value) === 'Int32Array'
+export const isUint8Array = (value: unknown): value is Uint8Array => tag.call(value) === 'Uint8Array'
+export const isFloat64Array = (value: unknown): value is Float64Array => tag.call(value) === 'Float64Array'
+
+/** Whether an array holds int32 elements as int16: see {@link OperandArray}. */
+export const isInt16Array = (value: unknown): value is Int16Array => tag.call(value) === 'Int16Array'
+
+/** Whether an array is one of uint32, which only lanes of semirings that users write have. */
+export const isUint32Array = (value: unknown): value is Uint32Array => tag.call(value) === 'Uint32Array'
+
+export const isBigIntArray = (value: unknown): value is BigInt64Array | BigUint64Array =>
+  tag.call(value) === 'BigInt64Array' || tag.call(value) === 'BigUint64Array'

@@ -1,0 +1,28 @@
+/** The addon in a browser: the WebAssembly module, which lib/load.ts finds in Node.js. What gives a promise is computed by a worker. */
+import { connect } from '@mpmml/wasm'
+import { AddonError } from '../errors.js'
+import type * as inNode from '../load.js'
+import type { AddonOrigin } from '../load.js'
+
+export const ownBuild: typeof inNode.ownBuild = 'a build of its own'
+export const sourcePackage: typeof inNode.sourcePackage = '@mpmml/source'
+export const driverTraces: typeof inNode.driverTraces = []
+export const largerAddons: typeof inNode.largerAddons = () => []
+
+const origin: AddonOrigin = Object.freeze({ kind: 'wasm', from: '@mpmml/wasm', file: '' })
+
+async function start(): Promise<unknown> {
+  try {
+    return await connect()
+  } catch (error) {
+    throw new AddonError(
+      `the WebAssembly module can't be started: ${(error as Error).message}. Serve the files of @mpmml/wasm from the page's own ` +
+        "origin, and allow 'wasm-unsafe-eval' as script-src and 'self' as worker-src, if the page has a Content-Security-Policy",
+      { cause: error },
+    )
+  }
+}
+
+const started = await start()
+
+export const load = (() => ({ addon: started, origin })) as typeof inNode.load

@@ -1,0 +1,10 @@
+/** The package in a browser, where it has no folder: lib/package.ts is that of Node.js. */
+import type * as inNode from '../package.js'
+
+/** What bench/bundle.mjs writes in place of this name. */
+declare const MPMML_VERSION: string
+
+export const root: typeof inNode.root = ''
+export const manifest: typeof inNode.manifest = undefined
+export const version: typeof inNode.version = MPMML_VERSION
+export const packageAround: typeof inNode.packageAround = () => undefined

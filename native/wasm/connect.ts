@@ -1,0 +1,17 @@
+/** The addon in a browser. native/wasm/bundle.mjs makes browser.mjs of it. */
+import type { Addon } from './module.js'
+import { compile, startModule } from './modules.js'
+import { remote, workerError } from './remote.js'
+
+/** The addon of a page. */
+export async function connect(): Promise<Addon> {
+  const worker = new Worker(new URL('./worker.mjs', import.meta.url), { type: 'module', name: 'mpmml' })
+  const refused = new Promise<never>((_, reject) => {
+    worker.onerror = (event) => reject(workerError(event))
+  })
+  const kind = globalThis.crossOriginIsolated ? 'threads' : 'single'
+  const threads = kind === 'threads' ? (navigator.hardwareConcurrency ?? 1) : 1
+  const compiled = await Promise.race([compile(kind), refused])
+  const local = await Promise.race([startModule(kind, compiled, 0), refused])
+  return remote(local, worker, { compiled, kind, threads })
+}

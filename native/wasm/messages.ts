@@ -1,0 +1,80 @@
+/** What a page and the worker that computes for it say to each other. */
+import { type Exports, isRecord, isTypedArray, type TypedArray } from './staging.js'
+
+/** Which module it is: with threads, which need shared memory, or without. */
+export type Kind = 'threads' | 'single'
+
+/** To the worker. */
+export type Request =
+  /** First. */
+  | { start: WebAssembly.Module; kind: Kind; threads: number }
+  /** A function of the addon. The arrays at `wanted` come back when it has succeeded. */
+  | { call: number; name: string; values: unknown; arrays: TypedArray[]; wanted: number[] }
+  /** A semiring that the page has made, with the handle that it gives it. */
+  | { semiring: number; definition: unknown }
+  /** The call isn't needed any more. */
+  | { giveUp: number }
+  | { release: number }
+
+/** From the worker. */
+export type Reply =
+  /** The module was started, or wasn't. */
+  | { started: string }
+  | { call: number; given: unknown; arrays: TypedArray[] }
+  /** Nothing was written but the report, if there is one. */
+  | { call: number; error: { message: string; code: unknown }; report: Float64Array | undefined }
+  /** How far a call is. */
+  | { call: number; report: Float64Array }
+  /** The memory of a device, whenever that may have changed. */
+  | { device: number; use: unknown }
+
+/** What only the worker has: the page has its number. */
+export interface Handle {
+  readonly $handle: number
+}
+
+/** The place of an array among those of a message. */
+interface Place {
+  readonly $array: number
+}
+
+/** The value with what `replace` gives for all that isn't plain. */
+function mapped(value: unknown, replace: (inside: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((inside) => mapped(inside, replace))
+  if (isRecord(value) && !('$handle' in value || '$array' in value)) {
+    return Object.fromEntries(Object.entries(value).map(([key, inside]) => [key, mapped(inside, replace)]))
+  }
+  return typeof value === 'object' && value !== null ? replace(value) : value
+}
+
+/** Arguments as they are sent. Each array is sent once. */
+export function packed(
+  values: readonly unknown[],
+  handleOf: (value: object) => number,
+): { values: unknown; arrays: TypedArray[] } {
+  const places = new Map<TypedArray, number>()
+  const replaced = mapped(values, (value) => {
+    if (!isTypedArray(value)) return { $handle: handleOf(value as object) } satisfies Handle
+    if (!places.has(value)) places.set(value, places.size)
+    return { $array: places.get(value)! } satisfies Place
+  })
+  return { values: replaced, arrays: [...places.keys()] }
+}
+
+/** Arguments as the addon takes them. */
+export const unpacked = (values: unknown, arrays: readonly TypedArray[], of: (handle: number) => unknown) =>
+  mapped(values, (value) =>
+    '$array' in (value as object) ? arrays[(value as Place).$array] : of((value as Handle).$handle),
+  ) as unknown[]
+
+/** What a function gave, as it is sent: what isn't plain becomes a handle. */
+export const givenOf = (given: unknown, handleOf: (value: object) => Handle) =>
+  mapped(given, (value) => (isTypedArray(value) ? value.slice() : handleOf(value as object)))
+
+/** The same as the page takes it. */
+export const takenFrom = (given: unknown, of: (handle: Handle) => unknown) =>
+  mapped(given, (value) => (isTypedArray(value) ? value : of(value as Handle)))
+
+/** Arguments by their names. */
+export const named = (names: readonly string[], values: readonly unknown[]): Exports =>
+  Object.fromEntries(names.map((name, index) => [name, values[index]]))

@@ -1,0 +1,276 @@
+/** The page on which people try the library, as a browser shows it. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { root } from '../../lib/native.js'
+import { chromium, type Page, startBrowser } from '../support/browser.js'
+import { isolated, serveFolder, type WebServer } from '../support/web-server.js'
+import { missingForBrowsers } from './support.js'
+
+const missing = missingForBrowsers()
+const why = chromium ? (missing ?? '') && ` (skipped: ${missing})` : ' (skipped: there is no Chromium)'
+const tools = ['project', 'paths', 'timetable', 'product', 'rna']
+
+let folder: string
+
+beforeAll(async () => {
+  if (why) return
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-try-'))
+  const { makePage } = await import(new URL('../../docs/try.mjs', import.meta.url).href)
+  await makePage(folder)
+}, 60_000)
+
+afterAll(() => folder && rmSync(folder, { recursive: true, force: true }))
+
+describe.skipIf(why).each([
+  { name: 'alone', headers: {}, threads: '1 thread' },
+  { name: 'isolated', headers: isolated, threads: 'thread' },
+])(`the page, $name${why}`, ({ headers, threads }) => {
+  let server: WebServer
+  let browser: Page
+
+  beforeAll(async () => {
+    server = await serveFolder(folder, headers)
+    browser = await startBrowser()
+  }, 60_000)
+
+  afterAll(async () => {
+    await browser?.close()
+    await server?.close()
+  })
+
+  const text = () => browser.evaluate<string>('document.querySelector("output")?.innerText ?? ""')
+  const answer = (expected: string | RegExp) =>
+    vi.waitFor(
+      async () => {
+        expect(await browser.evaluate('document.querySelector("output[aria-busy]")')).toBe(null)
+        expect(await text()).toMatch(expected)
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+  /** What the field that isn't right is told. */
+  const refused = (field: string, expected: string) =>
+    vi.waitFor(
+      async () => {
+        const message = `document.querySelector('#field-${field}[aria-invalid] + [role=alert]')?.textContent`
+        expect(await browser.evaluate(message)).toContain(expected)
+        expect(await text()).toBe('')
+      },
+      { timeout: 20_000, interval: 50 },
+    )
+  /** Another address each time, because only the fragment of the same one would change. */
+  let opened = 0
+  const open = async (fragment: string, width = 1440, scheme: 'light' | 'dark' = 'light') => {
+    await browser.open(`${server.url}/index.html?${++opened}#${fragment}`, width, scheme)
+    await vi.waitFor(
+      async () => expect(await browser.evaluate('!!document.querySelector("form")')).toBe(true),
+      {
+        timeout: 20_000,
+      },
+    )
+  }
+  const enter = (field: string, value: string) =>
+    browser.evaluate(`{
+      const input = document.querySelector('#field-${field}')
+      input.value = ${JSON.stringify(value)}
+      input.dispatchEvent(new Event(input.localName === 'select' ? 'change' : 'input', { bubbles: true }))
+    }`)
+  const drop = (field: string, name: string, content: string) =>
+    browser.evaluate(`{
+      const dataTransfer = new DataTransfer()
+      dataTransfer.items.add(new File([${content}], ${JSON.stringify(name)}))
+      document.querySelector('#field-${field}').dispatchEvent(
+        new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }),
+      )
+    }`)
+
+  it('answers each example, within a phone and a screen, in both themes, and asks no other host', async () => {
+    const answers = [
+      /done after 59\./,
+      /446/,
+      /every 15 minutes/,
+      /path translated of int32/,
+      /pairs are worth \d+/,
+    ]
+    for (const [index, tool] of tools.entries()) {
+      for (const [width, scheme] of [
+        [360, 'light'],
+        [1440, 'dark'],
+      ] as const) {
+        await open(tool, width, scheme)
+        await answer(answers[index]!)
+        const shown = await browser.evaluate(`({
+          fits: document.documentElement.scrollWidth <= innerWidth,
+          dark: Number(/\\d+/.exec(getComputedStyle(document.documentElement).backgroundColor)) < 128,
+          current: document.querySelector('nav [aria-current]').hash,
+          unnamed: [...document.querySelectorAll('textarea, select')].filter((field) => !field.labels.length).length,
+          pictures: [...document.querySelectorAll('svg')].filter((picture) => picture.getAttribute('role') !== 'img').length,
+        })`)
+        expect({ tool, ...(shown as object) }).toEqual({
+          tool,
+          fits: true,
+          dark: scheme === 'dark',
+          current: `#${tool}`,
+          unnamed: 0,
+          pictures: 0,
+        })
+        expect(browser.problems).toEqual([])
+        expect(
+          browser.requests.filter((url) => !url.startsWith(server.url) && !url.startsWith('data:')),
+        ).toEqual([])
+      }
+    }
+    expect(await browser.evaluate('document.querySelector("#engine").textContent')).toContain(threads)
+  })
+
+  it('answers what is entered', async () => {
+    await open('project')
+    await enter('plan', 'dig;2;\nbuild;5;dig\npaint;1;build,dig')
+    await answer(/done after 8\.[\s\S]*dig → build → paint/)
+    await enter('plan', 'a,1,b\nb,2,a')
+    await refused('plan', 'in a circle: a → b → a')
+    await enter('plan', 'a,1,c')
+    await refused('plan', 'waits for “c”, which is no job')
+    await enter('plan', '')
+    await refused('plan', 'a line for each job')
+
+    await open('paths')
+    await enter('edges', 'from,to,km\na,b,1\nb,c,5\na,c,4')
+    await enter('from', 'a')
+    await enter('to', 'c')
+    await enter('ways', 'one way')
+    await answer(/a → c: 4\./)
+    await enter('kind', 'longest')
+    await answer(/a → b → c: 6\./)
+    await enter('edges', 'a,b,1\nb,c,five')
+    await refused('edges', 'line 2')
+    await enter('edges', 'a,b,1\nb,c,5')
+    await answer(/a → b → c: 6\./)
+    await enter('edges', '')
+    await refused('edges', 'a line for each edge')
+
+    await open('timetable')
+    await enter('waits', 'a,b,3\nb,a,4\na,a,3')
+    await answer(/every 3\.5 minutes[\s\S]*a → b → a[\s\S]*a\s+0\.5\s+b\s+0/)
+
+    await open('product')
+    await enter('a', '1 2\n3 4')
+    await enter('b', '0.5 .\n. 0.5')
+    await answer(/of float64[\s\S]*0\s+1\.5\s+2\.5\s+1\s+3\.5\s+4\.5/)
+    await enter('a', '1 2\n3')
+    await refused('a', 'Line 2: expected 2 numbers')
+    await enter('a', '1 2 3')
+    await refused('b', 'as many rows as A has columns')
+    await enter('b', '')
+    await refused('b', 'Enter matrix B')
+
+    await open('rna')
+    await enter('first', 'GGG')
+    await enter('second', 'CCC')
+    await answer(/worth 9/)
+    await enter('second', 'CXC')
+    await refused('second', 'expected a base')
+  })
+
+  it('computes what its programs print', async () => {
+    for (const tool of tools) {
+      await open(tool)
+      await answer(/./)
+      const program = await browser.evaluate<string>('document.querySelector("details pre").textContent')
+      const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+        cwd: root,
+        encoding: 'utf8',
+      })
+      expect(stderr).toBe('')
+      const printed = [...program.matchAll(/ \/\/ (.*)$/gm)].map(([, comment]) => comment)
+      expect(stdout.trim().split('\n')).toEqual(printed)
+    }
+  })
+
+  it('takes files that are dropped', async () => {
+    await open('product')
+    const npy =
+      "new Uint8Array([147, ...new TextEncoder().encode('NUMPY'), 1, 0, 118, 0, ...new TextEncoder().encode(" +
+      "\"{'descr': '<i4', 'fortran_order': False, 'shape': (1, 2), }\".padEnd(117) + '\\n'), ...new Uint8Array(Int32Array.of(7, -3).buffer)])"
+    await drop('a', 'a.npy', npy)
+    await enter('b', '1\n20')
+    await answer(/C is 1 × 1[\s\S]*0\s+17/)
+    await drop('a', 'a.xlsx', "'PK\\0'")
+    await refused('a', 'a.xlsx is no text')
+    await open('paths')
+    await drop('edges', 'roads.gr', "'p sp 3 2\\na 1 2 4\\na 2 3 -1\\n'")
+    await refused('edges', 'round 1 → 2 → 1 would')
+    await enter('ways', 'one way')
+    await enter('from', '0')
+    await enter('to', '2')
+    await answer(/0 → 1 → 2: 3\./)
+  })
+
+  it('has what is entered in its address, which another one opens', async () => {
+    await open('paths')
+    await answer('446')
+    expect(await browser.evaluate('location.hash')).toBe('#paths')
+    await enter('edges', 'Ä,"<b>x</b>",2\n"<b>x</b>",Ö,3')
+    await enter('from', 'Ä')
+    await enter('to', 'Ö')
+    await answer(/Ä → <b>x<\/b> → Ö: 5\./)
+    const hash = await vi.waitFor(async () => {
+      const found = await browser.evaluate<string>('location.hash')
+      expect(found.length).toBeGreaterThan('#paths='.length)
+      return found
+    })
+    await open(hash.slice(1))
+    await answer(/Ä → <b>x<\/b> → Ö: 5\./)
+    expect(await browser.evaluate('document.querySelector("output b")')).toBe(null)
+    await open('paths=AAAA')
+    await answer('446')
+    expect(await browser.evaluate('document.querySelector("#copied").textContent')).toContain('damaged')
+    // What was entered is there again after a look at another tool.
+    await enter('edges', 'a,b,7')
+    await enter('from', 'a')
+    await enter('to', 'b')
+    await answer(/a → b: 7\./)
+    await vi.waitFor(async () => expect(await browser.evaluate('location.hash')).toContain('#paths=q'))
+    await browser.evaluate('document.querySelector("nav a").click()')
+    await answer('59')
+    await browser.evaluate('document.querySelectorAll("nav a")[1].click()')
+    await answer(/a → b: 7\./)
+  })
+
+  it('is used by keyboard', async () => {
+    await open('project')
+    await answer('59')
+    const focused = () => browser.evaluate<string>('document.activeElement.textContent.trim().slice(0, 20)')
+    await browser.press('Tab')
+    expect(await focused()).toBe('To the input')
+    await browser.press('Enter')
+    expect(await browser.evaluate('document.activeElement.id')).toBe('field-plan')
+    await answer('59')
+    await open('project')
+    await answer('59')
+    for (let times = 0; times < 3; times++) await browser.press('Tab')
+    expect(await focused()).toBe('Paths')
+    await browser.press('Enter')
+    await answer('446')
+    expect(await browser.evaluate('document.title')).toContain('Paths')
+    expect(await browser.evaluate('getComputedStyle(document.activeElement).outlineStyle')).not.toBe('none')
+  })
+})
+
+it.skipIf(why).each([
+  ["script-src 'self'", /can’t start: .* allow 'wasm-unsafe-eval'/],
+  ["script-src 'self' 'wasm-unsafe-eval'; worker-src 'none'", /worker-src forbids it/],
+])(`the page says what a policy of %s lacks${why}`, async (lacking, expected) => {
+  const server = await serveFolder(folder, { 'content-security-policy': lacking })
+  const browser = await startBrowser()
+  try {
+    await browser.open(`${server.url}/index.html`, 800, 'light')
+    const message = 'document.querySelector(".wrong")?.textContent'
+    await vi.waitFor(async () => expect(await browser.evaluate(message)).toMatch(expected), 20_000)
+  } finally {
+    await browser.close()
+    await server.close()
+  }
+})
