@@ -3,6 +3,8 @@
  * loaded by programs that have one.
  */
 
+import type { Watched } from './product/diagnostics.js'
+
 /** The type of a lane. */
 export type LaneType = 'int32' | 'uint32' | 'float32'
 
@@ -96,10 +98,10 @@ export interface UserSemiring<L extends Lanes = Lanes> {
 export interface UserWork {
   /** Whether it is a {@link UserSemiring}. */
   isOne(value: unknown): value is UserSemiring
-  multiply(a: unknown, b: unknown, options: unknown): Promise<unknown>
-  multiplySync(a: unknown, b: unknown, options: unknown): unknown
-  multiplyGrouped(products: unknown, options: unknown): Promise<unknown[]>
-  plan(a: unknown, b: unknown, options: unknown): Promise<unknown>
+  multiply(a: unknown, b: unknown, options: unknown, watched: Watched | null): Promise<unknown>
+  multiplySync(a: unknown, b: unknown, options: unknown, watched: Watched | null): unknown
+  multiplyGrouped(products: unknown, options: unknown, watched: Watched | null): Promise<unknown[]>
+  plan(a: unknown, b: unknown, options: unknown, watched: Watched | null): Promise<unknown>
   power(a: unknown, n: unknown, options: unknown): Promise<unknown>
   star(a: unknown, options: unknown): Promise<unknown>
 }

@@ -197,6 +197,7 @@ class DeviceUserProducts final : public DeviceWork {
     start_ = Clock::now();
     backend_ = session.backend();
     device_ = session.device();
+    for (const int device : session.devices()) devices_ |= DeviceSet{1} << device;
     auto all = std::make_unique<AllPending>();
     for (size_t index = 0; index < asked_.size(); ++index) {
       of_product(index, [&] {
@@ -212,7 +213,8 @@ class DeviceUserProducts final : public DeviceWork {
   void end(const std::vector<Outcome>& outcomes) override {
     const double total = milliseconds_since(start_);
     for (size_t index = 0; index < outcomes.size(); ++index) {
-      write_user_report(asked_[index].report, asked_[index].call.product, {backend_, outcomes[index], device_}, total);
+      write_user_report(asked_[index].report, asked_[index].call.product,
+                        {backend_, outcomes[index], device_, devices_}, total);
     }
   }
 
@@ -274,6 +276,7 @@ class DeviceUserProducts final : public DeviceWork {
   Clock::time_point start_;
   BackendKind backend_{};
   int device_ = 0;
+  DeviceSet devices_ = 0;
 };
 
 std::vector<UserJob> read_group(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& products,
