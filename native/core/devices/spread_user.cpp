@@ -49,8 +49,8 @@ std::unique_ptr<Pending> start(Peers& peers, const UserProduct& product, const s
       mine.product.c[lane] = peers.on_piece(device, mine.product.c[lane]);
     }
     mine.product.witness = peers.on_piece(device, mine.product.witness);
-    mine.product = peers.of_device(
-        device, [&] { return with_operands_in(peers.session(device), mine.product, mine.uploaded); });
+    mine.product =
+        peers.of_device(device, [&] { return with_operands_in(peers.session(device), mine.product, mine.uploaded); });
   };
   if (is_on_several(regions)) {
     peers.exchange(prepare);
@@ -59,9 +59,8 @@ std::unique_ptr<Pending> start(Peers& peers, const UserProduct& product, const s
   }
   peers.run([&](size_t device) {
     if (regions[device].is_empty()) return;
-    parts[device].work = peers.of_device(device, [&] {
-      return peers.session(device).multiply_user(parts[device].product, peers.place(device, where));
-    });
+    parts[device].work = peers.of_device(
+        device, [&] { return peers.session(device).multiply_user(parts[device].product, peers.place(device, where)); });
   });
   auto started = std::make_unique<Joined>(peers, 1);
   for (size_t device = 0; device < peers.count(); ++device) {

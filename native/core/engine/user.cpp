@@ -251,7 +251,8 @@ std::unique_ptr<Pending> Engine::multiply_user(Session& session, const UserProdu
   clear_outside(session, product);
   if (product.outputs() == 0) return std::make_unique<Done>(std::vector<Outcome>(1));
   // The processor reads operands in any memory, and of several devices each gets what it needs.
-  if (session.backend() == BackendKind::kCpu || !session.devices().empty()) return session.multiply_user(product, where);
+  if (session.backend() == BackendKind::kCpu || !session.devices().empty())
+    return session.multiply_user(product, where);
   KeptMemory kept;
   std::unique_ptr<Pending> work = session.multiply_user(with_operands_in(session, product, kept), where);
   auto all = std::make_unique<KeepingWorks>(std::move(kept));
