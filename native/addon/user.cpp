@@ -323,8 +323,18 @@ Napi::Value user_semiring(const Napi::CallbackInfo& info, const UserDefinition& 
 }
 
 UserDescription describe_user_semiring(const std::shared_ptr<const UserSemiring>& semiring) {
-  return {to_text(semiring->plus), to_text(semiring->times), to_text(semiring->lowered_plus),
-          to_text(semiring->lowered_times), semiring->key};
+  std::vector<std::string> skips;
+  if (semiring->skips) {
+    for (const auto& condition : {semiring->skips->of_sum, semiring->skips->of_step}) {
+      if (condition) skips.push_back(to_text(*condition, "zxy"));
+    }
+  }
+  return {to_text(semiring->plus),
+          to_text(semiring->times),
+          to_text(semiring->lowered_plus),
+          to_text(semiring->lowered_times),
+          semiring->key,
+          std::move(skips)};
 }
 
 void evaluate_user_semiring(const std::shared_ptr<const UserSemiring>& semiring, bool combine, const Napi::Value& x,

@@ -534,6 +534,7 @@ export const results = {
     loweredPlus: ${text} In the operations that kernels have.
     loweredTimes: ${text}
     key: ${text} Equal keys have equal kernels.
+    skips: ${list(text)} If all of these hold, z ⊕ (x ⊗ y) surely is z, and a kernel may leave the step out. None if that isn't known.
   `,
   UserKernelText: object("A kernel for a semiring of one's own.")`
     name: ${text}
