@@ -814,6 +814,10 @@ the lanes of C if that is null, and that of the witness.`,
     doc: 'For tests: the same of the threads that native code starts.',
     takes: { nth, count: several },
   },
+  failDriver: {
+    doc: 'For tests: the driver refuses the nth kernel that it is asked to compile or to load from now on, or `count` from there on; 0: none.',
+    takes: { nth, count: several },
+  },
   pretendDevices: {
     doc: `For tests: from now on there are \`count\` devices for work on several, all of which are CUDA device 0, or the CPU if that can't be used. 0:
 those that there are.`,
