@@ -4,6 +4,8 @@
  */
 import { describe, expect, it } from 'vitest'
 import { addon } from '../../lib/native.js'
+import { nativeOf } from '../../lib/semirings/semiring.js'
+import { counting, kBest, logSumExp, semiring } from '../../lib/semirings.js'
 import { types } from '../../native/variants/expressions.mjs'
 import { Random } from '../support/generators.js'
 import {
@@ -174,6 +176,27 @@ describe('a condition is found', () => {
     expect(skips).toHaveLength(2)
     expect(skips[0]).not.toMatch(/= [xy]\d/)
     expect(leftOut(done)).toBeGreaterThan(100)
+  })
+
+  it('of counting, of the k best, and of what the guide shows, but not of log-sum-exp', () => {
+    const twoLeast = semiring({
+      name: 'two least sums',
+      dtype: ['int32', 'int32'],
+      zero: [2 ** 31 - 1, 2 ** 31 - 1],
+      plus: ([x, second], [y, other], { less, select, min, max }) => {
+        const changes = less(y, second)
+        return [select(changes, min(x, y), x), select(changes, min(max(x, y), min(second, other)), second)]
+      },
+      times: ([x, second], [y, other], { min }) => [x.add(y), min(x.add(other), second.add(y))],
+      absorbs: false,
+      check: false,
+    })
+    const counts = ([2, 3, 4] as const).map((k) => kBest('min-plus', k))
+    for (const own of [twoLeast, counting('max-plus'), counting('min-plus'), ...counts]) {
+      const { skips } = addon.describeUserSemiring(nativeOf(own as never))
+      expect(skips.length, own.name).toBeGreaterThan(0)
+    }
+    expect(addon.describeUserSemiring(nativeOf(logSumExp as never)).skips).toEqual([])
   })
 
   it('of random ⊕ it is right', () => {
