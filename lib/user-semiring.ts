@@ -92,14 +92,19 @@ export interface UserSemiring<L extends Lanes = Lanes> {
   toString(): string
 }
 
+/** What lib/product/diagnostics.ts calls Watched, as far as it is passed on here. */
+interface WatchedCall {
+  failing(index: number): void
+}
+
 /** What lib/semirings does for functions that take both kinds of semirings; of unknown types, because it checks them itself. */
 export interface UserWork {
   /** Whether it is a {@link UserSemiring}. */
   isOne(value: unknown): value is UserSemiring
-  multiply(a: unknown, b: unknown, options: unknown): Promise<unknown>
-  multiplySync(a: unknown, b: unknown, options: unknown): unknown
-  multiplyGrouped(products: unknown, options: unknown): Promise<unknown[]>
-  plan(a: unknown, b: unknown, options: unknown): Promise<unknown>
+  multiply(a: unknown, b: unknown, options: unknown, watched: WatchedCall | null): Promise<unknown>
+  multiplySync(a: unknown, b: unknown, options: unknown, watched: WatchedCall | null): unknown
+  multiplyGrouped(products: unknown, options: unknown, watched: WatchedCall | null): Promise<unknown[]>
+  plan(a: unknown, b: unknown, options: unknown, watched: WatchedCall | null): Promise<unknown>
   power(a: unknown, n: unknown, options: unknown): Promise<unknown>
   star(a: unknown, options: unknown): Promise<unknown>
 }

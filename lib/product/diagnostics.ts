@@ -9,6 +9,7 @@ import { channel } from '../host.js'
 import { type Elements, shapeOf } from '../layout.js'
 import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'
+import type { Lanes } from '../user-semiring.js'
 import type { DataType, Semiring, VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
 import type { View } from '../view.js'
@@ -20,9 +21,9 @@ import type { ProductStructure } from './structure.js'
 export interface MatrixMessage {
   /** [rows, cols], or [batch, rows, cols] of a batch. */
   shape: readonly number[]
-  /** The element type; 'int16' for an operand in an Int16Array. */
-  dtype: DataType | 'int16'
-  /** Of its elements. */
+  /** The element type; 'int16' for an operand in an Int16Array; those of the lanes if elements have lanes. */
+  dtype: DataType | 'int16' | Lanes
+  /** Of its elements, in all lanes. */
   bytes: number
   /** Whether it stays on a device, so that nothing is copied. */
   resident: boolean
@@ -34,11 +35,11 @@ export interface ProductMessage {
   call: 'mpmm' | 'mpmmSync' | 'mpmmGrouped' | 'plan'
   /** The index of the product in its group; only in messages of mpmmGrouped. */
   index?: number
-  /** The semiring of the product. */
-  semiring: Semiring
-  /** The element type of the result. */
-  dtype: DataType
-  /** Null for floating-point elements, which have no such option. */
+  /** The semiring of the product: one of the library, or the name of one that a user has written. */
+  semiring: Semiring | (string & {})
+  /** The element type of the result; those of the lanes if elements have lanes. */
+  dtype: DataType | Lanes
+  /** Null for floating-point elements and for semirings that users write, which have no such option. */
   overflow: Overflow | null
   /** The number of products, 1 unless the matrices are batches. */
   batch: number
@@ -64,12 +65,14 @@ export interface ProductMessage {
 export interface PlanMessage extends ProductMessage {
   /** What computes it. */
   backend: 'cuda' | 'cpu'
-  /** The kernel variant. */
-  variant: VariantName
+  /** The kernel variant; null for semirings that users write, whose kernels have no names. */
+  variant: VariantName | null
   /** Of the variant, such as the tile. */
   parameters: Readonly<Record<string, number | string>>
-  /** As {@link Plan.path}. */
-  path: string
+  /** As {@link Plan.path}; null if there is no variant. */
+  path: string | null
+  /** What plan() says of a semiring that a user has written. */
+  explanation?: string
 }
 
 /** On `mpmml:run`: a product that has run. */
@@ -78,10 +81,10 @@ export interface RunMessage extends ProductMessage {
   backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */
   device: string
-  /** The kernel variant. */
-  variant: VariantName
-  /** As {@link Plan.path}. */
-  path: string
+  /** The kernel variant; null for semirings that users write, whose kernels have no names. */
+  variant: VariantName | null
+  /** As {@link Plan.path}; null if there is no variant. */
+  path: string | null
   /** Milliseconds: those of the result, and `callMs` from the call to its end, with the time in queues. */
   timing: Timing & { callMs: number }
   /** 10^9 operations per second of kernel time, two per step. */
@@ -113,12 +116,16 @@ interface Timing {
 /** What a call gives that has succeeded: the parts of the result that messages have. */
 interface Ran {
   backend: 'cuda' | 'cpu'
-  variant: VariantName
-  path: string
+  variant?: VariantName
+  path?: string
+  explanation?: string
   device?: string
   timing?: Timing
   gops?: number
 }
+
+/** What was asked for, but for the call. */
+export type Asked = Omit<ProductMessage, 'call' | 'index'>
 
 const plans = channel('mpmml:plan')
 const runs = channel('mpmml:run')
@@ -133,7 +140,8 @@ export function watch(call: ProductMessage['call']): Watched | null {
 export class Watched {
   readonly #call: ProductMessage['call']
   readonly #started = performance.now()
-  #products: readonly Product[] = []
+  /** Of each product; none before the arguments are known to be right. */
+  #asked: readonly (() => Asked)[] = []
   /** The index of the product that an error is about; −1 if it is about none. */
   #failing: number
 
@@ -144,7 +152,12 @@ export class Watched {
 
   /** The arguments are right. */
   checked(products: readonly Product[]): void {
-    this.#products = products
+    this.checkedAs(products, describeProduct)
+  }
+
+  /** The same for products that `describe` describes. */
+  checkedAs<Any>(products: readonly Any[], describe: (product: Any) => Asked): void {
+    this.#asked = products.map((product) => () => describe(product))
   }
 
   /** A product of a group makes the call fail. */
@@ -177,17 +190,18 @@ export class Watched {
   #ended<Result extends Ran | readonly Ran[]>(results: Result): Result {
     const all: readonly Ran[] = Array.isArray(results) ? results : [results]
     all.forEach((result, index) => {
-      const asked = this.#asked(index)
-      // Messages have no words for semirings that users write.
+      const asked = this.#message(index)
       if (asked) this.#publish(asked, result)
     })
     return results
   }
 
-  #publish(asked: ProductMessage, { backend, variant, path, device, timing, gops }: Ran): void {
+  #publish(asked: ProductMessage, result: Ran): void {
+    const { backend, variant = null, path = null, explanation, device, timing, gops } = result
     if (plans.hasSubscribers) {
-      const { parameters } = addon.variants[variantIndex(variant)]!
-      plans.publish({ ...asked, backend, variant, parameters, path } satisfies PlanMessage)
+      const parameters = variant ? addon.variants[variantIndex(variant)]!.parameters : {}
+      const planned = { ...asked, backend, variant, parameters, path } satisfies PlanMessage
+      plans.publish(explanation === undefined ? planned : { ...planned, explanation })
     }
     if (device !== undefined && timing && gops !== undefined && runs.hasSubscribers) {
       const times = { ...timing, callMs: this.#callMs() }
@@ -199,39 +213,45 @@ export class Watched {
     if (errors.hasSubscribers) {
       const code = error instanceof MpmmlError ? (error.code as ErrorCode) : null
       const timing = { callMs: this.#callMs() }
-      const asked = this.#asked(this.#failing)
+      const asked = this.#message(this.#failing)
       errors.publish({ ...asked, call: this.#call, error, code, timing } satisfies ErrorMessage)
     }
     return error
   }
 
   /** What was asked for; undefined if the arguments were wrong. */
-  #asked(index: number): ProductMessage | undefined {
-    const product = this.#products[index]
-    if (!product) return undefined
+  #message(index: number): ProductMessage | undefined {
+    const asked = this.#asked[index]?.()
+    if (!asked) return undefined
     const call = this.#call
-    return call === 'mpmmGrouped' ? { ...ask(call, product), index } : ask(call, product)
+    return call === 'mpmmGrouped' ? { call, index, ...asked } : { call, ...asked }
   }
 }
 
-function ask(call: ProductMessage['call'], product: Product): ProductMessage {
-  const { options, type, batch, m, n, k, a, b, c0, out, session } = product
+function describeProduct(product: Product): Asked {
+  const { options, type, a, b, c0, out, session } = product
   const policy = options.overflow === LEFT_OUT ? THROW : options.overflow
   return {
-    call,
     semiring: addon.semirings[options.semiring]!.name,
     dtype: typeNameOf(type),
     overflow: isInteger(type) ? addon.overflowPolicies[policy]! : null,
-    batch,
-    m,
-    n,
-    k,
-    structure: product.structure?.shown ?? null,
+    ...describeSizes(product),
     a: describeView(a),
     b: describeView(b),
     accumulate: c0 && describeView(c0),
     c: describe(out ?? product.newElements(), session !== null),
   }
+}
+
+/** What a message says of the sizes of a product. */
+export function describeSizes({
+  batch,
+  m,
+  n,
+  k,
+  structure,
+}: Product): Pick<Asked, 'batch' | 'm' | 'n' | 'k' | 'structure'> {
+  return { batch, m, n, k, structure: structure?.shown ?? null }
 }
 
 function describeView(view: View): MatrixMessage {

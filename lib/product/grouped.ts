@@ -173,7 +173,8 @@ async function multiplyAll(
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>[]> {
   const own = userWorkOf(optionsValue)
-  if (own) return own.multiplyGrouped(productsValue, optionsValue) as Promise<MpmmResult<AnyResult>[]>
+  if (own)
+    return own.multiplyGrouped(productsValue, optionsValue, watched) as Promise<MpmmResult<AnyResult>[]>
   const options = asProduct(groupedOptions.read(optionsValue))
   const group = new Group(requireArray(productsValue), new Call(options), watched)
   const { products } = group

@@ -131,7 +131,7 @@ async function multiply(
   watched: Watched | null,
 ): Promise<MpmmResult<AnyResult>> {
   const own = userWorkOf(options)
-  if (own) return own.multiply(a, b, options) as Promise<MpmmResult<AnyResult>>
+  if (own) return own.multiply(a, b, options, watched) as Promise<MpmmResult<AnyResult>>
   const product = prepare(a, b, options)
   watched?.checked([product])
   if (product.call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
@@ -289,7 +289,7 @@ function multiplySync(
   watched: Watched | null,
 ): MpmmResult<AnyResult> {
   const own = userWorkOf(options)
-  if (own) return own.multiplySync(a, b, options) as MpmmResult<AnyResult>
+  if (own) return own.multiplySync(a, b, options, watched) as MpmmResult<AnyResult>
   const product = prepare(a, b, options)
   watched?.checked([product])
   if (product.options.onProgress) {

@@ -71,7 +71,7 @@ async function makePlan(
   watched: Watched | null,
 ): Promise<Plan> {
   const own = userWorkOf(options)
-  if (own) return own.plan(a, b, options) as Promise<never>
+  if (own) return own.plan(a, b, options, watched) as Promise<never>
   const product = prepare(a, b, options)
   watched?.checked([product])
   const { signal } = product.options

@@ -107,6 +107,8 @@ export type UserGroupedOptions<L extends Lanes = Lanes, Witness extends AnyWitne
 
 /** How a product over a semiring that a user has written would be computed. */
 export interface UserPlan {
+  /** What would compute it. */
+  backend: 'cuda' | 'cpu'
   /** In some lines: the backend, the kernel, and where its machine code comes from. */
   explanation: string
 }

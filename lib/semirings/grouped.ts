@@ -8,10 +8,12 @@ import { addon, type NativeMemory } from '../native.js'
 import { boolean, Options, type OptionsOf, requireNames } from '../options.js'
 import { requireApart } from '../overlap.js'
 import { placeOfProducts } from '../placement.js'
+import type { Watched } from '../product/diagnostics.js'
 import { NamesInGroup } from '../product/names.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { readStructure, structure } from '../product/structure.js'
 import type { UserGroupedOptions, UserGroupedProduct, UserProductResult } from '../product/user-product.js'
+import { describeUser } from './messages.js'
 import {
   allocateUserResult,
   checkUserProduct,
@@ -41,7 +43,11 @@ const groupedOptions = new Options({
 const productNames: readonly (keyof UserGroupedProduct)[] = ['a', 'b', 'out', 'accumulate', 'structure']
 
 /** {@link mpmmGrouped}. */
-export async function multiplyGrouped(values: unknown, optionsValue: unknown): Promise<UserProductResult[]> {
+export async function multiplyGrouped(
+  values: unknown,
+  optionsValue: unknown,
+  watched: Watched | null,
+): Promise<UserProductResult[]> {
   const { semiring, ...options } = groupedOptions.read(optionsValue)
   const call = callOf(semiring, options)
   if (!Array.isArray(values)) {
@@ -67,14 +73,15 @@ export async function multiplyGrouped(values: unknown, optionsValue: unknown): P
   requireGroupApart(products)
   if (call.session) requireNoContradiction(call.options, call.session)
   else call.place = placeOfProducts(call.options)
+  watched?.checkedAs(products, describeUser)
   products.forEach((product, index) => {
     allocateUserResult(product, call.options.witness, `the result of ${new NamesInGroup(index)}`)
   })
-  if (!options.signal) return run(products, notCancelled)
+  if (!options.signal) return run(products, notCancelled, watched)
   const cancel = new Int32Array(1)
   return givenUpBy(options.signal, cancel, 'the group', () => {
     for (const product of products) requireUserThere(product)
-    return run(products, cancel)
+    return run(products, cancel, watched)
   })
 }
 
@@ -90,7 +97,11 @@ function requireGroupApart(products: readonly UserProduct[]): void {
   )
 }
 
-async function run(products: readonly UserProduct[], cancel: Int32Array): Promise<UserProductResult[]> {
+async function run(
+  products: readonly UserProduct[],
+  cancel: Int32Array,
+  watched: Watched | null,
+): Promise<UserProductResult[]> {
   const [{ semiring, call }] = products as [UserProduct]
   const requests = new Float64Array(products.length * USER_REQUEST_FIELDS)
   const reports = new Float64Array(products.length * REPORT_FIELDS)
@@ -111,7 +122,7 @@ async function run(products: readonly UserProduct[], cancel: Int32Array): Promis
       call.session ? call.session.native : null,
     )
   } catch (error) {
-    throw namingProduct(fromNative(error))
+    throw namingProduct(fromNative(error), watched)
   }
   try {
     for (const product of products) requireUserStillThere(product)
@@ -123,7 +134,11 @@ async function run(products: readonly UserProduct[], cancel: Int32Array): Promis
 }
 
 /** An error of native code, with the product called what users call it. */
-function namingProduct(error: unknown): unknown {
-  if (error instanceof Error) error.message = error.message.replace(/^product (\d+): /, 'products[$1]: ')
+function namingProduct(error: unknown, watched: Watched | null): unknown {
+  if (!(error instanceof Error)) return error
+  error.message = error.message.replace(/^product (\d+): /, (_, index: string) => {
+    watched?.failing(Number(index))
+    return `products[${index}]: `
+  })
   return error
 }

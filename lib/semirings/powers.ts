@@ -154,10 +154,11 @@ class Steps {
   /** A product, before which `done` of `most` steps are done. */
   async multiply(x: unknown, y: unknown, done: number, most: number): Promise<unknown> {
     const { onProgress } = this.#square.call.options
-    const { c, timing, backend, device } = await multiply(x, y, {
+    const options = {
       ...this.#options,
       onProgress: onProgress && ((progress: Progress) => onProgress({ done: (done + progress.done) / most })),
-    })
+    }
+    const { c, timing, backend, device } = await multiply(x, y, options, null)
     this.kernelMs += timing.kernelMs
     this.backend = backend
     this.device = device

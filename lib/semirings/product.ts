@@ -10,6 +10,7 @@ import { type DenseMatrix, rowMajor } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import { boolean, checkedLater, LEFT_OUT, Options, type OptionsOf, option, required } from '../options.js'
 import { placeOfProducts } from '../placement.js'
+import type { Watched } from '../product/diagnostics.js'
 import { plainNames } from '../product/names.js'
 import { asProduct, longWorkSet, type ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
@@ -19,6 +20,7 @@ import { devicesOf, gopsOf, timingOf } from '../product/result.js'
 import { structure } from '../product/structure.js'
 import type { UserPlan, UserProductOptions, UserProductResult } from '../product/user-product.js'
 import { configureCode } from './code-cache.js'
+import { describeUser } from './messages.js'
 import {
   allocateUserResult,
   asLane,
@@ -76,7 +78,7 @@ export function callOf(semiring: WrittenSemiring, options: Partial<ReadOptions>)
 }
 
 /** Reads and checks the arguments of a product. */
-function prepare(a: unknown, b: unknown, value: unknown): UserProduct {
+function prepare(a: unknown, b: unknown, value: unknown, watched: Watched | null): UserProduct {
   const { semiring, out, accumulate, ...options } = productOptions.read(value)
   const call = callOf(semiring, options)
   const product = readUserProduct(semiring, call, { a, b, out, accumulate }, plainNames, options.structure)
@@ -91,6 +93,7 @@ function prepare(a: unknown, b: unknown, value: unknown): UserProduct {
       product.lanes.length * batch * (m * n * k + m * k + k * n + m * n),
     )
   }
+  watched?.checkedAs([product], describeUser)
   return product
 }
 
@@ -98,8 +101,13 @@ function prepare(a: unknown, b: unknown, value: unknown): UserProduct {
 const request = new Float64Array(USER_REQUEST_FIELDS)
 
 /** {@link mpmm}. */
-export async function multiply(a: unknown, b: unknown, options: unknown): Promise<UserProductResult> {
-  const product = prepare(a, b, options)
+export async function multiply(
+  a: unknown,
+  b: unknown,
+  options: unknown,
+  watched: Watched | null,
+): Promise<UserProductResult> {
+  const product = prepare(a, b, options, watched)
   const { call } = product
   if (call.place.atOnce) return computeNow(product)
   allocateUserResult(product, call.options.witness)
@@ -182,8 +190,13 @@ function computeNow(product: UserProduct): UserProductResult {
 }
 
 /** {@link mpmmSync}. */
-export function multiplySync(a: unknown, b: unknown, options: unknown): UserProductResult {
-  const product = prepare(a, b, options)
+export function multiplySync(
+  a: unknown,
+  b: unknown,
+  options: unknown,
+  watched: Watched | null,
+): UserProductResult {
+  const product = prepare(a, b, options, watched)
   if (product.call.options.onProgress) {
     throw new OptionError(
       'mpmmSync blocks the thread that option onProgress is called on: leave it out, or use mpmm',
@@ -231,12 +244,17 @@ export function resultOf(
 }
 
 /** {@link plan}. */
-export async function plan(a: unknown, b: unknown, options: unknown): Promise<UserPlan> {
-  const product = prepare(a, b, options)
+export async function plan(
+  a: unknown,
+  b: unknown,
+  options: unknown,
+  watched: Watched | null,
+): Promise<UserPlan> {
+  const product = prepare(a, b, options, watched)
   const { semiring, call } = product
   writeUserRequest(request, product)
   const explanation = await natively(() =>
     addon.explainUser(nativeOf(semiring), request, call.session ? call.session.native : null),
   )
-  return { explanation }
+  return { backend: explanation.startsWith('cuda') ? 'cuda' : 'cpu', explanation }
 }

@@ -405,6 +405,8 @@ void fail_allocation(int64_t nth, int64_t count) { failing_allocations.set(nth, 
 
 void fail_thread(int64_t nth, int64_t count) { failing_threads.set(nth, count); }
 
+void fail_driver(int64_t nth, int64_t count) { failing_drivers.set(nth, count); }
+
 void delay_work(double milliseconds) {
   delay_of_work.store(static_cast<int64_t>(milliseconds * 1000), std::memory_order_relaxed);
 }

@@ -197,6 +197,7 @@ class DeviceUserProducts final : public DeviceWork {
     start_ = Clock::now();
     backend_ = session.backend();
     device_ = session.device();
+    for (const int device : session.devices()) devices_ |= DeviceSet{1} << device;
     auto all = std::make_unique<AllPending>();
     for (size_t index = 0; index < asked_.size(); ++index) {
       of_product(index, [&] {
@@ -212,7 +213,8 @@ class DeviceUserProducts final : public DeviceWork {
   void end(const std::vector<Outcome>& outcomes) override {
     const double total = milliseconds_since(start_);
     for (size_t index = 0; index < outcomes.size(); ++index) {
-      write_user_report(asked_[index].report, asked_[index].call.product, {backend_, outcomes[index], device_}, total);
+      write_user_report(asked_[index].report, asked_[index].call.product,
+                        {backend_, outcomes[index], device_, devices_}, total);
     }
   }
 
@@ -274,6 +276,7 @@ class DeviceUserProducts final : public DeviceWork {
   Clock::time_point start_;
   BackendKind backend_{};
   int device_ = 0;
+  DeviceSet devices_ = 0;
 };
 
 std::vector<UserJob> read_group(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& products,
@@ -320,8 +323,18 @@ Napi::Value user_semiring(const Napi::CallbackInfo& info, const UserDefinition& 
 }
 
 UserDescription describe_user_semiring(const std::shared_ptr<const UserSemiring>& semiring) {
-  return {to_text(semiring->plus), to_text(semiring->times), to_text(semiring->lowered_plus),
-          to_text(semiring->lowered_times), semiring->key};
+  std::vector<std::string> skips;
+  if (semiring->skips) {
+    for (const auto& condition : {semiring->skips->of_sum, semiring->skips->of_step}) {
+      if (condition) skips.push_back(to_text(*condition, "zxy"));
+    }
+  }
+  return {to_text(semiring->plus),
+          to_text(semiring->times),
+          to_text(semiring->lowered_plus),
+          to_text(semiring->lowered_times),
+          semiring->key,
+          std::move(skips)};
 }
 
 void evaluate_user_semiring(const std::shared_ptr<const UserSemiring>& semiring, bool combine, const Napi::Value& x,

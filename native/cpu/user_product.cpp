@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -41,6 +43,41 @@ class Buffer {
 
  private:
   Workspace memory_;
+};
+
+/// Arrays for all threads that compute at the same time, taken before any of them changes a result: none lacks memory then.
+class Buffers {
+ public:
+  Buffers(int64_t count, int64_t elements) {
+    for (int64_t index = 0; index < count; ++index) free_.push_back(std::make_unique<Buffer>(elements));
+  }
+
+  template <class Body>
+  void with_one(Body&& body) {
+    std::unique_ptr<Buffer> buffer = take();
+    const auto give_back = [&] {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      free_.push_back(std::move(buffer));
+    };
+    try {
+      body(buffer->data());
+    } catch (...) {
+      give_back();
+      throw;
+    }
+    give_back();
+  }
+
+ private:
+  std::unique_ptr<Buffer> take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_ptr<Buffer> buffer = std::move(free_.back());
+    free_.pop_back();
+    return buffer;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Buffer>> free_;
 };
 
 /// A part of a matrix that is gathered: element (row, col) goes to to[row · row_stride + col · col_stride].
@@ -272,13 +309,15 @@ class Run {
     for_each(pieces, product_.k * (kRows + cols_) * 8,
              [&](int64_t index) { index < a_.pieces() ? a_.pack(index) : b_.pack(index - a_.pieces()); });
     const int64_t groups = ceil_div(tiles_, tiles_at_once());
-    const int64_t operations = static_cast<int64_t>(compiled_.step.size());
-    for_each(product_.batch * panels_ * groups,
-             saturating_product(tiles_at_once() * kRows * cols_, product_.k * operations), [&](int64_t index) {
-               const int64_t panel = index / groups % panels_, item = index / groups / panels_;
-               const int64_t first = index % groups * tiles_at_once();
-               Block(*this, item, panel).compute(first, std::min(tiles_, first + tiles_at_once()));
-             });
+    const int64_t operations = static_cast<int64_t>(compiled_.step.size()), count = product_.batch * panels_ * groups;
+    Buffers buffers(std::min<int64_t>(count, thread_count()), elements_of_blocks());
+    for_each(count, saturating_product(tiles_at_once() * kRows * cols_, product_.k * operations), [&](int64_t index) {
+      const int64_t panel = index / groups % panels_, item = index / groups / panels_;
+      const int64_t first = index % groups * tiles_at_once();
+      buffers.with_one([&](uint32_t* buffer) {
+        Block(*this, item, panel, buffer).compute(first, std::min(tiles_, first + tiles_at_once()));
+      });
+    });
   }
 
   static std::string explain(const UserProduct& product, const UserKernels& kernels) {
@@ -312,6 +351,13 @@ class Run {
     return std::clamp<int64_t>(wanted, 1, kTilesAtOnce);
   }
 
+  /// What a block needs for accumulators, results, candidates, a copy of accumulators, witnesses, and blocks in between.
+  int64_t elements_of_blocks() const {
+    const size_t temporaries =
+        std::max({compiled_.step.temporaries(), compiled_.combine.temporaries(), compiled_.candidate.temporaries()});
+    return (tiles_at_once() * lanes_ + 3 * lanes_ + 1 + static_cast<int64_t>(temporaries)) * kRows * cols_;
+  }
+
   /// So many rows at a time that the blocks of the interpreter fit the first-level cache.
   int64_t rows_of_blocks() const {
     const int64_t blocks = lanes_ + static_cast<int64_t>(compiled_.step.temporaries()) + 1;
@@ -324,23 +370,19 @@ class Run {
   /// Results in some rows of a panel.
   class Block {
    public:
-    Block(const Run& run, int64_t item, int64_t panel)
+    /// `buffer` has elements_of_blocks().
+    Block(const Run& run, int64_t item, int64_t panel, uint32_t* buffer)
         : run_(run),
           product_(run.product_),
           item_(item),
           panel_(panel),
           size_(kRows * run.cols_),
           first_col_(panel * run.cols_),
-          cols_inside_(std::min(run.cols_, product_.n - first_col_)) {}
+          cols_inside_(std::min(run.cols_, product_.n - first_col_)),
+          acc_(buffer) {}
 
     void compute(int64_t first_tile, int64_t end_tile) {
-      const int64_t lanes = run_.lanes_, most = std::max(run_.compiled_.step.temporaries(),
-                                                         std::max(run_.compiled_.combine.temporaries(),
-                                                                  run_.compiled_.candidate.temporaries()));
-      const int64_t tiles = end_tile - first_tile;
-      // Accumulators, results, candidates, a copy of accumulators, witnesses, and blocks in between.
-      const Buffer buffer((tiles * lanes + 3 * lanes + 1 + most) * size_);
-      acc_ = buffer.data();
+      const int64_t lanes = run_.lanes_, tiles = end_tile - first_tile;
       result_ = acc_ + tiles * lanes * size_;
       candidate_ = result_ + lanes * size_;
       kept_ = candidate_ + lanes * size_;
@@ -563,7 +605,8 @@ class Run {
     const int64_t item_, panel_;
     const int64_t size_;  ///< elements of a tile
     const int64_t first_col_, cols_inside_;
-    uint32_t *acc_ = nullptr, *result_ = nullptr, *candidate_ = nullptr, *kept_ = nullptr, *temporaries_ = nullptr;
+    uint32_t* const acc_;
+    uint32_t *result_ = nullptr, *candidate_ = nullptr, *kept_ = nullptr, *temporaries_ = nullptr;
     int32_t* witness_ = nullptr;
     BoundUserProgram bound_;
   };

@@ -541,6 +541,7 @@ export const results = {
     loweredPlus: ${text} In the operations that kernels have.
     loweredTimes: ${text}
     key: ${text} Equal keys have equal kernels.
+    skips: ${list(text)} If all of these hold, z ⊕ (x ⊗ y) surely is z, and a kernel may leave the step out. None if that isn't known.
   `,
   UserKernelText: object("A kernel for a semiring of one's own.")`
     name: ${text}
@@ -818,6 +819,10 @@ the lanes of C if that is null, and that of the witness.`,
   },
   failThread: {
     doc: 'For tests: the same of the threads that native code starts.',
+    takes: { nth, count: several },
+  },
+  failDriver: {
+    doc: 'For tests: the driver refuses the nth kernel that it is asked to compile or to load from now on, or `count` from there on; 0: none.',
     takes: { nth, count: several },
   },
   pretendDevices: {

@@ -2,18 +2,24 @@
 
 import { spawn } from 'node:child_process'
 import {
+  chmodSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { matrix, mpmm, openDevice, plan } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
+import { semiring } from '../../lib/semirings.js'
+import { expectError } from '../support/expect.js'
 import { withoutCuda } from '../support/machine.js'
 import { PATIENCE } from '../support/patience.js'
 
@@ -30,8 +36,8 @@ interface Said {
   sum: number
 }
 
-/** A process that computes a product with `folder` for its kernels. */
-async function run(folder: string, bytes = 64 * mebibyte): Promise<Said> {
+/** A process that computes a product with `folder` for its kernels, after the shell has done what is to come before. */
+async function run(folder: string, bytes = 64 * mebibyte, before = ''): Promise<Said> {
   const program = `
     import { matrix, mpmm, plan } from ${JSON.stringify(library.href)}
     import { semiring } from ${JSON.stringify(semirings.href)}
@@ -55,7 +61,9 @@ async function run(folder: string, bytes = 64 * mebibyte): Promise<Said> {
     const { c } = await mpmm(a, b, options)
     console.log(JSON.stringify({ explanation, sum: c.data.reduce((sum, value) => sum + value, 0) }))
   `
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', program], { timeout: PATIENCE })
+  const node = [process.execPath, '--input-type=module', '--eval', program]
+  const [command, ...rest] = before ? ['sh', '-c', `${before}; exec "$@"`, 'sh', ...node] : node
+  const child = spawn(command!, rest, { timeout: PATIENCE, env: { ...process.env, CUDA_CACHE_DISABLE: '1' } })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (text) => {
@@ -144,6 +152,119 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expect(await run(place, bytes)).toEqual({ explanation: compiled, sum })
     }
     expect(readdirSync(folder).flatMap((name) => (name === 'cubins' ? files() : []))).toEqual([])
+  })
+
+  it('are kept nowhere if the disk is full: no part of a file stays', async () => {
+    // 512 or 1024 bytes a block, as the shell has it; the file takes more.
+    expect(await run(folder, mebibyte, 'ulimit -f 2')).toEqual({ explanation: compiled, sum })
+    expect(files()).toEqual([])
+    await run(folder)
+    const [file] = files() as [string]
+    const whole = readFileSync(file)
+    writeFileSync(file, whole.subarray(0, whole.length >> 1))
+    expect(await run(folder, mebibyte, 'ulimit -f 2')).toEqual({ explanation: compiled, sum })
+    expect(files()).toEqual([file])
+    expect(await run(folder)).toEqual({ explanation: compiled, sum })
+    expect(await run(folder)).toEqual({ explanation: read, sum })
+  })
+
+  it('are kept nowhere if there is a file or a link in the place of the folder', async () => {
+    writeFileSync(kept(), 'not a folder')
+    expect(await run(folder)).toEqual({ explanation: compiled, sum })
+    expect(readFileSync(kept(), 'utf8')).toBe('not a folder')
+    rmSync(kept())
+    const other = join(folder, 'other')
+    mkdirSync(other)
+    symlinkSync(other, kept())
+    expect(await run(folder)).toEqual({ explanation: compiled, sum })
+    expect(readdirSync(other)).toEqual([])
+  })
+
+  // Nothing is read-only for root.
+  it.skipIf(process.getuid?.() === 0)(
+    'are read from a folder that is read-only, and kept nowhere else',
+    async () => {
+      mkdirSync(kept(), { mode: 0o500 })
+      expect(await run(folder)).toEqual({ explanation: compiled, sum })
+      expect(files()).toEqual([])
+      chmodSync(kept(), 0o700)
+      await run(folder)
+      chmodSync(kept(), 0o500)
+      expect(await run(folder)).toEqual({ explanation: read, sum })
+      chmodSync(kept(), 0o700)
+    },
+  )
+
+  it('are compiled again if the driver refuses what is in a file that isn’t damaged, or if it is another kernel’s', async () => {
+    await run(folder)
+    const [file] = files() as [string]
+    const whole = readFileSync(file)
+    const end = whole.indexOf('\n')
+    const [, , keyBytes, codeBytes] = whole.subarray(0, end).toString().split(' ').map(Number)
+    const withCode = (key: Buffer, code: Buffer) => {
+      let hash = 0xcbf29ce484222325n
+      for (const byte of [...key, ...code])
+        hash = ((hash ^ BigInt(byte)) * 0x100000001b3n) & 0xffffffffffffffffn
+      const head = `mpmml cubin ${key.length} ${code.length} ${hash.toString(16).padStart(16, '0')}\n`
+      return Buffer.concat([Buffer.from(head), key, code])
+    }
+    const key = whole.subarray(end + 1, end + 1 + keyBytes!)
+    const code = whole.subarray(end + 1 + keyBytes!)
+    expect(code).toHaveLength(codeBytes!)
+    expect(withCode(key, code).equals(whole)).toBe(true)
+    for (const wrong of [
+      withCode(key, Buffer.alloc(4096, 'x')),
+      withCode(Buffer.concat([key, Buffer.from('x')]), code),
+    ]) {
+      writeFileSync(file, wrong)
+      expect(await run(folder)).toEqual({ explanation: compiled, sum })
+      expect(await run(folder)).toEqual({ explanation: read, sum })
+    }
+  })
+
+  it('that the driver refuses are errors, and compiled when they are asked for again', async () => {
+    process.env.MPMML_CACHE = 'off'
+    const a = matrix(3, 3, [1, 2, 3, 4, 5, 6, 7, 8, 9])
+    try {
+      for (const [nth, did] of [
+        [1, 'compile'],
+        [2, 'load'],
+      ] as const) {
+        const own = semiring({
+          name: `refused ${nth}`,
+          dtype: 'int32',
+          zero: -(2 ** 31),
+          plus: (x, y, { max }) => max(x, y),
+          times: (x, y) => x.xor(y).and(1000 + nth),
+          absorbs: false,
+          check: false,
+        })
+        const device = await openDevice({ backend: 'cuda' })
+        const there = await device.upload(a)
+        for (const refused of [
+          () => mpmm(a, a, { semiring: own, backend: 'cuda' }),
+          () => mpmm(there, there, { semiring: own }),
+          () => plan(a, a, { semiring: own, backend: 'cuda' }),
+        ]) {
+          addon.failDriver(nth)
+          const error = await refused().catch((thrown: unknown) => thrown)
+          addon.failDriver(0)
+          expectError(
+            error,
+            'ERR_MPMML_CUDA',
+            new RegExp(`the NVIDIA driver refused to ${did} the kernel .*backend 'cpu'`),
+          )
+        }
+        const { c } = await mpmm(a, a, { semiring: own, backend: 'cuda' })
+        const { c: expected } = await mpmm(a, a, { semiring: own, backend: 'cpu' })
+        expect(c.data).toEqual(expected.data)
+        expect((await (await mpmm(there, there, { semiring: own })).c.download()).data).toEqual(expected.data)
+        await device.close()
+      }
+    } finally {
+      addon.failDriver(0)
+      delete process.env.MPMML_CACHE
+    }
   })
 
   it('leave room for others: the oldest go first', async () => {

@@ -24,6 +24,7 @@ import { failureSuite } from './suite-failures.js'
 import { lifetimeSuite } from './suite-lifetimes.js'
 import { spreadClosures } from './suite-spread-closures.js'
 import { spreadWrites } from './suite-spread-writes.js'
+import { residentUserSemirings } from './suite-user-semirings.js'
 
 /** `toEqual` takes a second for a million elements. */
 async function isSame(there: DeviceMatrix, { data }: DenseMatrix): Promise<boolean> {
@@ -54,6 +55,7 @@ function turned({ data, shape }: DenseMatrix): DenseMatrix {
 export function spreadSuite(backend: 'cpu' | 'cuda'): void {
   const slow = { size: 700, options: {} }
   describe('matrices', () => spreadMatrices(backend))
+  describe('semirings that users write', () => residentUserSemirings(onThree(backend)))
   describe('lifetimes', () => lifetimeSuite(onThree(backend), slow))
   describe('failures', () => failureSuite(onThree(backend), { ...slow, inFlight: 70, stops: false }))
 }

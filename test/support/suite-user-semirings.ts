@@ -1,16 +1,8 @@
 /** Products over semirings that users write, on one backend. */
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { power, star } from '../../lib/algebra.js'
-import {
-  type Device,
-  type DeviceMatrix,
-  matrix,
-  mpmm,
-  mpmmGrouped,
-  mpmmSync,
-  openDevice,
-  plan,
-} from '../../lib/index.js'
+import { type Device, type DeviceMatrix, matrix, mpmm, mpmmGrouped, mpmmSync, plan } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
 import {
   counting,
   hamming,
@@ -21,6 +13,7 @@ import {
   semiring,
 } from '../../lib/semirings.js'
 import { expectError, thrown } from './expect.js'
+import { type Home, onOne, openAt, useHome } from './homes.js'
 import {
   type Element,
   type ElementMatrix,
@@ -172,9 +165,10 @@ function expectSame(
 
 const sizesOf = (m: number, k: number, n: number) => ({ a: [m, k], b: [k, n], c: [m, n] })
 
+const named = written.map((each) => [each.semiring.name, each] as const)
+
 export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
   const where = { backend } as const
-  const named = written.map((each) => [each.semiring.name, each] as const)
 
   describe.each(named)('products over %s', (_, each) => {
     const { semiring } = each
@@ -352,80 +346,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
     })
   })
 
-  describe('matrices that stay on a device', () => {
-    let device: Device
-    beforeAll(async () => {
-      device = await openDevice({ backend })
-      return () => device.close()
-    })
-
-    const upload = async (each: Written, elements: Elements): Promise<never> => {
-      const lanes = await Promise.all(
-        elements.lanes.map((lane) => {
-          const { buffer, byteOffset, length } = lane.data
-          const data =
-            lane.data instanceof Uint32Array ? new Int32Array(buffer, byteOffset, length) : lane.data
-          return device.upload({ ...lane, data: data as Int32Array })
-        }),
-      )
-      return (Array.isArray(each.semiring.dtype) ? lanes : lanes[0]) as never
-    }
-
-    it.each(named)('over %s', async (_, each) => {
-      const random = randoms(11)
-      const { semiring } = each
-      const a = make(each, [2, 21, 34], random, 1)
-      const b = make(each, [34, 19], random)
-      const c0 = make(each, [2, 21, 19], random, 2)
-      const [A, B, C0] = [await upload(each, a), await upload(each, b), await upload(each, c0)]
-      const expected = userOracle(each, a, b, { c0 })
-      const { c } = await mpmm(A, B, { semiring, accumulate: C0, witness: semiring.selective } as never)
-      expectSame(each, await read(each, c), expected, 'resident')
-      // Some matrices in arrays.
-      const mixed = await mpmm(given(each, a), B, { semiring, accumulate: C0 } as never)
-      expectSame(each, await read(each, mixed.c), expected, 'a in arrays')
-      await mpmm(A, B, { semiring, accumulate: true, out: C0 } as never)
-      expectSame(each, await read(each, C0), expected, 'out')
-      const [{ c: grouped }] = (await mpmmGrouped([{ a: A, b: B }], { semiring } as never)) as never as [
-        { c: unknown },
-      ]
-      expectSame(each, await read(each, grouped), userOracle(each, a, b), 'grouped')
-      if (!semiring.selective) return
-      const { witness } = (await mpmm(A, B, { semiring, witness: true } as never)) as never as {
-        witness: DeviceMatrix
-      }
-      expect([...(await witness.download()).data]).toEqual(userOracle(each, a, b).witness)
-    })
-
-    it('of another device are refused, and so is out in arrays', async () => {
-      const each = written[0]!
-      const random = randoms(3)
-      const a = make(each, [3, 3], random)
-      const A = await upload(each, a)
-      await using other = await openDevice({ backend })
-      const B = (await other.upload(matrix(3, 3))) as never
-      const { semiring } = each
-      expectError(await mpmm(A, B, { semiring }).catch((error) => error), 'ERR_MPMML_DEVICE')
-      const out = given(each, a)
-      expectError(await mpmm(A, A, { semiring, out }).catch((error) => error), 'ERR_MPMML_DEVICE', /out/)
-    })
-
-    it('have powers and stars', async () => {
-      const pairs = lexicographic('min-plus', 'max-min')
-      const none = [2 ** 31 - 1, -(2 ** 31)] as const
-      const lengths = matrix(3, 3, [none[0], 4, 1, none[0], none[0], none[0], none[0], 3, none[0]])
-      const widths = matrix(3, 3, [none[1], 9, 5, none[1], none[1], none[1], none[1], 7, none[1]])
-      const a = [await device.upload(lengths), await device.upload(widths)] as const
-      const { c } = await star(a, { semiring: pairs })
-      const [length, width] = await Promise.all(c.map((lane) => lane.download()))
-      const zero = 2 ** 31 - 1
-      expect([...length!.data]).toEqual([0, 4, 1, zero, 0, zero, zero, 3, 0])
-      expect([...width!.data]).toEqual([zero, 9, 5, -(zero + 1), zero, -(zero + 1), -(zero + 1), 7, zero])
-      const two = await power(a, 2, { semiring: pairs })
-      expect((await two.c[0].download()).data[1]).toBe(4)
-      expect((await two.c[1].download()).data[1]).toBe(5)
-    })
-  })
+  describe('matrices that stay on a device', () => residentUserSemirings(onOne(backend)))
 
   it('powers and stars of arrays', async () => {
     const values = matrix(3, 3, [
@@ -562,5 +483,179 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
       await mpmm(a, a, { semiring: again as typeof hamming, ...where }),
     ]
     expect(second.c.data).toEqual(first.c.data)
+  })
+}
+
+/** Products of matrices that stay on a device, or are spread among several. */
+export function residentUserSemirings(home: Home): void {
+  const { pretended } = home
+  let device: Device
+  useHome(home)
+  beforeAll(async () => {
+    device = await openAt(home)
+  })
+  afterAll(() => device.close())
+
+  const upload = async (each: Written, elements: Elements): Promise<never> => {
+    const lanes = await Promise.all(
+      elements.lanes.map((lane) => {
+        const { buffer, byteOffset, length } = lane.data
+        const data = lane.data instanceof Uint32Array ? new Int32Array(buffer, byteOffset, length) : lane.data
+        return device.upload({ ...lane, data: data as Int32Array })
+      }),
+    )
+    return (Array.isArray(each.semiring.dtype) ? lanes : lanes[0]) as never
+  }
+
+  it.each(named)('over %s', async (_, each) => {
+    const random = randoms(11)
+    const { semiring } = each
+    const a = make(each, [2, 21, 34], random, 1)
+    const b = make(each, [34, 19], random)
+    const c0 = make(each, [2, 21, 19], random, 2)
+    const [A, B, C0] = [await upload(each, a), await upload(each, b), await upload(each, c0)]
+    const expected = userOracle(each, a, b, { c0 })
+    const { c, devices } = (await mpmm(A, B, {
+      semiring,
+      accumulate: C0,
+      witness: semiring.selective,
+    } as never)) as never as { c: unknown; devices: number[] }
+    expect(devices.length).toBe(Math.max(pretended, home.backend === 'cpu' ? 0 : 1))
+    expectSame(each, await read(each, c), expected, 'resident')
+    // Some matrices in arrays.
+    const mixed = await mpmm(given(each, a), B, { semiring, accumulate: C0 } as never)
+    expectSame(each, await read(each, mixed.c), expected, 'a in arrays')
+    await mpmm(A, B, { semiring, accumulate: true, out: C0 } as never)
+    expectSame(each, await read(each, C0), expected, 'out')
+    const [{ c: grouped }] = (await mpmmGrouped([{ a: A, b: B }], { semiring } as never)) as never as [
+      { c: unknown },
+    ]
+    expectSame(each, await read(each, grouped), userOracle(each, a, b), 'grouped')
+    if (!semiring.selective) return
+    const { witness } = (await mpmm(A, B, { semiring, witness: true } as never)) as never as {
+      witness: DeviceMatrix
+    }
+    expect([...(await witness.download()).data]).toEqual(userOracle(each, a, b).witness)
+  })
+
+  it('of another device are refused, and so is out in arrays', async () => {
+    const each = written[0]!
+    const random = randoms(3)
+    const a = make(each, [3, 3], random)
+    const A = await upload(each, a)
+    await using other = await openAt(home)
+    const B = (await other.upload(matrix(3, 3))) as never
+    const { semiring } = each
+    expectError(await mpmm(A, B, { semiring }).catch((error) => error), 'ERR_MPMML_DEVICE')
+    const out = given(each, a)
+    expectError(await mpmm(A, A, { semiring, out }).catch((error) => error), 'ERR_MPMML_DEVICE', /out/)
+  })
+
+  it('have powers and stars', async () => {
+    const pairs = lexicographic('min-plus', 'max-min')
+    const none = [2 ** 31 - 1, -(2 ** 31)] as const
+    const lengths = matrix(3, 3, [none[0], 4, 1, none[0], none[0], none[0], none[0], 3, none[0]])
+    const widths = matrix(3, 3, [none[1], 9, 5, none[1], none[1], none[1], none[1], 7, none[1]])
+    const a = [await device.upload(lengths), await device.upload(widths)] as const
+    const { c } = await star(a, { semiring: pairs })
+    const [length, width] = await Promise.all(c.map((lane) => lane.download()))
+    const zero = 2 ** 31 - 1
+    expect([...length!.data]).toEqual([0, 4, 1, zero, 0, zero, zero, 3, 0])
+    expect([...width!.data]).toEqual([zero, 9, 5, -(zero + 1), zero, -(zero + 1), -(zero + 1), 7, zero])
+    const two = await power(a, 2, { semiring: pairs })
+    expect((await two.c[0].download()).data[1]).toBe(4)
+    expect((await two.c[1].download()).data[1]).toBe(5)
+  })
+
+  /** An element's lanes in rows from `first` on of one matrix, one lane after the other; turned, each is a transpose of such rows. */
+  async function inOneMatrix(each: Written, elements: Elements, isTurned: boolean, first: number) {
+    const { rows, cols, types } = elements
+    const [height, width] = isTurned ? [cols, rows] : [rows, cols]
+    const type = types[0] === 'float32' ? Float32Array : Int32Array
+    const data = new type((first + types.length * height) * width)
+    for (let row = 0; row < rows; row++) {
+      for (let col = 0; col < cols; col++) {
+        elements.at(0, row, col).forEach((value, lane) => {
+          const at = isTurned ? col * width + row : row * width + col
+          data[(first + lane * height) * width + at] = value
+        })
+      }
+    }
+    const whole = await device.upload({ data: data as Int32Array, shape: [data.length / width, width] })
+    const lanes = types.map((_, lane) => {
+      const view = whole.view({ rows: [first + lane * height, first + (lane + 1) * height] })
+      return isTurned ? view.transpose() : view
+    })
+    return { whole, lanes, given: (Array.isArray(each.semiring.dtype) ? lanes : lanes[0]) as never }
+  }
+
+  it('are parts of others, and what isn’t written stays', async () => {
+    const random = randoms(5)
+    for (const each of [written.find(({ types }) => types.length === 2)!, written[0]!]) {
+      const { semiring, types } = each
+      if (new Set(types.map((type) => type === 'float32')).size > 1) continue
+      const [a, b] = [make(each, [31, 17], random), make(each, [17, 23], random, 1)]
+      const c0 = make(each, [31, 23], random)
+      const bands = [{ c: [4, 9] }, undefined] as const
+      for (const [isTurned, of] of [true, false].flatMap((turned) =>
+        bands.map((one) => [turned, one] as const),
+      )) {
+        const out = await inOneMatrix(each, c0, isTurned, 3)
+        const before = (await out.whole.download()).data
+        const expected = userOracle(each, a, b, { c0, ...(of && { bands: of as never }) })
+        const kept = expected.elements.map(
+          (element, index) => element ?? c0.at(0, Math.floor(index / 23), index % 23),
+        )
+        const structure = of && { c: { band: of.c } }
+        const options = { semiring, out: out.given, accumulate: true, structure } as never
+        await mpmm((await inOneMatrix(each, a, !isTurned, 1)).given, await upload(each, b), options)
+        expectSame(each, await read(each, out.given), { ...expected, elements: kept }, `turned: ${isTurned}`)
+        const after = (await out.whole.download()).data
+        const ahead = 3 * (isTurned ? 31 : 23)
+        expect([...after.subarray(0, ahead)]).toEqual([...before.subarray(0, ahead)])
+      }
+    }
+  })
+
+  it('stay as they are if there is no memory for a product', async () => {
+    const random = randoms(8)
+    const each = written.find(({ types }) => types.length === 2)!
+    const { semiring } = each
+    const [a, b, c0] = [
+      make(each, [40, 30], random),
+      make(each, [30, 50], random),
+      make(each, [40, 50], random),
+    ]
+    const [A, out] = [await upload(each, a), await upload(each, c0)]
+    const expected = userOracle(each, a, b, { c0 })
+    const unchanged = {
+      ...expected,
+      elements: expected.elements.map((_, at) => c0.at(0, Math.floor(at / 50), at % 50)),
+    }
+    let failures = 0
+    for (let nth = 1; ; nth++) {
+      expect(nth, 'it never succeeds').toBeLessThan(200)
+      addon.failAllocation(nth, 1e15)
+      const error = await mpmm(A, given(each, b), { semiring, out, accumulate: true } as never).then(
+        () => undefined,
+        (thrown) => thrown,
+      )
+      addon.failAllocation(0)
+      expectSame(each, await read(each, out), error ? unchanged : expected, `allocation ${nth}`)
+      if (!error) break
+      failures++
+      expectError(error, 'ERR_MPMML_OUT_OF_MEMORY')
+    }
+    expect(failures).toBeGreaterThan(2)
+  })
+
+  it('are given up by signals', async () => {
+    const { semiring } = written[0]!
+    const large = await upload(written[0]!, make(written[0]!, [900, 900], randoms(2)))
+    const soon = AbortSignal.timeout(1)
+    expectError(
+      await mpmm(large, large, { semiring, signal: soon }).catch((error) => error),
+      'ERR_MPMML_ABORTED',
+    )
   })
 }

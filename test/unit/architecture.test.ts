@@ -128,7 +128,7 @@ const allowedInCore: Record<string, string[]> = {
   plan: ['algebra', 'problem'],
   user: ['algebra', 'problem'],
   session: ['algebra', 'host', 'problem', 'plan', 'user'],
-  devices: ['algebra', 'host', 'problem', 'plan', 'session'],
+  devices: ['algebra', 'host', 'problem', 'plan', 'session', 'user'],
   closure: ['algebra', 'host', 'problem', 'session', 'devices'],
   engine: ['algebra', 'host', 'problem', 'plan', 'session', 'devices', 'user'],
   rna: ['algebra'],

@@ -13,7 +13,9 @@ import {
   type RunMessage,
   variants,
 } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
 import { watch } from '../../lib/product/diagnostics.js'
+import { counting, hamming } from '../../lib/semirings.js'
 
 const listeners: [name: string, listener: (message: unknown) => void][] = []
 
@@ -209,6 +211,86 @@ describe('mpmml:error', () => {
     const messages = listen<ErrorMessage>('mpmml:error')
     await mpmm(a, b)
     expect(messages).toEqual([])
+  })
+})
+
+describe('semirings that users write', () => {
+  const pair = counting('max-plus')
+  const lanes = ({ data, shape }: typeof a) =>
+    [
+      { data, shape },
+      { data: new Uint32Array(data.length).fill(1), shape },
+    ] as const
+  const own = {
+    ...asked,
+    semiring: pair.name,
+    dtype: ['int32', 'uint32'],
+    overflow: null,
+    a: { ...asked.a, dtype: pair.dtype, bytes: 48 },
+    b: { ...asked.b, dtype: pair.dtype, bytes: 48 },
+    c: { ...asked.c, dtype: pair.dtype, bytes: 32 },
+  }
+  const nameless = { variant: null, path: null }
+
+  it('have messages of products, which name no variant', async () => {
+    const [runs, plans] = [listen<RunMessage>('mpmml:run'), listen<PlanMessage>('mpmml:plan')]
+    for (const call of ['mpmm', 'mpmmSync'] as const) {
+      const options = { semiring: pair, backend: 'cpu' } as const
+      const product =
+        call === 'mpmm' ? await mpmm(lanes(a), lanes(b), options) : mpmmSync(lanes(a), lanes(b), options)
+      const { backend, device, timing, gops } = product
+      const times = { ...timing, callMs: expect.any(Number) }
+      expect(runs.splice(0)).toEqual([{ ...own, ...nameless, call, backend, device, timing: times, gops }])
+      expect(plans.splice(0)).toEqual([{ ...own, ...nameless, call, backend, parameters: {} }])
+    }
+  })
+
+  it('have plans in words', async () => {
+    const plans = listen<PlanMessage>('mpmml:plan')
+    const planned = await plan(lanes(a), lanes(b), { semiring: pair, backend: 'cpu' })
+    expect(planned).toEqual({ backend: 'cpu', explanation: expect.stringMatching(/^cpu/) })
+    expect(plans).toEqual([{ ...own, ...nameless, ...planned, call: 'plan', parameters: {} }])
+  })
+
+  it('say which matrices are resident, and what is accumulated', async () => {
+    const messages = listen<RunMessage>('mpmml:run')
+    const bits = { data: new Uint32Array(6), shape: [2, 3] as [number, number] }
+    const device = await openDevice({ backend: 'cpu' })
+    const there = await device.upload(matrix(3, 2, new Int32Array(6)))
+    const c0 = { data: new Uint32Array(4), shape: [2, 2] as [number, number] }
+    await mpmm(bits, there, { semiring: hamming, accumulate: c0 })
+    await device.close()
+    const one = { dtype: 'uint32', resident: false }
+    expect(messages).toMatchObject([
+      {
+        semiring: hamming.name,
+        a: one,
+        accumulate: { ...one, bytes: 16 },
+        b: { resident: true },
+        c: { resident: true },
+      },
+    ])
+  })
+
+  it('have a message for each product of a group, and one for what fails', async () => {
+    const [runs, errors] = [listen<RunMessage>('mpmml:run'), listen<ErrorMessage>('mpmml:error')]
+    const products = [
+      { a: lanes(a), b: lanes(b) },
+      { a: lanes(b), b: lanes(a) },
+    ]
+    await mpmmGrouped(products, { semiring: pair, backend: 'cpu' })
+    const call = 'mpmmGrouped'
+    expect(runs).toMatchObject([
+      { ...own, ...nameless, call, index: 0 },
+      { call, index: 1, m: 3, k: 2 },
+    ])
+    addon.failAllocation(1, 1e15)
+    const error = await mpmmGrouped(products, { semiring: pair, backend: 'cpu' }).catch((thrown) => thrown)
+    addon.failAllocation(0)
+    const timing = { callMs: expect.any(Number) }
+    expect(errors).toEqual([{ ...own, call, index: 0, error, code: 'ERR_MPMML_OUT_OF_MEMORY', timing }])
+    await expect(mpmm(lanes(a), lanes(a), { semiring: pair })).rejects.toThrow()
+    expect(errors.slice(1)).toMatchObject([{ call: 'mpmm', code: 'ERR_MPMML_SHAPE' }])
   })
 })
 

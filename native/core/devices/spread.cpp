@@ -9,6 +9,7 @@
 #include "core/devices/joined.h"
 #include "core/devices/spread_memory.h"
 #include "core/devices/spread_product.h"
+#include "core/devices/spread_user.h"
 #include "core/status.h"
 
 namespace mpmml {
@@ -189,6 +190,14 @@ class SpreadSession final : public Session {
   }
 
   Plan plan(const Problem& problem, const Placement& where) override { return mpmml::plan(peers_, problem, where); }
+
+  std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement& where) override {
+    return mpmml::multiply_user(peers_, *this, product, where);
+  }
+
+  std::string explain_user(const UserProduct& product, const Placement& where) override {
+    return peers_.session(0).explain_user(product, peers_.place(0, where));
+  }
 
  private:
   /// Calls `body(device, region)` for all that have something of matrices, at the same time: each makes streams and pinned

@@ -158,6 +158,8 @@ class Engine {
   };
   /// How several devices compute the product together; nothing if one does better, as `alone` then says. Throws Error.
   std::optional<Shared> share(const Problem& problem, const Request& request, Request& alone);
+  /// Waits until no other product is on several devices. Throws given_up().
+  std::unique_lock<std::mutex> await_several(const std::atomic<int32_t>* cancelled);
   Result execute_on_several(const Problem& problem, const Request& request);
   Result plan_on_several(const Problem& problem, const Request& request);
   std::vector<Result> execute_on_several(const std::vector<Problem>& problems, const Request& request);

@@ -236,19 +236,24 @@ Result Engine::plan_on_several(const Problem& problem, const Request& request) {
   return shared->result;
 }
 
+std::unique_lock<std::mutex> Engine::await_several(const std::atomic<int32_t>* cancelled) {
+  // Not a timed mutex: it needs a newer glibc than the published addons may.
+  std::unique_lock<std::mutex> lock(several_mutex_, std::defer_lock);
+  constexpr std::chrono::milliseconds kPatience{1};
+  while (!lock.try_lock()) {
+    if (is_set(cancelled)) throw given_up();
+    std::this_thread::sleep_for(kPatience);
+  }
+  return lock;
+}
+
 Result Engine::execute_on_several(const Problem& problem, const Request& request) {
   Request alone;
   std::optional<Shared> shared = share(problem, request, alone);
   if (!shared) return execute(problem, alone);
   require_elements_of_c0(problem);
   clear_outside(problem);
-  // Not a timed mutex: it needs a newer glibc than the published addons may.
-  std::unique_lock<std::mutex> lock(several_mutex_, std::defer_lock);
-  constexpr std::chrono::milliseconds kPatience{1};
-  while (!lock.try_lock()) {
-    if (problem.is_cancelled()) throw given_up();
-    std::this_thread::sleep_for(kPatience);
-  }
+  const std::unique_lock<std::mutex> lock = await_several(problem.cancelled);
   shared->result.outcome = compute_parts(problem, shared->where, shared->division);
   return shared->result;
 }

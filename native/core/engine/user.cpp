@@ -7,51 +7,10 @@
 
 #include "core/engine/execute.h"
 #include "core/host/device_threads.h"
+#include "core/session/user_operands.h"
 
 namespace mpmml {
 namespace {
-
-using Kept = std::vector<std::shared_ptr<Memory>>;
-
-/// Work that uses memory which nothing else owns.
-class Keeping final : public Pending {
- public:
-  Keeping(std::unique_ptr<Pending> work, Kept kept) : kept_(std::move(kept)), work_(std::move(work)) {}
-  bool is_done() override { return work_->is_done(); }
-  std::vector<Outcome> finish() override { return work_->finish(); }
-
- private:
-  const Kept kept_;
-  const std::unique_ptr<Pending> work_;  ///< last: it uses the memory
-};
-
-/// Memory of the session for matrices like these, row-major.
-template <class View>
-MutableMatrixView make_like(Session& session, const View& view, int64_t batch, Kept& kept) {
-  const int64_t items = items_of(view, batch);
-  constexpr int64_t kBytes = element_bytes(DataType::kInt32);
-  static_assert(kBytes == element_bytes(DataType::kFloat32), "all lanes have 32 bits");
-  kept.push_back(session.allocate(std::max<int64_t>(items * view.rows * view.cols, 1) * kBytes));
-  MutableMatrixView made = row_major(kept.back()->data(), view.rows, view.cols);
-  if (items == 1) made.batch_stride = 0;
-  made.memory = kept.back().get();
-  return made;
-}
-
-/// The product with those operands that are in host memory copied to the session's.
-UserProduct uploaded(Session& session, const UserProduct& product, Kept& kept) {
-  UserProduct there = product;
-  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-    const DataType dtype = stored_type(product.semiring->lanes[lane]);
-    for (MatrixView* view : {&there.a[lane], &there.b[lane], &there.c0[lane]}) {
-      if (!view->data || view->memory) continue;
-      const MutableMatrixView made = make_like(session, *view, product.batch, kept);
-      session.upload(dtype, items_of(*view, product.batch), *view, made, product.cancelled);
-      *view = read_only(made);
-    }
-  }
-  return there;
-}
 
 double number_of(UserType type, uint32_t bits) {
   if (type != UserType::kFloat32) return static_cast<int32_t>(bits);
@@ -75,8 +34,8 @@ void clear_outside(Session& session, const UserProduct& product) {
 class UserOnDevice {
  public:
   UserOnDevice(Session& session, const UserProduct& product, const Placement& where)
-      : session_(session), product_(product) {
-    UserProduct there = uploaded(session, product, kept_);
+      : session_(session), product_(product), share_(session.admit_user(product)) {
+    UserProduct there = with_operands_in(session, product, kept_);
     for (size_t lane = 0; lane < product.lane_count(); ++lane) {
       const DataType dtype = stored_type(product.semiring->lanes[lane]);
       there.c[lane] = make_like(session, product.c[lane], product.batch, kept_);
@@ -111,7 +70,8 @@ class UserOnDevice {
  private:
   Session& session_;
   const UserProduct& product_;
-  Kept kept_;
+  const std::unique_ptr<Share> share_;  ///< of which the memory is
+  KeptMemory kept_;
   UserProduct there_;
   Outcome outcome_;
 };
@@ -193,6 +153,7 @@ bool Engine::is_for_cuda(const UserProduct& product, const Request& request) {
 
 Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& where,
                                    const std::vector<int>& devices) {
+  const std::unique_lock<std::mutex> lock = await_several(product.cancelled);
   PretendedDevices* const pretended = pretended_;
   const std::vector<Region> regions = parts_of(product, devices.size());
   std::vector<UserProduct> parts;
@@ -214,18 +175,24 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
       }
     });
   };
-  // C changes when all parts are there.
+  // C changes when all parts are there that a device has memory for.
+  const auto place = [&](size_t index) { return on_device(pretended ? 0 : devices[index], where); };
   on_each([&](size_t index, Session& session) {
-    const Placement here = on_device(pretended ? 0 : devices[index], where);
-    if (session.backend() == BackendKind::kCpu) {
-      outcomes[index] = multiply_on(session, parts[index], here);
-    } else {
-      there[index] = std::make_unique<UserOnDevice>(session, parts[index], here);
-      outcomes[index] = there[index]->outcome();
+    if (session.backend() == BackendKind::kCpu) return;
+    try {
+      there[index] = std::make_unique<UserOnDevice>(session, parts[index], place(index));
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kOutOfMemory) throw;
     }
   });
-  on_each([&](size_t index, Session&) {
-    if (there[index]) there[index]->download();
+  on_each([&](size_t index, Session& session) {
+    if (there[index]) {
+      there[index]->download();
+      outcomes[index] = there[index]->outcome();
+      there[index].reset();
+    } else {
+      outcomes[index] = multiply_on(session, parts[index], place(index));
+    }
   });
   Outcome outcome;
   for (const Outcome& part : outcomes) outcome.timing.overlap(part.timing);
@@ -283,11 +250,14 @@ std::string Engine::explain_user(Session& session, const UserProduct& product, c
 std::unique_ptr<Pending> Engine::multiply_user(Session& session, const UserProduct& product, const Placement& where) {
   clear_outside(session, product);
   if (product.outputs() == 0) return std::make_unique<Done>(std::vector<Outcome>(1));
-  if (session.backend() == BackendKind::kCpu) return session.multiply_user(product, where);
-  Kept kept;
-  const UserProduct there = uploaded(session, product, kept);
-  std::unique_ptr<Pending> work = session.multiply_user(there, where);
-  return std::make_unique<Keeping>(std::move(work), std::move(kept));
+  // The processor reads operands in any memory, and of several devices each gets what it needs.
+  if (session.backend() == BackendKind::kCpu || !session.devices().empty())
+    return session.multiply_user(product, where);
+  KeptMemory kept;
+  std::unique_ptr<Pending> work = session.multiply_user(with_operands_in(session, product, kept), where);
+  auto all = std::make_unique<KeepingWorks>(std::move(kept));
+  all->add(std::move(work));
+  return all;
 }
 
 }  // namespace mpmml

@@ -1,4 +1,4 @@
-// Allocations and threads that fail because a test asks for it.
+// What fails because a test asks for it.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -33,6 +33,8 @@ class Failing {
 /// Of host or device memory for elements.
 inline Failing failing_allocations;
 inline Failing failing_threads;
+/// Kernels that a driver is asked to compile or to load.
+inline Failing failing_drivers;
 
 /// Throws Error if the allocation has to fail.
 inline void before_allocation() {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "core/status.h"
-
 namespace mpmml {
 namespace {
 
@@ -38,20 +36,5 @@ std::optional<int64_t> Session::find_nan(DataType dtype, int64_t batch, const Ma
   }
   return std::nullopt;
 }
-
-namespace {
-
-Error no_user_products() {
-  return Error(
-      ErrorCode::kDevice,
-      "products over a semiring of one's own run on one device, and only on one whose backend computes them: open "
-      "one device, or the CPU");
-}
-
-}  // namespace
-
-std::unique_ptr<Pending> Session::multiply_user(const UserProduct&, const Placement&) { throw no_user_products(); }
-
-std::string Session::explain_user(const UserProduct&, const Placement&) { throw no_user_products(); }
 
 }  // namespace mpmml

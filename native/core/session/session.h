@@ -34,6 +34,14 @@ class Memory {
   const int64_t bytes_;
 };
 
+/// A share of a device's memory, until it is let go of.
+class Share {
+ public:
+  Share() = default;
+  virtual ~Share() = default;
+  Share(const Share&) = delete;
+};
+
 /// In bytes.
 struct MemoryUse {
   int64_t used;      ///< by the matrices that exist
@@ -207,12 +215,17 @@ class Session {
   virtual Plan plan(const Problem& problem, const Placement& where) = 0;
 
   /// Starts a product over a semiring of one's own. It has results, but K may be 0. All its matrices are in memory of this session,
-  /// unless that is the CPU's: then they may be in host memory too. Throws Error, as finish() of the result does; of the outcome only
-  /// the timing is there.
-  virtual std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement& where);
+  /// unless that is the CPU's, or operands are and it is several devices: then they may be in host memory too. Throws Error, as
+  /// finish() of the result does; of the outcome only the timing is there.
+  virtual std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement& where) = 0;
+
+  /// Waits until other products on this device leave the memory that one of host matrices takes here. What is allocated until the
+  /// share ends is part of it; before, the session has no matrices. Null if no product waits for another's memory here. Throws
+  /// Error(kOutOfMemory) if there is never so much, and Error(kAborted).
+  virtual std::unique_ptr<Share> admit_user(const UserProduct& /*product*/) { return nullptr; }
 
   /// With what multiply_user() would compute it, in words; a line for each thing. Its matrices need no memory. Throws Error.
-  virtual std::string explain_user(const UserProduct& product, const Placement& where);
+  virtual std::string explain_user(const UserProduct& product, const Placement& where) = 0;
 
   /// May be called from any thread.
   virtual MemoryUse memory_use() = 0;

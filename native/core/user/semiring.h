@@ -87,7 +87,7 @@ UserExpression needed_of(const UserExpression& expression);
 int instructions_of(const UserExpression& expression);
 
 /// A line for each node, as "v2: int32 = add(v0, v1)", where arguments are x0 and the like, and one for each result: "r0 = v2".
-std::string to_text(const UserExpression& expression);
+std::string to_text(const UserExpression& expression, const char* sides = "xy");
 
 /// In which matrices of memory a lane lies: of float32, or for both integer types, of int32.
 constexpr DataType stored_type(UserType lane) {

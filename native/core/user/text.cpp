@@ -20,19 +20,19 @@ std::string number_of(const UserNode& node) {
   return digits;
 }
 
-std::string argument_of(const UserNode& node) {
-  return (node.operands[0] == 0 ? "x" : "y") + std::to_string(node.operands[1]);
+std::string argument_of(const UserNode& node, const char* sides) {
+  return sides[node.operands[0]] + std::to_string(node.operands[1]);
 }
 
 }  // namespace
 
-std::string to_text(const UserExpression& expression) {
+std::string to_text(const UserExpression& expression, const char* sides) {
   std::string text;
   for (size_t at = 0; at < expression.nodes.size(); ++at) {
     const UserNode& node = expression.nodes[at];
     text += "v" + std::to_string(at) + ": " + user_type_name(node.type) + " = ";
     if (node.op == UserOp::kArgument) {
-      text += argument_of(node);
+      text += argument_of(node, sides);
     } else if (node.op == UserOp::kConstant) {
       text += number_of(node);
     } else {

@@ -11,7 +11,7 @@
 #include "core/session/blocks.h"
 #include "core/status.h"
 #include "cuda/plan/workspace.h"
-#include "cuda/runtime/admission.h"
+#include "cuda/runtime/admitted.h"
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/shared_b.h"
 
@@ -20,21 +20,6 @@ namespace {
 
 /// The matrices of products that go to a device at once.
 constexpr int64_t kMostBytesTogether = int64_t{1} << 30;
-
-/// A part of a device's memory that a session may take while this is there.
-class Admitted {
- public:
-  Admitted(SessionDevice& device, int64_t bytes, Reservation reservation)
-      : device_(device), reservation_(std::move(reservation)) {
-    device_.set_reserved(bytes);
-  }
-  ~Admitted() { device_.set_reserved(0); }
-  Admitted(const Admitted&) = delete;
-
- private:
-  SessionDevice& device_;
-  const Reservation reservation_;
-};
 
 int64_t bytes_of_result(const Problem& problem, DataType dtype) {
   return round_up(problem.outputs() * element_bytes(dtype), kMatrixAlignment);

@@ -453,6 +453,11 @@ class CudaSession final : public Session {
     return cuda::share_b(parts, devices);
   }
 
+  std::unique_ptr<Share> admit_user(const UserProduct& product) override {
+    device_->enter();
+    return cuda::admit_user(product, *device_);
+  }
+
   std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement& /*where*/) override {
     device_->enter();
     return cuda::multiply_user(product, *device_);

@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"
+#include "cuda/runtime/admitted.h"
 #include "cuda/user/choice.h"
 #include "cuda/user/kernels.h"
 #include "cuda/user/pack.h"
@@ -54,6 +55,16 @@ int64_t bytes_of(const UserProduct& product) {
                 product.outputs() * (product.accumulates() ? 2 : 1);
   }
   return elements * int64_t{sizeof(uint32_t)};
+}
+
+/// Bytes of its operands as the kernels read them, if those are dense and row-major.
+int64_t bytes_to_pack(const UserProduct& product) {
+  int64_t bytes = 0;
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+    bytes += packed_bytes(items_of(product.a[lane], product.batch), product.k, product.m) +
+             packed_bytes(items_of(product.b[lane], product.batch), product.k, product.n);
+  }
+  return bytes;
 }
 
 UserChoice choice_of(const UserProduct& product, int device, bool may_pack) {
@@ -254,6 +265,19 @@ std::string described(const UserKernel& kernel) {
 
 std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice& device) {
   return std::make_unique<UserWork>(product, device);
+}
+
+std::unique_ptr<Share> admit_user(const UserProduct& product, SessionDevice& device) {
+  const int64_t needed = bytes_of(product) + bytes_to_pack(product), little = little_memory(device.limit());
+  if (needed <= little) return std::make_unique<Admitted>(device, little, Reservation());
+  const int64_t capacity = device_capacity(device.device(), device.limit());
+  if (needed > capacity) {
+    throw Error(ErrorCode::kOutOfMemory, "a part of the product needs " + in_mebibytes(needed) +
+                                             " of device memory, but device " + std::to_string(device.device()) +
+                                             " has " + in_mebibytes(capacity) + " for it: choose backend 'cpu'");
+  }
+  return std::make_unique<Admitted>(
+      device, needed, admit(device.device(), needed, device.limit(), [&product] { return product.is_cancelled(); }));
 }
 
 std::string refuses_user_product(const UserProduct& product, int device) {

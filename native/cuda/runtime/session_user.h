@@ -12,6 +12,9 @@ namespace mpmml::cuda {
 /// As Session::multiply_user() says.
 std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice& device);
 
+/// As Session::admit_user() says.
+std::unique_ptr<Share> admit_user(const UserProduct& product, SessionDevice& device);
+
 /// Why a device can't compute it however much memory it has; empty if it can.
 std::string refuses_user_product(const UserProduct& product, int device);
 

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "core/host/fault.h"
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/user/choice.h"
@@ -54,8 +55,10 @@ std::string compile(const std::string& ptx, const std::string& name) {
   } link;
   CUresult status = driver().link_create(options.size(), options.data(), values.data(), &link.state);
   if (status != CUDA_SUCCESS) fail(what, status);
-  status = driver().link_add_data(link.state, CU_JIT_INPUT_PTX, const_cast<char*>(ptx.c_str()), ptx.size() + 1,
-                                  name.c_str(), 0, nullptr, nullptr);
+  status = failing_drivers.must_fail()
+               ? CUDA_ERROR_INVALID_PTX
+               : driver().link_add_data(link.state, CU_JIT_INPUT_PTX, const_cast<char*>(ptx.c_str()), ptx.size() + 1,
+                                        name.c_str(), 0, nullptr, nullptr);
   if (status != CUDA_SUCCESS) fail(what, status, log.data());
   void* image = nullptr;
   size_t bytes = 0;
@@ -179,7 +182,8 @@ UserKernel::UserKernel(const UserTemplate& shape, int device, const std::string&
     : shape_(shape), device_(device), origin_(origin), milliseconds_(milliseconds) {
   const Clock::time_point start = Clock::now();
   const std::string what = std::string("load the kernel ") + shape.name;
-  CUresult status = driver().module_load_data(&module_, image.data());
+  CUresult status =
+      failing_drivers.must_fail() ? CUDA_ERROR_NO_BINARY_FOR_GPU : driver().module_load_data(&module_, image.data());
   if (status != CUDA_SUCCESS) fail(what, status);
   status = driver().module_get_function(&function_, module_, shape.name);
   if (status != CUDA_SUCCESS) {

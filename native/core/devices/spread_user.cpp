@@ -1,0 +1,104 @@
+#include "core/devices/spread_user.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "core/devices/joined.h"
+#include "core/session/user_operands.h"
+
+namespace mpmml {
+namespace {
+
+DataType type_of(const UserProduct& product, size_t lane) { return stored_type(product.semiring->lanes[lane]); }
+
+/// What each device has of all results; nothing if they aren't divided alike.
+std::optional<std::vector<Region>> regions_of(const Peers& peers, const UserProduct& product) {
+  auto regions = peers.regions_of(product.c[0], type_of(product, 0), product.batch);
+  for (size_t lane = 1; lane < product.lane_count(); ++lane) {
+    if (peers.regions_of(product.c[lane], type_of(product, lane), product.batch) != regions) return std::nullopt;
+  }
+  const MutableMatrixView& witness = product.witness;
+  if (witness.data && peers.regions_of(witness, DataType::kInt32, product.batch) != regions) return std::nullopt;
+  return regions;
+}
+
+bool is_on_several(const std::vector<Region>& regions) {
+  return std::count_if(regions.begin(), regions.end(), [](const Region& it) { return !it.is_empty(); }) > 1;
+}
+
+/// Starts a product whose results are divided so. No device changes a result before all have their operands.
+std::unique_ptr<Pending> start(Peers& peers, const UserProduct& product, const std::vector<Region>& regions,
+                               const Placement& where) {
+  struct Part {
+    UserProduct product;
+    KeptMemory uploaded;
+    Kept kept;
+    std::unique_ptr<Pending> work;
+  };
+  std::vector<Part> parts(peers.count());
+  const auto prepare = [&](size_t device) {
+    if (regions[device].is_empty()) return;
+    Part& mine = parts[device];
+    mine.product = sub(product, regions[device]);
+    for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+      const DataType dtype = type_of(product, lane);
+      for (MatrixView* view : {&mine.product.a[lane], &mine.product.b[lane], &mine.product.c0[lane]}) {
+        *view = peers.on(device, *view, dtype, mine.product.batch, mine.kept);
+      }
+      mine.product.c[lane] = peers.on_piece(device, mine.product.c[lane]);
+    }
+    mine.product.witness = peers.on_piece(device, mine.product.witness);
+    mine.product =
+        peers.of_device(device, [&] { return with_operands_in(peers.session(device), mine.product, mine.uploaded); });
+  };
+  if (is_on_several(regions)) {
+    peers.exchange(prepare);
+  } else {
+    for (size_t device = 0; device < peers.count(); ++device) prepare(device);
+  }
+  peers.run([&](size_t device) {
+    if (regions[device].is_empty()) return;
+    parts[device].work = peers.of_device(
+        device, [&] { return peers.session(device).multiply_user(parts[device].product, peers.place(device, where)); });
+  });
+  auto started = std::make_unique<Joined>(peers, 1);
+  for (size_t device = 0; device < peers.count(); ++device) {
+    Part& mine = parts[device];
+    if (!mine.work) continue;
+    Kept& kept = started->kept();
+    kept.insert(kept.end(), mine.kept.begin(), mine.kept.end());
+    kept.insert(kept.end(), mine.uploaded.begin(), mine.uploaded.end());
+    started->add({device, std::move(mine.work), 0});
+  }
+  return started;
+}
+
+}  // namespace
+
+std::unique_ptr<Pending> multiply_user(Peers& peers, Session& whole, const UserProduct& product,
+                                       const Placement& where) {
+  std::deque<Writing> writing;
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) writing.emplace_back(product.c[lane].memory);
+  writing.emplace_back(product.witness.memory);
+  const auto regions = regions_of(peers, product);
+  if (regions && !(product.keeps_c && is_on_several(*regions))) return start(peers, product, *regions, where);
+  // Results that lie in another way, or that stay if a device fails, are computed apart from them.
+  KeptMemory apart;
+  UserProduct there = product;
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+    there.c[lane] = make_like(whole, product.c[lane], product.batch, apart);
+    // What is outside stays as it is, though the whole is copied back.
+    if (product.structure.c.is_all(product.m, product.n)) continue;
+    whole.copy(type_of(product, lane), product.batch, read_only(product.c[lane]), there.c[lane])->finish();
+  }
+  std::unique_ptr<Pending> work = start(peers, there, regions_of(peers, there).value(), where);
+  auto all = std::make_unique<KeepingWorks>(std::move(apart));
+  all->add(std::move(work));
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+    all->add(whole.copy(type_of(product, lane), product.batch, read_only(there.c[lane]), product.c[lane]));
+  }
+  return all;
+}
+
+}  // namespace mpmml

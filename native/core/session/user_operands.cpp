@@ -1,0 +1,31 @@
+#include "core/session/user_operands.h"
+
+#include <algorithm>
+
+namespace mpmml {
+
+UserProduct with_operands_in(Session& session, const UserProduct& product, KeptMemory& kept) {
+  UserProduct there = product;
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+    const DataType dtype = stored_type(product.semiring->lanes[lane]);
+    for (MatrixView* view : {&there.a[lane], &there.b[lane], &there.c0[lane]}) {
+      if (!view->data || view->memory) continue;
+      const MutableMatrixView made = make_like(session, *view, product.batch, kept);
+      session.upload(dtype, items_of(*view, product.batch), *view, made, product.cancelled);
+      *view = read_only(made);
+    }
+  }
+  return there;
+}
+
+bool KeepingWorks::is_done() {
+  return std::all_of(works_.begin(), works_.end(), [](const auto& work) { return work->is_done(); });
+}
+
+std::vector<Outcome> KeepingWorks::finish() {
+  std::vector<Outcome> outcomes = works_.front()->finish();
+  for (size_t index = 1; index < works_.size(); ++index) works_[index]->finish();
+  return outcomes;
+}
+
+}  // namespace mpmml

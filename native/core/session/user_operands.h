@@ -1,0 +1,44 @@
+// Matrices of products over semirings of one's own, in the memory of a session.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/problem/region.h"
+#include "core/session/session.h"
+#include "core/user/product.h"
+
+namespace mpmml {
+
+using KeptMemory = std::vector<std::shared_ptr<Memory>>;
+
+/// Memory of the session for matrices like these, row-major. All lanes have 32 bits.
+template <class View>
+MutableMatrixView make_like(Session& session, const View& view, int64_t batch, KeptMemory& kept) {
+  static_assert(element_bytes(DataType::kInt32) == element_bytes(DataType::kFloat32), "all lanes have 32 bits");
+  const int64_t items = items_of(view, batch), row_bytes = view.cols * element_bytes(DataType::kInt32);
+  kept.push_back(items > 1 ? session.allocate_units(items, view.rows * row_bytes)
+                           : session.allocate_units(view.rows, row_bytes));
+  MutableMatrixView made = row_major(kept.back()->data(), view.rows, view.cols);
+  if (items == 1) made.batch_stride = 0;
+  made.memory = kept.back().get();
+  return made;
+}
+
+/// The product with those operands that are in host memory copied to the session's.
+UserProduct with_operands_in(Session& session, const UserProduct& product, KeptMemory& kept);
+
+/// Works that were started one after the other, with memory that nothing else owns. What became of them is that of the first.
+class KeepingWorks final : public Pending {
+ public:
+  explicit KeepingWorks(KeptMemory kept) : kept_(std::move(kept)) {}
+  void add(std::unique_ptr<Pending> work) { works_.push_back(std::move(work)); }
+
+  bool is_done() override;
+  std::vector<Outcome> finish() override;
+
+ private:
+  const KeptMemory kept_;
+  std::vector<std::unique_ptr<Pending>> works_;  ///< last: they use the memory
+};
+
+}  // namespace mpmml
