@@ -7,7 +7,10 @@ namespace mpmml::cuda {
 
 using Word = uint32_t;
 
-/// step: d = z ⊕ x ⊗ y. mark: d = marks + bit if a step may change z, else marks. mark_always: the same if any step may. plus: d = x ⊕ y. candidate: d = x ⊗ y, with the bits of NaN that are stored. settle: d = x with those bits.
+/// - step: d = z ⊕ x ⊗ y
+/// - mark: d = marks + bit if x and y may change z, else marks; mark_always: the same for a z that any step may change
+/// - plus: d = x ⊕ y
+/// - candidate: d = x ⊗ y, with the bits of NaN that are stored; settle: d = x with those bits
 template <int L>
 struct Holes;
 

@@ -5,8 +5,8 @@
 /// says what it does, for how many lanes, for tiles of which size, for expressions of which length, and if there are slices.
 ///
 /// Registers decide the results of a thread: 64 words of all lanes together, and 16 results of longer expressions. Of the longest it
-/// has one, because their code is as long as all else. `bests` is for semirings of which most steps change nothing. The host takes
-/// the first row that suits (choice.cpp).
+/// has one, because their code is as long as all else. `bests` is for semirings of which most steps change nothing; it writes out
+/// chunks as a whole, whatever `unroll` says. The host takes the first row that suits (choice.cpp).
 #define MPMML_FOR_EACH_USER_TEMPLATE(X)                                                      \
   X(product1_bests, 1, 64, 64, 16, 4, 4, 1, 3, 0, kChunks, kAll, Bests)                      \
   X(product1_large_short, 1, 128, 128, 16, 8, 8, 1, 3, 16, kChunks, kAll, Sums)              \
