@@ -9,6 +9,7 @@ import {
   openDevice,
   plan,
 } from '../../lib/index.js'
+import { kBest } from '../../lib/semirings.js'
 import { Random } from '../support/generators.js'
 import { withoutTwo } from '../support/machine.js'
 import { caught, expectError } from '../support/resident.js'
@@ -70,6 +71,45 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expectSame(unasked.c, expected)
       await device.close()
       await second.close()
+    }
+  })
+
+  it('products over a semiring of one’s own: of arrays, and of matrices that are spread', async () => {
+    const [n, k] = [1100, 900]
+    const lanes = (rows: number, cols: number) => {
+      const first = integers(rows, cols)
+      return [first, { ...first, data: first.data.map((value) => value - 7) }] as const
+    }
+    const [a, b, c0] = [lanes(n, k), lanes(k, n), lanes(n, n)]
+    const own = kBest('max-plus', 2)
+    const { c: expected } = await mpmm(a, b, { semiring: own, accumulate: c0, device: 0, backend: 'cuda' })
+    const options = { semiring: own, accumulate: c0, devices: [0, 1] } as const
+    const result = await mpmm(a, b, { ...options, backend: 'cuda' })
+    expect(result.devices).toEqual([0, 1])
+    result.c.forEach((lane, at) => {
+      expectSame(lane, expected[at]!)
+    })
+    await using device = await openDevice({ devices: [0, 1] })
+    const upload = async (both: readonly [MatrixLike<Int32Array>, MatrixLike<Int32Array>]) =>
+      [await device.upload(both[0]), await device.upload(both[1])] as const
+    const [A, B, C] = [await upload(a), await upload(b), await upload(c0)]
+    for (const [left, right] of [
+      [A, B],
+      [a, B],
+      [A, b],
+    ] as const) {
+      const { c, devices } = await mpmm(left as typeof A, right as typeof B, { semiring: own, accumulate: C })
+      expect(devices).toEqual([0, 1])
+      for (const [at, lane] of c.entries()) expectSame(await lane.download(), expected[at]!)
+    }
+    // Into columns, of which no GPU has all of a row.
+    const { c: alone } = await mpmm(a, b, { semiring: own, device: 0, backend: 'cuda' })
+    const columns = [await device.full([n, n], 0), await device.full([n, n], 0)] as const
+    await mpmm(A, B, { semiring: own, out: [columns[0].transpose(), columns[1].transpose()] })
+    for (const [at, lane] of columns.entries()) {
+      const { data } = await lane.download()
+      const turned = alone[at]!.data.map((_, index) => data[(index % n) * n + Math.floor(index / n)]!)
+      expectSame(alone[at]!, { data: turned, shape: [n, n] })
     }
   })
 

@@ -1,6 +1,7 @@
 /** Products over semirings that users write, on a GPU. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { type DenseMatrix, mpmm } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
 import { kBest, semiring } from '../../lib/semirings.js'
 import { expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
@@ -20,6 +21,7 @@ const integers = (...shape: [number, number] | [number, number, number]) => {
 function memoryTests(): void {
   afterEach(() => {
     delete process.env.MPMML_DEVICE_MEMORY_MIB
+    addon.pretendDevices(0)
   })
   const sums = semiring({
     name: 'greatest sums',
@@ -41,7 +43,8 @@ function memoryTests(): void {
     const pairs = await mpmm(lanes(a), lanes(b), { semiring: twoBest, backend: 'cpu' })
     process.env.MPMML_DEVICE_MEMORY_MIB = String(mebibytes)
     const options = { semiring: sums, accumulate: c0, witness: true, backend: 'cuda' } as const
-    for (const where of [{}, { devices: [0] }, { device: 0 }]) {
+    addon.pretendDevices(3)
+    for (const where of [{}, { devices: [0] }, { devices: [0, 1, 2] }]) {
       const result = await mpmm(a, b, { ...options, ...where })
       expect(result.c.data).toEqual(expected.c.data)
       expect(result.witness.data).toEqual(expected.witness.data)
