@@ -4,6 +4,7 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } fr
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { l1Distance } from '../../lib/semirings.js'
+import { browserFiles } from '../../native/wasm/files.mjs'
 import { writeByHand } from '../support/arrays.js'
 import { withoutCuda } from '../support/machine.js'
 import { declaredIn, lacks, needsQueue, onQueue, outputOf, runnable } from '../support/programs.js'
@@ -45,7 +46,20 @@ const inLanguage = (...languages: string[]) =>
 it('all blocks are of a language that is run here', () => {
   expect(blocks.length).toBeGreaterThan(50)
   // What has no language is a formula.
-  expect(blocks.filter(({ language }) => !['js', 'ts', 'sh', ''].includes(language))).toEqual([])
+  expect(blocks.filter(({ language }) => !['js', 'ts', 'sh', 'html', ''].includes(language))).toEqual([])
+})
+
+it.each(inLanguage('html'))('%s maps imports to files of the packages', (_, { code }) => {
+  const [, map] = /^<script type="importmap">(.+)<\/script>$/s.exec(code.trim())!
+  const { imports } = JSON.parse(map!) as { imports: Record<string, string> }
+  const folders: Record<string, string> = { mpmml: '/mpmml/', '@mpmml/wasm': '/mpmml/wasm/' }
+  for (const [name, file] of Object.entries(imports)) {
+    const folder = folders[name]!
+    expect(file.startsWith(folder), file).toBe(true)
+    const inPackage = file.slice(folder.length)
+    if (name === 'mpmml') expect(existsSync(join(root, 'dist', inPackage)), file).toBe(true)
+    else expect(browserFiles).toContain(inPackage)
+  }
 })
 
 /** What the text around a block has said already. */
@@ -183,6 +197,7 @@ const others: Record<string, (words: string[]) => void> = {
     const runtimes = readFileSync(join(root, 'test/unit/runtimes.test.ts'), 'utf8')
     for (const flag of flags) expect(runtimes).toContain(flag)
   },
+  python3: (words) => expect(words.slice(0, 2)).toEqual(['-m', 'http.server']),
   // It is on machines with the CUDA toolkit; what it records is tested with the device.
   nsys: (words) => expect(words[0]).toBe('profile'),
 }
