@@ -645,7 +645,7 @@ export function residentUserSemirings(home: Home): void {
       failures++
       expectError(error, 'ERR_MPMML_OUT_OF_MEMORY')
     }
-    expect(failures).toBeGreaterThan(2)
+    expect(failures).toBeGreaterThan(0)
   })
 
   it('are given up by signals', async () => {
