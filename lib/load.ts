@@ -102,7 +102,8 @@ function explainFailure(origin: AddonOrigin, { message, code }: NodeJS.ErrnoExce
     return { origin, why, again: false }
   }
   const line = message.split('\n')[0]!.replace(`${origin.file}: `, '')
-  const why = code === 'MODULE_NOT_FOUND' ? 'the file is missing' : line
+  // It may also be a file that the addon loads itself.
+  const why = code === 'MODULE_NOT_FOUND' && !existsSync(origin.file) ? 'the file is missing' : line
   return { origin, why, again: true }
 }
 
