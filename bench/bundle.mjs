@@ -1,6 +1,7 @@
 // Bundles what is loaded: the modules of the library's entry points into a few files, and the plotting library into the one
 // compiled file that uses it, dist/bench/report/plot.js, with its licences beside it. Run by `npm run build:ts` after the compiler.
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
@@ -43,6 +44,7 @@ const entries = Object.values(exports).flatMap((entry) => (entry.default ? [join
 
 // Bundlers read it as it is: the compiler leaves CommonJS alone.
 cpSync(join(root, 'lib', 'addons.cjs'), join(root, 'dist', 'lib', 'addons.cjs'))
+const addons = createRequire(import.meta.url)('../dist/lib/addons.cjs')
 
 /** The modules that a module loads at once, itself among them. */
 function loadedBy(file, found = new Set()) {
@@ -104,7 +106,9 @@ const library = await rolldown({
     },
   ],
   // lib/package.ts: in another bundle no package.json is found.
-  transform: { define: { MPMML_VERSION: JSON.stringify(version) } },
+  transform: {
+    define: { MPMML_VERSION: JSON.stringify(version), MPMML_ADDONS: JSON.stringify(addons.names) },
+  },
   // A module that is imported in both ways is loaded at once.
   checks: { ineffectiveDynamicImport: false },
   logLevel: 'warn',

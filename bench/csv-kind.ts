@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
 import { Option } from 'commander'
-import { inputPath, PIPE } from './pipes.js'
+import { inputPath, shownInput } from './pipes.js'
 
 export interface CsvFlags {
   edges?: true | undefined
@@ -57,8 +57,6 @@ async function look(path: string): Promise<Look> {
   return found
 }
 
-const nameOf = (name: string) => (name === PIPE ? 'standard input' : name)
-
 /** Says on stderr what a command has taken a file for. */
 const say = (text: string) => process.stderr.write(`mpmml: ${text}\n`)
 
@@ -78,15 +76,15 @@ export async function kindOfGraph(
   const { columns, rows, named, tokens } = await look(inputPath(name))
   const canBeEdges = columns === 0 || columns === 2 || columns === 3 || (counts && tokens)
   if (!edges && !canBeEdges) {
-    say(`${nameOf(name)} is taken as a matrix of weights, because its lines have ${columns} numbers`)
+    say(`${shownInput(name)} is taken as a matrix of weights, because its lines have ${columns} numbers`)
     return 'matrix'
   }
   if (!edges && !named && columns === rows) {
     say(
-      `${nameOf(name)} is taken as a list of edges, FROM,TO${columns === 3 ? ',WEIGHT' : ''}; if it is a matrix of ${rows} × ${columns}, say --matrix (or --edges)`,
+      `${shownInput(name)} is taken as a list of edges, FROM,TO${columns === 3 ? ',WEIGHT' : ''}; if it is a matrix of ${rows} × ${columns}, say --matrix (or --edges)`,
     )
   }
-  if (weighs && columns === 2) say(`the edges of ${nameOf(name)} have no weights: each weighs 1`)
+  if (weighs && columns === 2) say(`the edges of ${shownInput(name)} have no weights: each weighs 1`)
   return 'edges'
 }
 
@@ -95,6 +93,6 @@ export async function noteMatrix(name: string): Promise<void> {
   const { columns } = await look(inputPath(name))
   if (columns !== 2 && columns !== 3) return
   say(
-    `${nameOf(name)} is taken as a matrix of ${columns} columns; if it is a list of edges, say --edges (or --matrix)`,
+    `${shownInput(name)} is taken as a matrix of ${columns} columns; if it is a list of edges, say --edges (or --matrix)`,
   )
 }

@@ -15,7 +15,7 @@ import { type CsvFlags, isCsv, kindOfGraph } from './csv-kind.js'
 import { dtypeOf, typesOf } from './dtype.js'
 import { fileOf, readMatrixFile } from './matrix-file.js'
 import { shapeText } from './output.js'
-import { PIPE_HELP } from './pipes.js'
+import { PIPE_HELP, shownInput } from './pipes.js'
 
 /** A graph that was read. */
 export interface GraphFile {
@@ -116,7 +116,7 @@ export async function readGraphFile(
   const [rows, cols, ...more] = matrix.shape
   if (rows !== cols || more.length > 0) {
     throw new FileError(
-      `${path}: a graph is one square matrix of weights, but this is ${shapeText(matrix.shape)}`,
+      `${shownInput(path)}: a graph is one square matrix of weights, but this is ${shapeText(matrix.shape)}`,
     )
   }
   const data = inType(matrix.data, types, false)
@@ -169,12 +169,14 @@ export function nodesOf(names: readonly FileNode[], { path, nodes, firstNode, ke
   return names.map((name) => {
     if (typeof name === 'string') {
       if (known?.has(name)) return name
-      throw new Error(`there is no node ${name}: ${path} has ${counted(nodes, 'node')} of other names`)
+      throw new Error(
+        `there is no node ${name}: ${shownInput(path)} has ${counted(nodes, 'node')} of other names`,
+      )
     }
     const node = name - firstNode
     if (node >= 0 && node < nodes) return node
     const there = nodes === 0 ? 'has no nodes' : `has the nodes ${firstNode} to ${nodes - 1 + firstNode}`
-    throw new Error(`there is no node ${name}: ${path} ${there}`)
+    throw new Error(`there is no node ${name}: ${shownInput(path)} ${there}`)
   })
 }
 
@@ -189,7 +191,7 @@ export async function namingCycles<T>(
     if (!(error instanceof CycleError) || error.cycle.length === 0) throw error
     const { weight, batch, keys } = error
     const cycle = namesOf(error.cycle, firstNode)
-    const where = batch === undefined ? path : `${path}, matrix ${batch}`
+    const where = batch === undefined ? shownInput(path) : `${shownInput(path)}, matrix ${batch}`
     throw new CycleError(
       `${where}: the cycle ${cycleText((keys as readonly string[] | undefined) ?? cycle)} has the weight ${weight}, and each time round makes a result better: there is no best one`,
       { cause: error, cycle, weight, batch, keys },
@@ -205,6 +207,6 @@ export function requireShape(
 ): void {
   if (shapeText(matrix.shape) === shapeText(shape)) return
   throw new FileError(
-    `${path}: expected ${shapeText(shape)} for this graph, but it is ${shapeText(matrix.shape)}`,
+    `${shownInput(path)}: expected ${shapeText(shape)} for this graph, but it is ${shapeText(matrix.shape)}`,
   )
 }

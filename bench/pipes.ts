@@ -45,6 +45,9 @@ export const inputPath = (name: string): string => (name === PIPE && input !== u
 /** The file that an output is written to. */
 export const outputPath = (name: string): string => (name === PIPE && output !== undefined ? output : name)
 
+/** The name of an input, in a message. */
+export const shownInput = (name: string): string => (name === PIPE ? 'standard input' : name)
+
 /** A message about these files, as the user knows them. */
 export function inPipes(message: string): string {
   let text = message

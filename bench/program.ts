@@ -40,6 +40,8 @@ function newProgram(asked = ''): Command {
     )
     .version(version, '-V, --version', 'print the version')
     .configureHelp({
+      // Also on narrow terminals.
+      minWidthToWrap: 20,
       subcommandTerm: (command) => termOf(command.name()),
     })
     .configureOutput({

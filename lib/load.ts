@@ -56,13 +56,17 @@ function driverTrace(): string | undefined {
   }
 }
 
+/** What bench/bundle.mjs writes in place of this name: those of lib/addons.cjs, in whose place some bundlers have another module too. */
+declare const MPMML_ADDONS: readonly string[] | undefined
+const published = typeof MPMML_ADDONS === 'undefined' ? addons.names : MPMML_ADDONS
+
 /** The packages of this platform with an addon of this kind, for any C library. A bundle has no package.json to ask. */
 function packagesOf(kind: AddonKind): string[] {
   if (kind === 'cuda' || kind === 'lab') {
-    const known = manifest ? Object.keys(manifest.peerDependencies ?? {}) : addons.names
+    const known = manifest ? Object.keys(manifest.peerDependencies ?? {}) : published
     return known.filter((name) => name === `@mpmml/${kind}-${platform}`)
   }
-  const known = manifest ? Object.keys(manifest.optionalDependencies ?? {}) : addons.names
+  const known = manifest ? Object.keys(manifest.optionalDependencies ?? {}) : published
   if (kind === 'wasm') return known.filter((name) => name === wasmPackage)
   return known.filter((name) =>
     [`@mpmml/${platform}`, `@mpmml/${platform}-gnu`, `@mpmml/${platform}-musl`].includes(name),
@@ -102,7 +106,8 @@ function explainFailure(origin: AddonOrigin, { message, code }: NodeJS.ErrnoExce
     return { origin, why, again: false }
   }
   const line = message.split('\n')[0]!.replace(`${origin.file}: `, '')
-  const why = code === 'MODULE_NOT_FOUND' ? 'the file is missing' : line
+  // It may also be a file that the addon loads itself.
+  const why = code === 'MODULE_NOT_FOUND' && !existsSync(origin.file) ? 'the file is missing' : line
   return { origin, why, again: true }
 }
 

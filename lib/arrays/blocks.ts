@@ -262,11 +262,17 @@ export async function finish(plan: BlockPlan, options: FinishOptions = {}): Prom
   await complete(plan, signal, (journal) => requireDone(plan, journal, signal))
 }
 
+/** What a journal knows of jobs. Public declarations reach this module, and Journal's need those of Node.js. */
+export interface Marks {
+  isGrown(): Promise<boolean>
+  marked(stage: number): Promise<Set<string>>
+}
+
 /** Gives the output its name, unless it has it, and removes the rest of the work. */
 export async function complete(
   plan: AnyPlan,
   signal: AbortSignal | undefined,
-  requireAll: (journal: Journal) => Promise<void>,
+  requireAll: (journal: Marks) => Promise<void>,
 ): Promise<void> {
   const journal = new Journal(plan, signal)
   const { path } = plan.output
@@ -303,11 +309,7 @@ export async function unlessFinished(
 }
 
 /** Throws unless all jobs are done, and of the inputs that the plan was made for. */
-async function requireDone(
-  plan: BlockPlan,
-  journal: Journal,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function requireDone(plan: BlockPlan, journal: Marks, signal: AbortSignal | undefined): Promise<void> {
   if (!(await journal.isGrown()))
     throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)
   for (let stage = 0; stage < plan.stages.length; stage++) {

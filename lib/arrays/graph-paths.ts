@@ -19,7 +19,7 @@ import { allocate } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
 import type { Range } from './array-source.js'
 import { kib } from './block-size.js'
-import { complete, isFinished, unlessFinished } from './blocks.js'
+import { complete, isFinished, type Marks, unlessFinished } from './blocks.js'
 import {
   type AnyPlan,
   type ArrayType,
@@ -394,7 +394,7 @@ class RowsWork {
 }
 
 /** Throws unless all rows are there. */
-async function requireDone(plan: GraphPlan, journal: Journal): Promise<void> {
+async function requireDone(plan: GraphPlan, journal: Marks): Promise<void> {
   const { path } = plan.output
   if (!(await journal.isGrown())) throw new ResumeError(`there is no work on ${path} of this plan`)
   const missing = plan.stages[0]! - rowsDone(plan, await journal.marked(0)).size

@@ -8,6 +8,8 @@ import { join } from 'node:path'
 import { type Factory, start } from './module.js'
 
 const isSingle = typeof SharedArrayBuffer === 'undefined' || process.env.MPMML_WASM_THREADS === '0'
-const file = join(__dirname, isSingle ? 'mpmml-single' : 'mpmml-threads')
-const compiled = new WebAssembly.Module(readFileSync(`${file}.wasm`))
-module.exports = start(createRequire(__filename)(`${file}.js`) as Factory, compiled)
+// Names that are written out: tracers such as @vercel/nft take these files along.
+const glue = join(__dirname, isSingle ? 'mpmml-single.js' : 'mpmml-threads.js')
+const wasm = join(__dirname, isSingle ? 'mpmml-single.wasm' : 'mpmml-threads.wasm')
+const compiled = new WebAssembly.Module(readFileSync(wasm))
+module.exports = start(createRequire(__filename)(glue) as Factory, compiled)

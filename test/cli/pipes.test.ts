@@ -54,6 +54,17 @@ describe('standard input and output', () => {
     expect(stderr).toMatch(/^mpmml: standard input, line 2: [^\n]+\n$/)
   })
 
+  it('are named in errors of what graphs hold', () => {
+    const edges = '0,1,5\n1,0,-7\n'
+    const graph = ['paths', '-', '--format', 'csv', '--edges']
+    expect(piped(graph, edges).stderr).toMatch(/^mpmml: standard input: the cycle 0 → 1 → 0 /)
+    expect(piped([...graph, '--from', '9'], edges).stderr).toBe(
+      'mpmml: there is no node 9: standard input has the nodes 0 to 1\n',
+    )
+    const check = ['paths', file('edges.csv', edges), '--edges', '--check', '-', '--format', 'csv']
+    expect(piped(check, '0,1,2\n').stderr).toMatch(/^mpmml: standard input: expected 2 × 2 /)
+  })
+
   it('end well if nobody reads the result', () => {
     const lines = Array.from({ length: 200_000 }, (_, row) => `${row},1\n`).join('')
     const from = file('long.csv', lines)

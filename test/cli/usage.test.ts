@@ -48,7 +48,9 @@ it('alone says what one can do', async () => {
 describe('help', () => {
   it('shows of each command what its own help shows', async () => {
     const help = await succeeds(['--help'])
-    const lines = [...help.matchAll(/^ {2}([a-z][\w-]*)((?: \[[^\]]+\]| <[^>]+>)*) {2,}(\S.*)$/gm)]
+    const lines = [
+      ...help.matchAll(/^ {2}([a-z][\w-]*)((?: \[[^\]]+\]| <[^>]+>)*) {2,}(\S.*(?:\n {9,}\S.*)*)$/gm),
+    ]
     expect(lines.length).toBeGreaterThan(15)
     for (const [, name, usage, summary] of lines) {
       if (name === 'help') continue
@@ -58,7 +60,7 @@ describe('help', () => {
       )!
       // A command without options of its own has --help.
       expect(shown!.replace(' [options]', ''), name).toBe(usage!.replace(' [options]', ''))
-      expect(description!.replaceAll('\n', ' '), name).toBe(summary)
+      expect(description!.replaceAll('\n', ' '), name).toBe(summary!.replace(/\n +/g, ' '))
     }
   })
 

@@ -50,7 +50,12 @@ describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
     console.log(JSON.stringify([version, addon, mpmmSync(matrix(1, 1, [2]), matrix(1, 1, [3])).c.data[0]]))`
 
   /** Bundles the program; node_modules, with the addon's package, lie beside it if `installed`. */
-  async function bundled(place: string, format: 'esm' | 'cjs', installed: boolean): Promise<string> {
+  async function bundled(
+    place: string,
+    format: 'esm' | 'cjs',
+    installed: boolean,
+    conditions: string[] = [],
+  ): Promise<string> {
     const home = join(folder, place)
     mkdirSync(home)
     writeFileSync(join(home, 'program.mjs'), program)
@@ -58,6 +63,7 @@ describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
       input: join(home, 'program.mjs'),
       platform: 'node',
       external: /^(@mpmml|yauzl|yazl)\b/,
+      resolve: { conditionNames: conditions },
       logLevel: 'silent',
     })
     await bundle.write({
@@ -97,4 +103,18 @@ describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
     expect(stderr).toContain(`npm install ${name}@${version}`)
     expect(stderr).not.toContain(root)
   })
+
+  it.each([true, false])(
+    'by a bundler that has the condition node-addons, installed: %s',
+    async (installed) => {
+      const file = await bundled(`conditions-${installed}`, 'esm', installed, [
+        'node-addons',
+        'node',
+        'import',
+      ])
+      const { stdout, stderr } = run(file)
+      if (installed) expect(JSON.parse(stdout)).toEqual([version, expect.objectContaining({ from: name }), 5])
+      else expect(stderr).toContain(`can't be loaded by this bundle: not installed: ${name}, @mpmml/wasm. `)
+    },
+  )
 })
