@@ -88,10 +88,14 @@ export async function kindOfGraph(
   return 'edges'
 }
 
-/** Says on stderr that a matrix may have been meant as edges. */
-export async function noteMatrix(name: string): Promise<void> {
-  const { columns } = await look(inputPath(name))
-  if (columns !== 2 && columns !== 3) return
+/**
+ * Says on stderr that a matrix may have been meant as edges.
+ *
+ * @param isLikely - whether the output is for edges: so few rows, or edges without weights, may be meant as well.
+ */
+export async function noteMatrix(name: string, isLikely: boolean): Promise<void> {
+  const { columns, rows } = await look(inputPath(name))
+  if (isLikely ? columns !== 2 && columns !== 3 : columns !== 3 || rows <= 3) return
   say(
     `${shownInput(name)} is taken as a matrix of ${columns} columns; if it is a list of edges, say --edges (or --matrix)`,
   )

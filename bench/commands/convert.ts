@@ -101,7 +101,7 @@ async function convert(
     if (to === PIPE) await passOn()
     return { from, to, shape, dtype: dtypeOf(value), entries: value.length }
   }
-  if (!isMatrix && toSparse && isCsv(path)) await noteMatrix(from)
+  if (!isMatrix && isCsv(path)) await noteMatrix(from, toSparse)
   const matrix = await readMatrixFile(from, { semiring, dtype }, signal)
   await writeMatrixFile(to, matrix, semiring, signal)
   return { from, to, shape: matrix.shape, dtype: dtypeOf(matrix.data), entries: null }

@@ -189,6 +189,10 @@ describe('a CSV file', () => {
     expect((await json(['show', edges, '--edges'])).matrices[0]).toMatchObject({ shape: [3, 3], entries: 3 })
     const guessed = await ran(['convert', file('also.csv', square), path('also.mtx'), '--json'])
     expect(guessed.stderr).toMatch(/is taken as a matrix of 3 columns; [^\n]+ --edges/)
+    const long = file('long-list.csv', '0,1,5\n1,2,5\n2,3,5\n3,0,5\n')
+    const taken = await ran(['convert', long, path('long.npy'), '--json'])
+    expect(taken.record).toMatchObject({ shape: [4, 3] })
+    expect(taken.stderr).toMatch(/is taken as a matrix of 3 columns; [^\n]+ --edges/)
     await succeeds(['convert', path('also.csv'), path('also.mtx'), '--matrix'])
   })
 
