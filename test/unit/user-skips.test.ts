@@ -178,6 +178,25 @@ describe('a condition is found', () => {
     expect(leftOut(done)).toBeGreaterThan(100)
   })
 
+  it('of expressions whose steps are used twice, again and again', () => {
+    const deep = semiring({
+      name: 'deep',
+      dtype: 'int32',
+      zero: 0,
+      plus: (x, y, { less, select }) => {
+        let doubled = x
+        for (let i = 0; i < 100; i++) doubled = doubled.add(doubled)
+        let keeps = less(y, doubled)
+        for (let i = 0; i < 100; i++) keeps = keeps.and(keeps)
+        return select(keeps, x, y)
+      },
+      times: (x, y) => x.mul(y).add(x).mul(y).add(x).mul(y).add(x).xor(y),
+      absorbs: false,
+      check: false,
+    })
+    expect(addon.describeUserSemiring(nativeOf(deep as never)).skips).toHaveLength(1)
+  })
+
   it('of counting, of the k best, and of what the guide shows, but not of log-sum-exp', () => {
     const twoLeast = semiring({
       name: 'two least sums',

@@ -1,7 +1,9 @@
 #include "core/user/skip.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace mpmml {
@@ -84,21 +86,33 @@ class Step {
     return common;
   }
 
-  bool is_of_sum(int32_t node) const {
-    const UserNode& it = at(node);
-    if (it.op == UserOp::kArgument) return it.operands[0] == kSum;
-    const auto end = it.operands.begin() + user_rule(it.op).arity;
-    return std::all_of(it.operands.begin(), end, [&](int32_t operand) { return is_of_sum(operand); });
+  /// For each node whether it takes z only. Operands stand before what takes them.
+  std::vector<bool> of_sum_only() const {
+    std::vector<bool> only;
+    for (const UserNode& it : whole_.nodes) {
+      const auto end = it.operands.begin() + user_rule(it.op).arity;
+      only.push_back(it.op == UserOp::kArgument ? it.operands[0] == kSum
+                                                : std::all_of(it.operands.begin(), end, [&](int32_t operand) {
+                                                    return only[static_cast<size_t>(operand)];
+                                                  }));
+    }
+    return only;
   }
 
-  /// What a conjunction consists of.
+  /// What a conjunction consists of, each once: its nodes may be used many times.
   void split(int32_t condition, std::vector<int32_t>& of_sum, std::vector<int32_t>& of_step) const {
-    if (at(condition).op == UserOp::kAnd) {
-      split(at(condition).operands[0], of_sum, of_step);
-      split(at(condition).operands[1], of_sum, of_step);
-    } else {
-      (is_of_sum(condition) ? of_sum : of_step).push_back(condition);
-    }
+    const std::vector<bool> only = of_sum_only();
+    std::set<int32_t> seen;
+    const std::function<void(int32_t)> visit = [&](int32_t node) {
+      if (!seen.insert(node).second) return;
+      if (at(node).op == UserOp::kAnd) {
+        visit(at(node).operands[0]);
+        visit(at(node).operands[1]);
+      } else {
+        (only[static_cast<size_t>(node)] ? of_sum : of_step).push_back(node);
+      }
+    };
+    visit(condition);
   }
 
   std::optional<UserExpression> all(const std::vector<int32_t>& conditions) {
