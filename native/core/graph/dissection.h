@@ -188,6 +188,22 @@ class Sweeping {
   void find_nearest() {
     nearest_.resize(kLanes);
     for (Nearest& nearest : nearest_) nearest.begin();
+    each_reached([&](int lane, double length, int32_t end) {
+      nearest_[lane].add(length, end, query_.results.most_nearest);
+    });
+    for (int lane = 0; lane < count_; ++lane) nearest_[lane].write(query_, index_of(lane));
+  }
+
+  void reduce() {
+    if (query_.results.reduction == Reduction::kNearest) return find_nearest();
+    Reducing reducing[kLanes];
+    each_reached([&](int lane, double length, int32_t) { reducing[lane].add(length); });
+    for (int lane = 0; lane < count_; ++lane) reducing[lane].write(query_, index_of(lane));
+  }
+
+  /// Calls `add` with the lane, the length of its path and the end, for each end that a lane's root reaches, but for the root.
+  template <class Add>
+  void each_reached(Add add) {
     int32_t roots[kLanes];
     for (int lane = 0; lane < count_; ++lane) roots[lane] = root_of(lane);
     for (int64_t at = 0; at < query_.ends.count; ++at) {
@@ -195,26 +211,9 @@ class Sweeping {
       const V* const values = row(end);
       for (int lane = 0; lane < count_; ++lane) {
         if (end == roots[lane] || !Ways::is_way(values[lane])) continue;
-        nearest_[lane].add(static_cast<double>(Ways::key(values[lane])), end, query_.results.most_nearest);
+        add(lane, static_cast<double>(Ways::key(values[lane])), end);
       }
     }
-    for (int lane = 0; lane < count_; ++lane) nearest_[lane].write(query_, index_of(lane));
-  }
-
-  void reduce() {
-    if (query_.results.reduction == Reduction::kNearest) return find_nearest();
-    Reducing reducing[kLanes];
-    int32_t roots[kLanes];
-    for (int lane = 0; lane < count_; ++lane) roots[lane] = root_of(lane);
-    for (int64_t at = 0; at < query_.ends.count; ++at) {
-      const int32_t end = query_.ends[at];
-      const V* const values = row(end);
-      for (int lane = 0; lane < count_; ++lane) {
-        const V value = values[lane];
-        if (end != roots[lane] && Ways::is_way(value)) reducing[lane].add(static_cast<double>(Ways::key(value)));
-      }
-    }
-    for (int lane = 0; lane < count_; ++lane) reducing[lane].write(query_, index_of(lane));
   }
 
   /// Calls `write` for each end and lane with what the lane has in the row that `row_of` gives.
