@@ -13,7 +13,7 @@ import {
 } from '../../lib/index.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { layoutNames } from '../../native/tools/fuzz/layouts.mjs'
-import { policies, ragged, type Size, sizes } from './cases.js'
+import { inTurn, policies, ragged, type Size, sizes } from './cases.js'
 import { exactPaths } from './exact-paths.js'
 import { expectError, thrown } from './expect.js'
 import type { SemiringName } from './oracle.js'
@@ -89,7 +89,7 @@ export function variantSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
   const listed = variants()
     .filter((row) => row.backend === backend)
     .sort((x, y) => place(x) - place(y))
-  for (const variant of part(listed)) {
+  for (const [turn, variant] of part(listed).entries()) {
     const cannot = missing(variant)
     const { name, semiring, dtype } = variant
     const algebra = algebraOf(semiring, dtype)
@@ -101,14 +101,28 @@ export function variantSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       })
     }
     describe.skipIf(cannot !== undefined)(cannot === undefined ? name : `${name} (skipped: ${cannot})`, () =>
-      laws(variant, algebra, backend, () => device),
+      laws(variant, algebra, backend, () => device, turn),
     )
   }
 }
 
-function laws(variant: Variant, algebra: Algebra, backend: 'cpu' | 'cuda', device: () => Device): void {
+function laws(
+  variant: Variant,
+  algebra: Algebra,
+  backend: 'cpu' | 'cuda',
+  device: () => Device,
+  turn: number,
+): void {
   const { name, semiring, dtype } = variant
   const inArrays: Place = { name: 'arrays', options: {}, expectation: { backend, timed: true }, sync: true }
+
+  /** The path on which it computes int32 sums, or `none`. */
+  function pathOf(asked: Case): string | undefined {
+    const hasSteps = asked.a.cols > 0 && asked.a.batch > 0 && asked.b.batch > 0
+    if (!algebra.isInteger || !hasSteps || asked.structure) return undefined
+    return pathsOfCase(asked).find((name) => pathsOf(variant).includes(name)) ?? 'none'
+  }
+  const refuses = (asked: Case) => pathOf(asked) === 'none'
 
   /**
    * The variant computes what its sums have room for, on the path that they need, and refuses the rest: those of floats and those of
@@ -119,11 +133,7 @@ function laws(variant: Variant, algebra: Algebra, backend: 'cpu' | 'cuda', devic
     ways: Way[] = ['new'],
     where = inArrays,
   ): Promise<'computed' | 'refused'> {
-    const hasSteps = asked.a.cols > 0 && asked.a.batch > 0 && asked.b.batch > 0
-    const path =
-      algebra.isInteger && hasSteps && !asked.structure
-        ? (pathsOfCase(asked).find((name) => pathsOf(variant).includes(name)) ?? 'none')
-        : undefined
+    const path = pathOf(asked)
     const mayRefuse = path === 'none' || isExponent(variant) || asked.structure !== undefined
     for (const way of ways) {
       const outcome = await compute(where, by(name, asked), way)
@@ -161,7 +171,12 @@ function laws(variant: Variant, algebra: Algebra, backend: 'cpu' | 'cuda', devic
     if (dtype === 'uint8') deep.push([132, 1028, 260])
     for (const size of [...sizes, ...deep]) {
       const kinds = algebra.isInteger ? kindsOfPaths : [mixed(algebra), ...decisive(algebra)]
-      for (const kind of kinds) await check(cached(kind, size))
+      for (const kind of kinds) {
+        const asked = cached(kind, size)
+        // On the CPU the test above says what is refused.
+        if (backend === 'cpu' && refuses(asked)) continue
+        await check(asked)
+      }
     }
   })
 
@@ -200,13 +215,14 @@ function laws(variant: Variant, algebra: Algebra, backend: 'cpu' | 'cuda', devic
   })
 
   it.skipIf(!algebra.idempotent)('finds witnesses', async () => {
-    for (const size of [
+    const witnessed: Size[] = [
       [5, 70, 9],
       [37, 300, 69],
       [2, 130, 70],
       [70, 130, 1],
-    ] as Size[]) {
-      for (const kind of [tied(algebra), ...kindNamesOf(algebra)]) {
+    ]
+    for (const [index, size] of witnessed.entries()) {
+      for (const kind of [tied(algebra), ...inTurn(backend, kindNamesOf(algebra), turn + index, 4)]) {
         await check(
           cached(kind, size, { witness: true, overflow: algebra.isInteger ? 'saturate' : undefined }),
         )
