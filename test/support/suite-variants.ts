@@ -169,9 +169,9 @@ function laws(
       : depths.filter((k) => k < 600 || k === 2049).map((k): Size => [9, k, 17])
     // Tiles of truth values are long: some are inside these operands, and others reach beyond.
     if (dtype === 'uint8') deep.push([132, 1028, 260])
-    for (const size of [...sizes, ...deep]) {
+    for (const [index, size] of [...sizes, ...deep].entries()) {
       const kinds = algebra.isInteger ? kindsOfPaths : [mixed(algebra), ...decisive(algebra)]
-      for (const kind of kinds) {
+      for (const kind of algebra.isInteger ? kinds : inTurn(backend, kinds, turn + index, 2)) {
         const asked = cached(kind, size)
         // On the CPU the test above says what is refused.
         if (backend === 'cpu' && refuses(asked)) continue
@@ -185,7 +185,7 @@ function laws(
       ? ['small, ε scattered', 'few levels, mostly ε', 'equal elements']
       : [mixed(algebra)]
     for (const kind of kinds) {
-      for (const layout of layoutNames) {
+      for (const layout of inTurn(backend, layoutNames, turn, 3)) {
         const layouts = { a: layout, b: layout, c0: layout, out: layout }
         await check(
           cached(kind, ragged, { layouts, c0: startFor(algebra, kind, ragged[0], ragged[2]) }, layout),
