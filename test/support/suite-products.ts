@@ -312,6 +312,10 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
         withStructure(drawn(algebra, mixed(algebra), [40, 53, 37], { layouts }), structure),
         someOf(turn + 2),
       )
+      // Sums that could leave their type and don't: C is written at the end. Infinities meet no element that is outside.
+      const hard = algebra.isInteger ? 'the best meets the worst' : 'anything'
+      if (algebra.isInteger || algebra.isFloat)
+        await check(withStructure(drawn(algebra, hard, [40, 53, 37], { layouts }), structure), inArrays)
     })
 
     it('one is the identity', async () => {
