@@ -1,10 +1,11 @@
 // Makes a site of the guides and the API reference: `npm run docs` writes docs/site/, or another folder with `--out FOLDER`, which needs
-// nothing from other hosts. With `--json FILE` it writes what typedoc has read of the doc comments instead, which test/unit/reference.test.ts looks at. The entry
+// nothing from other hosts. With `--json FILE` it also writes what typedoc has read of the doc comments, which test/unit/reference.test.ts looks at. The entry
 // points are the exports of package.json; the guides and their order are those of docs/README.md.
 import { existsSync, readFileSync } from 'node:fs'
 import { register } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { makePage, missingForPage } from './try.mjs'
 
 // typedoc needs the compiler's JavaScript API, which TypeScript 7 has no longer.
@@ -20,8 +21,7 @@ const entryPoints = Object.values(exports)
   .filter((file) => file && existsSync(join(root, file)))
   .map((file) => join(root, file))
 
-const [option, file] = process.argv.slice(2)
-const isSite = option !== '--json'
+const { values: asked } = parseArgs({ options: { out: { type: 'string' }, json: { type: 'string' } } })
 const lacking = missingForPage()
 /** Stands in links to the page to try the library until it is known where they are. */
 const tryPage = 'try:'
@@ -42,8 +42,8 @@ const app = await Application.bootstrap({
   entryPoints,
   tsconfig: join(root, 'tsconfig.json'),
   name: 'MPMML',
-  readme: isSite ? join(root, 'README.md') : 'none',
-  projectDocuments: isSite ? files : [],
+  readme: join(root, 'README.md'),
+  projectDocuments: files,
   navigationLinks: lacking ? {} : { 'Try it': tryPage },
   customCss: join(root, 'docs', 'site.css'),
   searchInComments: true,
@@ -107,12 +107,9 @@ for (const { comment } of Object.values(project.reflections)) {
   }
 }
 app.validate(project)
-if (isSite) {
-  const site = option === '--out' ? file : join(root, 'docs', 'site')
-  await app.generateDocs(project, site)
-  if (lacking) console.warn(`The page to try the library isn't in the site: ${lacking} makes what it needs.`)
-  else await makePage(join(site, 'try'))
-} else {
-  await app.generateJson(project, file)
-}
+if (asked.json !== undefined) await app.generateJson(project, asked.json)
+const site = asked.out ?? join(root, 'docs', 'site')
+await app.generateDocs(project, site)
+if (lacking) console.warn(`The page to try the library isn't in the site: ${lacking} makes what it needs.`)
+else await makePage(join(site, 'try'))
 if (app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1

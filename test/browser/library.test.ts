@@ -84,7 +84,7 @@ describe.skipIf(why).each([
       async () => expect([await ask('document.title'), browser.problems]).toEqual(['ready', []]),
       30_000,
     )
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await browser?.close()

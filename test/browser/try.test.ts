@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { root } from '../../lib/native.js'
 import { chromium, type Page, startBrowser } from '../support/browser.js'
+import { PATIENCE } from '../support/patience.js'
 import { isolated, serveFolder, type WebServer } from '../support/web-server.js'
 import { missingForBrowsers } from './support.js'
 
@@ -20,7 +21,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'mpmml-try-'))
   const { makePage } = await import(new URL('../../docs/try.mjs', import.meta.url).href)
   await makePage(folder)
-}, 60_000)
+})
 
 afterAll(() => folder && rmSync(folder, { recursive: true, force: true }))
 
@@ -34,7 +35,7 @@ describe.skipIf(why).each([
   beforeAll(async () => {
     server = await serveFolder(folder, headers)
     browser = await startBrowser()
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await browser?.close()
@@ -48,7 +49,7 @@ describe.skipIf(why).each([
         expect(await browser.evaluate('document.querySelector("output[aria-busy]")')).toBe(null)
         expect(await text()).toMatch(expected)
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: PATIENCE, interval: 50 },
     )
   /** What the field that isn't right is told. */
   const refused = (field: string, expected: string) =>
@@ -58,7 +59,7 @@ describe.skipIf(why).each([
         expect(await browser.evaluate(message)).toContain(expected)
         expect(await text()).toBe('')
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: PATIENCE, interval: 50 },
     )
   /** Another address each time, because only the fragment of the same one would change. */
   let opened = 0
@@ -67,7 +68,7 @@ describe.skipIf(why).each([
     await vi.waitFor(
       async () => expect(await browser.evaluate('!!document.querySelector("form")')).toBe(true),
       {
-        timeout: 20_000,
+        timeout: PATIENCE,
       },
     )
   }
@@ -268,7 +269,7 @@ it.skipIf(why).each([
   try {
     await browser.open(`${server.url}/index.html`, 800, 'light')
     const message = 'document.querySelector(".wrong")?.textContent'
-    await vi.waitFor(async () => expect(await browser.evaluate(message)).toMatch(expected), 20_000)
+    await vi.waitFor(async () => expect(await browser.evaluate(message)).toMatch(expected), PATIENCE)
   } finally {
     await browser.close()
     await server.close()

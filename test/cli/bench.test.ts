@@ -161,62 +161,10 @@ describe('bench', () => {
     }
   })
 
-  it('--suite runs suites, each with figures and what is asked of them', async () => {
-    const args = ['bench', '--suite', 'promises,resident', '--backend', 'cpu', '--quick']
-    const { suites, gpu } = await json(args)
+  it('--suite all runs all suites, each with figures and what is asked of them', async () => {
+    const { suites, gpu } = await json(['bench', '--suite', 'all', '--backend', 'cpu', '--quick'])
     expect(gpu).toBeNull()
-    expect(suites.map(({ name }: { name: string }) => name)).toEqual(['resident', 'promises'])
-    for (const { backend, figures, wrong, shows } of suites) {
-      expect(backend).toBe('cpu')
-      expect(shows).toMatch(/products/)
-      expect(wrong).toEqual([])
-      expect(figures.length).toBeGreaterThan(3)
-      for (const figure of figures) {
-        expect(Object.keys(figure).sort()).toEqual(figureFields)
-        const { q1, median, q3, count } = figure.value
-        expect(q1).toBeLessThanOrEqual(median)
-        expect(median).toBeLessThanOrEqual(q3)
-        expect(count).toBeGreaterThan(0)
-      }
-    }
-    const [resident, promises] = suites
-    expect(resident.figures[0]).toMatchObject({
-      of: 'ten of 64³, any int32',
-      what: 'whole time / sum of the kernels',
-      unit: 'x',
-      // What is asked is asked of a GPU.
-      must: null,
-    })
-    expect(promises.figures[0]).toMatchObject({ of: '16³', unit: 'µs', must: 15, aim: 8 })
-  })
-
-  it('--suite graph shows paths, witnesses and cycle means, and finds them right', async () => {
-    const [suite] = (await json(['bench', '--suite', 'graph', '--backend', 'cpu', '--quick'])).suites
-    expect(suite).toMatchObject({ name: 'graph', backend: 'cpu', wrong: [] })
-    const shown = suite.figures.map(({ of, what }: { of: string; what: string }) => `${of}: ${what}`)
-    expect(shown).toEqual([
-      '100 nodes, resident: all distances',
-      '100 nodes, resident: with the next nodes',
-      '200 nodes, resident: the product of the matrix with itself',
-      '200 nodes, resident: all distances',
-      '200 nodes, resident: all distances, n³ steps',
-      "200 nodes, resident: the same against the product's speed",
-      '100 nodes, arrays: all distances',
-      '20 graphs of 16 nodes, resident: all distances',
-      '100 nodes, arrays, CPU: all distances',
-      "100 nodes, arrays, CPU: SciPy's floyd_warshall",
-      ...(shown.length === 13 ? ['100 nodes, arrays, CPU: its time / the time here'] : []),
-      '64³, any int32, one core: speed with witness / without',
-      '1000 nodes, 10000 edges, one core: maximum cycle mean',
-    ])
-    // Nothing is asked of small sizes.
-    for (const { must, aim } of suite.figures) expect([must, aim]).toEqual([null, null])
-  })
-
-  it('--suite all shows a table for each suite', async () => {
-    const printed = await succeeds(['bench', '--suite', 'all', '--backend', 'cpu', '--quick'])
-    const names = [...printed.matchAll(/^(\w+) on the CPU: /gm)].map(([, name]) => name)
-    expect(names).toEqual([
+    expect(suites.map(({ name }: { name: string }) => name)).toEqual([
       'resident',
       'grouped',
       'small',
@@ -234,6 +182,55 @@ describe('bench', () => {
       'queue',
       'devices',
     ])
+    for (const { backend, figures, wrong } of suites) {
+      expect(backend).toBe('cpu')
+      expect(wrong).toEqual([])
+      for (const figure of figures) {
+        expect(Object.keys(figure).sort()).toEqual(figureFields)
+        const { q1, median, q3, count } = figure.value
+        expect(q1).toBeLessThanOrEqual(median)
+        expect(median).toBeLessThanOrEqual(q3)
+        expect(count).toBeGreaterThan(0)
+      }
+    }
+    const named = (name: string) => suites.find((suite: { name: string }) => suite.name === name)
+    const [resident, promises, graph] = ['resident', 'promises', 'graph'].map(named)
+    for (const { figures, shows } of [resident, promises]) {
+      expect(shows).toMatch(/products/)
+      expect(figures.length).toBeGreaterThan(3)
+    }
+    expect(resident.figures[0]).toMatchObject({
+      of: 'ten of 64³, any int32',
+      what: 'whole time / sum of the kernels',
+      unit: 'x',
+      // What is asked is asked of a GPU.
+      must: null,
+    })
+    expect(promises.figures[0]).toMatchObject({ of: '16³', unit: 'µs', must: 15, aim: 8 })
+    const shown = graph.figures.map(({ of, what }: { of: string; what: string }) => `${of}: ${what}`)
+    expect(shown).toEqual([
+      '100 nodes, resident: all distances',
+      '100 nodes, resident: with the next nodes',
+      '200 nodes, resident: the product of the matrix with itself',
+      '200 nodes, resident: all distances',
+      '200 nodes, resident: all distances, n³ steps',
+      "200 nodes, resident: the same against the product's speed",
+      '100 nodes, arrays: all distances',
+      '20 graphs of 16 nodes, resident: all distances',
+      '100 nodes, arrays, CPU: all distances',
+      "100 nodes, arrays, CPU: SciPy's floyd_warshall",
+      ...(shown.length === 13 ? ['100 nodes, arrays, CPU: its time / the time here'] : []),
+      '64³, any int32, one core: speed with witness / without',
+      '1000 nodes, 10000 edges, one core: maximum cycle mean',
+    ])
+    // Nothing is asked of small sizes.
+    for (const { must, aim } of graph.figures) expect([must, aim]).toEqual([null, null])
+  })
+
+  it('--suite shows a table for each suite that is named, in the order of all', async () => {
+    const printed = await succeeds(['bench', '--suite', 'promises,resident', '--backend', 'cpu', '--quick'])
+    const names = [...printed.matchAll(/^(\w+) on the CPU: /gm)].map(([, name]) => name)
+    expect(names).toEqual(['resident', 'promises'])
     expect(printed).toMatch(/^16³ +await mpmm, backend 'cpu' .* ≤ 15 µs +(reached|missed)/m)
     expect(printed).not.toMatch(/^wrong/m)
   })

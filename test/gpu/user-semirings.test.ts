@@ -2,11 +2,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type DenseMatrix, mpmm } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
-import { kBest, semiring } from '../../lib/semirings.js'
+import { kBest } from '../../lib/semirings.js'
 import { expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { withoutCuda } from '../support/machine.js'
 import { userSemiringSuite } from '../support/suite-user-semirings.js'
+import { greatestSums } from '../support/user-semirings.js'
 
 const reason = withoutCuda()
 
@@ -23,26 +24,20 @@ function memoryTests(): void {
     delete process.env.MPMML_DEVICE_MEMORY_MIB
     addon.pretendDevices(0)
   })
-  const sums = semiring({
-    name: 'greatest sums',
-    dtype: 'int32',
-    zero: -(2 ** 31),
-    plus: (x, y, { max }) => max(x, y),
-    times: (x, y) => x.add(y),
-    absorbs: false,
-    selective: true,
-    check: false,
-  })
-
   it.each([1, 3, 12])('%i MiB: in parts, with the same bits', async (mebibytes) => {
     const twoBest = kBest('max-plus', 2)
     const [a, b, c0] = [integers(2, 300, 400), integers(400, 501), integers(2, 300, 501)]
     const lanes = (one: DenseMatrix<Int32Array>) =>
       [one, { ...one, data: one.data.map((value) => value - 1) }] as const
-    const expected = await mpmm(a, b, { semiring: sums, accumulate: c0, witness: true, backend: 'cpu' })
+    const expected = await mpmm(a, b, {
+      semiring: greatestSums,
+      accumulate: c0,
+      witness: true,
+      backend: 'cpu',
+    })
     const pairs = await mpmm(lanes(a), lanes(b), { semiring: twoBest, backend: 'cpu' })
     process.env.MPMML_DEVICE_MEMORY_MIB = String(mebibytes)
-    const options = { semiring: sums, accumulate: c0, witness: true, backend: 'cuda' } as const
+    const options = { semiring: greatestSums, accumulate: c0, witness: true, backend: 'cuda' } as const
     addon.pretendDevices(3)
     for (const where of [{}, { devices: [0] }, { devices: [0, 1, 2] }]) {
       const result = await mpmm(a, b, { ...options, ...where })
@@ -55,16 +50,16 @@ function memoryTests(): void {
 
   it('says how much a part needs that doesn’t fit, and leaves it to the CPU unless a GPU was asked for', async () => {
     const [a, b] = [integers(2, 2 ** 21), integers(2 ** 21, 2)]
-    const { c: expected } = await mpmm(a, b, { semiring: sums, backend: 'cpu' })
+    const { c: expected } = await mpmm(a, b, { semiring: greatestSums, backend: 'cpu' })
     process.env.MPMML_DEVICE_MEMORY_MIB = '5'
     const out = { data: new Int32Array(4).fill(77), shape: [2, 2] as [number, number] }
     expectError(
-      await mpmm(a, b, { semiring: sums, backend: 'cuda', out }).catch((error) => error),
+      await mpmm(a, b, { semiring: greatestSums, backend: 'cuda', out }).catch((error) => error),
       'ERR_MPMML_OUT_OF_MEMORY',
       /a part of the product needs [\d.,]+ MiB of device memory, but device 0 has [\d.,]+ MiB for it: choose backend 'cpu'/,
     )
     expect([...out.data]).toEqual([77, 77, 77, 77])
-    const { c, backend } = await mpmm(a, b, { semiring: sums })
+    const { c, backend } = await mpmm(a, b, { semiring: greatestSums })
     expect([backend, ...c.data]).toEqual(['cpu', ...expected.data])
   })
 
@@ -74,7 +69,9 @@ function memoryTests(): void {
     process.env.MPMML_DEVICE_MEMORY_MIB = '150'
     const all = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
-        index % 3 === 0 ? mpmm(a, b, { backend: 'cuda' }) : mpmm(a, b, { semiring: sums, backend: 'cuda' }),
+        index % 3 === 0
+          ? mpmm(a, b, { backend: 'cuda' })
+          : mpmm(a, b, { semiring: greatestSums, backend: 'cuda' }),
       ),
     )
     for (const { c } of all)

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
 import { components, kShortestPaths, shortestPaths, spanningTree, topologicalOrder } from '../../lib/graph.js'
 import { addon } from '../../lib/native.js'
+import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/graph.js', import.meta.url)
 
@@ -47,7 +48,7 @@ function run(threads: number): string {
     console.log(JSON.stringify(await kShortestPaths(plain, 0, 9, 40)))`
   const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: PATIENCE,
     env: { ...process.env, MPMML_NUM_THREADS: String(threads) },
   })
   expect({ stderr, status }).toEqual({ stderr: '', status: 0 })

@@ -148,8 +148,11 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     await redis.start()
     await other.says('back')
     await other.says('done', 8)
-    // Longer than its lock: its block is another's now.
-    await new Promise((resolve) => setTimeout(resolve, 3 * lockMs))
+    // Its block becomes another's; at the latest, that is so when all are done.
+    const isTaken = () =>
+      repeated().some(([, [first]]) => first === asleep.child.pid) ||
+      names(24).every((name) => existsSync(join(folder, name)))
+    await vi.waitUntil(isTaken, { timeout: PATIENCE })
     asleep.child.kill('SIGCONT')
     expect(await begun.end()).toMatchObject({ type: 'result', blocks: 24, workers: 3 })
     expectAllDone(24)

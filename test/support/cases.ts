@@ -59,3 +59,10 @@ export const layoutsOf: Record<string, (source: Plain) => Strided> = {
     return { data: longer.subarray(5), shape: [rows, cols] }
   },
 }
+
+/**
+ * Of what is crossed with something else: all of it on a GPU. On the CPU, where all tests together have a few minutes, every `share`-th from
+ * one on that changes with `turn`: so a list is whole over some turns, though no turn has all of it.
+ */
+export const inTurn = <T>(backend: 'cpu' | 'cuda', list: readonly T[], turn: number, share: number): T[] =>
+  list.filter((_, index) => backend === 'cuda' || (index + turn) % share === 0)

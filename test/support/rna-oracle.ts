@@ -49,28 +49,32 @@ export function interactionTable(strand1: string, strand2: string, model: Model 
   const { weights, weightsBetween = weights, minLoop = 3 } = model
   const S1 = foldTable(strand1, model)
   const S2 = foldTable(strand2, model)
-  const known = new Map<string, number>()
+  const [n, m] = [strand1.length, strand2.length]
+  const known = new Float64Array(n * n * m * m).fill(-1)
   function F(i1: number, j1: number, i2: number, j2: number): number {
     if (j1 < i1) return S2(i2, j2)
     if (j2 < i2) return S1(i1, j1)
-    const key = `${i1},${j1},${i2},${j2}`
-    const before = known.get(key)
-    if (before !== undefined) return before
-    const candidates: number[] = [S1(i1, j1) + S2(i2, j2)]
-    if (i1 === j1 && i2 === j2) candidates.push(weightOf(strand1[i1]!, strand2[i2]!, weightsBetween))
+    const place = ((i1 * n + j1) * m + i2) * m + j2
+    if (known[place]! >= 0) return known[place]!
+    let best = S1(i1, j1) + S2(i2, j2)
+    const see = (score: number) => {
+      if (score > best) best = score
+    }
+    if (i1 === j1 && i2 === j2) see(weightOf(strand1[i1]!, strand2[i2]!, weightsBetween))
     const pair1 = j1 - i1 > minLoop ? weightOf(strand1[i1]!, strand1[j1]!, weights) : 0
     const pair2 = j2 - i2 > minLoop ? weightOf(strand2[i2]!, strand2[j2]!, weights) : 0
-    if (pair1 > 0) candidates.push(F(i1 + 1, j1 - 1, i2, j2) + pair1)
-    if (pair2 > 0) candidates.push(F(i1, j1, i2 + 1, j2 - 1) + pair2)
+    if (pair1 > 0) see(F(i1 + 1, j1 - 1, i2, j2) + pair1)
+    if (pair2 > 0) see(F(i1, j1, i2 + 1, j2 - 1) + pair2)
     for (let k1 = i1; k1 < j1; k1++) {
-      candidates.push(S1(i1, k1) + F(k1 + 1, j1, i2, j2), F(i1, k1, i2, j2) + S1(k1 + 1, j1))
-      for (let k2 = i2; k2 < j2; k2++) candidates.push(F(i1, k1, i2, k2) + F(k1 + 1, j1, k2 + 1, j2))
+      see(S1(i1, k1) + F(k1 + 1, j1, i2, j2))
+      see(F(i1, k1, i2, j2) + S1(k1 + 1, j1))
+      for (let k2 = i2; k2 < j2; k2++) see(F(i1, k1, i2, k2) + F(k1 + 1, j1, k2 + 1, j2))
     }
     for (let k2 = i2; k2 < j2; k2++) {
-      candidates.push(S2(i2, k2) + F(i1, j1, k2 + 1, j2), F(i1, j1, i2, k2) + S2(k2 + 1, j2))
+      see(S2(i2, k2) + F(i1, j1, k2 + 1, j2))
+      see(F(i1, j1, i2, k2) + S2(k2 + 1, j2))
     }
-    const best = Math.max(...candidates)
-    known.set(key, best)
+    known[place] = best
     return best
   }
   return F

@@ -85,8 +85,8 @@ interface Lines {
   last?: number
 }
 
-/** More than one slot of pinned memory holds, and more than the library looks at to guess how lines are. */
-const [m, k, n] = [300, 530, 310] as const
+/** More than one slot of a GPU's pinned memory holds, and more than the library looks at to guess how lines are. */
+const sizesOfLines = { cuda: [300, 530, 310], cpu: [70, 131, 75] } as const
 const anything: Lines = { spread: 200_000_000, zeros: 0.3 }
 
 const integerCases: [string, Lines, Lines, Path[]][] = [
@@ -131,7 +131,14 @@ const floatCases: [string, Lines, Lines, Path[]][] = [
   ['a tiny number in A', { spread: 31, last: 2 ** -149 }, { spread: 31 }, []],
 ]
 
-function lines(side: 'A' | 'B', given: Lines, algebra: Algebra, seed: number, batch?: number): Elements {
+function linesOf(
+  [m, k, n]: Size,
+  side: 'A' | 'B',
+  given: Lines,
+  algebra: Algebra,
+  seed: number,
+  batch?: number,
+): Elements {
   const { spread, zeros = 0, empty = false, oneZero = false, step = 1, offset = 0, last } = given
   const { isInteger, greatest } = algebra
   const random = new Random(seed)
@@ -236,7 +243,8 @@ function levels(
 }
 
 /** K is neither whole tiles of 64 steps nor whole chunks of 32. */
-const [boundedM, boundedK, boundedN] = [141, 613, 150] as const
+const boundedK = 613
+const boundedSizes = { cuda: [141, 150], cpu: [29, 38] } as const
 const chunk = 32
 
 /** Differences of ±1, columns far apart. */
@@ -295,7 +303,7 @@ const holes: Element = (line, step) => {
   return step % 31
 }
 
-const boundedCases: [string, Element, fits: boolean][] = [
+const boundedCases = (boundedN: number): [string, Element, fits: boolean][] => [
   ['differences of ±1', walk(1), true],
   ['31 within a chunk', jumps(31), true],
   ['32 within a chunk', jumps(32), false],
@@ -319,6 +327,10 @@ function chaos(zeros: number, spread = 200_000_000): Element {
 }
 
 export function levelsSuite(backend: 'cpu' | 'cuda'): void {
+  const [m, k, n] = sizesOfLines[backend]
+  const [boundedM, boundedN] = boundedSizes[backend]
+  const lines = (side: 'A' | 'B', given: Lines, algebra: Algebra, seed: number, batch?: number) =>
+    linesOf([m, k, n], side, given, algebra, seed, batch)
   const computes = backend === 'cuda' && tensorCores()
   let device: Device
   beforeAll(async () => {
@@ -515,7 +527,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
       where = places,
     ) => check(caseOf(algebra, a, b, what, more), fits ? bounded : [], where, ['new'], bounded)
 
-    it.each(boundedCases)('of A or B: %s', async (what, element, fits) => {
+    it.each(boundedCases(boundedN))('of A or B: %s', async (what, element, fits) => {
       for (const zeros of [0, 0.3, 0.95])
         await expectBounded(left(chaos(zeros)), right(element), fits, `B: ${what}, ${zeros}`)
       for (const zeros of [0, 0.95])

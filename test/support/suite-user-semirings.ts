@@ -89,28 +89,36 @@ function elementsIn(lanes: readonly Lane[], types: readonly LaneType[]): Element
 
 const ways: readonly Way[] = ['rows', 'columns', 'spread']
 
-function make(
-  { types, draw }: Pick<Written, 'types' | 'draw'>,
+/** Elements by their item, row and column, in matrices that lie in one way or another. */
+function made(
+  types: readonly LaneType[],
   sizes: readonly number[],
-  random: () => number,
+  element: ElementMatrix['at'],
   way = 0,
 ): Elements {
-  const made = elementsIn(
+  const all = elementsIn(
     types.map((type, lane) => laneOf(type, sizes, ways[(way + (way === 0 ? 0 : lane)) % ways.length]!)),
     types,
   )
-  for (let item = 0; item < made.batch; item++) {
-    for (let row = 0; row < made.rows; row++) {
-      for (let col = 0; col < made.cols; col++) {
-        draw(random).forEach((value, lane) => {
-          const to = made.lanes[lane]!
+  for (let item = 0; item < all.batch; item++) {
+    for (let row = 0; row < all.rows; row++) {
+      for (let col = 0; col < all.cols; col++) {
+        element(item, row, col).forEach((value, lane) => {
+          const to = all.lanes[lane]!
           to.data[placeOf(to, item, row, col)] = value
         })
       }
     }
   }
-  return made
+  return all
 }
+
+const make = (
+  { types, draw }: Pick<Written, 'types' | 'draw'>,
+  sizes: readonly number[],
+  random: () => number,
+  way = 0,
+): Elements => made(types, sizes, () => draw(random), way)
 
 /** As products take it: a matrix, or one per lane. */
 const given = ({ semiring }: Pick<Written, 'semiring'>, { lanes }: Elements): never =>
@@ -185,10 +193,11 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
       [129, 3, 2],
     ])('of %i × %i by %i', async (m, k, n) => {
       const sizes = sizesOf(m, k, n)
+      const [drawnA, drawnB] = [make(each, sizes.a, random), make(each, sizes.b, random)]
+      const expected = userOracle(each, drawnA, drawnB)
       for (const way of [0, 1, 2]) {
-        const a = make(each, sizes.a, random, way)
-        const b = make(each, sizes.b, random, (way * 2) % 3)
-        const expected = userOracle(each, a, b)
+        const a = made(each.types, sizes.a, drawnA.at, way)
+        const b = made(each.types, sizes.b, drawnB.at, (way * 2) % 3)
         const result = await mpmm(given(each, a), given(each, b), { semiring, ...where })
         expect(result.backend).toBe(backend)
         expectSame(each, await read(each, result.c), expected, `way ${way}`)
@@ -459,11 +468,10 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
       'ERR_MPMML_ABORTED',
     )
     const large = matrix(1500, 1500, new Uint32Array(1500 ** 2))
-    const soon = AbortSignal.timeout(1)
-    expectError(
-      await mpmm(large, large, { semiring: hamming, signal: soon, ...where }).catch((error) => error),
-      'ERR_MPMML_ABORTED',
-    )
+    const running = new AbortController()
+    const product = mpmm(large, large, { semiring: hamming, signal: running.signal, ...where })
+    running.abort()
+    expectError(await product.catch((error) => error), 'ERR_MPMML_ABORTED')
   })
 
   it('have plans', async () => {
@@ -651,10 +659,9 @@ export function residentUserSemirings(home: Home): void {
   it('are given up by signals', async () => {
     const { semiring } = written[0]!
     const large = await upload(written[0]!, make(written[0]!, [900, 900], randoms(2)))
-    const soon = AbortSignal.timeout(1)
-    expectError(
-      await mpmm(large, large, { semiring, signal: soon }).catch((error) => error),
-      'ERR_MPMML_ABORTED',
-    )
+    const running = new AbortController()
+    const product = mpmm(large, large, { semiring, signal: running.signal })
+    running.abort()
+    expectError(await product.catch((error) => error), 'ERR_MPMML_ABORTED')
   })
 }

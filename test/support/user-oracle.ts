@@ -38,6 +38,12 @@ export interface OracleResult {
 
 const isSame = (x: Element, y: Element) => x.every((value, lane) => Object.is(value, y[lane]))
 
+/** The elements of all instances, row by row. */
+const listOf = ({ batch, rows, cols, at }: ElementMatrix): Element[] =>
+  Array.from({ length: batch * rows * cols }, (_, index) =>
+    at(Math.floor(index / (rows * cols)), Math.floor(index / cols) % rows, index % cols),
+  )
+
 /** C0 ⊕ A⊗B, step by step in the order of k. */
 export function userOracle(
   { zero, plus, times }: Algebra,
@@ -47,33 +53,34 @@ export function userOracle(
 ): OracleResult {
   const { a: bandA = everything, b: bandB = everything, c: bandC = everything } = bands
   const batch = a.batch === 1 ? b.batch : a.batch
+  const [depth, cols] = [a.cols, b.cols]
+  const [x, y] = [listOf(a), listOf(b)]
   const elements: (Element | null)[] = []
   const witness: number[] = []
+  const candidates: (Element | undefined)[] = new Array(depth)
   for (let item = 0; item < batch; item++) {
+    const [ofA, ofB] = [a.batch === 1 ? 0 : item * a.rows, b.batch === 1 ? 0 : item * depth]
     for (let row = 0; row < a.rows; row++) {
-      for (let col = 0; col < b.cols; col++) {
+      for (let col = 0; col < cols; col++) {
         if (!isIn(bandC, row, col)) {
           elements.push(null)
           witness.push(-1)
           continue
         }
         let sum = zero
-        const candidates = new Map<number, Element>()
-        for (let k = 0; k < a.cols; k++) {
+        for (let k = 0; k < depth; k++) {
+          candidates[k] = undefined
           if (!isIn(bandA, row, k) || !isIn(bandB, k, col)) continue
-          const candidate = times(
-            a.at(a.batch === 1 ? 0 : item, row, k),
-            b.at(b.batch === 1 ? 0 : item, k, col),
-          )
-          candidates.set(k, candidate)
+          const candidate = times(x[(ofA + row) * depth + k]!, y[(ofB + k) * cols + col]!)
+          candidates[k] = candidate
           sum = plus(sum, candidate)
         }
         if (c0) sum = plus(c0.at(c0.batch === 1 ? 0 : item, row, col), sum)
         elements.push(sum)
-        const found = [...candidates].find(([, candidate]) => isSame(candidate, sum))
-        witness.push(found && !isSame(sum, zero) ? found[0] : -1)
+        const isSum = (candidate: Element | undefined) => candidate !== undefined && isSame(candidate, sum)
+        witness.push(isSame(sum, zero) ? -1 : candidates.findIndex(isSum))
       }
     }
   }
-  return { batch, rows: a.rows, cols: b.cols, elements, witness }
+  return { batch, rows: a.rows, cols, elements, witness }
 }

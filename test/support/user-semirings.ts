@@ -128,6 +128,18 @@ const mixed: Written = {
   draw: (random) => [word(random), word(random) >>> 0, float(random), word(random)],
 }
 
+/** Max-plus of int32 whose sums wrap: nothing is looked at first. */
+export const greatestSums = semiring({
+  name: 'greatest sums',
+  dtype: 'int32',
+  zero: LEAST,
+  plus: (x, y, { max }) => max(x, y),
+  times: (x, y) => x.add(y),
+  absorbs: false,
+  selective: true,
+  check: false,
+})
+
 export const written: readonly Written[] = [
   one(
     semiring({

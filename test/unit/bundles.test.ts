@@ -7,6 +7,7 @@ import { rolldown } from 'rolldown'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as addons from '../../lib/addons.cjs'
 import { root, version } from '../../lib/native.js'
+import { PATIENCE } from '../support/patience.js'
 
 const library = join(root, 'dist', 'lib', 'index.js')
 const addon = join(root, 'build', 'Release', 'mpmml.node')
@@ -83,7 +84,12 @@ describe.skipIf(why)(why ? `a bundle (skipped: ${why})` : 'a bundle', () => {
 
   function run(file: string) {
     const { MPMML_ADDON: _, ...env } = process.env
-    return spawnSync(process.execPath, [file], { encoding: 'utf8', cwd: dirname(file), timeout: 60_000, env })
+    return spawnSync(process.execPath, [file], {
+      encoding: 'utf8',
+      cwd: dirname(file),
+      timeout: PATIENCE,
+      env,
+    })
   }
 
   it.each(['esm', 'cjs'] as const)('%s takes the package beside it', async (format) => {

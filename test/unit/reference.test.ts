@@ -1,13 +1,17 @@
-/** The reference: every public symbol has a doc comment with what readers need, and its examples print what they say. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+/**
+ * The reference: every public symbol has a doc comment with what readers need, and its examples print what they say. And the site that has
+ * it, with the guides.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root, runProgram } from '../cli/support.js'
 import { withoutCuda } from '../support/machine.js'
 import { entries, lacks, needsQueue, onQueue, outputOf, runnable } from '../support/programs.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
+import { siteSuite } from '../support/suite-site.js'
 
 /** Of typedoc's JSON, what is looked at here. */
 interface Part {
@@ -47,6 +51,7 @@ interface Symbol {
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'mpmml-reference-'))
+const site = join(folder, 'site')
 let symbols: Symbol[] = []
 let examples: Example[] = []
 
@@ -80,9 +85,18 @@ beforeAll(async () => {
     join(root, 'docs/reference.mjs'),
     '--json',
     file,
+    '--out',
+    site,
   ])
-  // What typedoc warns of, such as a link that leads nowhere, is wrong in the reference too.
-  expect(outcome.stdout + outcome.stderr).toBe('')
+  // What typedoc warns of, such as a link that leads nowhere, is wrong in the reference too. The page to try the library needs the
+  // WebAssembly build, which has tests of its own (test/browser).
+  expect(outcome.stdout).toBe('')
+  expect(outcome.stderr).toMatch(
+    existsSync(join(site, 'try/index.html'))
+      ? /^$/
+      : /^The page to try the library isn't in the site: .+ makes what it needs\.\n$/,
+  )
+  expect(outcome.status).toBe(0)
   const project = JSON.parse(readFileSync(file, 'utf8')) as Reflection
   symbols = project.children!.flatMap((entry) => [...symbolsIn(entry, entry.name, true)])
   examples = symbols.flatMap(({ name, reflection }) =>
@@ -254,3 +268,5 @@ it('has examples that print what they say', async () => {
   const said = here.map(({ place, code }) => ({ place, error: undefined, lines: outputOf(code) }))
   expect(outcomes).toEqual(said)
 })
+
+describe('the site', () => siteSuite(site))

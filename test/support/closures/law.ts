@@ -37,8 +37,8 @@ async function compute(place: Place, one: ClosureCase, way: Way): Promise<Outcom
   const given = !place.device && source === one.a && one.given
   const operand = await put(place, source, layouts.a)
   const a = given || operand.matrix
-  const filled = { ...one.a, data: one.a.data.map(() => 1) } as Elements
-  const out = way === 'out' ? await put(place, filled, layouts.out) : way === 'in place' ? operand : undefined
+  const held = way === 'out' ? ({ ...one.a, data: one.a.data.slice().fill(1) } as Elements) : source
+  const out = way === 'out' ? await put(place, held, layouts.out) : way === 'in place' ? operand : undefined
   const turned = <T extends Anywhere>(matrix: T) => (place.turned ? turn(matrix) : matrix)
   const options = {
     ...place.options,
@@ -66,7 +66,7 @@ async function compute(place: Place, one: ClosureCase, way: Way): Promise<Outcom
     }
   } catch (error) {
     outcome.error = error
-    if (out) outcome.unchanged.push(['out', way === 'in place' ? source : filled, await out.read()])
+    if (out) outcome.unchanged.push(['out', held, await out.read()])
   }
   if (way !== 'in place') outcome.unchanged.push(['the weights', source, await operand.read()])
   outcome.spilled = (await out?.spilled()) ?? false
@@ -137,7 +137,7 @@ function refusalOf(one: ClosureCase): { code: string; item: number; says: string
   const showPlace = (at: number) =>
     `[${[...(batch > 1 ? [Math.floor(at / n / n)] : []), Math.floor(at / n) % n, at % n].join(', ')}]`
   const bad = [
-    data.findIndex(Number.isNaN),
+    one.algebra.isFloat ? data.findIndex(Number.isNaN) : -1,
     one.algebra.kind === 'product' ? data.findIndex((x) => x < 0) : -1,
   ].find((at) => at >= 0)
   if (bad !== undefined)
@@ -148,7 +148,8 @@ function refusalOf(one: ClosureCase): { code: string; item: number; says: string
     return { code: 'ERR_MPMML_CYCLE', item, says: batched ? `in matrix ${item} of the batch` : 'gains' }
   if ((one.overflow ?? 'throw') !== 'throw') return undefined
   for (const [item, { values }] of expected.entries()) {
-    const at = values.findIndex((value) => leaves(one, value))
+    if (one.areSame && item > 0) break
+    const at = one.algebra.isInteger ? values.findIndex((value) => leaves(one, value)) : -1
     if (at < 0) continue
     return { code: 'ERR_MPMML_OVERFLOW', item, says: `${showPlace(item * n * n + at)} is ${values[at]}` }
   }

@@ -145,7 +145,7 @@ export const by = (variant: VariantName, one: Case, more: Partial<Case> = {}): C
 })
 
 /** Whether a sum that decides a result leaves int32, and must be an error. */
-export const overflows = (one: Case) => wholeOf(one).overflows
+export const overflows = (one: Case) => one.algebra.isInteger && wholeOf(one).overflows
 
 /** The steps that count. */
 export const stepsOf = (one: Case) => wholeOf(one).steps

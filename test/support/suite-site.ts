@@ -1,0 +1,92 @@
+/** The site of the pages and the reference, as a browser shows it. */
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { chromium, type Page, startBrowser } from './browser.js'
+
+const skipped = chromium ? '' : ' (skipped: there is no Chromium)'
+
+/** `site` is the folder that it was made in. */
+export function siteSuite(site: string): void {
+  let browser: Page
+  beforeAll(async () => {
+    if (chromium) browser = await startBrowser()
+  })
+  afterAll(() => browser?.close())
+
+  /** Opens a page of the site, and waits until its script shows it. */
+  async function open(name: string, width: number, scheme: 'light' | 'dark') {
+    await browser.open(pathToFileURL(join(site, name)).href, width, scheme)
+    await expect.poll(() => browser.evaluate('document.body.style.display')).not.toBe('none')
+  }
+
+  /** The pages that people write, and one of the reference. */
+  const pages = () => [
+    'index.html',
+    'functions/mpmml.mpmm.html',
+    ...readdirSync(join(site, 'documents')).map((name) => `documents/${name}`),
+  ]
+
+  it.skipIf(skipped)(
+    `is wide enough for every page on a phone and on a screen, in both themes, asks no other host, and has links that lead to files and headings${skipped}`,
+    async () => {
+      const links = new Map<string, string[]>()
+      const ids = new Map<string, string[]>()
+      expect(pages().length).toBeGreaterThan(25)
+      for (const name of pages()) {
+        const url = pathToFileURL(join(site, name)).href
+        for (const [width, scheme] of [
+          [360, 'light'],
+          [1440, 'dark'],
+        ] as const) {
+          await open(name, width, scheme)
+          const { hrefs, headings, ...shown } = await browser.evaluate<{
+            hrefs: string[]
+            headings: string[]
+          }>(`({
+          width: document.documentElement.scrollWidth <= innerWidth,
+          broken: [...document.images].filter((image) => !image.naturalWidth || !image.alt).map((image) => image.src),
+          dark: Number(/\\d+/.exec(getComputedStyle(document.body).backgroundColor)) < 128,
+          hrefs: [...document.querySelectorAll('main a[href], .col-content a[href]')].map(({ href }) => href),
+          headings: [...document.querySelectorAll('[id]')].map(({ id }) => id),
+        })`)
+          expect({ name, ...shown }).toEqual({ name, width: true, broken: [], dark: scheme === 'dark' })
+          expect(browser.problems, name).toEqual([])
+          expect(browser.requests.filter((url) => !/^(file|data):/.test(url))).toEqual([])
+          links.set(name, hrefs)
+          ids.set(url, headings)
+        }
+      }
+      const dead = [...links].flatMap(([name, targets]) =>
+        targets
+          .filter((target) => {
+            const url = new URL(target)
+            if (url.protocol !== 'file:') return false
+            const anchor = decodeURIComponent(url.hash.slice(1))
+            url.hash = ''
+            const file = fileURLToPath(url)
+            const known = ids.get(url.href)
+            return (
+              !existsSync(file) || !statSync(file).isFile() || (anchor && known && !known.includes(anchor))
+            )
+          })
+          .map((target) => `${name}: ${target}`),
+      )
+      expect(dead).toEqual([])
+    },
+  )
+
+  it.skipIf(skipped)(`finds pages by keyboard${skipped}`, async () => {
+    await open('index.html', 1440, 'light')
+    await browser.press('Tab')
+    const focused = 'document.activeElement !== document.body'
+    expect(await browser.evaluate(focused)).toBe(true)
+    await browser.press('/')
+    await expect.poll(() => browser.evaluate('document.querySelector("#tsd-search").open')).toBe(true)
+    for (const letter of 'timetable') await browser.press(letter)
+    const found =
+      '[...document.querySelectorAll("#tsd-search-results a")].map(({ textContent }) => textContent).join()'
+    await expect.poll(() => browser.evaluate<string>(found)).toContain('Scheduling')
+  })
+}
