@@ -145,7 +145,7 @@ export const graphRecord = ({ path, nodes, edges, firstNode }: GraphFile): Graph
 
 /** "6 nodes, 9 edges  roads.gr" */
 export const describeGraph = ({ path, nodes, edges }: GraphRecord) =>
-  `${counted(nodes, 'node')}, ${counted(edges, 'edge')}  ${path}`
+  `${counted(nodes, 'node')}, ${counted(edges, 'edge')}  ${shownInput(path)}`
 
 export const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
 

@@ -13,7 +13,7 @@ import {
 } from '../lib/index.js'
 import { dtypeOf } from './dtype.js'
 import { checkOutputs } from './output-file.js'
-import { inputPath, outputPath, PIPE, passOn } from './pipes.js'
+import { inputPath, outputPath, PIPE, passOn, shownInput, shownOutput } from './pipes.js'
 import { withProgress } from './progress.js'
 
 /** For the help of commands. */
@@ -53,7 +53,7 @@ export async function readMatrixFile(
   const { path, array } = fileOf(named)
   // Its message names no option, which commands don't have.
   fileFormatOf(path)
-  return withProgress(`reading ${named}`, (onProgress) =>
+  return withProgress(`reading ${shownInput(named)}`, (onProgress) =>
     readMatrix(path, { semiring, dtype, array, signal, onProgress }),
   )
 }
@@ -122,7 +122,7 @@ export async function writeMatrixFile(
   signal: AbortSignal,
 ): Promise<void> {
   const { path, array } = outputFileOf(named)
-  await withProgress(`writing ${named}`, (onProgress) =>
+  await withProgress(`writing ${shownOutput(named)}`, (onProgress) =>
     writeMatrix(path, matrix, { semiring, array, signal, onProgress }),
   )
   if (named === PIPE) await passOn()

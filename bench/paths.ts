@@ -46,6 +46,7 @@ import {
   writeMatrixFile,
 } from './matrix-file.js'
 import { duration, labelled, shapeText, table, withStatus } from './output.js'
+import { shownInput } from './pipes.js'
 import { why } from './place.js'
 import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
@@ -214,7 +215,9 @@ export async function readGraphOf(request: PathsRequest, signal: AbortSignal): P
 }
 
 const read = ({ graph, semiring, edges, matrix, isNamed }: PathsRequest, signal: AbortSignal) =>
-  withStatus(`reading ${graph}`, () => readGraphFile(graph, semiring, signal, { edges, matrix, isNamed }))
+  withStatus(`reading ${shownInput(graph)}`, () =>
+    readGraphFile(graph, semiring, signal, { edges, matrix, isNamed }),
+  )
 
 function pairsOf(
   { nodes, firstNode, keys }: GraphFile,

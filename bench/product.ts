@@ -10,6 +10,7 @@ import {
 import { dtypeOf, hasSums } from './dtype.js'
 import { checkMatrixOutputs, readOperands, writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
+import { shownInput } from './pipes.js'
 import { why } from './place.js'
 import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
@@ -96,7 +97,7 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
 /** The record as a person reads it. */
 export function describeProduct(record: ProductRecord, request: ProductRequest): string {
   const { c, timing } = record
-  const file = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${path}`
+  const file = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${shownInput(path)}`
   const head = labelled([
     ['A', file(record.a)],
     ['B', file(record.b)],

@@ -33,7 +33,16 @@ import {
   writeMatrixFile,
 } from '../matrix-file.js'
 import { labelled, print, printJson, shapeText } from '../output.js'
-import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags, passOn } from '../pipes.js'
+import {
+  formatOptions,
+  openPipes,
+  PIPE,
+  PIPE_HELP,
+  type PipeFlags,
+  passOn,
+  shownInput,
+  shownOutput,
+} from '../pipes.js'
 import { withProgress } from '../progress.js'
 
 interface Flags extends PipeFlags, CsvFlags {
@@ -88,7 +97,7 @@ async function convert(
   const { path, array } = fileOf(from)
   const isList = edges === true && isCsv(path)
   if (isList || (stays && array === undefined && (await isSparseFile(path)))) {
-    const entries = await withProgress(`reading ${from}`, (onProgress) =>
+    const entries = await withProgress(`reading ${shownInput(from)}`, (onProgress) =>
       isList ? readEdges(path, { signal, onProgress }) : readEntries(path, { signal, onProgress }),
     )
     const { shape, value } = entries
@@ -97,7 +106,9 @@ async function convert(
       await writeMatrixFile(to, filled, semiring, signal)
       return { from, to, shape, dtype: dtypeOf(filled.data), entries: value.length }
     }
-    await withProgress(`writing ${to}`, (onProgress) => writeEntries(target, entries, { signal, onProgress }))
+    await withProgress(`writing ${shownOutput(to)}`, (onProgress) =>
+      writeEntries(target, entries, { signal, onProgress }),
+    )
     if (to === PIPE) await passOn()
     return { from, to, shape, dtype: dtypeOf(value), entries: value.length }
   }
@@ -140,7 +151,7 @@ const isSparseFormat = (format: FileFormat) => format === 'matrix-market' || for
 
 function describe({ from, to, shape, dtype, entries }: ConvertRecord): string {
   return labelled([
-    ['from', from],
+    ['from', shownInput(from)],
     ['to', to],
     ['matrix', `${shapeText(shape)}, ${dtype}`],
     ['entries', entries === null ? undefined : String(entries)],

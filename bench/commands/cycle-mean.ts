@@ -16,7 +16,7 @@ import {
   readGraphFile,
 } from '../graph.js'
 import { labelled, print, printJson, table, withStatus } from '../output.js'
-import { formatOption, openPipes, type PipeFlags } from '../pipes.js'
+import { graphFormatOption, openPipes, type PipeFlags, shownInput } from '../pipes.js'
 
 interface Flags extends PipeFlags, CsvFlags {
   semiring: 'max-plus' | 'min-plus'
@@ -47,14 +47,14 @@ export function cycleMeanCommand(signal: AbortSignal): Command {
   const command = newCommand('cycle-mean')
   for (const option of csvOptions()) command.addOption(option)
   return command
-    .argument('<GRAPH>', 'a .gr, .mtx, .csv or .npy file')
+    .argument('<GRAPH>', 'a .gr, .mtx, .csv, .graphml or .npy file')
     .addOption(
       new Option('--semiring <name>', 'max-plus for the greatest mean, min-plus for the smallest')
         .choices(['max-plus', 'min-plus'])
         .default('max-plus'),
     )
     .option('--components', 'also show the mean of each strongly connected component that has a cycle')
-    .addOption(formatOption())
+    .addOption(graphFormatOption())
     .option('--json', 'print one JSON value')
     .addHelpText(
       'after',
@@ -73,7 +73,7 @@ async function compute(
   { semiring, components, edges, matrix }: Flags,
   signal: AbortSignal,
 ): Promise<CycleMeanRecord> {
-  const graph = await withStatus(`reading ${path}`, () =>
+  const graph = await withStatus(`reading ${shownInput(path)}`, () =>
     readGraphFile(path, semiring, signal, { edges, matrix, tokens: true }),
   )
   const find = semiring === 'max-plus' ? maximumCycleMean : minimumCycleMean

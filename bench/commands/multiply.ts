@@ -17,7 +17,7 @@ type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> &
 
 /** What a product over a semiring of a file can have; it ends with wrong usage for more. */
 function ownFlags(command: Command, flags: Flags): Omit<OwnRequest, 'a' | 'b'> {
-  for (const name of ['variant', 'overflow', 'dtype', 'verify', 'format', 'all'] as const) {
+  for (const name of ['variant', 'overflow', 'dtype', 'verify', 'all'] as const) {
     if (flags[name] === undefined) continue
     command.error(`error: --${name} is for the semirings of the library, not for one from a file`)
   }
@@ -41,18 +41,16 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
       const refused = ['devices', 'variant', 'accumulate', 'dtype', 'verify', 'format', 'all']
       if (await doneByBlocks(command, 'multiply', [a, b], flags, refused, json === true, signal)) return
-      if (isOwn(flags.semiring)) {
-        const record = await multiplyByOwn({ ...ownFlags(command, flags), a, b }, signal)
+      const { output } = flags
+      const own = isOwn(flags.semiring) ? ownFlags(command, flags) : undefined
+      const pipes = { inputs: [a, b, flags.accumulate], outputs: [output] }
+      await openPipes(command, pipes, { ...flags, json }, signal)
+      if (own) {
+        const record = await multiplyByOwn({ ...own, a, b }, signal)
+        if (output === PIPE) return
         await (json ? printJson(record) : print(describeOwn(record)))
         return
       }
-      const { output } = flags
-      await openPipes(
-        command,
-        { inputs: [a, b, flags.accumulate], outputs: [output] },
-        { ...flags, json },
-        signal,
-      )
       const request = { ...flags, a, b, verify: flags.verify === true }
       const record = await inMemory(() => multiplyFiles(request, signal))
       if (output === PIPE) return

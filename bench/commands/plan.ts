@@ -13,6 +13,7 @@ import { newCommand } from '../commands.js'
 import { hasSums, typesOf } from '../dtype.js'
 import { MATRIX_HELP, readOperands } from '../matrix-file.js'
 import { duration, labelled, print, printJson, shapeName, shapeText, table, withStatus } from '../output.js'
+import { formatOption, openPipes, PIPE_HELP, type PipeFlags } from '../pipes.js'
 import {
   type ClusterEstimate,
   type Estimate,
@@ -34,7 +35,7 @@ type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'devices' | '
   hosts?: number
   storage?: number
   json?: true
-}
+} & PipeFlags
 
 /** What `plan --gpus --json` prints: one for each product. */
 interface ScalingRecord {
@@ -77,12 +78,12 @@ export function planCommand(signal: AbortSignal): Command {
         'with --hosts: the bandwidth of what they all read from (2.5 by default)',
       ).argParser(wholeNumber(1, 100_000)),
     )
-  for (const option of [...productOptions(), devicesOption()]) command.addOption(option)
+  for (const option of [...productOptions(), devicesOption(), formatOption()]) command.addOption(option)
   return command
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP)
+    .addHelpText('after', MATRIX_HELP + PIPE_HELP)
     .action(async (aPath: string | undefined, bPath: string | undefined, flags: Flags) => {
-      const { shapes: asked, values, json, gpus, hosts, storage, ...options } = flags
+      const { shapes: asked, values, json, gpus, hosts, storage, format, ...options } = flags
       if (gpus !== undefined && asked === undefined) {
         command.error('error: option --gpus estimates by shapes: name them with --shapes')
       }
@@ -106,6 +107,7 @@ export function planCommand(signal: AbortSignal): Command {
           ...(await withStatus('planning', () => plan(a, b, options))),
         })
       if (asked === undefined) {
+        await openPipes(command, { inputs: [aPath, bPath] }, { format }, signal)
         const [a, b] = await readOperands([aPath!, bPath!], { semiring }, signal)
         await add(a!, b!)
       } else {

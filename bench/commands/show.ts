@@ -24,7 +24,7 @@ import { readEdges } from '../graph.js'
 import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile } from '../matrix-file.js'
 import { bytes, labelled, print, printJson, shapeText, table } from '../output.js'
 import { Pattern } from '../picture.js'
-import { formatOption, openPipes, PIPE_HELP, type PipeFlags } from '../pipes.js'
+import { formatOption, openPipes, PIPE_HELP, type PipeFlags, shownInput } from '../pipes.js'
 import { withProgress } from '../progress.js'
 import { Counts, type Range } from '../summary.js'
 import { cellText, type JsonNumber, jsonNumber } from '../values.js'
@@ -86,7 +86,7 @@ export function showCommand(signal: AbortSignal): Command {
       if (flags.json) {
         return printJson({ file: named, bytes: size, matrices: shown.map(({ record }) => record) })
       }
-      const head = labelled([['file', `${named}, ${bytes(size)}`]])
+      const head = labelled([['file', `${shownInput(named)}, ${bytes(size)}`]])
       await print([head, ...shown.map((one) => describe(one, flags))].join('\n\n'))
     })
 }
@@ -97,7 +97,7 @@ async function look(named: string, flags: Flags, signal: AbortSignal): Promise<S
   const { path, array } = fileOf(named)
   const edges = flags.edges === true && isCsv(path)
   if (edges || (array === undefined && (await isSparseFile(path)))) {
-    const entries = await withProgress(`reading ${named}`, (onProgress) =>
+    const entries = await withProgress(`reading ${shownInput(named)}`, (onProgress) =>
       edges ? readEdges(path, { signal, onProgress }) : readEntries(path, { signal, onProgress }),
     )
     return [lookAtSparse(entries, semiring, corner)]

@@ -8,7 +8,7 @@ import { dtypeOf, hasSums } from '../dtype.js'
 import { namingCycles } from '../graph.js'
 import { checkMatrixOutputs, MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
 import { duration, labelled, print, printJson, shapeText } from '../output.js'
-import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags } from '../pipes.js'
+import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags, shownInput } from '../pipes.js'
 import { why } from '../place.js'
 import { withProgress } from '../progress.js'
 import { describeValues, summarize, type ValueSummary } from '../summary.js'
@@ -24,16 +24,11 @@ interface Flags extends PipeFlags, Pick<MpmmOptions, 'overflow' | 'backend' | 'd
   json?: true
 }
 
-interface MatrixRecord {
-  path: string | null
-  shape: readonly number[]
-}
-
 /** What `star --json` prints. */
 interface StarRecord {
-  a: MatrixRecord
+  a: { path: string; shape: readonly number[] }
   /** Its values, if they are printed. */
-  c: MatrixRecord & ValueSummary & { values?: Values | undefined }
+  c: ValueSummary & { path: string | null; shape: readonly number[]; values?: Values | undefined }
   operation: 'star' | 'plus'
   semiring: Semiring
   dtype: DataType
@@ -95,7 +90,7 @@ async function compute(path: string, flags: Flags, signal: AbortSignal): Promise
 function describe(record: StarRecord, flags: Flags): string {
   const { a, c, operation, semiring, dtype, overflow, timing } = record
   const head = labelled([
-    ['A', `${shapeText(a.shape)}  ${a.path}`],
+    ['A', `${shapeText(a.shape)}  ${shownInput(a.path)}`],
     [
       operation === 'star' ? 'A*' : 'A+',
       `${shapeText(c.shape)}  ${c.path ?? '(not written; -o names a file)'}`,

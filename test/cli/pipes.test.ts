@@ -5,9 +5,19 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { painted, reflow } from '../../bench/output.js'
-import { cli, fails, json, mpmml, root, succeeds, useFolder, writeNumbers } from './support.js'
+import { semiring } from '../../lib/semirings.js'
+import { cli, fails, json, mpmml, onTerminal, root, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
+
+const distance = semiring({
+  name: 'least absolute difference',
+  dtype: 'int32',
+  zero: 2 ** 31 - 1,
+  plus: (x, y) => x.min(y),
+  times: (x, y) => x.sub(y).abs(),
+  absorbs: false,
+})
 
 function file(name: string, content: string | Uint8Array): string {
   writeFileSync(path(name), content)
@@ -15,8 +25,16 @@ function file(name: string, content: string | Uint8Array): string {
 }
 
 /** Runs mpmml with bytes on its standard input. */
-function piped(args: string[], input: string | Uint8Array) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { input })
+function piped(
+  args: string[],
+  input: string | Uint8Array,
+  { cwd, env }: { cwd?: string; env?: Record<string, string> } = {},
+) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
+    input,
+    cwd,
+    env: { ...process.env, ...env },
+  })
   return { status, stdout, stderr: stderr.toString() }
 }
 
@@ -48,6 +66,78 @@ describe('standard input and output', () => {
     expect([status, `${stdout}`]).toEqual([0, '0,7\ninf,0\n'])
   })
 
+  it('hold graphs of names, strands and results too', () => {
+    const graph = '<graphml><graph edgedefault="directed"><edge source="a" target="b"/></graph></graphml>'
+    const named = piped(['paths', '-', '--format', 'graphml', '--from', 'a', '--to', 'b', '--json'], graph)
+    expect(JSON.parse(`${named.stdout}`).pairs).toEqual([{ from: 'a', to: 'b', value: 1, path: ['a', 'b'] }])
+    const mean = piped(['cycle-mean', '-', '--format', 'graphml'], graph)
+    expect([mean.status, mean.stderr]).toEqual([0, ''])
+    const strands = '>one\nGGGAAACCC\n'
+    const folded = piped(['rna', '--nussinov', '-'], strands)
+    expect([folded.status, `${folded.stdout}`]).toEqual([0, '>one\nGGGAAACCC\n(((...))) (9)\n'])
+    const joined = piped(['bpmax', '-', file('target.fasta', '>two\nGGG\n'), '--json'], '>one\nCCC\n')
+    expect(JSON.parse(`${joined.stdout}`).interactions[0]).toMatchObject({
+      query: 'one',
+      target: 'two',
+      score: 9,
+    })
+    const planned = piped(['plan', '-', file('b.csv', '1\n2\n'), '--format', 'csv', '--json'], '0,1\n2,.\n')
+    expect(JSON.parse(`${planned.stdout}`)).toMatchObject([{ a: [2, 2], b: [2, 1], backend: 'cpu' }])
+    const a = writeNumbers(path('own-b.npy'), [1, 1], [4])
+    const own = file('own.json', JSON.stringify(distance))
+    const byOwn = [
+      'multiply',
+      '-',
+      a,
+      '--semiring',
+      own,
+      '--format',
+      'npy',
+      '-o',
+      '-',
+      '--output-format',
+      'npy',
+    ]
+    const product = piped(byOwn, readFileSync(writeNumbers(path('own-a.npy'), [1, 1], [3])))
+    expect([product.status, product.stderr]).toEqual([0, ''])
+    expect(product.stdout.readInt32LE(product.stdout.length - 4)).toBe(1)
+    const measured = readFileSync(join(root, 'test', 'cli', 'fixtures', 'h200.json'))
+    const page = piped(['report', '--from', '-', '-o', '-'], measured)
+    expect([page.status, page.stderr, `${page.stdout}`.slice(0, 15)]).toEqual([0, '', '<!doctype html>'])
+  })
+
+  it('take drawings', () => {
+    const strands = [file('q.fasta', '>one\nCCC\n'), file('t.fasta', '>two\nGGG\n')]
+    const drawn = piped(['bpmax', ...strands, '--svg', '-'], '')
+    expect([drawn.status, drawn.stderr]).toEqual([0, ''])
+    expect(`${drawn.stdout}`).toMatch(/^<svg [^]*<\/svg>\s*$/)
+    const speeds = piped(
+      ['bench', '--backend', 'cpu', '--sizes', '8', '--repetitions', '1', '--svg', '-'],
+      '',
+    )
+    expect([speeds.status, speeds.stderr]).toEqual([0, ''])
+    expect(`${speeds.stdout}`).toMatch(/^(<\?xml[^>]*>\s*)?<svg [^]*<\/svg>\s*$/)
+  })
+
+  it.each<[string[], string]>([
+    [['convert', '-', '-', '--format', 'csv'], '0,1\n2,.\n'],
+    [['multiply', '-', 'b.csv', '--format', 'csv'], '0,1\n2,.\n'],
+    [['plan', '-', 'b.csv', '--format', 'csv'], '0,1\n2,.\n'],
+    [['star', '-', '--format', 'csv'], '0,.\n.,0\n'],
+    [['show', '-', '--format', 'csv'], '0,.\n.,0\n'],
+    [['paths', '-', '--format', 'gr'], 'p sp 2 1\na 1 2 7\n'],
+    [['cycle-mean', '-', '--format', 'gr'], 'p sp 2 1\na 1 2 7\n'],
+    [['rna', '--nussinov', '-'], '>one\nGGG\n'],
+    [['bpmax', '-', 't.fasta'], '>one\nGGG\n'],
+  ])('are named while %j works', (args, input) => {
+    file('b.csv', '1\n2\n')
+    file('t.fasta', '>two\nGGG\n')
+    const { status, stderr } = piped(args, input, { cwd: path('.'), env: onTerminal })
+    expect(status).toBe(0)
+    expect(stderr).toContain('reading standard input …')
+    expect(stderr).not.toMatch(/(reading|writing) -/)
+  })
+
   it('are named in errors, and leave nothing behind', () => {
     const { status, stdout, stderr } = piped(['show', '-', '--format', 'csv'], '1,2\n3\n')
     expect([status, `${stdout}`]).toEqual([1, ''])
@@ -77,6 +167,10 @@ describe('standard input and output', () => {
 
   it.each<[string, string[], string]>([
     ['two inputs', ['multiply', '-', '-', '--format', 'csv'], 'only one of the inputs'],
+    ['two inputs of a plan', ['plan', '-', '-', '--format', 'csv'], 'only one of the inputs'],
+    ['two strands', ['bpmax', '-', '-'], 'only one of the inputs'],
+    ['a format that is read only', ['paths', '-', '--format', 'graphml', '-o', '-'], '--output-format csv'],
+    ['a drawing and a record', ['bpmax', 'a.fasta', 'b.fasta', '--svg', '-', '--json'], 'leave out one'],
     ['an input of no format', ['show', '-'], '--format csv'],
     ['an output of no format', ['convert', 'a.npy', '-'], '--format csv'],
     ['a result and a record', ['star', 'a.npy', '-o', '-', '--format', 'csv', '--json'], 'leave out one'],
