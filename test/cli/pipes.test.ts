@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { painted, reflow } from '../../bench/output.js'
+import { createProgram } from '../../bench/program.js'
 import { semiring } from '../../lib/semirings.js'
 import { cli, fails, json, mpmml, onTerminal, root, succeeds, useFolder, writeNumbers } from './support.js'
 
@@ -110,13 +111,13 @@ describe('standard input and output', () => {
     const strands = [file('q.fasta', '>one\nCCC\n'), file('t.fasta', '>two\nGGG\n')]
     const drawn = piped(['bpmax', ...strands, '--svg', '-'], '')
     expect([drawn.status, drawn.stderr]).toEqual([0, ''])
-    expect(`${drawn.stdout}`).toMatch(/^<svg [^]*<\/svg>\s*$/)
+    expect(`${drawn.stdout}`).toMatch(/^<svg [\s\S]*<\/svg>\s*$/)
     const speeds = piped(
       ['bench', '--backend', 'cpu', '--sizes', '8', '--repetitions', '1', '--svg', '-'],
       '',
     )
     expect([speeds.status, speeds.stderr]).toEqual([0, ''])
-    expect(`${speeds.stdout}`).toMatch(/^(<\?xml[^>]*>\s*)?<svg [^]*<\/svg>\s*$/)
+    expect(`${speeds.stdout}`).toMatch(/^(<\?xml[^>]*>\s*)?<svg [\s\S]*<\/svg>\s*$/)
   })
 
   it.each<[string[], string]>([
@@ -175,7 +176,17 @@ describe('standard input and output', () => {
     ['an output of no format', ['convert', 'a.npy', '-'], '--format csv'],
     ['a result and a record', ['star', 'a.npy', '-o', '-', '--format', 'csv', '--json'], 'leave out one'],
     [
-      'blocks on disk',
+      'an input of blocks on disk',
+      ['multiply', '-', 'b.npy', '-o', 'c.npy', '--memory', '8MiB'],
+      'name files',
+    ],
+    [
+      'an output of blocks on disk',
+      ['multiply', 'a.npy', 'b.npy', '-o', '-', '--memory', '8MiB'],
+      'name files',
+    ],
+    [
+      'a format of blocks on disk',
       ['multiply', '-', 'b.npy', '-o', 'c.npy', '--memory', '8MiB', '--format', 'npy'],
       '--format is not for matrices that are computed block by block',
     ],
@@ -316,6 +327,22 @@ describe('a terminal', () => {
       for (const line of lines) if (!line.startsWith(' ')) expect(line.length).toBeLessThanOrEqual(columns)
     }
     expect(reflow(text, 200)).toContain('word end of the paragraph.')
+  })
+
+  it.each([40, 60, 80, 120])('has help of commands and options that fits %i columns', async (columns) => {
+    for (const name of ['', 'paths', 'multiply']) {
+      const program = await createProgram([name], new AbortController().signal)
+      const command = program.commands.find((each) => each.name() === name) ?? program
+      const lines = command
+        .configureOutput({ getOutHelpWidth: () => columns })
+        .helpInformation()
+        .split('\n')
+      expect(lines.length).toBeGreaterThan(30)
+      // A name can't be broken.
+      for (const line of lines)
+        if (!/^ {2}[-\w]+(, --\w+)?( [<[].*)?$/.test(line))
+          expect(line.length, line).toBeLessThanOrEqual(columns)
+    }
   })
 })
 
