@@ -301,6 +301,115 @@ describe('a CSV file', () => {
     await succeeds(['convert', path('also.csv'), path('also.mtx'), '--matrix'])
   })
 
+  it('that may be edges is taken for a matrix by commands that need one, and that is said', async () => {
+    const long = file('long-edges.csv', '0,1,5\n1,2,7\n2,0,-20\n0,3,4\n')
+    const hint =
+      /^mpmml: \S+ is taken as a matrix of 3 columns; if it is a list of edges, say --edges \(or --matrix\)\n$/
+    expect((await ran(['show', long, '--json'])).stderr).toMatch(hint)
+    const column = file('column.csv', '1\n2\n3\n')
+    for (const command of ['multiply', 'plan']) {
+      expect((await ran([command, long, column, '--json'])).stderr).toMatch(hint)
+      await succeeds([command, long, column, '--matrix'])
+    }
+    expect(await json(['show', long, '--matrix'])).toMatchObject({ matrices: [{ shape: [4, 3] }] })
+    const product = await json(['multiply', long, long, '--edges'])
+    expect(product.c.values).toEqual([
+      [null, null, 12, null],
+      [-13, null, null, null],
+      [null, -15, null, -16],
+      [null, null, null, null],
+    ])
+    expect((await json(['multiply', long, long, '--edges', '--dtype', 'float32'])).dtype).toBe('float32')
+    expect((await json(['plan', long, long, '--edges']))[0]).toMatchObject({ a: [4, 4], b: [4, 4] })
+    const fractions = file('fractions.csv', '0.5,1,5\n1,2,7\n2,0,1\n0,3,4\n')
+    await succeeds(['multiply', fractions, column])
+  })
+
+  it('that can only be edges is taken for edges by star, and that is said', async () => {
+    const long = file('star.csv', 'from,to,weight\n0,1,5\n1,2,7\n2,0,-20\n0,3,4\n')
+    const taken = await ran(['star', long, '--json'])
+    expect(taken.stderr).toMatch(
+      /^mpmml: \S+star\.csv is taken as a list of edges, FROM,TO,WEIGHT, because [^\n]+ --edges or --matrix says which\n$/,
+    )
+    expect(taken.record.c.values[0]).toEqual([0, 5, 12, 4])
+    expect((await json(['star', long, '--edges'])).c).toEqual(taken.record.c)
+    expect(await fails(['star', long, '--matrix'])).toContain('must be square')
+    const square = file('small.csv', '0,1,4\n1,2,5\n2,0,1\n')
+    const matrix = await ran(['star', square, '--json', '--semiring', 'min-plus'])
+    expect(matrix.stderr).toMatch(/is taken as a matrix of 3 columns; if it is a list of edges/)
+    expect(await json(['star', square, '--semiring', 'min-plus', '--matrix'])).toMatchObject({
+      c: { values: matrix.record.c.values },
+    })
+    const links = file('star-links.csv', '0,1\n1,2\n0,2\n')
+    expect((await ran(['star', links, '--json'])).stderr).toMatch(/have no weights: each weighs 1\n$/)
+  })
+
+  it('of edges with nodes that have names says what to do', async () => {
+    const named = file('named.csv', 'from,to,weight\nberlin,paris,5\nparis,rome,7\nrome,berlin,1\n')
+    const later = file('later.csv', '1,2,5\n2,3,5\n3,4,5\n4,5,5\n5,1,5\n5,Rome,1\n')
+    for (const [of, node] of [
+      [named, 'berlin'],
+      [later, 'Rome'],
+    ] as const) {
+      for (const command of [['paths'], ['paths', '--edges'], ['cycle-mean']]) {
+        const said = await fails([...command, of])
+        expect(said).toContain(
+          `${of} looks like a list of edges whose nodes have names, such as ${node}: say --names`,
+        )
+      }
+      for (const command of [
+        ['star', of],
+        ['show', of],
+        ['convert', of, path('x.npy')],
+        ['show', of, '--edges'],
+      ]) {
+        const { status, stdout, stderr } = await mpmml(command)
+        expect([status, stdout]).toEqual([1, ''])
+        expect(stderr).toContain(`such as ${node}: number them from 0 and say --edges`)
+      }
+    }
+    expect(await json(['paths', named, '--names', '--from', 'berlin', '--to', 'rome'])).toMatchObject({
+      pairs: [{ value: 12 }],
+    })
+    const { mean, components } = await json(['cycle-mean', named, '--names', '--components'])
+    expect([mean.numerator, mean.denominator, [...mean.cycle].sort()]).toEqual([
+      13,
+      3,
+      ['berlin', 'paris', 'rome'],
+    ])
+    expect(components[0].nodes).toEqual(['berlin', 'paris', 'rome'])
+    const typing = file('typing.csv', '0,1,5\n1,x\n')
+    expect(await fails(['paths', typing])).toContain('such as x: say --names')
+    expect(await fails(['show', file('cells.csv', '0,1,5,6\n1,x,5,6\n')])).toContain("but it is 'x'")
+  })
+
+  it('of edges of which some have no weights is refused', async () => {
+    const some = file('some.csv', '0,1\n1,2,7\n')
+    expect(await fails(['paths', some, '--edges', '--semiring', 'or-and'])).toContain(
+      'line 2: this edge has a weight, but the first one has none',
+    )
+    expect(await fails(['paths', file('none.csv', '0,1,5\n1,2\n'), '--edges'])).toContain(
+      'line 2: the weight is missing',
+    )
+    const links = file('bare.csv', '0,1\n1,2\n2,3\n')
+    for (const command of [
+      ['show', links],
+      ['convert', links, path('bare.gr')],
+    ]) {
+      const { status, stderr } = await mpmml([...command, '--edges'])
+      expect([status, stderr]).toEqual([0, `mpmml: the edges of ${links} have no weights: each weighs 1\n`])
+    }
+  })
+
+  it('that begins with numbers of no nodes is a matrix', async () => {
+    const weights = file('weighted.csv', '0,1.5,3\n2,0,4\n1,1,0\n')
+    const { record, stderr } = await ran(['paths', weights, '--json'])
+    expect(stderr).toMatch(
+      /is taken as a matrix of weights, because its lines begin with numbers that no nodes have\n$/,
+    )
+    expect(record.graph).toMatchObject({ nodes: 3, edges: 9 })
+  })
+
   it('of edges too many nodes for a matrix is refused', async () => {
     const far = file('far.csv', '0,2000000000,1\n')
     expect(await fails(['convert', far, path('far.npy'), '--edges'])).toContain('ERR_MPMML_OUT_OF_MEMORY')
