@@ -401,6 +401,13 @@ describe('a CSV file', () => {
     }
   })
 
+  it('with decimal commas is refused, and not taken apart at them', async () => {
+    const german = file('german.csv', 'a;b;1,5\nb;c;2,5\n')
+    expect(await fails(['paths', german, '--names'])).toContain(
+      "line 1: the weight must be a number, but it is '1,5'",
+    )
+  })
+
   it('that begins with numbers of no nodes is a matrix', async () => {
     const weights = file('weighted.csv', '0,1.5,3\n2,0,4\n1,1,0\n')
     const { record, stderr } = await ran(['paths', weights, '--json'])
