@@ -35,7 +35,7 @@ async function* linesOf(path: string): AsyncGenerator<Line> {
     for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
       if (/^\s*(#|$)/.test(line)) continue
       const isFirst = separator === undefined
-      separator ??= [',', ';'].find((each) => line.includes(each)) ?? /\s+/
+      separator ??= separatorOf(line)
       const cells = line
         .trim()
         .split(separator)
@@ -45,6 +45,12 @@ async function* linesOf(path: string): AsyncGenerator<Line> {
   } finally {
     file.destroy()
   }
+}
+
+/** As the readers take it: commas between digits are decimal ones if there are semicolons. */
+function separatorOf(line: string): string | RegExp {
+  if (line.includes(';') && !/(^|\D),|,(\D|$)/.test(line)) return ';'
+  return [',', ';'].find((each) => line.includes(each)) ?? /\s+/
 }
 
 /** Whether a cell can't be meant as a number. */
