@@ -136,9 +136,13 @@ export const counted = (count: number, what: string) => `${count} ${what}${count
 export const namesOf = (nodes: ArrayLike<number>, firstNode: number): number[] =>
   Array.from(nodes, (node) => node + firstNode)
 
-/** The same, or their names. */
-export const fileNodes = (nodes: ArrayLike<number>, { firstNode, keys }: GraphFile): FileNode[] =>
-  keys ? Array.from(nodes, (node) => keys[node]!) : namesOf(nodes, firstNode)
+/** A node as the file has it: its name if nodes have names, its number otherwise. */
+export const fileNode = (node: FileNode, { firstNode, keys }: GraphFile): FileNode =>
+  typeof node === 'string' ? node : (keys?.[node] ?? node + firstNode)
+
+/** The same of several. */
+export const fileNodes = (nodes: ArrayLike<number>, graph: GraphFile): FileNode[] =>
+  Array.from(nodes, (node) => fileNode(node, graph))
 
 /** "1 → 3 → 6" */
 export const chainText = (names: readonly FileNode[]) => names.join(' → ')
