@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
 import { Option } from 'commander'
+import { FileError } from '../lib/index.js'
 import { inputPath, shownInput } from './pipes.js'
 
 export interface CsvFlags {
@@ -20,6 +21,41 @@ export const csvOptions = () => [
 
 export const isCsv = (path: string) => /\.[ct]sv(\.gz)?$/i.test(path)
 
+/** A line that is no comment, and whether it names the columns. */
+interface Line {
+  cells: string[]
+  isHeading: boolean
+}
+
+async function* linesOf(path: string): AsyncGenerator<Line> {
+  const file = createReadStream(path)
+  const text = /\.gz$/i.test(path) ? file.pipe(createGunzip()) : file
+  let separator: string | RegExp | undefined
+  try {
+    for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
+      if (/^\s*(#|$)/.test(line)) continue
+      const isFirst = separator === undefined
+      separator ??= separatorOf(line)
+      const cells = line
+        .trim()
+        .split(separator)
+        .map((cell) => cell.trim())
+      yield { cells, isHeading: isFirst && cells.every(isWord) }
+    }
+  } finally {
+    file.destroy()
+  }
+}
+
+/** As the readers take it: commas between digits are decimal ones if there are semicolons. */
+function separatorOf(line: string): string | RegExp {
+  if (line.includes(';') && !/(^|\D),|,(\D|$)/.test(line)) return ';'
+  return [',', ';'].find((each) => line.includes(each)) ?? /\s+/
+}
+
+/** Whether a cell can't be meant as a number. */
+const isWord = (cell: string) => /^["'\p{L}_]/u.test(cell) && !/^(ε|nan|inf(inity)?)$/i.test(cell)
+
 interface Look {
   /** Cells of the first line of numbers. */
   columns: number
@@ -29,36 +65,71 @@ interface Look {
   named: boolean
   /** Whether the fourth of four columns is named tokens. */
   tokens: boolean
+  /** Whether each of these lines begins as an edge does: with two whole numbers from 0. */
+  numbered: boolean
 }
 
 /** The first lines of a file. What is wrong with it, its reader says. */
 async function look(path: string): Promise<Look> {
-  const found: Look = { columns: 0, rows: 0, named: false, tokens: false }
-  const file = createReadStream(path)
-  const text = /\.gz$/i.test(path) ? file.pipe(createGunzip()) : file
+  const found: Look = { columns: 0, rows: 0, named: false, tokens: false, numbered: true }
   try {
-    const lines = createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })
-    for await (const line of lines) {
-      if (/^\s*(#|$)/.test(line)) continue
-      const cells = line.trim().split(/\s*[,;]\s*|\s+/)
-      if (found.columns === 0 && !found.named && cells.every((cell) => /^["'\p{L}_]/u.test(cell))) {
-        found.named = !cells.every((cell) => /^(ε|nan|inf(inity)?)$/i.test(cell))
+    for await (const { cells, isHeading } of linesOf(path)) {
+      if (isHeading) {
+        found.named = true
         found.tokens = cells.length === 4 && /^"?tokens"?$/i.test(cells[3]!)
-        if (found.named) continue
+        continue
       }
       if (found.rows++ === 0) found.columns = cells.length
+      if (cells.length < 2 || !cells.slice(0, 2).every((cell) => /^\d+$/.test(cell))) found.numbered = false
       if (found.rows === 4) break
     }
   } catch {
     return found
-  } finally {
-    file.destroy()
   }
   return found
 }
 
+/** The first node of a list of edges that has a name and no number. */
+async function namedNode(path: string): Promise<string | undefined> {
+  try {
+    for await (const { cells, isHeading } of linesOf(path)) {
+      if (isHeading) continue
+      if (cells.length < 2 || cells.length > 3) return undefined
+      const name = cells.slice(0, 2).find((cell) => cell !== '' && !/^[-+]?[.\d]/.test(cell))
+      if (name !== undefined) return /^ε$|^[-+]?(nan|inf(inity)?)$/i.test(name) ? undefined : name
+    }
+  } catch {}
+  return undefined
+}
+
+/**
+ * What `read` gives of a CSV file. If it can't be read because its nodes have names, the error says so.
+ *
+ * @param advice - what to do about that.
+ */
+export async function namingNodes<T>(name: string, advice: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    const node = error instanceof FileError ? await namedNode(inputPath(name)) : undefined
+    if (node === undefined) throw error
+    const text = `${shownInput(name)} looks like a list of edges whose nodes have names, such as ${node}: ${advice}`
+    throw new FileError(text, { cause: error })
+  }
+}
+
+/** For matrices, which have no names. */
+export const NUMBER_NODES =
+  'number them from 0 and say --edges, or ask mpmml paths or mpmml cycle-mean with --names'
+
 /** Says on stderr what a command has taken a file for. */
 const say = (text: string) => process.stderr.write(`mpmml: ${text}\n`)
+
+const listText = (columns: number) => `a list of edges, FROM,TO${columns === 3 ? ',WEIGHT' : ''}`
+
+function sayIfWeightless(name: string, columns: number, weighs: boolean): void {
+  if (weighs && columns === 2) say(`the edges of ${shownInput(name)} have no weights: each weighs 1`)
+}
 
 /**
  * What a graph's file is, and a line on stderr if that is a guess, or if edges have no weights.
@@ -73,30 +144,59 @@ export async function kindOfGraph(
   counts: boolean,
 ): Promise<'edges' | 'matrix'> {
   if (matrix) return 'matrix'
-  const { columns, rows, named, tokens } = await look(inputPath(name))
+  const { columns, rows, named, tokens, numbered } = await look(inputPath(name))
   const canBeEdges = columns === 0 || columns === 2 || columns === 3 || (counts && tokens)
-  if (!edges && !canBeEdges) {
-    say(`${shownInput(name)} is taken as a matrix of weights, because its lines have ${columns} numbers`)
-    return 'matrix'
+  const isMatrixFor = (reason: string) => {
+    say(`${shownInput(name)} is taken as a matrix of weights, because ${reason}`)
+    return 'matrix' as const
   }
+  if (!edges && !canBeEdges) return isMatrixFor(`its lines have ${columns} numbers`)
   if (!edges && !named && columns === rows) {
+    if (!numbered && (await namedNode(inputPath(name))) === undefined) {
+      return isMatrixFor('its lines begin with numbers that no nodes have')
+    }
     say(
-      `${shownInput(name)} is taken as a list of edges, FROM,TO${columns === 3 ? ',WEIGHT' : ''}; if it is a matrix of ${rows} × ${columns}, say --matrix (or --edges)`,
+      `${shownInput(name)} is taken as ${listText(columns)}; if it is a matrix of ${rows} × ${columns}, say --matrix (or --edges)`,
     )
   }
-  if (weighs && columns === 2) say(`the edges of ${shownInput(name)} have no weights: each weighs 1`)
+  sayIfWeightless(name, columns, weighs)
   return 'edges'
 }
 
-/**
- * Says on stderr that a matrix may have been meant as edges.
- *
- * @param isLikely - whether the output is for edges: so few rows, or edges without weights, may be meant as well.
- */
-export async function noteMatrix(name: string, isLikely: boolean): Promise<void> {
-  const { columns, rows } = await look(inputPath(name))
-  if (isLikely ? columns !== 2 && columns !== 3 : columns !== 3 || rows <= 3) return
-  say(
-    `${shownInput(name)} is taken as a matrix of ${columns} columns; if it is a list of edges, say --edges (or --matrix)`,
-  )
+/** What decides what a matrix's file is. */
+interface MatrixUse {
+  /** Whether only a square matrix has a use. */
+  isSquare?: boolean
+  /** Whether edges are likely to be meant: few rows, or edges without weights, may be edges too. */
+  isLikely?: boolean
+  /** Whether weights matter. */
+  weighs?: boolean
+}
+
+/** The flags that say what a matrix's file is, and a line on stderr if that is a guess, or if edges have no weights. */
+export async function kindOfMatrix(
+  name: string,
+  { edges, matrix }: CsvFlags,
+  { isSquare = false, isLikely = false, weighs = true }: MatrixUse = {},
+): Promise<CsvFlags> {
+  const path = inputPath(name)
+  if (matrix || !isCsv(path)) return { matrix: true }
+  const { columns, rows, named, numbered } = await look(path)
+  const canBeEdges = numbered && (columns === 2 || columns === 3)
+  const isTooLong = isSquare && canBeEdges && rows !== columns
+  if (isTooLong && !edges) {
+    say(
+      `${shownInput(name)} is taken as ${listText(columns)}, because as a matrix it isn't square; --edges or --matrix says which`,
+    )
+  }
+  if (edges || isTooLong) {
+    sayIfWeightless(name, columns, weighs)
+    return { edges: true }
+  }
+  if (canBeEdges && (isLikely || (columns === 3 && (isSquare || named || rows > 3)))) {
+    say(
+      `${shownInput(name)} is taken as a matrix of ${columns} columns; if it is a list of edges, say --edges (or --matrix)`,
+    )
+  }
+  return { matrix: true }
 }

@@ -1,6 +1,5 @@
 /** Graphs in files, whose nodes keep the numbers that the file gives them. */
 import { extname } from 'node:path'
-import type { SparseEntries } from '../lib/files.js'
 import { type EdgeList, type KeyedEdgeList, readGraph } from '../lib/graph.js'
 import {
   CycleError,
@@ -11,8 +10,9 @@ import {
   type Semiring,
   zeroOf,
 } from '../lib/index.js'
-import { type CsvFlags, isCsv, kindOfGraph } from './csv-kind.js'
+import { type CsvFlags, isCsv, kindOfGraph, namingNodes } from './csv-kind.js'
 import { dtypeOf, typesOf } from './dtype.js'
+import { inType } from './edge-file.js'
 import { fileOf, readMatrixFile } from './matrix-file.js'
 import { shapeText } from './output.js'
 import { PIPE_HELP, shownInput } from './pipes.js'
@@ -63,15 +63,6 @@ const firstNodes: Record<string, 0 | 1> = {
   '.npz': 0,
 }
 
-/** The first of `types` that holds what the graph has, and the weights in it. */
-export function inType(data: ElementArray, types: readonly DataType[], isList: boolean): ElementArray {
-  const dtype = dtypeOf(data)
-  if (types.includes(dtype)) return data
-  // In or-and an edge is there or not, whatever it weighs.
-  if (types.every((type) => type === 'uint8')) return isList ? new Uint8Array(data.length).fill(1) : data
-  return dtype === 'int32' && types.includes('float64') ? Float64Array.from(data) : data
-}
-
 /**
  * Reads a graph, with weights of a type that the semiring has.
  *
@@ -98,9 +89,10 @@ export async function readGraphFile(
     : ending === '.npy' || ending === '.npz'
   if (!isMatrix) {
     const format = csv ? 'csv' : undefined
+    const read = () => readGraph(file, { signal, format, tokens })
     const list = isNamed
       ? await readGraph(file, { signal, format, keys: true })
-      : await readGraph(file, { signal, format, tokens })
+      : await (csv ? namingNodes(path, 'say --names', read) : read())
     const weight = inType(list.weight, types, true)
     return {
       path,
@@ -127,15 +119,6 @@ export async function readGraphFile(
   return { path, weights: { ...matrix, data }, nodes: rows!, edges, firstNode, dtype }
 }
 
-/** An edge list in CSV, as the entries of a sparse matrix. */
-export async function readEdges(
-  path: string,
-  options: { signal: AbortSignal; onProgress: (progress: { done: number }) => void },
-): Promise<SparseEntries> {
-  const { nodes, from, to, weight } = await readGraph(path, { ...options, format: 'csv' })
-  return { shape: [nodes, nodes], row: from, col: to, value: weight }
-}
-
 export const graphRecord = ({ path, nodes, edges, firstNode }: GraphFile): GraphRecord => ({
   path,
   nodes,
@@ -145,13 +128,21 @@ export const graphRecord = ({ path, nodes, edges, firstNode }: GraphFile): Graph
 
 /** "6 nodes, 9 edges  roads.gr" */
 export const describeGraph = ({ path, nodes, edges }: GraphRecord) =>
-  `${counted(nodes, 'node')}, ${counted(edges, 'edge')}  ${path}`
+  `${counted(nodes, 'node')}, ${counted(edges, 'edge')}  ${shownInput(path)}`
 
 export const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
 
 /** The numbers that the file gives to nodes. */
 export const namesOf = (nodes: ArrayLike<number>, firstNode: number): number[] =>
   Array.from(nodes, (node) => node + firstNode)
+
+/** A node as the file has it: its name if nodes have names, its number otherwise. */
+export const fileNode = (node: FileNode, { firstNode, keys }: GraphFile): FileNode =>
+  typeof node === 'string' ? node : (keys?.[node] ?? node + firstNode)
+
+/** The same of several. */
+export const fileNodes = (nodes: ArrayLike<number>, graph: GraphFile): FileNode[] =>
+  Array.from(nodes, (node) => fileNode(node, graph))
 
 /** "1 → 3 → 6" */
 export const chainText = (names: readonly FileNode[]) => names.join(' → ')

@@ -11,9 +11,11 @@ import {
   type Semiring,
   writeMatrix,
 } from '../lib/index.js'
+import { type CsvFlags, isCsv, kindOfMatrix, NUMBER_NODES, namingNodes } from './csv-kind.js'
 import { dtypeOf } from './dtype.js'
+import { dense, readEdges } from './edge-file.js'
 import { checkOutputs } from './output-file.js'
-import { inputPath, outputPath, PIPE, passOn } from './pipes.js'
+import { inputPath, outputPath, PIPE, passOn, shownInput, shownOutput } from './pipes.js'
 import { withProgress } from './progress.js'
 
 /** For the help of commands. */
@@ -39,7 +41,7 @@ export function fileOf(named: string): NamedFile {
 export const outputFileOf = (named: string): NamedFile =>
   named === PIPE ? { path: outputPath(named) } : fileOf(named)
 
-export interface ReadFlags {
+export interface ReadFlags extends Pick<CsvFlags, 'edges'> {
   semiring?: Semiring | undefined
   dtype?: DataType | undefined
 }
@@ -47,15 +49,17 @@ export interface ReadFlags {
 /** Reads a matrix, and shows how far that is. */
 export async function readMatrixFile(
   named: string,
-  { semiring, dtype }: ReadFlags,
+  { semiring, dtype, edges }: ReadFlags,
   signal: AbortSignal,
 ): Promise<Matrix<ElementArray>> {
   const { path, array } = fileOf(named)
   // Its message names no option, which commands don't have.
   fileFormatOf(path)
-  return withProgress(`reading ${named}`, (onProgress) =>
-    readMatrix(path, { semiring, dtype, array, signal, onProgress }),
-  )
+  return withProgress(`reading ${shownInput(named)}`, async (onProgress) => {
+    if (edges) return dense(await readEdges(named, { signal, onProgress }), semiring ?? 'max-plus', dtype)
+    const read = () => readMatrix(path, { semiring, dtype, array, signal, onProgress })
+    return isCsv(path) ? namingNodes(named, NUMBER_NODES, read) : read()
+  })
 }
 
 /** Files that don't state a type: theirs follows from the numbers in them. */
@@ -70,16 +74,21 @@ export function isUntyped(named: string): boolean {
  */
 export async function readOperands(
   named: readonly string[],
-  flags: ReadFlags,
+  { semiring, dtype, ...flags }: ReadFlags & CsvFlags,
   signal: AbortSignal,
 ): Promise<Matrix<ElementArray>[]> {
   const matrices: Matrix<ElementArray>[] = []
-  for (const name of named) matrices.push(await readMatrixFile(name, flags, signal))
+  const kinds: CsvFlags[] = []
+  for (const name of named) {
+    const kind = await kindOfMatrix(name, flags, { weighs: semiring !== 'or-and' })
+    kinds.push(kind)
+    matrices.push(await readMatrixFile(name, { semiring, dtype, ...kind }, signal))
+  }
   const types = matrices.map(({ data }) => dtypeOf(data))
   const other = types.find((type) => type !== 'int32')
   for (const [index, name] of named.entries()) {
     if (types[index] !== 'int32' || other === undefined || other === 'uint8' || !isUntyped(name)) continue
-    matrices[index] = await readMatrixFile(name, { ...flags, dtype: other }, signal)
+    matrices[index] = await readMatrixFile(name, { semiring, dtype: other, ...kinds[index] }, signal)
   }
   return matrices
 }
@@ -122,7 +131,7 @@ export async function writeMatrixFile(
   signal: AbortSignal,
 ): Promise<void> {
   const { path, array } = outputFileOf(named)
-  await withProgress(`writing ${named}`, (onProgress) =>
+  await withProgress(`writing ${shownOutput(named)}`, (onProgress) =>
     writeMatrix(path, matrix, { semiring, array, signal, onProgress }),
   )
   if (named === PIPE) await passOn()

@@ -2,6 +2,7 @@
 import { access, constants, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { FileError } from '../lib/index.js'
+import { PIPE } from './pipes.js'
 
 /** The entry that a path leads to, through any links; undefined if nothing is there. */
 async function entry(path: string) {
@@ -43,7 +44,7 @@ async function checkOne(output: string, inputs: readonly string[]): Promise<void
 }
 
 /**
- * @param outputs - those that weren't asked for are undefined.
+ * @param outputs - those that weren't asked for are undefined; standard output is always right.
  * @throws FileError if an output is one of the inputs or another output, by whatever name, or can't be written.
  */
 export async function checkOutputs(
@@ -52,7 +53,7 @@ export async function checkOutputs(
 ): Promise<void> {
   const taken = new Map<string, string>()
   for (const output of outputs) {
-    if (output === undefined) continue
+    if (output === undefined || output === PIPE) continue
     await checkOne(output, inputs)
     const place = await placeOf(output)
     const other = taken.get(place)

@@ -9,9 +9,12 @@ export function watchOutput(): void {
 }
 
 /** Prints `text` and a line break on stdout; done once the system has it. */
-export function print(text: string): Promise<void> {
+export const print = (text: string): Promise<void> => write(`${text}\n`)
+
+/** Prints `text` as it is. */
+export function write(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(`${text}\n`, (error) => {
+    process.stdout.write(text, (error) => {
       const { code } = (error ?? {}) as NodeJS.ErrnoException
       if (!error || code === 'EPIPE') resolve()
       else reject(new Error(`the result can't be written to stdout: ${error.message}`))

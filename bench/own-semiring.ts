@@ -3,8 +3,16 @@ import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Option } from 'commander'
 import { type DenseMatrix, type MpmmOptions, mpmm, type Shape } from '../lib/index.js'
 import type { UserSemiring } from '../lib/semirings.js'
-import { isUntyped, readMatrixFile, writeMatrixFile } from './matrix-file.js'
+import {
+  checkMatrixOutputs,
+  fileOf,
+  isUntyped,
+  outputFileOf,
+  readMatrixFile,
+  writeMatrixFile,
+} from './matrix-file.js'
 import { duration, labelled, rate, shapeText } from './output.js'
+import { shownInput } from './pipes.js'
 import { withProgress } from './progress.js'
 
 /** Whether the option --semiring names a file. */
@@ -48,14 +56,15 @@ export interface OwnRecord {
 export async function multiplyByOwn(request: OwnRequest, signal: AbortSignal): Promise<OwnRecord> {
   const { a: first, b: second, output, accumulate, backend, device, devices } = request
   const own = await readSemiring(request.semiring)
-  const files = [first, second, accumulate, output].filter((path) => path !== undefined)
   if (output === undefined)
     throw new Error('a product over a semiring of your own is written to a file: name it with -o')
-  for (const file of files) {
+  const inputs = [first, second, accumulate].filter((path) => path !== undefined)
+  await checkMatrixOutputs([output], inputs)
+  for (const { path } of [...inputs.map(fileOf), outputFileOf(output)]) {
     // What such files leave out is the zero of a semiring of the library.
-    if (isUntyped(file)) {
+    if (isUntyped(path)) {
       throw new Error(
-        `${file} must be a .npy or .npz file, because the elements of other files depend on the library's semirings`,
+        `${path} must be a .npy or .npz file, because the elements of other files depend on the library's semirings`,
       )
     }
   }
@@ -94,7 +103,7 @@ async function readSemiring(path: string): Promise<UserSemiring<'float32'>> {
 
 /** The record as a person reads it. */
 export function describeOwn({ a, b, c, semiring, dtype, backend, device, timing, gops }: OwnRecord): string {
-  const file = ({ path, shape }: OwnRecord['a']) => `${shapeText(shape)}  ${path}`
+  const file = ({ path, shape }: OwnRecord['a']) => `${shapeText(shape)}  ${shownInput(path)}`
   return labelled([
     ['A', file(a)],
     ['B', file(b)],

@@ -29,6 +29,7 @@ import {
   chainText,
   describeGraph,
   type FileNode,
+  fileNode,
   type GraphFile,
   type GraphFlags,
   type GraphRecord,
@@ -46,6 +47,7 @@ import {
   writeMatrixFile,
 } from './matrix-file.js'
 import { duration, labelled, shapeText, table, withStatus } from './output.js'
+import { shownInput } from './pipes.js'
 import { why } from './place.js'
 import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
@@ -85,11 +87,23 @@ export interface PathsRequest
 }
 
 /** Pairs that are printed, and nodes on their paths: more would fill the memory, and aren't read. */
-export const MOST_PRINTED = 2 ** 22
+const MOST_PRINTED = 2 ** 22
 
-export const tooMuch = (what: string) =>
-  new Error(
+/** @throws Error if there is more to print than that. */
+export function requirePrintable(count: number, what: string): void {
+  if (count <= MOST_PRINTED) return
+  throw new Error(
     `${what}, more than the ${MOST_PRINTED} that are printed: name a file with -o, or fewer nodes with --from and --to`,
+  )
+}
+
+/** What `find` gives; errors of cycles are those of the file. */
+export const searched = <T>(
+  graph: GraphFile,
+  find: (onProgress: (progress: { done: number }) => void) => Promise<T>,
+): Promise<T> =>
+  withProgress(`finding paths between ${graph.nodes} nodes`, (onProgress) =>
+    namingCycles(graph, () => find(onProgress)),
   )
 
 /** A pair of nodes that was asked for, as the file has them. */
@@ -157,7 +171,7 @@ export async function findPaths(
   const { sources, targets } = askedNodes(request, graph)
   const asked = sources !== undefined || targets !== undefined
   const count = (sources?.length ?? graph.nodes) * (targets?.length ?? graph.nodes)
-  if (asked && output === undefined && count > MOST_PRINTED) throw tooMuch(`the result has ${count} pairs`)
+  if (asked && output === undefined) requirePrintable(count, `the result has ${count} pairs`)
   const paths = request.verify || next !== undefined || targets !== undefined
   const options = {
     paths,
@@ -171,10 +185,8 @@ export async function findPaths(
     devices,
     signal,
   } as PathOptions
-  const found = await withProgress(`finding paths between ${graph.nodes} nodes`, (onProgress) =>
-    namingCycles(graph, () =>
-      kinds[semiring].find(graph.weights as EdgeList<ElementArray>, { ...options, onProgress }),
-    ),
+  const found = await searched(graph, (onProgress) =>
+    kinds[semiring].find(graph.weights as EdgeList<ElementArray>, { ...options, onProgress }),
   )
   const { distances } = found
   const verification = request.verify
@@ -214,17 +226,19 @@ export async function readGraphOf(request: PathsRequest, signal: AbortSignal): P
 }
 
 const read = ({ graph, semiring, edges, matrix, isNamed }: PathsRequest, signal: AbortSignal) =>
-  withStatus(`reading ${graph}`, () => readGraphFile(graph, semiring, signal, { edges, matrix, isNamed }))
+  withStatus(`reading ${shownInput(graph)}`, () =>
+    readGraphFile(graph, semiring, signal, { edges, matrix, isNamed }),
+  )
 
 function pairsOf(
-  { nodes, firstNode, keys }: GraphFile,
+  graph: GraphFile,
   found: PathsResult,
   sources: FileNode[] | undefined,
   targets: FileNode[] | undefined,
   zero: number,
 ): PairRecord[] {
-  const all = () => keys ?? Array.from({ length: nodes }, (_, node) => node)
-  const named = (node: FileNode): FileNode => (typeof node === 'string' ? node : node + firstNode)
+  const all = () => graph.keys ?? Array.from({ length: graph.nodes }, (_, node) => node)
+  const named = (node: FileNode) => fileNode(node, graph)
   const [rows, columns] = [sources ?? all(), targets ?? all()]
   const { data } = found.distances
   let printed = 0
@@ -235,7 +249,7 @@ function pairsOf(
       if (targets === undefined) return pair
       const path: FileNode[] | null = found.path(i as number, j as number)
       printed += 1 + (path?.length ?? 0)
-      if (printed > MOST_PRINTED) throw tooMuch('the paths have too many nodes')
+      requirePrintable(printed, 'the paths have too many nodes')
       return { ...pair, path: path === null ? null : path.map(named) }
     }),
   )

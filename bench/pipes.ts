@@ -7,28 +7,32 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type Command, Option } from 'commander'
-import { withStatus } from './output.js'
+import { withStatus, write } from './output.js'
 
 /** The name of standard input among inputs, and of standard output among outputs. */
 export const PIPE = '-'
 
 const endings = ['npy', 'npz', 'mtx', 'csv', 'tsv', 'gr'] as const
-export type Ending = (typeof endings)[number]
+/** What graphs are in, too. */
+const graphEndings = [...endings, 'graphml'] as const
 
 export interface PipeFlags {
-  format?: Ending | undefined
-  outputFormat?: Ending | undefined
+  format?: (typeof graphEndings)[number] | undefined
+  outputFormat?: (typeof endings)[number] | undefined
 }
 
 /** For the help of commands. */
 export const PIPE_HELP = `
-The name - is standard input, or standard output for a result; --format says what it holds. Then nothing else is printed.`
+The name - is standard input, or standard output for a result; --format says what it holds. If a result is on standard output, nothing
+else is printed there.`
 
 export const formatOption = () => new Option('--format <name>', 'what - holds').choices(endings)
 
+export const graphFormatOption = () => new Option('--format <name>', 'what - holds').choices(graphEndings)
+
 /** Of commands that write files too. */
-export const formatOptions = () => [
-  formatOption(),
+export const formatOptions = (format = formatOption()) => [
+  format,
   new Option('--output-format <name>', 'what - holds as the output (that of --format by default)').choices(
     endings,
   ),
@@ -48,6 +52,9 @@ export const outputPath = (name: string): string => (name === PIPE && output !==
 /** The name of an input, in a message. */
 export const shownInput = (name: string): string => (name === PIPE ? 'standard input' : name)
 
+/** The name of an output, in a message. */
+export const shownOutput = (name: string): string => (name === PIPE ? 'standard output' : name)
+
 /** A message about these files, as the user knows them. */
 export function inPipes(message: string): string {
   let text = message
@@ -57,8 +64,13 @@ export function inPipes(message: string): string {
 }
 
 interface Files {
-  inputs: readonly (string | undefined)[]
+  inputs?: readonly (string | undefined)[]
+  /** What inputs hold if there is no choice, as the end of a name. */
+  holds?: string
+  /** Matrices, which have formats. */
   outputs?: readonly (string | undefined)[]
+  /** What is written by {@link writeOut}. */
+  texts?: readonly (string | undefined)[]
 }
 
 /**
@@ -68,24 +80,38 @@ interface Files {
  */
 export async function openPipes(
   command: Command,
-  { inputs, outputs = [] }: Files,
-  { format, outputFormat = format, json }: PipeFlags & { json?: true | undefined },
+  { inputs = [], holds, outputs = [], texts = [] }: Files,
+  { format, outputFormat, json }: PipeFlags & { json?: true | undefined },
   signal: AbortSignal,
 ): Promise<void> {
   const usage = (problem: string) => command.error(`error: ${problem}`, { exitCode: 2 })
   const reads = inputs.filter((name) => name === PIPE).length
   const writes = outputs.includes(PIPE)
+  const ending = holds ?? format
+  const outputEnding = outputFormat ?? (format === 'graphml' ? undefined : format)
   if (reads > 1) usage('standard input can be only one of the inputs')
-  if (reads > 0 && format === undefined) usage('name what standard input holds: --format csv')
-  if (writes && outputFormat === undefined) usage('name what standard output is to hold: --format csv')
-  if (writes && json) usage('--json and a result on standard output are two: leave out one')
+  if (reads > 0 && ending === undefined) usage('name what standard input holds: --format csv')
+  if (writes && outputEnding === undefined) {
+    usage(`name what standard output is to hold: --${format === undefined ? 'format' : 'output-format'} csv`)
+  }
+  if ((writes || texts.includes(PIPE)) && json) {
+    usage('--json and a result on standard output are two: leave out one')
+  }
   if (reads === 0 && !writes) return
   folder = mkdtempSync(join(tmpdir(), 'mpmml-pipe-'))
-  if (writes) output = join(folder, `standard-output.${outputFormat}`)
+  if (writes) output = join(folder, `standard-output.${outputEnding}`)
   if (reads === 0) return
-  input = join(folder, `standard-input.${format}`)
+  input = join(folder, `standard-input.${ending}`)
   const file = createWriteStream(input, { flags: 'wx' })
   await withStatus('reading standard input', () => pipeline(process.stdin, file, { signal }))
+}
+
+/** Writes a text to a file, or to standard output. */
+export async function writeOut(name: string, text: string): Promise<void> {
+  if (name === PIPE) return write(text)
+  // Not imported above: what can't be loaded is an error like any other (run.ts).
+  const { writeText } = await import('../lib/files.js')
+  await writeText(name, text)
 }
 
 /** Passes on what was written to the file of standard output. */

@@ -7,9 +7,11 @@ import {
   type Semiring,
   zeroOf,
 } from '../lib/index.js'
+import type { CsvFlags } from './csv-kind.js'
 import { dtypeOf, hasSums } from './dtype.js'
 import { checkMatrixOutputs, readOperands, writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
+import { shownInput } from './pipes.js'
 import { why } from './place.js'
 import { withProgress } from './progress.js'
 import { describeValues, summarize, type ValueSummary } from './summary.js'
@@ -17,7 +19,8 @@ import { type Values, valuesOf, withValues } from './values.js'
 import { type Verification, verify } from './verify.js'
 
 export interface ProductRequest
-  extends Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices' | 'variant'> {
+  extends CsvFlags,
+    Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices' | 'variant'> {
   a: string
   b: string
   /** The file that the product is written to; without it the product is described, and printed if it is small. */
@@ -59,7 +62,11 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
   const { semiring, overflow } = request
   const inputs = [request.a, request.b, request.accumulate].filter((path) => path !== undefined)
   await checkMatrixOutputs([request.output], inputs)
-  const [a, b, accumulate] = await readOperands(inputs, { semiring, dtype: request.dtype }, signal)
+  const [a, b, accumulate] = await readOperands(
+    inputs,
+    { semiring, dtype: request.dtype, edges: request.edges, matrix: request.matrix },
+    signal,
+  )
   if (!a || !b) throw new Error('a product has two operands')
   const options = { semiring, overflow, accumulate, signal }
   const dtype = dtypeOf(a.data)
@@ -96,7 +103,7 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
 /** The record as a person reads it. */
 export function describeProduct(record: ProductRecord, request: ProductRequest): string {
   const { c, timing } = record
-  const file = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${path}`
+  const file = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${shownInput(path)}`
   const head = labelled([
     ['A', file(record.a)],
     ['B', file(record.b)],

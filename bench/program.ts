@@ -1,6 +1,6 @@
 /** The command line: its commands, and how wrong usage is reported. */
 import { createRequire } from 'node:module'
-import { Command } from 'commander'
+import { Command, Help } from 'commander'
 import { type CommandName, commands } from './commands.js'
 import { oneLine } from './output.js'
 
@@ -40,8 +40,8 @@ function newProgram(asked = ''): Command {
     )
     .version(version, '-V, --version', 'print the version')
     .configureHelp({
-      // Also on narrow terminals.
       minWidthToWrap: 20,
+      formatItem,
       subcommandTerm: (command) => termOf(command.name()),
     })
     .configureOutput({
@@ -56,6 +56,18 @@ function newProgram(asked = ''): Command {
         ),
     })
     .exitOverride()
+}
+
+/** Narrower columns of descriptions can't be read. */
+const NARROW = 30
+
+/** A name and its description beside it, or below it on a narrow terminal. */
+function formatItem(term: string, termWidth: number, description: string, help: Help): string {
+  const columns = help.helpWidth ?? 80
+  const beside = columns - termWidth - 4 >= NARROW || description === ''
+  if (beside) return Help.prototype.formatItem.call(help, term, termWidth, description, help)
+  const below = help.boxWrap(description, columns - 6).replaceAll(/^/gm, '      ')
+  return `  ${term}\n${below}`
 }
 
 const termOf = (name: string) => (isName(name) ? `${name} ${commands[name].usage}`.trim() : 'help [command]')

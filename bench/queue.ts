@@ -15,6 +15,7 @@ import {
   runArrays,
 } from './arrays.js'
 import { duration, labelled, oneLine, print, printJson } from './output.js'
+import { PIPE } from './pipes.js'
 import { type Progress, startProgress } from './progress.js'
 
 /** What the options of {@link queueOptions} give. */
@@ -164,6 +165,11 @@ export async function doneByBlocks(
   const { queue, output } = flags
   if (queue === undefined && !isOnDisk(flags, inputs, output)) return false
   requireOnDisk(command, flags, refused, output)
+  if ([...inputs, output].includes(PIPE)) {
+    command.error('error: blocks are read from disk and written there: name files instead of -', {
+      exitCode: 2,
+    })
+  }
   if (queue === undefined) {
     const record = await runArrays(kind, { ...flags, inputs, output }, signal)
     await (json ? printJson(record) : print(describeArrays(record)))

@@ -4,15 +4,22 @@ import { type DataType, matrix, type Semiring } from '../lib/index.js'
 import {
   describeGraph,
   type FileNode,
+  fileNode,
   type GraphFile,
   type GraphRecord,
   graphRecord,
-  namingCycles,
 } from './graph.js'
 import { writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, shapeText, table } from './output.js'
-import { askedNodes, finiteOf, kinds, MOST_PRINTED, type PathsRequest, tooMuch, valueText } from './paths.js'
-import { withProgress } from './progress.js'
+import {
+  askedNodes,
+  finiteOf,
+  kinds,
+  type PathsRequest,
+  requirePrintable,
+  searched,
+  valueText,
+} from './paths.js'
 
 export interface ReduceRequest extends PathsRequest {
   /** The text of the option. */
@@ -58,12 +65,10 @@ export async function reduceGraph(
   const { semiring, reduce, limit, method, backend, device, devices, output, next } = request
   const { sources, targets } = askedNodes(request, graph)
   const count = (sources?.length ?? graph.nodes) * Number(/\d+$/.exec(reduce)?.[0] ?? 1)
-  if (output === undefined && count > MOST_PRINTED) throw tooMuch(`the result has ${count} numbers`)
+  if (output === undefined) requirePrintable(count, `the result has ${count} numbers`)
   const options = { semiring, reduce, limit, method, backend, device, devices, sources, targets, signal }
-  const found: ReducedPaths | NearestPaths = await withProgress(
-    `finding paths of ${graph.nodes} nodes`,
-    (onProgress) =>
-      namingCycles(graph, () => reducePaths(graph.weights, { ...options, onProgress } as ReduceOptions)),
+  const found: ReducedPaths | NearestPaths = await searched(graph, (onProgress) =>
+    reducePaths(graph.weights, { ...options, onProgress } as ReduceOptions),
   )
   const isNearest = 'nodes' in found
   const values = isNearest ? found.distances : matrix(found.values.length, 1, found.values)
@@ -90,8 +95,7 @@ function recordsOf(
   sources: readonly FileNode[] | undefined,
 ): NodeRecord[] | NearestRecord[] {
   const nodes = sources ?? Array.from({ length: found.reached.length }, (_, node) => node)
-  const named = (node: unknown): FileNode =>
-    typeof node === 'string' ? node : (graph.keys?.[node as number] ?? (node as number) + graph.firstNode)
+  const named = (node: unknown) => fileNode(node as FileNode, graph)
   const finite = (value: number) => (Number.isNaN(value) ? null : finiteOf(value, Number.NaN))
   if (!('nodes' in found)) {
     return nodes.map((node, row) => ({

@@ -1,5 +1,4 @@
 /** Folding and interaction of the records of FASTA files: computed, written, and described. */
-import { writeText } from '../lib/files.js'
 import {
   bpmax,
   drawInteraction,
@@ -12,6 +11,7 @@ import {
 } from '../lib/rna.js'
 import { duration, labelled, rate, withStatus } from './output.js'
 import { checkOutputs } from './output-file.js'
+import { inputPath, shownInput, writeOut } from './pipes.js'
 import { why } from './place.js'
 import { startProgress } from './progress.js'
 
@@ -33,9 +33,12 @@ export interface FoldRecord {
   timing: { totalMs: number }
 }
 
+const readStrands = (file: string) =>
+  withStatus(`reading ${shownInput(file)}`, () => readFasta(inputPath(file)))
+
 /** @throws anything that goes wrong. */
 export async function foldFile({ fasta, ...model }: FoldRequest, signal: AbortSignal): Promise<FoldRecord> {
-  const records = await withStatus(`reading ${fasta}`, () => readFasta(fasta))
+  const records = await readStrands(fasta)
   const started = performance.now()
   const progress = startProgress(1)
   try {
@@ -98,8 +101,8 @@ interface Found {
 export async function interactFiles(request: InteractionRequest, signal: AbortSignal) {
   const { svg, top, query: _, target: __, ...model } = request
   await checkOutputs([svg], [request.query, request.target])
-  const queries = await withStatus(`reading ${request.query}`, () => readFasta(request.query))
-  const targets = await withStatus(`reading ${request.target}`, () => readFasta(request.target))
+  const queries = await readStrands(request.query)
+  const targets = await readStrands(request.target)
   const started = performance.now()
   const pairs = queries.flatMap((query) => targets.map((target) => ({ query, target })))
   // Times are roughly proportional to lengths if these are cubed.
@@ -132,7 +135,7 @@ export async function interactFiles(request: InteractionRequest, signal: AbortSi
   const best = found.sort((x, y) => y.window.score - x.window.score).slice(0, top)
   const timing = { totalMs: performance.now() - started }
   const [first] = best
-  if (svg !== undefined && first) await writeText(svg, draw(first))
+  if (svg !== undefined && first) await writeOut(svg, draw(first))
   const interactions = best.map(({ query, target, window }) => ({
     query: query.name,
     target: target.name,

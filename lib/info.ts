@@ -105,7 +105,7 @@ export function info(): Info {
     addon: { ...addonOrigin, larger: largerAddons(addonOrigin) },
     cuda: {
       built: cuda.built,
-      status: cuda.status,
+      status: addonOrigin.kind === 'wasm' ? 'WebAssembly has no CUDA' : cuda.status,
       toolkit: cuda.toolkit,
       architectures: cuda.architectures,
       driver: cuda.driver,

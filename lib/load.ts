@@ -212,6 +212,15 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
   return `the native addon can't be loaded${place}: ${found.join('; ')}. Ways out: ${ways.join('; or ')}`
 }
 
+/** Why there is no addon but WebAssembly. */
+function withoutNative(failed: Failure[]): string {
+  const none = `there is no other addon for ${platform} here`
+  if (failed.length > 0) return `${none}, because ${failed.map(describeFailure).join('; ')}`
+  const [name] = packagesOf('cpu').filter(fitsLibrary)
+  if (name === undefined) return none
+  return `${none}, because ${name} isn't installed. It takes less time: npm install ${name}@${version}`
+}
+
 /** Why the addon that was loaded has no CUDA, if that wasn't decided when it was built; undefined otherwise. */
 function withoutCuda(
   asked: string | undefined,
@@ -220,9 +229,7 @@ function withoutCuda(
   failed: Failure[],
 ) {
   if (origin.kind === 'wasm') {
-    const why =
-      asked === 'wasm' ? 'MPMML_ADDON=wasm asks for it' : `there is no other addon for ${platform} here`
-    return [`the addon is WebAssembly, which has no CUDA: ${why}`, ...failed.map(describeFailure)].join('; ')
+    return `the addon is WebAssembly, which has no CUDA: ${asked === 'wasm' ? 'MPMML_ADDON=wasm asks for it' : withoutNative(failed)}`
   }
   if (origin.kind !== 'cpu') return undefined
   if (asked === 'cpu') return 'MPMML_ADDON=cpu asks for the addon without CUDA'

@@ -1,7 +1,6 @@
 /** mpmml bench */
 
 import { type Command, Option } from 'commander'
-import { writeText } from '../../lib/files.js'
 import { type DataType, variants } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
@@ -21,6 +20,7 @@ import { dataTypes, typesOf } from '../dtype.js'
 import { type Columns, tableOf, timed } from '../experiment.js'
 import { labelled, print, printJson, rate, shapeName } from '../output.js'
 import { checkOutputs } from '../output-file.js'
+import { openPipes, PIPE, writeOut } from '../pipes.js'
 import { benchFigure, levelsFigure } from '../report/bench-figures.js'
 import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'
@@ -99,6 +99,7 @@ export function benchCommand(signal: AbortSignal): Command {
           exitCode: 2,
         })
       }
+      await openPipes(command, { texts: [svg] }, flags, signal)
       await checkOutputs([svg], [])
       if (suite) return benchSuites(suite, flags, signal)
       return choice ? benchChoice(flags, signal) : benchProducts(flags, signal)
@@ -138,10 +139,10 @@ async function benchProducts(flags: Flags, signal: AbortSignal): Promise<void> {
   if (svg !== undefined) {
     // The plotting library takes a while to load.
     const { svgFile } = await import('../report/plot.js')
-    await writeText(svg, svgFile(benchFigure(record), `Speed of ${record.semiring} on ${record.dtype}`))
+    await writeOut(svg, svgFile(benchFigure(record), `Speed of ${record.semiring} on ${record.dtype}`))
   }
   const bars = plot ?? process.stdout.isTTY === true
-  await (json ? printJson(record) : print(describe(record, bars)))
+  if (svg !== PIPE) await (json ? printJson(record) : print(describe(record, bars)))
   const failed = record.trials.flatMap(({ failures }) => failures)
   requireNone(failed.map((failure) => `${shapeName(failure)} ${failure.values}: ${failure.reason}`))
 }
@@ -167,7 +168,7 @@ async function benchSuites(
     signal,
   )
   if (svg !== undefined) await draw(record, svg)
-  await (json ? printJson(record) : print(describeSuites(record)))
+  if (svg !== PIPE) await (json ? printJson(record) : print(describeSuites(record)))
   requireNone(record.suites.flatMap((suite) => suite.wrong.map((message) => `${suite.name}: ${message}`)))
 }
 
@@ -179,7 +180,7 @@ async function draw({ suites, gpu, cpu }: SuitesRecord, output: string): Promise
   // The plotting library takes a while to load.
   const { svgFile } = await import('../report/plot.js')
   const title = `Max-plus products of int32 on ${device}, by the levels of both operands`
-  await writeText(output, svgFile(figure, title))
+  await writeOut(output, svgFile(figure, title))
 }
 
 /** One type a run, because a run has one ceiling. */

@@ -1,28 +1,11 @@
 /** mpmml convert IN OUT */
 import { type Command, Option } from 'commander'
-import {
-  type FileFormat,
-  fileFormatOf,
-  isSparseFile,
-  joinEntries,
-  readEntries,
-  type SparseEntries,
-  writeEntries,
-} from '../../lib/files.js'
-import {
-  type DataType,
-  type ElementArray,
-  type Matrix,
-  matrix as matrixOf,
-  OutOfMemoryError,
-  type Semiring,
-  variants,
-  zeroOf,
-} from '../../lib/index.js'
+import { type FileFormat, fileFormatOf, isSparseFile, readEntries, writeEntries } from '../../lib/files.js'
+import { type DataType, type Semiring, variants } from '../../lib/index.js'
 import { newCommand } from '../commands.js'
-import { type CsvFlags, csvOptions, isCsv, noteMatrix } from '../csv-kind.js'
-import { arrays, dataTypes, dtypeOf, typesOf } from '../dtype.js'
-import { inType, readEdges } from '../graph.js'
+import { type CsvFlags, csvOptions, kindOfMatrix } from '../csv-kind.js'
+import { dataTypes, dtypeOf } from '../dtype.js'
+import { dense, readEdges } from '../edge-file.js'
 import {
   checkMatrixOutputs,
   fileOf,
@@ -33,7 +16,16 @@ import {
   writeMatrixFile,
 } from '../matrix-file.js'
 import { labelled, print, printJson, shapeText } from '../output.js'
-import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags, passOn } from '../pipes.js'
+import {
+  formatOptions,
+  openPipes,
+  PIPE,
+  PIPE_HELP,
+  type PipeFlags,
+  passOn,
+  shownInput,
+  shownOutput,
+} from '../pipes.js'
 import { withProgress } from '../progress.js'
 
 interface Flags extends PipeFlags, CsvFlags {
@@ -77,7 +69,7 @@ export function convertCommand(signal: AbortSignal): Command {
 async function convert(
   from: string,
   to: string,
-  { semiring, dtype, edges, matrix: isMatrix }: Flags,
+  { semiring, dtype, ...flags }: Flags,
   signal: AbortSignal,
 ): Promise<ConvertRecord> {
   await checkMatrixOutputs([to], [from])
@@ -86,10 +78,11 @@ async function convert(
   // Sparse matrices may be far too large to be dense.
   const stays = dtype === undefined && semiring === undefined && toSparse
   const { path, array } = fileOf(from)
-  const isList = edges === true && isCsv(path)
+  const kind = await kindOfMatrix(from, flags, { isLikely: toSparse, weighs: semiring !== 'or-and' })
+  const isList = kind.edges === true
   if (isList || (stays && array === undefined && (await isSparseFile(path)))) {
-    const entries = await withProgress(`reading ${from}`, (onProgress) =>
-      isList ? readEdges(path, { signal, onProgress }) : readEntries(path, { signal, onProgress }),
+    const entries = await withProgress(`reading ${shownInput(from)}`, (onProgress) =>
+      isList ? readEdges(from, { signal, onProgress }) : readEntries(path, { signal, onProgress }),
     )
     const { shape, value } = entries
     if (!stays) {
@@ -97,50 +90,22 @@ async function convert(
       await writeMatrixFile(to, filled, semiring, signal)
       return { from, to, shape, dtype: dtypeOf(filled.data), entries: value.length }
     }
-    await withProgress(`writing ${to}`, (onProgress) => writeEntries(target, entries, { signal, onProgress }))
+    await withProgress(`writing ${shownOutput(to)}`, (onProgress) =>
+      writeEntries(target, entries, { signal, onProgress }),
+    )
     if (to === PIPE) await passOn()
     return { from, to, shape, dtype: dtypeOf(value), entries: value.length }
   }
-  if (!isMatrix && isCsv(path)) await noteMatrix(from, toSparse)
   const matrix = await readMatrixFile(from, { semiring, dtype }, signal)
   await writeMatrixFile(to, matrix, semiring, signal)
   return { from, to, shape: matrix.shape, dtype: dtypeOf(matrix.data), entries: null }
-}
-
-/** The matrix of the entries: the semiring's zero elsewhere, and ⊕ of those of one place. */
-function dense(
-  entries: SparseEntries,
-  semiring: Semiring,
-  asked: DataType | undefined,
-): Matrix<ElementArray> {
-  const [rows, cols] = entries.shape
-  const types = asked === undefined ? typesOf(semiring) : [asked]
-  const list = joinEntries(entries, semiring)
-  const value = inType(list.value, types, true)
-  const dtype = dtypeOf(value)
-  if (!types.includes(dtype))
-    throw new Error(`the weights of the edges are ${dtype}, not ${types.join(' or ')}`)
-  const data = emptyArray(dtype, rows * cols).fill(zeroOf(semiring, dtype))
-  for (let e = 0; e < list.row.length; e++) data[list.row[e]! * cols + list.col[e]!] = value[e]!
-  return matrixOf(rows, cols, data)
-}
-
-function emptyArray(dtype: DataType, length: number): ElementArray {
-  try {
-    return new arrays[dtype](length)
-  } catch (error) {
-    throw new OutOfMemoryError(
-      `there is no memory for a matrix of ${length} elements: convert to .mtx or .gr, which hold only what is there`,
-      { cause: error },
-    )
-  }
 }
 
 const isSparseFormat = (format: FileFormat) => format === 'matrix-market' || format === 'dimacs'
 
 function describe({ from, to, shape, dtype, entries }: ConvertRecord): string {
   return labelled([
-    ['from', from],
+    ['from', shownInput(from)],
     ['to', to],
     ['matrix', `${shapeText(shape)}, ${dtype}`],
     ['entries', entries === null ? undefined : String(entries)],

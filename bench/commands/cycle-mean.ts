@@ -8,19 +8,21 @@ import {
   counted,
   cycleText,
   describeGraph,
+  type FileNode,
+  fileNodes,
   GRAPH_HELP,
   type GraphFile,
   type GraphRecord,
   graphRecord,
-  namesOf,
   readGraphFile,
 } from '../graph.js'
 import { labelled, print, printJson, table, withStatus } from '../output.js'
-import { formatOption, openPipes, type PipeFlags } from '../pipes.js'
+import { graphFormatOption, openPipes, type PipeFlags, shownInput } from '../pipes.js'
 
 interface Flags extends PipeFlags, CsvFlags {
   semiring: 'max-plus' | 'min-plus'
   components?: true
+  names?: true
   json?: true
 }
 
@@ -29,7 +31,7 @@ interface MeanRecord {
   denominator: number
   value: number
   /** As the file numbers them. */
-  cycle: number[]
+  cycle: FileNode[]
 }
 
 /** What `cycle-mean --json` prints. */
@@ -40,21 +42,22 @@ interface CycleMeanRecord {
   /** Null if there is no cycle. */
   mean: MeanRecord | null
   /** The strongly connected components that have a cycle; null if they weren't asked for. */
-  components: { nodes: number[]; mean: MeanRecord }[] | null
+  components: { nodes: FileNode[]; mean: MeanRecord }[] | null
 }
 
 export function cycleMeanCommand(signal: AbortSignal): Command {
   const command = newCommand('cycle-mean')
   for (const option of csvOptions()) command.addOption(option)
   return command
-    .argument('<GRAPH>', 'a .gr, .mtx, .csv or .npy file')
+    .argument('<GRAPH>', 'a .gr, .mtx, .csv, .graphml or .npy file')
     .addOption(
       new Option('--semiring <name>', 'max-plus for the greatest mean, min-plus for the smallest')
         .choices(['max-plus', 'min-plus'])
         .default('max-plus'),
     )
+    .addOption(new Option('--names', 'the .csv or .graphml file names its nodes').conflicts('matrix'))
     .option('--components', 'also show the mean of each strongly connected component that has a cycle')
-    .addOption(formatOption())
+    .addOption(graphFormatOption())
     .option('--json', 'print one JSON value')
     .addHelpText(
       'after',
@@ -70,11 +73,11 @@ A .csv may have a fourth column, tokens: then a mean is the weight of a cycle di
 
 async function compute(
   path: string,
-  { semiring, components, edges, matrix }: Flags,
+  { semiring, components, names, edges, matrix }: Flags,
   signal: AbortSignal,
 ): Promise<CycleMeanRecord> {
-  const graph = await withStatus(`reading ${path}`, () =>
-    readGraphFile(path, semiring, signal, { edges, matrix, tokens: true }),
+  const graph = await withStatus(`reading ${shownInput(path)}`, () =>
+    readGraphFile(path, semiring, signal, { edges, matrix, isNamed: names, tokens: true }),
   )
   const find = semiring === 'max-plus' ? maximumCycleMean : minimumCycleMean
   const mean = await withStatus('looking for the best cycle', async () => find(graph.weights, { signal }))
@@ -89,20 +92,21 @@ async function compute(
   }
 }
 
-const meanRecord = ({ numerator, denominator, value, cycle }: CycleMean, { firstNode }: GraphFile) => ({
+const meanRecord = ({ numerator, denominator, value, cycle }: CycleMean, graph: GraphFile) => ({
   numerator,
   denominator,
   value,
-  cycle: namesOf(cycle, firstNode),
+  cycle: fileNodes(cycle, graph),
 })
 
 async function componentsOf(graph: GraphFile, semiring: Flags['semiring'], signal: AbortSignal) {
   const { component, means } = await componentCycleMeans(graph.weights, { semiring, signal })
   const nodes: number[][] = means.map(() => [])
-  for (const [node, of] of component.entries()) nodes[of]!.push(node + graph.firstNode)
+  for (const [node, of] of component.entries()) nodes[of]!.push(node)
   return means
-    .flatMap((mean, of) => (mean ? [{ nodes: nodes[of]!, mean: meanRecord(mean, graph) }] : []))
-    .sort((a, b) => a.nodes[0]! - b.nodes[0]!)
+    .flatMap((mean, of) => (mean ? [{ first: nodes[of]![0]!, of, mean }] : []))
+    .sort((a, b) => a.first - b.first)
+    .map(({ of, mean }) => ({ nodes: fileNodes(nodes[of]!, graph), mean: meanRecord(mean, graph) }))
 }
 
 function describe({ graph, semiring, dtype, mean, components }: CycleMeanRecord): string {

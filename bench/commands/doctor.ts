@@ -6,6 +6,7 @@ import { freemem, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Command } from 'commander'
+import { addonText } from '../addon-text.js'
 import { newCommand } from '../commands.js'
 import { greatest } from '../extremes.js'
 import { bytes, oneLine, print, printJson } from '../output.js'
@@ -150,10 +151,15 @@ function memoryCheck(): Check {
   )
 }
 
-function libraryChecks({ version, compiler, cpu, auto, cuda }: About): Check[] {
+function libraryChecks({ version, compiler, addon, cpu, auto, cuda }: About): Check[] {
   const unusable = auto.backend === 'cuda' && cuda.reason !== ''
   return [
-    check('addon', 'ok', `mpmml ${version}, built by ${compiler}`),
+    // The backend's reason says what to do.
+    check(
+      'addon',
+      addon.kind === 'wasm' ? 'note' : 'ok',
+      `mpmml ${version}, ${addonText(addon)}, built by ${compiler}`,
+    ),
     check('CPU', 'ok', `${cpu.model}: ${cpu.simd}, ${cpu.threads} threads`),
     unusable
       ? check('backend', 'problem', auto.reason, 'unset MPMML_BACKEND: then the CPU computes')

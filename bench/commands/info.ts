@@ -1,6 +1,7 @@
 /** mpmml info */
 import type { Command } from 'commander'
 import { type DeviceRows, type Info, info } from '../../lib/index.js'
+import { addonText } from '../addon-text.js'
 import { newCommand } from '../commands.js'
 import { bytes, labelled, print, printJson } from '../output.js'
 
@@ -13,18 +14,11 @@ export function infoCommand(): Command {
     })
 }
 
-const addonKinds = {
-  cpu: 'for the CPU',
-  cuda: 'with CUDA',
-  lab: 'with CUDA and the laboratory',
-  wasm: 'for the CPU, as WebAssembly',
-} as const
-
 function describe({ version, compiler, node, addon, cuda, cpu, auto }: Info): string {
   const sections = [
     labelled([
       ['mpmml', `${version}, built by ${compiler}, on Node.js ${node}`],
-      ['addon', `${addonKinds[addon.kind]}, from ${addon.from} (${addon.file})`],
+      ['addon', `${addonText(addon)} (${addon.file})`],
       ['backend', `${auto.backend}: ${auto.reason}`],
       ['CPU', `${cpu.model}, ${count(cpu.cores, 'core')}`],
       [

@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import { devicesOption, productOptions } from '../arguments.js'
 import { inMemory } from '../arrays.js'
 import { newCommand } from '../commands.js'
+import { csvOptions } from '../csv-kind.js'
 import { dataTypes } from '../dtype.js'
 import { MATRIX_HELP } from '../matrix-file.js'
 import { print, printJson } from '../output.js'
@@ -17,7 +18,7 @@ type Flags = Omit<ProductRequest, 'a' | 'b' | 'verify'> &
 
 /** What a product over a semiring of a file can have; it ends with wrong usage for more. */
 function ownFlags(command: Command, flags: Flags): Omit<OwnRequest, 'a' | 'b'> {
-  for (const name of ['variant', 'overflow', 'dtype', 'verify', 'format', 'all'] as const) {
+  for (const name of ['variant', 'overflow', 'dtype', 'verify', 'all', 'edges', 'matrix'] as const) {
     if (flags[name] === undefined) continue
     command.error(`error: --${name} is for the semirings of the library, not for one from a file`)
   }
@@ -30,7 +31,13 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .argument('<B>', 'K × N, or batch × K × N')
     .option('-o, --output <C>', 'write the product to this file (without it a small product is printed)')
     .option('--all', 'print the product, however large')
-  const options = [...productOptions(), devicesOption(), ...blocksOptions(), ...formatOptions()]
+  const options = [
+    ...productOptions(),
+    devicesOption(),
+    ...csvOptions(),
+    ...blocksOptions(),
+    ...formatOptions(),
+  ]
   for (const option of options) command.addOption(option.long === '--semiring' ? orFile(option) : option)
   return command
     .option('--accumulate <C0>', 'compute C0 ⊕ A⊗B')
@@ -39,20 +46,28 @@ export function multiplyCommand(signal: AbortSignal): Command {
     .option('--json', 'print one JSON value')
     .addHelpText('after', MATRIX_HELP + PIPE_HELP + BLOCKS_HELP)
     .action(async (a: string, b: string, { json, ...flags }: Flags) => {
-      const refused = ['devices', 'variant', 'accumulate', 'dtype', 'verify', 'format', 'all']
+      const refused = [
+        'devices',
+        'variant',
+        'accumulate',
+        'dtype',
+        'verify',
+        'format',
+        'all',
+        'edges',
+        'matrix',
+      ]
       if (await doneByBlocks(command, 'multiply', [a, b], flags, refused, json === true, signal)) return
-      if (isOwn(flags.semiring)) {
-        const record = await multiplyByOwn({ ...ownFlags(command, flags), a, b }, signal)
+      const { output } = flags
+      const own = isOwn(flags.semiring) ? ownFlags(command, flags) : undefined
+      const pipes = { inputs: [a, b, flags.accumulate], outputs: [output] }
+      await openPipes(command, pipes, { ...flags, json }, signal)
+      if (own) {
+        const record = await multiplyByOwn({ ...own, a, b }, signal)
+        if (output === PIPE) return
         await (json ? printJson(record) : print(describeOwn(record)))
         return
       }
-      const { output } = flags
-      await openPipes(
-        command,
-        { inputs: [a, b, flags.accumulate], outputs: [output] },
-        { ...flags, json },
-        signal,
-      )
       const request = { ...flags, a, b, verify: flags.verify === true }
       const record = await inMemory(() => multiplyFiles(request, signal))
       if (output === PIPE) return

@@ -28,7 +28,7 @@ import {
   pathSemirings,
   readGraphOf,
 } from '../paths.js'
-import { formatOptions, openPipes, PIPE, type PipeFlags } from '../pipes.js'
+import { formatOptions, graphFormatOption, openPipes, PIPE, type PipeFlags } from '../pipes.js'
 import { type BlocksFlags, blocksOptions, doneByBlocks } from '../queue.js'
 import { describeReduced, type ReduceRequest, reduceGraph } from '../reduced-paths.js'
 
@@ -73,7 +73,7 @@ export function pathsCommand(signal: AbortSignal): Command {
     ...csvOptions(),
     ...closureOptions(pathSemirings, 'min-plus'),
     ...blocksOptions(),
-    ...formatOptions(),
+    ...formatOptions(graphFormatOption()),
   ]
   for (const option of options) command.addOption(option)
   return command

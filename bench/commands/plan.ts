@@ -10,9 +10,11 @@ import {
 } from '../../lib/index.js'
 import { devicesOption, type ProductShape, productOptions, shapes, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
+import { type CsvFlags, csvOptions } from '../csv-kind.js'
 import { hasSums, typesOf } from '../dtype.js'
 import { MATRIX_HELP, readOperands } from '../matrix-file.js'
 import { duration, labelled, print, printJson, shapeName, shapeText, table, withStatus } from '../output.js'
+import { formatOption, openPipes, PIPE_HELP, type PipeFlags } from '../pipes.js'
 import {
   type ClusterEstimate,
   type Estimate,
@@ -34,7 +36,8 @@ type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'devices' | '
   hosts?: number
   storage?: number
   json?: true
-}
+} & PipeFlags &
+  CsvFlags
 
 /** What `plan --gpus --json` prints: one for each product. */
 interface ScalingRecord {
@@ -77,12 +80,13 @@ export function planCommand(signal: AbortSignal): Command {
         'with --hosts: the bandwidth of what they all read from (2.5 by default)',
       ).argParser(wholeNumber(1, 100_000)),
     )
-  for (const option of [...productOptions(), devicesOption()]) command.addOption(option)
+  for (const option of [...productOptions(), devicesOption(), ...csvOptions(), formatOption()])
+    command.addOption(option)
   return command
     .option('--json', 'print one JSON value')
-    .addHelpText('after', MATRIX_HELP)
+    .addHelpText('after', MATRIX_HELP + PIPE_HELP)
     .action(async (aPath: string | undefined, bPath: string | undefined, flags: Flags) => {
-      const { shapes: asked, values, json, gpus, hosts, storage, ...options } = flags
+      const { shapes: asked, values, json, gpus, hosts, storage, format, edges, matrix, ...options } = flags
       if (gpus !== undefined && asked === undefined) {
         command.error('error: option --gpus estimates by shapes: name them with --shapes')
       }
@@ -106,7 +110,8 @@ export function planCommand(signal: AbortSignal): Command {
           ...(await withStatus('planning', () => plan(a, b, options))),
         })
       if (asked === undefined) {
-        const [a, b] = await readOperands([aPath!, bPath!], { semiring }, signal)
+        await openPipes(command, { inputs: [aPath, bPath] }, { format }, signal)
+        const [a, b] = await readOperands([aPath!, bPath!], { semiring, edges, matrix }, signal)
         await add(a!, b!)
       } else {
         for (const shape of asked) {

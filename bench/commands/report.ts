@@ -2,7 +2,6 @@
 
 import { basename, extname } from 'node:path'
 import { type Command, Option } from 'commander'
-import { writeText } from '../../lib/files.js'
 import { type Results, readResults } from '../../lib/lab.js'
 import { libraryOption, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
@@ -10,6 +9,7 @@ import { defaultSizes, reportJobs } from '../lab/experiments.js'
 import { runJobs } from '../lab/runner.js'
 import { labelled, print, printJson } from '../output.js'
 import { checkOutputs } from '../output-file.js'
+import { inputPath, openPipes, PIPE, shownInput, writeOut } from '../pipes.js'
 
 interface Flags {
   from?: string
@@ -21,10 +21,13 @@ interface Flags {
   json?: true
 }
 
+const PAGE = 'report.html'
+
 export function reportCommand(signal: AbortSignal): Command {
-  return newCommand('report')
+  const command = newCommand('report')
+  return command
     .option('--from <results.json>', 'show what this file has, and measure nothing')
-    .option('-o, --output <report.html>', 'the page', 'report.html')
+    .option('-o, --output <report.html>', 'the page', PAGE)
     .addOption(
       new Option(
         '--results <results.json>',
@@ -41,18 +44,21 @@ export function reportCommand(signal: AbortSignal): Command {
     .addOption(libraryOption('device').default(0))
     .option('--json', 'print one JSON value')
     .action(async ({ json, ...flags }: Flags) => {
+      const pipes = { inputs: [flags.from], holds: 'json', texts: [flags.output] }
+      await openPipes(command, pipes, { json }, signal)
       const { results, source } = await resultsFor(flags, signal)
       // The plotting library takes a while to load, and only this command needs it.
       const { reportPage } = await import('../report/page.js')
       const { page, claims } = reportPage(results)
-      await writeText(flags.output, page)
+      await writeOut(flags.output, page)
+      if (flags.output === PIPE) return
       const judged = (verdict: string) => claims.filter((claim) => claim.verdict === verdict).length
       await (json
         ? printJson({ page: flags.output, results: source, gpu: results.machine.gpu.name, claims })
         : print(
             labelled([
               ['page', flags.output],
-              ['results', `${source}: ${results.points.length} points`],
+              ['results', `${shownInput(source)}: ${results.points.length} points`],
               ['GPU', String(results.machine.gpu.name)],
               [
                 'thesis',
@@ -67,10 +73,11 @@ async function resultsFor(flags: Flags, signal: AbortSignal): Promise<{ results:
   const { from, output } = flags
   if (from !== undefined) {
     await checkOutputs([output], [from])
-    return { results: await readResults(from), source: from }
+    return { results: await readResults(inputPath(from)), source: from }
   }
-  const extension = extname(basename(output))
-  const source = flags.results ?? `${extension ? output.slice(0, -extension.length) : output}.json`
+  const page = output === PIPE ? PAGE : output
+  const extension = extname(basename(page))
+  const source = flags.results ?? `${extension ? page.slice(0, -extension.length) : page}.json`
   await checkOutputs([output, source], [])
   const { device, again = false } = flags
   const request = { jobs: reportJobs(flags.sizes), device, output: source, again }

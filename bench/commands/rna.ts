@@ -4,6 +4,7 @@ import { rnaCommandOptions } from '../../lib/command-line.js'
 import { optionOf, placeOptions } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { print, printJson } from '../output.js'
+import { openPipes, PIPE } from '../pipes.js'
 import {
   describeFoldings,
   type FoldRequest,
@@ -13,7 +14,7 @@ import {
 } from '../rna.js'
 
 const FASTA_HELP = `
-FASTA files may have several records, lower case, and T for U.`
+FASTA files may have several records, lower case, and T for U. The name - is standard input.`
 
 function withModel(command: Command): Command {
   const { weights, minLoop } = rnaCommandOptions
@@ -32,6 +33,7 @@ export function rnaCommand(signal: AbortSignal): Command {
         json,
         ...model
       }: Omit<FoldRequest, 'fasta'> & { nussinov: string; json?: true }) => {
+        await openPipes(command, { inputs: [nussinov], holds: 'fasta' }, {}, signal)
         const record = await foldFile({ ...model, fasta: nussinov }, signal)
         await (json ? printJson(record) : print(describeFoldings(record)))
       },
@@ -46,12 +48,15 @@ export function bpmaxCommand(signal: AbortSignal): Command {
     .argument('<TARGET>', 'a FASTA file; both strands from 5′ to 3′')
     .addOption(optionOf(rnaCommandOptions.window))
     .addOption(optionOf(rnaCommandOptions.top).default(1))
-    .option('--svg <file>', 'draw the best one into this file')
+    .option('--svg <file>', 'draw the best one into this file, or to standard output: -')
   return withModel(command)
     .option('--json', 'print one JSON value')
     .addHelpText('after', FASTA_HELP)
     .action(async (query: string, target: string, { json, ...flags }: Flags) => {
+      const { svg } = flags
+      await openPipes(command, { inputs: [query, target], holds: 'fasta', texts: [svg] }, { json }, signal)
       const { record, text } = await interactFiles({ ...flags, query, target }, signal)
+      if (svg === PIPE) return
       await (json ? printJson(record) : print(text))
     })
 }

@@ -1,7 +1,6 @@
 /** mpmml roofline */
 
 import { type Command, Option } from 'commander'
-import { writeText } from '../../lib/files.js'
 import type { DataType, Semiring } from '../../lib/index.js'
 import { ceilingName, type Results, readResults, tensorPeak, writeResults } from '../../lib/lab.js'
 import { libraryOption, usage, wholeNumber } from '../arguments.js'
@@ -15,6 +14,7 @@ import { rooflineJobs, rooflines } from '../lab/roofline.js'
 import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
 import { checkOutputs } from '../output-file.js'
+import { inputPath, openPipes, PIPE, shownInput, writeOut } from '../pipes.js'
 
 interface Flags {
   from?: string
@@ -60,6 +60,7 @@ export function rooflineCommand(signal: AbortSignal): Command {
   return command.action(async (flags: Flags) => {
     const algebra = usage(command, () => algebraOf(flags))
     const { semiring, dtype } = algebra
+    await openPipes(command, { inputs: [flags.from], holds: 'json', texts: [flags.output] }, flags, signal)
     await checkOutputs([flags.output, flags.results], flags.from === undefined ? [] : [flags.from])
     const { results, note } = await resultsFor(flags, algebra, signal)
     const found = rooflines(results.points, tensorPeak(results.machine)).filter(
@@ -73,14 +74,15 @@ export function rooflineCommand(signal: AbortSignal): Command {
       throw new Error(
         flags.from === undefined
           ? `there is no roofline of ${semiring} ${dtype}, because its ceilings or all of its kernels could not be measured`
-          : `${flags.from} has no roofline of ${semiring} ${dtype}: npx mpmml roofline --results ${flags.from} measures it`,
+          : `${shownInput(flags.from)} has no roofline of ${semiring} ${dtype}: npx mpmml roofline --results ${flags.from === PIPE ? 'results.json' : flags.from} measures it`,
       )
     }
     const gpu = String(results.machine.gpu.name)
     if (flags.output !== undefined) {
       // The plotting library takes a while to load.
       const { svgFile } = await import('../report/plot.js')
-      await writeText(flags.output, svgFile(rooflineDrawing(roofline), rooflineTitle(roofline, gpu)))
+      await writeOut(flags.output, svgFile(rooflineDrawing(roofline), rooflineTitle(roofline, gpu)))
+      if (flags.output === PIPE) return
     }
     await (flags.json
       ? printJson({ gpu, ...roofline, svg: flags.output ?? null, note: note ?? null })
@@ -97,7 +99,7 @@ async function resultsFor(
   algebra: Algebra,
   signal: AbortSignal,
 ): Promise<{ results: Results; note?: string | undefined }> {
-  if (flags.from !== undefined) return { results: await readResults(flags.from) }
+  if (flags.from !== undefined) return { results: await readResults(inputPath(flags.from)) }
   const { device, results: output, again = output === undefined } = flags
   const request = { jobs: rooflineJobs(algebra, flags.size), device, output, again }
   const { results, points } = await runJobs(request, signal)

@@ -18,13 +18,13 @@ import {
   zeroOf,
 } from '../../lib/index.js'
 import { newCommand } from '../commands.js'
-import { type CsvFlags, isCsv } from '../csv-kind.js'
+import { type CsvFlags, csvOptions, kindOfMatrix } from '../csv-kind.js'
 import { dtypeOf, typesOf } from '../dtype.js'
-import { readEdges } from '../graph.js'
+import { readEdges } from '../edge-file.js'
 import { fileOf, MATRIX_FILE, MATRIX_HELP, readMatrixFile } from '../matrix-file.js'
 import { bytes, labelled, print, printJson, shapeText, table } from '../output.js'
 import { Pattern } from '../picture.js'
-import { formatOption, openPipes, PIPE_HELP, type PipeFlags } from '../pipes.js'
+import { formatOption, openPipes, PIPE_HELP, type PipeFlags, shownInput } from '../pipes.js'
 import { withProgress } from '../progress.js'
 import { Counts, type Range } from '../summary.js'
 import { cellText, type JsonNumber, jsonNumber } from '../values.js'
@@ -65,6 +65,7 @@ const MOST_PRINTED = 2 ** 22
 
 export function showCommand(signal: AbortSignal): Command {
   const command = newCommand('show')
+  for (const option of csvOptions()) command.addOption(option)
   return command
     .argument('<FILE>', MATRIX_FILE)
     .addOption(
@@ -75,7 +76,6 @@ export function showCommand(signal: AbortSignal): Command {
     )
     .option('--no-picture', 'leave out the picture of where elements are')
     .option('--all', 'show all rows and columns, and no picture')
-    .addOption(new Option('--edges', 'a .csv or .tsv file is a list of edges: FROM,TO,WEIGHT'))
     .addOption(formatOption())
     .option('--json', 'print one JSON value')
     .addHelpText('after', MATRIX_HELP + PIPE_HELP)
@@ -86,7 +86,7 @@ export function showCommand(signal: AbortSignal): Command {
       if (flags.json) {
         return printJson({ file: named, bytes: size, matrices: shown.map(({ record }) => record) })
       }
-      const head = labelled([['file', `${named}, ${bytes(size)}`]])
+      const head = labelled([['file', `${shownInput(named)}, ${bytes(size)}`]])
       await print([head, ...shown.map((one) => describe(one, flags))].join('\n\n'))
     })
 }
@@ -95,10 +95,10 @@ async function look(named: string, flags: Flags, signal: AbortSignal): Promise<S
   const { semiring } = flags
   const corner = flags.all ? Number.POSITIVE_INFINITY : CORNER
   const { path, array } = fileOf(named)
-  const edges = flags.edges === true && isCsv(path)
+  const { edges } = await kindOfMatrix(named, flags, { weighs: semiring !== 'or-and' })
   if (edges || (array === undefined && (await isSparseFile(path)))) {
-    const entries = await withProgress(`reading ${named}`, (onProgress) =>
-      edges ? readEdges(path, { signal, onProgress }) : readEntries(path, { signal, onProgress }),
+    const entries = await withProgress(`reading ${shownInput(named)}`, (onProgress) =>
+      edges ? readEdges(named, { signal, onProgress }) : readEntries(path, { signal, onProgress }),
     )
     return [lookAtSparse(entries, semiring, corner)]
   }

@@ -4,11 +4,12 @@ import { plus, star } from '../../lib/algebra.js'
 import { type DataType, type MpmmOptions, type Semiring, zeroOf } from '../../lib/index.js'
 import { closureOptions } from '../arguments.js'
 import { newCommand } from '../commands.js'
+import { type CsvFlags, csvOptions, kindOfMatrix } from '../csv-kind.js'
 import { dtypeOf, hasSums } from '../dtype.js'
 import { namingCycles } from '../graph.js'
 import { checkMatrixOutputs, MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
 import { duration, labelled, print, printJson, shapeText } from '../output.js'
-import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags } from '../pipes.js'
+import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags, shownInput } from '../pipes.js'
 import { why } from '../place.js'
 import { withProgress } from '../progress.js'
 import { describeValues, summarize, type ValueSummary } from '../summary.js'
@@ -16,7 +17,10 @@ import { type Values, valuesOf, withValues } from '../values.js'
 
 const semirings = ['max-plus', 'min-plus', 'max-min', 'min-max', 'max-times', 'or-and'] as const
 
-interface Flags extends PipeFlags, Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices'> {
+interface Flags
+  extends PipeFlags,
+    CsvFlags,
+    Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices'> {
   output?: string
   all?: true
   plus?: true
@@ -24,16 +28,11 @@ interface Flags extends PipeFlags, Pick<MpmmOptions, 'overflow' | 'backend' | 'd
   json?: true
 }
 
-interface MatrixRecord {
-  path: string | null
-  shape: readonly number[]
-}
-
 /** What `star --json` prints. */
 interface StarRecord {
-  a: MatrixRecord
+  a: { path: string; shape: readonly number[] }
   /** Its values, if they are printed. */
-  c: MatrixRecord & ValueSummary & { values?: Values | undefined }
+  c: ValueSummary & { path: string | null; shape: readonly number[]; values?: Values | undefined }
   operation: 'star' | 'plus'
   semiring: Semiring
   dtype: DataType
@@ -50,7 +49,7 @@ export function starCommand(signal: AbortSignal): Command {
     .option('-o, --output <S>', 'write the star to this file (without it a small star is printed)')
     .option('--all', 'print the star, however large')
     .option('--plus', 'compute A ⊕ A² ⊕ … instead, of walks with at least one edge')
-  for (const option of [...closureOptions(semirings, 'max-plus'), ...formatOptions()])
+  for (const option of [...csvOptions(), ...closureOptions(semirings, 'max-plus'), ...formatOptions()])
     command.addOption(option)
   return command
     .option('--json', 'print one JSON value')
@@ -66,7 +65,8 @@ export function starCommand(signal: AbortSignal): Command {
 async function compute(path: string, flags: Flags, signal: AbortSignal): Promise<StarRecord> {
   const { output, semiring, overflow, backend, device, devices } = flags
   await checkMatrixOutputs([output], [path])
-  const a = await readMatrixFile(path, { semiring }, signal)
+  const kind = await kindOfMatrix(path, flags, { isSquare: true, weighs: semiring !== 'or-and' })
+  const a = await readMatrixFile(path, { semiring, ...kind }, signal)
   const dtype = dtypeOf(a.data)
   const operation = flags.plus ? 'plus' : 'star'
   const options = { semiring, overflow, backend, device, devices, signal }
@@ -95,7 +95,7 @@ async function compute(path: string, flags: Flags, signal: AbortSignal): Promise
 function describe(record: StarRecord, flags: Flags): string {
   const { a, c, operation, semiring, dtype, overflow, timing } = record
   const head = labelled([
-    ['A', `${shapeText(a.shape)}  ${a.path}`],
+    ['A', `${shapeText(a.shape)}  ${shownInput(a.path)}`],
     [
       operation === 'star' ? 'A*' : 'A+',
       `${shapeText(c.shape)}  ${c.path ?? '(not written; -o names a file)'}`,

@@ -14,6 +14,7 @@ import {
 import { commit } from '../commit.js'
 import { runCases } from '../experiment.js'
 import { checkOutputs } from '../output-file.js'
+import { PIPE } from '../pipes.js'
 import { addPoint, type Job, jobKey, type RunOptions } from './job.js'
 import { caseOf } from './jobs.js'
 
@@ -66,6 +67,11 @@ export interface RunOutcome {
  * @throws NoCudaError if no GPU can be used, and the signal's reason at an interrupt, when what was measured is in the file.
  */
 export async function runJobs(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
+  if (request.output === PIPE || request.csv === PIPE) {
+    throw new FileError(
+      'results are kept in files, not on standard output: name one; --json and --csv print them',
+    )
+  }
   await checkOutputs([request.output, request.csv], [])
   const here = { ...machine(request.device), commit: commit() }
   const results = await earlierResults(request.output, here)

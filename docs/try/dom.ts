@@ -62,5 +62,10 @@ export function table(
 }
 
 /** A number as people read it. */
-export const shown = (value: number): string =>
-  Number.isFinite(value) ? `${Number(value.toPrecision(6))}` : value > 0 ? '∞' : value < 0 ? '−∞' : 'NaN'
+export function shown(value: number): string {
+  if (!Number.isFinite(value)) return value > 0 ? '∞' : value < 0 ? '−∞' : 'NaN'
+  if (Number.isInteger(value)) return `${value}`
+  // Six digits, and of larger numbers two behind the point.
+  const digits = Math.min(Math.max(6, Math.floor(Math.log10(Math.abs(value))) + 3), 17)
+  return `${Number(value.toPrecision(digits))}`
+}

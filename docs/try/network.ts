@@ -7,8 +7,8 @@ import {
   parseMatrixMarket,
   type ReadEdgeList,
 } from 'mpmml/graph'
-import { InputError, reading, textIn } from './csv.js'
-import { picture, shown, svg } from './dom.js'
+import { cellsOf, InputError, reading, textIn } from './csv.js'
+import { html, picture, shown, svg } from './dom.js'
 
 /** More nodes than this would only be a knot. */
 const MOST_DRAWN = 80
@@ -27,8 +27,14 @@ export function readEdges(text: string): NamedGraph {
   const graph = reading(() => parseEdgeCsv(text, 'the edges', { keys: true }))
   if (graph.weight.length === 0) throw new InputError('Enter a line for each edge: from, to, weight.')
   if (graph.weight.length > MOST_LINES) throw tooMany(graph.weight.length)
-  return graph
+  // Sums of int32 could leave it.
+  return { ...graph, weight: Float64Array.from(graph.weight) }
 }
+
+/** What is said of edges that have no weights. */
+export const weightless = (text: string): Node | false =>
+  cellsOf(text).at(-1)!.cells.length === 2 &&
+  html('p', { class: 'hint' }, 'The edges have no weights: each weighs 1.')
 
 /** A file of edges as lines of CSV. */
 export async function edgeLines(file: File): Promise<string> {

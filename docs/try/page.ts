@@ -143,7 +143,15 @@ class Shown {
 
   /** A button that chooses a file, for those who drop none. */
   #chooser({ name, label }: Field): HTMLElement {
-    const chosen = html('input', { type: 'file', hidden: true, change: () => this.#read(name, chosen.files) })
+    const chosen = html('input', {
+      type: 'file',
+      hidden: true,
+      change: async () => {
+        await this.#read(name, chosen.files)
+        // So that the same file, saved once more, is a change too.
+        chosen.value = ''
+      },
+    })
     const open = html('button', { type: 'button', click: () => chosen.click() }, 'Choose a file')
     open.setAttribute('aria-label', `Choose a file for ${label}`)
     return html('p', {}, open, chosen)

@@ -3,7 +3,7 @@ import { CycleError } from 'mpmml'
 import { longestPaths, mostReliablePaths, type NamedGraph, shortestPaths, widestPaths } from 'mpmml/graph'
 import { InputError } from './csv.js'
 import { html, shown, table } from './dom.js'
-import { drawNetwork, edgeLines, type Marks, notDrawn, placesOf, readEdges } from './network.js'
+import { drawNetwork, edgeLines, type Marks, notDrawn, placesOf, readEdges, weightless } from './network.js'
 import type { Tool, Values } from './tool.js'
 
 const kinds = {
@@ -122,6 +122,13 @@ console.log(distances.data.at(-1)) // 273`,
       throw new InputError('Choose the nodes between which the path is wanted.', 'from')
     if (!isKind(kind!)) throw new InputError(`There are no ${kind} paths.`, 'kind')
     const { find, better, sum } = kinds[kind]
+    const negative = kind === 'most reliable' ? read.weight.findIndex((weight) => weight < 0) : -1
+    if (negative >= 0) {
+      const edge = `${read.keys[read.from[negative]!]} → ${read.keys[read.to[negative]!]}`
+      throw new InputError(
+        `The edge ${edge} weighs ${shown(read.weight[negative]!)}: most reliable paths need weights of 0 or more.`,
+      )
+    }
     const { nodes, weight } = graph
     const numbered = { nodes, from: graph.from, to: graph.to, weight }
     const found = await find(numbered, { sources: source, paths: true, signal }).catch((error) => {
@@ -143,6 +150,7 @@ console.log(distances.data.at(-1)) // 273`,
           ? [`No path leads from ${from} to ${to}.`]
           : [`${words}: `, html('strong', {}, shown(distances[target]!)), '.']),
       ),
+      weightless(edges!),
       words !== undefined && html('p', {}, `${sum} of all paths from ${from} to ${to}.`),
       places
         ? drawNetwork(read, places, marks, `The graph; the path is ${words ?? 'missing'}`, width)

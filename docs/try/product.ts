@@ -5,6 +5,7 @@ import {
   type Matrix,
   matrix,
   mpmm,
+  OverflowError,
   parseNpy,
   type Semiring,
   zeroOf,
@@ -38,8 +39,23 @@ const SHOWN = 16
 const MOST_WRITTEN = 2500
 const MOST_SIZE = 4096
 
+interface Numbers {
+  readonly rows: number
+  readonly cols: number
+  /** NaN is the semiring's zero. */
+  readonly values: ArrayLike<number>
+}
+
 /** Matrices of files that are too large for a field, by what the field says instead. */
-const kept = new Map<string, Matrix<ElementArray>>()
+const kept = new Map<string, Numbers>()
+
+/** The elements one row after the other: a file may have the columns first. */
+function inRows({ data, shape, strides, offset = 0 }: Matrix<ElementArray>): ElementArray {
+  const [rows, cols] = shape as readonly [number, number]
+  const [down, right] = (strides ?? [cols, 1]) as readonly [number, number]
+  if (down === cols && right === 1) return data.subarray(offset, offset + rows * cols)
+  return data.map((_, at) => data[offset + Math.floor(at / cols) * down + (at % cols) * right]!)
+}
 
 async function textOf(file: File): Promise<string> {
   if (!/\.npy$/i.test(file.name)) return await textIn(file)
@@ -47,11 +63,11 @@ async function textOf(file: File): Promise<string> {
   const read = reading(() => parseNpy(bytes))
   if (read.shape.length === 3) throw new InputError(`${file.name} is a batch of matrices: give one matrix.`)
   const [rows, cols] = read.shape as readonly [number, number]
-  const row = (index: number) => Array.from(read.data.subarray(index * cols, (index + 1) * cols)).join(',')
-  if (read.data.length <= MOST_WRITTEN)
-    return Array.from({ length: rows }, (_, index) => row(index)).join('\n')
+  const values = inRows(read)
+  const row = (index: number) => Array.from(values.subarray(index * cols, (index + 1) * cols)).join(',')
+  if (values.length <= MOST_WRITTEN) return Array.from({ length: rows }, (_, index) => row(index)).join('\n')
   const name = `file ${file.name}: ${rows} × ${cols}`
-  kept.set(name, read)
+  kept.set(name, { rows, cols, values })
   return name
 }
 
@@ -74,20 +90,10 @@ const paths: Record<string, string> = {
   wrapping: 'Sums of 64 bits are taken modulo 2^32.',
 }
 
-interface Numbers {
-  readonly rows: number
-  readonly cols: number
-  /** NaN is the semiring's zero. */
-  readonly values: ArrayLike<number>
-}
-
 function read(text: string, name: string, seed: number): Numbers {
   const wrong = (message: string) => new InputError(message, name.toLowerCase())
   const file = kept.get(text.trim())
-  if (file) {
-    const [rows, cols] = file.shape as readonly [number, number]
-    return { rows, cols, values: file.data }
-  }
+  if (file) return file
   if (text.startsWith('file '))
     throw wrong('The file isn’t here any more. Drop it again: links can’t carry it.')
   const asked = /^\s*random\s+(\d+)\D+(\d+)\s*$/i.exec(text)
@@ -208,13 +214,17 @@ console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
         'b',
       )
     }
-    const type = typeOf(semiring, asked!, left, right)
-    const before = performance.now()
-    const result = await mpmm(operand(left, 'A', semiring, type), operand(right, 'B', semiring, type), {
-      semiring,
-      signal,
+    const multiplied = async (type: Type) => {
+      const [x, y] = [operand(left, 'A', semiring, type), operand(right, 'B', semiring, type)]
+      const before = performance.now()
+      const result = await mpmm(x, y, { semiring, signal })
+      return { result, type, ms: performance.now() - before }
+    }
+    const { result, type, ms } = await multiplied(typeOf(semiring, asked!, left, right)).catch((error) => {
+      if (!(error instanceof OverflowError)) throw error
+      if (asked === 'automatic') return multiplied('float64')
+      throw new Error('An element of C is beyond int32: choose float64 as its type, or automatic.')
     })
-    const ms = performance.now() - before
     const c = result.c as Matrix<ElementArray>
     const { path, variant, gops } = result
     const zero = zeroOf(semiring, type)
@@ -240,7 +250,7 @@ console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
       html(
         'p',
         { class: 'hint' },
-        `${steps.toLocaleString('en')} steps in ${shown(ms)} ms${gops >= 1 ? `, ${gops.toFixed(0)} GOPS` : ''}; kernel ${variant}`,
+        `${steps.toLocaleString('en')} ${steps === 1 ? 'step' : 'steps'} in ${shown(ms)} ms${gops >= 1 ? `, ${gops.toFixed(0)} GOPS` : ''}; kernel ${variant}`,
       ),
       table(
         rows < left.rows || cols < right.cols ? `C, its first ${rows} rows and ${cols} columns` : 'C',

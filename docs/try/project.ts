@@ -16,14 +16,16 @@ interface Plan {
 function read(text: string): Plan {
   const lines = cellsOf(text)
   // Names of the columns.
-  if (Number.isNaN(numberOf(lines[0]?.cells[1] ?? '0'))) lines.shift()
+  if (!/\d/.test(lines[0]?.cells[1] ?? '0')) lines.shift()
   const names = lines.map(({ cells }) => cells[0]!)
-  const numbers = new Map(names.map((name, job) => [name, job]))
+  const numbers = new Map<string, number>()
+  for (const [job, name] of names.entries()) if (!numbers.has(name)) numbers.set(name, job)
   if (names.length === 0)
     throw new InputError('Enter a line for each job: its name, how long it takes, and the jobs it waits for.')
   const from: number[] = []
   const to: number[] = []
   const durations = Float64Array.from(lines, ({ line, cells: [name, duration = '', ...after] }, job) => {
+    if (name === '') throw new InputError(`Line ${line}: the job has no name.`)
     const value = numberOf(duration)
     if (!(value >= 0 && value < Number.POSITIVE_INFINITY)) {
       throw new InputError(
@@ -32,7 +34,8 @@ function read(text: string): Plan {
     }
     if (numbers.get(name!) !== job)
       throw new InputError(`Line ${line}: there are two jobs “${name}”: each needs its own name.`)
-    for (const first of after.flatMap((cell) => cell.split(/[;,|]/))) {
+    // A name may have these marks.
+    for (const first of after.flatMap((cell) => (numbers.has(cell) ? [cell] : cell.split(/[;,|]/)))) {
       if (first.trim() === '') continue
       const other = numbers.get(first.trim())
       if (other === undefined)

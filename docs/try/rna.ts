@@ -9,7 +9,11 @@ const MOST_BASES = 120
 
 function strand(text: string, name: string, field: string): string {
   if (text.trim() === '') throw new InputError(`Enter ${name}: letters A, C, G and U.`, field)
-  const { sequence } = reading(() => parseFasta(text, name)[0]!, field)
+  const records = reading(() => parseFasta(text, name), field)
+  if (records.length > 1) {
+    throw new InputError(`In ${name}: expected one strand, but found ${records.length}. Leave one.`, field)
+  }
+  const { sequence } = records[0]!
   if (sequence.length > MOST_BASES) {
     throw new InputError(
       `These are ${sequence.length} bases, and this page takes ${MOST_BASES}: the library takes more.`,

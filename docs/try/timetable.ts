@@ -2,7 +2,7 @@
 import { criticalGraph, maximumCycleMean } from 'mpmml/algebra'
 import type { NamedGraph } from 'mpmml/graph'
 import { html, shown, table } from './dom.js'
-import { drawNetwork, edgeLines, notDrawn, placesOf, readEdges } from './network.js'
+import { drawNetwork, edgeLines, notDrawn, placesOf, readEdges, weightless } from './network.js'
 import type { Tool } from './tool.js'
 
 /**
@@ -61,27 +61,20 @@ console.log(best.value, best.cycle.map((node) => keys[node])) // 15 [ 'Airport',
     const edges = { nodes, from, to, weight }
     const best = await maximumCycleMean(edges, { signal })
     const places = placesOf(graph)
-    if (best === null) {
+    if (best === null || best.value <= 0) {
+      const why = best ? 'No circuit takes any time' : 'Nothing waits for itself in a circle'
       return (width) => [
-        html(
-          'p',
-          { class: 'answer' },
-          'Nothing waits for itself in a circle, so all of it can repeat as often as you like.',
-        ),
-        places &&
-          drawNetwork(
-            graph,
-            places,
-            { nodes: new Set(), edges: new Set() },
-            'The graph, without circuits',
-            width,
-          ),
+        html('p', { class: 'answer' }, `${why}, so all of it can repeat as often as you like.`),
+        weightless(waits!),
+        places && drawNetwork(graph, places, { nodes: new Set(), edges: new Set() }, 'The graph', width),
       ]
     }
     const critical = await criticalGraph(edges, { signal })
     const marks = { nodes: new Set(critical!.nodes), edges: new Set(critical!.edges) }
     const circuit = [...best.cycle, best.cycle[0]!].map((node) => keys[node]).join(' → ')
-    const { value, edges: taken } = best
+    const { numerator, denominator, value, edges: taken } = best
+    const isShort = Number(shown(value)) === value || !Number.isInteger(numerator)
+    const period = isShort ? shown(value) : `${shown(numerator)}/${denominator} ≈ ${shown(value)}`
     const departures = departuresOf(graph, value)
     const sum = taken.map((edge) => shown(weight[edge]!)).join(' + ')
     return (width) => [
@@ -89,9 +82,10 @@ console.log(best.value, best.cycle.map((node) => keys[node])) // 15 [ 'Airport',
         'p',
         { class: 'answer' },
         'It can repeat every ',
-        html('strong', {}, shown(value)),
+        html('strong', {}, period),
         ' minutes, and no sooner.',
       ),
+      weightless(waits!),
       html(
         'p',
         {},

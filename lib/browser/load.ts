@@ -13,7 +13,9 @@ const origin: AddonOrigin = Object.freeze({ kind: 'wasm', from: '@mpmml/wasm', f
 
 async function start(): Promise<unknown> {
   try {
-    return await connect()
+    const addon = (await connect()) as { explainWithoutCuda(reason: string): void }
+    addon.explainWithoutCuda('the addon is WebAssembly, which has no CUDA')
+    return addon
   } catch (error) {
     throw new AddonError(
       `the WebAssembly module can't be started: ${(error as Error).message}. Serve the files of @mpmml/wasm from the page's own ` +

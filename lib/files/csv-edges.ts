@@ -59,8 +59,14 @@ export function csvEdgesParser<Result>(
         const j = reader.integer('the node where the edge ends', 0, most)
         const isFirst = columns === 0
         if (isFirst) columns = reader.atLineEnd() ? 2 : 3
+        if (columns === 2 && !reader.atLineEnd()) {
+          reader.fail(
+            'this edge has a weight, but the first one has none: write one for each edge, or for none',
+          )
+        }
         let value = 1
         if (columns > 2) {
+          if (reader.atLineEnd()) reader.fail('the weight is missing')
           separate(reader)
           value = reader.number('the weight')
           integral &&= reader.integral

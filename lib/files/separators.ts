@@ -4,10 +4,15 @@ import type { TextReader } from './text.js'
 
 /** Tabs are blanks: between numbers one is as good as many. */
 const SEPARATORS = [',', ';']
+const SEMICOLON = ';'.charCodeAt(0)
+
+/** Commas between digits, and semicolons: the commas are decimal ones. */
+const isDecimal = (line: string) => line.includes(';') && !/(^|\D),|,(\D|$)/.test(line)
 
 /** The separator of the line; -1 if only blanks separate. */
 export function separatorOf(reader: TextReader): number {
   const line = reader.restOfLine()
+  if (isDecimal(line)) return SEMICOLON
   for (const separator of SEPARATORS) if (line.includes(separator)) return separator.charCodeAt(0)
   return -1
 }

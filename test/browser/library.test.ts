@@ -98,7 +98,8 @@ describe.skipIf(why).each([
       version,
       addon: { kind: 'wasm', from: '@mpmml/wasm' },
       cpu: { threads: threads ? await ask('navigator.hardwareConcurrency') : 1 },
-      auto: { backend: 'cpu' },
+      cuda: { status: 'WebAssembly has no CUDA' },
+      auto: { backend: 'cpu', reason: 'the addon is WebAssembly, which has no CUDA' },
     })
     expect(browser.problems).toEqual([])
   })

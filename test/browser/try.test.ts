@@ -175,6 +175,74 @@ describe.skipIf(why).each([
     await refused('second', 'expected a base')
   })
 
+  it('refuses what has no meaning, and says which line and what', async () => {
+    await open('project')
+    await enter('plan', 'a,3 days\nb,2,a')
+    await refused('plan', 'Line 1: expected how long “a” takes, a number of 0 or more, but found “3 days”')
+    await enter('plan', 'a;1,5\nb;2;a')
+    await refused('plan', 'Line 1: expected how long “a” takes, a number of 0 or more, but found “1,5”')
+    await enter('plan', 'a,1\na,2')
+    await refused('plan', 'Line 2: there are two jobs “a”')
+    await enter('plan', 'a,1\n,3')
+    await refused('plan', 'Line 2: the job has no name')
+    await enter('plan', '"a, b",3\nc,4,"a, b"')
+    await answer(/done after 7\.[\s\S]*a, b → c/)
+
+    await open('paths')
+    await enter('edges', 'a;b;1,5')
+    await refused('edges', '1,5')
+    await enter('edges', 'a,b,-0.5\nb,c,0.2')
+    await enter('ways', 'one way')
+    await enter('kind', 'most reliable')
+    await refused('edges', 'a → b weighs -0.5: most reliable paths need weights of 0 or more')
+
+    await open('timetable')
+    await enter('waits', 'a,b,-3\nb,a,1')
+    await answer(/as often as you like/)
+
+    await open('rna')
+    await enter('first', '>one\nGGG\n>two\nCCC')
+    await refused('first', 'expected one strand, but found 2')
+  })
+
+  it('shows whole numbers as they are, and fractions as fractions', async () => {
+    await open('project')
+    await enter('plan', 'big,1234567\nb,1.25,big')
+    await answer(/done after 1234568\.25\./)
+    await open('product')
+    await enter('a', '2147483647')
+    await enter('b', '0')
+    await answer(/of int32[\s\S]*\t2147483647/)
+    // Its own type holds the sum, if no other is asked for.
+    await enter('b', '1')
+    await answer(/of float64[\s\S]*\t2147483648/)
+    await enter('type', 'int32')
+    await vi.waitFor(async () => expect(await text()).toContain('choose float64'))
+    await open('paths')
+    await enter('edges', 'a,b,2000000000\nb,c,2000000001')
+    await enter('from', 'a')
+    await enter('to', 'c')
+    await answer(/a → b → c: 4000000001\./)
+    await enter('kind', 'widest')
+    await answer(/a → b → c: 2000000000\.[\s\S]*a\s+∞/)
+    await open('timetable')
+    await enter('waits', 'a,b,1\nb,c,1\nc,a,2')
+    await answer(/every 4\/3 ≈ 1\.33333 minutes/)
+  })
+
+  it('says that edges have no weights', async () => {
+    for (const [tool, field] of [
+      ['paths', 'edges'],
+      ['timetable', 'waits'],
+    ] as const) {
+      await open(tool)
+      await enter(field, 'from,to\na,b\nb,a')
+      await answer(/have no weights: each weighs 1/)
+      await enter(field, 'a,b,1\nb,a,1')
+      await vi.waitFor(async () => expect(await text()).not.toContain('no weights'))
+    }
+  })
+
   it('computes what its programs print', async () => {
     for (const tool of tools) {
       await open(tool)
@@ -198,6 +266,14 @@ describe.skipIf(why).each([
     await drop('a', 'a.npy', npy)
     await enter('b', '1\n20')
     await answer(/C is 1 × 1[\s\S]*0\s+17/)
+    // Columns first.
+    const fortran = npy
+      .replace("'fortran_order': False, 'shape': (1, 2), }", "'fortran_order': True, 'shape': (2, 2), }")
+      .replace('7, -3', '1, 2, 3, 4')
+    await drop('a', 'f.npy', fortran)
+    await vi.waitFor(async () =>
+      expect(await browser.evaluate('document.querySelector("#field-a").value')).toBe('1,3\n2,4'),
+    )
     await drop('a', 'a.xlsx', "'PK\\0'")
     await refused('a', 'a.xlsx is no text')
     await open('paths')

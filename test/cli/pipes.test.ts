@@ -5,9 +5,20 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { painted, reflow } from '../../bench/output.js'
-import { cli, fails, json, mpmml, root, succeeds, useFolder, writeNumbers } from './support.js'
+import { createProgram } from '../../bench/program.js'
+import { semiring } from '../../lib/semirings.js'
+import { cli, fails, json, mpmml, onTerminal, root, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
+
+const distance = semiring({
+  name: 'least absolute difference',
+  dtype: 'int32',
+  zero: 2 ** 31 - 1,
+  plus: (x, y) => x.min(y),
+  times: (x, y) => x.sub(y).abs(),
+  absorbs: false,
+})
 
 function file(name: string, content: string | Uint8Array): string {
   writeFileSync(path(name), content)
@@ -15,8 +26,16 @@ function file(name: string, content: string | Uint8Array): string {
 }
 
 /** Runs mpmml with bytes on its standard input. */
-function piped(args: string[], input: string | Uint8Array) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], { input })
+function piped(
+  args: string[],
+  input: string | Uint8Array,
+  { cwd, env }: { cwd?: string; env?: Record<string, string> } = {},
+) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...args], {
+    input,
+    cwd,
+    env: { ...process.env, ...env },
+  })
   return { status, stdout, stderr: stderr.toString() }
 }
 
@@ -48,6 +67,78 @@ describe('standard input and output', () => {
     expect([status, `${stdout}`]).toEqual([0, '0,7\ninf,0\n'])
   })
 
+  it('hold graphs of names, strands and results too', () => {
+    const graph = '<graphml><graph edgedefault="directed"><edge source="a" target="b"/></graph></graphml>'
+    const named = piped(['paths', '-', '--format', 'graphml', '--from', 'a', '--to', 'b', '--json'], graph)
+    expect(JSON.parse(`${named.stdout}`).pairs).toEqual([{ from: 'a', to: 'b', value: 1, path: ['a', 'b'] }])
+    const mean = piped(['cycle-mean', '-', '--format', 'graphml'], graph)
+    expect([mean.status, mean.stderr]).toEqual([0, ''])
+    const strands = '>one\nGGGAAACCC\n'
+    const folded = piped(['rna', '--nussinov', '-'], strands)
+    expect([folded.status, `${folded.stdout}`]).toEqual([0, '>one\nGGGAAACCC\n(((...))) (9)\n'])
+    const joined = piped(['bpmax', '-', file('target.fasta', '>two\nGGG\n'), '--json'], '>one\nCCC\n')
+    expect(JSON.parse(`${joined.stdout}`).interactions[0]).toMatchObject({
+      query: 'one',
+      target: 'two',
+      score: 9,
+    })
+    const planned = piped(['plan', '-', file('b.csv', '1\n2\n'), '--format', 'csv', '--json'], '0,1\n2,.\n')
+    expect(JSON.parse(`${planned.stdout}`)).toMatchObject([{ a: [2, 2], b: [2, 1], backend: 'cpu' }])
+    const a = writeNumbers(path('own-b.npy'), [1, 1], [4])
+    const own = file('own.json', JSON.stringify(distance))
+    const byOwn = [
+      'multiply',
+      '-',
+      a,
+      '--semiring',
+      own,
+      '--format',
+      'npy',
+      '-o',
+      '-',
+      '--output-format',
+      'npy',
+    ]
+    const product = piped(byOwn, readFileSync(writeNumbers(path('own-a.npy'), [1, 1], [3])))
+    expect([product.status, product.stderr]).toEqual([0, ''])
+    expect(product.stdout.readInt32LE(product.stdout.length - 4)).toBe(1)
+    const measured = readFileSync(join(root, 'test', 'cli', 'fixtures', 'h200.json'))
+    const page = piped(['report', '--from', '-', '-o', '-'], measured)
+    expect([page.status, page.stderr, `${page.stdout}`.slice(0, 15)]).toEqual([0, '', '<!doctype html>'])
+  })
+
+  it('take drawings', () => {
+    const strands = [file('q.fasta', '>one\nCCC\n'), file('t.fasta', '>two\nGGG\n')]
+    const drawn = piped(['bpmax', ...strands, '--svg', '-'], '')
+    expect([drawn.status, drawn.stderr]).toEqual([0, ''])
+    expect(`${drawn.stdout}`).toMatch(/^<svg [\s\S]*<\/svg>\s*$/)
+    const speeds = piped(
+      ['bench', '--backend', 'cpu', '--sizes', '8', '--repetitions', '1', '--svg', '-'],
+      '',
+    )
+    expect([speeds.status, speeds.stderr]).toEqual([0, ''])
+    expect(`${speeds.stdout}`).toMatch(/^(<\?xml[^>]*>\s*)?<svg [\s\S]*<\/svg>\s*$/)
+  })
+
+  it.each<[string[], string]>([
+    [['convert', '-', '-', '--format', 'csv'], '0,1\n2,.\n'],
+    [['multiply', '-', 'b.csv', '--format', 'csv'], '0,1\n2,.\n'],
+    [['plan', '-', 'b.csv', '--format', 'csv'], '0,1\n2,.\n'],
+    [['star', '-', '--format', 'csv'], '0,.\n.,0\n'],
+    [['show', '-', '--format', 'csv'], '0,.\n.,0\n'],
+    [['paths', '-', '--format', 'gr'], 'p sp 2 1\na 1 2 7\n'],
+    [['cycle-mean', '-', '--format', 'gr'], 'p sp 2 1\na 1 2 7\n'],
+    [['rna', '--nussinov', '-'], '>one\nGGG\n'],
+    [['bpmax', '-', 't.fasta'], '>one\nGGG\n'],
+  ])('are named while %j works', (args, input) => {
+    file('b.csv', '1\n2\n')
+    file('t.fasta', '>two\nGGG\n')
+    const { status, stderr } = piped(args, input, { cwd: path('.'), env: onTerminal })
+    expect(status).toBe(0)
+    expect(stderr).toContain('reading standard input …')
+    expect(stderr).not.toMatch(/(reading|writing) -/)
+  })
+
   it('are named in errors, and leave nothing behind', () => {
     const { status, stdout, stderr } = piped(['show', '-', '--format', 'csv'], '1,2\n3\n')
     expect([status, `${stdout}`]).toEqual([1, ''])
@@ -77,11 +168,25 @@ describe('standard input and output', () => {
 
   it.each<[string, string[], string]>([
     ['two inputs', ['multiply', '-', '-', '--format', 'csv'], 'only one of the inputs'],
+    ['two inputs of a plan', ['plan', '-', '-', '--format', 'csv'], 'only one of the inputs'],
+    ['two strands', ['bpmax', '-', '-'], 'only one of the inputs'],
+    ['a format that is read only', ['paths', '-', '--format', 'graphml', '-o', '-'], '--output-format csv'],
+    ['a drawing and a record', ['bpmax', 'a.fasta', 'b.fasta', '--svg', '-', '--json'], 'leave out one'],
     ['an input of no format', ['show', '-'], '--format csv'],
     ['an output of no format', ['convert', 'a.npy', '-'], '--format csv'],
     ['a result and a record', ['star', 'a.npy', '-o', '-', '--format', 'csv', '--json'], 'leave out one'],
     [
-      'blocks on disk',
+      'an input of blocks on disk',
+      ['multiply', '-', 'b.npy', '-o', 'c.npy', '--memory', '8MiB'],
+      'name files',
+    ],
+    [
+      'an output of blocks on disk',
+      ['multiply', 'a.npy', 'b.npy', '-o', '-', '--memory', '8MiB'],
+      'name files',
+    ],
+    [
+      'a format of blocks on disk',
       ['multiply', '-', 'b.npy', '-o', 'c.npy', '--memory', '8MiB', '--format', 'npy'],
       '--format is not for matrices that are computed block by block',
     ],
@@ -196,6 +301,122 @@ describe('a CSV file', () => {
     await succeeds(['convert', path('also.csv'), path('also.mtx'), '--matrix'])
   })
 
+  it('that may be edges is taken for a matrix by commands that need one, and that is said', async () => {
+    const long = file('long-edges.csv', '0,1,5\n1,2,7\n2,0,-20\n0,3,4\n')
+    const hint =
+      /^mpmml: \S+ is taken as a matrix of 3 columns; if it is a list of edges, say --edges \(or --matrix\)\n$/
+    expect((await ran(['show', long, '--json'])).stderr).toMatch(hint)
+    const column = file('column.csv', '1\n2\n3\n')
+    for (const command of ['multiply', 'plan']) {
+      expect((await ran([command, long, column, '--json'])).stderr).toMatch(hint)
+      await succeeds([command, long, column, '--matrix'])
+    }
+    expect(await json(['show', long, '--matrix'])).toMatchObject({ matrices: [{ shape: [4, 3] }] })
+    const product = await json(['multiply', long, long, '--edges'])
+    expect(product.c.values).toEqual([
+      [null, null, 12, null],
+      [-13, null, null, null],
+      [null, -15, null, -16],
+      [null, null, null, null],
+    ])
+    expect((await json(['multiply', long, long, '--edges', '--dtype', 'float32'])).dtype).toBe('float32')
+    expect((await json(['plan', long, long, '--edges']))[0]).toMatchObject({ a: [4, 4], b: [4, 4] })
+    const fractions = file('fractions.csv', '0.5,1,5\n1,2,7\n2,0,1\n0,3,4\n')
+    await succeeds(['multiply', fractions, column])
+  })
+
+  it('that can only be edges is taken for edges by star, and that is said', async () => {
+    const long = file('star.csv', 'from,to,weight\n0,1,5\n1,2,7\n2,0,-20\n0,3,4\n')
+    const taken = await ran(['star', long, '--json'])
+    expect(taken.stderr).toMatch(
+      /^mpmml: \S+star\.csv is taken as a list of edges, FROM,TO,WEIGHT, because [^\n]+ --edges or --matrix says which\n$/,
+    )
+    expect(taken.record.c.values[0]).toEqual([0, 5, 12, 4])
+    expect((await json(['star', long, '--edges'])).c).toEqual(taken.record.c)
+    expect(await fails(['star', long, '--matrix'])).toContain('must be square')
+    const square = file('small.csv', '0,1,4\n1,2,5\n2,0,1\n')
+    const matrix = await ran(['star', square, '--json', '--semiring', 'min-plus'])
+    expect(matrix.stderr).toMatch(/is taken as a matrix of 3 columns; if it is a list of edges/)
+    expect(await json(['star', square, '--semiring', 'min-plus', '--matrix'])).toMatchObject({
+      c: { values: matrix.record.c.values },
+    })
+    const links = file('star-links.csv', '0,1\n1,2\n0,2\n')
+    expect((await ran(['star', links, '--json'])).stderr).toMatch(/have no weights: each weighs 1\n$/)
+  })
+
+  it('of edges with nodes that have names says what to do', async () => {
+    const named = file('named.csv', 'from,to,weight\nberlin,paris,5\nparis,rome,7\nrome,berlin,1\n')
+    const later = file('later.csv', '1,2,5\n2,3,5\n3,4,5\n4,5,5\n5,1,5\n5,Rome,1\n')
+    for (const [of, node] of [
+      [named, 'berlin'],
+      [later, 'Rome'],
+    ] as const) {
+      for (const command of [['paths'], ['paths', '--edges'], ['cycle-mean']]) {
+        const said = await fails([...command, of])
+        expect(said).toContain(
+          `${of} looks like a list of edges whose nodes have names, such as ${node}: say --names`,
+        )
+      }
+      for (const command of [
+        ['star', of],
+        ['show', of],
+        ['convert', of, path('x.npy')],
+        ['show', of, '--edges'],
+      ]) {
+        const { status, stdout, stderr } = await mpmml(command)
+        expect([status, stdout]).toEqual([1, ''])
+        expect(stderr).toContain(`such as ${node}: number them from 0 and say --edges`)
+      }
+    }
+    expect(await json(['paths', named, '--names', '--from', 'berlin', '--to', 'rome'])).toMatchObject({
+      pairs: [{ value: 12 }],
+    })
+    const { mean, components } = await json(['cycle-mean', named, '--names', '--components'])
+    expect([mean.numerator, mean.denominator, [...mean.cycle].sort()]).toEqual([
+      13,
+      3,
+      ['berlin', 'paris', 'rome'],
+    ])
+    expect(components[0].nodes).toEqual(['berlin', 'paris', 'rome'])
+    const typing = file('typing.csv', '0,1,5\n1,x\n')
+    expect(await fails(['paths', typing])).toContain('such as x: say --names')
+    expect(await fails(['show', file('cells.csv', '0,1,5,6\n1,x,5,6\n')])).toContain("but it is 'x'")
+  })
+
+  it('of edges of which some have no weights is refused', async () => {
+    const some = file('some.csv', '0,1\n1,2,7\n')
+    expect(await fails(['paths', some, '--edges', '--semiring', 'or-and'])).toContain(
+      'line 2: this edge has a weight, but the first one has none',
+    )
+    expect(await fails(['paths', file('none.csv', '0,1,5\n1,2\n'), '--edges'])).toContain(
+      'line 2: the weight is missing',
+    )
+    const links = file('bare.csv', '0,1\n1,2\n2,3\n')
+    for (const command of [
+      ['show', links],
+      ['convert', links, path('bare.gr')],
+    ]) {
+      const { status, stderr } = await mpmml([...command, '--edges'])
+      expect([status, stderr]).toEqual([0, `mpmml: the edges of ${links} have no weights: each weighs 1\n`])
+    }
+  })
+
+  it('with decimal commas is refused, and not taken apart at them', async () => {
+    const german = file('german.csv', 'a;b;1,5\nb;c;2,5\n')
+    expect(await fails(['paths', german, '--names'])).toContain(
+      "line 1: the weight must be a number, but it is '1,5'",
+    )
+  })
+
+  it('that begins with numbers of no nodes is a matrix', async () => {
+    const weights = file('weighted.csv', '0,1.5,3\n2,0,4\n1,1,0\n')
+    const { record, stderr } = await ran(['paths', weights, '--json'])
+    expect(stderr).toMatch(
+      /is taken as a matrix of weights, because its lines begin with numbers that no nodes have\n$/,
+    )
+    expect(record.graph).toMatchObject({ nodes: 3, edges: 9 })
+  })
+
   it('of edges too many nodes for a matrix is refused', async () => {
     const far = file('far.csv', '0,2000000000,1\n')
     expect(await fails(['convert', far, path('far.npy'), '--edges'])).toContain('ERR_MPMML_OUT_OF_MEMORY')
@@ -222,6 +443,22 @@ describe('a terminal', () => {
       for (const line of lines) if (!line.startsWith(' ')) expect(line.length).toBeLessThanOrEqual(columns)
     }
     expect(reflow(text, 200)).toContain('word end of the paragraph.')
+  })
+
+  it.each([40, 60, 80, 120])('has help of commands and options that fits %i columns', async (columns) => {
+    for (const name of ['', 'paths', 'multiply']) {
+      const program = await createProgram([name], new AbortController().signal)
+      const command = program.commands.find((each) => each.name() === name) ?? program
+      const lines = command
+        .configureOutput({ getOutHelpWidth: () => columns })
+        .helpInformation()
+        .split('\n')
+      expect(lines.length).toBeGreaterThan(30)
+      // A name can't be broken.
+      for (const line of lines)
+        if (!/^ {2}[-\w]+(, --\w+)?( [<[].*)?$/.test(line))
+          expect(line.length, line).toBeLessThanOrEqual(columns)
+    }
   })
 })
 

@@ -104,7 +104,7 @@ async function runAlone(args: string[]): Promise<Outcome> {
 const ran = (args: string[], options?: RunOptions) => (options ? mpmml(args, options) : runHere(args))
 
 /** A program that is loaded first makes stderr a terminal: what a command does is shown there. */
-const onTerminal = { NODE_OPTIONS: '--import data:text/javascript,process.stderr.isTTY=true' }
+export const onTerminal = { NODE_OPTIONS: '--import data:text/javascript,process.stderr.isTTY=true' }
 
 /** Runs mpmml as on a terminal, and sends a signal once stderr shows what it does; `said` is what stays there. */
 export async function interrupted(

@@ -1,0 +1,73 @@
+/** Edge lists in CSV files, in place of matrices. */
+import { joinEntries, type SparseEntries } from '../lib/files.js'
+import { readGraph } from '../lib/graph.js'
+import {
+  type DataType,
+  type ElementArray,
+  type Matrix,
+  matrix as matrixOf,
+  OutOfMemoryError,
+  type Semiring,
+  zeroOf,
+} from '../lib/index.js'
+import { NUMBER_NODES, namingNodes } from './csv-kind.js'
+import { arrays, dtypeOf, typesOf } from './dtype.js'
+import { inputPath } from './pipes.js'
+
+/** The first of `types` that holds what the graph has, and the weights in it. */
+export function inType(data: ElementArray, types: readonly DataType[], isList: boolean): ElementArray {
+  const dtype = dtypeOf(data)
+  if (types.includes(dtype)) return data
+  // In or-and an edge is there or not, whatever it weighs.
+  if (types.every((type) => type === 'uint8')) return isList ? new Uint8Array(data.length).fill(1) : data
+  return dtype === 'int32' && types.includes('float64') ? Float64Array.from(data) : data
+}
+
+/** The edges as the entries of a sparse matrix. */
+export async function readEdges(
+  name: string,
+  options: { signal: AbortSignal; onProgress: (progress: { done: number }) => void },
+): Promise<SparseEntries> {
+  const { nodes, from, to, weight } = await namingNodes(name, NUMBER_NODES, () =>
+    readGraph(inputPath(name), { ...options, format: 'csv' }),
+  )
+  return { shape: [nodes, nodes], row: from, col: to, value: weight }
+}
+
+/** The matrix of the entries: the semiring's zero elsewhere, and ⊕ of those of one place. */
+export function dense(
+  entries: SparseEntries,
+  semiring: Semiring,
+  asked: DataType | undefined,
+): Matrix<ElementArray> {
+  const [rows, cols] = entries.shape
+  const types = asked === undefined ? typesOf(semiring) : [asked]
+  const list = joinEntries(entries, semiring)
+  const value = inType(list.value, types, true)
+  const dtype = dtypeOf(value)
+  const type = types.includes(dtype) ? dtype : types[0]!
+  const weight = exactly(value, type)
+  const data = emptyArray(type, rows * cols).fill(zeroOf(semiring, type))
+  for (let e = 0; e < list.row.length; e++) data[list.row[e]! * cols + list.col[e]!] = weight[e]!
+  return matrixOf(rows, cols, data)
+}
+
+/** The values in another type, which holds each of them. */
+function exactly(values: ElementArray, dtype: DataType): ElementArray {
+  const converted = arrays[dtype].from(values)
+  const other = values.findIndex((value, index) => !Object.is(value + 0, converted[index]! + 0))
+  if (other >= 0)
+    throw new Error(`an edge weighs ${values[other]}, which is no ${dtype}: name another --dtype`)
+  return converted
+}
+
+function emptyArray(dtype: DataType, length: number): ElementArray {
+  try {
+    return new arrays[dtype](length)
+  } catch (error) {
+    throw new OutOfMemoryError(
+      `there is no memory for a matrix of ${length} elements: convert to .mtx or .gr, which hold only what is there`,
+      { cause: error },
+    )
+  }
+}
