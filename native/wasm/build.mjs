@@ -97,7 +97,7 @@ for (const [source, file, format, platform] of [
     resolve: { alias: { './mpmml-single.js': join(target, 'mpmml-single.js') } },
     logLevel: 'warn',
   })
-  await bundle.write({ file: join(target, file), format, comments: { legal: true } })
+  await bundle.write({ file: join(target, file), format, minify: true, comments: { legal: true } })
   await bundle.close()
 }
 await bundleForBrowsers(target)
