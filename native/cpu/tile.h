@@ -8,8 +8,13 @@
 
 namespace mpmml::cpu::MPMML_ISA {
 
-/// Steps in one round of the micro-kernel's loop. Panels are padded to a multiple of it with border elements.
+/// Steps in one round of the micro-kernel's loop. Panels are padded to a multiple of it with border elements. On WebAssembly neither
+/// MPMML_OPAQUE nor MPMML_FENCE keeps the steps of a round apart, and what is loaded for several of them doesn't fit the registers.
+#if defined(__wasm__)
+constexpr int kStepsAtOnce = 1;
+#else
 constexpr int kStepsAtOnce = 4;
+#endif
 
 /// Calls `body` with the arithmetic for `path`, which is known to the compiler.
 template <class Arithmetic, class... Others, class Body>
@@ -94,9 +99,17 @@ MPMML_INLINE void multiply_steps(Vector<typename Arithmetic::Operand> (&acc)[MR]
       Vector<T> row[NV];
       MPMML_UNROLL
       for (int j = 0; j < NV; ++j) row[j] = load(b + ahead * NR + j * lanes);
+#if defined(__wasm__)
+      // Copied as a whole, so that the loads have the offsets of the elements in them. Where sums wrap the compiler computes the address
+      // of an element that is named by its subscript.
+      Broadcast<T> column[MR];
+      __builtin_memcpy(column, a + ahead * MR, sizeof column);
+#else
+      const Broadcast<T>* const column = a + ahead * MR;
+#endif
       MPMML_UNROLL
       for (int i = 0; i < MR; ++i) {
-        auto element = (Vector<T>)splat(a[ahead * MR + i]);
+        auto element = (Vector<T>)splat(column[i]);
         MPMML_OPAQUE(element);
         MPMML_UNROLL
         for (int j = 0; j < NV; ++j) {

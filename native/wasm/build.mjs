@@ -10,6 +10,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
+import { minifySync } from 'rolldown/utils'
 import { bundleForBrowsers } from './bundle.mjs'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
@@ -97,7 +98,13 @@ for (const [source, file, format, platform] of [
     resolve: { alias: { './mpmml-single.js': join(target, 'mpmml-single.js') } },
     logLevel: 'warn',
   })
-  await bundle.write({ file: join(target, file), format, comments: { legal: true } })
+  await bundle.write({ file: join(target, file), format, minify: true, comments: { legal: true } })
   await bundle.close()
 }
 await bundleForBrowsers(target)
+for (const name of Object.keys(kinds)) {
+  const file = join(target, `mpmml-${name}.js`)
+  const { code, errors } = minifySync(file, readFileSync(file, 'utf8'), { module: false })
+  if (errors.length > 0) fail(`${file}: ${errors[0].message}`)
+  writeFileSync(file, code)
+}

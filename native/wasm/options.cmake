@@ -9,6 +9,27 @@ if(MPMML_WASM_THREADS)
   list(APPEND mpmml_wasm_options -pthread)
 endif()
 add_compile_options(${mpmml_wasm_options})
+# A page loads the module over a network: loops whose counts aren't known aren't repeated, unless the source asks for it, and what
+# takes little of the time is compiled for size.
+add_compile_options("SHELL:-mllvm -unroll-runtime=0" "SHELL:-mllvm -unroll-allow-partial=0")
+set(mpmml_small_cpu backend compute machine masked planner user_program yardsticks)
+list(TRANSFORM mpmml_small_cpu REPLACE "(.+)" "native/cpu/\\1.cpp")
+file(GLOB mpmml_small_sources native/core/closure/*.cpp native/core/devices/*.cpp native/core/engine/*.cpp native/core/graph/*.cpp
+  native/core/host/*.cpp native/core/plan/*.cpp native/core/session/*.cpp native/core/user/*.cpp native/addon/*.cpp)
+list(REMOVE_ITEM mpmml_small_sources ${CMAKE_SOURCE_DIR}/native/core/graph/search.cpp ${CMAKE_SOURCE_DIR}/native/core/graph/ways.cpp)
+set_source_files_properties(${mpmml_small_sources} ${mpmml_small_cpu} PROPERTIES COMPILE_OPTIONS -Os)
+
+# The same for kernels of the table, which have options of their own.
+function(mpmml_shrink_kernels)
+  foreach(source ${MPMML_GENERATED_CPU})
+    if(source MATCHES "/(naive|thin)_[^/]*$")
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -Os)
+    elseif(source MATCHES "/pivots_[^/]*$")
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -fno-unroll-loops -fno-slp-vectorize)
+    endif()
+  endforeach()
+endfunction()
+
 if(NOT MPMML_WASM_THREADS)
   # Otherwise node-addon-api has no functions that other threads may call. They are how work is settled, here too.
   add_compile_definitions(NAPI_HAS_THREADS=1)
@@ -35,6 +56,7 @@ target_compile_definitions(mpmml_emnapi PRIVATE BUILDING_NODE_EXTENSION
 
 # mpmml-threads.wasm or mpmml-single.wasm, and the JavaScript that starts it.
 function(mpmml_add_wasm_module)
+  mpmml_shrink_kernels()
   set(objects $<TARGET_OBJECTS:mpmml_emnapi>)
   foreach(layer mpmml_core mpmml_cpu mpmml_addon mpmml_addon_cpu)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)
@@ -53,7 +75,9 @@ function(mpmml_add_wasm_module)
     set_target_properties(mpmml_wasm PROPERTIES OUTPUT_NAME mpmml-single)
   endif()
   target_link_options(mpmml_wasm PRIVATE
-    -O3 --no-entry
+    -Os --no-entry
+    # Instantiations of one template follow each other, by their names, which aren't kept: compression looks back 32 KiB.
+    --emit-symbol-map -sBINARYEN_EXTRA_PASSES=--reorder-functions-by-name
     -sMODULARIZE=1 -sEXPORT_NAME=mpmmlModule -sENVIRONMENT=node,web,worker
     # Threads reserve addresses for all of it, and get memory as they need it.
     -sALLOW_MEMORY_GROWTH=1 -sMAXIMUM_MEMORY=4GB -sINITIAL_MEMORY=16MB -sSTACK_SIZE=4MB
