@@ -57,6 +57,8 @@ export interface SemiringJson {
   readonly idempotent: boolean
   /** Whether x ⊕ y is x or y. */
   readonly selective: boolean
+  /** Whether elements are natural logarithms of numbers that are added and multiplied; false if it isn't there. */
+  readonly logarithms?: boolean
   /** From which elements laws are checked, if not from all; false: no law is checked. */
   readonly check?:
     | false
@@ -86,6 +88,8 @@ export interface UserSemiring<L extends Lanes = Lanes> {
   readonly idempotent: boolean
   /** Whether x ⊕ y is x or y. */
   readonly selective: boolean
+  /** Whether elements are natural logarithms of numbers that are added and multiplied. */
+  readonly logarithms: boolean
   /** The form for files, queues and other processes, which `semiring.from()` reads. */
   toJSON(): SemiringJson
   /** What it computes, in some lines. */

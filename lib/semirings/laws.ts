@@ -21,7 +21,7 @@ import {
 export interface CheckOptions<L extends Lanes = Lanes> extends CheckedElements<L> {
   /**
    * 'all', the default, or those on which a single 'product' relies: ⊕ is associative and commutative, zero is neutral, and what the
-   * semiring says of itself (absorbs, idempotent, selective). Distances are no semirings beyond that.
+   * semiring says of itself (absorbs, idempotent, selective, logarithms). Distances are no semirings beyond that.
    */
   laws?: 'all' | 'product' | undefined
 }
@@ -57,7 +57,19 @@ interface Law {
 }
 
 const always = () => true
+const areLogarithms = ({ logarithms }: WrittenSemiring) => logarithms
 const hasOne = (semiring: WrittenSemiring) => semiring.one !== undefined
+
+/** `value` of the elements of each lane, which are floats. */
+function each(x: Elements, y: Elements, value: (left: number, right: number) => number): Elements {
+  return x.map((lane, index) => Float32Array.from(lane, (left, trial) => value(left, y[index]![trial]!)))
+}
+
+/** log(eˣ + eʸ), none of which is ∞. */
+function logOfSum(x: number, y: number): number {
+  const greater = Math.max(x, y)
+  return greater === Number.NEGATIVE_INFINITY ? greater : greater + Math.log1p(Math.exp(-Math.abs(x - y)))
+}
 
 const laws: readonly Law[] = [
   {
@@ -117,6 +129,24 @@ const laws: readonly Law[] = [
       ['y', y],
     ],
     oneOf: true,
+  },
+  {
+    name: '⊕ is of logarithms',
+    isOfProducts: true,
+    holds: areLogarithms,
+    terms: ({ x, y, plus }) => [
+      ['x ⊕ y', plus(x, y)],
+      ['log(eˣ + eʸ)', each(x, y, logOfSum)],
+    ],
+  },
+  {
+    name: '⊗ is of logarithms',
+    isOfProducts: true,
+    holds: areLogarithms,
+    terms: ({ x, y, times }) => [
+      ['x ⊗ y', times(x, y)],
+      ['x + y', each(x, y, (left, right) => left + right)],
+    ],
   },
   {
     name: 'one is neutral in ⊗',

@@ -8,7 +8,7 @@ import type { Operations, Value } from './value.js'
 
 /**
  * Sums of numbers that are kept as their logarithms: x ⊕ y = log(eˣ + eʸ) and x ⊗ y = x + y, of float32. So products of
- * probabilities neither underflow nor overflow. The result is computed pair by pair, in the order of k.
+ * probabilities neither underflow nor overflow.
  *
  * @example
  * const half = matrix(2, 2, new Float32Array(4).fill(Math.log(0.5)))
@@ -24,6 +24,7 @@ export const logSumExp: UserSemiring<'float32'> = semiring({
   plus: (x, y, { max, log1p, exp }) =>
     max(x, y).add(log1p(exp(max(x.sub(y).abs().neg(), Number.NEGATIVE_INFINITY)))),
   times: (x, y) => x.add(y),
+  logarithms: true,
 })
 
 /**

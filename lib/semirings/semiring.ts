@@ -69,6 +69,11 @@ export interface SemiringDefinition<L extends Lanes = Lanes> {
   /** Whether x ⊕ y is always x or y; false by default. The option `witness` needs it. It implies `idempotent`. */
   selective?: boolean | undefined
   /**
+   * Whether elements are natural logarithms: x ⊕ y is log(eˣ + eʸ) and x ⊗ y is x + y, but for rounding; false by default. Products of 32
+   * steps and more are then computed with exponentials, in a small part of the time. It needs dtype 'float32' and zero −∞, which absorbs.
+   */
+  logarithms?: boolean | undefined
+  /**
    * The quick check of the laws that products rely on: see {@link checkSemiring}. False leaves it out, and an object says from which
    * elements it is made. True by default.
    */
@@ -99,6 +104,7 @@ interface Facts<L extends Lanes> {
   readonly absorbs: boolean
   readonly idempotent: boolean
   readonly selective: boolean
+  readonly logarithms: boolean
   readonly checked: readonly LaneRange[] | undefined
 }
 
@@ -111,6 +117,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
   readonly absorbs: boolean
   readonly idempotent: boolean
   readonly selective: boolean
+  readonly logarithms: boolean
   readonly #facts: Facts<L>
   readonly #plus: Expression
   readonly #times: Expression
@@ -125,6 +132,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
     this.absorbs = facts.absorbs
     this.idempotent = facts.idempotent
     this.selective = facts.selective
+    this.logarithms = facts.logarithms
     this.#facts = facts
     this.#plus = plus
     this.#times = times
@@ -153,7 +161,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
   /** What native code has of it. */
   static nativeOf(semiring: WrittenSemiring): NativeUserSemiring {
     if (semiring.#native) return semiring.#native
-    const { name, lanes, zero, one, absorbs, idempotent, selective } = semiring.#facts
+    const { name, lanes, zero, one, absorbs, idempotent, selective, logarithms } = semiring.#facts
     const plus = wordsOf(semiring.#plus)
     const times = wordsOf(semiring.#times)
     const bits = (element: readonly number[]) =>
@@ -171,13 +179,14 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
         absorbs,
         idempotent,
         selective,
+        logarithms,
       }),
     )
     return semiring.#native
   }
 
   toJSON(): SemiringJson {
-    const { name, dtype, lanes, zero, one, absorbs, idempotent, selective, checked } = this.#facts
+    const { name, dtype, lanes, zero, one, absorbs, idempotent, selective, logarithms, checked } = this.#facts
     const isUsual = checked?.every(({ least, most }, lane) => {
       const usual = rangeOf(lanes[lane]!)
       return least === usual.least && most === usual.most
@@ -194,6 +203,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
       absorbs,
       idempotent,
       selective,
+      ...(logarithms && { logarithms }),
       ...(!isUsual && {
         check: checked
           ? {
@@ -215,7 +225,7 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
       const { text, named } = printExpression(expression, lanes.length)
       return [`x ${operator} y = ${text}`, ...named.map((each) => `  ${each}`)].join('\n')
     }
-    const flags = (['absorbs', 'idempotent', 'selective'] as const).filter((flag) => this[flag])
+    const flags = (['absorbs', 'idempotent', 'selective', 'logarithms'] as const).filter((flag) => this[flag])
     return [
       `semiring '${name}' of ${Array.isArray(dtype) ? `[${lanes.join(', ')}]` : dtype}`,
       law('⊕', this.#plus),
@@ -309,14 +319,23 @@ function readFacts(
   if (selective && !idempotent) {
     throw new OptionError(`${where} is selective, so that x ⊕ x is x, but idempotent is false: leave it out`)
   }
+  const zero = readElement(given.zero, types, `${where}.zero`, read)
+  const absorbs = readFlag(given.absorbs, true, `${where}.absorbs`)
+  const logarithms = readFlag(given.logarithms, false, `${where}.logarithms`)
+  if (logarithms && !(types.dtype === 'float32' && zero[0] === Number.NEGATIVE_INFINITY && absorbs)) {
+    throw new OptionError(
+      `${where} is of logarithms, but these need dtype 'float32' and zero -Infinity, the logarithm of 0, which absorbs: leave logarithms out`,
+    )
+  }
   return {
     name,
     ...types,
-    zero: readElement(given.zero, types, `${where}.zero`, read),
+    zero,
     one: given.one === undefined ? undefined : readElement(given.one, types, `${where}.one`, read),
-    absorbs: readFlag(given.absorbs, true, `${where}.absorbs`),
+    absorbs,
     idempotent,
     selective,
+    logarithms,
     checked:
       given.check === false ? undefined : readRanges(given.check, types, types.lanes.map(rangeOf), read),
   }
@@ -332,6 +351,7 @@ const definitionNames: readonly (keyof SemiringDefinition)[] = [
   'absorbs',
   'idempotent',
   'selective',
+  'logarithms',
   'check',
 ]
 

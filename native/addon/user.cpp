@@ -77,6 +77,7 @@ mpmml::UserDefinition definition_of(Napi::Env env, const addon::UserDefinition& 
   definition.absorbs = from.absorbs;
   definition.idempotent = from.idempotent;
   definition.selective = from.selective;
+  definition.logarithms = from.logarithms;
   return definition;
 }
 

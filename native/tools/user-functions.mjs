@@ -39,6 +39,7 @@ function semiringOf(addon, name) {
     absorbs: true,
     idempotent: false,
     selective: false,
+    logarithms: false,
   })
 }
 

@@ -326,6 +326,7 @@ export const requests = {
     absorbs: ${flag}
     idempotent: ${flag}
     selective: ${flag}
+    logarithms: ${flag}
   `,
   CpuCeilingRequest: object('What products on the CPU are measured against (native/cpu/yardstick.h).')`
     isa: ${optional(isa, '""')} The one that products take by default.

@@ -102,6 +102,7 @@ export const native = (it: Definition): NativeUserSemiring =>
     absorbs: it.absorbs ?? true,
     idempotent: it.idempotent ?? false,
     selective: it.selective ?? false,
+    logarithms: false,
   })
 
 /** x · y + z, rounded once: as a float64 rounded to odd, which rounds to float32 as the exact sum does. */

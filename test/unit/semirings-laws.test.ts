@@ -109,6 +109,36 @@ describe('laws that are broken', () => {
     [/⊕ is idempotent: for x = 1, x ⊕ x is 2/, { idempotent: true }],
     [/⊕ is selective/, { plus: (x, y) => x.or(y), selective: true }],
   ]
+  it.each<[law: RegExp, definition: Partial<SemiringDefinition<'float32'>>]>([
+    [/⊕ is of logarithms: for x = .*log\(eˣ \+ eʸ\) is/, { plus: (x, y) => x.max(y) }],
+    // Logarithms to base 2.
+    [
+      /⊕ is of logarithms/,
+      {
+        plus: (x, y, { max, log1p, exp2 }) =>
+          max(x, y).add(log1p(exp2(max(x.sub(y).abs().neg(), Number.NEGATIVE_INFINITY))).mul(Math.LOG2E)),
+      },
+    ],
+    [/⊗ is of logarithms: for x = .*x \+ y is/, { times: (x, y) => x.add(y).add(y) }],
+  ])('are found of logarithms: %s', (law, definition) => {
+    const { dtype, zero } = logSumExp
+    const written = {
+      name: 'logarithms',
+      dtype,
+      zero,
+      plus: (x, y, { max, log1p, exp }) =>
+        max(x, y).add(log1p(exp(max(x.sub(y).abs().neg(), Number.NEGATIVE_INFINITY)))),
+      times: (x, y) => x.add(y),
+      logarithms: true,
+    } satisfies SemiringDefinition<'float32'>
+    expect(() => semiring(written)).not.toThrow()
+    expectError(
+      thrown(() => semiring({ ...written, ...definition })),
+      'ERR_MPMML_OPTION',
+      law,
+    )
+  })
+
   it.each(broken)('are found by semiring(): %s', (law, definition) => {
     // x + y + 1 is associative, too, unless a zero is left out in the middle.
     expectError(

@@ -88,6 +88,7 @@ function randomDefinition(seed: number): UserDefinition {
     absorbs: false,
     idempotent: false,
     selective: false,
+    logarithms: false,
   }
 }
 

@@ -355,6 +355,27 @@ describe('a definition', () => {
     expect(semiring(maxPlus).idempotent).toBe(true)
   })
 
+  it.each<[string, Partial<SemiringDefinition>]>([
+    ['of integers', { dtype: 'int32', zero: 0 }],
+    ['of several lanes', { dtype: ['float32'], zero: [Number.NEGATIVE_INFINITY], one: [0] }],
+    ['whose zero is another', { zero: 0 }],
+    ['whose zero doesn’t absorb', { absorbs: false }],
+  ])('refuses logarithms %s', (_, definition) => {
+    const { plus, times } = logSumExp.toJSON()
+    expect(semiring.from(logSumExp.toJSON()).logarithms).toBe(true)
+    expect(semiring(maxPlus).logarithms).toBe(false)
+    expectError(
+      thrown(() => wrong((x: Value) => x, { ...definition, logarithms: true })),
+      'ERR_MPMML_OPTION',
+      /dtype 'float32' and zero -Infinity, the logarithm of 0, which absorbs: leave logarithms out/,
+    )
+    expectError(
+      thrown(() => semiring.from({ ...logSumExp.toJSON(), plus, times, absorbs: false })),
+      'ERR_MPMML_OPTION',
+      /leave logarithms out/,
+    )
+  })
+
   it('does not change any more', () => {
     const made = semiring(maxPlus)
     expect(() => {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/devices/joined.h"
+#include "core/session/logarithms.h"
 #include "core/session/user_operands.h"
 
 namespace mpmml {
@@ -60,7 +61,7 @@ std::unique_ptr<Pending> start(Peers& peers, const UserProduct& product, const s
   peers.run([&](size_t device) {
     if (regions[device].is_empty()) return;
     parts[device].work = peers.of_device(
-        device, [&] { return peers.session(device).multiply_user(parts[device].product, peers.place(device, where)); });
+        device, [&] { return start_user(peers.session(device), parts[device].product, peers.place(device, where)); });
   });
   auto started = std::make_unique<Joined>(peers, 1);
   for (size_t device = 0; device < peers.count(); ++device) {

@@ -7,6 +7,7 @@
 
 #include "core/engine/execute.h"
 #include "core/host/device_threads.h"
+#include "core/session/logarithms.h"
 #include "core/session/user_operands.h"
 
 namespace mpmml {
@@ -50,7 +51,7 @@ class UserOnDevice {
         session.fill(DataType::kInt32, product.batch, there.witness, kNoWitness)->finish();
       }
     }
-    outcome_ = std::move(session.multiply_user(there, where)->finish().front());
+    outcome_ = std::move(start_user(session, there, where)->finish().front());
     there_ = std::move(there);
   }
 
@@ -94,7 +95,7 @@ std::optional<std::pair<Region, Region>> halves(const UserProduct& product) {
 /// A product that doesn't fit the device's memory is computed as two, one after the other.
 Outcome multiply_on(Session& session, const UserProduct& product, const Placement& where) {
   if (session.backend() == BackendKind::kCpu) {
-    return std::move(session.multiply_user(product, where)->finish().front());
+    return std::move(start_user(session, product, where)->finish().front());
   }
   try {
     UserOnDevice there(session, product, where);
@@ -244,17 +245,16 @@ std::string Engine::explain_user(const UserProduct& product, const Request& requ
 }
 
 std::string Engine::explain_user(Session& session, const UserProduct& product, const Placement& where) {
-  return session.explain_user(product, where);
+  return mpmml::explain_user(session, product, where);
 }
 
 std::unique_ptr<Pending> Engine::multiply_user(Session& session, const UserProduct& product, const Placement& where) {
   clear_outside(session, product);
   if (product.outputs() == 0) return std::make_unique<Done>(std::vector<Outcome>(1));
   // The processor reads operands in any memory, and of several devices each gets what it needs.
-  if (session.backend() == BackendKind::kCpu || !session.devices().empty())
-    return session.multiply_user(product, where);
+  if (session.backend() == BackendKind::kCpu || !session.devices().empty()) return start_user(session, product, where);
   KeptMemory kept;
-  std::unique_ptr<Pending> work = session.multiply_user(with_operands_in(session, product, kept), where);
+  std::unique_ptr<Pending> work = start_user(session, with_operands_in(session, product, kept), where);
   auto all = std::make_unique<KeepingWorks>(std::move(kept));
   all->add(std::move(work));
   return all;

@@ -188,9 +188,8 @@ class Sweeping {
   void find_nearest() {
     nearest_.resize(kLanes);
     for (Nearest& nearest : nearest_) nearest.begin();
-    each_reached([&](int lane, double length, int32_t end) {
-      nearest_[lane].add(length, end, query_.results.most_nearest);
-    });
+    each_reached(
+        [&](int lane, double length, int32_t end) { nearest_[lane].add(length, end, query_.results.most_nearest); });
     for (int lane = 0; lane < count_; ++lane) nearest_[lane].write(query_, index_of(lane));
   }
 

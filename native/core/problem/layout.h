@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include "core/algebra/semiring.h"
 #include "core/rounding.h"
@@ -59,6 +60,14 @@ BasicMatrixView<Pointer> view_from(BasicMatrixView<Pointer> view, DataType dtype
   if (!view.data) return view;
   const int64_t elements = item * view.batch_stride + row * view.row_stride + col * view.col_stride;
   view.data = static_cast<Byte*>(view.data) + elements * stored_bytes(dtype, view.storage);
+  return view;
+}
+
+/// The same matrices, transposed.
+template <class Pointer>
+BasicMatrixView<Pointer> transposed(BasicMatrixView<Pointer> view) {
+  std::swap(view.rows, view.cols);
+  std::swap(view.row_stride, view.col_stride);
   return view;
 }
 

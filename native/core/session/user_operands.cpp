@@ -23,9 +23,11 @@ bool KeepingWorks::is_done() {
 }
 
 std::vector<Outcome> KeepingWorks::finish() {
-  std::vector<Outcome> outcomes = works_.front()->finish();
-  for (size_t index = 1; index < works_.size(); ++index) works_[index]->finish();
-  return outcomes;
+  Outcome all;
+  for (const auto& work : works_) {
+    for (const Outcome& outcome : work->finish()) all.timing.add(outcome.timing);
+  }
+  return {std::move(all)};
 }
 
 }  // namespace mpmml

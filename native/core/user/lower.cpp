@@ -8,83 +8,11 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <map>
-#include <tuple>
-#include <utility>
 
-#include "core/user/semiring.h"
+#include "core/user/writer.h"
 
 namespace mpmml {
 namespace {
-
-/// A node that has been written.
-struct Value {
-  int32_t node = 0;
-};
-
-class Writer {
- public:
-  Value node(UserOp op, UserType type, std::array<int32_t, 3> operands, uint32_t bits = 0) {
-    if (is_commutative(op) && operands[1] < operands[0]) std::swap(operands[0], operands[1]);
-    const auto key = std::make_tuple(op, type, operands, bits);
-    const auto [place, is_new] = known_.try_emplace(key, static_cast<int32_t>(written_.nodes.size()));
-    if (is_new) written_.nodes.push_back({op, type, operands, bits});
-    return {place->second};
-  }
-  const UserNode& at(Value value) const { return written_.nodes[static_cast<size_t>(value.node)]; }
-
-  Value number(float value) {
-    uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    return node(UserOp::kConstant, UserType::kFloat32, {}, bits);
-  }
-  Value integer(UserType type, uint32_t bits) { return node(UserOp::kConstant, type, {}, bits); }
-
-  Value unary(UserOp op, Value x) { return node(op, at(x).type, {x.node, 0, 0}); }
-  Value binary(UserOp op, Value x, Value y) { return node(op, at(x).type, {x.node, y.node, 0}); }
-  Value compare(UserOp op, Value x, Value y) { return node(op, UserType::kPredicate, {x.node, y.node, 0}); }
-  Value select(Value condition, Value x, Value y) {
-    return node(UserOp::kSelect, at(x).type, {condition.node, x.node, y.node});
-  }
-  Value fma(Value x, Value y, Value z) { return node(UserOp::kFma, UserType::kFloat32, {x.node, y.node, z.node}); }
-  Value add(Value x, Value y) { return binary(UserOp::kAdd, x, y); }
-  Value sub(Value x, Value y) { return binary(UserOp::kSub, x, y); }
-  Value mul(Value x, Value y) { return binary(UserOp::kMul, x, y); }
-  Value less(Value x, Value y) { return compare(UserOp::kLess, x, y); }
-  Value bits_as(UserType type, Value x) { return at(x).type == type ? x : node(UserOp::kBits, type, {x.node, 0, 0}); }
-  Value shift(UserOp op, Value x, uint32_t count) { return binary(op, x, integer(at(x).type, count)); }
-
-  /// c[0] + c[1] x + c[2] x² + …
-  template <size_t count>
-  Value polynomial(const float (&c)[count], Value x) {
-    Value sum = number(c[count - 1]);
-    for (size_t i = count - 1; i-- > 0;) sum = fma(sum, x, number(c[i]));
-    return sum;
-  }
-
-  UserExpression finish(const std::vector<int32_t>& results) const { return needed_of({written_.nodes, results}); }
-
- private:
-  /// NaN's bits are seen by nothing, so sums and products of float32 are too.
-  static bool is_commutative(UserOp op) {
-    switch (op) {
-      case UserOp::kAdd:
-      case UserOp::kMul:
-      case UserOp::kMin:
-      case UserOp::kMax:
-      case UserOp::kAnd:
-      case UserOp::kOr:
-      case UserOp::kXor:
-      case UserOp::kEqual:
-        return true;
-      default:
-        return false;
-    }
-  }
-
-  UserExpression written_;
-  std::map<std::tuple<UserOp, UserType, std::array<int32_t, 3>, uint32_t>, int32_t> known_;
-};
 
 constexpr uint32_t kOneBits = 0x3f800000;
 constexpr uint32_t kTwoThirdsBits = 0x3f2aaaab;
@@ -96,26 +24,26 @@ constexpr float kRounder = 12582912;  // 1.5 · 2^23
 
 /// p · 2^n, where n is in the lowest bits of kRounder + n and −151 ≤ n ≤ 129. Two factors, because the range of exponents of one
 /// number is smaller; only the last product is rounded.
-Value scaled(Writer& w, Value p, Value rounder_and_n) {
-  const Value bits = w.bits_as(UserType::kInt32, rounder_and_n);
-  const Value one = w.integer(UserType::kInt32, kOneBits);
+Written scaled(ExpressionWriter& w, Written p, Written rounder_and_n) {
+  const Written bits = w.bits_as(UserType::kInt32, rounder_and_n);
+  const Written one = w.integer(UserType::kInt32, kOneBits);
   // What kRounder has in the higher bits is shifted out.
-  const Value half = w.shift(UserOp::kShiftLeft, w.shift(UserOp::kShiftRight, bits, 1), kMantissaSize);
-  const Value rest = w.sub(w.shift(UserOp::kShiftLeft, bits, kMantissaSize), half);
-  const Value by_half = w.mul(p, w.bits_as(UserType::kFloat32, w.add(half, one)));
+  const Written half = w.shift(UserOp::kShiftLeft, w.shift(UserOp::kShiftRight, bits, 1), kMantissaSize);
+  const Written rest = w.sub(w.shift(UserOp::kShiftLeft, bits, kMantissaSize), half);
+  const Written by_half = w.mul(p, w.bits_as(UserType::kFloat32, w.add(half, one)));
   return w.mul(by_half, w.bits_as(UserType::kFloat32, w.add(rest, one)));
 }
 
 /// `x`, but not less than `least`. NaN stays.
-Value at_least(Writer& w, Value x, float least) {
-  const Value bound = w.number(least);
+Written at_least(ExpressionWriter& w, Written x, float least) {
+  const Written bound = w.number(least);
   return w.select(w.less(x, bound), bound, x);
 }
 
 // For greater x than the bound of n the polynomial is above 1, so that the result is infinite all the same. NaN goes through the
 // polynomial.
 
-Value exp2_of(Writer& w, Value argument) {
+Written exp2_of(ExpressionWriter& w, Written argument) {
   constexpr float kPowers[] = {1,
                                0x1.62e430p-1f,
                                0x1.ebfbdcp-3f,
@@ -123,14 +51,14 @@ Value exp2_of(Writer& w, Value argument) {
                                0x1.3b2dd2p-7f,
                                0x1.5f0948p-10f,
                                0x1.417a68p-13f};  // on [−1/2, 1/2], to 0.05 · 2^−24
-  const Value rounder = w.number(kRounder);
-  const Value x = at_least(w, argument, -151);
-  const Value near = w.add(w.binary(UserOp::kMin, x, w.number(129)), rounder);
-  const Value rest = w.sub(x, w.sub(near, rounder));
+  const Written rounder = w.number(kRounder);
+  const Written x = at_least(w, argument, -151);
+  const Written near = w.add(w.binary(UserOp::kMin, x, w.number(129)), rounder);
+  const Written rest = w.sub(x, w.sub(near, rounder));
   return scaled(w, w.polynomial(kPowers, rest), near);
 }
 
-Value exp_of(Writer& w, Value argument) {
+Written exp_of(ExpressionWriter& w, Written argument) {
   constexpr float kPowers[] = {1,
                                1,
                                0x1.fffffcp-2f,
@@ -141,63 +69,63 @@ Value exp_of(Writer& w, Value argument) {
   constexpr float kLog2OfE = 0x1.715476p+0f;
   // log 2 in two parts; the product of the first one and an integer of 8 bits is exact.
   constexpr float kLog2 = 0x1.62e400p-1f, kRestOfLog2 = 0x1.7f7d1cp-20f;
-  const Value rounder = w.number(kRounder);
-  const Value x = at_least(w, argument, -104);
-  const Value near = w.fma(w.binary(UserOp::kMin, x, w.number(89)), w.number(kLog2OfE), rounder);
-  const Value n = w.sub(near, rounder);
-  const Value rest = w.fma(n, w.number(-kRestOfLog2), w.fma(n, w.number(-kLog2), x));
+  const Written rounder = w.number(kRounder);
+  const Written x = at_least(w, argument, -104);
+  const Written near = w.fma(w.binary(UserOp::kMin, x, w.number(89)), w.number(kLog2OfE), rounder);
+  const Written n = w.sub(near, rounder);
+  const Written rest = w.fma(n, w.number(-kRestOfLog2), w.fma(n, w.number(-kLog2), x));
   return scaled(w, w.polynomial(kPowers, rest), near);
 }
 
 /// log(1 + m) + n · log 2 for m from −1/3 to 1/3.
-Value log_of_parts(Writer& w, Value m, Value n) {
+Written log_of_parts(ExpressionWriter& w, Written m, Written n) {
   constexpr float kPowers[] = {
       -0.5f,          0x1.555506p-2f,  -0x1.fffefap-3f, 0x1.99d05cp-3f, -0x1.559c30p-3f,
       0x1.1ed452p-3f, -0x1.f33c06p-4f, 0x1.1e72a2p-3f,  -0x1.07ab82p-3f};  // (log(1 + m) − m) / m², to 0.08 · 2^−24 of the logarithm
   constexpr float kLog2 = 0x1.62e430p-1f;
-  const Value log = w.fma(w.polynomial(kPowers, m), w.mul(m, m), m);
+  const Written log = w.fma(w.polynomial(kPowers, m), w.mul(m, m), m);
   return w.fma(n, w.number(kLog2), log);
 }
 
 /// Shifted by 23 bits, the power of two by which a number from 2/3 to 4/3 is multiplied to give x.
-Value exponent_of(Writer& w, Value x) {
-  const Value above = w.sub(w.bits_as(UserType::kInt32, x), w.integer(UserType::kInt32, kTwoThirdsBits));
+Written exponent_of(ExpressionWriter& w, Written x) {
+  const Written above = w.sub(w.bits_as(UserType::kInt32, x), w.integer(UserType::kInt32, kTwoThirdsBits));
   return w.binary(UserOp::kAnd, above, w.integer(UserType::kInt32, kExponentBits));
 }
 
 /// `log`, which is of x as a number above `pole`. At the pole it is −∞, and below it NaN.
-Value with_ends(Writer& w, Value log, Value x, float pole) {
-  const Value above = w.select(w.less(x, w.number(INFINITY)), log, x);
-  const Value at_pole = w.number(pole);
-  const Value below =
+Written with_ends(ExpressionWriter& w, Written log, Written x, float pole) {
+  const Written above = w.select(w.less(x, w.number(INFINITY)), log, x);
+  const Written at_pole = w.number(pole);
+  const Written below =
       w.select(w.compare(UserOp::kEqual, x, at_pole), w.number(-INFINITY), w.integer(UserType::kFloat32, kUserNan));
   return w.select(w.less(at_pole, x), above, below);
 }
 
-Value log_of(Writer& w, Value x) {
+Written log_of(ExpressionWriter& w, Written x) {
   // Subnormal numbers have no exponent of their own.
-  const Value is_small = w.less(x, w.number(0x1p-126f));
-  const Value normal = w.select(is_small, w.mul(x, w.number(0x1p+23f)), x);
-  const Value exponent = exponent_of(w, normal);
-  const Value m = w.bits_as(UserType::kFloat32, w.sub(w.bits_as(UserType::kInt32, normal), exponent));
-  const Value n = w.fma(w.node(UserOp::kToFloat32, UserType::kFloat32, {exponent.node, 0, 0}), w.number(0x1p-23f),
-                        w.select(is_small, w.number(-23), w.number(0)));
+  const Written is_small = w.less(x, w.number(0x1p-126f));
+  const Written normal = w.select(is_small, w.mul(x, w.number(0x1p+23f)), x);
+  const Written exponent = exponent_of(w, normal);
+  const Written m = w.bits_as(UserType::kFloat32, w.sub(w.bits_as(UserType::kInt32, normal), exponent));
+  const Written n = w.fma(w.node(UserOp::kToFloat32, UserType::kFloat32, {exponent.node, 0, 0}), w.number(0x1p-23f),
+                          w.select(is_small, w.number(-23), w.number(0)));
   return with_ends(w, log_of_parts(w, w.sub(m, w.number(1)), n), x, 0);
 }
 
-Value log1p_of(Writer& w, Value x) {
+Written log1p_of(ExpressionWriter& w, Written x) {
   // With 1 + x rounded the exponent may be that of a number nearby, which makes m no worse. m = (1 + x) / 2^n − 1, rounded once
   // but for x / 4, which is exact unless it is so small that log(1 + x) is x. 4 / 2^n is a normal number for all n.
-  const Value exponent = exponent_of(w, w.add(x, w.number(1)));
-  const Value four = w.bits_as(UserType::kFloat32, w.sub(w.integer(UserType::kInt32, 0x40800000), exponent));
-  const Value m = w.fma(w.mul(x, w.number(0.25f)), four, w.fma(four, w.number(0.25f), w.number(-1)));
-  const Value n = w.mul(w.node(UserOp::kToFloat32, UserType::kFloat32, {exponent.node, 0, 0}), w.number(0x1p-23f));
-  const Value log = log_of_parts(w, m, n);
-  const Value is_tiny = w.less(w.unary(UserOp::kAbs, x), w.number(0x1p-25f));
+  const Written exponent = exponent_of(w, w.add(x, w.number(1)));
+  const Written four = w.bits_as(UserType::kFloat32, w.sub(w.integer(UserType::kInt32, 0x40800000), exponent));
+  const Written m = w.fma(w.mul(x, w.number(0.25f)), four, w.fma(four, w.number(0.25f), w.number(-1)));
+  const Written n = w.mul(w.node(UserOp::kToFloat32, UserType::kFloat32, {exponent.node, 0, 0}), w.number(0x1p-23f));
+  const Written log = log_of_parts(w, m, n);
+  const Written is_tiny = w.less(w.unary(UserOp::kAbs, x), w.number(0x1p-25f));
   return w.select(is_tiny, x, with_ends(w, log, x, -1));
 }
 
-Value lower_node(Writer& w, const UserNode& node, const std::array<Value, 3>& operands) {
+Written lower_node(ExpressionWriter& w, const UserNode& node, const std::array<Written, 3>& operands) {
   const auto& [x, y, z] = operands;
   switch (node.op) {
     case UserOp::kArgument:
@@ -263,11 +191,11 @@ int instructions_of(const UserExpression& expression) {
 }
 
 UserExpression lower(const UserExpression& expression) {
-  Writer writer;
-  std::vector<Value> values;
+  ExpressionWriter writer;
+  std::vector<Written> values;
   values.reserve(expression.nodes.size());
   for (const UserNode& node : expression.nodes) {
-    std::array<Value, 3> operands;
+    std::array<Written, 3> operands;
     if (node.op != UserOp::kArgument) {
       for (size_t i = 0; i < user_rule(node.op).arity; ++i) {
         operands[i] = values[static_cast<size_t>(node.operands[i])];

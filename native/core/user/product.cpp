@@ -7,6 +7,12 @@ namespace mpmml {
 double UserProduct::steps() const { return static_cast<double>(batch) * steps_of(structure, m, n, k); }
 
 double UserProduct::operations() const {
+  if (is_of_logarithms()) {
+    // Some for each element of the operands, and of the result.
+    constexpr double kPerElement = 40, kPerStep = 2;
+    const double operands = static_cast<double>(k) * static_cast<double>(m + n), results = static_cast<double>(m * n);
+    return kPerStep * steps() + kPerElement * static_cast<double>(batch) * (operands + results);
+  }
   return steps() * static_cast<double>(semiring->lowered_plus.nodes.size() + semiring->lowered_times.nodes.size());
 }
 

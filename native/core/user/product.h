@@ -7,6 +7,7 @@
 
 #include "core/problem/problem.h"
 #include "core/problem/region.h"
+#include "core/user/logarithms.h"
 #include "core/user/semiring.h"
 
 namespace mpmml {
@@ -22,6 +23,8 @@ using UserLanes = std::array<View, kMostUserLanes>;
 ///   C[i, j] = acc, or C0[i, j] ⊕ acc if there is a C0
 ///
 /// If zero absorbs, a kernel may add steps with it: then acc ⊕ zero has to be acc, which the definition claims.
+///
+/// But acc of logarithms, if there are many steps, is found as logarithms.h says.
 struct UserProduct {
   std::shared_ptr<const UserSemiring> semiring;
   int64_t batch = 1;
@@ -43,10 +46,12 @@ struct UserProduct {
   bool accumulates() const { return c0[0].data != nullptr; }
   int64_t outputs() const { return batch * m * n; }
   bool has_steps() const { return outputs() > 0 && k > 0; }
+  /// Whether it is one of logarithms that is computed with their exponentials.
+  bool is_of_logarithms() const { return semiring->logarithms && k >= kLeastStepsOfLogarithms; }
   bool is_structured() const { return !structure.is_general(m, n, k); }
   /// Those that count.
   double steps() const;
-  /// Operations of kernels, of which each step takes as many as ⊕ and ⊗ have nodes.
+  /// Operations of kernels, of which each step takes as many as ⊕ and ⊗ have nodes; of logarithms also the elements.
   double operations() const;
   bool is_cancelled() const { return is_set(cancelled); }
   /// Counts k-steps that are done.

@@ -51,6 +51,7 @@ struct UserDefinition {
   bool absorbs = true;                       ///< whether zero ⊗ x = x ⊗ zero = zero
   bool idempotent = false;                   ///< whether x ⊕ x = x
   bool selective = false;                    ///< whether x ⊕ y is x or y
+  bool logarithms = false;                   ///< whether x ⊕ y = log(e^x + e^y) and x ⊗ y = x + y, but for rounding
 };
 
 /// When z ⊕ (x ⊗ y) surely is z: if both conditions hold. One that is missing always holds. They are lowered and have one result, a

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/session/logarithms.h"
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"
@@ -29,6 +30,9 @@ constexpr int64_t kLeastWaves = 8;
 
 /// How much longer a step takes than one of a built-in semiring, which is two instructions.
 double cost_of_step(const UserSemiring& semiring) { return std::max(1.0, instructions_of_step(semiring) / 2.0); }
+double cost_of_step(const UserProduct& product) {
+  return product.is_of_logarithms() ? 1 : cost_of_step(*product.semiring);
+}
 
 /// Why kernels can't count its rows, columns or steps; empty if they can.
 std::string too_large(const UserProduct& product) {
@@ -268,7 +272,8 @@ std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice
 }
 
 std::unique_ptr<Share> admit_user(const UserProduct& product, SessionDevice& device) {
-  const int64_t needed = bytes_of(product) + bytes_to_pack(product), little = little_memory(device.limit());
+  const int64_t needed = bytes_of(product) + bytes_to_pack(product) + bytes_of_parts(product),
+                little = little_memory(device.limit());
   if (needed <= little) return std::make_unique<Admitted>(device, little, Reservation());
   const int64_t capacity = device_capacity(device.device(), device.limit());
   if (needed > capacity) {
@@ -295,7 +300,7 @@ double user_product_ms(const UserProduct& product, int device) {
   constexpr int64_t kTile = 32;
   const double tiles = double(product.batch) * double(ceil_div(product.m, kTile)) * double(ceil_div(product.n, kTile));
   const double busy = std::min(double(device_limits(device).multiprocessors), tiles);
-  const double steps = cost_of_step(*product.semiring) * tiles * kTile * kTile * double(product.k);
+  const double steps = cost_of_step(product) * tiles * kTile * kTile * double(product.k);
   return kCallMs + double(bytes_of(product)) / kBytesPerMs + steps / (kStepsPerMs * busy);
 }
 

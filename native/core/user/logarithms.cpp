@@ -1,0 +1,108 @@
+#include "core/user/logarithms.h"
+
+#include <cmath>
+#include <utility>
+
+#include "core/user/writer.h"
+
+namespace mpmml {
+namespace {
+
+constexpr UserType kFloat = UserType::kFloat32;
+
+/// Exponentials of a row are at most this, and their sums at most its square times k, which float32 can hold.
+constexpr float kMostExponential = 0x1p+50f;
+constexpr float kLeastExponential = 0x1p-74f;
+constexpr float kLeastSum = 0x1p+20f;
+constexpr float kUnit = 0x1p-100f;
+
+uint32_t bits_of(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+/// ⊕ of arguments x and y, written by `plus`, and ⊗ = +.
+template <class Plus>
+std::shared_ptr<const UserSemiring> with_sums(const char* name, float zero, bool absorbs, Plus plus) {
+  UserDefinition definition;
+  definition.name = name;
+  definition.lanes = {kFloat};
+  definition.zero = {bits_of(zero)};
+  definition.absorbs = absorbs;
+  ExpressionWriter of_plus, of_times;
+  definition.plus =
+      of_plus.finish({plus(of_plus, of_plus.argument(0, 0, kFloat), of_plus.argument(1, 0, kFloat)).node});
+  definition.times =
+      of_times.finish({of_times.add(of_times.argument(0, 0, kFloat), of_times.argument(1, 0, kFloat)).node});
+  return make_user_semiring(std::move(definition));
+}
+
+/// Of two lanes, for products without steps: the first result is `plus`, which takes arguments of side 0 only.
+std::shared_ptr<const UserSemiring> of_pairs(const char* name, const UserExpression& first) {
+  UserDefinition definition;
+  definition.name = name;
+  definition.lanes = {kFloat, kFloat};
+  definition.zero = {bits_of(0), bits_of(0)};
+  definition.absorbs = false;
+  definition.plus = first;
+  definition.plus.nodes.push_back({UserOp::kArgument, kFloat, {0, 1, 0}});
+  definition.plus.results = {first.results[0], static_cast<int32_t>(definition.plus.nodes.size()) - 1};
+  ExpressionWriter times;
+  definition.times = times.finish({times.argument(0, 0, kFloat).node, times.argument(1, 1, kFloat).node});
+  return make_user_semiring(std::move(definition));
+}
+
+LogarithmSteps make_steps() {
+  LogarithmSteps steps;
+  steps.greatest = with_sums("the greatest", -INFINITY, true,
+                             [](ExpressionWriter& w, Written x, Written y) { return w.binary(UserOp::kMax, x, y); });
+  // No weight is its zero, unless the greatest of the row is infinite, too.
+  steps.to_numbers = with_sums("exponentials", INFINITY, false, [](ExpressionWriter& w, Written x, Written y) {
+    const Written least = w.number(kLeastExponential);
+    const Written number = w.mul(w.unary(UserOp::kExp, w.sub(x, y)), w.number(kMostExponential));
+    const Written counted = w.select(w.less(number, least), least, number);
+    const Written finite = w.select(w.compare(UserOp::kEqual, x, w.number(-INFINITY)), w.number(0), counted);
+    return w.select(w.compare(UserOp::kEqual, x, w.number(INFINITY)), y, finite);
+  });
+  // No sum is its zero.
+  steps.to_logarithms = with_sums("logarithms", -1, false, [](ExpressionWriter& w, Written x, Written y) {
+    const Written zero = w.number(0);
+    const Written log = w.add(y, w.unary(UserOp::kLog, w.mul(x, w.number(kUnit))));
+    const Written sure = w.select(w.less(x, w.number(kLeastSum)), w.integer(kFloat, kUserNan), log);
+    const Written any = w.select(w.compare(UserOp::kEqual, x, zero), w.number(-INFINITY), sure);
+    return w.select(w.less(x, zero), y, any);
+  });
+  UserDefinition sum;
+  sum.name = "sums of products";
+  sum.lanes = {kFloat};
+  sum.zero = {bits_of(0)};
+  ExpressionWriter plus, times;
+  sum.plus = plus.finish({plus.add(plus.argument(0, 0, kFloat), plus.argument(1, 0, kFloat)).node});
+  sum.times = times.finish({times.mul(times.argument(0, 0, kFloat), times.argument(1, 0, kFloat)).node});
+  steps.sum = make_user_semiring(std::move(sum));
+  ExpressionWriter choose;
+  const Written x = choose.argument(0, 0, kFloat);
+  const Written is_number = choose.compare(UserOp::kEqual, x, x);
+  steps.choose = of_pairs("the other if it is NaN",
+                          choose.finish({choose.select(is_number, x, choose.argument(0, 1, kFloat)).node}));
+  return steps;
+}
+
+}  // namespace
+
+const LogarithmSteps& logarithm_steps() {
+  static const LogarithmSteps steps = make_steps();
+  return steps;
+}
+
+std::shared_ptr<const UserSemiring> joining(const UserSemiring& semiring) {
+  UserExpression plus = semiring.plus;
+  for (UserNode& node : plus.nodes) {
+    // y, which is on side 1, is the other lane.
+    if (node.op == UserOp::kArgument) node.operands = {0, node.operands[0], 0};
+  }
+  return of_pairs("both", plus);
+}
+
+}  // namespace mpmml

@@ -1,0 +1,219 @@
+/** Products over semirings of logarithms, which are computed with exponentials, on a backend. */
+import { afterEach, describe, expect, it } from 'vitest'
+import { type DenseMatrix, matrix, mpmm, mpmmGrouped, openDevice } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
+import { logSumExp, semiring } from '../../lib/semirings.js'
+import { Random } from './generators.js'
+
+/** The same, computed pair by pair. */
+const inPairs = semiring({
+  name: 'pair by pair',
+  dtype: 'float32',
+  zero: Number.NEGATIVE_INFINITY,
+  one: 0,
+  plus: (x, y, { max, log1p, exp }) =>
+    max(x, y).add(log1p(exp(max(x.sub(y).abs().neg(), Number.NEGATIVE_INFINITY)))),
+  times: (x, y) => x.add(y),
+})
+
+type Floats = DenseMatrix<Float32Array>
+type Draw = () => number
+
+function drawn(draw: Draw, ...shape: [number, number] | [number, number, number]): Floats {
+  const length = shape.reduce((product, size) => product * size, 1)
+  return { data: Float32Array.from({ length }, draw), shape } as Floats
+}
+
+/** log Σ exp(a + b) of matrices, in float64, from the greatest sum on. */
+function oracle({ data: a, shape: [m, k] }: Floats, { data: b, shape }: Floats): number[] {
+  const n = shape[1]!
+  return Array.from({ length: m! * n }, (_, at) => {
+    const [i, j] = [Math.floor(at / n), at % n]
+    const sums = Array.from({ length: k! }, (_, step) => a[i * k! + step]! + b[step * n + j]!)
+    const most = Math.max(...sums)
+    if (!Number.isFinite(most)) return most
+    return most + Math.log(sums.reduce((sum, each) => sum + Math.exp(each - most), 0))
+  })
+}
+
+/** The error of the formula: roundings of numbers as great as the greatest elements. */
+const tolerance = (scale: number) => 2 ** -20 * Math.max(1, 2 * scale)
+
+function expectNear(found: Float32Array, expected: readonly number[], scale: number): void {
+  expect(found.length).toBe(expected.length)
+  found.forEach((value, at) => {
+    if (Number.isFinite(expected[at]!)) expect(Math.abs(value - expected[at]!)).toBeLessThan(tolerance(scale))
+    else expect(value).toBe(expected[at])
+  })
+}
+
+export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
+  const options = { semiring: logSumExp, backend } as const
+  const random = new Random(53)
+  const upTo =
+    (scale: number, holes = 0): Draw =>
+    () =>
+      random.integer(0, 999) < 1000 * holes
+        ? Number.NEGATIVE_INFINITY
+        : (random.integer(-(2 ** 20), 2 ** 20) / 2 ** 20) * scale
+  const ordinary = upTo(20, 0.1)
+
+  afterEach(() => addon.pretendDevices(0))
+
+  describe.each([0, 0.4, 0.97])('a share %f of zeros', (holes) => {
+    it.each([1, 20, 200, 5000])('elements to ±%i', async (scale) => {
+      for (const [m, n, k] of [
+        [37, 50, 64],
+        [1, 70, 32],
+        [20, 1, 333],
+      ] as const) {
+        const [a, b] = [drawn(upTo(scale, holes), m, k), drawn(upTo(scale, holes), k, n)]
+        const { c } = await mpmm(a, b, options)
+        expectNear(c.data, oracle(a, b), scale)
+      }
+    })
+  })
+
+  it('sums that exponentials can’t hold are those of pairs', async () => {
+    const [m, n, k] = [9, 70, 40]
+    // Row i has its greatest elements where all columns from 3 on have their least ones.
+    const a = drawn(() => 0, m, k)
+    const b = drawn(() => 0, k, n)
+    for (let step = 0; step < k; step++) {
+      for (let i = 0; i < m; i++) a.data[i * k + step] = step < 20 ? random.integer(-5, 0) : -150
+      for (let j = 3; j < n; j++) b.data[step * n + j] = step < 20 ? -150 : random.integer(-5, 0)
+    }
+    const { c } = await mpmm(a, b, options)
+    const { c: pairs } = await mpmm(a, b, { semiring: inPairs, backend: 'cpu' })
+    const isOfPairs = (_: number, at: number) => at % n >= 3
+    expect(c.data.filter(isOfPairs)).toEqual(pairs.data.filter(isOfPairs))
+    expect(c.data.find((value, at) => isOfPairs(value, at) && !(value > -160))).toBeUndefined()
+    expectNear(c.data, oracle(a, b), 150)
+  })
+
+  it('infinities and NaN are those of pairs', async () => {
+    const [m, n, k] = [12, 33, 48]
+    const [a, b] = [drawn(ordinary, m, k), drawn(ordinary, k, n)]
+    a.data.fill(Number.NEGATIVE_INFINITY, k, 2 * k)
+    a.data[2 * k + 5] = Number.POSITIVE_INFINITY
+    a.data[3 * k + 7] = Number.NaN
+    a.data.fill(3e38, 4 * k, 5 * k)
+    b.data[9 * n + 4] = Number.POSITIVE_INFINITY
+    b.data[5 * n + 6] = Number.NEGATIVE_INFINITY
+    const { c } = await mpmm(a, b, options)
+    const { c: pairs } = await mpmm(a, b, { semiring: inPairs, backend: 'cpu' })
+    c.data.forEach((value, at) => {
+      const expected = pairs.data[at]!
+      if (Number.isFinite(expected) && expected < 1e38)
+        expect(Math.abs(value - expected)).toBeLessThan(tolerance(40))
+      else expect(value).toBe(expected)
+    })
+    expect([...c.data.subarray(n, 2 * n)]).toEqual(
+      Array.from({ length: n }, (_, j) =>
+        b.data.some((value, at) => at % n === j && value === Number.POSITIVE_INFINITY)
+          ? pairs.data[n + j]
+          : Number.NEGATIVE_INFINITY,
+      ),
+    )
+    // In the row of 3e38 each sum is 3e38 but for rounding; in that of ∞ each is ∞ that meets a number.
+    expect(c.data[4 * n]).toBe(Math.fround(3e38))
+    expect(c.data[2 * n]).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('fewer than 32 steps are taken pair by pair', async () => {
+    const [a, b] = [drawn(ordinary, 20, 31), drawn(ordinary, 31, 20)]
+    const { c } = await mpmm(a, b, options)
+    const { c: pairs } = await mpmm(a, b, { semiring: inPairs, backend: 'cpu' })
+    expect(c.data).toEqual(pairs.data)
+  })
+
+  it('wherever and however it is computed, a product has the same bits', async () => {
+    const [m, n, k] = [65, 80, 70]
+    const [a, b] = [drawn(ordinary, 3, m, k), drawn(upTo(300, 0.3), k, n)]
+    const { c } = await mpmm(a, b, { semiring: logSumExp, backend: 'cpu' })
+    const same = ({ c: found }: { c: unknown }) => expect((found as Floats).data).toEqual(c.data)
+    same(await mpmm(a, b, options))
+    const item = (at: number) => ({
+      data: a.data.subarray(at * m * k, (at + 1) * m * k),
+      shape: [m, k] as [number, number],
+    })
+    for (const at of [0, 1, 2]) {
+      const { c: single } = await mpmm(item(at), b, options)
+      expect(single.data).toEqual(c.data.subarray(at * m * n, (at + 1) * m * n))
+    }
+    // One row, and one column.
+    const row = await mpmm({ data: a.data.subarray(7 * k, 8 * k), shape: [1, k] }, b, options)
+    expect(row.c.data).toEqual(c.data.subarray(7 * n, 8 * n))
+    const col = await mpmm(item(0), { ...b, shape: [k, 1], strides: [n, 1], offset: 5 }, options)
+    expect([...col.c.data]).toEqual(Array.from({ length: m }, (_, i) => c.data[i * n + 5]))
+    // Columns first.
+    const turned = new Float32Array(k * n)
+    for (let step = 0; step < k; step++)
+      for (let j = 0; j < n; j++) turned[j * k + step] = b.data[step * n + j]!
+    same(await mpmm(a, { data: turned, shape: [k, n], strides: [1, k] }, options))
+    const groups = await mpmmGrouped(
+      [
+        { a: item(2), b },
+        { a: item(1), b },
+      ],
+      options,
+    )
+    expect(groups[1]!.c.data).toEqual(c.data.subarray(m * n, 2 * m * n))
+    const device = await openDevice({ backend })
+    try {
+      const there = await mpmm(await device.upload(a), b, { semiring: logSumExp })
+      same({ c: await there.c.download() })
+    } finally {
+      await device.close()
+    }
+    addon.pretendDevices(3)
+    same(await mpmm(a, b, { semiring: logSumExp, devices: [0, 1, 2] }))
+    const several = await openDevice({ devices: [0, 1, 2] })
+    try {
+      const there = await mpmm(await several.upload(a), await several.upload(b), { semiring: logSumExp })
+      same({ c: await there.c.download() })
+    } finally {
+      await several.close()
+    }
+  })
+
+  it('a structure leaves out what is zero outside of it', async () => {
+    const n = 70
+    const full = drawn(ordinary, n, n)
+    const upper: Floats = {
+      ...full,
+      data: full.data.map((value, at) => (at % n < Math.floor(at / n) ? Number.NEGATIVE_INFINITY : value)),
+    }
+    const b = drawn(ordinary, n, n)
+    const { c: expected } = await mpmm(upper, b, options)
+    // What is outside is never read.
+    const poisoned: Floats = {
+      ...full,
+      data: full.data.map((value, at) => (at % n < Math.floor(at / n) ? Number.NaN : value)),
+    }
+    const { c } = await mpmm(poisoned, b, { ...options, structure: { a: 'upper' } })
+    expect(c.data).toEqual(expected.data)
+    const out = matrix(n, n, new Float32Array(n * n).fill(77))
+    await mpmm(poisoned, b, { ...options, structure: { a: 'upper', c: { band: [2, 3] } }, out })
+    out.data.forEach((value, at) => {
+      const away = (at % n) - Math.floor(at / n)
+      expect(value).toBe(away >= -2 && away <= 3 ? expected.data[at] : 77)
+    })
+  })
+
+  it('is added to what is there', async () => {
+    const [m, n, k] = [33, 47, 64]
+    const [a, b, c0] = [drawn(ordinary, m, k), drawn(ordinary, k, n), drawn(upTo(50, 0.2), m, n)]
+    const before = oracle(a, b)
+    const expected = before.map((value, at) => {
+      const most = Math.max(value, c0.data[at]!)
+      return Number.isFinite(most) ? most + Math.log1p(Math.exp(-Math.abs(value - c0.data[at]!))) : most
+    })
+    const kept = c0.data.slice()
+    const { c } = await mpmm(a, b, { ...options, accumulate: c0 })
+    expectNear(c.data, expected, 50)
+    expect(c0.data).toEqual(kept)
+    await mpmm(a, b, { ...options, accumulate: true, out: c0 })
+    expect(c0.data).toEqual(c.data)
+  })
+}
