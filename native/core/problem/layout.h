@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include "core/algebra/semiring.h"
 #include "core/rounding.h"
@@ -65,10 +64,9 @@ BasicMatrixView<Pointer> view_from(BasicMatrixView<Pointer> view, DataType dtype
 
 /// The same matrices, transposed.
 template <class Pointer>
-BasicMatrixView<Pointer> transposed(BasicMatrixView<Pointer> view) {
-  std::swap(view.rows, view.cols);
-  std::swap(view.row_stride, view.col_stride);
-  return view;
+BasicMatrixView<Pointer> transposed(const BasicMatrixView<Pointer>& view) {
+  return {view.data,       view.cols,         view.rows,    view.col_stride,
+          view.row_stride, view.batch_stride, view.storage, view.memory};
 }
 
 /// Row-major matrices at `data`, one after the other.
