@@ -12,7 +12,7 @@ add_compile_options(${mpmml_wasm_options})
 # A page loads the module over a network: loops whose counts aren't known aren't repeated, unless the source asks for it, and what
 # takes little of the time is compiled for size.
 add_compile_options("SHELL:-mllvm -unroll-runtime=0" "SHELL:-mllvm -unroll-allow-partial=0")
-set(mpmml_small_cpu backend compute machine masked planner user_program yardsticks)
+set(mpmml_small_cpu backend blocking compute machine masked planner product session user_program windowed yardsticks)
 list(TRANSFORM mpmml_small_cpu REPLACE "(.+)" "native/cpu/\\1.cpp")
 file(GLOB mpmml_small_sources native/core/closure/*.cpp native/core/devices/*.cpp native/core/engine/*.cpp native/core/graph/*.cpp
   native/core/host/*.cpp native/core/plan/*.cpp native/core/session/*.cpp native/core/user/*.cpp native/addon/*.cpp)
