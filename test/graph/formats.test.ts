@@ -224,8 +224,8 @@ describe('CSV', () => {
 
   it.each([
     ['0,1,5\n0,x,1\n', "line 2: the node where the edge ends must be a number, but it is 'x'"],
-    ['0,1,5\n0,1\n', "line 2: expected ',', but got ''"],
-    ['0,1\n0,1,5\n', 'line 2: expected the end of the line'],
+    ['0,1,5\n0,1\n', 'line 2: the weight is missing'],
+    ['0,1\n0,1,5\n', 'line 2: this edge has a weight, but the first one has none'],
     ['0,1,5\n0;1;5\n', 'line 2'],
     ['0,1,\n', 'line 1: the weight is missing'],
     ['-1,1,5\n', 'line 1: the node where the edge begins must be from 0'],
