@@ -4,6 +4,7 @@ import {
   longestPaths,
   mostReliablePaths,
   type PathOptions,
+  reducePaths,
   shortestPaths,
   transitiveClosure,
   verifyPaths,
@@ -194,6 +195,32 @@ describe('integers', () => {
     await expect(longestPaths(to([-(2 ** 31) + 1, -1]), ends)).rejects.toMatchObject({
       code: 'ERR_MPMML_OVERFLOW',
     })
+  })
+
+  it('the way back from the farthest node leaves int32, and is not looked at', async () => {
+    forced.search = true
+    for (const nodes of [2, 3, 7]) {
+      const heavy = Math.floor((2 ** 31 - 2) / (nodes - 1))
+      const ring = Array.from({ length: nodes }, (_, node) => node)
+      const graph = {
+        nodes,
+        from: ring,
+        to: ring.map((node) => (node + 1) % nodes),
+        weight: ring.map(() => heavy),
+      }
+      const far = ring.map((node) => node * heavy)
+      for (const options of [{}, { targets: ring }, { limit: 2 ** 31 - 2 }]) {
+        const { distances, path } = await shortestPaths(graph, { sources: 0, paths: true, ...options })
+        expect([...distances.data]).toEqual(far)
+        expect(path(0, nodes - 1)).toEqual(ring)
+      }
+      const least = { ...graph, weight: graph.weight.map((weight) => -weight) }
+      expect([...(await longestPaths(least, { sources: 0 })).distances.data].map(Math.abs)).toEqual(far)
+      const { values } = await reducePaths(graph, { method: 'search' })
+      expect([...values]).toEqual(ring.map(() => far.at(-1)))
+      const { of } = await reducePaths(graph, { reduce: { nearest: nodes }, method: 'search' })
+      expect(of(0).map(({ distance }) => distance)).toEqual(far.slice(1))
+    }
   })
 
   it('a cycle of weights that are too large together is exact', async () => {

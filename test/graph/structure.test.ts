@@ -192,6 +192,11 @@ describe('kShortestPaths', () => {
       { length: 5, path: ['A', 'C'] },
     ])
     expect(await kShortestPaths(graph, 'A', 'C', 5, { limit: 4 })).toHaveLength(1)
+    for (const weight of [[1, 2, 5], Float64Array.of(1, 2, 5)]) {
+      for (const limit of [2.5, -1, -1e300, -Infinity])
+        expect(await kShortestPaths({ ...graph, weight }, 'A', 'C', 5, { limit })).toEqual([])
+      expect(await kShortestPaths({ ...graph, weight }, 'A', 'C', 5, { limit: Infinity })).toHaveLength(2)
+    }
     expect(await kShortestPaths(graph, 'C', 'A', 5)).toEqual([])
     expect(await kShortestPaths(graph, 'B', 'B', 5)).toEqual([{ length: 0, path: ['B'] }])
     await expect(kShortestPaths(graph, 'A', 'X', 5)).rejects.toEqual(coded('VALUE', "to is 'X'"))

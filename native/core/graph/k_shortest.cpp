@@ -237,6 +237,8 @@ std::vector<RankedPath> ranked_integers(const RankedQuery& query, const Rules& r
   // There is no way, and no potential.
   if (reweighted.potential[query.from] == Wide::unreached()) return {};
   const int64_t limit = limit_key<int64_t>(query.limit, false);
+  // Then it may be so low that nothing can be taken from it.
+  if (query.limit && limit < offset) return {};
   return ranked<Wide>(query, reweighted.rows, query.limit ? limit - offset : limit, offset, crew);
 }
 
@@ -249,7 +251,9 @@ std::vector<RankedPath> k_shortest_paths(const RankedQuery& query, const Crew& c
     using Key = decltype(zero);
     const auto rows = make_rows<Key>(query.source, rules, Direction::kForward, query.watch);
     if (!rows.monotone) throw Refusal{Refusal::kGains};
-    return ranked<Keys<Extension::kSum, Key, Key>>(query, rows, limit_key<Key>(query.limit, false), zero, crew);
+    const Key limit = limit_key<Key>(query.limit, false);
+    return limit < zero ? std::vector<RankedPath>()
+                        : ranked<Keys<Extension::kSum, Key, Key>>(query, rows, limit, zero, crew);
   };
   return query.type == ValueType::kFloat32 ? of_floats(0.0F) : of_floats(0.0);
 }

@@ -265,7 +265,8 @@ Method search_keyed(const Query& query, const Crew& crew) {
   if (query.divided) return Method::kSearch;
   if constexpr (K::is_exact) {
     using Narrow = Keys<Extension::kSum, int32_t, int32_t>;
-    const bool fits = rows.largest * std::max(query.source.nodes - 1, 0) < std::numeric_limits<int32_t>::max();
+    // A search looks at paths with one edge more than the longest that it keeps: back to a node that is on it.
+    const bool fits = rows.largest * query.source.nodes < std::numeric_limits<int32_t>::max();
     if (rows.monotone && fits) {
       search_monotone<Narrow, Value>(query, crew, rows);
       return Method::kSearch;
