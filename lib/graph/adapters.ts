@@ -261,7 +261,7 @@ export interface ArrowLike {
 /**
  * The edge list of an Apache Arrow table: a row for each edge.
  *
- * @throws as {@link fromGraphology}; ValueError for a column that doesn't exist.
+ * @throws as {@link fromGraphology}; ValueError for a column that doesn't exist, and for a row without a node.
  * @example
  * // As a table of Apache Arrow has them.
  * const columns = { from: ['A', 'B'], to: ['B', 'C'], weight: [4, 2] }
@@ -279,10 +279,16 @@ export function fromArrow(table: ArrowLike, its?: ArrowOptions): NamedGraph<unkn
     throw new ValueError(`the table has no column ${show(name)}`)
   }
   const name = rest.weight ?? 'weight'
-  const [sources, targets] = [column(from), column(to)]
+  const ends = [column(from), column(to)] as const
   const weights = rest.weight === undefined ? table.getChild(name) : column(name)
   for (let row = 0; row < table.numRows; row++) {
-    adapted.add(sources.get(row), targets.get(row), { [name]: weights?.get(row) }, true)
+    const [source, target] = [ends[0].get(row), ends[1].get(row)]
+    if (source === null || target === null) {
+      throw new ValueError(
+        `row ${row} of the table has no node in column ${show(source === null ? from : to)}: leave such rows out`,
+      )
+    }
+    adapted.add(source, target, { [name]: weights?.get(row) }, true)
   }
   return adapted.edges.end()
 }

@@ -84,13 +84,18 @@ export class NamedEdges<Key> {
 
 /** A weight that an edge of the user's graph has. Throws DTypeError and ValueError for what isn't one; `edge` gives its name. */
 export function edgeWeight(value: unknown, edge: () => string): number {
-  const weight = typeof value === 'bigint' ? Number(value) : value
-  if (typeof weight !== 'number') {
+  if (typeof value !== 'number' && typeof value !== 'bigint') {
     throw new DTypeError(
       `the weight of ${edge()} must be a number, but it is ${show(value)}: name another attribute by option weight`,
     )
   }
+  const weight = Number(value)
   if (Number.isNaN(weight))
     throw new ValueError(`the weight of ${edge()} is NaN, which no path can be compared with`)
+  if (typeof value === 'bigint' && !(Number.isFinite(weight) && BigInt(weight) === value)) {
+    throw new ValueError(
+      `the weight of ${edge()} is ${value}, which no float64 holds exactly: scale the weights, or make numbers of them`,
+    )
+  }
   return weight
 }
