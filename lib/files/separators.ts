@@ -17,13 +17,17 @@ export function separatorOf(reader: TextReader): number {
   return -1
 }
 
-/** Whether no cell of the line can be meant as a number: each begins with a letter or a quotation mark, but is no number in quotes. */
+/** Whether a cell can't be meant as a number: it begins with a letter or a quotation mark, but is no number in quotes. */
+export const isHeading = (cell: string): boolean =>
+  /^\s*(["'](?!\s*[-+]?[\d.])|_|(?!(ε|nan|inf(inity)?)\s*$)\p{L})/iu.test(cell)
+
+/** Whether no cell of the line can be meant as a number. */
 export function headings(reader: TextReader): boolean {
   const separator = reader.separator < 0 ? /\s+/ : String.fromCharCode(reader.separator)
   const cells = reader.restOfLine().split(separator)
   // Where a long line is shortened a cell may have lost its letters.
   if (cells.length > 1 && reader.isLong) cells.pop()
-  return cells.every((cell) => /^\s*(["'](?!\s*[-+]?[\d.])|_|(?!(ε|nan|inf(inity)?)\s*$)\p{L})/iu.test(cell))
+  return cells.every(isHeading)
 }
 
 /** Goes behind the separator that must come next. */

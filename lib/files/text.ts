@@ -263,8 +263,13 @@ export class TextReader {
     return nearest(high, low, Math.max(count - HALF_DIGITS, 0), exponent)
   }
 
-  #wrongNumber(what: string): never {
-    const word = this.word()
+  /** The number that a text is, which was taken from the line; otherwise as {@link number}. */
+  numberIn(text: string, what: string): number {
+    const value = decimal.test(text) ? Number(text) : Number.NaN
+    return Number.isFinite(value) ? value : this.#wrongNumber(what, text)
+  }
+
+  #wrongNumber(what: string, word = this.word()): never {
     if (word === '') this.fail(`${what} is missing`)
     if (decimal.test(word)) this.fail(`${what} is ${show(word)}, beyond the range of numbers`)
     return this.fail(`${what} must be a number, but it is ${show(word)}`)

@@ -2,7 +2,7 @@
 
 import { show } from '../describe.js'
 import { requireWithin } from '../files/memory.js'
-import { separatorOf } from '../files/separators.js'
+import { isHeading, separatorOf } from '../files/separators.js'
 import type { LineParser, TextReader } from '../files/text.js'
 import { fromUtf8 } from '../host.js'
 import { NamedEdges, type NamedGraph } from './named-edges.js'
@@ -12,8 +12,6 @@ const NEWLINE = 10
 
 /** What the first line has if it names columns, and there are only two of them. */
 const usualHeadings = /^(from|to|source|target|start|end|node[12]?|[uvw])$/i
-
-const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 
 /** The cells of a line: those in quotation marks may have the separator in them. */
 function cellsOf(line: string, separator: string | RegExp): string[] {
@@ -41,21 +39,16 @@ export function namedCsvParser(name: string, maxBytes = Number.POSITIVE_INFINITY
     if (isFirst) {
       columns = cells.length
       const [from, to, weight] = cells as [string, string?, string?]
-      const isHeading =
-        weight === undefined
-          ? usualHeadings.test(from) && usualHeadings.test(to ?? '')
-          : !decimal.test(weight) && /^[\p{L}_]/u.test(weight)
-      if (isHeading) return
+      const names =
+        weight === undefined ? usualHeadings.test(from) && usualHeadings.test(to ?? '') : isHeading(weight)
+      if (names) return
     }
     if (cells.length !== columns || columns < 2 || columns > 3) {
       reader.fail(`expected FROM,TO,WEIGHT or FROM,TO, but it is ${show(reader.restOfLine())}`)
     }
     const [from, to, weight] = cells as [string, string, string?]
     if (from === '' || to === '') reader.fail('the name of a node is missing')
-    if (weight !== undefined && !decimal.test(weight)) {
-      reader.fail(`the weight must be a number, but it is ${show(weight)}`)
-    }
-    edges.add(from, to, weight === undefined ? 1 : Number(weight))
+    edges.add(from, to, weight === undefined ? 1 : reader.numberIn(weight, 'the weight'))
   }
   return {
     lines(reader) {

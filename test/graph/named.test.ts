@@ -1,4 +1,9 @@
 /** Nodes by the user's own names: in edge lists, in files, and in graphs of other libraries. */
+import { Graph as GraphlibGraph, type Label } from '@dagrejs/graphlib'
+import { Int64, Table, tableFromArrays, vectorFromArray } from 'apache-arrow'
+import cytoscape from 'cytoscape'
+import { DirectedGraph, MultiGraph, UndirectedGraph } from 'graphology'
+import createGraph from 'ngraph.graph'
 import { describe, expect, it } from 'vitest'
 import {
   fromArrow,
@@ -152,11 +157,18 @@ describe('files that name nodes', () => {
     })
     expect(parseEdgeCsv('source;target\n1;01\n', undefined, { keys: true }).keys).toEqual(['1', '01'])
     expect(parseEdgeCsv('', undefined, { keys: true }).nodes).toBe(0)
+    expect(parseEdgeCsv('from,to,nanoseconds\na,b,"1e3"\n', undefined, { keys: true }).weight).toEqual(
+      Int32Array.of(1000),
+    )
   })
 
   it.each([
     ['a,b,1\na,b\n', 'line 2: expected FROM,TO,WEIGHT'],
     ['a,b,1\na,b,x\n', "line 2: the weight must be a number, but it is 'x'"],
+    ['a,b,1\na,b,\n', 'line 2: the weight is missing'],
+    ['a,b,NaN\na,b,1\n', "line 1: the weight must be a number, but it is 'NaN'"],
+    ['a,b,inf\na,b,1\n', "line 1: the weight must be a number, but it is 'inf'"],
+    ['a,b,1e999\n', "line 1: the weight is '1e999', beyond the range of numbers"],
     ['a,b,1\n,b,1\n', 'line 2: the name of a node is missing'],
     ['a\n', 'line 1: expected'],
   ])('CSV that is wrong: %j', (text, message) => {
@@ -165,6 +177,8 @@ describe('files that name nodes', () => {
 
   const graphml = (inner: string, head = '') =>
     `<?xml version="1.0"?>\n<graphml>${head}<!-- <node id="no"/> -->\n<graph id="G" edgedefault="undirected">\n${inner}\n</graph></graphml>`
+
+  const weightKey = '<key id="w" for="edge" attr.name="weight"/>'
 
   it('GraphML: directions, weights and their default', () => {
     const key = '<key id="d1" for="edge" attr.name="weight" attr.type="double"><default>2.5</default></key>'
@@ -181,90 +195,162 @@ describe('files that name nodes', () => {
     expect(parseGraphml(graphml(inner)).weight).toEqual(Int32Array.of(1, 1, 1))
   })
 
+  it('GraphML: an attribute that has a key for each type, as networkx writes it', () => {
+    const keys = ['long', 'double'].map(
+      (type) => `<key id="${type}" for="edge" attr.name="weight" attr.type="${type}"/>`,
+    )
+    const inner = `<edge source="a" target="b" directed="true"><data key="long">4</data></edge>
+      <edge source="b" target="c" directed="true"><data key="double">0.5</data></edge>`
+    expect(parseGraphml(graphml(inner, keys.join(''))).weight).toEqual(Float64Array.of(4, 0.5))
+  })
+
+  it('GraphML: a graph within a node has directions of its own', () => {
+    const inner = `<node id="n"><graph edgedefault="directed"><edge source="x" target="y"/></graph></node>
+      <edge source="a" target="b"/>`
+    const { keys, from } = parseGraphml(graphml(inner))
+    expect([keys, [...from]]).toEqual([
+      ['n', 'x', 'y', 'a', 'b'],
+      [1, 3, 4],
+    ])
+  })
+
+  it('GraphML: names that stand for no character, and that objects have', () => {
+    const inner =
+      '<node id="&#x110000;&a;&constructor;&#233;"/><constructor/><__proto__/><toString></toString>'
+    expect(parseGraphml(graphml(inner, '<!DOCTYPE g [<!ENTITY a "b">]>')).keys).toEqual([
+      '&#x110000;&a;&constructor;é',
+    ])
+  })
+
+  it('GraphML: a tag, and a comment, that have no end', () => {
+    expect(() => parseGraphml(graphml(`\n${'<node id="a" '.repeat(1e6)}`))).toThrow(
+      coded('FILE', `line 5: a tag has no end: '<node id="a" '`),
+    )
+    expect(() => parseGraphml(graphml(`<!--${' '.repeat(2 ** 24)}`))).toThrow(
+      coded('FILE', 'a comment, a tag or a text has more than 2^24 characters'),
+    )
+  })
+
+  it.each(['<!', '<!--', '<![CDATA['])('GraphML: many %s that have no end are looked at once', (begin) => {
+    expect(parseGraphml(`<graphml><graph>${begin.repeat(3e6 / begin.length)}`).nodes).toBe(0)
+  })
+
   it.each([
     ['<graphml/>', 'there is no <graph>'],
     [graphml('<edge source="a"/>'), 'line 4: <edge> has no attribute target'],
     [graphml('<hyperedge/>'), 'hyperedges'],
     [graphml('').replace('</graphml>', '<node id="a"'), 'not complete'],
+    [graphml('<edge source="a" target="b"><data key="w">1e999</data></edge>', weightKey), 'beyond the range'],
+    [graphml('<edge source="a" target="b"><data key="w">inf</data></edge>', weightKey), "but it is 'inf'"],
+    [graphml('<edge source="a" target="b"><data key="w"/></edge>', weightKey), 'the weight is missing'],
   ])('GraphML that is wrong: %j', (text, message) => {
     expect(() => parseGraphml(text, 'g')).toThrow(coded('FILE', message))
   })
 })
 
-// Objects with the methods that the libraries document, called as these call them.
 describe('graphs of other libraries', () => {
-  const rows: [string, string, number | undefined][] = [
-    ['a', 'b', 3],
-    ['b', 'c', undefined],
-  ]
   const expected = { nodes: 3, keys: ['c', 'a', 'b'], from: Int32Array.of(1, 2), to: Int32Array.of(2, 0) }
+  const both = { ...expected, from: Int32Array.of(1, 2, 2, 0), to: Int32Array.of(2, 1, 0, 2) }
+  const weights = { weight: Int32Array.of(3, 1) }
 
   it('graphology, where edges may be undirected', () => {
-    const graph = (undirected: boolean) => ({
-      forEachNode: (callback: (node: string, attributes: object) => void) => {
-        for (const node of ['c', 'a', 'b']) callback(node, {})
-      },
-      // biome-ignore lint/suspicious/noExplicitAny: as theirs.
-      forEachEdge: (callback: (...all: any[]) => void) => {
-        for (const [from, to, weight] of rows)
-          callback(`${from}${to}`, { weight }, from, to, {}, {}, undirected)
-      },
+    const made = (graph: DirectedGraph | UndirectedGraph) => {
+      for (const node of ['c', 'a', 'b']) graph.addNode(node)
+      graph.addEdge('a', 'b', { weight: 3 })
+      graph.addEdge('b', 'c', { minutes: 0.5 })
+      return graph
+    }
+    expect(fromGraphology(made(new DirectedGraph()))).toEqual({ ...expected, ...weights })
+    expect(fromGraphology(made(new UndirectedGraph()))).toEqual({
+      ...both,
+      weight: Int32Array.of(3, 3, 1, 1),
     })
-    expect(fromGraphology(graph(false))).toMatchObject({ ...expected, weight: Int32Array.of(3, 1) })
-    expect([...fromGraphology(graph(true)).from]).toEqual([1, 2, 2, 0])
-    expect(() => fromGraphology(graph(false), { weight: 'weight' })).toThrow(
+    expect(fromGraphology(made(new UndirectedGraph()), { directed: true }).from).toEqual(expected.from)
+    expect(() => fromGraphology(made(new DirectedGraph()), { weight: 'weight' })).toThrow(
       coded('VALUE', "the edge from 'b' to 'c' has no attribute"),
     )
+    const mixed = new MultiGraph()
+    for (const node of [5, 7]) mixed.addNode(node)
+    mixed.addDirectedEdge(5, 7, { weight: 4 })
+    mixed.addUndirectedEdge(7, 5, { weight: 0.5 })
+    mixed.addUndirectedEdge(7, 7)
+    expect(fromGraphology(mixed)).toEqual({
+      ...{ nodes: 2, keys: ['5', '7'], from: Int32Array.of(0, 1, 0, 1), to: Int32Array.of(1, 0, 1, 1) },
+      weight: Float64Array.of(4, 0.5, 0.5, 1),
+    })
     expect(() => fromGraphology({} as never)).toThrow(coded('DTYPE', 'must be a graphology graph'))
   })
 
   it('Cytoscape', () => {
-    const node = (id: string) => ({ id: () => id })
-    const cy = {
-      nodes: () => ['c', 'a', 'b'].map(node),
-      edges: () =>
-        rows.map(([from, to, weight]) => ({
-          source: () => node(from),
-          target: () => node(to),
-          data: () => ({ weight }),
-        })),
-    }
-    expect(fromCytoscape(cy)).toMatchObject(expected)
-    expect([...fromCytoscape(cy, { directed: false }).to]).toEqual([2, 1, 0, 2])
+    const cy = cytoscape({
+      headless: true,
+      elements: [
+        ...['c', 'a', 'b'].map((id) => ({ data: { id } })),
+        { data: { id: 'ab', source: 'a', target: 'b', weight: 3 } },
+        { data: { id: 'bc', source: 'b', target: 'c' } },
+      ],
+    })
+    expect(fromCytoscape(cy)).toEqual({ ...expected, ...weights })
+    expect(fromCytoscape(cy.elements(), { directed: false })).toMatchObject(both)
+    expect(fromCytoscape(cy.$('#ab'), { weight: 'weight' })).toMatchObject({ keys: ['a', 'b'], nodes: 2 })
   })
 
-  it('ngraph, whose visits end when a callback gives something', () => {
-    const visit =
-      <T>(list: T[]) =>
-      (callback: (item: T) => unknown) =>
-        list.some((item) => callback(item))
-    const graph = {
-      forEachNode: visit(['c', 'a', 'b'].map((id) => ({ id }))),
-      forEachLink: visit(rows.map(([fromId, toId, data]) => ({ fromId, toId, data }))),
-    }
-    expect(fromNgraph(graph as never)).toMatchObject({ ...expected, weight: Int32Array.of(3, 1) })
+  it('ngraph', () => {
+    const graph = createGraph()
+    graph.addNode('c')
+    graph.addLink('a', 'b', 3)
+    graph.addLink('b', 'c', { minutes: 2 })
+    expect(fromNgraph(graph)).toEqual({ ...expected, ...weights })
+    graph.addLink(1, '1')
+    expect(fromNgraph(graph).keys).toEqual(['c', 'a', 'b', 1, '1'])
+    // A visit ends when a callback gives something: 0 is the number of the first node.
+    expect(fromNgraph(graph, { directed: false }).from).toHaveLength(6)
   })
 
   it('graphlib', () => {
-    const graph = {
-      nodes: () => ['c', 'a', 'b'],
-      edges: () => rows.map(([v, w]) => ({ v, w })),
-      edge: ({ v }: { v: string }) => rows.find(([from]) => from === v)![2],
-      isDirected: () => true,
+    const made = (directed: boolean) => {
+      const graph = new GraphlibGraph({ directed, multigraph: true })
+      graph.setNode('c')
+      graph.setEdge('a', 'b', 3)
+      graph.setEdge('b', 'c')
+      return graph
     }
-    expect(fromGraphlib(graph)).toMatchObject({ ...expected, weight: Int32Array.of(3, 1) })
-    expect(fromGraphlib({ ...graph, isDirected: () => false }).from).toHaveLength(4)
+    expect(fromGraphlib(made(true))).toEqual({ ...expected, ...weights })
+    expect(fromGraphlib(made(false))).toMatchObject(both)
+    const twice = made(true).setEdge('a', 'b', { weight: 2 }, 'another')
+    expect(fromGraphlib(twice).weight).toEqual(Int32Array.of(3, 1, 2))
   })
 
   it('Arrow', () => {
-    const columns: Record<string, unknown[]> = { from: [5n, 7n], to: [7n, 9n], minutes: [0.5, 2n] }
-    const table = {
-      numRows: 2,
-      getChild: (name: string) => (columns[name] ? { get: (row: number) => columns[name]![row] } : null),
-    }
+    const table = tableFromArrays({
+      from: BigInt64Array.of(5n, 7n),
+      to: BigInt64Array.of(7n, 9n),
+      minutes: Float64Array.of(0.5, 2),
+    })
     const { keys, weight } = fromArrow(table, { weight: 'minutes' })
     expect([keys, weight]).toEqual([[5n, 7n, 9n], Float64Array.of(0.5, 2)])
-    expect(fromArrow(table).weight).toEqual(Int32Array.of(1, 1))
+    expect(fromArrow(table.concat(table)).weight).toEqual(Int32Array.of(1, 1, 1, 1))
+    expect(fromArrow(table.slice(1)).keys).toEqual([7n, 9n])
     expect(() => fromArrow(table, { from: 'start' })).toThrow(coded('VALUE', "no column 'start'"))
+    const columns = (to: (string | null)[], ...weight: bigint[]) =>
+      new Table({
+        from: vectorFromArray(['A', 'B']),
+        to: vectorFromArray(to),
+        weight: vectorFromArray(weight, new Int64()),
+      })
+    expect(fromArrow(columns(['B', 'C'], 4n, 2n ** 60n)).weight).toEqual(Float64Array.of(4, 2 ** 60))
+    expect(() => fromArrow(columns(['B', 'C'], 4n, 2n ** 60n + 1n))).toThrow(
+      coded('VALUE', "the weight of the edge from 'B' to 'C' is 1152921504606846977, which no float64 holds"),
+    )
+    expect(() => fromArrow(columns(['B', null], 4n, 5n))).toThrow(
+      coded('VALUE', "row 1 of the table has no node in column 'to'"),
+    )
+  })
+
+  it('weights that are no numbers', () => {
+    const graph = (label: Label) => new GraphlibGraph().setEdge('a', 'b', label)
+    expect(() => fromGraphlib(graph({ weight: '5' }))).toThrow(coded('DTYPE', "but it is '5'"))
+    expect(() => fromGraphlib(graph(Number.NaN))).toThrow(coded('VALUE', 'is NaN'))
+    expect(() => fromGraphlib(graph({ weight: 10n ** 400n }))).toThrow(coded('VALUE', 'no float64 holds'))
   })
 })
