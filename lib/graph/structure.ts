@@ -16,7 +16,8 @@ import {
   wrongNode,
 } from '../graph-core/edges.js'
 import type { NodeNames } from '../graph-core/names.js'
-import { inSlices } from '../graph-core/slices.js'
+import { picking } from '../graph-core/rows.js'
+import { atOnce, inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { addon, type GraphRefusal } from '../native.js'
 import { choice, Options, type OptionsOf, option, whole } from '../options.js'
@@ -85,8 +86,18 @@ function requireAnswer(refusal: GraphRefusal | undefined, edges: Edges, rules: P
   if (refusal) throw refusalError(refusal, { edges }, rules, false, undefined)
 }
 
-const keysOf = (nodes: Int32Array, names: NodeNames | null): unknown[] =>
-  Array.from(nodes, (node) => (names ? names.keys[node] : node))
+/** The nodes as the user calls them. */
+function* naming(nodes: Int32Array, names: NodeNames | null): Steps<unknown[]> {
+  const keys: unknown[] = []
+  for (let at = 0; at < nodes.length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    const node = nodes[at]!
+    keys.push(names ? names.keys[node] : node)
+  }
+  return keys
+}
+
+const keysOf = (nodes: Int32Array, names: NodeNames | null) => atOnce(naming(nodes, names))
 
 /**
  * The components of a graph. Strong ones are numbered so that edges between them lead from lower numbers to higher ones, weak ones by
@@ -147,11 +158,12 @@ export function topologicalOrder<Key>(
 export function topologicalOrder(graph: LinkList, options?: OrderOptions): Promise<number[]>
 export async function topologicalOrder(graph: unknown, options?: OrderOptions): Promise<unknown[]> {
   const its = orderOptions.read(options)
-  return onGraph(graph, its, 'the ordering of a graph', false, async (edges, { report, cancel }) => {
+  const what = 'the ordering of a graph'
+  return onGraph(graph, its, what, false, async (edges, { report, cancel }) => {
     const { refusal, order } = await called(addon.graphOrder(linksOf(edges), report, cancel))
     if (refusal?.kind === 'cycle') throw unordered([...refusal.cycle], edges.names)
     requireAnswer(refusal, edges, linkRules())
-    return keysOf(order, edges.names)
+    return inSlices(naming(order, edges.names), its.signal, what)
   })
 }
 
@@ -209,32 +221,41 @@ export function spanningTree<Data extends ElementArray = Int32Array>(
 ): Promise<SpanningTree<Data>>
 export async function spanningTree(graph: unknown, options?: SpanningTreeOptions): Promise<SpanningTree> {
   const { best, ...its } = treeOptions.read(options)
-  return onGraph(graph, its, 'the search for a spanning tree', true, async (given, { report, cancel }) => {
+  const what = 'the search for a spanning tree'
+  return onGraph(graph, its, what, true, async (given, { report, cancel }) => {
     const semiring = best === 'min' ? 'min-plus' : 'max-plus'
     requireSemiringType(readSemiring(semiring), given.type)
     const rules = rulesOf(semiring, given.type)
-    const { nodes, from, to, weight, names } = given
+    const { nodes, from, to, weight } = given
     const source = { nodes, from, to, weights: weight, zero: rules.zero, hasZero: true }
     const request = { ...source, extension: 0, maximizes: rules.maximizes, noPath: rules.zero }
     const { refusal, edges } = await called(addon.graphSpanningTree(request, report, cancel))
     requireAnswer(refusal, given, rules)
-    const weights = newArray(given.type, edges.length)
-    let total = 0
-    for (const [at, e] of edges.entries()) {
-      weights[at] = weight[e]!
-      total += weight[e]!
-    }
-    const picked = (ends: Int32Array) => Int32Array.from(edges, (e) => ends[e]!)
-    return {
-      nodes,
-      ...(names && { keys: names.keys }),
-      from: picked(from),
-      to: picked(to),
-      weight: weights,
-      edges: Int32Array.from(edges),
-      total,
-    }
+    return inSlices(pickingTree(given, new Int32Array(edges)), its.signal, what)
   })
+}
+
+/** The tree of some edges. */
+function* pickingTree(
+  { nodes, from, to, weight, type, names }: Edges,
+  edges: Int32Array,
+): Steps<SpanningTree> {
+  const { length } = edges
+  const weights = yield* picking(weight, edges, newArray(type, length))
+  let total = 0
+  for (let at = 0; at < length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    total += weights[at]!
+  }
+  return {
+    nodes,
+    ...(names && { keys: names.keys }),
+    from: yield* picking(from, edges, new Int32Array(length)),
+    to: yield* picking(to, edges, new Int32Array(length)),
+    weight: weights,
+    edges,
+    total,
+  }
 }
 
 /** The options of {@link kShortestPaths}. `undefined` means the default. */

@@ -127,27 +127,34 @@ Array<int32_t> topological_order(const Source& source, const Watch& watch) {
 std::vector<int64_t> spanning_tree(const Source& source, const Rules& rules, const Watch& watch) {
   // Checks the edges.
   make_rows<NoKey>(source, rules, Direction::kForward, watch);
-  std::vector<int64_t> order, tree;
+  std::vector<int64_t> tree;
   Sets sets(source.nodes);
-  with_weights(source.type, [&](auto type) {
-    const auto* const weights = static_cast<decltype(type)>(source.weights);
-    const auto zero = static_cast<std::decay_t<decltype(*type)>>(source.zero);
-    for (int64_t e = 0; e < source.edges; ++e) {
-      if (weights[e] != zero) order.push_back(e);
-    }
-    const auto is_before = [&](int64_t a, int64_t b) {
-      if (weights[a] != weights[b]) return rules.maximizes ? weights[a] > weights[b] : weights[a] < weights[b];
-      return a < b;
-    };
-    watch.look();
-    std::sort(order.begin(), order.end(), is_before);
-  });
-  watch.look();
   const auto nodes = static_cast<uint32_t>(source.nodes);
-  for (const int64_t e : order) {
-    const int32_t i = source.from[e], j = source.to[e];
-    if (static_cast<uint32_t>(i) < nodes && static_cast<uint32_t>(j) < nodes && sets.join(i, j)) tree.push_back(e);
-  }
+  with_weights(source.type, [&](auto type) {
+    using Weight = std::decay_t<decltype(*type)>;
+    // Next to each other, because to sort indices would look weights up all over memory.
+    struct Weighted {
+      Weight weight;
+      uint32_t edge;
+    };
+    const auto* const weights = static_cast<const Weight*>(source.weights);
+    const auto zero = static_cast<Weight>(source.zero);
+    std::vector<Weighted> order;
+    for (int64_t e = 0; e < source.edges; ++e) {
+      if (weights[e] != zero) order.push_back({weights[e], static_cast<uint32_t>(e)});
+    }
+    watch.look();
+    std::sort(order.begin(), order.end(), [&](const Weighted& a, const Weighted& b) {
+      if (a.weight != b.weight) return rules.maximizes ? a.weight > b.weight : a.weight < b.weight;
+      return a.edge < b.edge;
+    });
+    watch.look();
+    for (const auto& [weight, e] : order) {
+      const int32_t i = source.from[e], j = source.to[e];
+      if (static_cast<uint32_t>(i) < nodes && static_cast<uint32_t>(j) < nodes && sets.join(i, j)) tree.push_back(e);
+      if (tree.size() + 1 == nodes) break;
+    }
+  });
   std::sort(tree.begin(), tree.end());
   return tree;
 }
