@@ -143,8 +143,9 @@ std::vector<int64_t> spanning_tree(const Source& source, const Rules& rules, con
     for (int64_t e = 0; e < source.edges; ++e) {
       if (weights[e] != zero) order.push_back({weights[e], static_cast<uint32_t>(e)});
     }
-    watch.look();
+    Looker looker(watch, 0, 0);
     std::sort(order.begin(), order.end(), [&](const Weighted& a, const Weighted& b) {
+      looker.count(1);
       if (a.weight != b.weight) return rules.maximizes ? a.weight > b.weight : a.weight < b.weight;
       return a.edge < b.edge;
     });
