@@ -16,15 +16,9 @@ import { givenUp } from '../support/in-time.js'
 
 // What the estimate says, if a test says it.
 const forced = vi.hoisted(() => ({ search: undefined as boolean | undefined }))
-vi.mock('../../lib/placement.js', async (original) => {
-  const placement = await original<typeof import('../../lib/placement.js')>()
-  const { searchIsCheaper } = placement
-  return {
-    ...placement,
-    searchIsCheaper: async (...args: Parameters<typeof searchIsCheaper>) =>
-      forced.search ?? searchIsCheaper(...args),
-  }
-})
+vi.mock('../../lib/placement.js', async (original) =>
+  (await import('../support/forced-search.js')).forcedSearch(original, forced),
+)
 beforeEach(() => {
   forced.search = undefined
 })

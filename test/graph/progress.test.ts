@@ -11,15 +11,9 @@ const forced = vi.hoisted(() => {
   process.env.MPMML_NUM_THREADS = '1'
   return { search: undefined as boolean | undefined }
 })
-vi.mock('../../lib/placement.js', async (original) => {
-  const placement = await original<typeof import('../../lib/placement.js')>()
-  const { searchIsCheaper } = placement
-  return {
-    ...placement,
-    searchIsCheaper: async (...args: Parameters<typeof searchIsCheaper>) =>
-      forced.search ?? searchIsCheaper(...args),
-  }
-})
+vi.mock('../../lib/placement.js', async (original) =>
+  (await import('../support/forced-search.js')).forcedSearch(original, forced),
+)
 const { setInterval } = globalThis
 beforeEach(() => {
   forced.search = undefined

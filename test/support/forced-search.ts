@@ -1,0 +1,14 @@
+/** Paths by searches or by closures as a test says, and not by what they are estimated to take. */
+type Placement = typeof import('../../lib/placement.js')
+
+/** What stands in the place of lib/placement.js: `forced.search` says it; undefined: the estimate does. For vi.mock(). */
+export async function forcedSearch(
+  original: () => Promise<unknown>,
+  forced: { search: boolean | undefined },
+): Promise<Placement> {
+  const placement = (await original()) as Placement
+  return {
+    ...placement,
+    searchIsCheaper: async (...asked) => forced.search ?? placement.searchIsCheaper(...asked),
+  }
+}
