@@ -1,22 +1,14 @@
 /** mpmml multiply --semiring FILE: products over semirings that stand in files. Numbers are computed by hand. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { counting, hamming, semiring } from '../../lib/semirings.js'
+import { counting, hamming } from '../../lib/semirings.js'
+import { leastDifference } from '../support/user-semirings.js'
 import { json, mpmml, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
 
-const closest = semiring({
-  name: 'least absolute difference',
-  dtype: 'int32',
-  zero: 2 ** 31 - 1,
-  plus: (x, y) => x.min(y),
-  times: (x, y) => x.sub(y).abs(),
-  absorbs: false,
-})
-
 /** The operands, and the file of a semiring. */
-function files(own: unknown = closest): [a: string, b: string, own: string] {
+function files(own: unknown = leastDifference): [a: string, b: string, own: string] {
   writeNumbers(path('a.npy'), [1, 2], [1, 10])
   writeNumbers(path('b.npy'), [2, 2], [5, 30, 12, 8])
   writeFileSync(path('own.json'), typeof own === 'string' ? own : JSON.stringify(own))
@@ -36,20 +28,20 @@ describe('multiply over a semiring in a file', () => {
     writeNumbers(path('c0.npy'), [1, 2], [1, 100])
     const flags = ['--semiring', own, '--accumulate', path('c0.npy'), '-o', path('c.npy'), '--json']
     const record = await json(['multiply', a, b, ...flags])
-    expect(record).toMatchObject({ semiring: closest.name, dtype: 'int32', c: { shape: [1, 2] } })
+    expect(record).toMatchObject({ semiring: leastDifference.name, dtype: 'int32', c: { shape: [1, 2] } })
     expect(readNumbers(path('c.npy')).values).toEqual([1, 2])
   })
 
   it('refuses what it can’t do', async () => {
     const output = ['-o', path('c.npy')]
     for (const [own, flags, message] of [
-      [closest, [], /name it with -o/],
-      [closest, [...output, '--overflow', 'wrap'], /--overflow is for the semirings of the library/],
-      [closest, ['-o', path('c.csv')], /c\.csv must be a \.npy or \.npz file/],
+      [leastDifference, [], /name it with -o/],
+      [leastDifference, [...output, '--overflow', 'wrap'], /--overflow is for the semirings of the library/],
+      [leastDifference, ['-o', path('c.csv')], /c\.csv must be a \.npy or \.npz file/],
       [hamming, output, /elements of uint32/],
       [counting('max-plus'), output, /elements of 2 lanes/],
       ['{', output, /isn't JSON/],
-      [{ ...closest.toJSON(), plus: [] }, output, /steps must be an array/],
+      [{ ...leastDifference.toJSON(), plus: [] }, output, /steps must be an array/],
     ] as const) {
       const [a, b, file] = files(own)
       const { status, stderr } = await mpmml(['multiply', a, b, '--semiring', file, ...flags])

@@ -6,19 +6,10 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { painted, reflow } from '../../bench/output.js'
 import { createProgram } from '../../bench/program.js'
-import { semiring } from '../../lib/semirings.js'
+import { leastDifference } from '../support/user-semirings.js'
 import { cli, fails, json, mpmml, onTerminal, root, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
-
-const distance = semiring({
-  name: 'least absolute difference',
-  dtype: 'int32',
-  zero: 2 ** 31 - 1,
-  plus: (x, y) => x.min(y),
-  times: (x, y) => x.sub(y).abs(),
-  absorbs: false,
-})
 
 function file(name: string, content: string | Uint8Array): string {
   writeFileSync(path(name), content)
@@ -85,7 +76,7 @@ describe('standard input and output', () => {
     const planned = piped(['plan', '-', file('b.csv', '1\n2\n'), '--format', 'csv', '--json'], '0,1\n2,.\n')
     expect(JSON.parse(`${planned.stdout}`)).toMatchObject([{ a: [2, 2], b: [2, 1], backend: 'cpu' }])
     const a = writeNumbers(path('own-b.npy'), [1, 1], [4])
-    const own = file('own.json', JSON.stringify(distance))
+    const own = file('own.json', JSON.stringify(leastDifference))
     const byOwn = [
       'multiply',
       '-',

@@ -140,6 +140,16 @@ export const greatestSums = semiring({
   check: false,
 })
 
+/** A semiring for commands, which read it from a file. */
+export const leastDifference = semiring({
+  name: 'least absolute difference',
+  dtype: 'int32',
+  zero: MOST,
+  plus: (x, y) => x.min(y),
+  times: (x, y) => x.sub(y).abs(),
+  absorbs: false,
+})
+
 export const written: readonly Written[] = [
   one(
     semiring({
