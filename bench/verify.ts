@@ -54,8 +54,7 @@ export async function verify(
   const differs = hasSums(semiring)
     ? undefined
     : (at: number) => !Object.is(product.c.data[at], expected.data[at])
-  const difference = firstDifference(product.c, expected, differs)
-  if (difference) throw failed(product, variant, difference, expected.data.length)
+  requireEqual(product, variant, expected, differs)
   return { variant, shareOfErrorBound: null }
 }
 
@@ -103,8 +102,7 @@ async function verifySums(
     share = Math.max(share, error)
     return false
   }
-  const difference = firstDifference(product.c, expected, wrong)
-  if (difference) throw failed(product, variant, difference, expected.data.length)
+  requireEqual(product, variant, expected, wrong)
   return { variant, shareOfErrorBound: share }
 }
 
@@ -140,15 +138,18 @@ export function naiveVariant(semiring: Semiring, dtype: DataType): VariantName {
   return row.name
 }
 
-function failed(
-  product: MpmmResult<DenseMatrix<ElementArray>>,
+function requireEqual(
+  { c, variant: computed }: MpmmResult<DenseMatrix<ElementArray>>,
   variant: VariantName,
-  { index, value, expected, count }: Difference,
-  elements: number,
-): VerificationError {
-  return new VerificationError(
-    `verification failed: ${product.variant} has ${value} at C[${index.join(', ')}], ` +
-      `${variant} has ${expected}; ${count} of ${elements} elements differ`,
+  should: DenseMatrix<ElementArray>,
+  differs?: (at: number) => boolean,
+): void {
+  const difference = firstDifference(c, should, differs)
+  if (!difference) return
+  const { index, value, expected, count } = difference
+  throw new VerificationError(
+    `verification failed: ${computed} has ${value} at C[${index.join(', ')}], ` +
+      `${variant} has ${expected}; ${count} of ${should.data.length} elements differ`,
   )
 }
 
