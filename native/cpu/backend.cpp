@@ -28,8 +28,7 @@ class CpuBackend final : public Backend {
   bool scans_lines(const Problem&, const Placement&) override { return false; }
   ForRuns for_runs(const Problem& problem) override { return scan_runs_of(problem); }
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
-    return planner_.plan(problem, exact_paths(problem.operation, a, b), where.variant,
-                         planner_.likely_variant(problem, where.variant));
+    return planner_.plan(problem, {a, b}, where.variant);
   }
 
   double estimate_ms(const Problem& problem, int) override {

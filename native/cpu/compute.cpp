@@ -51,7 +51,7 @@ Destination destination_of(const Problem& problem, const Plan& plan) {
   return Destination(problem, may_overflow(problem, plan.path));
 }
 
-/// Says that a result has overflowed, or copies the results to C if they aren't there.
+/// Throws Error if a result has overflowed; else copies the results to C if they aren't there.
 void settle(const Problem& problem, const Destination& destination, int64_t overflow) {
   if (problem.operation.overflow == OverflowPolicy::kThrow && overflow != kNoOverflow) {
     throw overflow_error(problem, overflow);
@@ -92,8 +92,7 @@ class Product {
       return product.emplace(problem_, kernel).ranges();
     });
     Outcome outcome;
-    outcome.plan = planner_.plan(problem_, exact_paths(problem_.operation, ranges.a, ranges.b), requested_,
-                                 problem_.known ? nullptr : likely);
+    outcome.plan = planner_.plan(problem_, ranges, requested_, likely);
     const Destination destination = destination_of(problem_, outcome.plan);
     if (!product || outcome.plan.variant != likely) {
       product.emplace(problem_, planner_.kernel_of(*outcome.plan.variant).packed, ranges, outcome.plan.path);
@@ -112,7 +111,7 @@ class Product {
     const Ranges ranges =
         ranges_of(problem_, [&] { return product.emplace(problem_, planner_.kernel_of(likely)).accumulate(any); });
     Outcome outcome;
-    outcome.plan = planner_.plan(problem_, exact_paths(problem_.operation, ranges.a, ranges.b), requested_, nullptr);
+    outcome.plan = planner_.plan(problem_, ranges, requested_, &likely);
     if (!product || outcome.plan.variant != &likely) {
       product.emplace(problem_, planner_.kernel_of(*outcome.plan.variant)).accumulate(outcome.plan.path);
     }
@@ -125,7 +124,7 @@ class Product {
   /// Truth values can't overflow, so nothing is to be known of them.
   Outcome find_first_true(const Variant& variant) const {
     Outcome outcome;
-    outcome.plan = planner_.plan(problem_, exact_paths(problem_.operation, {}, {}), &variant, nullptr);
+    outcome.plan = planner_.plan(problem_, {}, &variant, &variant);
     const Destination destination = destination_of(problem_, outcome.plan);
     multiply_first_true(problem_, planner_.kernel_of(variant).first_true, destination.view());
     settle(problem_, destination, kNoOverflow);
@@ -137,7 +136,7 @@ class Product {
     const Ranges ranges = ranges_of(problem_, [&] { return scan(problem_); });
     Outcome outcome;
     outcome.timing.analysis = milliseconds_since(start_);
-    outcome.plan = planner_.plan(problem_, exact_paths(problem_.operation, ranges.a, ranges.b), &variant, nullptr);
+    outcome.plan = planner_.plan(problem_, ranges, &variant, &variant);
     const Destination destination = destination_of(problem_, outcome.plan);
     const RowsKernel& kernel = planner_.kernel_of(variant).rows;
     settle(problem_, destination, multiply_rows(problem_, kernel, outcome.plan.path, destination.view()));

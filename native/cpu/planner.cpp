@@ -106,18 +106,24 @@ std::string Planner::refusal(const Problem& problem, const Variant& variant) con
   return it.refusal;
 }
 
-Plan Planner::plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed) const {
+Plan Planner::plan(const Problem& problem, const Ranges& ranges, const Variant* requested,
+                   const Variant* likely) const {
+  const PathSet exact = exact_paths(problem.operation, ranges.a, ranges.b);
+  return cheapest(problem, exact, requested, problem.known ? nullptr : likely);
+}
+
+Plan Planner::cheapest(const Problem& problem, PathSet exact, const Variant* requested, const Variant* started) const {
   return make_plan(problem.operation, exact, candidates(problem.operation), requested,
                    [&](const Variant& variant, RangePath) {
                      double cost = cost_of(problem, kernel_of(variant));
-                     if (packed && &variant != packed) cost += cost_of_knowing(problem);
+                     if (started && &variant != started) cost += cost_of_knowing(problem);
                      return Judgement{refusal(problem, variant), cost};
                    });
 }
 
 const Variant* Planner::likely_variant(const Problem& problem, const Variant* requested) const {
   const PathSet likely{can_overflow(problem.operation) ? RangePath::kTranslated : RangePath::kDirect};
-  if (!requested) return plan(problem, likely, nullptr, nullptr).variant;
+  if (!requested) return cheapest(problem, likely, nullptr, nullptr).variant;
   if (!kernel_of(*requested).packed.takes_offsets) return requested;
   return make_plan(problem.operation, likely, candidates(problem.operation), nullptr,
                    [&](const Variant& variant, RangePath) {
@@ -130,8 +136,7 @@ bool Planner::is_unlikely(const Variant& likely, const Problem& problem, const V
   if (!can_overflow(problem.operation)) return false;
   if (requested) return requested != &likely;
   if (!is_sampled(problem)) return false;
-  const Ranges some = sample(problem);
-  return plan(problem, exact_paths(problem.operation, some.a, some.b), nullptr, &likely).variant != &likely;
+  return plan(problem, sample(problem), nullptr, &likely).variant != &likely;
 }
 
 }  // namespace mpmml::cpu

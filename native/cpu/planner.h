@@ -11,6 +11,7 @@
 #include "core/plan/plan.h"
 #include "core/status.h"
 #include "cpu/kernel.h"
+#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 
@@ -39,9 +40,12 @@ class Planner {
   /// Why a variant can't run a product here; empty if it can.
   std::string refusal(const Problem& problem, const Variant& variant) const;
 
-  /// The plan for values that allow the paths `exact`. `packed` is the variant that the operands are packed for if nothing is
-  /// known of them; null if that is no matter. Throws Error.
-  Plan plan(const Problem& problem, PathSet exact, const Variant* requested, const Variant* packed) const;
+  /// The plan that compute() follows for operands of these ranges. Throws Error.
+  Plan plan(const Problem& problem, const Ranges& ranges, const Variant* requested) const {
+    return plan(problem, ranges, requested, likely_variant(problem, requested));
+  }
+  /// The same, if the likely variant has been looked up.
+  Plan plan(const Problem& problem, const Ranges& ranges, const Variant* requested, const Variant* likely) const;
 
   /// The plain kernel can compute most products, so it starts before the ranges are known.
   const Variant* likely_variant(const Problem& problem, const Variant* requested) const;
@@ -56,6 +60,10 @@ class Planner {
     const Kernel* kernel;
     std::string refusal;
   };
+
+  /// The plan for values that allow the paths `exact`. `started`: the variant that has started without the ranges; null if none
+  /// has.
+  Plan cheapest(const Problem& problem, PathSet exact, const Variant* requested, const Variant* started) const;
 
   const Known& known(const Variant& variant) const;
   const std::vector<const Variant*>& candidates(const Operation& operation) const;

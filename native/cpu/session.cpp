@@ -264,9 +264,7 @@ class CpuSession final : public Session {
   }
 
   Plan plan(const Problem& problem, const Placement& where) override {
-    const Ranges ranges = scan(problem);
-    return planner_.plan(problem, exact_paths(problem.operation, ranges.a, ranges.b), where.variant,
-                         planner_.likely_variant(problem, where.variant));
+    return planner_.plan(problem, scan(problem), where.variant);
   }
 
   std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement&) override {
