@@ -41,7 +41,7 @@ std::vector<std::string> architectures_of(const Variant& variant) {
 
 NativeCuda describe_cuda() {
   NativeCuda cuda{false, MPMML_CUDA_STATUS, MPMML_CUDA_TOOLKIT, words(MPMML_CUDA_ARCHITECTURES), "", "", {}};
-  cuda.reason = engine().cuda_unusable(0);
+  cuda.reason = engine().gpu_unusable(0);
 #if defined(MPMML_WITH_CUDA)
   cuda.built = true;
   cuda.driver = cuda::driver_version();
@@ -82,7 +82,7 @@ double joined(double x, double y) {
 
 std::vector<NativeVariant> variants() {
   std::vector<NativeVariant> rows;
-  for (const Variant* variant : engine().variants()) {
+  for (const Variant* variant : engine_of_build().variants()) {
     rows.push_back(row_of<NativeVariant>(*variant));
     rows.back().automatic = variant->automatic;
     rows.back().backend = kBackendNames[static_cast<size_t>(variant->backend)];
@@ -155,7 +155,7 @@ void configure_cpu(const CpuSettings& settings) {
   cpu::configure({settings.threads, settings.instruction_set, settings.wrong});
 }
 
-void explain_without_cuda(const std::string& reason) { engine().explain_without_cuda(reason); }
+void explain_without_cuda(const std::string& reason) { engine().explain_without_gpu(reason); }
 
 void set_measured_choices([[maybe_unused]] const std::string& gpu,
                           [[maybe_unused]] const std::vector<MeasuredChoice>& choices) {

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "addon/engine.h"
-#include "core/host/fault.h"
 #include "core/status.h"
 #include "generated/addon.h"
 #if defined(MPMML_WITH_CUDA)
@@ -21,26 +20,24 @@ void Device::open(BackendChoice choice, int device, DeviceSet devices, int64_t d
   const std::vector<int> several = session->devices();
   const bool is_all =
       devices == kAllDevices || std::max<size_t>(several.size(), 1) == static_cast<size_t>(engine().device_count());
-  description_ = {session->backend(), is_cuda ? session->device() : -1, session->name(), several, is_all};
+  description_ = {session->backend(),      is_cuda ? session->device() : -1, session->name(), several, is_all,
+                  session->works_at_once()};
 #if defined(MPMML_WITH_CUDA)
   // lib shows the name in results, and asks for it on JavaScript's thread.
   if (is_cuda) cuda::device_name(session->device());
 #endif
-  if (const int64_t delay = delay_of_work.load(std::memory_order_relaxed)) delay_.emplace(delay);
   session_ = std::move(session);
 }
 
 std::unique_ptr<Pending> Device::start(const std::function<std::unique_ptr<Pending>(Session&)>& begin,
                                        const std::atomic<int32_t>* cancel) {
   session_->set_cancelled(cancel);
-  if (delay_) return delay_->start([&] { return begin(*session_); });
   return begin(*session_);
 }
 
 Memory& Device::allocate(int64_t units, int64_t bytes) {
   std::shared_ptr<Memory> memory =
       units > 1 ? session_->allocate_units(units, bytes / units) : session_->allocate(bytes);
-  if (delay_) delay_->watch(memory);
   std::lock_guard<std::mutex> lock(mutex_);
   return *memories_.emplace(memory.get(), memory).first->second;
 }
@@ -106,7 +103,6 @@ void Device::close() {
     memories.swap(memories_);
     dropped.swap(dropped_);
   }
-  if (delay_) delay_->require_all_ended();
   session_.reset();
 }
 
@@ -400,17 +396,5 @@ Napi::Value give_up(const Napi::CallbackInfo& info, std::atomic<int32_t>* cancel
   Background::of(info.Env()).withdraw(cancel);
   return info.Env().Undefined();
 }
-
-void fail_allocation(int64_t nth, int64_t count) { failing_allocations.set(nth, count); }
-
-void fail_thread(int64_t nth, int64_t count) { failing_threads.set(nth, count); }
-
-void fail_driver(int64_t nth, int64_t count) { failing_drivers.set(nth, count); }
-
-void delay_work(double milliseconds) {
-  delay_of_work.store(static_cast<int64_t>(milliseconds * 1000), std::memory_order_relaxed);
-}
-
-void pretend_devices(int count) { engine().pretend_devices(count); }
 
 }  // namespace mpmml::addon

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "addon/background.h"
-#include "addon/delayed.h"
 #include "addon/executor.h"
 #include "core/engine/execute.h"
 #include "core/session/session.h"
@@ -49,6 +48,7 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
     std::string name;
     std::vector<int> devices;  ///< if it consists of several
     bool is_all;               ///< whether there is no other CUDA device
+    bool works_at_once;        ///< as its session says
   };
   const Description& description() const { return description_; }
   /// While it isn't shut. What has been dropped and isn't used any more doesn't count, whether it has been given back or
@@ -73,7 +73,7 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   /// JavaScript has let go of it.
   void release(uint32_t number);
   /// Whether any thread may call its session, if only one does at a time.
-  bool runs_anywhere() const { return description_.backend == BackendKind::kCpu && !delay_; }
+  bool runs_anywhere() const { return description_.works_at_once; }
 
  private:
   /// The oldest turn that hasn't ended.
@@ -98,7 +98,6 @@ class Device final : public Chore, public std::enable_shared_from_this<Device> {
   std::vector<KnownMemory> known_;
   std::vector<uint32_t> free_numbers_;
   bool is_shut_ = false;
-  std::optional<Delay> delay_;  ///< only for tests
 };
 
 /// What an earlier call writes, as calls see it that come before it is done.

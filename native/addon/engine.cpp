@@ -1,21 +1,34 @@
 #include "addon/engine.h"
 
+#include <atomic>
+
 #include "cpu/backend.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/backend.h"
 #endif
 
 namespace mpmml::addon {
+namespace {
+
+std::atomic<Engine*> replacement{nullptr};
+
+}  // namespace
+
+Engine& engine_of_build() {
+#if defined(MPMML_WITH_CUDA)
+  static Engine& instance =
+      *new Engine({cpu::make_backend(), cuda::make_backend(MPMML_CUDA_ARCHITECTURES), BackendKind::kCuda, ""});
+#else
+  static Engine& instance = *new Engine({cpu::make_backend(), nullptr, BackendKind::kCuda, MPMML_CUDA_STATUS});
+#endif
+  return instance;
+}
 
 Engine& engine() {
-  static Engine* const instance = [] {
-#if defined(MPMML_WITH_CUDA)
-    return new Engine(cpu::make_backend(), cuda::make_backend(MPMML_CUDA_ARCHITECTURES), "");
-#else
-    return new Engine(cpu::make_backend(), nullptr, MPMML_CUDA_STATUS);
-#endif
-  }();
-  return *instance;
+  Engine* const other = replacement.load(std::memory_order_acquire);
+  return other ? *other : engine_of_build();
 }
+
+void replace_engine(Engine& by) { replacement.store(&by, std::memory_order_release); }
 
 }  // namespace mpmml::addon

@@ -4,7 +4,11 @@
 
 namespace mpmml::addon {
 
-/// Made on first use and never destroyed: worker threads may outlive any JavaScript environment.
+/// Made on first use. Engines are never destroyed: worker threads may outlive any JavaScript environment.
+Engine& engine_of_build();
+
+/// The same, unless another has taken its place.
 Engine& engine();
+void replace_engine(Engine& by);
 
 }  // namespace mpmml::addon

@@ -19,7 +19,7 @@ namespace {
 template <class Compute>
 Napi::Value on_device(const Napi::CallbackInfo& info, int device, Compute compute) {
   return in_background(info, [device, compute = std::move(compute)] {
-    const std::string reason = engine().cuda_unusable(device);
+    const std::string reason = engine().gpu_unusable(device);
     if (!reason.empty()) throw Error(ErrorCode::kNoCuda, "this needs a GPU, and none can be used: " + reason);
     return compute();
   });

@@ -105,7 +105,7 @@ class HostProducts : public Work {
 
   Place place() noexcept override {
     try {
-      return !products_.is_only_planned && engine().is_for_cuda(products_.problems, products_.request)
+      return !products_.is_only_planned && engine().is_for_gpu(products_.problems, products_.request)
                  ? Place::kDevice
                  : Place::kProcessor;
     } catch (...) {
@@ -146,7 +146,7 @@ class DeviceProducts : public DeviceWork {
     for (const int device : session.devices()) devices_ |= DeviceSet{1} << device;
     Request& request = products_.request;
     request.where.device = device_ = session.device();
-    request.backend = backend_ == BackendKind::kCuda ? BackendChoice::kCuda : BackendChoice::kCpu;
+    request.backend = only(backend_);
     if (products_.is_only_planned) {
       Outcome outcome;
       outcome.plan = engine().plan(session, products_.problems[0], request.where);

@@ -1,13 +1,12 @@
 // Arrays in pinned memory, which a GPU reads and writes directly: those that users ask for, and results.
+#include "addon/pinned.h"
+
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <utility>
 
 #include "addon/computation.h"
 #include "addon/engine.h"
-#include "core/host/pinned_pool.h"
-#include "core/status.h"
 #include "generated/addon.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/device/device.h"
@@ -17,38 +16,19 @@
 namespace mpmml::addon {
 namespace {
 
-std::atomic<bool> is_pretended{false};
+std::atomic<const PinnedMemory*> replacement{nullptr};
 
-/// For tests: ordinary memory.
-PinnedPool& pretended_pool() {
-  static auto& pool = *new PinnedPool({[](int64_t bytes, int) {
-                                         void* const block = std::malloc(static_cast<size_t>(bytes));
-                                         if (!block) throw Error(ErrorCode::kOutOfMemory, "there is no more memory");
-                                         return block;
-                                       },
-                                       std::free});
-  return pool;
-}
-
-/// The memory of this process, which no environment takes with it; null if the build has no CUDA.
-PinnedPool* pool() {
-  if (is_pretended) return &pretended_pool();
+/// The memory of this process, which no environment takes with it.
+const PinnedMemory& pinned_memory() {
+  if (const PinnedMemory* const other = replacement) return *other;
 #if defined(MPMML_WITH_CUDA)
-  static auto& pool = *new PinnedPool({cuda::allocate_pinned, cuda::free_pinned});
-  return &pool;
+  static const auto& of_build = *new PinnedMemory{new PinnedPool({cuda::allocate_pinned, cuda::free_pinned}),
+                                                  [] { return engine_of_build().gpu_unusable(0).empty(); },
+                                                  [](int device) { return !cuda::known_device_name(device).empty(); }};
 #else
-  return nullptr;
+  static constexpr PinnedMemory of_build{nullptr, [] { return false; }, [](int) { return false; }};
 #endif
-}
-
-/// Whether a device has computed a product. Until then nothing says that it can be used, and to find out takes long.
-bool has_computed([[maybe_unused]] int device) {
-  if (is_pretended) return true;
-#if defined(MPMML_WITH_CUDA)
-  return !cuda::known_device_name(device).empty();
-#else
-  return false;
-#endif
+  return of_build;
 }
 
 /// To free 8 GiB takes most of a second, and to lock them some, in which JavaScript's thread has other things to do.
@@ -97,8 +77,9 @@ struct Pinned {
 
 /// Without memory if CUDA can't be used.
 Pinned allocate(int64_t bytes) {
-  PinnedPool* const from = pool();
-  if (bytes == 0 || !from || !(is_pretended || engine().cuda_unusable(0).empty())) return {};
+  const PinnedMemory& memory = pinned_memory();
+  PinnedPool* const from = memory.pool;
+  if (bytes == 0 || !from || !memory.is_usable()) return {};
   return {from, from->take_zeros(bytes, 0), bytes};
 }
 
@@ -175,9 +156,10 @@ Napi::Value pinned_buffer_sync(const Napi::CallbackInfo& info, int64_t bytes) {
 }
 
 Napi::Value result_buffer(const Napi::CallbackInfo& info, int64_t bytes, int device) {
-  PinnedPool* const from = pool();
+  const PinnedMemory& memory = pinned_memory();
+  PinnedPool* const from = memory.pool;
   const Background& background = Background::of(info.Env());
-  if (!from || !has_computed(device)) return info.Env().Null();
+  if (!from || !memory.has_computed(device)) return info.Env().Null();
   // What a worker has transferred when it ends is lost.
   if (!background.is_first() && from->has_lost_much()) return info.Env().Null();
   if (void* const piece = from->take(bytes)) {
@@ -192,15 +174,15 @@ Napi::Value result_buffer(const Napi::CallbackInfo& info, int64_t bytes, int dev
 }
 
 void limit_pinned(int64_t bytes) {
-  if (PinnedPool* const limited = pool()) limited->set_limit(bytes);
+  if (PinnedPool* const limited = pinned_memory().pool) limited->set_limit(bytes);
 }
 
 NativePinnedUse pinned_use() {
-  PinnedPool* const asked = pool();
+  PinnedPool* const asked = pinned_memory().pool;
   const PinnedUse use = asked ? asked->use() : PinnedUse{};
   return {static_cast<double>(use.limit), static_cast<double>(use.held), static_cast<double>(use.used)};
 }
 
-void pretend_pinned(bool flag) { is_pretended = flag; }
+void replace_pinned(const PinnedMemory* by) { replacement = by; }
 
 }  // namespace mpmml::addon

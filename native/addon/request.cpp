@@ -229,7 +229,7 @@ Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Us
   call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
   call.request.devices = index(F::devices, kAllDevices + 1);
   call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, uint64_t{1} << 53));
-  const auto& variants = engine().variants();
+  const auto& variants = engine_of_build().variants();
   if (fields[F::variant] >= 0) call.request.where.variant = variants[index(F::variant, variants.size())];
   return call;
 }
@@ -468,7 +468,7 @@ void write_report(double* report, const Problem& problem, const Result& result, 
   using F = ReportField;
   static const auto& places = *[] {
     auto* const all = new std::unordered_map<const Variant*, size_t>;
-    for (const Variant* variant : engine().variants()) all->emplace(variant, all->size());
+    for (const Variant* variant : engine_of_build().variants()) all->emplace(variant, all->size());
     return all;
   }();
   write_result(report, result, total_ms);

@@ -47,7 +47,7 @@ Where where_of(const Request& request, double* report, double steps) {
 template <class OnCuda, class OnCpu>
 auto compute(const Where& where, [[maybe_unused]] OnCuda on_cuda, OnCpu on_cpu) {
   if (where.may_be_cuda()) {
-    const std::string reason = engine().cuda_unusable(where.device);
+    const std::string reason = engine().gpu_unusable(where.device);
     if (where.is_demanded() && !reason.empty()) {
       throw Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + reason);
     }
@@ -70,7 +70,7 @@ auto compute(const Where& where, [[maybe_unused]] OnCuda on_cuda, OnCpu on_cpu) 
 
 Asked asked_of(const Where& where, std::atomic<int32_t>* cancel) {
   return {cancel, [where] {
-            const bool on_device = where.may_be_cuda() && engine().cuda_unusable(where.device).empty();
+            const bool on_device = where.may_be_cuda() && engine().gpu_unusable(where.device).empty();
             return on_device ? Place::kDevice : Place::kProcessor;
           }};
 }

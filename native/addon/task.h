@@ -14,8 +14,8 @@ class Task;
 /// Whoever submits tasks.
 class Client {
  public:
-  /// Says that `task` is done. The client may destroy it at once. Called on a thread of the executor, unless the task
-  /// was withdrawn.
+  /// To be called when `task` is done, on a thread of the executor unless the task was withdrawn. The client may destroy
+  /// it at once.
   virtual void tell(Task* task) = 0;
 
  protected:

@@ -137,9 +137,9 @@ class HostUserProducts final : public Work {
 
   Place place() noexcept override {
     try {
-      const bool is_for_cuda =
-          !asked_.empty() && engine().is_for_cuda(asked_.front().call.product, asked_.front().call.request);
-      return is_for_cuda ? Place::kDevice : Place::kProcessor;
+      const bool is_for_gpu =
+          !asked_.empty() && engine().is_for_gpu(asked_.front().call.product, asked_.front().call.request);
+      return is_for_gpu ? Place::kDevice : Place::kProcessor;
     } catch (...) {
       return Place::kProcessor;  // start() says what is wrong.
     }
@@ -397,7 +397,7 @@ Napi::Value explain_user(const Napi::CallbackInfo& info, const std::shared_ptr<c
   if (device) {
     // A session is called by its thread only; one of the same device says the same.
     const Device::Description& open = device->description();
-    call.request.backend = open.backend == BackendKind::kCuda ? BackendChoice::kCuda : BackendChoice::kCpu;
+    call.request.backend = only(open.backend);
     call.request.where.device = std::max(open.index, 0);
     call.request.devices = 0;
   }

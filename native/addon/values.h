@@ -82,7 +82,7 @@ class In {
   }
 
   const Variant* variant() const {
-    const auto& rows = engine().variants();
+    const auto& rows = engine_of_build().variants();
     return rows[index<size_t>(rows.size())];
   }
 

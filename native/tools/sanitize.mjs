@@ -4,7 +4,7 @@
 //   npm run sanitize -- address                      AddressSanitizer and UndefinedBehaviorSanitizer over the addon
 //                                                    without CUDA, with the whole test suite; what follows goes
 //                                                    to vitest
-//   npm run sanitize -- thread                       ThreadSanitizer over native/cpu/stress and native/addon/stress,
+//   npm run sanitize -- thread                       ThreadSanitizer over native/testing/stress and native/addon/stress,
 //                                                    because Node itself causes reports
 //   npm run sanitize -- cuda [filter] [--tool NAME]  compute-sanitizer over products with every CUDA variant, or with
 //                                                    those whose names contain the filter (native/tools/products.mjs),

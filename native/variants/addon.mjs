@@ -832,7 +832,7 @@ those that there are.`,
     takes: { count: count(0, 52) },
   },
   delayWork: {
-    doc: 'For tests: work on devices that are opened from now on shows as done only so many milliseconds later.',
+    doc: 'For tests: from now on work on the CPU shows as done only so many milliseconds later; on devices, on those that are opened from now on.',
     takes: { milliseconds: number(0, 1e6) },
   },
   preferHugePages: {

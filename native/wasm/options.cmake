@@ -15,7 +15,7 @@ add_compile_options("SHELL:-mllvm -unroll-runtime=0" "SHELL:-mllvm -unroll-allow
 set(mpmml_small_cpu backend blocking compute machine masked planner product session user_program windowed yardsticks)
 list(TRANSFORM mpmml_small_cpu REPLACE "(.+)" "native/cpu/\\1.cpp")
 file(GLOB mpmml_small_sources native/core/closure/*.cpp native/core/devices/*.cpp native/core/engine/*.cpp native/core/graph/*.cpp
-  native/core/host/*.cpp native/core/plan/*.cpp native/core/session/*.cpp native/core/user/*.cpp native/addon/*.cpp)
+  native/core/host/*.cpp native/core/plan/*.cpp native/core/session/*.cpp native/core/user/*.cpp native/testing/*.cpp native/addon/*.cpp)
 list(REMOVE_ITEM mpmml_small_sources ${CMAKE_SOURCE_DIR}/native/core/graph/search.cpp ${CMAKE_SOURCE_DIR}/native/core/graph/ways.cpp)
 set_source_files_properties(${mpmml_small_sources} ${mpmml_small_cpu} PROPERTIES COMPILE_OPTIONS -Os)
 
@@ -58,7 +58,7 @@ target_compile_definitions(mpmml_emnapi PRIVATE BUILDING_NODE_EXTENSION
 function(mpmml_add_wasm_module)
   mpmml_shrink_kernels()
   set(objects $<TARGET_OBJECTS:mpmml_emnapi>)
-  foreach(layer mpmml_core mpmml_cpu mpmml_addon mpmml_addon_cpu)
+  foreach(layer mpmml_core mpmml_cpu mpmml_testing mpmml_addon mpmml_addon_cpu)
     list(APPEND objects $<TARGET_OBJECTS:${layer}>)
   endforeach()
   add_executable(mpmml_wasm ${objects})

@@ -41,7 +41,7 @@ function imports(folder: string): [file: string, target: string][] {
 const cudaHeader = /^(cuda|cublas|cooperative_groups|cub\/|thrust\/|device_launch|sm_|mma|nv)/
 const isCudaHeader = (target: string) => cudaHeader.test(target) && !target.startsWith('cuda/')
 const isNodeHeader = (target: string) => /^(napi|node|js_native_api|uv|v8)[./_-]?/.test(target)
-const layer = (target: string) => /^(addon|core|cuda|cpu|lab)\//.exec(target)?.[1]
+const layer = (target: string) => /^(addon|core|cuda|cpu|lab|testing)\//.exec(target)?.[1]
 
 /** Which layers of native/ each one may include besides itself. */
 const allowed: Record<string, string[]> = {
@@ -49,7 +49,8 @@ const allowed: Record<string, string[]> = {
   cpu: ['core'],
   cuda: ['core'],
   lab: ['core', 'cuda'],
-  addon: ['core', 'cuda', 'cpu', 'lab'],
+  testing: ['core', 'cpu'],
+  addon: ['core', 'cuda', 'cpu', 'lab', 'testing'],
 }
 
 describe('native', () => {

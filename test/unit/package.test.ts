@@ -9,7 +9,7 @@ const npm = spawnSync('npm', ['--version']).status === 0
 
 /** The developers' parts of native/. */
 const isForDevelopers = (file: string) =>
-  file.startsWith('native/tools/') || file.startsWith('native/cpu/stress/') || file === 'native/setup.mjs'
+  file.startsWith('native/tools/') || file.startsWith('native/testing/stress/') || file === 'native/setup.mjs'
 
 function packed(): string[] {
   const { stdout, stderr } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
@@ -41,7 +41,7 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
 
   it("leaves out developers' scripts that are there", () => {
     const left = native.filter(isForDevelopers)
-    for (const file of ['native/tools/sanitize.mjs', 'native/cpu/stress/main.cpp', 'native/setup.mjs']) {
+    for (const file of ['native/tools/sanitize.mjs', 'native/testing/stress/main.cpp', 'native/setup.mjs']) {
       expect(left).toContain(file)
     }
     for (const file of left) expect(files).not.toContain(file)

@@ -60,9 +60,12 @@ Placement for_part(const Problem& problem, const Region& region, const Placement
   return place;
 }
 
+std::string name_of_device(BackendKind backend, int device) {
+  return kDeviceNames[static_cast<int>(backend)] + (" " + std::to_string(device));
+}
+
 Error of_device(BackendKind backend, int device, const Error& error) {
-  const char* const kind = backend == BackendKind::kCuda ? "CUDA device " : "device ";
-  return Error(error.code(), kind + std::to_string(device) + " failed, so the whole product did: " + error.what(),
+  return Error(error.code(), name_of_device(backend, device) + " failed, so the whole product did: " + error.what(),
                error.product());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "core/problem/problem.h"
@@ -41,6 +42,14 @@ class Speeds {
   std::mutex mutex_;
   std::vector<Known> known_;
 };
+
+/// Whether it says something of a device, and not of what was asked for.
+inline bool is_of_device(const Error& error) {
+  return error.code() == ErrorCode::kCuda || error.code() == ErrorCode::kOutOfMemory;
+}
+
+/// What messages call a device.
+std::string name_of_device(BackendKind backend, int device);
 
 /// An error of a device of several, which says which.
 Error of_device(BackendKind backend, int device, const Error& error);

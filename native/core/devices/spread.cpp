@@ -31,6 +31,12 @@ class SpreadSession final : public Session {
     }
     return names;
   }
+  bool works_at_once() const override {
+    for (size_t device = 0; device < peers_.count(); ++device) {
+      if (!peers_.session(device).works_at_once()) return false;
+    }
+    return true;
+  }
 
   void set_cancelled(const std::atomic<int32_t>* cancelled) override {
     for (size_t index = 0; index < peers_.count(); ++index) peers_.session(index).set_cancelled(cancelled);
@@ -45,7 +51,7 @@ class SpreadSession final : public Session {
       all.peak += use.peak;
       all.free += use.free;
       all.total += use.total;
-      // Pretended devices have the same memory.
+      // Several may be the same GPU.
       if (peers_.session(index).device() == device() && index > 0) {
         all.free -= use.free;
         all.total -= use.total;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/devices/parts.h"
 #include "core/devices/spread.h"
 #include "core/host/device_threads.h"
 #include "core/problem/region.h"
@@ -132,11 +133,8 @@ class Peers {
     try {
       return body();
     } catch (const Error& error) {
-      const bool is_of_device = error.code() == ErrorCode::kCuda || error.code() == ErrorCode::kOutOfMemory;
-      if (!is_of_device) throw;
-      throw Error(error.code(),
-                  (backend() == BackendKind::kCuda ? "CUDA device " : "device ") + std::to_string(numbers_[device]) +
-                      " failed: " + error.what(),
+      if (!is_of_device(error)) throw;
+      throw Error(error.code(), name_of_device(backend(), numbers_[device]) + " failed: " + error.what(),
                   error.product());
     }
   }

@@ -1,5 +1,7 @@
 #include "core/engine/execute.h"
 
+#include <utility>
+
 #include "core/algebra/dispatch.h"
 #include "core/problem/levels.h"
 #include "core/problem/scan.h"
@@ -9,15 +11,6 @@
 #include "core/status.h"
 
 namespace mpmml {
-
-bool is_cuda_asked(const Request& request) {
-  return request.backend == BackendChoice::kCuda ||
-         (request.where.variant && request.where.variant->backend == BackendKind::kCuda);
-}
-
-Error cuda_error(const std::string& reason) {
-  return Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + reason);
-}
 
 namespace {
 
@@ -42,63 +35,67 @@ void clear_outside(Session& session, const Problem& problem) {
 
 }  // namespace
 
-Engine::Engine(std::unique_ptr<Backend> cpu, std::unique_ptr<Backend> cuda, std::string without_cuda)
-    : cpu_(std::move(cpu)), cuda_(std::move(cuda)), without_cuda_(std::move(without_cuda)) {
-  for (Backend* backend : {cpu_.get(), cuda_.get()}) {
-    if (backend) variants_.insert(variants_.end(), backend->variants().begin(), backend->variants().end());
-  }
+Engine::Engine(Backends backends) : backends_(std::move(backends)) {
+  variants_ = processor().variants();
+  if (has_gpu()) variants_.insert(variants_.end(), gpu().variants().begin(), gpu().variants().end());
 }
 
-void Engine::explain_without_cuda(std::string reason) {
-  std::call_once(explained_, [&] { without_cuda_ = std::move(reason); });
+void Engine::explain_without_gpu(std::string reason) {
+  std::call_once(explained_, [&] { backends_.without_gpu = std::move(reason); });
 }
 
-std::string Engine::cuda_unusable(int device) { return cuda_ ? cuda_->unusable(device) : without_cuda_; }
+std::string Engine::gpu_unusable(int device) { return has_gpu() ? gpu().unusable(device) : backends_.without_gpu; }
+
+Error Engine::gpu_error(const std::string& reason) const {
+  const std::string name = kBackendNames[static_cast<int>(backends_.gpu_kind)];
+  return Error(ErrorCode::kNoCuda, "the " + name + " backend can't be used: " + reason);
+}
 
 Explanation Engine::explain(int device) {
-  const std::string unusable = cuda_unusable(device);
-  if (unusable.empty()) {
-    return {BackendKind::kCuda,
-            "CUDA device " + std::to_string(device) + " is usable (products too small for it go to the CPU)"};
-  }
-  return {BackendKind::kCpu, unusable};
+  const std::string unusable = gpu_unusable(device);
+  if (!unusable.empty()) return {processor().kind(), unusable};
+  return {gpu().kind(), name_of_device(gpu().kind(), device) + " is usable (products too small for it go to the CPU)"};
 }
 
-Explanation Engine::prefer(const Problem& problem, const Request& request) {
+std::optional<Engine::Choice> Engine::without_gpu(const Request& request) {
+  const Variant* const variant = request.where.variant;
+  if (is_processor_demanded(request) || (variant && variant->backend == processor().kind())) {
+    return Choice{&processor(), "it was asked for"};
+  }
+  std::string unusable = gpu_unusable(request.where.device);
+  if (unusable.empty()) return std::nullopt;
+  if (is_gpu_demanded(request)) throw gpu_error(unusable);
+  return Choice{&processor(), std::move(unusable)};
+}
+
+Engine::Choice Engine::prefer(const Problem& problem, const Request& request) {
   const Variant* variant = request.where.variant;
-  if (variant && request.backend != BackendChoice::kAuto &&
-      (variant->backend == BackendKind::kCpu) != (request.backend == BackendChoice::kCpu)) {
+  if (variant && request.backend != BackendChoice::kAuto && request.backend != only(variant->backend)) {
     throw Error(ErrorCode::kVariant, "variant " + std::string(variant->name) +
                                          " belongs to another backend than the one asked for: leave `backend` out");
   }
-  const bool cpu_asked = request.backend == BackendChoice::kCpu || (variant && variant->backend == BackendKind::kCpu);
-  if (cpu_asked) return {BackendKind::kCpu, "it was asked for"};
-  const bool cuda_asked = is_cuda_asked(request);
-  Explanation automatic = explain(request.where.device);
-  if (automatic.backend == BackendKind::kCpu) {
-    if (cuda_asked) throw cuda_error(automatic.reason);
-    return automatic;
+  if (std::optional<Choice> choice = without_gpu(request)) return *choice;
+  const int device = request.where.device;
+  if (problem.has_steps() && !is_gpu_demanded(request) &&
+      processor().estimate_ms(problem, 0) <= gpu().estimate_ms(problem, device)) {
+    return {&processor(), kSooner};
   }
-  if (!problem.has_steps()) return automatic;
-  if (!cuda_asked && cpu_->estimate_ms(problem, 0) <= cuda_->estimate_ms(problem, request.where.device)) {
-    return {BackendKind::kCpu, "the cpu backend is estimated to take less time"};
-  }
-  return automatic;
+  return {&gpu(), explain(device).reason};
 }
 
-Explanation Engine::choose(const Problem& problem, const Request& request) {
-  const Explanation preferred = prefer(problem, request);
-  if (preferred.backend == BackendKind::kCpu || !problem.has_steps()) return preferred;
-  const std::string refused = cuda_->refuses(problem, request.where);
+Engine::Choice Engine::choose(const Problem& problem, const Request& request) {
+  const Choice preferred = prefer(problem, request);
+  if (preferred.backend == &processor() || !problem.has_steps()) return preferred;
+  const std::string refused = gpu().refuses(problem, request.where);
   if (refused.empty()) return preferred;
-  if (is_cuda_asked(request)) throw Error(ErrorCode::kOutOfMemory, refused);
-  return {BackendKind::kCpu, refused};
+  if (is_gpu_demanded(request)) throw Error(ErrorCode::kOutOfMemory, refused);
+  return {&processor(), refused};
 }
 
 Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& where) {
   if (!problem.has_steps()) return plan_without_steps(problem.operation, backend.variants(), where.variant);
   ValueRange a, b;
-  const ForRuns for_runs = cpu_->for_runs(problem);
+  const ForRuns for_runs = processor().for_runs(problem);
   const bool scans_lines = backend.scans_lines(problem, where);
   if (scans_lines || can_overflow(problem.operation)) {
     a = scan_matrices(problem.operation, problem.a, problem.batch, problem.structure.a, for_runs);
@@ -111,66 +108,67 @@ Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& whe
   return backend.plan(problem, a, b, where);
 }
 
-bool Engine::is_for_cuda(const std::vector<Problem>& problems, const Request& request) {
-  if (!cuda_ || problems.empty() || request.backend == BackendChoice::kCpu) return false;
-  if (request.devices != 0) return several_backend().kind() == BackendKind::kCuda;
-  return is_group_for_cuda(problems, request) || prefer(problems.front(), request).backend == BackendKind::kCuda;
+bool Engine::is_for_gpu(const std::vector<Problem>& problems, const Request& request) {
+  if (!has_gpu() || problems.empty() || is_processor_demanded(request)) return false;
+  return request.devices != 0 || is_group_for_gpu(problems, request) ||
+         prefer(problems.front(), request).backend == &gpu();
 }
 
 Result Engine::execute(const Problem& problem, const Request& request) {
-  if (request.devices != 0 && request.backend != BackendChoice::kCpu) return execute_on_several(problem, request);
+  if (is_for_several(request)) return execute_on_several(problem, request);
   const Placement& where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  const Explanation choice = choose(problem, request);
-  Backend& backend = choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_;
+  Backend& backend = *choose(problem, request).backend;
   clear_outside(problem);
-  Outcome outcome;
+  Result result{backend.kind(), {}, where.device};
   if (problem.has_steps()) {
     const SessionPool::Loan loan = take_session(backend, where);
-    outcome = std::move(loan.session()->multiply(problem, where)->finish().front());
+    Session& session = *loan.session();
+    result.outcome = std::move(session.multiply(problem, on_session(session, where))->finish().front());
+    result.device = session.device();
   } else {
-    outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
+    result.outcome.plan = plan_without_steps(problem.operation, backend.variants(), where.variant);
     store_without_steps(problem);
   }
-  return {choice.backend, std::move(outcome), where.device};
+  return result;
 }
 
 Result Engine::plan(const Problem& problem, const Request& request) {
-  if (request.devices != 0 && request.backend != BackendChoice::kCpu) return plan_on_several(problem, request);
+  if (is_for_several(request)) return plan_on_several(problem, request);
   const Placement& where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  const Explanation choice = choose(problem, request);
-  Result result{choice.backend, {}, where.device};
-  result.outcome.plan = plan(choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_, problem, where);
+  Backend& backend = *choose(problem, request).backend;
+  Result result{backend.kind(), {}, where.device};
+  result.outcome.plan = plan(backend, problem, where);
   return result;
 }
 
 std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const Request& request) {
-  if (request.devices != 0 && request.backend != BackendChoice::kCpu) return execute_on_several(problems, request);
+  if (is_for_several(request)) return execute_on_several(problems, request);
   std::vector<Result> results(problems.size());
   std::vector<Problem> together;
   std::vector<size_t> places;
-  const bool on_cuda = is_group_for_cuda(problems, request);
+  const bool on_gpu = is_group_for_gpu(problems, request);
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];
-    if (on_cuda && problem.outputs() > 0 && cuda_->runs_together(problem, request.where)) {
+    if (on_gpu && problem.outputs() > 0 && gpu().runs_together(problem, request.where)) {
       clear_outside(problem);
       together.push_back(problem);
       places.push_back(index);
     }
   }
-  std::vector<Outcome> outcomes;
   try {
     if (!together.empty()) {
-      const SessionPool::Loan loan = take_session(*cuda_, request.where);
-      outcomes = loan.session()->multiply(together, request.where)->finish();
+      const SessionPool::Loan loan = take_session(gpu(), request.where);
+      Session& session = *loan.session();
+      std::vector<Outcome> outcomes = session.multiply(together, on_session(session, request.where))->finish();
+      for (size_t index = 0; index < places.size(); ++index) {
+        results[places[index]] = {gpu().kind(), std::move(outcomes[index]), session.device()};
+      }
     }
   } catch (const Error& error) {
     if (!error.product() && together.size() > 1) throw;
     throw Error(error.code(), error.what(), places[error.product().value_or(0)]);
-  }
-  for (size_t index = 0; index < places.size(); ++index) {
-    results[places[index]] = {BackendKind::kCuda, outcomes[index], request.where.device};
   }
   size_t next = 0;
   for (size_t index = 0; index < problems.size(); ++index) {
@@ -183,18 +181,18 @@ std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const 
   return results;
 }
 
-bool Engine::is_group_for_cuda(const std::vector<Problem>& problems, const Request& request) {
-  if (problems.size() < 2 || request.where.variant || request.backend == BackendChoice::kCpu) return false;
-  const int device = request.where.device;
-  const std::string unusable = cuda_unusable(device);
+bool Engine::is_group_for_gpu(const std::vector<Problem>& problems, const Request& request) {
+  if (problems.size() < 2 || request.where.variant || is_processor_demanded(request)) return false;
+  const std::string unusable = gpu_unusable(request.where.device);
+  const bool is_demanded = is_gpu_demanded(request);
   if (!unusable.empty()) {
-    if (request.backend == BackendChoice::kCuda) throw cuda_error(unusable);
+    if (is_demanded) throw gpu_error(unusable);
     return false;
   }
-  if (request.backend == BackendChoice::kCuda) return true;
+  if (is_demanded) return true;
   double cpu = 0, steps = 0, bytes = 0;
   for (const Problem& problem : problems) {
-    cpu += cpu_->estimate_ms(problem, 0);
+    cpu += processor().estimate_ms(problem, 0);
     steps += cost_of_step(problem.operation) * steps_of(problem);
     bytes += double(bytes_of(problem));
   }
@@ -204,16 +202,18 @@ bool Engine::is_group_for_cuda(const std::vector<Problem>& problems, const Reque
 }
 
 std::unique_ptr<Session> Engine::open(BackendChoice choice, int device, int64_t device_memory) {
-  const std::string unusable = choice == BackendChoice::kCpu ? "it wasn't asked for" : cuda_unusable(device);
-  if (unusable.empty()) return cuda_->open(device, device_memory);
-  if (choice == BackendChoice::kCuda) throw cuda_error(unusable);
-  return cpu_->open(0, device_memory);
+  if (choice != only(processor().kind())) {
+    const std::string unusable = gpu_unusable(device);
+    if (unusable.empty()) return gpu().open(device, device_memory);
+    if (choice != BackendChoice::kAuto) throw gpu_error(unusable);
+  }
+  return processor().open(0, device_memory);
 }
 
 Plan Engine::plan(Session& session, const Problem& problem, const Placement& where) {
   if (where.variant) check_requested(problem.operation, *where.variant);
   if (problem.has_steps()) return session.plan(problem, where);
-  const Backend& backend = session.backend() == BackendKind::kCuda ? *cuda_ : *cpu_;
+  const Backend& backend = session.backend() == processor().kind() ? processor() : gpu();
   return plan_without_steps(problem.operation, backend.variants(), where.variant);
 }
 
@@ -229,7 +229,7 @@ std::unique_ptr<Pending> Engine::multiply(Session& session, const std::vector<Pr
     }
   }
   // Of several devices' and of a GPU's matrices the elements are out of reach here.
-  const bool is_host = session.backend() == BackendKind::kCpu && session.devices().empty();
+  const bool is_host = session.backend() == processor().kind() && session.devices().empty();
   for (const Problem& problem : problems) is_host ? clear_outside(problem) : clear_outside(session, problem);
   try {
     return session.multiply(problems, where);

@@ -9,16 +9,12 @@
 #include <vector>
 
 #include "core/devices/parts.h"
-#include "core/devices/pretended_devices.h"
 #include "core/session/backend.h"
 #include "core/session/session.h"
 #include "core/session/session_pool.h"
 #include "core/status.h"
 
 namespace mpmml {
-
-enum class BackendChoice : uint8_t { kAuto, kCpu, kCuda };
-constexpr const char* kBackendChoiceNames[] = {"auto", "cpu", "cuda"};
 
 /// Bit i is for device i.
 using DeviceSet = uint64_t;
@@ -27,10 +23,16 @@ constexpr int kMostDevices = 52;
 /// All that there are.
 constexpr DeviceSet kAllDevices = (DeviceSet{1} << kMostDevices) - 1;
 
+inline DeviceSet set_of(const std::vector<int>& devices) {
+  DeviceSet set = 0;
+  for (const int device : devices) set |= DeviceSet{1} << device;
+  return set;
+}
+
 struct Request {
   BackendChoice backend = BackendChoice::kAuto;
   Placement where;
-  /// The CUDA devices that may compute it together, and not `where.device`: bit i is for device i. 0: only that one.
+  /// The GPUs that may compute it together, and not `where.device`: bit i is for device i. 0: only that one.
   DeviceSet devices = 0;
 };
 
@@ -43,35 +45,44 @@ struct Explanation {
 struct Result {
   BackendKind backend;
   Outcome outcome;
-  int device = 0;         ///< of CUDA: the first of those that computed it
+  int device = 0;         ///< of GPUs: the first of those that computed it
   DeviceSet devices = 0;  ///< those that computed it together; 0 if there was one
+};
+
+/// The backends that products are divided among.
+struct Backends {
+  std::shared_ptr<Backend> processor;
+  std::shared_ptr<Backend> gpu;  ///< null if there is none: then `without_gpu` says why
+  BackendKind gpu_kind;          ///< what GPUs are asked for by, whether there are any or not
+  std::string without_gpu;
 };
 
 class Engine {
  public:
-  /// `cuda` may be null; then `without_cuda` says why.
-  Engine(std::unique_ptr<Backend> cpu, std::unique_ptr<Backend> cuda, std::string without_cuda);
+  explicit Engine(Backends backends);
 
-  /// All rows of the registry: the CPU's, then CUDA's, each in the table's order.
+  const Backends& backends() const { return backends_; }
+
+  /// All rows of the registry: the processor's, then the GPUs', each in the table's order.
   const std::vector<const Variant*>& variants() const { return variants_; }
 
-  /// Says better than the build can why there is no CUDA backend. Only the first call has an effect, and it has to come
+  /// Says better than the build can why there is no backend for GPUs. Only the first call has an effect, and it has to come
   /// before anything else is asked.
-  void explain_without_cuda(std::string reason);
+  void explain_without_gpu(std::string reason);
 
-  /// Why CUDA can't be used on `device`; empty if it can.
-  std::string cuda_unusable(int device);
+  /// Why GPU `device` can't be used; empty if it can.
+  std::string gpu_unusable(int device);
 
-  /// How many CUDA devices there are for work on several, whether they can be used or not.
+  /// How many GPUs there are, whether they can be used or not.
   int device_count();
 
   /// What `auto` takes unless something about the product decides otherwise.
   Explanation explain(int device);
 
   /// Whether execute() would compute the problems on a GPU, as far as that is known before it.
-  bool is_for_cuda(const std::vector<Problem>& problems, const Request& request);
+  bool is_for_gpu(const std::vector<Problem>& problems, const Request& request);
   /// The same of execute_user().
-  bool is_for_cuda(const UserProduct& product, const Request& request);
+  bool is_for_gpu(const UserProduct& product, const Request& request);
 
   /// Computes `problem` into problem.c. Throws Error.
   Result execute(const Problem& problem, const Request& request);
@@ -94,17 +105,13 @@ class Engine {
   /// are the session's.
   std::unique_ptr<Pending> multiply_user(Session& session, const UserProduct& product, const Placement& where);
 
-  /// Opens `device` for matrices that stay: of CUDA, or if the choice is `auto` and it can't be used, the CPU.
+  /// Opens `device` for matrices that stay: a GPU, or if the choice is `auto` and it can't be used, the processor.
   /// Throws Error.
   std::unique_ptr<Session> open(BackendChoice choice, int device, int64_t device_memory);
 
-  /// Opens several CUDA devices as one, among which matrices are spread. If all are asked for, the choice is `auto` and
-  /// there is none, opens the CPU. Throws Error.
+  /// Opens several GPUs as one, among which matrices are spread. If all are asked for, the choice is `auto` and there is
+  /// none, opens the processor. Throws Error.
   std::unique_ptr<Session> open(BackendChoice choice, DeviceSet devices, int64_t device_memory);
-
-  /// For tests on machines that don't have as many: from now on there are `count` devices for work on several, all of
-  /// which are CUDA device 0, or the CPU if that can't be used. 0: those that there are.
-  void pretend_devices(int count);
 
   /// The plan that multiply() would follow. Throws Error.
   Plan plan(Session& session, const Problem& problem, const Placement& where);
@@ -113,32 +120,59 @@ class Engine {
   std::unique_ptr<Pending> multiply(Session& session, const std::vector<Problem>& problems, const Placement& where);
 
  private:
+  struct Choice {
+    Backend* backend;
+    std::string reason;  ///< as Explanation's
+  };
+  static constexpr const char* kSooner = "the cpu backend is estimated to take less time";
   /// Which backend takes a product, whatever memory its devices have.
-  Explanation prefer(const Problem& problem, const Request& request);
+  Choice prefer(const Problem& problem, const Request& request);
   /// The same, if the product has memory there.
-  Explanation choose(const Problem& problem, const Request& request);
+  Choice choose(const Problem& problem, const Request& request);
   /// The plan of a product of host matrices.
   Plan plan(Backend& backend, const Problem& problem, const Placement& where);
 
-  /// A session for products of host matrices there.
+  /// A session for products of host matrices there. They are placed on_session().
   SessionPool::Loan take_session(Backend& backend, const Placement& where) {
-    return sessions_.take(backend, backend.kind() == BackendKind::kCpu ? 0 : where.device, where.device_memory);
+    return sessions_.take(backend, &backend == &processor() ? 0 : where.device, where.device_memory);
+  }
+
+  /// `where`, on the device of a session, which may have another number than the one by which it was asked for.
+  static Placement on_session(const Session& session, const Placement& where) {
+    return on_device(session.device(), where);
   }
 
   /// Which backend takes a product over a semiring of one's own.
-  Explanation choose_user(const UserProduct& product, const Request& request);
+  Choice choose_user(const UserProduct& product, const Request& request);
   /// Computes parts of it, each on a device.
   Outcome execute_user_parts(const UserProduct& product, const Placement& where, const std::vector<int>& devices);
 
   /// Whether a GPU is likely to compute the group sooner.
-  bool is_group_for_cuda(const std::vector<Problem>& problems, const Request& request);
+  bool is_group_for_gpu(const std::vector<Problem>& problems, const Request& request);
 
   /// The devices of a set, which can all be used. None if all are asked for, and there is none. Throws Error.
   std::vector<int> devices_of(DeviceSet devices, BackendChoice choice);
-  /// The backend that devices for work on several belong to.
-  Backend& several_backend();
-  /// The request for one of the devices, or for the CPU if there are none.
-  Request for_one(const Request& request, const std::vector<int>& devices) const;
+  Backend& processor() const { return *backends_.processor; }
+  /// Only if there is one.
+  Backend& gpu() const { return *backends_.gpu; }
+  /// Whether there is a backend for GPUs that isn't the processor's under another name.
+  bool has_gpu() const { return backends_.gpu && gpu().kind() != processor().kind(); }
+  bool is_processor_demanded(const Request& request) const { return request.backend == only(processor().kind()); }
+  /// Whether it is for GPUs or nothing.
+  bool is_gpu_demanded(const Request& request) const {
+    const Variant* const variant = request.where.variant;
+    return request.backend == only(backends_.gpu_kind) || (variant && variant->backend == backends_.gpu_kind);
+  }
+  bool is_for_several(const Request& request) const { return request.devices != 0 && !is_processor_demanded(request); }
+  /// The processor, if it was asked for or no GPU can be used. Throws Error if a GPU has to be.
+  std::optional<Choice> without_gpu(const Request& request);
+  /// GPUs were asked for, but can't be used for this reason.
+  Error gpu_error(const std::string& reason) const;
+
+  /// The backend of what `devices` are.
+  Backend& several_backend() const { return backends_.gpu ? gpu() : processor(); }
+  /// The request for one of the devices, or for the processor if there are none.
+  static Request for_one(const Request& request, const std::vector<int>& devices);
   /// A product's parts, and the devices that compute them.
   struct Division {
     std::vector<int> devices;
@@ -168,23 +202,13 @@ class Engine {
   Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division);
   /// Remembers how fast devices were, if their parts took long enough to tell. `times`: of each part, in ms.
   void learn_speeds(const Problem& problem, const Division& division, const std::vector<double>& times);
-  std::atomic<PretendedDevices*> pretended_{nullptr};
-  std::vector<std::unique_ptr<PretendedDevices>> all_pretended_;  ///< some may still compute
   /// One product on several devices at a time: two that wait for each other's memory would wait for ever.
   std::mutex several_mutex_;
   Speeds speeds_;
-  std::unique_ptr<Backend> cpu_;
-  std::unique_ptr<Backend> cuda_;
+  Backends backends_;
   SessionPool sessions_;
-  std::string without_cuda_;
   std::once_flag explained_;
   std::vector<const Variant*> variants_;
 };
-
-/// Whether it is CUDA or nothing.
-bool is_cuda_asked(const Request& request);
-
-/// CUDA was asked for, but can't be used for this reason.
-Error cuda_error(const std::string& reason);
 
 }  // namespace mpmml

@@ -22,12 +22,6 @@
 namespace mpmml {
 namespace {
 
-DeviceSet set_of(const std::vector<int>& devices) {
-  DeviceSet set = 0;
-  for (const int device : devices) set |= DeviceSet{1} << device;
-  return set;
-}
-
 /// Divides a group into neighbours, so that small products still go to a GPU together. Each device takes the next span when it
 /// is done with one: so unequal devices get unequal shares.
 std::vector<Span> runs_of(const std::vector<Problem>& problems, size_t devices) {
@@ -51,28 +45,10 @@ std::vector<Span> runs_of(const std::vector<Problem>& problems, size_t devices) 
 
 }  // namespace
 
-void Engine::pretend_devices(int count) {
-  if (count > 0) {
-    Backend& one = cuda_unusable(0).empty() ? *cuda_ : *cpu_;
-    all_pretended_.push_back(std::make_unique<PretendedDevices>(one, count));
-  }
-  pretended_ = count > 0 ? all_pretended_.back().get() : nullptr;
-}
-
-Backend& Engine::several_backend() {
-  if (PretendedDevices* const pretended = pretended_) return *pretended;
-  return cuda_ ? *cuda_ : *cpu_;
-}
-
-int Engine::device_count() {
-  return cuda_ || pretended_ ? std::min(several_backend().device_count(), kMostDevices) : 0;
-}
+int Engine::device_count() { return backends_.gpu ? std::min(gpu().device_count(), kMostDevices) : 0; }
 
 std::vector<int> Engine::devices_of(DeviceSet devices, BackendChoice choice) {
-  const auto unusable = [&](int device) {
-    PretendedDevices* const pretended = pretended_;
-    return pretended ? pretended->unusable(device) : cuda_unusable(device);
-  };
+  const auto unusable = [&](int device) { return backends_.gpu ? gpu().unusable(device) : backends_.without_gpu; };
   std::vector<int> found;
   const int most = devices == kAllDevices ? device_count() : kMostDevices;
   for (int device = 0; device < most; ++device) {
@@ -81,17 +57,17 @@ std::vector<int> Engine::devices_of(DeviceSet devices, BackendChoice choice) {
     if (why.empty()) {
       found.push_back(device);
     } else if (devices != kAllDevices) {
-      throw cuda_error(why);
+      throw gpu_error(why);
     }
   }
-  if (found.empty() && choice == BackendChoice::kCuda) throw cuda_error(unusable(0));
+  if (found.empty() && choice == only(backends_.gpu_kind)) throw gpu_error(unusable(0));
   return found;
 }
 
-Request Engine::for_one(const Request& request, const std::vector<int>& devices) const {
+Request Engine::for_one(const Request& request, const std::vector<int>& devices) {
   Request one = request;
   one.devices = 0;
-  if (!devices.empty()) one.where.device = pretended_ ? 0 : devices.front();
+  if (!devices.empty()) one.where.device = devices.front();
   return one;
 }
 
@@ -155,13 +131,11 @@ Engine::Division Engine::divide_among(const Problem& problem, const std::vector<
 }
 
 Outcome Engine::compute_parts(const Problem& problem, const Placement& where, const Division& division) {
-  PretendedDevices* const pretended = pretended_;
   std::vector<SessionPool::Loan> loans;
   SpreadDevices devices;
   for (const int device : division.devices) {
     try {
-      loans.push_back(pretended ? take_session(pretended->one(), on_device(0, where))
-                                : take_session(*cuda_, on_device(device, where)));
+      loans.push_back(take_session(several_backend(), on_device(device, where)));
     } catch (const Error& error) {
       throw of_device(several_backend().kind(), device, error);
     }
@@ -191,7 +165,8 @@ void Engine::learn_speeds(const Problem& problem, const Division& division, cons
 }
 
 std::optional<Engine::Shared> Engine::share(const Problem& problem, const Request& request, Request& alone) {
-  if (request.where.variant && request.where.variant->backend == BackendKind::kCpu && !pretended_) {
+  const bool are_processor = backends_.gpu && !has_gpu();
+  if (request.where.variant && request.where.variant->backend == processor().kind() && !are_processor) {
     throw Error(ErrorCode::kVariant, "variant " + std::string(request.where.variant->name) +
                                          " is the CPU's, but `devices` are GPUs: leave one of them out");
   }
@@ -200,12 +175,13 @@ std::optional<Engine::Shared> Engine::share(const Problem& problem, const Reques
   if (devices.empty() || !problem.has_steps()) return std::nullopt;
   Placement where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  if (!pretended_ && prefer(problem, alone).backend == BackendKind::kCpu) return std::nullopt;
+  const bool uses_all = several_backend().several_limits().uses_all;
+  if (!uses_all && prefer(problem, alone).backend == &processor()) return std::nullopt;
   std::string refused;
   Division division = divide_among(problem, devices, where, refused);
   if (division.devices.empty()) {
-    if (is_cuda_asked(request)) throw Error(ErrorCode::kOutOfMemory, refused);
-    alone.backend = BackendChoice::kCpu;
+    if (is_gpu_demanded(request)) throw Error(ErrorCode::kOutOfMemory, refused);
+    alone.backend = only(processor().kind());
     return std::nullopt;
   }
   if (division.devices.size() < 2) {
@@ -271,7 +247,7 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
   DeviceThreads threads(std::min(devices.size(), runs.size()));
   threads.run([&](size_t place) {
     Request request_of_device = one;
-    request_of_device.where.device = pretended_ ? 0 : devices[place];
+    request_of_device.where.device = devices[place];
     while (!has_failed) {
       // All runs before one that fails have been taken by then, and end: so the first failure is the one that counts.
       const size_t index = next++;
@@ -280,12 +256,11 @@ std::vector<Result> Engine::execute_on_several(const std::vector<Problem>& probl
       try {
         std::vector<Result> found = execute(std::vector<Problem>(first, end), request_of_device);
         for (Result& result : found) {
-          if (result.backend == BackendKind::kCuda) result.device = devices[place];
+          if (result.backend != processor().kind()) result.device = devices[place];
         }
         std::move(found.begin(), found.end(), results.begin() + runs[index].first);
       } catch (const Error& error) {
-        const bool is_of_device = error.code() == ErrorCode::kCuda || error.code() == ErrorCode::kOutOfMemory;
-        const Error named = is_of_device ? of_device(several_backend().kind(), devices[place], error) : error;
+        const Error named = is_of_device(error) ? of_device(several_backend().kind(), devices[place], error) : error;
         const size_t product = static_cast<size_t>(runs[index].first) + error.product().value_or(0);
         failures[index] = std::make_exception_ptr(Error(named.code(), named.what(), product));
         has_failed = true;
@@ -317,8 +292,9 @@ std::vector<Result> Engine::execute_each_on_several(const std::vector<Problem>& 
 std::unique_ptr<Session> Engine::open(BackendChoice choice, DeviceSet devices, int64_t device_memory) {
   const std::vector<int> numbers = devices_of(devices, choice);
   if (numbers.empty()) return open(choice, 0, device_memory);
-  if (numbers.size() == 1 && !pretended_) return open(BackendChoice::kCuda, numbers.front(), device_memory);
   Backend& backend = several_backend();
+  const SeveralLimits limits = backend.several_limits();
+  if (numbers.size() == 1 && !limits.uses_all) return backend.open(numbers.front(), device_memory);
   // A product of this size shows how fast devices are.
   constexpr int64_t kSize = 8192;
   Problem sample;
@@ -329,7 +305,7 @@ std::unique_ptr<Session> Engine::open(BackendChoice choice, DeviceSet devices, i
     spread.numbers.push_back(number);
     spread.speeds.push_back(1 / backend.estimate_ms(sample, number));
   }
-  spread.limits = backend.several_limits();
+  spread.limits = limits;
   return spread_over(std::move(spread));
 }
 

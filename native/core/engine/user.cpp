@@ -127,42 +127,35 @@ std::vector<Region> parts_of(const UserProduct& product, size_t devices) {
 
 }  // namespace
 
-Explanation Engine::choose_user(const UserProduct& product, const Request& request) {
-  if (request.backend == BackendChoice::kCpu) return {BackendKind::kCpu, "it was asked for"};
+Engine::Choice Engine::choose_user(const UserProduct& product, const Request& request) {
+  if (std::optional<Choice> choice = without_gpu(request)) return *choice;
   const int device = request.where.device;
-  Explanation automatic = explain(device);
-  if (automatic.backend == BackendKind::kCpu) {
-    if (is_cuda_asked(request)) throw cuda_error(automatic.reason);
-    return automatic;
-  }
-  const std::string refused = cuda_->refuses_user(product, request.where);
+  const bool is_demanded = is_gpu_demanded(request);
+  const std::string refused = gpu().refuses_user(product, request.where);
   if (!refused.empty()) {
-    if (is_cuda_asked(request)) throw cuda_error(refused);
-    return {BackendKind::kCpu, refused};
+    if (is_demanded) throw gpu_error(refused);
+    return {&processor(), refused};
   }
-  if (!is_cuda_asked(request) && cpu_->estimate_user_ms(product, 0) <= cuda_->estimate_user_ms(product, device)) {
-    return {BackendKind::kCpu, "the cpu backend is estimated to take less time"};
+  if (!is_demanded && processor().estimate_user_ms(product, 0) <= gpu().estimate_user_ms(product, device)) {
+    return {&processor(), kSooner};
   }
-  return automatic;
+  return {&gpu(), explain(device).reason};
 }
 
-bool Engine::is_for_cuda(const UserProduct& product, const Request& request) {
-  if (!cuda_ || request.backend == BackendChoice::kCpu) return false;
-  if (request.devices != 0) return several_backend().kind() == BackendKind::kCuda;
-  return choose_user(product, request).backend == BackendKind::kCuda;
+bool Engine::is_for_gpu(const UserProduct& product, const Request& request) {
+  if (!has_gpu() || is_processor_demanded(request)) return false;
+  return request.devices != 0 || choose_user(product, request).backend == &gpu();
 }
 
 Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& where,
                                    const std::vector<int>& devices) {
   const std::unique_lock<std::mutex> lock = await_several(product.cancelled);
-  PretendedDevices* const pretended = pretended_;
   const std::vector<Region> regions = parts_of(product, devices.size());
   std::vector<UserProduct> parts;
   std::vector<SessionPool::Loan> loans;
   for (size_t index = 0; index < regions.size(); ++index) {
     parts.push_back(sub(product, regions[index]));
-    loans.push_back(pretended ? take_session(pretended->one(), on_device(0, where))
-                              : take_session(*cuda_, on_device(devices[index], where)));
+    loans.push_back(take_session(several_backend(), on_device(devices[index], where)));
   }
   std::vector<Outcome> outcomes(parts.size());
   std::vector<std::unique_ptr<UserOnDevice>> there(parts.size());
@@ -177,11 +170,10 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
     });
   };
   // C changes when all parts are there that a device has memory for.
-  const auto place = [&](size_t index) { return on_device(pretended ? 0 : devices[index], where); };
   on_each([&](size_t index, Session& session) {
-    if (session.backend() == BackendKind::kCpu) return;
+    if (session.backend() == processor().kind()) return;
     try {
-      there[index] = std::make_unique<UserOnDevice>(session, parts[index], place(index));
+      there[index] = std::make_unique<UserOnDevice>(session, parts[index], on_session(session, where));
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kOutOfMemory) throw;
     }
@@ -192,7 +184,7 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
       outcomes[index] = there[index]->outcome();
       there[index].reset();
     } else {
-      outcomes[index] = multiply_on(session, parts[index], place(index));
+      outcomes[index] = multiply_on(session, parts[index], on_session(session, where));
     }
   });
   Outcome outcome;
@@ -203,34 +195,32 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
 Result Engine::execute_user(const UserProduct& product, const Request& request) {
   mpmml::clear_outside(product);
   Request one = request;
-  if (request.devices != 0 && request.backend != BackendChoice::kCpu) {
+  if (is_for_several(request)) {
     const std::vector<int> devices = devices_of(request.devices, request.backend);
     one = for_one(request, devices);
     const bool is_refused = !devices.empty() && !several_backend().refuses_user(product, one.where).empty();
     if (devices.size() > 1 && !is_refused && product.outputs() > 0 &&
         std::max(product.m, product.batch) >= static_cast<int64_t>(devices.size())) {
-      DeviceSet set = 0;
-      for (const int device : devices) set |= DeviceSet{1} << device;
-      return {several_backend().kind(), execute_user_parts(product, request.where, devices), devices.front(), set};
+      return {several_backend().kind(), execute_user_parts(product, request.where, devices), devices.front(),
+              set_of(devices)};
     }
   }
-  const Explanation choice = choose_user(product, one);
-  Result result{choice.backend, {}, one.where.device};
+  Backend& chosen = *choose_user(product, one).backend;
+  Result result{chosen.kind(), {}, one.where.device};
   if (product.outputs() == 0) return result;
   const auto compute = [&](Backend& backend) {
     const SessionPool::Loan loan = take_session(backend, one.where);
+    Session& session = *loan.session();
     result.backend = backend.kind();
-    result.outcome = multiply_on(*loan.session(), product, one.where);
+    result.device = session.device();
+    result.outcome = multiply_on(session, product, on_session(session, one.where));
   };
-  if (choice.backend == BackendKind::kCpu) {
-    compute(*cpu_);
-    return result;
-  }
   try {
-    compute(*cuda_);
+    compute(chosen);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kOutOfMemory || is_cuda_asked(one)) throw;
-    compute(*cpu_);
+    const bool may_fall_back = &chosen != &processor() && !is_gpu_demanded(one);
+    if (error.code() != ErrorCode::kOutOfMemory || !may_fall_back) throw;
+    compute(processor());
   }
   return result;
 }
@@ -238,10 +228,10 @@ Result Engine::execute_user(const UserProduct& product, const Request& request) 
 std::string Engine::explain_user(const UserProduct& product, const Request& request) {
   Request one = request;
   if (request.devices != 0) one = for_one(request, devices_of(request.devices, request.backend));
-  const Explanation choice = choose_user(product, one);
-  Backend& backend = choice.backend == BackendKind::kCuda ? *cuda_ : *cpu_;
-  const SessionPool::Loan loan = take_session(backend, one.where);
-  return explain_user(*loan.session(), product, one.where) + "\nbecause " + choice.reason;
+  const Choice choice = choose_user(product, one);
+  const SessionPool::Loan loan = take_session(*choice.backend, one.where);
+  Session& session = *loan.session();
+  return explain_user(session, product, on_session(session, one.where)) + "\nbecause " + choice.reason;
 }
 
 std::string Engine::explain_user(Session& session, const UserProduct& product, const Placement& where) {

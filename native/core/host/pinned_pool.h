@@ -47,7 +47,7 @@ class PinnedPool {
   /// Returns whether there are blocks to be freed by free_surplus(), which takes long.
   bool give_back(void* piece);
   void free_surplus() noexcept;
-  /// Takes back a piece of which nobody can say when it isn't used any more: it stays as it is for ever.
+  /// Takes back a piece that may be used until the process ends: it stays as it is for ever.
   void lose(void* piece);
   /// Whether so much has been lost that those who may lose more should take none.
   bool has_lost_much();
@@ -77,7 +77,7 @@ class PinnedPool {
   std::map<char*, int64_t> free_;                ///< bytes by their first; neighbours in a block are one
   std::set<std::pair<int64_t, char*>> by_size_;  ///< the same
   std::unordered_map<char*, int64_t> taken_;     ///< pieces
-  std::vector<char*> surplus_;                   ///< blocks that belong to nobody
+  std::vector<char*> surplus_;                   ///< blocks that no piece is of
   int64_t lacking_ = 0;                          ///< the largest piece that was asked for in vain
   int times_lacking_ = 0;                        ///< since the last block was added
   bool is_growing_ = false;

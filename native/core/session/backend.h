@@ -15,6 +15,15 @@
 
 namespace mpmml {
 
+/// What messages call a device of each backend.
+constexpr const char* kDeviceNames[] = {"device", "CUDA device"};
+
+/// Any backend, or only one.
+enum class BackendChoice : uint8_t { kAuto, kCpu, kCuda };
+constexpr const char* kBackendChoiceNames[] = {"auto", "cpu", "cuda"};
+constexpr BackendChoice only(BackendKind kind) { return static_cast<BackendChoice>(static_cast<int>(kind) + 1); }
+static_assert(only(BackendKind::kCpu) == BackendChoice::kCpu && only(BackendKind::kCuda) == BackendChoice::kCuda);
+
 /// Milliseconds. Transfers are 0 on the CPU.
 struct Timing {
   double kernel = 0;    ///< only the kernel of the product; on the CPU with the packing

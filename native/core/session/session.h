@@ -125,6 +125,8 @@ class Session {
   virtual int device() const = 0;
   /// The name of the GPU model; empty on the CPU.
   virtual std::string name() const = 0;
+  /// Whether work is done when it has been started.
+  virtual bool works_at_once() const { return false; }
 
   /// The flag by which work that is asked for from now on is given up, also while it waits for memory; null: there is none.
   virtual void set_cancelled(const std::atomic<int32_t>* /*cancelled*/) {}
@@ -143,8 +145,7 @@ class Session {
   virtual std::vector<int> devices() const { return {}; }
   virtual Peers* peers() { return nullptr; }
 
-  /// Another session of the same device, whose work runs before that of this one if both are ready; null if there is none,
-  /// because work is done when it has been started.
+  /// Another session of the same device, whose work runs before that of this one if both are ready; null if there is none.
   virtual std::unique_ptr<Session> open_ahead() { return nullptr; }
 
   /// Copies `batch` host matrices into the matrices `to` of the same sizes and storage. Returns when the host's memory

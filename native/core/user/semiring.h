@@ -40,7 +40,7 @@ struct UserExpression {
   bool operator==(const UserExpression& other) const { return nodes == other.nodes && results == other.results; }
 };
 
-/// As somebody wrote it. Nothing of it has been checked.
+/// As its user wrote it. Nothing of it has been checked.
 struct UserDefinition {
   std::string name;
   std::vector<UserType> lanes;

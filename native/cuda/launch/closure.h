@@ -1,4 +1,4 @@
-// What the closure family gives the session: kernels that pass pivots (Session::pass), as function pointers, which the
+// What the closure family gives the session: kernels that eliminate pivots (Session::eliminate), as function pointers, which the
 // generator writes for each row of variants/closures.mjs.
 #pragma once
 #include <cuda_runtime_api.h>
@@ -29,10 +29,10 @@ struct ClosureKernel {
 /// All that there are, in the table's order.
 const std::vector<ClosureKernel>& closure_kernels();
 
-/// The most pivots that kernels can pass if there are other nodes.
+/// The most pivots that kernels can eliminate if there are other nodes.
 int64_t most_pivots(const Operation& operation);
 
-/// The first kernel in the table that can pass these pivots.
+/// The first kernel in the table that can eliminate these pivots.
 const ClosureKernel& closure_kernel(const Pivots& pivots);
 
 }  // namespace mpmml::cuda

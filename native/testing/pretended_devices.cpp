@@ -1,11 +1,11 @@
-#include "core/devices/pretended_devices.h"
+#include "testing/pretended_devices.h"
 
 #include "core/session/session.h"
 
 namespace mpmml {
 
 std::string PretendedDevices::unusable(int device) {
-  if (device >= 0 && device < count_) return one_.unusable(0);
+  if (device >= 0 && device < count_) return one_->unusable(0);
   return "there is no device " + std::to_string(device) + ": this machine has " + std::to_string(count_) +
          ", numbered from 0";
 }

@@ -1,5 +1,5 @@
 // Runs products from several threads at once, and gives some of them up, under ThreadSanitizer; and closes matrices on
-// several devices while somebody asks for the memory in use. It is a program of its own because Node itself causes
+// several devices while another thread asks for the memory in use. It is a program of its own because Node itself causes
 // reports. Each result is compared with the naive product's, or with the definition.
 //
 //   npm run sanitize -- thread
@@ -21,6 +21,7 @@
 #include "core/status.h"
 #include "cpu/backend.h"
 #include "cpu/machine.h"
+#include "testing/pretended_devices.h"
 
 namespace mpmml {
 namespace {
@@ -180,7 +181,7 @@ int main(int count, char** arguments) {
   const int products = count > 1 ? std::atoi(arguments[1]) : 40;
   constexpr int kClients = 4;
   mpmml::cpu::configure({3, {}, {}});
-  mpmml::Engine engine(mpmml::cpu::make_backend(), nullptr, "this program has none");
+  mpmml::Engine engine({mpmml::cpu::make_backend(), nullptr, mpmml::BackendKind::kCuda, "this program has none"});
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
   for (unsigned seed = 1; seed <= kClients; ++seed) {
@@ -191,8 +192,10 @@ int main(int count, char** arguments) {
   }
   for (std::thread& thread : threads) thread.join();
   constexpr int kClosures = 4;
-  engine.pretend_devices(3);
-  for (unsigned seed = 1; seed <= kClosures; ++seed) wrong += mpmml::close_on_several(engine, seed) ? 0 : 1;
+  mpmml::Backends several = engine.backends();
+  several.gpu = std::make_shared<mpmml::PretendedDevices>(several.processor, 3);
+  mpmml::Engine engine_of_several(std::move(several));
+  for (unsigned seed = 1; seed <= kClosures; ++seed) wrong += mpmml::close_on_several(engine_of_several, seed) ? 0 : 1;
   std::printf("%d products from %d threads and %d closures, %d wrong\n", kClients * products, kClients, kClosures,
               wrong.load());
   return wrong == 0 ? 0 : 1;

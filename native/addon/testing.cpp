@@ -1,0 +1,76 @@
+// What tests ask for: other backends in place of the build's, and failures.
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "addon/engine.h"
+#include "addon/pinned.h"
+#include "core/host/fault.h"
+#include "core/status.h"
+#include "generated/addon.h"
+#include "testing/delayed.h"
+#include "testing/pretended_devices.h"
+
+namespace mpmml::addon {
+namespace {
+
+/// What the build's backends are wrapped in.
+struct Wrapped {
+  int devices = 0;  ///< so many are pretended; 0: none
+  std::chrono::microseconds delay{0};
+};
+
+/// Engines are kept: some may still compute.
+void wrap(void (*change)(Wrapped& wrapped, int64_t to), int64_t to) {
+  static std::mutex mutex;
+  static Wrapped wrapped;
+  static auto& made = *new std::map<std::pair<int, int64_t>, Engine*>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  change(wrapped, to);
+  Engine& of_build = engine_of_build();
+  if (wrapped.devices == 0 && wrapped.delay.count() == 0) return replace_engine(of_build);
+  Engine*& other = made[{wrapped.devices, wrapped.delay.count()}];
+  if (!other) {
+    Backends backends = of_build.backends();
+    if (wrapped.delay.count() > 0) backends.processor = delayed(backends.processor, wrapped.delay);
+    if (wrapped.devices > 0) {
+      backends.without_gpu = of_build.gpu_unusable(0);
+      const auto& one = backends.without_gpu.empty() ? backends.gpu : backends.processor;
+      backends.gpu = std::make_shared<PretendedDevices>(one, wrapped.devices);
+    }
+    other = new Engine(std::move(backends));
+  }
+  replace_engine(*other);
+}
+
+}  // namespace
+
+void fail_allocation(int64_t nth, int64_t count) { failing_allocations.set(nth, count); }
+
+void fail_thread(int64_t nth, int64_t count) { failing_threads.set(nth, count); }
+
+void fail_driver(int64_t nth, int64_t count) { failing_drivers.set(nth, count); }
+
+void delay_work(double milliseconds) {
+  wrap([](Wrapped& wrapped, int64_t to) { wrapped.delay = std::chrono::microseconds(to); },
+       static_cast<int64_t>(milliseconds * 1000));
+}
+
+void pretend_devices(int count) {
+  wrap([](Wrapped& wrapped, int64_t to) { wrapped.devices = static_cast<int>(to); }, count);
+}
+
+void pretend_pinned(bool flag) {
+  const auto allocate = [](int64_t bytes, int) {
+    void* const block = std::malloc(static_cast<size_t>(bytes));
+    if (!block) throw Error(ErrorCode::kOutOfMemory, "there is no more memory");
+    return block;
+  };
+  static const auto& ordinary =
+      *new PinnedMemory{new PinnedPool({allocate, std::free}), [] { return true; }, [](int) { return true; }};
+  replace_pinned(flag ? &ordinary : nullptr);
+}
+
+}  // namespace mpmml::addon

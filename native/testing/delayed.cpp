@@ -1,0 +1,177 @@
+#include "testing/delayed.h"
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/session/session.h"
+
+namespace mpmml {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class DelayedWork final : public Pending {
+ public:
+  DelayedWork(std::unique_ptr<Pending> work, Clock::time_point end, std::shared_ptr<void> running)
+      : work_(std::move(work)), end_(end), running_(std::move(running)) {}
+
+  bool is_done() override { return Clock::now() >= end_ && work_->is_done(); }
+  std::vector<Outcome> finish() override {
+    std::this_thread::sleep_until(end_);
+    return work_->finish();
+  }
+
+ private:
+  const std::unique_ptr<Pending> work_;
+  const Clock::time_point end_;
+  const std::shared_ptr<void> running_;
+};
+
+bool is_gone(const std::weak_ptr<Memory>& memory) { return memory.expired(); }
+
+class DelayedSession final : public Session {
+ public:
+  DelayedSession(std::unique_ptr<Session> session, std::chrono::microseconds by)
+      : session_(std::move(session)), length_(by) {}
+  ~DelayedSession() override {
+    if (running_.use_count() > 1 || !std::all_of(memories_.begin(), memories_.end(), is_gone)) std::terminate();
+  }
+
+  BackendKind backend() const override { return session_->backend(); }
+  int device() const override { return session_->device(); }
+  std::string name() const override { return session_->name(); }
+  void set_cancelled(const std::atomic<int32_t>* cancelled) override { session_->set_cancelled(cancelled); }
+
+  std::shared_ptr<Memory> allocate(int64_t bytes) override { return watched(session_->allocate(bytes)); }
+  std::shared_ptr<Memory> allocate_for_peers(int64_t bytes) override {
+    return watched(session_->allocate_for_peers(bytes));
+  }
+
+  void upload(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+              const std::atomic<int32_t>* cancelled) override {
+    session_->upload(dtype, batch, from, to, cancelled);
+  }
+  std::unique_ptr<Pending> download(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
+                                    const std::atomic<int32_t>* cancelled) override {
+    return later(session_->download(dtype, batch, from, to, cancelled));
+  }
+  std::unique_ptr<Pending> fill(DataType dtype, int64_t batch, const MutableMatrixView& to, double value) override {
+    return later(session_->fill(dtype, batch, to, value));
+  }
+  std::unique_ptr<Pending> combine(const Operation& operation, int64_t batch, const MutableMatrixView& c,
+                                   const MatrixView& d) override {
+    return later(session_->combine(operation, batch, c, d));
+  }
+  std::unique_ptr<Pending> copy(DataType dtype, int64_t batch, const MatrixView& from,
+                                const MutableMatrixView& to) override {
+    return later(session_->copy(dtype, batch, from, to));
+  }
+
+  std::shared_ptr<Moment> moment() override { return session_->moment(); }
+  void follow(const Moment* moment) override { session_->follow(moment); }
+  void receive(Session& from, const Memory& source, int64_t source_at, Memory& target, int64_t target_at,
+               int64_t bytes) override {
+    session_->receive(*static_cast<DelayedSession&>(from).session_, source, source_at, target, target_at, bytes);
+  }
+
+  ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) override {
+    return session_->range(operation, batch, matrix);
+  }
+  std::optional<int64_t> find_nan(DataType dtype, int64_t batch, const MatrixView& matrix) override {
+    return session_->find_nan(dtype, batch, matrix);
+  }
+
+  int64_t most_pivots(const Operation& operation) const override { return session_->most_pivots(operation); }
+  std::unique_ptr<Pending> eliminate(const Pivots& pivots) override { return later(session_->eliminate(pivots)); }
+  std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
+                                          const MutableMatrixView& next) override {
+    return later(session_->set_successors(operation, batch, d, next));
+  }
+
+  std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
+    return later(session_->multiply(problems, where));
+  }
+  bool writes_at_finish() const override { return session_->writes_at_finish(); }
+  Plan plan(const Problem& problem, const Placement& where) override { return session_->plan(problem, where); }
+
+  std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement& where) override {
+    return later(session_->multiply_user(product, where));
+  }
+  std::unique_ptr<Share> admit_user(const UserProduct& product) override { return session_->admit_user(product); }
+  std::string explain_user(const UserProduct& product, const Placement& where) override {
+    return session_->explain_user(product, where);
+  }
+
+  MemoryUse memory_use() override { return session_->memory_use(); }
+  void collect() override { session_->collect(); }
+
+ private:
+  std::unique_ptr<Pending> later(std::unique_ptr<Pending> work) {
+    // One after the other, as in a stream.
+    end_ = std::max(end_, Clock::now()) + length_;
+    return std::make_unique<DelayedWork>(std::move(work), end_, running_);
+  }
+
+  std::shared_ptr<Memory> watched(std::shared_ptr<Memory> memory) {
+    memories_.erase(std::remove_if(memories_.begin(), memories_.end(), is_gone), memories_.end());
+    memories_.push_back(memory);
+    return memory;
+  }
+
+  const std::unique_ptr<Session> session_;
+  const std::chrono::microseconds length_;
+  Clock::time_point end_{};
+  std::vector<std::weak_ptr<Memory>> memories_;
+  const std::shared_ptr<void> running_ = std::make_shared<int>();  ///< shared by what hasn't ended
+};
+
+class DelayedBackend final : public Backend {
+ public:
+  DelayedBackend(std::shared_ptr<Backend> backend, std::chrono::microseconds by)
+      : backend_(std::move(backend)), by_(by) {}
+
+  BackendKind kind() const override { return backend_->kind(); }
+  const std::vector<const Variant*>& variants() const override { return backend_->variants(); }
+  std::string unusable(int device) override { return backend_->unusable(device); }
+  int device_count() override { return backend_->device_count(); }
+  SeveralLimits several_limits() const override { return backend_->several_limits(); }
+  std::string refuses(const Problem& problem, const Placement& where) override {
+    return backend_->refuses(problem, where);
+  }
+  bool scans_lines(const Problem& problem, const Placement& where) override {
+    return backend_->scans_lines(problem, where);
+  }
+  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
+    return backend_->plan(problem, a, b, where);
+  }
+  double estimate_ms(const Problem& problem, int device) override { return backend_->estimate_ms(problem, device); }
+  bool runs_together(const Problem& problem, const Placement& where) override {
+    return backend_->runs_together(problem, where);
+  }
+  ForRuns for_runs(const Problem& problem) override { return backend_->for_runs(problem); }
+  std::string refuses_user(const UserProduct& product, const Placement& where) override {
+    return backend_->refuses_user(product, where);
+  }
+  double estimate_user_ms(const UserProduct& product, int device) override {
+    return backend_->estimate_user_ms(product, device);
+  }
+  std::unique_ptr<Session> open(int device, int64_t device_memory) override {
+    return std::make_unique<DelayedSession>(backend_->open(device, device_memory), by_);
+  }
+
+ private:
+  const std::shared_ptr<Backend> backend_;
+  const std::chrono::microseconds by_;
+};
+
+}  // namespace
+
+std::shared_ptr<Backend> delayed(std::shared_ptr<Backend> backend, std::chrono::microseconds by) {
+  return std::make_shared<DelayedBackend>(std::move(backend), by);
+}
+
+}  // namespace mpmml
