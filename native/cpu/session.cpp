@@ -172,6 +172,7 @@ class CpuSession final : public Session {
   BackendKind backend() const override { return BackendKind::kCpu; }
   int device() const override { return 0; }
   std::string name() const override { return {}; }
+  bool is_host() const override { return true; }
   bool works_at_once() const override { return true; }
 
   std::shared_ptr<Memory> allocate(int64_t bytes) override {

@@ -44,6 +44,7 @@ class DelayedSession final : public Session {
   BackendKind backend() const override { return session_->backend(); }
   int device() const override { return session_->device(); }
   std::string name() const override { return session_->name(); }
+  bool is_host() const override { return session_->is_host(); }
   void set_cancelled(const std::atomic<int32_t>* cancelled) override { session_->set_cancelled(cancelled); }
 
   std::shared_ptr<Memory> allocate(int64_t bytes) override { return watched(session_->allocate(bytes)); }

@@ -137,6 +137,19 @@ const allowedInCore: Record<string, string[]> = {
 }
 
 describe('native/core', () => {
+  it('names CUDA only in lists of names, and in the codes of errors', () => {
+    const named = filesUnder('native/core', /\.(h|cpp)$/).filter((file) =>
+      /cuda/i.test(
+        readFileSync(join(root, file), 'utf8').replace(/\/\/.*|__CUDA\w+__|ErrorCode::k(No)?Cuda/g, ''),
+      ),
+    )
+    expect(named.map((file) => relative('native/core', file))).toEqual([
+      join('problem', 'problem.h'),
+      join('session', 'backend.h'),
+      'status.h',
+    ])
+  })
+
   const folderOf = (file: string) => /^core[/\\](\w+)[/\\]/.exec(file)?.[1]
 
   it.each(Object.entries(allowedInCore))('%s includes only %j of the other folders', (folder, others) => {

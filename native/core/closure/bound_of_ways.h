@@ -23,11 +23,11 @@ struct BoundOfWays {
 /// group.
 std::optional<BoundOfWays> bound_of_ways(const Operation& operation, const ValueRange& range, int64_t nodes);
 
-/// Whether a GPU scans the values of a group before it multiplies them in so many steps: fewer levels than the bound of
-/// all ways has are cheaper. The scan takes as long as some 5e8 steps.
-inline bool is_worth_scanning(BackendKind backend, const Operation& operation, double steps) {
+/// Whether the values of a group are scanned before they are multiplied in so many steps, unless the host sees them anyway: fewer
+/// levels than the bound of all ways has are cheaper. The scan takes a GPU as long as some 5e8 steps.
+inline bool is_worth_scanning(bool is_host, const Operation& operation, double steps) {
   constexpr double kStepsWorthScan = 2e9;
-  return backend != BackendKind::kCpu && can_overflow(operation) && steps >= kStepsWorthScan;
+  return !is_host && can_overflow(operation) && steps >= kStepsWorthScan;
 }
 
 /// What is known of d from group to group.

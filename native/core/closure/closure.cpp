@@ -208,7 +208,7 @@ class ClosureWork final : public Pending {
   }
 
   bool is_worth_scanning() const {
-    return mpmml::is_worth_scanning(session_.backend(), closure_.operation, steps_of_others(group_.size()));
+    return mpmml::is_worth_scanning(session_.is_host(), closure_.operation, steps_of_others(group_.size()));
   }
 
   /// All nodes without `hole`, in one piece or two. All nodes if leaving these steps out isn't worth it: what is computed
@@ -233,8 +233,8 @@ class ClosureWork final : public Pending {
     problem.c0 = read_only(problem.c);
     problem.witness = next(to_rows, to_cols);
     if (problem.witness.data) problem.through = read_only(next_columns(to_rows, pivots));
-    // The CPU sees the range of integers when it packs the operands, for nothing, and it may be narrower.
-    const bool is_seen = session_.backend() == BackendKind::kCpu && can_overflow(closure_.operation);
+    // The host sees the range of integers when it packs the operands, for nothing, and it may be narrower.
+    const bool is_seen = session_.is_host() && can_overflow(closure_.operation);
     if (!is_seen) problem.known = &known_.range();
     if (operands_) problem.known_operands = &*operands_;
     problem.keeps_c = false;

@@ -339,8 +339,8 @@ class ClosureByRows final : public Pending {
     problem.b = read_only(b);
     problem.c = d;
     problem.c0 = read_only(d);
-    // The CPU sees the range of integers when it packs the operands, for nothing, and it may be narrower.
-    const bool is_seen = peers_.backend() == BackendKind::kCpu && can_overflow(closure_.operation);
+    // The host sees the range of integers when it packs the operands, for nothing, and it may be narrower.
+    const bool is_seen = peers_.are_host() && can_overflow(closure_.operation);
     if (!is_seen) problem.known = &me.known;
     problem.keeps_c = false;
     problem.cancelled = closure_.cancelled;
@@ -365,7 +365,7 @@ class ClosureByRows final : public Pending {
            sub(mine.all_rows, dtype(), of_pivots, other.rows), dtype());
     }
     me.operands.reset();
-    if (is_worth_scanning(peers_.backend(), closure_.operation, steps_of(me, group))) {
+    if (is_worth_scanning(peers_.are_host(), closure_.operation, steps_of(me, group))) {
       const ValueRange range = ahead(me).range(closure_.operation, 1, read_only(mine.both));
       if (known_.is_within(range)) me.operands = range;
     }
@@ -409,7 +409,7 @@ class ClosureByRows final : public Pending {
   void tighten(const Group& group) {
     const double pivots = static_cast<double>(group.pivots.size()), n = static_cast<double>(n_);
     const bool is_cheap =
-        is_worth_scanning(peers_.backend(), closure_.operation, n * n * pivots / static_cast<double>(sharers_.size()));
+        is_worth_scanning(peers_.are_host(), closure_.operation, n * n * pivots / static_cast<double>(sharers_.size()));
     if (!known_.is_worth_tightening(static_cast<int64_t>(group.index) + 1, is_cheap)) return;
     each([&](Sharer& me) { me.found = session(me).range(closure_.operation, 1, read_only(me.d)); });
     ValueRange range = sharers_.front().found;

@@ -119,6 +119,7 @@ class Peers {
   MemoryUse memory_use(size_t device);
   const std::vector<int>& numbers() const { return numbers_; }
   BackendKind backend() const { return sessions_.front()->backend(); }
+  bool are_host() const { return sessions_.front()->is_host(); }
   const SeveralLimits& limits() const { return limits_; }
 
   /// Calls `body(device)` for all devices at the same time. Throws what that of the first device threw which did.

@@ -229,8 +229,7 @@ std::unique_ptr<Pending> Engine::multiply(Session& session, const std::vector<Pr
     }
   }
   // Of several devices' and of a GPU's matrices the elements are out of reach here.
-  const bool is_host = session.backend() == processor().kind() && session.devices().empty();
-  for (const Problem& problem : problems) is_host ? clear_outside(problem) : clear_outside(session, problem);
+  for (const Problem& problem : problems) session.is_host() ? clear_outside(problem) : clear_outside(session, problem);
   try {
     return session.multiply(problems, where);
   } catch (const Error& error) {

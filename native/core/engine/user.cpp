@@ -94,7 +94,7 @@ std::optional<std::pair<Region, Region>> halves(const UserProduct& product) {
 
 /// A product that doesn't fit the device's memory is computed as two, one after the other.
 Outcome multiply_on(Session& session, const UserProduct& product, const Placement& where) {
-  if (session.backend() == BackendKind::kCpu) {
+  if (session.is_host()) {
     return std::move(start_user(session, product, where)->finish().front());
   }
   try {
@@ -171,7 +171,7 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
   };
   // C changes when all parts are there that a device has memory for.
   on_each([&](size_t index, Session& session) {
-    if (session.backend() == processor().kind()) return;
+    if (session.is_host()) return;
     try {
       there[index] = std::make_unique<UserOnDevice>(session, parts[index], on_session(session, where));
     } catch (const Error& error) {
@@ -241,8 +241,8 @@ std::string Engine::explain_user(Session& session, const UserProduct& product, c
 std::unique_ptr<Pending> Engine::multiply_user(Session& session, const UserProduct& product, const Placement& where) {
   clear_outside(session, product);
   if (product.outputs() == 0) return std::make_unique<Done>(std::vector<Outcome>(1));
-  // The processor reads operands in any memory, and of several devices each gets what it needs.
-  if (session.backend() == BackendKind::kCpu || !session.devices().empty()) return start_user(session, product, where);
+  // The host reads operands in any memory, and of several devices each gets what it needs.
+  if (session.is_host() || !session.devices().empty()) return start_user(session, product, where);
   KeptMemory kept;
   std::unique_ptr<Pending> work = start_user(session, with_operands_in(session, product, kept), where);
   auto all = std::make_unique<KeepingWorks>(std::move(kept));

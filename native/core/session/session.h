@@ -125,6 +125,8 @@ class Session {
   virtual int device() const = 0;
   /// The name of the GPU model; empty on the CPU.
   virtual std::string name() const = 0;
+  /// Whether its memory is the host's. Then it reads operands in any memory, and sees their values for nothing.
+  virtual bool is_host() const { return false; }
   /// Whether work is done when it has been started.
   virtual bool works_at_once() const { return false; }
 
