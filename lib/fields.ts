@@ -2,12 +2,13 @@
 import { AddonError } from './errors.js'
 import type { Layout } from './layout.js'
 import { addon } from './native.js'
-import { copyFields, reportFields, requestFields } from './native-interface.js'
+import { copyFields, memberFields, reportFields, requestFields } from './native-interface.js'
 
-export { copyAt, reportAt, requestAt } from './native-interface.js'
+export { copyAt, memberAt, reportAt, requestAt } from './native-interface.js'
 
 for (const [known, exported] of [
   [requestFields, addon.requestFields],
+  [memberFields, addon.memberFields],
   [reportFields, addon.reportFields],
   [copyFields, addon.copyFields],
 ]) {
@@ -18,6 +19,7 @@ for (const [known, exported] of [
 }
 
 export const REQUEST_FIELDS = requestFields.length
+export const MEMBER_FIELDS = memberFields.length
 export const REPORT_FIELDS = reportFields.length
 export const COPY_FIELDS = copyFields.length
 

@@ -167,8 +167,14 @@ export function requireNames(
     )
   }
   for (const name in options) {
-    if (!names.includes(name)) throw unknownName(name, names, what)
+    if (!isOneOf(names, name)) throw unknownName(name, names, what)
   }
+}
+
+/** As names.includes(name), which takes several times as long: groups ask it for each name of thousands of products. */
+function isOneOf(names: readonly string[], name: string): boolean {
+  for (let index = 0; index < names.length; index++) if (names[index] === name) return true
+  return false
 }
 
 function unknownName(name: string, names: readonly string[], what: Name): OptionError {

@@ -6,7 +6,7 @@ import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { typeNameOf } from '../elements.js'
 import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
-import { requestAt as at, REPORT_FIELDS, REQUEST_FIELDS, writeLayout } from '../fields.js'
+import { memberAt as at, MEMBER_FIELDS, REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
 import { boolean, Options, type OptionsOf, requireNames } from '../options.js'
@@ -39,7 +39,7 @@ import {
   requireOperation,
   sessionOf,
 } from './prepare.js'
-import { Call, type Product, WITNESS_BYTES, writeRequest } from './request.js'
+import { Call, type Product, type Result, WITNESS_BYTES, writeCall, writeSizes } from './request.js'
 import {
   type MpmmResult,
   madeMemories,
@@ -317,7 +317,8 @@ function readProducts(group: Group, end: number): void {
     const product = readProduct(call, a, b, out, accumulate, names, own)
     call.session ??= sessionOf(product)
     group.writes ||= product.out !== null
-    products.push(product)
+    // Not by push(), which takes several times as long.
+    products[names.index] = product
   }
 }
 
@@ -399,13 +400,24 @@ async function runPart(
 ): Promise<void> {
   const { session } = call
   const asksWitness = call.options.witness
-  const { arrays, requests } = writeRequests(products, call)
+  const members = takeMembers(products.length)
+  const arrays = writeMembers(members, products, call)
   const reports = new Float64Array(products.length * REPORT_FIELDS)
   let made: Made
   try {
-    made = await addon.multiplyGroup(arrays, requests, reports, cancel, session ? session.native : null)
+    writeCall(request, call, products[0]!.type)
+    made = await addon.multiplyGroup(
+      arrays,
+      request,
+      members,
+      reports,
+      cancel,
+      session ? session.native : null,
+    )
   } catch (error) {
     throw namingProduct(fromNative(error), first, products.length, watched)
+  } finally {
+    giveBack(members)
   }
   try {
     if (arrays.length > 0) eachNamed(products, requireAllStillThere, first)
@@ -430,52 +442,81 @@ async function runPart(
   })
 }
 
-/** The requests of a part, and the arrays that they number. Results that have no place yet follow each other in memory. */
-function writeRequests(products: readonly Product[], { session, options }: Call) {
+/**
+ * Writes the members of a part, and gives the arrays that they number. Results that have no place yet follow each other in
+ * memory.
+ */
+function writeMembers(
+  members: Float64Array,
+  products: readonly Product[],
+  { session, options }: Call,
+): OperandArray[] {
   const arrays: OperandArray[] = []
   const offsets = new Offsets()
   const witnessOffsets = new Offsets()
-  const count = products.length * REQUEST_FIELDS
-  const requests = count <= partRequests.length ? partRequests.subarray(0, count) : new Float64Array(count)
   let start = 0
   for (const product of products) {
-    const { a, b, c, out, c0, witness } = product
-    writeRequest(requests, product, start)
-    requests[start + at.aMemory] = whereIs(a, arrays)
-    requests[start + at.bMemory] = whereIs(b, arrays)
-    requests[start + at.c0Memory] = c0 ? whereIs(c0, arrays) : 0
-    if (out) {
-      writeLayout(requests, start, at.c, out)
-      requests[start + at.cMemory] = whereIs(out, arrays)
-    } else if (c) {
-      writeLayout(requests, start, at.c, c)
-      requests[start + at.cMemory] = -arrays.push(c.data as OperandArray)
-    } else {
-      writeLayout(requests, start, at.c, product.newElements(offsets.next(product, product.bytes)))
-      requests[start + at.cMemory] = 0
-    }
-    requests[start + at.witnessMemory] = 0
-    if (witness) {
-      writeLayout(requests, start, at.witness, witness)
-      requests[start + at.witnessMemory] = -arrays.push(witness.data as Int32Array)
-    } else if (options.witness) {
-      writeLayout(
-        requests,
-        start,
-        at.witness,
-        product.newWitness(witnessOffsets.next(product, WITNESS_BYTES)),
+    const { a, b, c, out, c0, witness, bytes } = product
+    writeSizes(members, product, start)
+    writeMatrix(members, start + at.aMemory, a, arrays)
+    writeMatrix(members, start + at.bMemory, b, arrays)
+    if (out ?? c) writeMatrix(members, start + at.cMemory, out ?? c!, arrays)
+    else writePlace(members, start + at.cMemory, offsets.next(product, bytes))
+    if (c0) writeMatrix(members, start + at.c0Memory, c0, arrays)
+    else members[start + at.c0Memory] = 0
+    if (witness) writeMatrix(members, start + at.witnessMemory, witness, arrays)
+    else
+      writePlace(
+        members,
+        start + at.witnessMemory,
+        options.witness ? witnessOffsets.next(product, WITNESS_BYTES) : 0,
       )
-    }
-    start += REQUEST_FIELDS
+    start += MEMBER_FIELDS
   }
   if (Math.max(offsets.bytes, witnessOffsets.bytes) > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
   }
-  return { arrays, requests }
+  return arrays
 }
 
-// Native code reads requests before the call returns, and no user code runs in between: this serves all calls.
-const partRequests = new Float64Array(MOST_IN_PART * REQUEST_FIELDS)
+/** Writes where a matrix is into its five fields, of which `start` is the first. */
+function writeMatrix(
+  members: Float64Array,
+  start: number,
+  matrix: View | Result,
+  arrays: OperandArray[],
+): void {
+  const { memory, data } = matrix as View
+  members[start] = memory ? memory.number : -arrays.push(data as OperandArray)
+  members[start + 1] = matrix.offset
+  members[start + 2] = matrix.rowStride
+  members[start + 3] = matrix.colStride
+  members[start + 4] = matrix.batchStride
+}
+
+/** The same for a result whose memory isn't there yet. */
+function writePlace(members: Float64Array, start: number, offset: number): void {
+  members[start] = 0
+  members[start + 1] = offset
+}
+
+// Native code reads the request before the call returns, and no user code runs in between: one serves all calls.
+const request = new Float64Array(REQUEST_FIELDS)
+
+/** Arrays for members, which native code reads while the part runs: to make new ones takes as long as to write them. */
+const spareMembers: ArrayBuffer[] = []
+const BYTES_OF_MEMBERS = MOST_IN_PART * MEMBER_FIELDS * Float64Array.BYTES_PER_ELEMENT
+const MOST_SPARE = 16
+
+function takeMembers(count: number): Float64Array {
+  if (count > MOST_IN_PART) return new Float64Array(count * MEMBER_FIELDS)
+  return new Float64Array(spareMembers.pop() ?? new ArrayBuffer(BYTES_OF_MEMBERS), 0, count * MEMBER_FIELDS)
+}
+
+function giveBack({ buffer }: Float64Array): void {
+  const isOfPart = buffer.byteLength === BYTES_OF_MEMBERS
+  if (isOfPart && spareMembers.length < MOST_SPARE) spareMembers.push(buffer as ArrayBuffer)
+}
 
 /** Where the results of products, or their witnesses, are in the memory that is made for them. */
 class Offsets {
@@ -487,11 +528,6 @@ class Offsets {
     this.bytes += Math.ceil((batch * m * n * bytes) / ALIGNMENT) * ALIGNMENT
     return offset
   }
-}
-
-/** How a request says where a matrix is. */
-function whereIs({ memory, data }: View, arrays: OperandArray[]): number {
-  return memory ? memory.number : -arrays.push(data as OperandArray)
 }
 
 /** An error of native code, with the product called what users call it; native code counts from `first` on, if there are several. */

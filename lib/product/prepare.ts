@@ -242,13 +242,14 @@ export function sessionOf({ a, b, c0, out }: Product): Session | null {
 /** Throws DeviceError unless all matrices that are on a device are on the call's; `first` says what messages call one there. */
 export function requireOneDevice({ call, a, b, c0, out }: Product, names: Names, first: () => Located): void {
   const { session } = call
-  const require = (view: View | null, name: Name) => {
-    if (view?.memory && view.memory.session !== session) refuseDevices(first(), name, view.memory.session)
-  }
-  require(a, names.a)
-  require(b, names.b)
-  require(c0, names.accumulate)
-  require(out, names.out)
+  requireOn(session, a, names.a, first)
+  requireOn(session, b, names.b, first)
+  if (c0) requireOn(session, c0, names.accumulate, first)
+  if (out) requireOn(session, out, names.out, first)
+}
+
+function requireOn(session: Session | null, { memory }: View, name: Name, first: () => Located): void {
+  if (memory && memory.session !== session) refuseDevices(first(), name, memory.session)
 }
 
 /** Throws DeviceError for matrices of different devices. */

@@ -92,28 +92,37 @@ export class Product {
   }
 }
 
-/** Writes `product` into `request`, from the field `start` on; not where its results are. */
-export function writeRequest(request: Float64Array, product: Product, start = 0): void {
-  const { call, a, b, c0 } = product
-  const { options } = call
-  request[start + at.batch] = product.batch
-  request[start + at.m] = product.m
-  request[start + at.n] = product.n
-  request[start + at.k] = product.k
-  request[start + at.semiring] = options.semiring
-  request[start + at.dtype] = product.type
-  request[start + at.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
-  request[start + at.backend] = call.place.backend
-  request[start + at.device] = options.device === LEFT_OUT ? 0 : options.device
-  request[start + at.devices] = options.devices
-  request[start + at.variant] = options.variant
-  request[start + at.planOnly] = 0
-  request[start + at.keepsC] = product.out ? 1 : 0
-  request[start + at.deviceMemory] = call.place.deviceMemory
-  request[start + at.mayWait] = 0
-  writeLayout(request, start, at.a, a)
-  writeLayout(request, start, at.b, b)
-  if (c0) writeLayout(request, start, at.c0, c0)
-  request[start + at.asksWitness] = options.witness ? 1 : 0
-  writeStructure(request, product.structure, start)
+/** Writes `product` into `request`; not where its results are. */
+export function writeRequest(request: Float64Array, product: Product): void {
+  const { a, b, c0 } = product
+  writeCall(request, product.call, product.type)
+  writeSizes(request, product, 0)
+  writeLayout(request, 0, at.a, a)
+  writeLayout(request, 0, at.b, b)
+  if (c0) writeLayout(request, 0, at.c0, c0)
+}
+
+/** Writes what products of this element type have in common. */
+export function writeCall(request: Float64Array, { options, place }: Call, type: number): void {
+  request[at.semiring] = options.semiring
+  request[at.dtype] = type
+  request[at.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
+  request[at.backend] = place.backend
+  request[at.device] = options.device === LEFT_OUT ? 0 : options.device
+  request[at.devices] = options.devices
+  request[at.variant] = options.variant
+  request[at.planOnly] = 0
+  request[at.deviceMemory] = place.deviceMemory
+  request[at.mayWait] = 0
+  request[at.asksWitness] = options.witness ? 1 : 0
+}
+
+/** Writes what `product` has of its own, but for its matrices, from the field `start` on. */
+export function writeSizes(member: Float64Array, product: Product, start: number): void {
+  member[start + at.batch] = product.batch
+  member[start + at.m] = product.m
+  member[start + at.n] = product.n
+  member[start + at.k] = product.k
+  member[start + at.keepsC] = product.out ? 1 : 0
+  writeStructure(member, product.structure, start)
 }

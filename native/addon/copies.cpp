@@ -47,7 +47,7 @@ Napi::Value download(const Napi::CallbackInfo& info, const std::shared_ptr<Devic
 }
 
 Napi::Value fill(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device, const double* request) {
-  const Copy copy = read_fill(info.Env(), request);
+  const Copy copy = read_fill(request);
   const auto begin = [copy](DeviceWork& work, Session& session) -> std::unique_ptr<Pending> {
     const MutableMatrixView to = make(work, copy);
     if (!copy.has_elements()) return std::make_unique<Done>();

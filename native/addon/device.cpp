@@ -175,8 +175,7 @@ std::shared_ptr<Device> device_of(const Napi::Value& value) {
   return handle.device;
 }
 
-void Uses::add(KnownMemory& memory, const char* name, Bytes bytes, Access access) {
-  memory.last_use = *turn_;
+void Uses::add_bytes(KnownMemory& memory, const char* name, Access access, Bytes bytes) {
   auto& writes = memory.writes;
   const auto is_settled = [](const auto& it) { return it.second->is_settled; };
   writes.erase(std::remove_if(writes.begin(), writes.end(), is_settled), writes.end());

@@ -162,8 +162,12 @@ class Uses {
   explicit Uses(std::shared_ptr<Device> device) : device_(std::move(device)), turn_(device_->take_turn()) {}
 
   enum class Access : bool { kReads, kWrites };
-  /// `name` is what an error calls the matrix, and must be a literal.
-  void add(KnownMemory& memory, const char* name, Bytes bytes, Access access);
+  /// `name` is what an error calls the matrix, and must be a literal. `bytes_of` says where it is, if that matters.
+  template <class BytesOf>
+  void add(KnownMemory& memory, const char* name, Access access, BytesOf&& bytes_of) {
+    memory.last_use = *turn_;
+    if (access == Access::kWrites || !memory.writes.empty()) add_bytes(memory, name, access, bytes_of());
+  }
 
   /// What is added from now on is of this product.
   void set_product(size_t product) { product_ = product; }
@@ -181,6 +185,8 @@ class Uses {
     KnownMemory* memory;  ///< only used before the call returns
     Bytes bytes;
   };
+
+  void add_bytes(KnownMemory& memory, const char* name, Access access, Bytes bytes);
 
   std::shared_ptr<Device> device_;
   Turn turn_;

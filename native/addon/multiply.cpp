@@ -18,18 +18,33 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+/// A group as it is asked for. JavaScript's thread finds where the matrices are, and the thread that computes reads the rest.
+struct Members {
+  Call call;
+  const double* fields;
+  size_t count;
+  bool is_on_device;
+  std::vector<Source> sources{};  ///< of all matrices that are there, in order
+};
+
+/// The fields that say where the matrices of a product are.
+constexpr size_t kPlaces[] = {MemberField::aMemory, MemberField::bMemory, MemberField::cMemory, MemberField::c0Memory,
+                              MemberField::witnessMemory};
+
 /// The products of a call.
 struct Products {
   std::vector<Problem> problems;
   Request request;  ///< of all of them
   double* reports = nullptr;
+  double steps = 0;  ///< see DeviceWork
+  const std::atomic<int32_t>* cancel = nullptr;
   bool is_group = false;
   bool is_only_planned = false;
   bool may_wait = false;
 
   /// Memory that the call makes for matrices that had none.
   struct Made {
-    std::vector<std::optional<int64_t>> at{};  ///< by product, up to the last that has a place; see Call
+    std::vector<std::optional<int64_t>> at{};  ///< by product, up to the last that has a place; see Places
     int64_t bytes = 0;
 
     bool is_needed() const { return !at.empty(); }
@@ -48,32 +63,52 @@ struct Products {
     }
   };
   Made results{}, witnesses{};
+  std::optional<Members> unread{};  ///< a group, until read()
 
-  void reserve(size_t count) {
-    problems.reserve(count);
-    results.at.reserve(count);
-  }
+  Products(const Call& call, double* reported)
+      : request(call.request), reports(reported), is_only_planned(call.is_only_planned), may_wait(call.may_wait) {}
 
   /// Reads a product into its place: problems are too large to be copied for each of thousands.
-  Call read(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses) {
-    return read_call(env, matrices, fields, uses, problems.emplace_back());
+  Places read(const Call& call, const Matrices& matrices, const double* member, bool is_on_device) {
+    Problem& problem = problems.emplace_back();
+    const Places places = read_product(call, matrices, member, is_on_device, problem);
+    // Lets JavaScript give it up.
+    problem.cancelled = cancel;
+    return places;
   }
 
-  /// Takes the rest of what has been read last.
-  void add(const Call& call) {
-    request = call.request;
-    is_only_planned = call.is_only_planned;
-    may_wait = call.may_wait;
+  void make(const Places& places) {
     const size_t index = problems.size() - 1;
     const Problem& it = problems.back();
-    results.add(index, call.c_at, it.outputs() * element_bytes(it.operation.dtype));
-    witnesses.add(index, call.witness_at, it.outputs() * element_bytes(DataType::kInt32));
+    results.add(index, places.c, it.outputs() * element_bytes(it.operation.dtype));
+    witnesses.add(index, places.witness, it.outputs() * element_bytes(DataType::kInt32));
   }
 
-  /// Lets JavaScript give the products up, and see how far one is.
-  void watch(const std::atomic<int32_t>* cancel) {
-    for (Problem& it : problems) it.cancelled = cancel;
-    if (!is_group) problems[0].steps_done = steps_done_in(reports);
+  /// Reads the problems of a group, unless that has been done. On any thread.
+  void read() {
+    if (!unread) return;
+    const auto& [call, fields, count, is_on_device, sources] = *unread;
+    problems.clear();
+    problems.reserve(count);
+    results = witnesses = {};
+    results.at.reserve(count);
+    auto next = sources.begin();
+    for (size_t index = 0; index < count; ++index) {
+      const double* const member = fields + index * MemberField::count;
+      Matrices matrices;
+      for (size_t matrix = 0; matrix < matrices.size(); ++matrix) {
+        if (member[kPlaces[matrix]] != 0 && next != sources.end()) matrices[matrix] = *next++;
+      }
+      make(read(call, matrices, member, is_on_device));
+    }
+    unread.reset();
+  }
+
+  void count_steps(const double* member) {
+    using F = MemberField;
+    // Without steps there is still C to write.
+    steps += member[F::batch] * member[F::m] * member[F::n] *
+             std::max(member[F::k], static_cast<double>(DeviceWork::kStepsPerElement));
   }
 
   void report(size_t index, const Result& result, double total_ms) const {
@@ -99,12 +134,11 @@ void compute(const Problem& problem, const Request& request, bool is_only_planne
 class HostProducts : public Work {
  public:
   HostProducts(const Napi::CallbackInfo& info, Products products, std::atomic<int32_t>* cancel)
-      : Work(cancel), products_(std::move(products)), arguments_(keep(info)) {
-    products_.watch(cancel);
-  }
+      : Work(cancel), products_(std::move(products)), arguments_(keep(info)) {}
 
   Place place() noexcept override {
     try {
+      products_.read();
       return !products_.is_only_planned && engine().is_for_gpu(products_.problems, products_.request)
                  ? Place::kDevice
                  : Place::kProcessor;
@@ -118,6 +152,7 @@ class HostProducts : public Work {
     if (!products_.is_group)
       return compute(products_.problems[0], products_.request, products_.is_only_planned, products_.reports);
     const auto start = Clock::now();
+    products_.read();
     const std::vector<Result> results = engine().execute(products_.problems, products_.request);
     const double total = milliseconds_since(start);
     for (size_t index = 0; index < results.size(); ++index) {
@@ -135,13 +170,12 @@ class HostProducts : public Work {
 class DeviceProducts : public DeviceWork {
  public:
   DeviceProducts(const Napi::CallbackInfo& info, Products products, Uses uses, std::atomic<int32_t>* cancel)
-      : DeviceWork(std::move(uses), cancel), products_(std::move(products)), arguments_(keep(info)) {
-    products_.watch(cancel);
-  }
+      : DeviceWork(std::move(uses), cancel), products_(std::move(products)), arguments_(keep(info)) {}
 
  protected:
   std::unique_ptr<Pending> begin(Session& session) override {
     start_ = Clock::now();
+    products_.read();
     backend_ = session.backend();
     for (const int device : session.devices()) devices_ |= DeviceSet{1} << device;
     Request& request = products_.request;
@@ -163,22 +197,16 @@ class DeviceProducts : public DeviceWork {
       products_.report(index, {backend_, outcomes[index], device_, devices_}, total);
     }
   }
-  double steps() const override {
-    double steps = 0;
-    for (const Problem& it : products_.problems) {
-      // Without steps there is still C to write.
-      steps += static_cast<double>(it.batch) * it.m() * it.n() * std::max(it.k(), kStepsPerElement);
-    }
-    return steps;
-  }
+  double steps() const override { return products_.steps; }
   bool is_group() const override { return products_.is_group; }
 
   bool is_short() const override {
     // 256³, which take 20 µs on an H200.
     constexpr double kShort = 2e7;
+    if (!products_.may_wait || products_.is_group) return false;
     const Problem& it = products_.problems.front();
     const bool is_there = it.a.memory && it.b.memory && (!it.c0.data || it.c0.memory);
-    return products_.may_wait && !products_.is_group && is_there && !runs_anywhere() && steps() <= kShort;
+    return is_there && !runs_anywhere() && steps() <= kShort;
   }
 
  private:
@@ -217,53 +245,62 @@ Matrices matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Val
   return {source_of(a, uses), source_of(b, uses), source_of(c, uses), source_of(c0, uses), source_of(witness, uses)};
 }
 
-Products read_product(Napi::Env env, const Matrices& matrices, const double* fields, double* report, Uses* uses) {
-  Products products;
-  Call call = products.read(env, matrices, fields, uses);
-  if (call.c_at) call.c_at = 0;
-  if (call.witness_at) call.witness_at = 0;
-  products.reports = report;
-  products.add(call);
+Products read_one(const Matrices& matrices, const double* fields, double* report, std::atomic<int32_t>* cancel,
+                  Uses* uses) {
+  const Call call = read_call(fields);
+  Products products(call, report);
+  products.cancel = cancel;
+  products.problems.reserve(1);
+  Places places = products.read(call, matrices, fields, uses != nullptr);
+  if (places.c) places.c = 0;
+  if (places.witness) places.witness = 0;
+  products.make(places);
+  products.count_steps(fields);
+  if (uses) use_matrices(*uses, matrices, fields);
+  // Lets JavaScript see how far it is.
+  products.problems[0].steps_done = steps_done_in(report);
   return products;
 }
 
-/// Where a field of a group's request says that a matrix is.
-Source source_at(Napi::Env env, double place, const Napi::Array& arrays, const Uses* uses) {
+/// Where a field of a group's member says that a matrix is.
+Source source_at(double place, const Napi::Array& arrays, const Uses* uses) {
   if (place == 0) return {};
   if (place <= -1 && place >= -static_cast<double>(arrays.Length())) {
-    return {arrays.Get(static_cast<uint32_t>(-1 - place))};
+    return source_of(arrays.Get(static_cast<uint32_t>(-1 - place)), nullptr);
   }
   KnownMemory* const memory = uses ? uses->device()->known(place) : nullptr;
-  if (!memory) malformed(env, "a matrix that isn't there");
-  return {{}, memory};
+  if (!memory) malformed(arrays.Env(), "a matrix that isn't there");
+  return source_in(*memory);
 }
 
 /// The products of a group.
-Products read_products(const Napi::Value& list, const Napi::Value& requests, const Napi::Value& reports, Uses* uses) {
+Products read_group(const Napi::Value& list, const double* asked, const Napi::Value& given, const Napi::Value& reports,
+                    std::atomic<int32_t>* cancel, Uses* uses) {
   const Napi::Env env = list.Env();
   if (!list.IsArray()) malformed(env, "expected an array of arrays");
   const auto arrays = list.As<Napi::Array>();
   const bool has_arrays = arrays.Length() > 0;
-  const auto* fields = static_cast<const double*>(elements_of(requests, napi_float64_array, RequestField::count));
-  const size_t count = typed_array(requests).length / RequestField::count;
-  Products products;
+  const auto* member = static_cast<const double*>(elements_of(given, napi_float64_array, MemberField::count));
+  const size_t count = typed_array(given).length / MemberField::count;
+  const Call call = read_call(asked);
+  if (call.is_only_planned) malformed(env, "a plan of a group");
+  Products products(call, static_cast<double*>(elements_of(reports, napi_float64_array, count * ReportField::count)));
   products.is_group = true;
-  products.reports = static_cast<double*>(elements_of(reports, napi_float64_array, count * ReportField::count));
-  products.reserve(count);
-  for (size_t index = 0; index < count; ++index, fields += RequestField::count) {
+  products.cancel = cancel;
+  Members& members = products.unread.emplace(Members{call, member, count, uses != nullptr});
+  members.sources.reserve(3 * count);
+  for (size_t index = 0; index < count; ++index, member += MemberField::count) {
     std::optional<Napi::HandleScope> scope;
     if (has_arrays) scope.emplace(env);
-    const auto source = [&](size_t field) { return source_at(env, fields[field], arrays, uses); };
-    using F = RequestField;
-    if (uses) uses->set_product(index);
-    const Matrices matrices{source(F::aMemory), source(F::bMemory), source(F::cMemory), source(F::c0Memory),
-                            source(F::witnessMemory)};
-    const Call call = products.read(env, matrices, fields, uses);
-    if (call.is_only_planned) malformed(env, "a plan of a group");
-    products.add(call);
-    if (products.problems[0].operation.dtype != products.problems[index].operation.dtype) {
-      malformed(env, "products of several types in a group");
+    Matrices matrices;
+    for (size_t matrix = 0; matrix < matrices.size(); ++matrix) {
+      const double place = member[kPlaces[matrix]];
+      if (place != 0) members.sources.push_back(matrices[matrix] = source_at(place, arrays, uses));
     }
+    products.count_steps(member);
+    if (!uses) continue;
+    uses->set_product(index);
+    use_matrices(*uses, matrices, member);
   }
   return products;
 }
@@ -277,10 +314,10 @@ Napi::Value multiply(const Napi::CallbackInfo& info, const Napi::Value& a, const
   if (!device) {
     const Matrices matrices = matrices_of(a, b, c, c0, witness, nullptr);
     return run_in_background(
-        env, std::make_unique<HostProducts>(info, read_product(env, matrices, request, report, nullptr), cancel));
+        env, std::make_unique<HostProducts>(info, read_one(matrices, request, report, cancel, nullptr), cancel));
   }
   Uses uses(device);
-  Products products = read_product(env, matrices_of(a, b, c, c0, witness, &uses), request, report, &uses);
+  Products products = read_one(matrices_of(a, b, c, c0, witness, &uses), request, report, cancel, &uses);
   return DeviceWork::run(env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), cancel));
 }
 
@@ -289,27 +326,28 @@ Napi::Value multiply_sync(const Napi::CallbackInfo& info, const Napi::Value& a, 
                           const std::shared_ptr<Device>& device, const Napi::Value& witness) {
   const Napi::Env env = info.Env();
   if (!device) {
+    const Call call = read_call(request);
     Problem problem;
-    const Call call = read_call(env, matrices_of(a, b, c, c0, witness, nullptr), request, nullptr, problem);
+    read_product(call, matrices_of(a, b, c, c0, witness, nullptr), request, false, problem);
     compute(problem, call.request, call.is_only_planned, report);
     return env.Undefined();
   }
   Uses uses(device);
-  Products products = read_product(env, matrices_of(a, b, c, c0, witness, &uses), request, report, &uses);
+  Products products = read_one(matrices_of(a, b, c, c0, witness, &uses), request, report, nullptr, &uses);
   return DeviceWork::run_and_wait(
       env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), nullptr));
 }
 
-Napi::Value multiply_group(const Napi::CallbackInfo& info, const Napi::Value& arrays, const Napi::Value& requests,
-                           const Napi::Value& reports, std::atomic<int32_t>* cancel,
+Napi::Value multiply_group(const Napi::CallbackInfo& info, const Napi::Value& arrays, const double* request,
+                           const Napi::Value& members, const Napi::Value& reports, std::atomic<int32_t>* cancel,
                            const std::shared_ptr<Device>& device) {
   const Napi::Env env = info.Env();
   if (!device) {
-    Products products = read_products(arrays, requests, reports, nullptr);
+    Products products = read_group(arrays, request, members, reports, cancel, nullptr);
     return run_in_background(env, std::make_unique<HostProducts>(info, std::move(products), cancel));
   }
   Uses uses(device);
-  Products products = read_products(arrays, requests, reports, &uses);
+  Products products = read_group(arrays, request, members, reports, cancel, &uses);
   return DeviceWork::run(env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), cancel));
 }
 

@@ -14,56 +14,73 @@
 namespace mpmml::addon {
 namespace {
 
-napi_typedarray_type array_of(DataType dtype) {
-  switch (dtype) {
-    case DataType::kInt32:
-      return napi_int32_array;
-    case DataType::kFloat32:
-      return napi_float32_array;
-    case DataType::kFloat64:
-      return napi_float64_array;
-    case DataType::kUint8:
-      return napi_uint8_array;
+/// Other threads than JavaScript's read requests too.
+[[noreturn]] void malformed(const std::string& what) { throw std::invalid_argument("malformed request: " + what); }
+
+Source source_in(const TypedArray& array) {
+  Source source;
+  source.is_there = true;
+  source.data = static_cast<char*>(array.data);
+  source.dtype = DataType::kInt32;
+  switch (array.valid ? array.type : napi_bigint64_array) {
+    case napi_int32_array:
+      break;
+    case napi_uint32_array:
+      source.are_words = true;
+      break;
+    case napi_int16_array:
+      source.storage = Storage::kInt16;
+      break;
+    case napi_float32_array:
+      source.dtype = DataType::kFloat32;
+      break;
+    case napi_float64_array:
+      source.dtype = DataType::kFloat64;
+      break;
+    case napi_uint8_array:
+      source.dtype = DataType::kUint8;
+      break;
+    default:
+      malformed("a matrix of another type");
   }
-  throw std::logic_error("an element type without an array");
+  source.bytes = static_cast<int64_t>(array.length) * stored_bytes(source.dtype, source.storage);
+  return source;
 }
 
 /// A field that is an index into a list of `count`, or a size below that.
-uint64_t index_in(Napi::Env env, const double* fields, size_t field, uint64_t count) {
+uint64_t index_in(const double* fields, size_t field, uint64_t count) {
   const double value = fields[field];
-  if (!(value >= 0 && value < static_cast<double>(count))) malformed(env, "field " + std::to_string(field));
+  if (!(value >= 0 && value < static_cast<double>(count))) malformed("field " + std::to_string(field));
   return static_cast<uint64_t>(value);
 }
 
 constexpr uint64_t kMostSize = uint64_t{1} << 31;
 constexpr int64_t kMostBytes = int64_t{1} << 53;
 
-int64_t size_in(Napi::Env env, const double* fields, size_t field) {
-  return static_cast<int64_t>(index_in(env, fields, field, kMostSize));
-}
+int64_t size_in(const double* fields, size_t field) { return static_cast<int64_t>(index_in(fields, field, kMostSize)); }
 
-DataType dtype_in(Napi::Env env, const double* fields, size_t field) {
-  return static_cast<DataType>(index_in(env, fields, field, std::size(kDataTypeNames)));
+DataType dtype_in(const double* fields, size_t field) {
+  return static_cast<DataType>(index_in(fields, field, std::size(kDataTypeNames)));
 }
 
 /// The band whose fields begin with `first`.
-Band band_in(Napi::Env env, const double* fields, size_t first) {
+Band band_in(const double* fields, size_t first) {
   const auto reach = [&](size_t field) {
     const double value = fields[field];
-    if (std::isnan(value)) malformed(env, "field " + std::to_string(field));
+    if (std::isnan(value)) malformed("field " + std::to_string(field));
     constexpr auto most = static_cast<double>(kAllDiagonals);
     return static_cast<int64_t>(std::clamp(value, -most, most));
   };
   return {reach(first), reach(first + 1)};
 }
 
-Operation operation_in(Napi::Env env, const double* fields) {
+Operation operation_in(const double* fields) {
   using F = RequestField;
   Operation operation;
-  operation.semiring = static_cast<SemiringId>(index_in(env, fields, F::semiring, std::size(kSemiringNames)));
-  operation.dtype = dtype_in(env, fields, F::dtype);
-  operation.overflow = static_cast<OverflowPolicy>(index_in(env, fields, F::overflow, std::size(kOverflowPolicyNames)));
-  if (!has_semiring(operation.semiring, operation.dtype)) malformed(env, "a semiring without this element type");
+  operation.semiring = static_cast<SemiringId>(index_in(fields, F::semiring, std::size(kSemiringNames)));
+  operation.dtype = dtype_in(fields, F::dtype);
+  operation.overflow = static_cast<OverflowPolicy>(index_in(fields, F::overflow, std::size(kOverflowPolicyNames)));
+  if (!has_semiring(operation.semiring, operation.dtype)) malformed("a semiring without this element type");
   return operation;
 }
 
@@ -72,11 +89,10 @@ enum class Int16 : bool { kRefused, kTaken };
 
 /// Reads matrices of one batch and one element type, and checks that their elements are inside their arrays or memories.
 struct Reader {
-  Napi::Env env;
   const double* fields;
   DataType dtype;
   int64_t batch;
-  Uses* uses;                ///< null: matrices are in arrays
+  Uses* uses = nullptr;      ///< notes which memories are used, if it isn't null
   bool takes_words = false;  ///< whether integers may be in a Uint32Array
 
   /// Where the elements of a matrix are, from the fields from `first` on. The caller sets the memory.
@@ -94,7 +110,7 @@ struct Reader {
   /// An offset or a stride.
   int64_t count_at(size_t field) const {
     const double count = fields[field];
-    if (!(count >= 0 && count <= static_cast<double>(kMostBytes))) malformed(env, "field " + std::to_string(field));
+    if (!(count >= 0 && count <= static_cast<double>(kMostBytes))) malformed("field " + std::to_string(field));
     return static_cast<int64_t>(count);
   }
 
@@ -104,7 +120,7 @@ struct Reader {
     const __int128 last = static_cast<__int128>(offset) + static_cast<__int128>(batch - 1) * view.batch_stride +
                           static_cast<__int128>(view.rows - 1) * view.row_stride +
                           static_cast<__int128>(view.cols - 1) * view.col_stride;
-    if (last >= static_cast<__int128>(length)) malformed(env, "a matrix reaches past its memory");
+    if (last >= static_cast<__int128>(length)) malformed("a matrix reaches past its memory");
     return static_cast<int64_t>(last) + 1;
   }
 
@@ -113,51 +129,45 @@ struct Reader {
     return batch > 0 && view.rows > 0 && view.cols > 0;
   }
 
-  void require_storage(Storage storage, Int16 int16) const {
-    if (storage == Storage::kInt16 && (int16 == Int16::kRefused || dtype != DataType::kInt32)) {
-      malformed(env, "a matrix of another type");
-    }
+  void require_type(const Source& source, Int16 int16) const {
+    const bool is_refused = (source.storage == Storage::kInt16 && int16 == Int16::kRefused) ||
+                            (source.are_words && !takes_words) || source.dtype != dtype;
+    if (!source.is_there || is_refused) malformed("a matrix of another type");
   }
 
+  /// The bytes of its source that a matrix takes.
   template <class View>
-  View in_array(const Napi::Value& value, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
-    View view = layout<View>(first, rows, cols);
+  Bytes bytes_of(const Source& source, const View& view, size_t first) const {
     const int64_t offset = count_at(first);
-    const TypedArray array = typed_array(value);
-    if (array.valid && array.type == napi_int16_array) view.storage = Storage::kInt16;
-    require_storage(view.storage, int16);
-    const bool are_words = takes_words && dtype == DataType::kInt32 && array.type == napi_uint32_array;
-    if (!array.valid || (view.storage == Storage::kElement && array.type != array_of(dtype) && !are_words)) {
-      malformed(env, "a matrix of another type");
-    }
-    if (!has_elements(view)) return view;
-    end_of(view, offset, static_cast<int64_t>(array.length));
-    view.data = static_cast<char*>(array.data) + offset * stored_bytes(dtype, view.storage);
-    return view;
-  }
-
-  template <class View>
-  View in_memory(KnownMemory& memory, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
-    View view = layout<View>(first, rows, cols);
-    const int64_t offset = count_at(first);
-    if (memory.dtype != dtype) malformed(env, "a matrix of another type");
-    require_storage(memory.storage, int16);
-    view.storage = memory.storage;
-    constexpr bool is_written = std::is_same_v<View, MutableMatrixView>;
-    const int64_t element = stored_bytes(dtype, view.storage);
-    const int64_t length = memory.bytes / element;
-    const Bytes bytes = has_elements(view) ? Bytes{offset * element, end_of(view, offset, length) * element} : Bytes{};
-    view.memory = memory.memory;
-    if (has_elements(view)) view.data = memory.data + bytes.first;
-    uses->add(memory, name, bytes, is_written ? Uses::Access::kWrites : Uses::Access::kReads);
-    return view;
+    if (!has_elements(view)) return {};
+    const int64_t element = stored_bytes(source.dtype, source.storage);
+    return {offset * element, end_of(view, offset, source.bytes / element) * element};
   }
 
   template <class View>
   View matrix(const Source& source, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
-    if (source.memory) return in_memory<View>(*source.memory, name, int16, first, rows, cols);
-    return in_array<View>(source.array, int16, first, rows, cols);
+    View view = layout<View>(first, rows, cols);
+    require_type(source, int16);
+    view.storage = source.storage;
+    view.memory = source.memory;
+    const Bytes bytes = bytes_of(source, view, first);
+    if (has_elements(view)) view.data = source.data + bytes.first;
+    if (uses && source.known) uses->add(*source.known, name, access_of<View>, [&] { return bytes; });
+    return view;
   }
+
+  /// Notes that a matrix is used, which another thread reads. Most need no look at their layout for that.
+  template <class View>
+  void note(const Source& source, const char* name, size_t first, size_t rows, size_t cols) const {
+    if (!source.known) return;
+    uses->add(*source.known, name, access_of<View>, [&] {
+      return bytes_of(source, layout<View>(first, size_in(fields, rows), size_in(fields, cols)), first);
+    });
+  }
+
+  template <class View>
+  static constexpr Uses::Access access_of =
+      std::is_same_v<View, MutableMatrixView> ? Uses::Access::kWrites : Uses::Access::kReads;
 };
 
 }  // namespace
@@ -165,73 +175,96 @@ struct Reader {
 Source source_of(const Napi::Value& value, const Uses* uses) {
   if (is_missing(value)) return {};
   MemoryHandle* const handle = uses ? memory_handle(value) : nullptr;
-  if (!handle) return {value};
-  if (handle->device != uses->device()) malformed(value.Env(), "a memory of another device");
+  if (!handle) return source_in(typed_array(value));
+  if (handle->device != uses->device()) malformed("a memory of another device");
   KnownMemory* const memory = uses->device()->known(handle->number);
   if (!memory) throw Error(ErrorCode::kDisposed, "a matrix has been disposed");
-  return {{}, memory};
+  return source_in(*memory);
 }
 
-Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses, Problem& problem) {
-  using F = RequestField;
-  const auto index = [&](size_t field, uint64_t count) { return index_in(env, fields, field, count); };
-  const auto& [a, b, c, c0, witness] = matrices;
+Source source_in(KnownMemory& memory) {
+  return {memory.data, memory.bytes, memory.memory, &memory, memory.dtype, memory.storage, false, true};
+}
 
+Call read_call(const double* request) {
+  using F = RequestField;
+  const auto index = [&](size_t field, uint64_t count) { return index_in(request, field, count); };
   Call call;
-  const Operation operation = problem.operation = operation_in(env, fields);
-  problem.batch = size_in(env, fields, F::batch);
-  const int64_t m = size_in(env, fields, F::m), n = size_in(env, fields, F::n), k = size_in(env, fields, F::k);
-  const Reader read{env, fields, operation.dtype, problem.batch, uses};
+  call.operation = operation_in(request);
+  call.asks_witness = request[F::asksWitness] != 0;
+  if (call.asks_witness && !is_idempotent(call.operation)) malformed("a witness of a semiring that has none");
+  call.is_only_planned = request[F::planOnly] != 0;
+  call.may_wait = request[F::mayWait] != 0;
+  call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
+  call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
+  call.request.devices = index(F::devices, kAllDevices + 1);
+  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, uint64_t{1} << 53));
+  const auto& variants = engine_of_build().variants();
+  if (request[F::variant] >= 0) call.request.where.variant = variants[index(F::variant, variants.size())];
+  return call;
+}
+
+Places read_product(const Call& call, const Matrices& matrices, const double* member, bool is_on_device,
+                    Problem& problem) {
+  using F = MemberField;
+  const auto& [a, b, c, c0, witness] = matrices;
+  const DataType dtype = call.operation.dtype;
+  Places places;
+  problem.operation = call.operation;
+  problem.batch = size_in(member, F::batch);
+  const int64_t m = size_in(member, F::m), n = size_in(member, F::n), k = size_in(member, F::k);
+  const Reader read{member, dtype, problem.batch};
   problem.a = read.matrix<MatrixView>(a, "a", Int16::kTaken, F::aOffset, m, k);
   problem.b = read.matrix<MatrixView>(b, "b", Int16::kTaken, F::bOffset, k, n);
-  call.is_only_planned = fields[F::planOnly] != 0;
-  if (!c.is_nowhere()) {
-    if (uses && !c.memory) malformed(env, "a result that isn't on the device");
+  if (c.is_there) {
+    if (is_on_device && !c.memory) malformed("a result that isn't on the device");
     problem.c = read.matrix<MutableMatrixView>(c, "out", Int16::kRefused, F::cOffset, m, n);
   } else if (call.is_only_planned) {
     problem.c = read.layout<MutableMatrixView>(F::cOffset, m, n);
-  } else if (uses) {
-    const int64_t element = element_bytes(operation.dtype);
+  } else if (is_on_device) {
+    const int64_t element = element_bytes(dtype);
     bytes_of_matrices(problem.batch, m, n, element);
     problem.c = row_major<void*>(nullptr, m, n);
-    call.c_at = read.count_at(F::cOffset) * element;
+    places.c = read.count_at(F::cOffset) * element;
   } else {
-    malformed(env, "a product without a result");
+    malformed("a product without a result");
   }
-  if (!c0.is_nowhere()) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Int16::kRefused, F::c0Offset, m, n);
-  if (fields[F::asksWitness] != 0) {
-    if (!is_idempotent(operation)) malformed(env, "a witness of a semiring that has none");
-    const Reader read_witness{env, fields, DataType::kInt32, problem.batch, uses};
-    if (!witness.is_nowhere()) {
-      if (uses && !witness.memory) malformed(env, "a witness that isn't on the device");
+  if (c0.is_there) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Int16::kRefused, F::c0Offset, m, n);
+  if (call.asks_witness) {
+    const Reader read_witness{member, DataType::kInt32, problem.batch};
+    if (witness.is_there) {
+      if (is_on_device && !witness.memory) malformed("a witness that isn't on the device");
       problem.witness =
           read_witness.matrix<MutableMatrixView>(witness, "the witness", Int16::kRefused, F::witnessOffset, m, n);
     } else if (call.is_only_planned) {
       // Without data it wouldn't be asked for; nothing is written there.
       static int32_t planned;
       problem.witness = row_major<void*>(&planned, m, n);
-    } else if (uses) {
+    } else if (is_on_device) {
       constexpr int64_t element = element_bytes(DataType::kInt32);
       bytes_of_matrices(problem.batch, m, n, element);
       problem.witness = row_major<void*>(nullptr, m, n);
-      call.witness_at = read_witness.count_at(F::witnessOffset) * element;
+      places.witness = read_witness.count_at(F::witnessOffset) * element;
     } else {
-      malformed(env, "a witness without memory");
+      malformed("a witness without memory");
     }
   }
-  if (fields[F::structured] != 0) {
-    problem.structure = {band_in(env, fields, F::aBelow), band_in(env, fields, F::bBelow),
-                         band_in(env, fields, F::cBelow)};
+  if (member[F::structured] != 0) {
+    problem.structure = {band_in(member, F::aBelow), band_in(member, F::bBelow), band_in(member, F::cBelow)};
   }
-  problem.keeps_c = fields[F::keepsC] != 0;
-  call.may_wait = fields[F::mayWait] != 0;
-  call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
-  call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
-  call.request.devices = index(F::devices, kAllDevices + 1);
-  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, uint64_t{1} << 53));
-  const auto& variants = engine_of_build().variants();
-  if (fields[F::variant] >= 0) call.request.where.variant = variants[index(F::variant, variants.size())];
-  return call;
+  problem.keeps_c = member[F::keepsC] != 0;
+  return places;
+}
+
+void use_matrices(Uses& uses, const Matrices& matrices, const double* member) {
+  using F = MemberField;
+  const auto& [a, b, c, c0, witness] = matrices;
+  const Reader reader{member, {}, size_in(member, F::batch), &uses};
+  reader.note<MatrixView>(a, "a", F::aOffset, F::m, F::k);
+  reader.note<MatrixView>(b, "b", F::bOffset, F::k, F::n);
+  reader.note<MutableMatrixView>(c, "out", F::cOffset, F::m, F::n);
+  reader.note<MatrixView>(c0, "accumulate", F::c0Offset, F::m, F::n);
+  reader.note<MutableMatrixView>(witness, "the witness", F::witnessOffset, F::m, F::n);
 }
 
 UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
@@ -241,10 +274,10 @@ UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, cons
   for (size_t which = 0; which < std::size(given); ++which) {
     const Napi::Value& value = given[which];
     if (which >= 2 && is_missing(value)) continue;
-    if (!value.IsArray() || value.As<Napi::Array>().Length() != lanes) malformed(value.Env(), "an array of lanes");
+    if (!value.IsArray() || value.As<Napi::Array>().Length() != lanes) malformed("an array of lanes");
     for (uint32_t lane = 0; lane < lanes; ++lane) {
       Source& source = matrices.lanes[which][lane] = source_of(value.As<Napi::Array>().Get(lane), uses);
-      if (source.is_nowhere()) malformed(value.Env(), "a lane that isn't there");
+      if (!source.is_there) malformed("a lane that isn't there");
     }
     if (which == 2) matrices.has_c = true;
     if (which == 3) matrices.has_c0 = true;
@@ -253,21 +286,21 @@ UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, cons
   return matrices;
 }
 
-UserCall read_user_call(Napi::Env env, std::shared_ptr<const UserSemiring> semiring, const UserMatricesOf& matrices,
+UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const UserMatricesOf& matrices,
                         const double* fields, Uses* uses, bool is_explained) {
   using F = UserRequestField;
-  const auto index = [&](size_t field, uint64_t count) { return index_in(env, fields, field, count); };
+  const auto index = [&](size_t field, uint64_t count) { return index_in(fields, field, count); };
   UserCall call;
   UserProduct& product = call.product;
   product.semiring = std::move(semiring);
-  product.batch = size_in(env, fields, F::batch);
-  const int64_t m = product.m = size_in(env, fields, F::m), n = product.n = size_in(env, fields, F::n);
-  const int64_t k = product.k = size_in(env, fields, F::k);
+  product.batch = size_in(fields, F::batch);
+  const int64_t m = product.m = size_in(fields, F::m), n = product.n = size_in(fields, F::n);
+  const int64_t k = product.k = size_in(fields, F::k);
   const bool asks_witness = fields[F::asksWitness] != 0;
-  if (asks_witness && !product.semiring->selective) malformed(env, "a witness of a semiring that has none");
+  if (asks_witness && !product.semiring->selective) malformed("a witness of a semiring that has none");
   constexpr size_t kFields = F::aLane1Offset - F::aLane0Offset;
   for (size_t lane = 0; !is_explained && lane < product.lane_count(); ++lane) {
-    const Reader read{env, fields, stored_type(product.semiring->lanes[lane]), product.batch, uses, true};
+    const Reader read{fields, stored_type(product.semiring->lanes[lane]), product.batch, uses, true};
     const auto at = [&](size_t first) { return first + lane * kFields; };
     const auto& [a, b, c, c0] = matrices.lanes;
     product.a[lane] = read.matrix<MatrixView>(a[lane], "a", Int16::kRefused, at(F::aLane0Offset), m, k);
@@ -276,10 +309,10 @@ UserCall read_user_call(Napi::Env env, std::shared_ptr<const UserSemiring> semir
       product.c0[lane] = read.matrix<MatrixView>(c0[lane], "accumulate", Int16::kRefused, at(F::c0Lane0Offset), m, n);
     }
     if (matrices.has_c) {
-      if (uses && !c[lane].memory) malformed(env, "a result that isn't on the device");
+      if (uses && !c[lane].memory) malformed("a result that isn't on the device");
       product.c[lane] = read.matrix<MutableMatrixView>(c[lane], "out", Int16::kRefused, at(F::cLane0Offset), m, n);
     } else {
-      if (!uses) malformed(env, "a product without a result");
+      if (!uses) malformed("a product without a result");
       bytes_of_matrices(product.batch, m, n, element_bytes(DataType::kInt32));
       call.makes_c = true;
     }
@@ -288,19 +321,18 @@ UserCall read_user_call(Napi::Env env, std::shared_ptr<const UserSemiring> semir
     // Without data it wouldn't be asked for; nothing is written there.
     static int32_t explained;
     product.witness = row_major<void*>(&explained, m, n);
-  } else if (asks_witness && !matrices.witness.is_nowhere()) {
-    if (uses && !matrices.witness.memory) malformed(env, "a witness that isn't on the device");
-    const Reader read{env, fields, DataType::kInt32, product.batch, uses};
+  } else if (asks_witness && matrices.witness.is_there) {
+    if (uses && !matrices.witness.memory) malformed("a witness that isn't on the device");
+    const Reader read{fields, DataType::kInt32, product.batch, uses};
     product.witness =
         read.matrix<MutableMatrixView>(matrices.witness, "the witness", Int16::kRefused, F::witnessOffset, m, n);
   } else if (asks_witness) {
-    if (!uses) malformed(env, "a witness without memory");
+    if (!uses) malformed("a witness without memory");
     bytes_of_matrices(product.batch, m, n, element_bytes(DataType::kInt32));
     call.makes_witness = true;
   }
   if (fields[F::structured] != 0) {
-    product.structure = {band_in(env, fields, F::aBelow), band_in(env, fields, F::bBelow),
-                         band_in(env, fields, F::cBelow)};
+    product.structure = {band_in(fields, F::aBelow), band_in(fields, F::bBelow), band_in(fields, F::cBelow)};
   }
   product.keeps_c = fields[F::keepsC] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
@@ -327,15 +359,14 @@ namespace {
 
 /// The fields of a copy that are not of its matrices.
 struct CopyRequest {
-  CopyRequest(Napi::Env of, const double* by)
-      : env(of), fields(by), rows(size_in(env, fields, CopyField::rows)), cols(size_in(env, fields, CopyField::cols)) {
-    copy.dtype = dtype_in(env, fields, CopyField::dtype);
-    copy.batch = size_in(env, fields, CopyField::batch);
+  explicit CopyRequest(const double* by)
+      : fields(by), rows(size_in(fields, CopyField::rows)), cols(size_in(fields, CopyField::cols)) {
+    copy.dtype = dtype_in(fields, CopyField::dtype);
+    copy.batch = size_in(fields, CopyField::batch);
     copy.value = fields[CopyField::value];
   }
-  Reader reader(Uses* uses) const { return {env, fields, copy.dtype, copy.batch, uses}; }
+  Reader reader(Uses* uses) const { return {fields, copy.dtype, copy.batch, uses}; }
 
-  const Napi::Env env;
   const double* const fields;
   const int64_t rows, cols;
   Copy copy;
@@ -358,44 +389,43 @@ bool can_be(DataType dtype, double value) {
 }  // namespace
 
 Copy read_upload(const Napi::Value& array, const double* fields) {
-  CopyRequest read(array.Env(), fields);
-  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>({array}, "the matrix", Int16::kTaken,
-                                                                   CopyField::arrayOffset, read.rows, read.cols);
+  CopyRequest read(fields);
+  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(
+      source_of(array, nullptr), "the matrix", Int16::kTaken, CopyField::arrayOffset, read.rows, read.cols);
   read.copy.bytes =
       bytes_of_matrices(read.copy.batch, read.rows, read.cols, stored_bytes(read.copy.dtype, read.copy.array.storage));
   return read.copy;
 }
 
 Copy read_download(const Napi::Value& memory, const Napi::Value& array, const double* fields, Uses& uses) {
-  CopyRequest read(memory.Env(), fields);
+  CopyRequest read(fields);
   const Source source = source_of(memory, &uses);
-  if (!source.memory) malformed(read.env, "a matrix that isn't on the device");
+  if (!source.memory) malformed("a matrix that isn't on the device");
   read.copy.memory = read.reader(&uses).matrix<MatrixView>(source, "the matrix", Int16::kTaken, CopyField::memoryOffset,
                                                            read.rows, read.cols);
-  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>({array}, "out", Int16::kTaken,
+  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(source_of(array, nullptr), "out", Int16::kTaken,
                                                                    CopyField::arrayOffset, read.rows, read.cols);
-  if (read.copy.array.storage != read.copy.memory.storage) malformed(read.env, "a matrix of another type");
+  if (read.copy.array.storage != read.copy.memory.storage) malformed("a matrix of another type");
   return read.copy;
 }
 
-Copy read_fill(Napi::Env env, const double* fields) {
-  CopyRequest read(env, fields);
-  if (!can_be(read.copy.dtype, read.copy.value)) malformed(read.env, "a value that the type doesn't have");
+Copy read_fill(const double* fields) {
+  CopyRequest read(fields);
+  if (!can_be(read.copy.dtype, read.copy.value)) malformed("a value that the type doesn't have");
   read.copy.array = row_major<void*>(nullptr, read.rows, read.cols);
   read.copy.bytes = bytes_of_matrices(read.copy.batch, read.rows, read.cols, element_bytes(read.copy.dtype));
   return read.copy;
 }
 
 Problem read_combine(const Napi::Value& c, const Napi::Value& d, const double* fields, Uses& uses) {
-  const Napi::Env env = c.Env();
   using F = RequestField;
   Problem problem;
-  problem.operation = operation_in(env, fields);
-  problem.batch = size_in(env, fields, F::batch);
-  const int64_t rows = size_in(env, fields, F::m), cols = size_in(env, fields, F::n);
-  const Reader read{env, fields, problem.operation.dtype, problem.batch, &uses};
+  problem.operation = operation_in(fields);
+  problem.batch = size_in(fields, F::batch);
+  const int64_t rows = size_in(fields, F::m), cols = size_in(fields, F::n);
+  const Reader read{fields, problem.operation.dtype, problem.batch, &uses};
   const Source to = source_of(c, &uses), from = source_of(d, &uses);
-  if (!to.memory || !from.memory) malformed(env, "a matrix that isn't on the device");
+  if (!to.memory || !from.memory) malformed("a matrix that isn't on the device");
   problem.c = read.matrix<MutableMatrixView>(to, "the matrix", Int16::kRefused, F::cOffset, rows, cols);
   problem.b = read.matrix<MatrixView>(from, "d", Int16::kTaken, F::bOffset, rows, cols);
   return problem;
@@ -403,21 +433,20 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const double* f
 
 Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value& out, const double* fields,
                      Uses& uses) {
-  const Napi::Env env = matrix.Env();
   using F = RequestField;
   Closing closing;
-  closing.operation = operation_in(env, fields);
-  if (!is_idempotent(closing.operation)) malformed(env, "a closure over a semiring that has none");
-  closing.batch = size_in(env, fields, F::batch);
+  closing.operation = operation_in(fields);
+  if (!is_idempotent(closing.operation)) malformed("a closure over a semiring that has none");
+  closing.batch = size_in(fields, F::batch);
   closing.in_place = in_place;
-  const int64_t n = closing.n = size_in(env, fields, F::n);
+  const int64_t n = closing.n = size_in(fields, F::n);
   bytes_of_matrices(closing.batch, n, n, element_bytes(closing.operation.dtype));
-  const Reader read{env, fields, closing.operation.dtype, closing.batch, &uses};
+  const Reader read{fields, closing.operation.dtype, closing.batch, &uses};
   const Source source = source_of(matrix, &uses), target = source_of(out, &uses);
-  if (!source.memory || (!target.is_nowhere() && !target.memory)) malformed(env, "a matrix that isn't on the device");
+  if (!source.memory || (target.is_there && !target.memory)) malformed("a matrix that isn't on the device");
   if (in_place) {
     closing.matrix = read.matrix<MutableMatrixView>(source, "the matrix", Int16::kRefused, F::aOffset, n, n);
-    if (!is_row_major(closing.matrix, closing.batch)) malformed(env, "a matrix that isn't row-major");
+    if (!is_row_major(closing.matrix, closing.batch)) malformed("a matrix that isn't row-major");
   } else {
     const auto from = read.matrix<MatrixView>(source, "the matrix", Int16::kTaken, F::aOffset, n, n);
     closing.matrix = {const_cast<void*>(from.data),
@@ -434,9 +463,9 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
 }
 
 MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const double* fields, Uses& uses) {
-  CopyRequest read(from.Env(), fields);
+  CopyRequest read(fields);
   const Source source = source_of(from, &uses), target = source_of(to, &uses);
-  if (!source.memory || !target.memory) malformed(read.env, "a matrix that isn't on the device");
+  if (!source.memory || !target.memory) malformed("a matrix that isn't on the device");
   const Reader reader = read.reader(&uses);
   MemoryCopy copy{read.copy.dtype, read.copy.batch, {}, {}};
   copy.from =

@@ -14,33 +14,53 @@ namespace mpmml::addon {
 
 /// Where a matrix is: in an array, in a memory, or nowhere.
 struct Source {
-  Napi::Value array{};
-  KnownMemory* memory = nullptr;
-
-  bool is_nowhere() const { return !memory && array.IsEmpty(); }
+  char* data = nullptr;
+  int64_t bytes = 0;
+  Memory* memory = nullptr;      ///< null: it is in an array
+  KnownMemory* known = nullptr;  ///< of the memory; only JavaScript's thread may use it, before the call returns
+  DataType dtype{};
+  Storage storage{};
+  bool are_words = false;  ///< whether the array is a Uint32Array
+  bool is_there = false;
 };
 
-/// What JavaScript gives for a matrix; nothing if it is null or undefined. With `uses` it may be a memory.
+/// What JavaScript gives for a matrix; nothing if it is null or undefined. With `uses` it may be a memory. Throws Error if that is
+/// gone.
 Source source_of(const Napi::Value& value, const Uses* uses);
+/// A matrix in a memory.
+Source source_in(KnownMemory& memory);
 
 /// A product's matrices, in the order of their fields: a, b, c, c0, witness.
 using Matrices = std::array<Source, 5>;
 
-/// What a request says beside the problem.
+/// What the products of a call have in common.
 struct Call {
   Request request;
+  Operation operation;
+  bool asks_witness = false;
   bool is_only_planned = false;  ///< nothing is computed
   bool may_wait = false;         ///< whether JavaScript's thread may wait a moment for it
-  /// C was null: it is row-major from this byte of the memory that the call makes for results.
-  std::optional<int64_t> c_at{};
-  /// The same for the witness, in a memory of its own.
-  std::optional<int64_t> witness_at{};
 };
 
-/// Reads a product. lib has checked it; anything that would let a kernel touch memory outside the matrices is checked
-/// here again. c and the witness may be null if the product is only planned. With `uses` matrices may be in
-/// memories of its device, and c and the witness are, or are null. Throws Napi::Error, and Error if a memory is gone.
-Call read_call(Napi::Env env, const Matrices& matrices, const double* fields, Uses* uses, Problem& problem);
+/// Where a product's results go that have no memory yet.
+struct Places {
+  /// C was null: it is row-major from this byte of the memory that the call makes for results.
+  std::optional<int64_t> c{};
+  /// The same for the witness, in a memory of its own.
+  std::optional<int64_t> witness{};
+};
+
+/// Reads what a request has beside the product's own fields. lib has checked it; anything that would let a kernel touch memory
+/// outside the matrices is checked here again, and in read_product(). Both may be called on any thread.
+Call read_call(const double* request);
+
+/// Reads a product of the call. c and the witness may be nowhere if the product is only planned. On a device matrices may be in
+/// memories of it, and c and the witness are, or are nowhere.
+Places read_product(const Call& call, const Matrices& matrices, const double* member, bool is_on_device,
+                    Problem& problem);
+
+/// Notes which memories the product uses. On JavaScript's thread.
+void use_matrices(Uses& uses, const Matrices& matrices, const double* member);
 
 /// The matrices of a product over a semiring of one's own, for each lane, and its witness.
 struct UserMatricesOf {
@@ -52,14 +72,14 @@ struct UserMatricesOf {
 UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
                                 const Napi::Value& witness, size_t lanes, const Uses* uses);
 
-/// Reads a product over a semiring of one's own; see read_call(). If C or the witness was null, the call makes memory for it, and
+/// Reads a product over a semiring of one's own; see read_product(). If C or the witness was null, the call makes memory for it, and
 /// the product has none yet. With `is_explained` there are no matrices at all.
 struct UserCall {
   UserProduct product;
   Request request;
   bool makes_c = false, makes_witness = false;
 };
-UserCall read_user_call(Napi::Env env, std::shared_ptr<const UserSemiring> semiring, const UserMatricesOf& matrices,
+UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const UserMatricesOf& matrices,
                         const double* fields, Uses* uses, bool is_explained = false);
 
 void write_user_report(double* report, const UserProduct& product, const Result& result, double total_ms);
@@ -102,10 +122,10 @@ struct MemoryCopy {
   MutableMatrixView to;
 };
 
-/// These throw as read_call() does.
+/// These throw as source_of() and read_product() do.
 Copy read_upload(const Napi::Value& array, const double* fields);
 Copy read_download(const Napi::Value& memory, const Napi::Value& array, const double* fields, Uses& uses);
-Copy read_fill(Napi::Env env, const double* fields);
+Copy read_fill(const double* fields);
 /// C and D, which is the product's B.
 Problem read_combine(const Napi::Value& c, const Napi::Value& d, const double* fields, Uses& uses);
 

@@ -107,11 +107,10 @@ struct UserJob {
   double* report;
 };
 
-UserCall read(Napi::Env env, const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& a,
-              const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0, const Napi::Value& witness,
-              const double* request, Uses* uses) {
-  return read_user_call(env, semiring, user_matrices_of(a, b, c, c0, witness, semiring->lane_count(), uses), request,
-                        uses);
+UserCall read(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& a, const Napi::Value& b,
+              const Napi::Value& c, const Napi::Value& c0, const Napi::Value& witness, const double* request,
+              Uses* uses) {
+  return read_user_call(semiring, user_matrices_of(a, b, c, c0, witness, semiring->lane_count(), uses), request, uses);
 }
 
 void watch(std::vector<UserJob>& all, const std::atomic<int32_t>* cancel) {
@@ -298,9 +297,8 @@ std::vector<UserJob> read_group(const std::shared_ptr<const UserSemiring>& semir
     const auto matrices = product.As<Napi::Array>();
     const auto at = [&](uint32_t place) -> Napi::Value { return matrices.Get(place); };
     if (uses) uses->set_product(index);
-    asked.push_back(
-        {read(env, semiring, at(0), at(1), at(2), at(3), at(4), fields + index * UserRequestField::count, uses),
-         report + index * ReportField::count});
+    asked.push_back({read(semiring, at(0), at(1), at(2), at(3), at(4), fields + index * UserRequestField::count, uses),
+                     report + index * ReportField::count});
   }
   return asked;
 }
@@ -353,11 +351,11 @@ Napi::Value multiply_user(const Napi::CallbackInfo& info, const std::shared_ptr<
                           const std::shared_ptr<Device>& device, const Napi::Value& witness) {
   const Napi::Env env = info.Env();
   if (!device) {
-    std::vector<UserJob> asked{{read(env, semiring, a, b, c, c0, witness, request, nullptr), report}};
+    std::vector<UserJob> asked{{read(semiring, a, b, c, c0, witness, request, nullptr), report}};
     return run_in_background(env, std::make_unique<HostUserProducts>(info, std::move(asked), false, cancel));
   }
   Uses uses(device);
-  std::vector<UserJob> asked{{read(env, semiring, a, b, c, c0, witness, request, &uses), report}};
+  std::vector<UserJob> asked{{read(semiring, a, b, c, c0, witness, request, &uses), report}};
   return DeviceWork::run(env,
                          std::make_unique<DeviceUserProducts>(info, std::move(asked), false, std::move(uses), cancel));
 }
@@ -368,11 +366,11 @@ Napi::Value multiply_user_sync(const Napi::CallbackInfo& info, const std::shared
                                const Napi::Value& witness) {
   const Napi::Env env = info.Env();
   if (!device) {
-    compute({read(env, semiring, a, b, c, c0, witness, request, nullptr), report});
+    compute({read(semiring, a, b, c, c0, witness, request, nullptr), report});
     return env.Undefined();
   }
   Uses uses(device);
-  std::vector<UserJob> asked{{read(env, semiring, a, b, c, c0, witness, request, &uses), report}};
+  std::vector<UserJob> asked{{read(semiring, a, b, c, c0, witness, request, &uses), report}};
   return DeviceWork::run_and_wait(
       env, std::make_unique<DeviceUserProducts>(info, std::move(asked), false, std::move(uses), nullptr));
 }
@@ -393,7 +391,7 @@ Napi::Value multiply_user_group(const Napi::CallbackInfo& info, const std::share
 
 Napi::Value explain_user(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
                          const double* request, const std::shared_ptr<Device>& device) {
-  UserCall call = read_user_call(info.Env(), semiring, {}, request, nullptr, true);
+  UserCall call = read_user_call(semiring, {}, request, nullptr, true);
   if (device) {
     // A session is called by its thread only; one of the same device says the same.
     const Device::Description& open = device->description();

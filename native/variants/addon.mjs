@@ -63,25 +63,33 @@ const layoutOf = (...matrices) => of(matrices, 'Offset', 'RowStride', 'ColStride
 /** What the lanes of a matrix are called. */
 const lanesOf = (matrix) => Array.from({ length: most.lanes }, (_, lane) => `${matrix}Lane${lane}`)
 
+/** What each product of a group has of its own. lib writes the five fields of a matrix in a row. */
+const ofProduct = [
+  ...words('batch m n k keepsC structured'),
+  ...['a', 'b', 'c', 'c0', 'witness'].flatMap((matrix) => [`${matrix}Memory`, ...layoutOf(matrix)]),
+  ...of(['a', 'b', 'c'], 'Below', 'Above'),
+]
+
 /** The tables of fields of flat arrays. */
 export const tables = {
   Request: {
     doc: `What a product asks. Sizes, offsets and strides count elements. semiring, dtype, overflow, backend and variant are indices into the
 exported lists semirings, dataTypes, overflowPolicies, backendChoices and variants (variant −1: none asked for). planOnly, keepsC,
 mayWait and asksWitness are 0 or 1. deviceMemory is the most bytes of device memory that the product may take; 0: no limit. devices is a
-DeviceSet. backend, device and devices have no meaning for products on a device that has been opened. The five from aMemory on
-say where the matrices of a group's products are: the number of a memory, −1 minus the index of an array in the list of arrays,
-or 0: nowhere. So native code asks JavaScript nothing per product. If structured isn't 0, the fields after it are the bands of the
-structure, integers or Infinity.`,
+DeviceSet. backend, device and devices have no meaning for products on a device that has been opened. If structured isn't 0, the
+fields from aBelow on are the bands of the structure, integers or Infinity. The fields aMemory and so on are those of a member.`,
     fields: [
-      ...['batch', 'm', 'n', 'k'],
-      ...layoutOf('a', 'b', 'c', 'c0', 'witness'),
+      ...ofProduct,
       ...words(
-        'semiring dtype overflow backend device devices variant planOnly keepsC deviceMemory mayWait asksWitness',
+        'semiring dtype overflow backend device devices variant planOnly deviceMemory mayWait asksWitness',
       ),
-      ...of(['a', 'b', 'c', 'c0', 'witness'], 'Memory'),
-      ...['structured', ...of(['a', 'b', 'c'], 'Below', 'Above')],
     ],
+  },
+  Member: {
+    doc: `What a product of a group asks: the first fields of a request, whose others the group has in common. aMemory and so on say where its
+matrices are: the number of a memory, −1 minus the index of an array in the list of arrays, or 0: nowhere. So native code asks
+JavaScript nothing per product. Where no matrix is its layout isn't read, but for the offset of a result that is made.`,
+    fields: ofProduct,
   },
   UserRequest: {
     doc: `What a product over a semiring of one's own asks; as a request, where fields have the same names. The lanes of a matrix have layouts of
@@ -720,13 +728,13 @@ given up. Reads the request before it returns. \`stepsDone\` is counted in the r
     gives: promise(made),
   },
   multiplyGroup: {
-    doc: `Several products, whose requests and reports follow each other. A request says where each matrix is: the {@link memoryNumber} of a memory,
-−1 minus an index in \`arrays\`, or 0. On a device products whose c is nowhere get it in one memory, at the offset that their
-request has; the promise gives it. Witnesses get another memory in the same way. What a product is rejected with starts with
-"product <index>: ".`,
+    doc: `Several products, whose members and reports follow each other. The request has what they have in common. On a device products whose c
+is nowhere get it in one memory, at the offset that the member has; the promise gives it. Witnesses get another memory in the same way.
+What a product is rejected with starts with "product <index>: ". Don't change the members until the promise settles.`,
     takes: {
       arrays: raw('OperandArray[]'),
-      requests: raw('Float64Array'),
+      request: fields('Request'),
+      members: raw('Float64Array'),
       reports: raw('Float64Array'),
       cancel,
       device: deviceOrNone,

@@ -38,7 +38,7 @@ export const TAKES: Record<string, readonly string[]> = {
   copyMatrix: ['device', 'from', 'to', 'request'],
   multiplySync: ['a', 'b', 'c', 'c0', 'request', 'report', 'device', 'witness'],
   multiply: ['a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'witness'],
-  multiplyGroup: ['arrays', 'requests', 'reports', 'cancel', 'device'],
+  multiplyGroup: ['arrays', 'request', 'members', 'reports', 'cancel', 'device'],
   rnaFold: ['request', 'report', 'cancel'],
   rnaInteract: ['request', 'report', 'cancel'],
   graphSearch: ['request', 'report', 'cancel'],
@@ -266,6 +266,7 @@ export type WrittenBy = (name: string, named: Record<string, unknown>) => Writte
 
 export function writtenBy(addon: Exports): WrittenBy {
   const request = addon.requestFields as readonly string[]
+  const member = addon.memberFields as readonly string[]
   const userRequest = addon.userRequestFields as readonly string[]
   const copied = addon.copyFields as readonly string[]
 
@@ -313,13 +314,13 @@ export function writtenBy(addon: Exports): WrittenBy {
     } else if (name === 'multiplyGroup') {
       results.push(whole(named.reports as TypedArray))
       const arrays = named.arrays as readonly TypedArray[]
-      const requests = named.requests as Float64Array
-      for (let base = 0; base < requests.length; base += request.length) {
+      const members = named.members as Float64Array
+      for (let base = 0; base < members.length; base += member.length) {
         for (const matrix of ['c', 'witness']) {
-          const place = requests[base + request.indexOf(`${matrix}Memory`)]!
+          const place = members[base + member.indexOf(`${matrix}Memory`)]!
           // Another of the products may read it.
           if (place < 0)
-            results.push({ ...ofProduct(arrays[-1 - place]!, requests, base, matrix), replaces: false })
+            results.push({ ...ofProduct(arrays[-1 - place]!, members, base, matrix), replaces: false })
         }
       }
     } else if (name === 'download') {

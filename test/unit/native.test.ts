@@ -100,20 +100,26 @@ describe('requests that lib would not send', () => {
   })
 
   it('refuse groups whose matrices are not there', async () => {
-    const place = (name: string) => addon.requestFields.indexOf(name as never)
     const group = (places: Record<string, number>, arrays: Int32Array[] = []) => {
-      const fields = new Float64Array(addon.requestFields.length)
-      fields.fill(1, 0, 4)
-      fields[place('variant')] = -1
-      for (const [name, value] of Object.entries(places)) fields[place(name)] = value
+      const request = new Float64Array(addon.requestFields.length)
+      request[addon.requestFields.indexOf('variant')] = -1
+      const member = new Float64Array(addon.memberFields.length)
+      for (const [name, value] of Object.entries({ batch: 1, m: 1, n: 1, k: 1, ...places })) {
+        member[addon.memberFields.indexOf(name as never)] = value
+      }
       const report = new Float64Array(addon.reportFields.length)
-      return addon.multiplyGroup(arrays, fields, report, new Int32Array(1), null)
+      return addon.multiplyGroup(arrays, request, member, report, new Int32Array(1), null)
     }
     const data = new Int32Array(1)
+    // What another thread reads is refused later.
+    const refused = (places: Record<string, number>) =>
+      expect(async () => group(places, [data])).rejects.toThrow('malformed request')
     for (const a of [0, 1, 7, 0.5, Number.NaN, 2 ** 40, -2, -(2 ** 40)]) {
-      expect(() => group({ aMemory: a, bMemory: -1, cMemory: -1 }, [data])).toThrow('malformed request')
+      await refused({ aMemory: a, bMemory: -1, cMemory: -1 })
     }
-    expect(() => group({ aMemory: -1, bMemory: -1 }, [data])).toThrow('malformed request')
+    await refused({ aMemory: -1, bMemory: -1 })
+    await refused({ aMemory: -1, bMemory: -1, cMemory: -1, aOffset: 1 })
+    await refused({ aMemory: -1, bMemory: -1, cMemory: -1, witnessOffset: Number.NaN, k: -1 })
     expect(await group({ aMemory: -1, bMemory: -1, cMemory: -2 }, [data, new Int32Array(1)])).toBeUndefined()
   })
 })
