@@ -171,7 +171,7 @@ export function requireNames(
   }
 }
 
-/** As names.includes(name), which takes several times as long: groups ask it for each name of thousands of products. */
+/** As names.includes(name), which takes longer: groups ask it for each name of thousands of products. */
 function isOneOf(names: readonly string[], name: string): boolean {
   for (let index = 0; index < names.length; index++) if (names[index] === name) return true
   return false
