@@ -296,8 +296,7 @@ class Run {
         semiring_(*product.semiring),
         compiled_(semiring_, kernels),
         lanes_(static_cast<int64_t>(semiring_.lane_count())),
-        uses_tile_(compiled_.tile && (semiring_.absorbs || !product.is_structured())),
-        cols_(uses_tile_ ? kUserTileCols : std::min(kMostCols, round_up(product.n, kUserGranule))),
+        cols_(compiled_.tile ? kUserTileCols : std::min(kMostCols, round_up(product.n, kUserGranule))),
         a_(product, false, compiled_.split.of_a, compiled_.of_a, kRows),
         b_(product, true, compiled_.split.of_b, compiled_.of_b, cols_),
         tiles_(ceil_div(product.m, kRows)),
@@ -323,7 +322,7 @@ class Run {
   static std::string explain(const UserProduct& product, const UserKernels& kernels) {
     const Compiled compiled(*product.semiring, kernels);
     const std::string isa = std::string("cpu, ") + kernels.isa + ": ";
-    if (compiled.tile && (product.semiring->absorbs || !product.is_structured())) {
+    if (compiled.tile) {
       return isa + "a tile of " + std::to_string(kUserTileRows) + " × " + std::to_string(kUserTileCols) +
              " in registers, as ⊕ and ⊗ are one operation each";
     }
@@ -426,11 +425,6 @@ class Run {
     uint32_t* acc_of(int64_t tile) const { return acc_ + tile * run_.lanes_ * size_; }
 
     void fold(int64_t tile, uint32_t* acc, Span steps) {
-      if (run_.uses_tile_) {
-        run_.compiled_.tile(run_.a_.lane(item_, tile, 0) + steps.first * kRows,
-                            run_.b_.lane(item_, panel_, 0) + steps.first * run_.cols_, acc, steps.size());
-        return;
-      }
       if (run_.semiring_.absorbs || !product_.is_structured()) return fold_all(tile, acc, steps);
       // Runs of steps that count for all results, and single ones that don't.
       for (int64_t step = steps.first; step < steps.end;) {
@@ -468,9 +462,15 @@ class Run {
 
     /// Undoes a step for the results for which it doesn't count.
     void restore(int64_t tile, uint32_t* acc, int64_t step) const {
-      for (int64_t at = 0; at < run_.lanes_ * size_; ++at) {
-        const int64_t row = tile * kRows + at % size_ / run_.cols_, col = first_col_ + at % run_.cols_;
-        if (!counts(tile, step, row, col)) acc[at] = kept_[at];
+      const Span rows = rows_at(tile, step).from(tile * kRows), cols = cols_at(step).from(first_col_);
+      const Span none{run_.cols_, run_.cols_};
+      for (int64_t at = 0; at < run_.lanes_ * kRows; ++at) {
+        const int64_t row = at % kRows;
+        const Span taken = row >= rows.first && row < rows.end && !cols.is_empty() ? cols : none;
+        const uint32_t* const kept = kept_ + at * run_.cols_;
+        uint32_t* const to = acc + at * run_.cols_;
+        std::copy(kept, kept + taken.first, to);
+        std::copy(kept + taken.end, kept + run_.cols_, to + taken.end);
       }
     }
 
@@ -492,6 +492,11 @@ class Run {
     }
 
     void fold_all(int64_t tile, uint32_t* acc, Span steps) {
+      if (run_.compiled_.tile) {
+        run_.compiled_.tile(run_.a_.lane(item_, tile, 0) + steps.first * kRows,
+                            run_.b_.lane(item_, panel_, 0) + steps.first * run_.cols_, acc, steps.size());
+        return;
+      }
       const int64_t rows_inside = this->rows_inside(tile, tile + 1);
       for (int64_t row = 0; row < rows_inside; row += run_.rows_at_once_) {
         UserFrame frame = frame_of(tile, row, std::min(run_.rows_at_once_, rows_inside - row), steps.first);
@@ -615,7 +620,6 @@ class Run {
   const UserSemiring& semiring_;
   const Compiled compiled_;
   const int64_t lanes_;
-  const bool uses_tile_;
   const int64_t cols_;
   const Packed a_, b_;
   const int64_t tiles_, panels_;
