@@ -201,6 +201,24 @@ export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
     })
   })
 
+  it('what is only outside of a structure decides nothing, not even bits', async () => {
+    const n = 90
+    const [a, b] = [drawn(upTo(20), n, n), drawn(upTo(20), n, n)]
+    const none = { ...b, data: b.data.slice() }
+    for (let j = 0; j < n; j++) {
+      b.data[40 * n + j] = [Number.NaN, Number.POSITIVE_INFINITY][j % 2]!
+      none.data[40 * n + j] = Number.NEGATIVE_INFINITY
+    }
+    const upper = { ...options, structure: { a: 'upper' } } as const
+    const [{ c }, { c: expected }] = [await mpmm(a, b, upper), await mpmm(a, none, upper)]
+    const isBelow = (_: number, at: number) => at >= 41 * n && at % 2 === 0
+    expect(c.data.filter(isBelow)).toEqual(expected.data.filter(isBelow))
+    // +∞ is the greatest of its column, after which nothing else has an exponential.
+    const { c: pairs } = await mpmm(a, b, { ...upper, semiring: inPairs, backend: 'cpu' })
+    const others = (_: number, at: number) => !isBelow(_, at)
+    expect(c.data.filter(others)).toEqual(pairs.data.filter(others))
+  })
+
   it('is added to what is there', async () => {
     const [m, n, k] = [33, 47, 64]
     const [a, b, c0] = [drawn(ordinary, m, k), drawn(ordinary, k, n), drawn(upTo(50, 0.2), m, n)]

@@ -77,6 +77,8 @@ LogarithmSteps make_steps() {
   sum.name = "sums of products";
   sum.lanes = {kFloat};
   sum.zero = {bits_of(0)};
+  // Not the exponentials of infinities and NaN.
+  sum.absorbs = false;
   ExpressionWriter plus, times;
   sum.plus = plus.finish({plus.add(plus.argument(0, 0, kFloat), plus.argument(1, 0, kFloat)).node});
   sum.times = times.finish({times.mul(times.argument(0, 0, kFloat), times.argument(1, 0, kFloat)).node});
