@@ -21,7 +21,7 @@ import {
   type OracleResult,
   userOracle,
 } from './user-oracle.js'
-import { type Written, written } from './user-semirings.js'
+import { greatestSums, type Written, written } from './user-semirings.js'
 
 const arrays = { int32: Int32Array, uint32: Uint32Array, float32: Float32Array }
 
@@ -353,6 +353,30 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
         expectSame(each, await read(each, c), products[index]!.expected, `product ${index}`)
       }
     })
+  })
+
+  // So many that a GPU takes kernels which copy packed operands, of which there are none.
+  it('without steps, of many results', async () => {
+    const [m, n] = [900, 770]
+    const none = { a: matrix(m, 0), b: matrix(0, n) }
+    const c0 = matrix(
+      m,
+      n,
+      Int32Array.from({ length: m * n }, (_, at) => at % 1000),
+    )
+    const { c } = await mpmm(none.a, none.b, { semiring: greatestSums, ...where })
+    const isSame = (one: Int32Array, other: Int32Array) =>
+      Buffer.compare(Buffer.from(one.buffer), Buffer.from(other.buffer)) === 0
+    expect(isSame(c.data, new Int32Array(m * n).fill(greatestSums.zero))).toBe(true)
+    const { c: same } = await mpmm(none.a, none.b, { semiring: greatestSums, accumulate: c0, ...where })
+    expect(isSame(same.data, c0.data)).toBe(true)
+    const two = kBest('max-plus', 2)
+    const { c: pairs } = await mpmm([none.a, none.a], [none.b, none.b], {
+      semiring: two,
+      accumulate: [c0, c],
+      ...where,
+    })
+    expect(pairs.map(({ data }, lane) => isSame(data, [c0, c][lane]!.data))).toEqual([true, true])
   })
 
   describe('matrices that stay on a device', () => residentUserSemirings(onOne(backend)))

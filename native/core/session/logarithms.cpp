@@ -164,10 +164,12 @@ std::unique_ptr<Pending> start_user(Session& session, const UserProduct& product
 
 int64_t bytes_of_parts(const UserProduct& product) {
   if (!product.is_of_logarithms()) return 0;
-  const int64_t of_a = items_of(product.a[0], product.batch) * product.m * product.k;
-  const int64_t of_b = items_of(product.b[0], product.batch) * product.k * product.n;
+  const int64_t lines =
+      items_of(product.a[0], product.batch) * product.m + items_of(product.b[0], product.batch) * product.n;
   constexpr int64_t kResults = 2;  // pairs, too
-  return (of_a + of_b + kResults * product.outputs()) * element_bytes(DataType::kFloat32);
+  // Of each line the exponentials and the greatest element; and zeros.
+  const int64_t elements = lines * (product.k + 1) + product.k + kResults * product.outputs();
+  return elements * element_bytes(DataType::kFloat32);
 }
 
 std::string explain_user(Session& session, const UserProduct& product, const Placement& where) {

@@ -91,6 +91,7 @@ std::vector<UserLines> lines_of(const UserProduct& product, const UserLanes<Matr
 /// Whether chunks can be copied from where it is.
 bool has_chunks(const UserLines& lines, const void* data) {
   constexpr int64_t kChunk = 4;
+  if (lines.depth == 0) return true;  // nothing is copied
   const auto address = reinterpret_cast<uintptr_t>(data);
   return (lines.line_stride == 1 || lines.lines == 1) && lines.lines % kChunk == 0 &&
          address % (kChunk * sizeof(uint32_t)) == 0 && (lines.depth == 1 || lines.depth_stride % kChunk == 0) &&
@@ -125,6 +126,7 @@ class UserWork final : public Pending {
       launch_.witness_batch_stride = product.witness.batch_stride;
       queue(*witness_kernel_, cost_of_step(*product.semiring));
     }
+    buffers_.clear();  // in the stream's order: the next part of a product of logarithms packs its own
     computed_.record(stream_);
   }
   ~UserWork() override {
