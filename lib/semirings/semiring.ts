@@ -327,6 +327,11 @@ function readFacts(
       `${where} is of logarithms, but these need dtype 'float32' and zero -Infinity, the logarithm of 0, which absorbs: leave logarithms out`,
     )
   }
+  if (logarithms && idempotent) {
+    throw new OptionError(
+      `${where} is of logarithms, so that x ⊕ x is x + log 2, but idempotent or selective is true: leave out one of them`,
+    )
+  }
   return {
     name,
     ...types,

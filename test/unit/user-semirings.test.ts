@@ -376,6 +376,20 @@ describe('a definition', () => {
     )
   })
 
+  it.each(['idempotent', 'selective'] as const)('refuses logarithms that are %s', (flag) => {
+    expectError(
+      thrown(() =>
+        semiring.from({
+          ...logSumExp.toJSON(),
+          [flag]: true,
+          ...(flag === 'selective' && { idempotent: true }),
+        }),
+      ),
+      'ERR_MPMML_OPTION',
+      /x ⊕ x is x \+ log 2, but idempotent or selective is true: leave out one of them/,
+    )
+  })
+
   it('does not change any more', () => {
     const made = semiring(maxPlus)
     expect(() => {

@@ -176,9 +176,10 @@ std::shared_ptr<const UserSemiring> make_user_semiring(UserDefinition definition
   if (definition.one) check_element(definition, "one", *definition.one);
   constexpr uint32_t kMinusInfinity = 0xff800000;
   const bool may_be_logarithms = definition.lanes == std::vector{UserType::kFloat32} &&
-                                 definition.zero == std::vector{kMinusInfinity} && definition.absorbs;
+                                 definition.zero == std::vector{kMinusInfinity} && definition.absorbs &&
+                                 !definition.idempotent && !definition.selective;
   if (definition.logarithms && !may_be_logarithms) {
-    refuse(definition, "logarithms must be one lane of float32, with zero -Infinity, which absorbs");
+    refuse(definition, "logarithms must be one lane of float32, with zero -Infinity, which absorbs, and not idempotent");
   }
   Check(definition, "plus", definition.plus).run();
   Check(definition, "times", definition.times).run();
