@@ -144,8 +144,14 @@ export function logarithmsSuite(backend: 'cpu' | 'cuda'): void {
     // One row, and one column.
     const row = await mpmm({ data: a.data.subarray(7 * k, 8 * k), shape: [1, k] }, b, options)
     expect(row.c.data).toEqual(c.data.subarray(7 * n, 8 * n))
-    const col = await mpmm(item(0), { ...b, shape: [k, 1], strides: [n, 1], offset: 5 }, options)
+    const some = { ...b, shape: [k, 3] as [number, number], strides: [n, 1] as [number, number], offset: 5 }
+    const one = { ...some, shape: [k, 1] as [number, number] }
+    const col = await mpmm(item(0), one, options)
     expect([...col.c.data]).toEqual(Array.from({ length: m }, (_, i) => c.data[i * n + 5]))
+    const cols = await mpmm(a, some, options)
+    expect([...cols.c.data]).toEqual(
+      Array.from({ length: 9 * m }, (_, at) => c.data[Math.floor(at / 3) * n + 5 + (at % 3)]),
+    )
     // Columns first.
     const turned = new Float32Array(k * n)
     for (let step = 0; step < k; step++)

@@ -51,7 +51,7 @@ class Logarithms {
     sum.c[0] = result_;
     multiply(sum);
     UserProduct logarithms = one_step(logarithm_steps().to_logarithms, product_.batch, product_.m, product_.n);
-    logarithms.a[0] = read_only(row_greatest_);
+    logarithms.a[0] = transposed(read_only(row_greatest_));
     logarithms.b[0] = read_only(col_greatest_);
     logarithms.c0[0] = read_only(result_);
     logarithms.c[0] = result_;
@@ -80,28 +80,32 @@ class Logarithms {
     return part_of(product_, std::move(semiring), batch, m, n, 1);
   }
 
-  /// The exponentials of an operand, after the greatest of each row of A, or of each column of B.
+  /// The exponentials of an operand, after the greatest of each line: a row of A, or a column of B.
   MutableMatrixView numbers(const MatrixView& operand, const Band& band, bool is_a) {
     const int64_t items = items_of(operand, product_.batch);
     const MatrixView columns = is_a ? transposed(operand) : operand;
+    const Band of_columns = is_a ? band.transposed() : band;
     MutableMatrixView& greatest = is_a ? row_greatest_ : col_greatest_;
     greatest = make(items, 1, columns.cols);
     UserProduct search = part_of(product_, logarithm_steps().greatest, items, 1, columns.cols, product_.k);
     search.a[0] = read_only(zeros_);
     search.b[0] = columns;
     search.c[0] = greatest;
-    search.structure.b = is_a ? band.transposed() : band;
+    search.structure.b = of_columns;
     multiply(search);
-    if (is_a) greatest = transposed(greatest);
-    const MutableMatrixView made = make(items, operand.rows, operand.cols);
-    UserProduct exponentials = one_step(logarithm_steps().to_numbers, items, operand.rows, operand.cols);
-    exponentials.a[0] = is_a ? read_only(greatest) : transposed(read_only(zeros_));
-    exponentials.b[0] = is_a ? read_only(zeros_) : read_only(greatest);
-    exponentials.c0[0] = operand;
+    // A row of few elements takes as long as one of so many.
+    constexpr int64_t kFew = 16;
+    const bool are_rows = is_a || columns.cols < kFew;
+    const MatrixView lines = are_rows ? transposed(columns) : columns;
+    const MutableMatrixView made = make(items, lines.rows, lines.cols);
+    UserProduct exponentials = one_step(logarithm_steps().to_numbers, items, lines.rows, lines.cols);
+    exponentials.a[0] = transposed(read_only(are_rows ? greatest : zeros_));
+    exponentials.b[0] = read_only(are_rows ? zeros_ : greatest);
+    exponentials.c0[0] = lines;
     exponentials.c[0] = made;
-    exponentials.structure.c = band;
+    exponentials.structure.c = are_rows ? of_columns.transposed() : of_columns;
     multiply(exponentials);
-    return made;
+    return are_rows == is_a ? made : transposed(made);
   }
 
   /// Puts what is computed pair by pair where the result is NaN.
@@ -149,8 +153,8 @@ class Logarithms {
   KeptMemory kept_;
   std::vector<std::unique_ptr<Pending>> works_;  ///< after the memory that they use
   MutableMatrixView zeros_;                      ///< k of them, in a row
-  MutableMatrixView row_greatest_;               ///< a column
-  MutableMatrixView col_greatest_;               ///< a row
+  MutableMatrixView row_greatest_;               ///< of each row of A; in a row
+  MutableMatrixView col_greatest_;               ///< of each column of B; in a row
   MutableMatrixView result_;                     ///< S, then the result
 };
 
