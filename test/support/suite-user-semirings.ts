@@ -1,7 +1,16 @@
 /** Products over semirings that users write, on one backend. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { power, star } from '../../lib/algebra.js'
-import { type Device, type DeviceMatrix, matrix, mpmm, mpmmGrouped, mpmmSync, plan } from '../../lib/index.js'
+import {
+  type DenseMatrix,
+  type Device,
+  type DeviceMatrix,
+  matrix,
+  mpmm,
+  mpmmGrouped,
+  mpmmSync,
+  plan,
+} from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import {
   counting,
@@ -370,10 +379,10 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
     expect(isSame(c.data, new Int32Array(m * n).fill(greatestSums.zero))).toBe(true)
     const { c: same } = await mpmm(none.a, none.b, { semiring: greatestSums, accumulate: c0, ...where })
     expect(isSame(same.data, c0.data)).toBe(true)
-    const two = kBest('max-plus', 2)
-    const { c: pairs } = await mpmm([none.a, none.a], [none.b, none.b], {
-      semiring: two,
-      accumulate: [c0, c],
+    const lanes = (one: DenseMatrix<Int32Array>, other = one) => [one, other] as const
+    const { c: pairs } = await mpmm(lanes(none.a), lanes(none.b), {
+      semiring: kBest('max-plus', 2),
+      accumulate: lanes(c0, c),
       ...where,
     })
     expect(pairs.map(({ data }, lane) => isSame(data, [c0, c][lane]!.data))).toEqual([true, true])
