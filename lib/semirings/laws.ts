@@ -326,7 +326,7 @@ class Trials implements Trial {
       if (law.oneOf ? others.some(same) : others.every(same)) continue
       const shown = law.terms(this).map(([text, value]) => `${text} is ${this.#show(value, trial)}`)
       const variables = (['x', 'y', 'z'] as const)
-        .filter((name) => law.terms(this).some(([text]) => text.includes(name)))
+        .filter((name) => law.terms(this).some(([text]) => new RegExp(`\\b${name}\\b`).test(text)))
         .map((name) => `${name} = ${this.#show(this[name], trial)}`)
       const values = shown.filter((text) => !/^[xyz] is/.test(text))
       throw new OptionError(

@@ -205,6 +205,13 @@ class Traced {
     return [text, ...named].join(', ')
   }
 
+  /** `([x], [y]) =>` would take it for an array of lanes. */
+  [Symbol.iterator](): never {
+    throw new OptionError(
+      `${this.#builder.where} takes lanes out of a value, but only elements whose dtype is an array have any: write (x, y) for ([x], [y])`,
+    )
+  }
+
   /** Operators of the language would take it for a number or a text. */
   [Symbol.toPrimitive](hint: string): string {
     if (hint === 'string') return this.toString()

@@ -90,7 +90,7 @@ describe('laws that hold', () => {
 
 describe('laws that are broken', () => {
   const broken: [law: RegExp, definition: Partial<SemiringDefinition<'int32'>>][] = [
-    [/zero is neutral in ⊕: for x = .*x ⊕ zero is/, { zero: 1 }],
+    [/zero is neutral in ⊕: for x = -?\d+, x ⊕ zero is/, { zero: 1 }],
     [
       /⊕ is commutative: for x = .*, y = .*x ⊕ y is .*, and y ⊕ x is/,
       { plus: (x, y, { equal, select }) => select(equal(x, 0), y, select(equal(y, 0), x, x.add(y).add(y))) },

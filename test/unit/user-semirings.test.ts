@@ -236,6 +236,11 @@ describe('what a function can not do is an error that says so', () => {
       /has only numbers/,
     ],
     ['a method by itself', ({ neg }: Value) => neg(), /called without its value/],
+    [
+      'lanes of the only one',
+      ([x]: Value[]) => x,
+      /times of semiring 'wrong' takes lanes out of a value, but only elements whose dtype is an array have any: write \(x, y\) for \(\[x\], \[y\]\)/,
+    ],
     ['no function', 'x + y', /times must be a function of x and y, but it is 'x \+ y'/],
   ]
   it.each(refusals)('%s', (_, times, message) => {
@@ -480,7 +485,11 @@ describe('JSON', () => {
     ['argument', withSteps([['argument', 0, 0]]), /begins with 'argument'/],
     ['a lane that there is not', withSteps([['x', 1]]), /a lane from 0 to 0/],
     ['a lane that is no integer', withSteps([['y', '0']]), /a lane from 0/],
-    ['a step as its own operand', withSteps([['neg', 0]]), /index of an earlier step/],
+    [
+      'a step as its own operand',
+      withSteps([['neg', 0]]),
+      /index of an earlier step, but it is 0 and there is none/,
+    ],
     [
       'a later step',
       withSteps(
