@@ -60,8 +60,8 @@ export interface SemiringDefinition<L extends Lanes = Lanes> {
   /** x ⊗ y. In a product x is an element of A, and y one of B. */
   times: ElementFunction<L>
   /**
-   * Whether zero ⊗ x and x ⊗ zero are zero for each x; true by default. Kernels then fill up tiles with zeros. If it is false, a guard
-   * leaves those steps out, which takes a little longer.
+   * Whether zero ⊗ x and x ⊗ zero are zero for each x, infinities and NaN too if matrices have any; true by default. Kernels may then take
+   * zeros for what is outside of a structure. If it is false, they leave those steps out, which takes a little longer.
    */
   absorbs?: boolean | undefined
   /** Whether x ⊕ x is x; false by default. `star` needs it. */
