@@ -179,7 +179,8 @@ std::shared_ptr<const UserSemiring> make_user_semiring(UserDefinition definition
                                  definition.zero == std::vector{kMinusInfinity} && definition.absorbs &&
                                  !definition.idempotent && !definition.selective;
   if (definition.logarithms && !may_be_logarithms) {
-    refuse(definition, "logarithms must be one lane of float32, with zero -Infinity, which absorbs, and not idempotent");
+    refuse(definition,
+           "logarithms must be one lane of float32, with zero -Infinity, which absorbs, and not idempotent");
   }
   Check(definition, "plus", definition.plus).run();
   Check(definition, "times", definition.times).run();
