@@ -388,6 +388,46 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
     expect(pairs.map(({ data }, lane) => isSame(data, [c0, c][lane]!.data))).toEqual([true, true])
   })
 
+  it('divided among several devices leave out as it is if there is no memory', async () => {
+    const random = randoms(9)
+    for (const lanes of [1, 2]) {
+      const each = written.find(({ types }) => types.length === lanes)!
+      const a = make(each, [40, 50], random)
+      const b = make(each, [50, 30], random)
+      const c0 = make(each, [40, 30], random)
+      const expected = userOracle(each, a, b, { c0 })
+      const unchanged = {
+        ...expected,
+        elements: expected.elements.map((_, at) => c0.at(0, Math.floor(at / 30), at % 30)),
+      }
+      addon.pretendDevices(3)
+      try {
+        for (let nth = 1, failed = true; failed; nth++) {
+          expect(nth, 'it never succeeds').toBeLessThan(200)
+          const out = made(each.types, [40, 30], c0.at)
+          const options = {
+            semiring: each.semiring,
+            out: given(each, out),
+            accumulate: true,
+            devices: [0, 1, 2],
+          }
+          addon.failAllocation(nth, 1e15)
+          const error = await mpmm(given(each, a), given(each, b), options as never).then(
+            () => undefined,
+            (thrown) => thrown,
+          )
+          addon.failAllocation(0)
+          expectSame(each, out, error ? unchanged : expected, `allocation ${nth}`)
+          failed = error !== undefined
+          if (failed) expectError(error, 'ERR_MPMML_OUT_OF_MEMORY')
+        }
+      } finally {
+        addon.failAllocation(0)
+        addon.pretendDevices(0)
+      }
+    }
+  })
+
   describe('matrices that stay on a device', () => residentUserSemirings(onOne(backend)))
 
   it('powers and stars of arrays', async () => {

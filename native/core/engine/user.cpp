@@ -169,9 +169,8 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
       }
     });
   };
-  // C changes when all parts are there that a device has memory for.
+  // C changes when all parts are there that a device has memory for, and when those are done that have to be divided further.
   on_each([&](size_t index, Session& session) {
-    if (session.is_host()) return;
     try {
       there[index] = std::make_unique<UserOnDevice>(session, parts[index], on_session(session, where));
     } catch (const Error& error) {
@@ -179,13 +178,13 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
     }
   });
   on_each([&](size_t index, Session& session) {
-    if (there[index]) {
-      there[index]->download();
-      outcomes[index] = there[index]->outcome();
-      there[index].reset();
-    } else {
-      outcomes[index] = multiply_on(session, parts[index], on_session(session, where));
-    }
+    if (!there[index]) outcomes[index] = multiply_on(session, parts[index], on_session(session, where));
+  });
+  on_each([&](size_t index, Session&) {
+    if (!there[index]) return;
+    there[index]->download();
+    outcomes[index] = there[index]->outcome();
+    there[index].reset();
   });
   Outcome outcome;
   for (const Outcome& part : outcomes) outcome.timing.overlap(part.timing);
