@@ -1,5 +1,6 @@
 /** Whether a CSV file is a list of edges or a matrix: both have only numbers, so it isn't always to be seen. */
 import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
 import { Option } from 'commander'
@@ -27,9 +28,21 @@ interface Line {
   isHeading: boolean
 }
 
+/** Readers look at the first bytes too, whatever the name is. */
+async function isGzip(path: string): Promise<boolean> {
+  const file = await open(path)
+  try {
+    const { buffer } = await file.read(Buffer.alloc(2), 0, 2, 0)
+    return buffer.readUInt16BE() === 0x1f8b
+  } finally {
+    await file.close()
+  }
+}
+
 async function* linesOf(path: string): AsyncGenerator<Line> {
+  const isPacked = await isGzip(path)
   const file = createReadStream(path)
-  const text = /\.gz$/i.test(path) ? file.pipe(createGunzip()) : file
+  const text = isPacked ? file.pipe(createGunzip()) : file
   let separator: string | RegExp | undefined
   try {
     for await (const line of createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -69,9 +82,11 @@ interface Look {
   numbered: boolean
 }
 
-/** The first lines of a file. What is wrong with it, its reader says. */
+const NOTHING: Look = { columns: 0, rows: 0, named: false, tokens: false, numbered: true }
+
+/** The first lines of a file; nothing if it can't be read, which its reader says. */
 async function look(path: string): Promise<Look> {
-  const found: Look = { columns: 0, rows: 0, named: false, tokens: false, numbered: true }
+  const found = { ...NOTHING }
   try {
     for await (const { cells, isHeading } of linesOf(path)) {
       if (isHeading) {
@@ -84,7 +99,7 @@ async function look(path: string): Promise<Look> {
       if (found.rows === 4) break
     }
   } catch {
-    return found
+    return NOTHING
   }
   return found
 }
@@ -151,7 +166,7 @@ export async function kindOfGraph(
     return 'matrix' as const
   }
   if (!edges && !canBeEdges) return isMatrixFor(`its lines have ${columns} numbers`)
-  if (!edges && !named && columns === rows) {
+  if (!edges && !named && rows > 0 && columns === rows) {
     if (!numbered && (await namedNode(inputPath(name))) === undefined) {
       return isMatrixFor('its lines begin with numbers that no nodes have')
     }

@@ -271,6 +271,30 @@ describe('a CSV file', () => {
     expect((await ran(['paths', packed, '--json'])).stderr).toContain('taken as a list of edges')
   })
 
+  it('compressed by gzip is looked at whatever its name is', () => {
+    const graph = ['paths', '-', '--format', 'csv', '--json']
+    const plain = piped(graph, square)
+    const packed = piped(graph, gzipSync(square))
+    expect([packed.status, packed.stderr]).toEqual([0, plain.stderr])
+    expect(JSON.parse(`${packed.stdout}`).distances).toEqual(JSON.parse(`${plain.stdout}`).distances)
+    const matrix = '0,3,.,5\n1,2,5,4\n2,0,1,3\n7,7,7,0\n'
+    expect(piped(graph, gzipSync(matrix)).stderr).toContain('because its lines have 4 numbers')
+    expect(piped(['show', '-', '--format', 'csv'], gzipSync('0,1,5\na,2,7\n')).stderr).toMatch(
+      /^mpmml: standard input looks like a list of edges whose nodes have names, such as a: /,
+    )
+  })
+
+  it('that can’t be read isn’t taken for anything', async () => {
+    const cut = file('cut.csv.gz', gzipSync(square).subarray(0, 20))
+    const message = await fails(['paths', cut])
+    expect(message).toMatch(/^mpmml: \S+cut\.csv\.gz: the file can't be decompressed: it is truncated [^\n]+\n$/)
+    expect(await fails(['cycle-mean', path('missing.csv')])).toMatch(
+      /^mpmml: \S+missing\.csv: expected a graph, but it can't be opened: [^\n]+\n$/,
+    )
+    const empty = await ran(['paths', file('empty.csv', ''), '--json'])
+    expect([empty.stderr, empty.record.graph.nodes]).toEqual(['', 0])
+  })
+
   it('of edges becomes a graph in any format', async () => {
     const edges = file('edges.csv', 'from,to,weight\n0,1,4\n1,2,5\n0,1,7\n')
     expect(await json(['convert', edges, path('edges.gr'), '--edges'])).toMatchObject({
