@@ -98,12 +98,23 @@ export async function openPipes(
     usage('--json and a result on standard output are two: leave out one')
   }
   if (reads === 0 && !writes) return
-  folder = mkdtempSync(join(tmpdir(), 'mpmml-pipe-'))
+  folder = temporaryFolder()
   if (writes) output = join(folder, `standard-output.${outputEnding}`)
   if (reads === 0) return
   input = join(folder, `standard-input.${ending}`)
   const file = createWriteStream(input, { flags: 'wx' })
   await withStatus('reading standard input', () => pipeline(process.stdin, file, { signal }))
+}
+
+function temporaryFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'mpmml-pipe-'))
+  } catch (error) {
+    throw new Error(
+      `standard input and output need a folder for temporary files, but ${tmpdir()} takes none (${(error as NodeJS.ErrnoException).code}): set TMPDIR to another`,
+      { cause: error },
+    )
+  }
 }
 
 /** Writes a text to a file, or to standard output. */

@@ -136,6 +136,15 @@ describe('standard input and output', () => {
     expect(stderr).toMatch(/^mpmml: standard input, line 2: [^\n]+\n$/)
   })
 
+  it('say if there is no place for them', () => {
+    const env = { TMPDIR: path('no-folder') }
+    const { status, stderr } = piped(['show', '-', '--format', 'csv'], '1,2\n', { env })
+    expect([status, stderr]).toEqual([
+      1,
+      `mpmml: standard input and output need a folder for temporary files, but ${path('no-folder')} takes none (ENOENT): set TMPDIR to another\n`,
+    ])
+  })
+
   it('are named in errors of what graphs hold', () => {
     const edges = '0,1,5\n1,0,-7\n'
     const graph = ['paths', '-', '--format', 'csv', '--edges']
@@ -287,7 +296,9 @@ describe('a CSV file', () => {
   it('that can’t be read isn’t taken for anything', async () => {
     const cut = file('cut.csv.gz', gzipSync(square).subarray(0, 20))
     const message = await fails(['paths', cut])
-    expect(message).toMatch(/^mpmml: \S+cut\.csv\.gz: the file can't be decompressed: it is truncated [^\n]+\n$/)
+    expect(message).toMatch(
+      /^mpmml: \S+cut\.csv\.gz: the file can't be decompressed: it is truncated [^\n]+\n$/,
+    )
     expect(await fails(['cycle-mean', path('missing.csv')])).toMatch(
       /^mpmml: \S+missing\.csv: expected a graph, but it can't be opened: [^\n]+\n$/,
     )
