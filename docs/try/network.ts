@@ -45,7 +45,8 @@ export async function edgeLines(file: File): Promise<string> {
   const read = reading(() => parse(text, file.name))
   if (read.weight.length > MOST_LINES) throw tooMany(read.weight.length)
   const keys = 'keys' in read ? (read as NamedGraph).keys : undefined
-  const name = (node: number) => (keys ? `"${keys[node]!.replaceAll('"', '""')}"` : `${node}`)
+  // What has no names counts from 1: .gr and .mtx.
+  const name = (node: number) => (keys ? `"${keys[node]!.replaceAll('"', '""')}"` : `${node + 1}`)
   return Array.from(
     read.weight,
     (weight, edge) => `${name(read.from[edge]!)},${name(read.to[edge]!)},${weight}`,

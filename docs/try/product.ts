@@ -64,6 +64,7 @@ async function textOf(file: File): Promise<string> {
   if (read.shape.length === 3) throw new InputError(`${file.name} is a batch of matrices: give one matrix.`)
   const [rows, cols] = read.shape as readonly [number, number]
   const values = inRows(read)
+  if (values.some(Number.isNaN)) throw new InputError(`${file.name} has NaN, which this page doesn’t take.`)
   const row = (index: number) => Array.from(values.subarray(index * cols, (index + 1) * cols)).join(',')
   if (values.length <= MOST_WRITTEN) return Array.from({ length: rows }, (_, index) => row(index)).join('\n')
   const name = `file ${file.name}: ${rows} × ${cols}`
@@ -132,11 +133,17 @@ const hasType = (semiring: Semiring, type: Type): boolean => {
 }
 
 const holds = (type: Type, value: number) =>
-  type === 'int32'
-    ? (value | 0) === value && value !== -(2 ** 31)
-    : type === 'uint8'
-      ? value === 0 || value === 1
-      : true
+  type === 'int32' ? (value | 0) === value : type === 'uint8' ? value === 0 || value === 1 : true
+
+/** The same with NaN for the zero of int32, if that has all values: files hold it as an int32, and people write an infinity. */
+function withZeros(numbers: Numbers, semiring: Semiring): Numbers {
+  if (!hasType(semiring, 'int32')) return numbers
+  const zeros = [zeroOf(semiring, 'int32'), zeroOf(semiring, 'float64')]
+  const values = Float64Array.from(numbers.values, (value) => (zeros.includes(value) ? Number.NaN : value))
+  return values.every((value) => Number.isNaN(value) || holds('int32', value))
+    ? { ...numbers, values }
+    : numbers
+}
 
 /** The type of both operands: the first that has all values exactly. */
 function typeOf(semiring: Semiring, asked: string, ...operands: Numbers[]): Type {
@@ -157,16 +164,15 @@ function typeOf(semiring: Semiring, asked: string, ...operands: Numbers[]): Type
 
 function operand({ rows, cols, values }: Numbers, name: string, semiring: Semiring, type: Type) {
   const zero = zeroOf(semiring, type)
-  const wrong = Array.from(values).find((value) => Number.isFinite(value) && !holds(type, value))
+  const wrong = Array.from(values).find((value) => !Number.isNaN(value) && !holds(type, value))
   if (wrong !== undefined)
     throw new InputError(
-      `It has ${wrong}, which ${type === 'uint8' ? 'is no truth value, 0 or 1' : `isn’t an ${type}`}.`,
+      `It has ${shown(wrong)}, which ${type === 'uint8' ? 'is no truth value, 0 or 1' : `isn’t an ${type}`}.`,
       name.toLowerCase(),
     )
-  const finite = (value: number) =>
-    Number.isNaN(value) || (type === 'int32' && !Number.isFinite(value)) ? zero : value
   const Type = types[type] as Float64ArrayConstructor
-  return matrix(rows, cols, Type.from(values, finite) as ElementArray)
+  const elements = Type.from(values, (value) => (Number.isNaN(value) ? zero : value))
+  return matrix(rows, cols, elements as ElementArray)
 }
 
 /** Offers the result as a file. */
@@ -207,7 +213,7 @@ console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
   async answer({ a, b, semiring: name, type: asked }, signal) {
     const semiring = name as Semiring
     if (!Object.hasOwn(semirings, semiring)) throw new InputError(`There is no semiring ${name}.`, 'semiring')
-    const [left, right] = [read(a!, 'A', 1), read(b!, 'B', 2)]
+    const [left, right] = [withZeros(read(a!, 'A', 1), semiring), withZeros(read(b!, 'B', 2), semiring)]
     if (left.cols !== right.rows) {
       throw new InputError(
         `B must have as many rows as A has columns: A is ${left.rows} × ${left.cols}, B is ${right.rows} × ${right.cols}.`,

@@ -218,6 +218,10 @@ describe.skipIf(why).each([
     await answer(/of float64[\s\S]*\t2147483648/)
     await enter('type', 'int32')
     await vi.waitFor(async () => expect(await text()).toContain('choose float64'))
+    await enter('b', '-inf')
+    await answer(/of int32[\s\S]*\tε/)
+    await enter('b', 'inf')
+    await refused('b', 'It has ∞, which isn’t an int32')
     await open('paths')
     await enter('edges', 'a,b,2000000000\nb,c,2000000001')
     await enter('from', 'a')
@@ -274,15 +278,44 @@ describe.skipIf(why).each([
     await vi.waitFor(async () =>
       expect(await browser.evaluate('document.querySelector("#field-a").value')).toBe('1,3\n2,4'),
     )
+    // What an int32 has for the zero, in a file as the page saves it, and in one too large for the field.
+    const zeros = npy.replace('7, -3', '7, -(2 ** 31)')
+    await drop('a', 'zeros.npy', zeros)
+    await answer(/of int32[\s\S]*0\s+8\n/)
+    await enter('b', '.\n20')
+    await answer(/of int32[\s\S]*0\s+ε/)
+    await enter('b', '0.5\n20')
+    await answer(/of float64[\s\S]*0\s+7\.5/)
+    await enter('type', 'float64')
+    await enter('b', '.\n20')
+    await answer(/of float64[\s\S]*0\s+ε/)
+    await enter('type', 'automatic')
+    const large = zeros
+      .replace('(1, 2)', '(1, 2600)')
+      .replace('Int32Array.of(7, -(2 ** 31))', 'new Int32Array(2600).fill(-(2 ** 31))')
+    await drop('a', 'large.npy', large)
+    await enter('b', 'random 2600 1')
+    await answer(/of int32[\s\S]*0\s+ε/)
+    await drop(
+      'a',
+      'nan.npy',
+      npy.replace('<i4', '<f4').replace('Int32Array.of(7, -3)', 'Float32Array.of(NaN, 1)'),
+    )
+    await refused('a', 'nan.npy has NaN')
     await drop('a', 'a.xlsx', "'PK\\0'")
     await refused('a', 'a.xlsx is no text')
     await open('paths')
     await drop('edges', 'roads.gr', "'p sp 3 2\\na 1 2 4\\na 2 3 -1\\n'")
-    await refused('edges', 'round 1 → 2 → 1 would')
+    await refused('edges', 'round 2 → 3 → 2 would')
     await enter('ways', 'one way')
-    await enter('from', '0')
-    await enter('to', '2')
-    await answer(/0 → 1 → 2: 3\./)
+    await enter('from', '1')
+    await enter('to', '3')
+    await answer(/1 → 2 → 3: 3\./)
+    const named = '\'<graphml><graph edgedefault="directed"><edge source="a" target="b"/></graph></graphml>\''
+    await drop('edges', 'roads.graphml', named)
+    await enter('from', 'a')
+    await enter('to', 'b')
+    await answer(/a → b: 1\./)
   })
 
   it('has what is entered in its address, which another one opens', async () => {
