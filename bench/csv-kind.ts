@@ -41,6 +41,7 @@ async function isGzip(path: string): Promise<boolean> {
 
 async function* linesOf(path: string): AsyncGenerator<Line> {
   const isPacked = await isGzip(path)
+  if (!isPacked && /\.gz$/i.test(path)) return
   const file = createReadStream(path)
   const text = isPacked ? file.pipe(createGunzip()) : file
   let separator: string | RegExp | undefined

@@ -299,6 +299,7 @@ describe('a CSV file', () => {
     expect(message).toMatch(
       /^mpmml: \S+cut\.csv\.gz: the file can't be decompressed: it is truncated [^\n]+\n$/,
     )
+    expect(await fails(['paths', file('plain.csv.gz', square)])).toContain('gzip compressed it, but')
     expect(await fails(['cycle-mean', path('missing.csv')])).toMatch(
       /^mpmml: \S+missing\.csv: expected a graph, but it can't be opened: [^\n]+\n$/,
     )
