@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { PATIENCE } from './test/support/patience.js'
@@ -29,7 +30,8 @@ export default defineConfig({
     expect: { poll: { timeout: PATIENCE } },
     // Tests that fill a GPU's memory must have it to themselves.
     fileParallelism: !hasGpu,
-    ...(hasGpu ? {} : { maxWorkers: '100%' }),
+    // One more than there are cores, because some tests wait for processes.
+    ...(hasGpu ? {} : { maxWorkers: availableParallelism() + 1 }),
     // The compiled command line, which is run as it is.
     server: { deps: { external: [/\/dist\//] } },
     sequence: { sequencer: LongestFirst },
