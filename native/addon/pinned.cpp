@@ -167,8 +167,8 @@ Napi::Value result_buffer(const Napi::CallbackInfo& info, int64_t bytes, int dev
     if (buffer.IsNull()) from->set_limit(0);  // The runtime will refuse all others too.
     return buffer;
   }
-  if (const int64_t lacking = from->begin_growth()) {
-    run_aside(info.Env(), background.presence(), [from, lacking, device] { from->grow(lacking, device); });
+  if (const auto growth = from->begin_growth()) {
+    run_aside(info.Env(), background.presence(), [growth, device] { growth->run(device); });
   }
   return info.Env().Null();
 }

@@ -217,6 +217,22 @@ describe.skipIf(!built)(
       expect(said).toBe('0 0')
     })
 
+    it('grows after a worker has ended whose block never came', () => {
+      const said = run(`
+        addon.limitPinned(1024 * MIB)
+        await inWorker(\`
+          const [a, b] = [matrix(3000, 3000), matrix(3000, 3000)]
+          for (let product = 0; product < 12; product++) mpmm(a, b).catch(() => {})
+          // Behind all of them.
+          make(100 * MIB)
+          make(100 * MIB)
+          send('terminate')\`)
+        let found = null
+        await until(() => (found ??= make(100 * MIB)) !== null)
+        console.log(found?.byteLength / MIB)`)
+      expect(said).toBe('100')
+    })
+
     it('survives being detached', () => {
       const said = run(`
         const array = filled(4, 9)

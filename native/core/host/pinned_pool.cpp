@@ -50,17 +50,23 @@ void* PinnedPool::take(int64_t bytes) {
   return nullptr;
 }
 
-int64_t PinnedPool::begin_growth() {
+std::shared_ptr<PinnedPool::Growth> PinnedPool::begin_growth() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (is_growing_ || times_lacking_ < kTimesWorthBlock) return 0;
+  if (is_growing_ || times_lacking_ < kTimesWorthBlock) return nullptr;
   const int64_t bytes = std::max(lacking_, std::min(kBlockBytes, limit_));
   int64_t unused = 0;
   if (times_lacking_ >= kTimesWorthReplacing) {
     for (const auto& [first, block] : blocks_) unused += block.used == 0 ? block.bytes : 0;
   }
-  if (held_ - unused + bytes > limit_) return 0;
+  if (held_ - unused + bytes > limit_) return nullptr;
+  std::shared_ptr<Growth> growth = std::make_shared<Growth>(*this, bytes);
   is_growing_ = true;
-  return bytes;
+  return growth;
+}
+
+void PinnedPool::end_growth() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  is_growing_ = false;
 }
 
 void PinnedPool::grow(int64_t bytes, int device) noexcept {
@@ -80,7 +86,6 @@ void PinnedPool::grow(int64_t bytes, int device) noexcept {
     is_refused = true;
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  is_growing_ = false;
   lacking_ = 0;
   times_lacking_ = 0;
   if (block) add_block(block, bytes);

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <unordered_map>
@@ -36,10 +37,23 @@ class PinnedPool {
   /// Memory with undefined content; null if none is free. It takes no longer than ordinary memory, because it never waits
   /// for a block.
   void* take(int64_t bytes);
-  /// The size of the block that take() lacked; 0 if there should be none now. Otherwise grow() must follow, on a thread that has
-  /// time.
-  int64_t begin_growth();
-  void grow(int64_t bytes, int device) noexcept;
+
+  /// A block that take() lacked. As long as there is one, the pool asks for no other.
+  class Growth {
+   public:
+    Growth(PinnedPool& pool, int64_t bytes) : pool_(pool), bytes_(bytes) {}
+    Growth(const Growth&) = delete;
+    ~Growth() { pool_.end_growth(); }
+
+    /// Adds the block. For a thread that has time.
+    void run(int device) noexcept { pool_.grow(bytes_, device); }
+
+   private:
+    PinnedPool& pool_;
+    const int64_t bytes_;
+  };
+  /// Null if there should be none now.
+  std::shared_ptr<Growth> begin_growth();
 
   /// Zeros, in a new block if none is free. Throws Error.
   void* take_zeros(int64_t bytes, int device);
@@ -60,6 +74,8 @@ class PinnedPool {
   };
   using Blocks = std::map<char*, Block>;
 
+  void grow(int64_t bytes, int device) noexcept;
+  void end_growth();
   char* take_free(int64_t bytes);
   void take_of(char* piece, int64_t size, int64_t bytes);
   void add_block(char* block, int64_t bytes);
