@@ -388,7 +388,10 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
     expect(pairs.map(({ data }, lane) => isSame(data, [c0, c][lane]!.data))).toEqual([true, true])
   })
 
-  it('divided among several devices leave out as it is if there is no memory', async () => {
+  it.each<[string, object, number]>([
+    ['on one device', where, 0],
+    ['divided among several devices', { devices: [0, 1, 2] }, 3],
+  ])('%s leave out as it is if there is no memory', async (_place, place, devices) => {
     const random = randoms(9)
     for (const lanes of [1, 2]) {
       const each = written.find(({ types }) => types.length === lanes)!
@@ -400,7 +403,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
         ...expected,
         elements: expected.elements.map((_, at) => c0.at(0, Math.floor(at / 30), at % 30)),
       }
-      addon.pretendDevices(3)
+      addon.pretendDevices(devices)
       try {
         for (let nth = 1, failed = true; failed; nth++) {
           expect(nth, 'it never succeeds').toBeLessThan(200)
@@ -409,7 +412,7 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
             semiring: each.semiring,
             out: given(each, out),
             accumulate: true,
-            devices: [0, 1, 2],
+            ...place,
           }
           addon.failAllocation(nth, 1e15)
           const error = await mpmm(given(each, a), given(each, b), options as never).then(

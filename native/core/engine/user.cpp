@@ -1,12 +1,14 @@
 // Products over semirings of one's own.
 #include <algorithm>
 #include <cstring>
-#include <functional>
+#include <deque>
 #include <optional>
 #include <utility>
 
 #include "core/engine/execute.h"
 #include "core/host/device_threads.h"
+#include "core/host/workspace.h"
+#include "core/problem/destination.h"
 #include "core/session/logarithms.h"
 #include "core/session/user_operands.h"
 
@@ -20,9 +22,11 @@ double number_of(UserType type, uint32_t bits) {
   return value;
 }
 
+bool has_whole_c(const UserProduct& product) { return product.structure.c.is_all(product.m, product.n); }
+
 /// The same as clear_outside(product) for matrices of a session.
 void clear_outside(Session& session, const UserProduct& product) {
-  if (product.structure.c.is_all(product.m, product.n)) return;
+  if (has_whole_c(product)) return;
   const UserSemiring& semiring = *product.semiring;
   for (size_t lane = 0; !product.keeps_c && lane < semiring.lane_count(); ++lane) {
     const double zero = number_of(semiring.lanes[lane], semiring.zero[lane]);
@@ -31,50 +35,58 @@ void clear_outside(Session& session, const UserProduct& product) {
   if (product.witness.data) session.fill(DataType::kInt32, product.batch, product.witness, kNoWitness)->finish();
 }
 
-/// A product of host matrices whose result is on a device until it is downloaded.
-class UserOnDevice {
+/// A product of host matrices, whose operands a device has memory for as well as for its results. All of C is written.
+Outcome multiply_at_once(Session& session, const UserProduct& product, const Placement& where) {
+  const std::unique_ptr<Share> share = session.admit_user(product);
+  KeptMemory kept;
+  UserProduct there = with_operands_in(session, product, kept);
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+    there.c[lane] = make_like(session, product.c[lane], product.batch, kept);
+  }
+  if (product.witness.data) there.witness = make_like(session, product.witness, product.batch, kept);
+  Outcome outcome = std::move(start_user(session, there, where)->finish().front());
+  const auto download = [&](DataType dtype, const MutableMatrixView& from, const MutableMatrixView& to) {
+    session.download(dtype, product.batch, read_only(from), to, nullptr)->finish();
+  };
+  for (size_t lane = 0; lane < product.lane_count(); ++lane) {
+    download(stored_type(product.semiring->lanes[lane]), there.c[lane], product.c[lane]);
+  }
+  if (product.witness.data) download(DataType::kInt32, there.witness, product.witness);
+  return outcome;
+}
+
+/// Results in host memory of their own, until all are there.
+class Apart {
  public:
-  UserOnDevice(Session& session, const UserProduct& product, const Placement& where)
-      : session_(session), product_(product), share_(session.admit_user(product)) {
-    UserProduct there = with_operands_in(session, product, kept_);
-    for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-      const DataType dtype = stored_type(product.semiring->lanes[lane]);
-      there.c[lane] = make_like(session, product.c[lane], product.batch, kept_);
-      // What of C isn't written is what it was.
-      if (!product.structure.c.is_all(product.m, product.n)) {
-        session.upload(dtype, product.batch, read_only(product.c[lane]), there.c[lane], product.cancelled);
-      }
-    }
-    if (product.witness.data) {
-      there.witness = make_like(session, product.witness, product.batch, kept_);
-      if (!product.structure.c.is_all(product.m, product.n)) {
-        session.fill(DataType::kInt32, product.batch, there.witness, kNoWitness)->finish();
-      }
-    }
-    outcome_ = std::move(start_user(session, there, where)->finish().front());
-    there_ = std::move(there);
+  explicit Apart(const UserProduct& product) : product_(product), there_(product) {
+    there_.keeps_c = false;
+    for (size_t lane = 0; lane < product.lane_count(); ++lane) move_away(there_.c[lane]);
+    if (product.witness.data) move_away(there_.witness);
   }
 
-  const Outcome& outcome() const { return outcome_; }
+  /// The product with its results there.
+  const UserProduct& there() const { return there_; }
 
-  void download() {
-    for (size_t lane = 0; lane < product_.lane_count(); ++lane) {
-      const DataType dtype = stored_type(product_.semiring->lanes[lane]);
-      session_.download(dtype, product_.batch, read_only(there_.c[lane]), product_.c[lane], nullptr)->finish();
-    }
-    if (product_.witness.data) {
-      session_.download(DataType::kInt32, product_.batch, read_only(there_.witness), product_.witness, nullptr)
-          ->finish();
-    }
+  void commit() const {
+    for (size_t lane = 0; lane < product_.lane_count(); ++lane) copy_back(there_.c[lane], product_.c[lane]);
+    if (product_.witness.data) copy_back(there_.witness, product_.witness);
   }
 
  private:
-  Session& session_;
+  // All have 32 bits.
+  static constexpr DataType kElement = DataType::kInt32;
+
+  void move_away(MutableMatrixView& view) {
+    memory_.emplace_back(product_.outputs() * element_bytes(kElement));
+    view = row_major(memory_.back().data(), product_.m, product_.n);
+  }
+  void copy_back(const MutableMatrixView& from, const MutableMatrixView& to) const {
+    copy_rows(to, product_.structure.c, kElement, from.data, 0, product_.batch * product_.m);
+  }
+
   const UserProduct& product_;
-  const std::unique_ptr<Share> share_;  ///< of which the memory is
-  KeptMemory kept_;
+  std::deque<Workspace> memory_;
   UserProduct there_;
-  Outcome outcome_;
 };
 
 /// Two halves of C. Nothing if it is one result.
@@ -92,21 +104,36 @@ std::optional<std::pair<Region, Region>> halves(const UserProduct& product) {
   return std::nullopt;
 }
 
-/// A product that doesn't fit the device's memory is computed as two, one after the other.
-Outcome multiply_on(Session& session, const UserProduct& product, const Placement& where) {
-  if (session.is_host()) {
-    return std::move(start_user(session, product, where)->finish().front());
-  }
+/// A product that doesn't fit the device's memory is computed as two, one after the other. All of C is written.
+Outcome multiply_in_parts(Session& session, const UserProduct& product, const Placement& where) {
+  if (session.is_host()) return std::move(start_user(session, product, where)->finish().front());
   try {
-    UserOnDevice there(session, product, where);
-    there.download();
-    return there.outcome();
+    return multiply_at_once(session, product, where);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kOutOfMemory || !halves(product)) throw;
   }
   const auto [first, second] = *halves(product);
-  Outcome outcome = multiply_on(session, sub(product, first), where);
-  outcome.timing.add(multiply_on(session, sub(product, second), where).timing);
+  Outcome outcome = multiply_in_parts(session, sub(product, first), where);
+  outcome.timing.add(multiply_in_parts(session, sub(product, second), where).timing);
+  return outcome;
+}
+
+/// Whether all of C may be written, whether the product succeeds or not.
+bool may_overwrite(const UserProduct& product) { return has_whole_c(product) && !product.keeps_c; }
+
+/// Only the structure of C is written, and a C that has to be kept only when nothing can fail any more.
+Outcome multiply_on(Session& session, const UserProduct& product, const Placement& where) {
+  if (session.is_host() || may_overwrite(product)) return multiply_in_parts(session, product, where);
+  if (has_whole_c(product) && product.lane_count() == 1 && !product.witness.data) {
+    try {
+      return multiply_at_once(session, product, where);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kOutOfMemory || !halves(product)) throw;
+    }
+  }
+  const Apart apart(product);
+  Outcome outcome = multiply_in_parts(session, apart.there(), where);
+  apart.commit();
   return outcome;
 }
 
@@ -150,42 +177,24 @@ bool Engine::is_for_gpu(const UserProduct& product, const Request& request) {
 Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& where,
                                    const std::vector<int>& devices) {
   const std::unique_lock<std::mutex> lock = await_several(product.cancelled);
+  std::optional<Apart> apart;
+  if (!may_overwrite(product)) apart.emplace(product);
+  const UserProduct& whole = apart ? apart->there() : product;
   const std::vector<Region> regions = parts_of(product, devices.size());
-  std::vector<UserProduct> parts;
   std::vector<SessionPool::Loan> loans;
   for (size_t index = 0; index < regions.size(); ++index) {
-    parts.push_back(sub(product, regions[index]));
     loans.push_back(take_session(several_backend(), on_device(devices[index], where)));
   }
-  std::vector<Outcome> outcomes(parts.size());
-  std::vector<std::unique_ptr<UserOnDevice>> there(parts.size());
-  DeviceThreads threads(parts.size());
-  const auto on_each = [&](const std::function<void(size_t, Session&)>& body) {
-    threads.run([&](size_t index) {
-      try {
-        body(index, *loans[index].session());
-      } catch (const Error& error) {
-        throw of_device(several_backend().kind(), devices[index], error);
-      }
-    });
-  };
-  // C changes when all parts are there that a device has memory for, and when those are done that have to be divided further.
-  on_each([&](size_t index, Session& session) {
+  std::vector<Outcome> outcomes(regions.size());
+  DeviceThreads(regions.size()).run([&](size_t index) {
+    Session& session = *loans[index].session();
     try {
-      there[index] = std::make_unique<UserOnDevice>(session, parts[index], on_session(session, where));
+      outcomes[index] = multiply_in_parts(session, sub(whole, regions[index]), on_session(session, where));
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kOutOfMemory) throw;
+      throw of_device(several_backend().kind(), devices[index], error);
     }
   });
-  on_each([&](size_t index, Session& session) {
-    if (!there[index]) outcomes[index] = multiply_on(session, parts[index], on_session(session, where));
-  });
-  on_each([&](size_t index, Session&) {
-    if (!there[index]) return;
-    there[index]->download();
-    outcomes[index] = there[index]->outcome();
-    there[index].reset();
-  });
+  if (apart) apart->commit();
   Outcome outcome;
   for (const Outcome& part : outcomes) outcome.timing.overlap(part.timing);
   return outcome;

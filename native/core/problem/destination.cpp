@@ -18,15 +18,15 @@ Destination::Destination(const Problem& problem, bool may_fail) : problem_(probl
 void Destination::commit(const ForRows& for_rows) const {
   if (!apart_) return;
   for_rows(problem_.batch * problem_.m(), [this](int64_t first, int64_t end) {
-    copy_rows(problem_, problem_.operation.dtype, problem_.c, apart_->data(), first, end);
+    copy_rows(problem_.c, problem_.structure.c, problem_.operation.dtype, apart_->data(), first, end);
   });
 }
 
-void copy_rows(const Problem& problem, DataType dtype, const MutableMatrixView& c, const void* dense, int64_t first,
+void copy_rows(const MutableMatrixView& c, const Band& band, DataType dtype, const void* dense, int64_t first,
                int64_t end) {
-  const int64_t m = problem.m(), n = problem.n(), bytes = element_bytes(dtype);
+  const int64_t m = c.rows, n = c.cols, bytes = element_bytes(dtype);
   for (int64_t row = first; row < end; ++row) {
-    const Span inside = span_of_row(problem.structure.c, row % m, n);
+    const Span inside = span_of_row(band, row % m, n);
     if (inside.is_empty()) continue;
     const char* from = static_cast<const char*>(dense) + (row * n + inside.first) * bytes;
     const int64_t place = row / m * c.batch_stride + row % m * c.row_stride + inside.first * c.col_stride;

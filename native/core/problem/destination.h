@@ -22,8 +22,9 @@ inline bool may_overflow(const Problem& problem, RangePath path) {
 /// element that the semiring hasn't.
 bool values_may_fail(const Operation& operation);
 
-/// Copies rows [first, end) of all batch · M rows of dense results to `c`, the product's C or its witness.
-void copy_rows(const Problem& problem, DataType dtype, const MutableMatrixView& c, const void* dense, int64_t first,
+/// Copies rows [first, end) of all batch · M rows of dense results to `c`, the product's C or its witness. What is outside
+/// of the band stays as it is.
+void copy_rows(const MutableMatrixView& c, const Band& band, DataType dtype, const void* dense, int64_t first,
                int64_t end);
 
 class Destination {

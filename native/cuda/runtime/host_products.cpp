@@ -91,8 +91,10 @@ class FetchedProducts final : public Pending {
     for (size_t index = 0; index < asked_.size(); ++index) {
       const Problem &problem = asked_[index], &there = there_[index];
       const int64_t rows = problem.batch * problem.m();
-      copy_rows(problem, problem.operation.dtype, problem.c, on_host(there.c), 0, rows);
-      if (problem.witness.data) copy_rows(problem, DataType::kInt32, problem.witness, on_host(there.witness), 0, rows);
+      copy_rows(problem.c, problem.structure.c, problem.operation.dtype, on_host(there.c), 0, rows);
+      if (problem.witness.data) {
+        copy_rows(problem.witness, problem.structure.c, DataType::kInt32, on_host(there.witness), 0, rows);
+      }
     }
   }
 
