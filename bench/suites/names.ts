@@ -12,6 +12,7 @@ import { promises } from './promises.js'
 import { queue } from './queue.js'
 import { resident } from './resident.js'
 import { rna } from './rna.js'
+import { semirings } from './semirings.js'
 import { small } from './small.js'
 import { sparse } from './sparse.js'
 import { structure } from './structure.js'
@@ -27,6 +28,7 @@ export const suites = {
   graph,
   sparse,
   rna,
+  semirings,
   delay,
   promises,
   abort,

@@ -174,6 +174,7 @@ describe('bench', () => {
       'graph',
       'sparse',
       'rna',
+      'semirings',
       'delay',
       'promises',
       'abort',
