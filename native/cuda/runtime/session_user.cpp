@@ -72,8 +72,13 @@ int64_t bytes_to_pack(const UserProduct& product) {
 }
 
 UserChoice choice_of(const UserProduct& product, int device, bool may_pack) {
-  return {*product.semiring, product.batch,           product.m,
-          product.n,         product.is_structured(), device_limits(device).multiprocessors,
+  return {*product.semiring,
+          product.batch,
+          product.m,
+          product.n,
+          product.k,
+          product.is_structured(),
+          device_limits(device).multiprocessors,
           may_pack};
 }
 

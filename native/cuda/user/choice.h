@@ -11,7 +11,7 @@ bool may_take(const UserTemplate& shape, const UserSemiring& semiring);
 /// What a choice depends on.
 struct UserChoice {
   const UserSemiring& semiring;
-  int64_t batch, m, n;
+  int64_t batch, m, n, k;
   bool is_structured;
   int multiprocessors;
   bool may_pack;  ///< whether there is memory for packed operands

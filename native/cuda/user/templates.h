@@ -14,6 +14,7 @@ struct UserTemplate {
   int lanes, tile_m, tile_n, tile_k, thread_m, thread_n, slices, stages, unrolled;
   bool loads_elements;     ///< with any strides; otherwise in chunks, from packed operands
   bool may_be_structured;  ///< whether it takes products with a structure
+  bool takes_few;          ///< whether it is for few steps
   bool skips;              ///< whether it leaves out steps that change nothing
   bool finds_witnesses;
 

@@ -7,6 +7,8 @@
 //
 // If there are several slices, so many groups of threads compute the same tile, each over neighbouring steps, and combine at the
 // end. The host takes such a kernel only if ⊕ is known to be associative.
+//
+// What a thread keeps of its results says how they are computed: State::compute().
 #include "cuda/user/templates/holes.cuh"
 #include "cuda/user/templates/launch.h"
 #include "cuda/user/templates/table.h"
@@ -255,7 +257,7 @@ __device__ __forceinline__ bool is_result(const UserLaunch& launch, int row, int
   return row < launch.m && col < launch.n && (!T::kIsStructured || launch.structure.c.has(row, col));
 }
 
-/// What kernels over tiles have in common: `State` is what a thread keeps of its results.
+/// A tile whose operands stream through shared memory: `State` is what a thread keeps of its results.
 template <class T, class State>
 __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   constexpr int L = T::L, TM = T::TM, TN = T::TN, BM = T::BM, BN = T::BN, BK = T::BK;
@@ -357,6 +359,8 @@ struct Sums {
   static constexpr bool kTakesChunks = false;
   Word acc[T::TM][T::TN][L];
 
+  static __device__ __forceinline__ void compute(const UserLaunch& launch) { compute_tile<T, Sums>(launch); }
+
   template <class RowOf, class ColOf>
   __device__ __forceinline__ Sums(const UserLaunch& launch, const Place&, RowOf&&, ColOf&&) {
 #pragma unroll
@@ -376,10 +380,10 @@ struct Sums {
     for (int l = 0; l < L; ++l) acc[i][j][l] = has ? next[l] : acc[i][j][l];
   }
 
-  /// C0 ⊕ sum, as it is stored.
+  /// Stores the sum, or C0 ⊕ the sum.
   static __device__ __forceinline__ void finish(const UserLaunch& launch, int64_t instance, int row, int col,
-                                                const Word (&sum)[L], Word (&result)[L]) {
-    Word all[L];
+                                                const Word (&sum)[L]) {
+    Word all[L], result[L];
 #pragma unroll
     for (int l = 0; l < L; ++l) all[l] = sum[l];
     if (launch.c0.data[0]) {
@@ -388,6 +392,11 @@ struct Sums {
       Holes<L>::plus(all, before, sum);
     }
     Holes<L>::settle(result, all);
+#pragma unroll
+    for (int l = 0; l < L; ++l) {
+      const UserResult& c = launch.c;
+      c.data[l][instance * c.batch_stride[l] + row * c.row_stride[l] + col * c.col_stride[l]] = result[l];
+    }
   }
 
   /// Through shared memory, a row of each thread's results at a time: [slice][lane][thread row][column]. So each place of C is stored
@@ -420,14 +429,45 @@ struct Sums {
           for (int l = 0; l < L; ++l) until[l] = all[l], next[l] = shared[(other * L + l) * kPlaces + at];
           Holes<L>::plus(all, until, next);
         }
-        Word result[L];
-        finish(launch, place.instance, row, col, all, result);
-#pragma unroll
-        for (int l = 0; l < L; ++l) {
-          const UserResult& c = launch.c;
-          c.data[l][place.instance * c.batch_stride[l] + row * c.row_stride[l] + col * c.col_stride[l]] = result[l];
-        }
+        finish(launch, place.instance, row, col, all);
       }
+    }
+  }
+};
+
+/// Results of few steps: a thread computes one after the other, from the operands as they are. Its code is there once, and so it is
+/// compiled soon.
+template <class T>
+struct Few {
+  static constexpr int L = T::L;
+
+  static __device__ __forceinline__ void compute(const UserLaunch& launch) {
+    const Place place = Place::of_block<T>(launch);
+    const int col = place.col + threadIdx.x % T::BN;
+    const auto read = [&](Word(&to)[L], const UserOperand& operand, int line, int k) {
+#pragma unroll
+      for (int l = 0; l < L; ++l) {
+        to[l] = operand.data[l][place.instance * operand.batch_stride[l] + line * operand.line_stride[l] +
+                                k * operand.pitch[l]];
+      }
+    };
+#pragma unroll 1
+    for (int at = threadIdx.x / T::BN; at < T::BM; at += T::kThreadsM) {
+      const int row = place.row + at;
+      if (!is_result<T>(launch, row, col)) continue;
+      Word sum[L];
+#pragma unroll
+      for (int l = 0; l < L; ++l) sum[l] = launch.zero[l];
+#pragma unroll 1
+      for (int k = 0; k < launch.k; ++k) {
+        if (!launch.structure.a.has(row, k) || !launch.structure.b.has(k, col)) continue;
+        Word x[L], y[L], before[L];
+        read(x, launch.a, row, k), read(y, launch.b, col, k);
+#pragma unroll
+        for (int l = 0; l < L; ++l) before[l] = sum[l];
+        Holes<L>::step(sum, before, x, y);
+      }
+      Sums<T>::finish(launch, place.instance, row, col, sum);
     }
   }
 };
@@ -447,6 +487,8 @@ struct Bests : Sums<T> {
   static_assert(TM == T::kPieceM && TN == T::kPieceN && T::kSlices == 1 && !T::kIsStructured, "one piece, all steps");
   using Sums<T>::Sums, Sums<T>::acc;
   using Results = Word[kResults][L];
+
+  static __device__ __forceinline__ void compute(const UserLaunch& launch) { compute_tile<T, Bests>(launch); }
 
   __device__ __forceinline__ void copy_to(Results& results) const {
 #pragma unroll
@@ -538,6 +580,8 @@ struct Witnesses {
   Word result[T::TM][T::TN][L];
   int32_t found[T::TM][T::TN];
 
+  static __device__ __forceinline__ void compute(const UserLaunch& launch) { compute_tile<T, Witnesses>(launch); }
+
   template <class RowOf, class ColOf>
   __device__ __forceinline__ Witnesses(const UserLaunch& launch, const Place& place, RowOf&& row_of, ColOf&& col_of) {
 #pragma unroll
@@ -596,7 +640,7 @@ struct Witnesses {
       mpmml::cuda::blocks_per_multiprocessor<mpmml::cuda::Tile<__VA_ARGS__>>()) \
       name(const MPMML_IN_PLACE mpmml::cuda::UserLaunch launch) {               \
     using Own = mpmml::cuda::Tile<__VA_ARGS__>;                                 \
-    mpmml::cuda::compute_tile<Own, mpmml::cuda::State<Own>>(launch);            \
+    mpmml::cuda::State<Own>::compute(launch);                                   \
   }
 #define MPMML_KERNELS_OF_TEMPLATE(name, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, loads, steps, finds) \
   MPMML_KERNEL(name, finds, lanes, bm, bn, bk, tm, tn, slices, stages, unroll, mpmml::cuda::Loads::loads,       \
