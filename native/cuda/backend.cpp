@@ -158,7 +158,7 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   // What a structure leaves out saves its share of the steps.
   const double share = is_structured(problem) ? steps_of(problem) / (double(problem.outputs()) * problem.k()) : 1;
   const double steps = cost_of_step(problem.operation) * problem.batch * m * n * problem.k() * share;
-  const double copied = fits_slots(problem)
+  const double copied = has_few_bytes(problem)
                             ? kSmallCallMs + bytes / kBytesPerMsInSlots
                             : kCallMs + std::min(bytes / kBytesPerMs, kThreadsMs + bytes / kBytesPerMsWithThreads);
   // If there are few tiles, some multiprocessors are idle.

@@ -31,10 +31,13 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
+/// The most bytes of operands, and of results, that one thread copies as soon as others would be awake.
+constexpr int64_t kFewBytes = int64_t{1} << 20;
+
 /// Pinned slots through which one thread copies pageable memory: while the device copies one slot, the next is filled.
 class StagingRing {
  public:
-  static constexpr int64_t kSlotBytes = int64_t{1} << 20;
+  static constexpr int64_t kSlotBytes = int64_t{2} << 20;
 
   StagingRing();
   ~StagingRing();
@@ -48,7 +51,8 @@ class StagingRing {
   void finish() { used_[slot_].wait(); }
 
  private:
-  static constexpr int kSlots = 4;
+  // More of them leave the caches of the host.
+  static constexpr int kSlots = 2;
   char* memory_ = nullptr;
   std::vector<Event> used_;
   int slot_ = 0;

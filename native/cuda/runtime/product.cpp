@@ -514,13 +514,13 @@ int64_t operand_bytes(const Problem& problem) {
   return bytes;
 }
 
-bool fits_slots(const Problem& problem) {
-  return operand_bytes(problem) <= StagingRing::kSlotBytes && result_bytes(problem) <= StagingRing::kSlotBytes;
+bool has_few_bytes(const Problem& problem) {
+  return operand_bytes(problem) <= kFewBytes && result_bytes(problem) <= kFewBytes;
 }
 
 bool scans_lines(const Problem& problem, const Placement& where, const Planner& planner) {
   // The host would have to scan those of small products, which takes longer than they do.
-  return (where.variant || !fits_slots(problem)) && may_scan_lines(problem, where, planner);
+  return (where.variant || !has_few_bytes(problem)) && may_scan_lines(problem, where, planner);
 }
 
 std::unique_ptr<Pending> stream_product(const Problem& problem, const Problem& whole, const Placement& where,
@@ -534,7 +534,7 @@ std::unique_ptr<Pending> stream_product(const Problem& problem, const Problem& w
     return product;
   };
   const bool scans = scans_lines(problem, where, planner);
-  if (fits_slots(problem)) return started(std::make_unique<SmallProduct>(problem, device, plan_cell, scans));
+  if (has_few_bytes(problem)) return started(std::make_unique<SmallProduct>(problem, device, plan_cell, scans));
   return started(std::make_unique<CellProduct>(problem, device, plan_cell, scans, where));
 }
 

@@ -14,8 +14,8 @@ namespace mpmml::cuda {
 /// Bytes of the operands, stored one after the other on the device.
 int64_t operand_bytes(const Problem& problem);
 
-/// Whether the operands fit one pinned slot, and the result another.
-bool fits_slots(const Problem& problem);
+/// Whether one thread copies the operands and the result (kFewBytes).
+bool has_few_bytes(const Problem& problem);
 
 /// Whether the lines of the operands are looked at (levels.h), if their ranges don't decide.
 bool scans_lines(const Problem& problem, const Placement& where, const Planner& planner);

@@ -113,7 +113,7 @@ class Copy final : public Reader {
   /// Copies `source`, which is ready once `stream` has passed this point.
   void start(const HostLayout& host, char* source, cudaStream_t stream) {
     // A small copy is awaited at once.
-    Event* const ready = &lane_->event(host.bytes() > StagingRing::kSlotBytes);
+    Event* const ready = &lane_->event(host.bytes() > kFewBytes);
     ready->record(stream);
     transfers_->add({host, source, nullptr, ready});
     transfers_->start();

@@ -110,7 +110,7 @@ std::unique_ptr<SharedB> share_b(const std::vector<Problem>& parts, const std::v
   if (b.bytes() < kLeastBytes) return nullptr;
   int64_t strips = 0;
   for (const Problem& part : parts) {
-    if (fits_slots(part)) return nullptr;
+    if (has_few_bytes(part)) return nullptr;
     strips = std::max(strips, static_cast<int64_t>(cut_into_cells(part).b.size()));
   }
   for (const int owner : devices) {

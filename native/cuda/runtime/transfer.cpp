@@ -15,10 +15,11 @@ namespace {
 constexpr int64_t kPinnedPartBytes = int64_t{256} << 20;
 // The most bytes between lines that a copy by lines can have.
 constexpr int64_t kMostPitch = int64_t{1} << 31;
-// The bytes from which on another thread is worth waking, and the threads that saturate the bus (55 GB/s on an H200's
-// host).
-constexpr int64_t kBytesPerThread = int64_t{1} << 20;
-constexpr unsigned kMostThreads = 12;
+// The bytes from which on another thread is worth waking, and the most threads: others take from these on an H200's host.
+constexpr int64_t kBytesPerThread = kFewBytes;
+constexpr unsigned kMostThreads = 8;
+// A part that one thread stages. Of a large matrix parts are larger, because each costs a call of the driver.
+constexpr int64_t kLargeMatrix = int64_t{16} << 20, kPartBytes = int64_t{1} << 20;
 
 /// Calls `body(first element in memory, position in the dense part in bytes, number of elements)` for each run of a
 /// part, or for what is in the band of each.
@@ -131,7 +132,8 @@ void TransferQueue::add(Transfer transfer) {
   const HostLayout& host = transfer.host;
   const bool pinned = host.pitched() && host.is_all_written() && host.line_stride * host.element_bytes < kMostPitch &&
                       is_pinned(host.data);
-  int64_t part_elements = (pinned ? kPinnedPartBytes : StagingRing::kSlotBytes) / host.element_bytes;
+  const int64_t staged_bytes = host.bytes() >= kLargeMatrix ? StagingRing::kSlotBytes : kPartBytes;
+  int64_t part_elements = (pinned ? kPinnedPartBytes : staged_bytes) / host.element_bytes;
   if (pinned && !host.dense()) part_elements = std::max<int64_t>(1, part_elements / host.length) * host.length;
   // What is empty has a part too, so that `done` is called in its turn.
   const int64_t parts = std::max<int64_t>(1, ceil_div(host.elements(), part_elements));
