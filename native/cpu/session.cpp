@@ -16,6 +16,7 @@
 #include "cpu/loop.h"
 #include "cpu/pivots.h"
 #include "cpu/product.h"
+#include "cpu/successors.h"
 #include "cpu/user_product.h"
 
 namespace mpmml::cpu {
@@ -249,6 +250,16 @@ class CpuSession final : public Session {
   std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
                                           const MutableMatrixView& next) override {
     with_semiring(operation, [&](auto semiring) { set_successors_of<decltype(semiring)>(batch, d, next); });
+    return std::make_unique<Done>();
+  }
+
+  std::unique_ptr<Pending> mark_edges(const Successors& successors) override {
+    cpu::mark_edges(successors);
+    return std::make_unique<Done>();
+  }
+
+  std::unique_ptr<Pending> find_successors(const Successors& successors) override {
+    cpu::find_successors(successors);
     return std::make_unique<Done>();
   }
 

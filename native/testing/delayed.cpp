@@ -92,6 +92,12 @@ class DelayedSession final : public Session {
                                           const MutableMatrixView& next) override {
     return later(session_->set_successors(operation, batch, d, next));
   }
+  std::unique_ptr<Pending> mark_edges(const Successors& successors) override {
+    return later(session_->mark_edges(successors));
+  }
+  std::unique_ptr<Pending> find_successors(const Successors& successors) override {
+    return later(session_->find_successors(successors));
+  }
 
   std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
     return later(session_->multiply(problems, where));

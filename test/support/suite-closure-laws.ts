@@ -231,6 +231,42 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
       const line = (weight: number, from: number, to: number) =>
         to === from + 1 || from === to + 7 ? sign * (weight - (from % 3)) : none
 
+      it.each([2, 3, 66, 130, 265])('edges that all make ways worse, among %i nodes', async (n) => {
+        const random = new Random(n)
+        const loops = [none, 0, sign * 7]
+        for (const [index, most] of [1, 3, 1000, heavy, 1e9].entries()) {
+          for (const [turn, density] of inTurn(backend, [...[0.02, 0.3, 1].entries()], n + index, 2)) {
+            const loop = loops[(index + turn) % 3]!
+            const weight = (from: number, to: number) =>
+              from === to ? loop : random.chance(density) ? sign * random.integer(1, most) : none
+            const one = starOf(algebra, weightsBy(algebra, n, weight), { overflow: 'saturate' })
+            if (most < 1e9) expectWays(one)
+            await check(one, n === 66 ? everywhere : few, ['next'])
+          }
+        }
+      })
+
+      it('edges that all make ways worse, in a batch, and some that do not', async () => {
+        for (const n of [3, 70]) {
+          for (const loses of [true, false]) {
+            const weight = (from: number, to: number, item: number) =>
+              (from * 5 + to * 3 + item) % 4 ? sign * (((from + to) % 3) + 1) : loses ? none : 0
+            await check(starOf(algebra, weightsBy(algebra, n, weight, 5)), few, ['next'])
+          }
+        }
+      })
+
+      it('edges that all make ways worse, and are best for many pairs', async () => {
+        // To a node of the other half by an edge, and by one of many to those of its own.
+        const n = backend === 'cuda' ? 1100 : 300
+        const random = new Random(n)
+        const weight = (from: number, to: number) =>
+          from < n / 2 === to < n / 2 ? none : sign * random.integer(1000, 1999)
+        const one = starOf(algebra, weightsBy(algebra, n, weight))
+        expectWays(one)
+        await check(one, few, ['next'])
+      })
+
       it('exact where sums may leave 2^30 / 3 and int32', async () => {
         for (const n of [2, 3, 65, 100]) {
           for (const end of [

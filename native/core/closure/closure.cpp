@@ -268,6 +268,24 @@ class ClosureWork final : public Pending {
   InFlight in_flight_;                  ///< last: what is under way uses the others
 };
 
+/// Work that was started after other work of the same session, of which the outcomes are.
+class Then final : public Pending {
+ public:
+  Then(std::unique_ptr<Pending> first, std::unique_ptr<Pending> second)
+      : first_(std::move(first)), second_(std::move(second)) {}
+
+  bool is_done() override { return first_->is_done() && second_->is_done(); }
+
+  std::vector<Outcome> finish() override {
+    // What ends last before the other, because a closure's time is that until it is asked.
+    second_->finish();
+    return first_->finish();
+  }
+
+ private:
+  const std::unique_ptr<Pending> first_, second_;
+};
+
 }  // namespace
 
 std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closure) {
@@ -276,6 +294,42 @@ std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closur
   if (!has_range) return BoundOfWays{};
   return bound_of_ways(closure.operation, session.range(closure.operation, closure.batch, read_only(closure.d)),
                        closure.d.rows);
+}
+
+void keep_weights(Session& session, Closure& closure) {
+  if (closure.batch == 0 || closure.d.rows == 0) return;
+  const Operation& operation = closure.operation;
+  if (!closure.reflexive || !can_overflow(operation)) return;
+  const bool maximizes = with_semiring(operation, [](auto semiring) { return decltype(semiring)::maximizes; });
+  const auto range_of_d = [&] { return session.range(operation, closure.batch, read_only(closure.d)); };
+  const auto best_of = [&](const ValueRange& range) { return maximizes ? range.maximum : range.minimum; };
+  ValueRange range = range_of_d();
+  if (!range.has_finite()) return;
+  if (best_of(range) == 0) {
+    // It may be that only the diagonal has weights of 0. It doesn't matter as long as no cycle gains.
+    MutableMatrixView diagonal = sub(closure.d, operation.dtype, {{0, 1}, {0, closure.d.rows}, {0, 1}});
+    ++diagonal.row_stride;
+    const double worst = static_cast<double>(maximizes ? range.minimum : range.maximum);
+    session.fill(operation.dtype, closure.batch, diagonal, worst)->finish();
+    range = range_of_d();
+  }
+  const int64_t best = best_of(range);
+  if (maximizes ? best >= 0 : best <= 0) return;
+  session.copy(operation.dtype, closure.batch, read_only(closure.d), closure.next)->finish();
+  closure.best_edge = static_cast<double>(best);
+}
+
+std::unique_ptr<Pending> find_next(Session& session, const Closure& closure) {
+  Successors successors;
+  successors.operation = closure.operation;
+  successors.batch = closure.batch;
+  successors.d = successors.via = read_only(closure.d);
+  successors.next = closure.next;
+  successors.best_edge = *closure.best_edge;
+  successors.cancelled = closure.cancelled;
+  std::unique_ptr<Pending> marking = session.mark_edges(successors);
+  std::unique_ptr<Pending> finding = session.find_successors(successors);
+  return std::make_unique<Then>(std::move(marking), std::move(finding));
 }
 
 StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where) {
@@ -288,12 +342,21 @@ StartedClosure start_closure(Session& session, const Closure& closure, const Pla
 
 std::unique_ptr<Pending> close(Session& session, const Closure& closure, const Placement& where) {
   if (closure.batch == 0 || closure.d.rows == 0) return std::make_unique<Done>(std::vector<Outcome>{Outcome{}});
-  StartedClosure started = start_closure(session, closure, where);
-  if (!started.goes_too_far) return std::move(started.work);
+  const bool has_weights = closure.best_edge.has_value();
+  Closure ways = closure;
+  if (has_weights) ways.next = {};
+  StartedClosure started = start_closure(session, ways, where);
+  if (!started.goes_too_far) {
+    if (!has_weights) return std::move(started.work);
+    std::unique_ptr<Pending> next = find_next(session, closure);
+    return std::make_unique<Then>(std::move(started.work), std::move(next));
+  }
   std::vector<Outcome> outcomes = started.work->finish();
   if (outcomes.front().gain) return std::make_unique<Done>(std::move(outcomes));
   Closure rest = closure;
-  rest.continues = true;
+  rest.continues = !has_weights;
+  // From the beginning, because there are no next nodes to continue with.
+  if (has_weights) session.copy(DataType::kInt32, closure.batch, read_only(closure.next), closure.d)->finish();
   return std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, rest, where)});
 }
 

@@ -56,6 +56,10 @@ Outcome close_by_float64(Session& session, const Closure& closure, const Placeme
   by_float64.operation.dtype = DataType::kFloat64;
   by_float64.d = row_major(memory->data(), n, n);
   by_float64.d.memory = memory.get();
+  if (closure.best_edge) {
+    by_float64.next = {};
+    by_float64.best_edge.reset();
+  }
 
   const auto item_of = [](const MutableMatrixView& view, DataType dtype, int64_t item) {
     return view_from(view, dtype, item, 0, 0);
@@ -71,6 +75,11 @@ Outcome close_by_float64(Session& session, const Closure& closure, const Placeme
   }
   Outcome outcome = close(session, by_float64, where)->finish().front();
   if (outcome.gain) return outcome;
+  if (closure.best_edge) {
+    by_float64.next = closure.next;
+    by_float64.best_edge = closure.best_edge;
+    find_next(session, by_float64)->finish();
+  }
   const OverflowPolicy overflow = closure.operation.overflow;
   for (int64_t item = 0; item < closure.batch; ++item) {
     session

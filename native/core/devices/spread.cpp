@@ -1,5 +1,6 @@
 #include "core/devices/spread.h"
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -191,6 +192,28 @@ class SpreadSession final : public Session {
                  });
   }
 
+  std::unique_ptr<Pending> mark_edges(const Successors& successors) override {
+    return write_next(successors, {0, 0},
+                      [](Session& session, const Successors& part) { return session.mark_edges(part); });
+  }
+
+  /// Waits. Each device gets the distances of some nodes at a time, because it may lack memory for those of all.
+  std::unique_ptr<Pending> find_successors(const Successors& successors) override {
+    constexpr int64_t kBytesAtOnce = 1 << 28;
+    const MatrixView& via = successors.via;
+    const int64_t at_once = successors.batch > 1
+                                ? via.rows
+                                : std::clamp(kBytesAtOnce / (via.cols * element_bytes(successors.operation.dtype)),
+                                             int64_t{1}, ceil_div(via.rows, 4));
+    for (int64_t first = 0; first < via.rows; first += at_once) {
+      const Span nodes{first, std::min(first + at_once, via.rows)};
+      write_next(successors, nodes, [](Session& session, const Successors& part) {
+        return session.find_successors(part);
+      })->finish();
+    }
+    return std::make_unique<Done>();
+  }
+
   std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
     return mpmml::multiply(peers_, *this, problems, where);
   }
@@ -253,6 +276,45 @@ class SpreadSession final : public Session {
                       return start(peers_.session(device), region.items.size(), part, sources[device]);
                     })});
     }
+    return started;
+  }
+
+  /// Starts what `start` starts for the next nodes that each device has, by way of some nodes; if they aren't divided so, on
+  /// the first for the whole.
+  template <class Start>
+  std::unique_ptr<Pending> write_next(const Successors& all, Span nodes, Start&& start) {
+    const DataType dtype = all.operation.dtype;
+    const Writing writing(all.next.memory);
+    auto started = std::make_unique<Joined>(peers_);
+    Kept& kept = started->kept();
+    const auto divided = peers_.regions_of(all.next, DataType::kInt32, all.batch);
+    std::optional<Whole> undivided;
+    if (!divided) {
+      undivided = peers_.fetch_whole(all.next, DataType::kInt32, all.batch);
+      kept.push_back(undivided->memory);
+    }
+    const std::vector<Region> regions = divided.value_or(std::vector<Region>{whole(all.next, all.batch)});
+    std::vector<Successors> parts(regions.size(), all);
+    for (size_t device = 0; device < regions.size(); ++device) {
+      const Region& region = regions[device];
+      if (region.is_empty()) continue;
+      const int64_t items = region.items.size();
+      const auto read = [&](const MatrixView& view, Span rows) {
+        return peers_.on(device, sub(view, dtype, {region.items, rows, region.cols}), dtype, items, kept);
+      };
+      Successors& part = parts[device];
+      part.batch = items;
+      part.d = read(all.d, region.rows);
+      part.first_row += region.rows.first;
+      part.next = undivided ? undivided->view : peers_.on_piece(device, sub(all.next, DataType::kInt32, region));
+      part.via = read(all.via, nodes);
+      part.first_via += nodes.first;
+    }
+    for (size_t device = 0; device < regions.size(); ++device) {
+      if (regions[device].is_empty()) continue;
+      started->add({device, peers_.of_device(device, [&] { return start(peers_.session(device), parts[device]); })});
+    }
+    if (undivided) peers_.put_back(all.next, *undivided);
     return started;
   }
 

@@ -108,6 +108,23 @@ struct Pivots {
   MutableMatrixView gain;
 };
 
+/// The next nodes of ways over sums, by the distances of a closure, if every edge makes a way worse and sums are exact. Then
+/// an edge that is as good as the distance to where it leads (it is *tight*) begins a best way, and every best way consists
+/// of such edges. For i ≠ j the next node becomes j if there is a tight edge from i to j, else the smallest v with one from i
+/// to v and d[i, v] + d[v, j] = d[i, j]. On the diagonal, and if there is no way, it is −1. Who follows it is nearer with
+/// each edge.
+struct Successors {
+  Operation operation;  ///< of the distances: ⊗ is the sum, over int32 or over float64 that holds integers
+  int64_t batch = 1;
+  MatrixView d;            ///< m × n: the distances from the nodes first_row …
+  int64_t first_row = 0;   ///< the nodes of these rows
+  MutableMatrixView next;  ///< m × n, int32
+  MatrixView via;          ///< k × n: the distances from the nodes first_via …, by way of which find_successors() looks
+  int64_t first_via = 0;
+  double best_edge = 0;  ///< no edge has a better weight
+  const std::atomic<int32_t>* cancelled = nullptr;
+};
+
 /// A place in the order of a session's work.
 class Moment {
  public:
@@ -195,6 +212,11 @@ class Session {
   /// Starts to set next[i, j] = j if d[i, j] isn't zero, and −1 if it is. Both are of this session.
   virtual std::unique_ptr<Pending> set_successors(const Operation& operation, int64_t batch, const MatrixView& d,
                                                   const MutableMatrixView& next) = 0;
+  /// Starts to replace the weights of edges in `next`, as int32 with its zero for no edge, by the next nodes of tight edges;
+  /// other ways are open (core/algebra/successors.h).
+  virtual std::unique_ptr<Pending> mark_edges(const Successors& successors) = 0;
+  /// Starts to look for what is open by way of some nodes. By way of all of them, in ascending order, everything is found.
+  virtual std::unique_ptr<Pending> find_successors(const Successors& successors) = 0;
 
   /// Starts products. Operands and C0 are in memory of this session or in host memory, which isn't read any more when this
   /// returns. So are C and the witness, each product's in the same place as those of the others. What the first

@@ -2,6 +2,7 @@
 
 #include "core/algebra/arithmetic.h"
 #include "core/algebra/dispatch.h"
+#include "core/algebra/successors.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/with_size.h"
@@ -151,6 +152,16 @@ struct Point {
   }
 };
 
+template <class S>
+struct Mark {
+  MutableMatrixView next;
+  int64_t first_row;
+  __device__ void operator()(int64_t item, int64_t row, int64_t col, typename S::Element distance) const {
+    auto* const to = static_cast<int32_t*>(next.data) + item * next.batch_stride + row * next.row_stride + col;
+    *to = marked<S>(*to, distance, first_row + row, col);
+  }
+};
+
 template <class T>
 struct FindNan {
   int64_t rows, cols;
@@ -193,6 +204,14 @@ void set_successors(const Operation& operation, int64_t batch, const MatrixView&
   with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
     for_places<typename S::Element>(batch, d, stream, Point<S>{next});
+  });
+}
+
+void mark_edges(const Successors& successors, cudaStream_t stream) {
+  with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    for_places<typename S::Element>(successors.batch, successors.d, stream,
+                                    Mark<S>{successors.next, successors.first_row});
   });
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
-#include "core/problem/problem.h"
+#include "core/session/session.h"
 
 namespace mpmml::cuda {
 
@@ -17,6 +17,9 @@ void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, d
 /// Queues next[i, j] = j if d[i, j] isn't zero, and −1 if it is. `next` is int32.
 void set_successors(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,
                     cudaStream_t stream);
+
+/// Queues what Session::mark_edges() says.
+void mark_edges(const Successors& successors, cudaStream_t stream);
 
 /// Queues the search for the first element that is NaN, of float or double. Lowers *index, in device memory, to its index
 /// (item, row, column in row-major order).

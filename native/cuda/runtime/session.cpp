@@ -1,5 +1,6 @@
 #include "cuda/runtime/session.h"
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <exception>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "core/algebra/dispatch.h"
+#include "core/problem/region.h"
 #include "core/problem/scan.h"
 #include "core/status.h"
 #include "cuda/device/device.h"
@@ -18,6 +20,7 @@
 #include "cuda/runtime/session_group.h"
 #include "cuda/runtime/session_user.h"
 #include "cuda/runtime/shared_b.h"
+#include "cuda/runtime/successors.h"
 #include "cuda/runtime/transfer.h"
 
 namespace mpmml::cuda {
@@ -434,6 +437,37 @@ class CudaSession final : public Session {
     return queued();
   }
 
+  std::unique_ptr<Pending> mark_edges(const Successors& successors) override {
+    device_->enter();
+    write_successors(successors);
+    cuda::mark_edges(successors, stream());
+    return queued();
+  }
+
+  std::unique_ptr<Pending> find_successors(const Successors& successors) override {
+    device_->enter();
+    write_successors(successors);
+    // Some rows at a time, so that it can be given up. Few nodes are tried for a row, but it may be half of them.
+    constexpr double kStepsAtOnce = 3e11, kShareTried = 0.125;
+    const int64_t m = successors.next.rows;
+    const double steps_of_row = kShareTried * static_cast<double>(successors.batch) *
+                                static_cast<double>(successors.via.rows) * static_cast<double>(successors.via.cols);
+    const double most = std::clamp(kStepsAtOnce / std::max(steps_of_row, 1.0), 1.0, std::max<double>(m, 1));
+    const int64_t at_once = round_up(static_cast<int64_t>(most), kRowsTogether);
+    for (int64_t first = 0; first < m; first += at_once) {
+      const Span rows{first, std::min(first + at_once, m)};
+      Successors part = successors;
+      part.d = sub(successors.d, successors.operation.dtype, rows, {0, successors.d.cols});
+      part.next = sub(successors.next, DataType::kInt32, rows, {0, successors.next.cols});
+      const double steps = steps_of_row * static_cast<double>(rows.size());
+      device_->limit_queued(steps);
+      if (is_set(successors.cancelled)) throw given_up();
+      cuda::find_successors(part, stream());
+      device_->count_queued(steps);
+    }
+    return queued();
+  }
+
   std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
     device_->enter();
     const bool is_on_host = !problems.empty() && !problems.front().c.memory;
@@ -487,6 +521,13 @@ class CudaSession final : public Session {
   static void write_elements(const MutableMatrixView& view, DataType dtype, int64_t batch, const Facts& facts) {
     ResidentMemory& memory = resident(view.memory);
     memory.written(memory.is_covered_by(view, dtype, batch), facts, false);
+  }
+
+  static void write_successors(const Successors& successors) {
+    Facts facts;
+    facts.include(kNoWitness, successors.next.cols - 1);
+    facts.has_negative = true;
+    write_elements(successors.next, DataType::kInt32, successors.batch, facts);
   }
 
   /// Copies run one after the other on the bus, and each has threads and pinned memory: two of them keep it busy.

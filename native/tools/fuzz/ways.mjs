@@ -75,6 +75,32 @@ export function reflexiveOf({ one }, n, closure) {
   return { values, next, gain: -1 }
 }
 
+/** Whether every edge of a batch of integers makes a path worse. Those from a node to itself must only not make it better. */
+export function everyEdgeLoses(algebra, n, elements) {
+  const { one, zero, kind, dtype } = algebra
+  if (kind !== 'sum' || dtype !== 'int32') return false
+  return elements.every((weight, at) => {
+    const isLoop = Math.floor(at / n) % n === at % n
+    return weight === zero || (isLoop ? !isBetter(algebra, weight, one) : isBetter(algebra, one, weight))
+  })
+}
+
+/** The star's next nodes if every edge loses: the target if an edge leads there and is best, else the smallest node that is best. */
+export function nextByDistances(algebra, n, edges, { values, gain }) {
+  const { none, zero } = algebra
+  const tight = (i) => (_, v) =>
+    i !== v && edges[i * n + v] !== zero && edges[i * n + v] === values[i * n + v]
+  const next = new Int32Array(n * n).fill(-1)
+  for (let i = 0; i < n; i++) {
+    const first = Array.from({ length: n }, (_, v) => v).filter(tight(i))
+    for (let j = 0; j < n; j++) {
+      const [at, isFirst] = [i * n + j, (v) => values[i * n + v] + values[v * n + j] === values[i * n + j]]
+      if (i !== j && values[at] !== none) next[at] = tight(i)(0, j) ? j : first.find(isFirst)
+    }
+  }
+  return { values, next, gain }
+}
+
 /**
  * Fills a matrix, or a batch, with weights of edges. No cycle gains, but in max-plus and min-plus many neither gain nor lose, and there
  * are weights of both signs: differences of potentials of the nodes, to which some are added.

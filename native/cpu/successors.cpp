@@ -1,0 +1,116 @@
+#include "cpu/successors.h"
+
+#include "core/algebra/clones.h"
+#include "core/algebra/dispatch.h"
+#include "core/algebra/successors.h"
+#include "core/host/workspace.h"
+#include "cpu/loop.h"
+
+namespace mpmml::cpu {
+namespace {
+
+/// Of distances that are wanted, those that the sums of `weight` and `onward` reach get the next node `node`, and aren't
+/// wanted any more. Returns how many they are.
+template <class Element>
+inline __attribute__((always_inline)) int32_t take_reached(Element* __restrict wanted, int32_t* __restrict next,
+                                                           const Element* __restrict onward, int64_t count,
+                                                           Element weight, Element unwanted, int32_t node) {
+  int32_t reached = 0;
+  for (int64_t j = 0; j < count; ++j) {
+    const bool is_reached = weight + onward[j] == wanted[j];
+    wanted[j] = is_reached ? unwanted : wanted[j];
+    next[j] = is_reached ? node : next[j];
+    reached += is_reached ? 1 : 0;
+  }
+  return reached;
+}
+MPMML_CLONES int32_t take(int32_t* wanted, int32_t* next, const int32_t* onward, int64_t count, int32_t weight,
+                          int32_t unwanted, int32_t node) {
+  return take_reached(wanted, next, onward, count, weight, unwanted, node);
+}
+MPMML_CLONES int32_t take(double* wanted, int32_t* next, const double* onward, int64_t count, double weight,
+                          double unwanted, int32_t node) {
+  return take_reached(wanted, next, onward, count, weight, unwanted, node);
+}
+
+template <class T, class Pointer>
+auto* row_of(const BasicMatrixView<Pointer>& view, int64_t item, int64_t row) {
+  using Cell = std::conditional_t<std::is_const_v<std::remove_pointer_t<Pointer>>, const T, T>;
+  return static_cast<Cell*>(view.data) + item * view.batch_stride + row * view.row_stride;
+}
+
+/// Calls `body(item, row)` for the rows of `next`, each of which takes so many steps.
+template <class Body>
+void for_each_row(const Successors& successors, int64_t steps, Body body) {
+  const int64_t rows = successors.next.rows, count = successors.batch * rows;
+  if (count == 0) return;
+  Problem problem;
+  problem.cancelled = successors.cancelled;
+  for_each_run(problem, count, saturating_product(count, steps), 1 << 20, [&](int64_t first, int64_t end) {
+    for (int64_t index = first; index < end; ++index) body(index / rows, index % rows);
+  });
+}
+
+template <class S>
+class Search {
+  using Element = typename S::Element;
+
+ public:
+  explicit Search(const Successors& successors) : successors_(successors) {}
+
+  void mark(int64_t item, int64_t row) const {
+    const auto* const d = row_of<Element>(successors_.d, item, row);
+    auto* const next = row_of<int32_t>(successors_.next, item, row);
+    for (int64_t j = 0; j < successors_.next.cols; ++j) {
+      next[j] = marked<S>(next[j], d[j], successors_.first_row + row, j);
+    }
+  }
+
+  void find(int64_t item, int64_t row) const {
+    const int64_t n = successors_.next.cols;
+    const auto* const d = row_of<Element>(successors_.d, item, row);
+    auto* const next = row_of<int32_t>(successors_.next, item, row);
+    const Workspace room(n * static_cast<int64_t>(sizeof(Element)));
+    auto* const wanted = static_cast<Element*>(room.data());
+    int64_t open = 0;
+    Element worst = S::one;
+    for (int64_t j = 0; j < n; ++j) {
+      const bool is_open = next[j] == kOpenSuccessor;
+      wanted[j] = is_open ? d[j] : kUnwanted<S>;
+      open += is_open ? 1 : 0;
+      if (is_open) worst = worse<S>(worst, d[j]);
+    }
+    const auto best_edge = static_cast<Element>(successors_.best_edge);
+    for (int64_t via = 0; via < successors_.via.rows && open > 0; ++via) {
+      const auto node = static_cast<int32_t>(successors_.first_via + via);
+      if (next[node] != node || !may_lead_on<S>(d[node], best_edge, worst)) continue;
+      open -= take(wanted, next, row_of<Element>(successors_.via, item, via), n, d[node], kUnwanted<S>, node);
+    }
+  }
+
+ private:
+  const Successors& successors_;
+};
+
+}  // namespace
+
+void mark_edges(const Successors& successors) {
+  constexpr int64_t kStepsPerElement = 8;
+  with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
+    const Search<decltype(semiring)> search(successors);
+    for_each_row(successors, successors.next.cols * kStepsPerElement,
+                 [&](int64_t item, int64_t row) { search.mark(item, row); });
+  });
+}
+
+void find_successors(const Successors& successors) {
+  // How many are looked at depends on the weights.
+  constexpr int64_t kNodesOfRow = 64;
+  with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
+    const Search<decltype(semiring)> search(successors);
+    for_each_row(successors, successors.next.cols * kNodesOfRow,
+                 [&](int64_t item, int64_t row) { search.find(item, row); });
+  });
+}
+
+}  // namespace mpmml::cpu

@@ -1,0 +1,15 @@
+// Queues the search for next nodes by the distances (kernels/successors.cuh).
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include "core/session/session.h"
+
+namespace mpmml::cuda {
+
+/// So many rows of `next` are found by one block of threads.
+constexpr int64_t kRowsTogether = 8;
+
+/// What Session::find_successors() says.
+void find_successors(const Successors& successors, cudaStream_t stream);
+
+}  // namespace mpmml::cuda
