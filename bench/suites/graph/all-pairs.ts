@@ -59,7 +59,7 @@ export async function resident(bench: Bench, nodes: number): Promise<void> {
     result.distances.dispose()
     result.next!.dispose()
   })
-  bench.figure(of, 'with the next nodes', 'ms', withNext, bench.ofGpu({ must: 80, aim: 60 }))
+  bench.figure(of, 'with the next nodes', 'ms', withNext, bench.ofGpu({ must: 62, aim: 50 }))
 }
 
 /** n³ steps of a closure against the n³ steps of a product. */
