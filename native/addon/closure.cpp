@@ -51,7 +51,7 @@ class ClosureWork : public DeviceWork {
     require_numbers(session);
     if (!closing_.in_place) take_matrix(session);
     normalize(session);
-    if (wants_next_) keep_weights(session, closure_);
+    if (wants_next_) find_best_edge(session, closure_);
     const std::optional<BoundOfWays> known = bound_of_ways(session, closure_);
     std::unique_ptr<Pending> pending;
     if (known) {

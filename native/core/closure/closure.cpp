@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -268,7 +269,7 @@ class ClosureWork final : public Pending {
   InFlight in_flight_;                  ///< last: what is under way uses the others
 };
 
-/// Work that was started after other work of the same session, of which the outcomes are.
+/// Work, and what was started after it in the same session.
 class Then final : public Pending {
  public:
   Then(std::unique_ptr<Pending> first, std::unique_ptr<Pending> second)
@@ -278,8 +279,9 @@ class Then final : public Pending {
 
   std::vector<Outcome> finish() override {
     // What ends last before the other, because a closure's time is that until it is asked.
-    second_->finish();
-    return first_->finish();
+    std::vector<Outcome> later = second_->finish(), outcomes = first_->finish();
+    std::move(later.begin(), later.end(), std::back_inserter(outcomes));
+    return outcomes;
   }
 
  private:
@@ -296,7 +298,7 @@ std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closur
                        closure.d.rows);
 }
 
-void keep_weights(Session& session, Closure& closure) {
+void find_best_edge(Session& session, Closure& closure) {
   if (closure.batch == 0 || closure.d.rows == 0) return;
   const Operation& operation = closure.operation;
   if (!closure.reflexive || !can_overflow(operation)) return;
@@ -315,8 +317,11 @@ void keep_weights(Session& session, Closure& closure) {
   }
   const int64_t best = best_of(range);
   if (maximizes ? best >= 0 : best <= 0) return;
-  session.copy(operation.dtype, closure.batch, read_only(closure.d), closure.next)->finish();
   closure.best_edge = static_cast<double>(best);
+}
+
+std::unique_ptr<Pending> keep_weights(Session& session, const Closure& closure) {
+  return session.copy(DataType::kInt32, closure.batch, read_only(closure.d), closure.next);
 }
 
 std::unique_ptr<Pending> find_next(Session& session, const Closure& closure) {
@@ -342,21 +347,24 @@ StartedClosure start_closure(Session& session, const Closure& closure, const Pla
 
 std::unique_ptr<Pending> close(Session& session, const Closure& closure, const Placement& where) {
   if (closure.batch == 0 || closure.d.rows == 0) return std::make_unique<Done>(std::vector<Outcome>{Outcome{}});
-  const bool has_weights = closure.best_edge.has_value();
+  std::unique_ptr<Pending> keeping;
   Closure ways = closure;
-  if (has_weights) ways.next = {};
-  StartedClosure started = start_closure(session, ways, where);
-  if (!started.goes_too_far) {
-    if (!has_weights) return std::move(started.work);
-    std::unique_ptr<Pending> next = find_next(session, closure);
-    return std::make_unique<Then>(std::move(started.work), std::move(next));
+  if (closure.best_edge) {
+    keeping = keep_weights(session, closure);
+    ways.next = {};
   }
+  StartedClosure started = start_closure(session, ways, where);
+  if (keeping && !started.goes_too_far) {
+    auto closing = std::make_unique<Then>(std::move(keeping), std::move(started.work));
+    return std::make_unique<Then>(std::move(closing), find_next(session, closure));
+  }
+  if (!started.goes_too_far) return std::move(started.work);
   std::vector<Outcome> outcomes = started.work->finish();
   if (outcomes.front().gain) return std::make_unique<Done>(std::move(outcomes));
   Closure rest = closure;
-  rest.continues = !has_weights;
+  rest.continues = !keeping;
   // From the beginning, because there are no next nodes to continue with.
-  if (has_weights) session.copy(DataType::kInt32, closure.batch, read_only(closure.next), closure.d)->finish();
+  if (keeping) session.copy(DataType::kInt32, closure.batch, read_only(closure.next), closure.d)->finish();
   return std::make_unique<Done>(std::vector<Outcome>{close_by_float64(session, rest, where)});
 }
 

@@ -14,16 +14,16 @@ struct Closure {
   Operation operation;  ///< ⊕ is idempotent
   int64_t batch = 1;
   MutableMatrixView d;
-  /// int32, of d's sizes; data is null if it isn't asked for. It needn't be set before, but by keep_weights(). For i ≠ j it
-  /// becomes the node after i on a best way from i to j, and −1 if there is none. Who follows it gets to j, even if there are
-  /// cycles that neither gain nor lose (except over floats, whose sums are rounded). On the diagonal it is −1 if
-  /// `reflexive`, and otherwise the node after i on a best cycle through it.
+  /// int32, of d's sizes; data is null if it isn't asked for. It needn't be set before. For i ≠ j it becomes the node after i on
+  /// a best way from i to j, and −1 if there is none. Who follows it gets to j, even if there are cycles that neither gain
+  /// nor lose (except over floats, whose sums are rounded). On the diagonal it is −1 if `reflexive`, and otherwise the
+  /// node after i on a best cycle through it.
   MutableMatrixView next;
   bool reflexive = true;
   BoundOfWays known;  ///< bound_of_ways()
   /// Whether `next` is set already, because d has been closed by way of some nodes.
   bool continues = false;
-  /// If `next` holds the weights, because it follows from them and the distances (Successors): Successors::best_edge.
+  /// Successors::best_edge, if `next` follows from the weights and the distances: see find_best_edge().
   std::optional<double> best_edge;
   const std::atomic<int32_t>* cancelled = nullptr;
   std::atomic<double>* steps_done = nullptr;  ///< n³ for each matrix in the end
@@ -44,12 +44,14 @@ struct StartedClosure {
 /// Starts what close() starts first. There are elements.
 StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where);
 
-/// Copies the weights into `next`, if next nodes follow from them and the distances: of integers of which each edge makes a way
-/// worse. That takes much less time than to carry them along. Waits, and may change the diagonal. To be called before all
-/// else, if `next` is wanted; what is then found doesn't depend on the device.
-void keep_weights(Session& session, Closure& closure);
+/// Sets best_edge if next nodes follow from the weights and the distances: if the weights are integers, and each edge makes a
+/// way worse. That takes much less time than to carry them along. May wait, and change the diagonal. To be called before all
+/// else if `next` is wanted.
+void find_best_edge(Session& session, Closure& closure);
 
-/// Starts to find `next` from the weights that it holds, and d, which is closed. `next` is unspecified until then.
+/// Starts to copy d, the weights, to `next`.
+std::unique_ptr<Pending> keep_weights(Session& session, const Closure& closure);
+/// Starts to find `next` from the weights that it holds, and d, which is closed since.
 std::unique_ptr<Pending> find_next(Session& session, const Closure& closure);
 
 /// Starts a closure. The outcome says whether a cycle gains (Outcome::gain); then d and next are unspecified. Throws

@@ -57,6 +57,7 @@ Outcome close_by_float64(Session& session, const Closure& closure, const Placeme
   by_float64.d = row_major(memory->data(), n, n);
   by_float64.d.memory = memory.get();
   if (closure.best_edge) {
+    keep_weights(session, closure)->finish();
     by_float64.next = {};
     by_float64.best_edge.reset();
   }
