@@ -110,9 +110,12 @@ export class ResidentView implements Elements {
 }
 
 /** Throws DisposedError if the matrix can't be used any more. */
-export function requireUsable({ disposed, memory }: ResidentView, name: Name): void {
+export function requireUsable(view: ResidentView, name: Name): void {
+  if (view.disposed || view.memory.session.closing !== undefined) refuseUnusable(view, name)
+}
+
+function refuseUnusable({ disposed, memory }: ResidentView, name: Name): never {
   if (disposed) throw new DisposedError(`${name} has been disposed: use a matrix before you dispose it`)
-  if (memory.session.closing === undefined) return
   throw new DisposedError(
     `${name} was on ${memory.session}, which has been closed: close a device after the last use of its matrices`,
   )

@@ -106,7 +106,7 @@ export function requireOperation({ semiring, overflow, witness }: ReadOptions, t
   )
 }
 
-/** Checks that the matrices of a product fit. Runs no user code. */
+/** Checks that the matrices of a product fit. Runs no user code. Messages are elsewhere, so that V8 inlines what has none. */
 export function checkProduct(product: Product, names: Names): void {
   const { a, b, out, c0 } = product
   requireOneType(a, b, names, names.b)
@@ -114,19 +114,23 @@ export function checkProduct(product: Product, names: Names): void {
   if (c0) requireOneType(a, c0, names, names.accumulate)
   requireThere(a, names.a)
   requireThere(b, names.b)
-  if (a.cols !== b.rows) {
-    throw new ShapeError(
-      `${showShape(a, names.a)} has ${a.cols} columns and ${showShape(b, names.b)} has ${b.rows} rows: the inner dimensions of a product must be equal`,
-    )
-  }
-  if (a.batch !== b.batch && a.batch !== 1 && b.batch !== 1) {
-    throw new ShapeError(
-      `${showShape(a, names.a)} is a batch of ${a.batch} and ${showShape(b, names.b)} one of ${b.batch}: batches must be of equal size, ` +
-        'unless one operand is a single matrix',
-    )
-  }
+  if (a.cols !== b.rows) refuseInner(a, b, names)
+  if (a.batch !== b.batch && a.batch !== 1 && b.batch !== 1) refuseBatches(a, b, names)
   if (out) requireOut(product, names)
   if (c0 && c0 !== out) requireAccumulate(product, c0, names)
+}
+
+function refuseInner(a: View, b: View, names: Names): never {
+  throw new ShapeError(
+    `${showShape(a, names.a)} has ${a.cols} columns and ${showShape(b, names.b)} has ${b.rows} rows: the inner dimensions of a product must be equal`,
+  )
+}
+
+function refuseBatches(a: View, b: View, names: Names): never {
+  throw new ShapeError(
+    `${showShape(a, names.a)} is a batch of ${a.batch} and ${showShape(b, names.b)} one of ${b.batch}: batches must be of equal size, ` +
+      'unless one operand is a single matrix',
+  )
 }
 
 /**
@@ -159,7 +163,10 @@ function newResult(elements: Elements, { session, place, options }: Call, name: 
 }
 
 function requireOneType(a: View, other: View, names: Names, name: Name): void {
-  if (a.type === other.type) return
+  if (a.type !== other.type) refuseType(a, other, names, name)
+}
+
+function refuseType(a: View, other: View, names: Names, name: Name): never {
   throw new DTypeError(
     `${name} is of ${typeNameOf(other.type)} and ${names.a} of ${typeNameOf(a.type)}: the matrices of a product must ` +
       'all be of one element type; convert one with its array type, as in Float32Array.from(data)',
@@ -249,7 +256,7 @@ export function requireOneDevice({ call, a, b, c0, out }: Product, names: Names,
 }
 
 function requireOn(session: Session | null, { memory }: View, name: Name, first: () => Located): void {
-  if (memory && memory.session !== session) refuseDevices(first(), name, memory.session)
+  if (memory !== null && memory.session !== session) refuseDevices(first(), name, memory.session)
 }
 
 /** Throws DeviceError for matrices of different devices. */
