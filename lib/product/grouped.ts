@@ -345,22 +345,25 @@ function checkPart({ products, call, started }: Group, end: number): void {
   const place = () => firstLocated(products)
   for (const names = new NamesInGroup(started); names.index < end; names.index++) {
     const product = products[names.index]!
-    if (product.type !== type) {
-      throw new DTypeError(
-        `${names.a} is of ${typeNameOf(product.type)} and ${new NamesInGroup(0).a} of ${typeNameOf(type)}: the products of ` +
-          'a group must all be of one element type; compute a group of each type',
-      )
-    }
+    if (product.type !== type) refuseTypes(product, names, products[0]!)
     checkProduct(product, names)
     requireOneDevice(product, names, place)
-    if (product.out && product.session && !product.out.memory) {
-      const { name, memory } = place()
-      throw new DeviceError(
-        `${names.out} is in an array, but ${name} is on ${memory.session}, and so are all results of the group: leave out ` +
-          '`out` and download c',
-      )
-    }
+    if (product.out && call.session && !product.out.memory) refuseArray(names, place())
   }
+}
+
+function refuseTypes({ type }: Product, { a }: NamesInGroup, first: Product): never {
+  throw new DTypeError(
+    `${a} is of ${typeNameOf(type)} and ${new NamesInGroup(0).a} of ${typeNameOf(first.type)}: the products of ` +
+      'a group must all be of one element type; compute a group of each type',
+  )
+}
+
+function refuseArray({ out }: NamesInGroup, { name, memory }: Located): never {
+  throw new DeviceError(
+    `${out} is in an array, but ${name} is on ${memory.session}, and so are all results of the group: leave out ` +
+      '`out` and download c',
+  )
 }
 
 function eachNamed(
@@ -400,9 +403,11 @@ async function runPart(
 ): Promise<void> {
   const { session } = call
   const asksWitness = call.options.witness
-  const members = takeMembers(products.length)
+  const { length } = products
+  const buffer = takeBuffer(length)
+  const members = new Float64Array(buffer, 0, length * MEMBER_FIELDS)
+  const reports = new Float64Array(buffer, members.byteLength, length * REPORT_FIELDS)
   const arrays = writeMembers(members, products, call)
-  const reports = new Float64Array(products.length * REPORT_FIELDS)
   let made: Made
   try {
     writeCall(request, call, products[0]!.type)
@@ -415,9 +420,7 @@ async function runPart(
       session ? session.native : null,
     )
   } catch (error) {
-    throw namingProduct(fromNative(error), first, products.length, watched)
-  } finally {
-    giveBack(members)
+    throw namingProduct(fromNative(error), first, length, watched)
   }
   try {
     if (arrays.length > 0) eachNamed(products, requireAllStillThere, first)
@@ -440,6 +443,7 @@ async function runPart(
       witnessOffset,
     )
   })
+  giveBack(buffer)
 }
 
 /**
@@ -503,19 +507,19 @@ function writePlace(members: Float64Array, start: number, offset: number): void 
 // Native code reads the request before the call returns, and no user code runs in between: one serves all calls.
 const request = new Float64Array(REQUEST_FIELDS)
 
-/** Arrays for members, which native code reads while the part runs: to make new ones takes as long as to write them. */
-const spareMembers: ArrayBuffer[] = []
-const BYTES_OF_MEMBERS = MOST_IN_PART * MEMBER_FIELDS * Float64Array.BYTES_PER_ELEMENT
+/** Memory for the members and reports of parts, which native code uses while these run: to make new takes as long as to write it. */
+const spareBuffers: ArrayBuffer[] = []
+const BYTES_OF_PRODUCT = (MEMBER_FIELDS + REPORT_FIELDS) * Float64Array.BYTES_PER_ELEMENT
+const BYTES_OF_PART = MOST_IN_PART * BYTES_OF_PRODUCT
 const MOST_SPARE = 16
 
-function takeMembers(count: number): Float64Array {
-  if (count > MOST_IN_PART) return new Float64Array(count * MEMBER_FIELDS)
-  return new Float64Array(spareMembers.pop() ?? new ArrayBuffer(BYTES_OF_MEMBERS), 0, count * MEMBER_FIELDS)
+function takeBuffer(count: number): ArrayBuffer {
+  if (count > MOST_IN_PART) return new ArrayBuffer(count * BYTES_OF_PRODUCT)
+  return spareBuffers.pop() ?? new ArrayBuffer(BYTES_OF_PART)
 }
 
-function giveBack({ buffer }: Float64Array): void {
-  const isOfPart = buffer.byteLength === BYTES_OF_MEMBERS
-  if (isOfPart && spareMembers.length < MOST_SPARE) spareMembers.push(buffer as ArrayBuffer)
+function giveBack(buffer: ArrayBuffer): void {
+  if (buffer.byteLength === BYTES_OF_PART && spareBuffers.length < MOST_SPARE) spareBuffers.push(buffer)
 }
 
 /** Where the results of products, or their witnesses, are in the memory that is made for them. */
