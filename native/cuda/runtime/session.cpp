@@ -313,7 +313,9 @@ class CudaSession final : public Session {
     ResidentMemory& memory = resident(to.memory);
     memory.wait_for_readers();
     fill_matrices(dtype, batch, to, value, stream());
-    memory.written(memory.is_covered_by(to, dtype, batch), facts_of_fill(dtype, value), true);
+    // What a part had may have been the least or the greatest element.
+    const bool all = memory.is_covered_by(to, dtype, batch);
+    memory.written(all, facts_of_fill(dtype, value), all);
     return queued();
   }
 
