@@ -24,6 +24,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // To load them, only to skip what they have, takes a quarter of a minute.
     exclude: ['test/packages/**', ...(hasGpu ? [] : ['test/gpu/**'])],
+    setupFiles: ['test/support/setup.ts'],
     env: lab ? { MPMML_ADDON: process.env.MPMML_ADDON ?? 'lab' } : {},
     testTimeout: PATIENCE,
     hookTimeout: PATIENCE,
