@@ -148,13 +148,18 @@ export const drawAlgebra = (random) =>
       ? random.pick(algebras.filter(({ dtype, kind }) => dtype === 'float32' && kind === 'sum'))
       : random.pick(algebras)
 
-/** What an element of an operand or of C0 stands for, as a number to compute with. */
-export function meaning({ isInteger, isTruth, zero, none, kind }) {
-  if (isInteger) return (x) => (x === zero ? none : x)
-  if (isTruth) return (x) => (x === 0 ? 0 : 1)
-  if (kind === 'sum' || kind === 'ordinary') return (x) => x
-  // −0 counts as 0.
-  return (x) => x + 0
+/** Puts what elements of operands or of C0 stand for in place of them, as numbers to compute with. */
+export function meant(values, { isInteger, isTruth, zero, none, kind }) {
+  const count = values.length
+  if (isInteger) {
+    for (let at = 0; at < count; at++) if (values[at] === zero) values[at] = none
+  } else if (isTruth) {
+    for (let at = 0; at < count; at++) if (values[at] !== 0) values[at] = 1
+  } else if (kind !== 'sum' && kind !== 'ordinary') {
+    // −0 counts as 0.
+    for (let at = 0; at < count; at++) values[at] += 0
+  }
+  return values
 }
 
 /** The bands of structures: (i, j) belongs if −below ≤ j − i ≤ above. */

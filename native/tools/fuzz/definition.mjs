@@ -3,10 +3,10 @@
  * fuzzer. It computes in float64, which holds every sum of two int32 and every product of two float32 exactly. Nothing here
  * is shared with what it checks.
  */
-import { bandOf, belongs, meaning } from './algebra.mjs'
+import { bandOf, belongs, meant } from './algebra.mjs'
 
 /** Finite sums modulo 2^32; one that wraps onto the value of zero is zero. */
-function wrappedSum(x, y, from, to, ahead, start, zero) {
+function wrappedSum(x, y, from, to, ahead, start, _, { zero }) {
   let best = start
   for (let k = from; k < to; k++) {
     const exact = x[k] + y[k + ahead]
@@ -15,11 +15,6 @@ function wrappedSum(x, y, from, to, ahead, start, zero) {
     if (candidate !== zero && (zero < 0 ? candidate > best : candidate < best)) best = candidate
   }
   return best
-}
-
-function bestOf({ algebra, overflow }, x, y, from, to, ahead, start, magnitude) {
-  if (algebra.isInteger && overflow === 'wrap') return wrappedSum(x, y, from, to, ahead, start, algebra.zero)
-  return algebra.fold(x, y, from, to, ahead, start, magnitude)
 }
 
 const clamped = (x, { least, most }) => Math.min(Math.max(x, least), most)
@@ -93,17 +88,17 @@ function firstOf({ kind, isInteger, dtype }, overflow) {
 }
 
 /** Lines of a row-major matrix (rows, or columns if `across`), one after the other, as what their elements stand for. */
-function gather({ data, batch, rows, cols }, item, lines, across, of) {
+function gather({ data, batch, rows, cols }, item, lines, across, algebra) {
   const first = (batch === 1 ? 0 : item) * rows * cols
   const length = across ? rows : cols
   const [step, next] = across ? [cols, 1] : [1, cols]
   const values = new Float64Array(lines.length * length)
   let to = 0
-  for (const line of lines) {
-    let from = first + line * next
-    for (let k = 0; k < length; k++, from += step) values[to++] = of(data[from])
+  for (let line = 0; line < lines.length; line++) {
+    let from = first + lines[line] * next
+    for (let k = 0; k < length; k++, from += step) values[to++] = data[from]
   }
-  return values
+  return meant(values, algebra)
 }
 
 /**
@@ -116,8 +111,8 @@ function gather({ data, batch, rows, cols }, item, lines, across, of) {
  */
 export function cells(problem, item, rows, cols, wantsWitness = false) {
   const { algebra, a, b, c0, overflow, structure } = problem
-  const of = meaning(algebra)
-  const [x, y] = [gather(a, item, rows, false, of), gather(b, item, cols, true, of)]
+  const [x, y] = [gather(a, item, rows, false, algebra), gather(b, item, cols, true, algebra)]
+  const z = c0 && gather(c0, item, rows, false, algebra)
   const [[belowA, aboveA], [belowB, aboveB], bandC] = ['a', 'b', 'c'].map((name) => bandOf(structure?.[name]))
   const count = rows.length * cols.length
   const values = new Float64Array(count)
@@ -132,7 +127,9 @@ export function cells(problem, item, rows, cols, wantsWitness = false) {
   const find = firstOf(algebra, overflow)
   const depth = a.cols
   const [unit, tiny] = algebra.dtype === 'float32' ? [2 ** -24, 2 ** -149] : [2 ** -52, 2 ** -1074]
-  const startOfC0 = c0 && (c0.batch === 1 ? 0 : item) * c0.rows * c0.cols
+  const fold = algebra.isInteger && overflow === 'wrap' ? wrappedSum : algebra.fold
+  const { none, zero } = algebra
+  const [isInteger, isSingle] = [algebra.isInteger, algebra.dtype === 'float32' && !isOrdinary]
   let place = -1
   let steps = 0
   for (let r = 0; r < rows.length; r++) {
@@ -140,31 +137,35 @@ export function cells(problem, item, rows, cols, wantsWitness = false) {
     for (let s = 0; s < cols.length; s++) {
       place++
       const j = cols[s]
-      if (!belongs(bandC, i, j)) continue
+      let first = r * depth
+      let last = first + depth
+      if (structure) {
+        if (!belongs(bandC, i, j)) continue
+        const from = Math.max(0, i - belowA, j - aboveB)
+        const to = Math.min(depth, i + aboveA + 1, j + belowB + 1)
+        last = first + Math.max(from, to)
+        first += from
+      }
       inside[place] = 1
-      let start = c0 ? of(c0.data[startOfC0 + i * c0.cols + j]) : algebra.none
-      if (Number.isNaN(start) && !isOrdinary) start = algebra.none
-      const from = Math.max(0, i - belowA, j - aboveB)
-      const to = Math.min(depth, i + aboveA + 1, j + belowB + 1)
-      const first = r * depth + from
-      const last = r * depth + Math.max(from, to)
+      let start = z ? z[r * c0.cols + j] : none
+      if (Number.isNaN(start) && !isOrdinary) start = none
       const ahead = (s - r) * depth
       steps += last - first
-      let best = bestOf(problem, x, y, first, last, ahead, start, magnitude)
+      let best = fold(x, y, first, last, ahead, start, magnitude, algebra)
       if (isOrdinary) {
         magnitudes[place] = magnitude[0]
         bounds[place] = (depth + 2) * (2 * unit * magnitude[0] + tiny)
       }
-      if (algebra.dtype === 'float32' && !isOrdinary) best = Math.fround(best)
-      if (algebra.isInteger && best !== algebra.none) {
+      if (isSingle) best = Math.fround(best)
+      if (isInteger && best !== none) {
         if (overflow === 'saturate') best = clamped(best, algebra)
         if (throws && best !== clamped(best, algebra)) leaves[place] = 1
       }
-      if (witness && best !== algebra.none) {
+      if (witness && best !== none) {
         const k = find(x, y, first, last, ahead, best, algebra)
         witness[place] = k < 0 ? -1 : k - r * depth
       }
-      values[place] = best === algebra.none ? algebra.zero : best
+      values[place] = best === none ? zero : best
     }
   }
   return { values, inside, leaves, witness, bounds, magnitudes, steps }
