@@ -43,10 +43,11 @@ const xorAnd = semiring({
   one: -1,
   plus: (x, y, { xor }) => xor(x, y),
   times: (x, y, { and }) => and(x, y),
+  check: false,
 })
 
 /** What is asked of an H200 at 8192³: TOPS. */
-const written: [name: string, semiring: UserSemiring, asked: Asked][] = [
+const written = (): [name: string, semiring: UserSemiring, asked: Asked][] => [
   ['max-plus of float32', maxPlusOfFloats, { must: 24, aim: 31 }],
   ['xor-and of 32 bits', xorAnd, { must: 28, aim: 33 }],
   ['counting max-plus', counting('max-plus'), { must: 8, aim: 14 }],
@@ -162,7 +163,7 @@ export const semirings: Suite = {
     return [
       ['first use', () => firstUse(bench)],
       ...sizes.map((side): SuiteCase => [`${side}³, max-plus of int32`, () => besideBuiltIn(bench, side)]),
-      ...written.map(
+      ...written().map(
         ([of, own, asked]): SuiteCase => [`${size}³, ${of}`, () => speed(bench, size, of, own, asked)],
       ),
     ]

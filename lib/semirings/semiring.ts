@@ -1,5 +1,6 @@
 /** Semirings that users write: from functions, and from JSON. */
 import { show, showList, typeName } from '../describe.js'
+import { configureCpu } from '../environment.js'
 import { natively, OptionError } from '../errors.js'
 import { expressionTypes, mostLanes } from '../expression-table.js'
 import { addon, type NativeUserSemiring } from '../native.js'
@@ -161,6 +162,8 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
   /** What native code has of it. */
   static nativeOf(semiring: WrittenSemiring): NativeUserSemiring {
     if (semiring.#native) return semiring.#native
+    // Its laws may be checked before anything else is computed in the process.
+    configureCpu()
     const { name, lanes, zero, one, absorbs, idempotent, selective, logarithms } = semiring.#facts
     const plus = wordsOf(semiring.#plus)
     const times = wordsOf(semiring.#times)

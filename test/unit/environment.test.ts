@@ -13,12 +13,14 @@ import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 const laboratory = new URL('../../dist/lib/lab.js', import.meta.url)
+const semirings = new URL('../../dist/lib/semirings.js', import.meta.url)
 const built = existsSync(library)
 
 /** What each entry point gives, twice: 'fine', or the error's code, class and message. */
 const program = `
   import * as library from ${JSON.stringify(library.href)}
   import { cpuCeiling, cpuNaiveLoop } from ${JSON.stringify(laboratory.href)}
+  import { semiring } from ${JSON.stringify(semirings.href)}
   const { matrix, mpmm, mpmmSync, plan, info } = library
   const one = matrix(1, 1, [1])
   const calls = {
@@ -28,6 +30,7 @@ const program = `
     info: () => info(),
     cpuCeiling: () => cpuCeiling({ milliseconds: 1 }),
     cpuNaiveLoop: () => cpuNaiveLoop({ m: 1, n: 1, k: 1, repetitions: 1 }),
+    semiring: () => semiring({ name: 'sums', dtype: 'int32', zero: 0, plus: (x, y) => x.add(y), times: (x, y) => x.mul(y) }),
     threads: () => { throw new Error(String(info().cpu.threads)) },
     simd: () => { throw new Error(info().cpu.simd) },
   }
@@ -81,6 +84,7 @@ describe.skipIf(!built)(
 
     it('that are right take effect, and empty ones are unset', () => {
       expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'mpmm', 'threads')[1]).toMatch(/ 3$/)
+      expect(outcomes({ MPMML_NUM_THREADS: '3' }, 'semiring', 'threads')[1]).toMatch(/ 3$/)
       expect(outcomes({ MPMML_CPU_ISA: 'portable' }, 'mpmm', 'simd')[1]).toMatch(/ portable$/)
       expect(outcomes({ MPMML_NUM_THREADS: '', MPMML_CPU_ISA: '' }, 'mpmm', 'simd')).toEqual(
         outcomes({}, 'mpmm', 'simd'),
