@@ -137,6 +137,7 @@ export async function tables() {
     ranked: tableOf('ranked'),
     kinds: tableOf('kinds', { head: '8192³' }),
     paths: tableOf('paths', { head: 'milliseconds' }),
+    next: tableOf('next', { head: 'milliseconds' }),
     sparse: tableOf('sparse', { head: 'milliseconds for a source' }),
     sparseCalls: tableOf('sparseCalls', { head: 'milliseconds' }),
     gpus: tableOf('gpus', { head: 'milliseconds', shown: speedUps }),
