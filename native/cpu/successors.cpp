@@ -39,18 +39,6 @@ auto* row_of(const BasicMatrixView<Pointer>& view, int64_t item, int64_t row) {
   return static_cast<Cell*>(view.data) + item * view.batch_stride + row * view.row_stride;
 }
 
-/// Calls `body(item, row)` for the rows of `next`, each of which takes so many steps.
-template <class Body>
-void for_each_row(const Successors& successors, int64_t steps, Body body) {
-  const int64_t rows = successors.next.rows, count = successors.batch * rows;
-  if (count == 0) return;
-  Problem problem;
-  problem.cancelled = successors.cancelled;
-  for_each_run(problem, count, saturating_product(count, steps), 1 << 20, [&](int64_t first, int64_t end) {
-    for (int64_t index = first; index < end; ++index) body(index / rows, index % rows);
-  });
-}
-
 template <class S>
 class Search {
   using Element = typename S::Element;
@@ -92,25 +80,33 @@ class Search {
   const Successors& successors_;
 };
 
-}  // namespace
-
-void mark_edges(const Successors& successors) {
-  constexpr int64_t kStepsPerElement = 8;
+/// Calls `act(search, item, row)` for the rows of `next`, of which each element takes so many steps.
+template <class Act>
+void for_each_row(const Successors& successors, int64_t steps_of_element, Act act) {
+  const int64_t rows = successors.next.rows, count = successors.batch * rows;
+  if (count == 0) return;
+  Problem problem;
+  problem.cancelled = successors.cancelled;
+  const int64_t steps = saturating_product(count, successors.next.cols * steps_of_element);
   with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
     const Search<decltype(semiring)> search(successors);
-    for_each_row(successors, successors.next.cols * kStepsPerElement,
-                 [&](int64_t item, int64_t row) { search.mark(item, row); });
+    for_each_run(problem, count, steps, 1 << 20, [&](int64_t first, int64_t end) {
+      for (int64_t index = first; index < end; ++index) act(search, index / rows, index % rows);
+    });
   });
 }
 
+}  // namespace
+
+void mark_edges(const Successors& successors) {
+  constexpr int64_t kSteps = 8;
+  for_each_row(successors, kSteps, [](const auto& search, int64_t item, int64_t row) { search.mark(item, row); });
+}
+
 void find_successors(const Successors& successors) {
-  // How many are looked at depends on the weights.
-  constexpr int64_t kNodesOfRow = 64;
-  with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
-    const Search<decltype(semiring)> search(successors);
-    for_each_row(successors, successors.next.cols * kNodesOfRow,
-                 [&](int64_t item, int64_t row) { search.find(item, row); });
-  });
+  // How many nodes are looked at depends on the weights.
+  constexpr int64_t kNodes = 64;
+  for_each_row(successors, kNodes, [](const auto& search, int64_t item, int64_t row) { search.find(item, row); });
 }
 
 }  // namespace mpmml::cpu

@@ -104,13 +104,18 @@ std::optional<std::pair<Region, Region>> halves(const UserProduct& product) {
   return std::nullopt;
 }
 
+/// Whether the halves may fit the device's memory, because it was too little for the whole.
+bool may_fit_in_halves(const UserProduct& product, const Error& error) {
+  return error.code() == ErrorCode::kOutOfMemory && halves(product);
+}
+
 /// A product that doesn't fit the device's memory is computed as two, one after the other. All of C is written.
 Outcome multiply_in_parts(Session& session, const UserProduct& product, const Placement& where) {
   if (session.is_host()) return std::move(start_user(session, product, where)->finish().front());
   try {
     return multiply_at_once(session, product, where);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::kOutOfMemory || !halves(product)) throw;
+    if (!may_fit_in_halves(product, error)) throw;
   }
   const auto [first, second] = *halves(product);
   Outcome outcome = multiply_in_parts(session, sub(product, first), where);
@@ -128,7 +133,7 @@ Outcome multiply_on(Session& session, const UserProduct& product, const Placemen
     try {
       return multiply_at_once(session, product, where);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kOutOfMemory || !halves(product)) throw;
+      if (!may_fit_in_halves(product, error)) throw;
     }
   }
   const Apart apart(product);

@@ -18,8 +18,8 @@ constexpr int64_t kMostPitch = int64_t{1} << 31;
 // The bytes from which on another thread is worth waking, and the most threads: others take from these on an H200's host.
 constexpr int64_t kBytesPerThread = kFewBytes;
 constexpr unsigned kMostThreads = 8;
-// A part that one thread stages. Of a large matrix parts are larger, because each costs a call of the driver.
-constexpr int64_t kLargeMatrix = int64_t{16} << 20, kPartBytes = int64_t{1} << 20;
+// From so many bytes on, parts are whole slots, because each costs a call of the driver.
+constexpr int64_t kLargeMatrix = int64_t{16} << 20;
 
 /// Calls `body(first element in memory, position in the dense part in bytes, number of elements)` for each run of a
 /// part, or for what is in the band of each.
@@ -132,7 +132,7 @@ void TransferQueue::add(Transfer transfer) {
   const HostLayout& host = transfer.host;
   const bool pinned = host.pitched() && host.is_all_written() && host.line_stride * host.element_bytes < kMostPitch &&
                       is_pinned(host.data);
-  const int64_t staged_bytes = host.bytes() >= kLargeMatrix ? StagingRing::kSlotBytes : kPartBytes;
+  const int64_t staged_bytes = host.bytes() >= kLargeMatrix ? StagingRing::kSlotBytes : kBytesPerThread;
   int64_t part_elements = (pinned ? kPinnedPartBytes : staged_bytes) / host.element_bytes;
   if (pinned && !host.dense()) part_elements = std::max<int64_t>(1, part_elements / host.length) * host.length;
   // What is empty has a part too, so that `done` is called in its turn.
