@@ -2,9 +2,9 @@
 // and the exponent of a sum is the best of its terms (core/algebra/value_range.h, ExponentScale; docs/tensor-cores.md has the proofs).
 //
 // Packing takes the best element of each line (row of A, column of B) off and writes tiles exactly as shared memory holds
-// them, so that one thread moves a whole tile by a bulk copy. A block computes 128 × 128 of C: one group of four warps
-// copies, two multiply 64 rows each. An accumulator of a chunk of K starts from 0, and chunks combine by a maximum of their
-// bits, because floats that aren't negative are ordered like integers.
+// them, so that one thread moves a whole tile by a bulk copy, or the half of one that a block needs. A block computes 128 ×
+// 128 or 64 × 128 of C: one group of four warps copies, and one for each 64 rows multiplies. An accumulator of a chunk of K
+// starts from 0, and chunks combine by a maximum of their bits, because floats that aren't negative are ordered like integers.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -120,7 +120,12 @@ template <int BM_, int BN_, int BK_, int kStages_>
 struct ExponentTiles {
   static constexpr bool kFindsWitnesses = false, kInHalves = false;
   static constexpr int BM = BM_, BN = BN_, BK = BK_, kStages = kStages_;
-  static constexpr int kThreads = 384;
+  /// Groups of warps that multiply, beside the one that copies.
+  static constexpr int kConsumers = BM / 64, kThreads = 128 * (kConsumers + 1);
+  static constexpr int kBlocksPerMultiprocessor = 2 / kConsumers;
+  /// Those of a thread that multiplies, and of one that copies: together what the block's launch gives their groups.
+  static constexpr int kRegisters = kConsumers == 2 ? 232 : 216, kRegistersToCopy = 40;
+  static constexpr int kTileBytesA = BM * kTileLineBytes, kTileBytesB = kExponentTileBytes;
   /// The best elements of a tile's lines, and the offsets of its chunks, if distances are within chunks.
   static constexpr int kBestBytes = kExponentLines * sizeof(int32_t);
   template <class Arithmetic>
@@ -128,28 +133,32 @@ struct ExponentTiles {
   /// Tiles begin at multiples of 1024 bytes. A stage has two barriers.
   template <class Arithmetic>
   static constexpr int kSharedBytes =
-      1024 + kStages * (2 * (kExponentTileBytes + kOffsetBytes<Arithmetic>)+16) + 2 * kBestBytes;
-  static_assert(BM == kExponentLines && BN == kExponentLines && BK == kExponentDepth,
-                "tiles are as packing writes them");
+      1024 + kStages * (kTileBytesA + kTileBytesB + 2 * kOffsetBytes<Arithmetic> + 16) + 2 * kBestBytes;
+  static_assert(kExponentLines % BM == 0 && BN == kExponentLines && BK == kExponentDepth,
+                "tiles are as packing writes them, or parts of those");
 };
 
 template <class Config, class Arithmetic>
-__global__ void __launch_bounds__(Config::kThreads, 1)
+__global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerMultiprocessor)
     exponent_kernel(DeviceProblem problem, ExponentProblem operands, Arithmetic arithmetic) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  constexpr int kStages = Config::kStages, kConsumers = 2;
+  constexpr int kStages = Config::kStages, kConsumers = Config::kConsumers;
+  // A block's lines of A are a part of a tile.
+  constexpr int kParts = kExponentLines / Config::BM;
+  static_assert(kParts == 1 || !Arithmetic::kByChunks, "the offsets of a tile are copied as a whole");
   using Offset = std::conditional_t<Config::kInHalves, uint16_t, int32_t>;
   constexpr int kOffsetBytes = Arithmetic::kByChunks ? kExponentChunks * kExponentLines * int{sizeof(Offset)} : 0;
-  constexpr int kStageBytes = 2 * (kExponentTileBytes + kOffsetBytes);
+  constexpr int kTileBytesOfStage = Config::kTileBytesA + Config::kTileBytesB;
+  constexpr int kStageBytes = kTileBytesOfStage + 2 * kOffsetBytes;
   extern __shared__ __align__(1024) unsigned char memory[];
   // The tiles of all stages, their offsets, the best elements, the barriers.
   const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(memory));
   const unsigned base = first_tile_place(shared);
-  const unsigned all_offsets = base + kStages * 2 * kExponentTileBytes;
+  const unsigned all_offsets = base + kStages * kTileBytesOfStage;
   const unsigned bests = all_offsets + kStages * 2 * kOffsetBytes;
   const StageBarriers<kStages> barriers{bests + 2 * Config::kBestBytes};
   const auto tile_at = [&](int stage, Side side) {
-    return base + (stage * 2 + (side == Side::kB)) * kExponentTileBytes;
+    return base + stage * kTileBytesOfStage + (side == Side::kB ? Config::kTileBytesA : 0);
   };
   const auto offsets_at = [&](int stage, Side side) {
     return all_offsets + (stage * 2 + (side == Side::kB)) * kOffsetBytes;
@@ -178,18 +187,21 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   const int tiles_k = depth.count;
 
   if (group == kConsumers) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Config::kRegistersToCopy));
     if (thread != 0) return;
     const ExponentOperand &a = operands.a, &b = operands.b;
-    const int64_t first_a = instance * a.instance_tiles + int64_t{place.m} * operands.tiles_k + depth.first;
+    const int64_t first_a = instance * a.instance_tiles + int64_t{place.m / kParts} * operands.tiles_k + depth.first;
+    constexpr int kLines = Config::BM + Config::BN;
     const int64_t first_b = instance * b.instance_tiles + int64_t{place.n} * operands.tiles_k + depth.first;
-    const auto copy_best = [&](const ExponentOperand& operand, int64_t tile, unsigned target) {
-      const int32_t* best = operand.best + instance * operand.instance_lines + tile * kExponentLines;
-      bulk_copy(target, reinterpret_cast<const unsigned char*>(best), Config::kBestBytes, barriers.full(0));
+    const auto copy_best = [&](const ExponentOperand& operand, int64_t first_line, unsigned target, int lines) {
+      const int32_t* best = operand.best + instance * operand.instance_lines + first_line;
+      bulk_copy(target, reinterpret_cast<const unsigned char*>(best), lines * int{sizeof(*best)}, barriers.full(0));
     };
     const auto copy_tile = [&](const ExponentOperand& operand, int64_t tile, int stage, Side side) {
-      bulk_copy(tile_at(stage, side), operand.tiles + tile * kExponentTileBytes, kExponentTileBytes,
-                barriers.full(stage));
+      const bool is_a = side == Side::kA;
+      const int part = is_a ? place.m % kParts * Config::kTileBytesA : 0;
+      bulk_copy(tile_at(stage, side), operand.tiles + tile * kExponentTileBytes + part,
+                is_a ? Config::kTileBytesA : Config::kTileBytesB, barriers.full(stage));
       if constexpr (kOffsetBytes > 0) {
         const Offset* offsets;
         if constexpr (Config::kInHalves) {
@@ -205,10 +217,10 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
     for (int tile = 0; tile < tiles_k; ++tile) {
       const int stage = tile % kStages, phase = tile / kStages & 1;
       barrier_wait(barriers.empty(stage), phase ^ 1);
-      barrier_expect(barriers.full(stage), kStageBytes + (tile == 0 ? 2 * Config::kBestBytes : 0));
+      barrier_expect(barriers.full(stage), kStageBytes + (tile == 0 ? kLines * int{sizeof(int32_t)} : 0));
       if (tile == 0) {
-        copy_best(a, place.m, bests);
-        copy_best(b, place.n, bests + Config::kBestBytes);
+        copy_best(a, rows.first, bests, Config::BM);
+        copy_best(b, cols.first, bests + Config::kBestBytes, Config::BN);
       }
       copy_tile(a, first_a + tile, stage, Side::kA);
       copy_tile(b, first_b + tile, stage, Side::kB);
@@ -217,7 +229,7 @@ __global__ void __launch_bounds__(Config::kThreads, 1)
   }
 
   // Lane 4g + t of a warp has columns 8i + 2t and 8i + 2t + 1 of rows g and g + 8.
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Config::kRegisters));
   const int lane = threadIdx.x % 32, own_row = group * 64 + thread / 32 * 16 + lane / 4, own_col = lane % 4 * 2;
   int best[Config::kInHalves ? 32 : 64];
 #pragma unroll

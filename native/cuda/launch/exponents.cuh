@@ -171,7 +171,8 @@ struct ExponentFamily {
   template <class Arithmetic>
   static constexpr Kernel kernel() {
     Kernel kernel = kernel_of<Config, Arithmetic>();
-    if constexpr (!Arithmetic::kByChunks) kernel.in_chunks = &kFinder<Arithmetic>;
+    // Notes are of whole tiles.
+    if constexpr (!Arithmetic::kByChunks && Config::BM == kExponentLines) kernel.in_chunks = &kFinder<Arithmetic>;
     return kernel;
   }
 

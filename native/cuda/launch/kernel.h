@@ -46,6 +46,7 @@ struct KernelShape {
   int full_speed_from;   ///< compute capability (90 is 9.0) below which the planner avoids the kernel
   int tiles = 1;         ///< that the threads of a block compute at the same time, of as many instances
   bool divides = false;  ///< whether there is Kernel::launch_divided
+  bool turns = false;    ///< whether tile_m is of the columns of C if it has fewer columns than rows
 };
 
 /// What a kernel relies on that not every device has. It is checked by a product before a device's first use of it.

@@ -34,10 +34,16 @@ struct Family<Pipelined<parameters...>> {
   template <class Tiles, class Arithmetic>
   static constexpr Kernel plain_kernel() {
     using W = Words<Arithmetic>;
-    // Fewer results per thread than 8 × 8 load more operands for each step.
-    constexpr double kOfLargeFragments = Config::TM * Config::TN < 64 ? 0.8 : 1;
+    // Fewer results per thread than 8 × 8 load more operands for each step. 12 × 4 and 12 × 8 need only three quarters of the
+    // warps that keep the pipes busy, of which the planner's estimate knows nothing.
+    constexpr bool kIsFloat = std::is_floating_point_v<typename W::Word>;
+    constexpr int kResults = Config::TM * Config::TN;
+    constexpr double kOfResults = kResults < 48    ? 0.8
+                                  : kResults == 48 ? (kIsFloat ? 0.95 : 1.08)
+                                  : kResults == 64 ? 1
+                                                   : 1.16;
     return PackedKernel<Tiles>::template kernel<Arithmetic>(
-        (Config::kSlices == 1 ? W::kStepsPerClock : W::kStepsPerClockInSlices) * kOfLargeFragments, W::kFullSpeedFrom);
+        (Config::kSlices == 1 ? W::kStepsPerClock : W::kStepsPerClockInSlices) * kOfResults, W::kFullSpeedFrom);
   }
 
   template <class Arithmetic>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace mpmml::cuda {
 namespace {
@@ -139,8 +140,10 @@ Division best_division(const KernelShape& shape, const TileGrid& grid, const Dev
   return best;
 }
 
-double estimate_clocks(const KernelShape& shape, bool packs, const Problem& problem, const DeviceLimits& device,
+double estimate_clocks(const KernelShape& of_rows, bool packs, const Problem& problem, const DeviceLimits& device,
                        int blocks) {
+  KernelShape shape = of_rows;
+  if (shape.turns && problem.n() < problem.m()) std::swap(shape.tile_m, shape.tile_n);
   const Needed needed = needed_of(shape, packs, problem);
   const auto tiles = static_cast<int64_t>(std::ceil(needed.tiles));
   const BlockClocks block_clocks(shape, device, blocks);
