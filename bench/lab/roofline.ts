@@ -35,15 +35,17 @@ function operationCeilings({ semiring, dtype }: Algebra): string[] {
 /** Values that exponents can hold. */
 const fewLevels = { minimum: 0, maximum: 15 }
 
-/** The kernel on tensor cores, if the build has one for the algebra. */
+/** The kernel on tensor cores for large products, which the table has first, if the build has one for the algebra. */
 const exponents = ({ semiring, dtype }: Algebra) =>
-  variants().filter(
-    (row) =>
-      row.family === 'exponent' &&
-      row.semiring === semiring &&
-      row.dtype === dtype &&
-      row.parameters.accumulator === 'exponent',
-  )
+  variants()
+    .filter(
+      (row) =>
+        row.family === 'exponent' &&
+        row.semiring === semiring &&
+        row.dtype === dtype &&
+        row.parameters.accumulator === 'exponent',
+    )
+    .slice(0, 1)
 
 export function rooflineJobs(algebra: Algebra, size: number): Job[] {
   const instructions = { x: 8, y: 8, bsi: 16, bsj: 16, n: 4000 }
