@@ -454,6 +454,79 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect([...(await first.download()).data]).toEqual([3, 3, 3, 3])
   })
 
+  it('what user code takes away while a later product is read is refused by its name', async () => {
+    for (const close of [false, true]) {
+      await using device = await openDevice({ backend })
+      const [a, b] = [await device.full([2, 2], 1), await device.full([2, 2], 2)]
+      const { used } = device.memory()
+      let closing: Promise<void> | undefined
+      const products: AnyProduct[] = Array.from({ length: 600 }, () => ({ a, b: a }))
+      products[20] = { a: b, b: a }
+      products[40] = {
+        a,
+        get b() {
+          if (close) closing = device.close()
+          else b.dispose()
+          return a
+        },
+      }
+      const error = await caught(grouped(products))
+      if (close) expectError(error, 'DISPOSED', '^products\\[0\\]\\.a was on .*, which has been closed')
+      else expectError(error, 'DISPOSED', '^products\\[20\\]\\.a has been disposed')
+      if (!close) expect(device.memory().used).toBeLessThan(used)
+      await closing
+    }
+  })
+
+  it('an array that user code takes away while a later product is read is refused by its name', async () => {
+    const a = await open().full([2, 2], 1)
+    const array = made(new Int32Array(4), [2, 2])
+    const products: AnyProduct[] = Array.from({ length: 60 }, () => ({ a, b: a }))
+    products[20] = { a, b: array }
+    products[40] = {
+      a,
+      get b() {
+        structuredClone(array.data, { transfer: [array.data.buffer as ArrayBuffer] })
+        return a
+      },
+    }
+    expectError(await caught(grouped(products)), 'DTYPE', '^products\\[20\\]\\.b\\.data .*detached')
+  })
+
+  it('products with and without more than operands follow each other', async () => {
+    const [a, c0] = [await open().full([2, 2], 1), await open().full([2, 2], 9)]
+    const batch = await open().full([3, 2, 2], 2)
+    const kinds: [AnyProduct, number, number[]][] = [
+      [{ a, b: a }, 2, [2, 2]],
+      [{ a, b: a, accumulate: c0 }, 9, [2, 2]],
+      [{ a, b: a, accumulate: false }, 2, [2, 2]],
+      [{ a, b: a, structure: { a: 'general' } }, 2, [2, 2]],
+      [{ a: batch, b: a }, 3, [3, 2, 2]],
+      [{ a: matrix(2, 2), b: a }, 1, [2, 2]],
+      [{ a, b: a, out: await open().full([2, 2], 0) }, 2, [2, 2]],
+    ]
+    const asked = Array.from({ length: 700 }, (_, index) => kinds[(index * index) % 6]!)
+    asked.push(kinds[6]!)
+    for (const witness of [false, true]) {
+      const results = await grouped(
+        asked.map(([product]) => product),
+        { witness },
+      )
+      for (const [index, [, value, shape]] of asked.entries()) {
+        const { c, structure } = results[index]!
+        expect(c.shape).toEqual(shape)
+        expect(structure === undefined).toBe(asked[index] !== kinds[3])
+        if (index % 50 === 0 || index > 690)
+          expect(new Set((await c.download()).data)).toEqual(new Set([value]))
+        if (index < 12 && witness) {
+          const { witness: which } = results[index] as unknown as { witness: DeviceMatrix }
+          const expected = asked[index] === kinds[1] ? -1 : 0
+          expect(new Set((await which.download()).data)).toEqual(new Set([expected]))
+        }
+      }
+    }
+  })
+
   it('an out far behind is written', async () => {
     const [a, out] = [await open().full([2, 2], 1), await open().full([2, 2], 0)]
     const products: AnyProduct[] = Array.from({ length: 2500 }, () => ({ a, b: a }))
