@@ -3,40 +3,45 @@
  * Nothing here is shared with what it checks.
  */
 
-/** x ⊗ y, as its compiled form needs it: nothing to look up, and no functions that differ. */
-function combine(isSum, isProduct, isLeast, isSingle, x, y) {
-  if (isSum || isProduct) {
-    const exact = isSum ? x + y : x * y
-    return isSingle ? Math.fround(exact) : exact
-  }
-  return x < y === isLeast ? x : y
+/** x ⊗ y. */
+export function times({ kind, dtype }, x, y) {
+  if (kind === 'least') return x < y ? x : y
+  if (kind === 'greatest') return x < y ? y : x
+  const exact = kind === 'sum' ? x + y : x * y
+  return dtype === 'float32' ? Math.fround(exact) : exact
 }
-
-export const times = ({ kind, dtype }, x, y) =>
-  combine(kind === 'sum', kind === 'product', kind === 'least', dtype === 'float32', x, y)
 
 export const isBetter = ({ greatest }, x, y) => (greatest ? x > y : x < y)
 
+const formulas = {
+  sum: 'first + second',
+  product: 'first * second',
+  least: 'first < second ? first : second',
+  greatest: 'first < second ? second : first',
+}
+const loops = new Map()
+
 /**
- * Takes the ways over a pivot into a row of distances: `first` to the pivot, whose next node is `hop`, and `onward` from there.
- * Most of the time is spent here.
+ * Takes the ways over a pivot into a row of distances, which begins at `row`: `first` to the pivot, whose next node is `hop`, and `onward`
+ * from there. No path is worse than any. Most of the time is spent here, so the loop is written out for each algebra: to look anything up
+ * takes longer than a step.
  */
-function improve({ none, kind, dtype, greatest }, row, next, first, hop, onward) {
-  const [isSum, isProduct, isLeast, isSingle] = [
-    kind === 'sum',
-    kind === 'product',
-    kind === 'least',
-    dtype === 'float32',
-  ]
-  for (let j = 0; j < row.length; j++) {
-    const second = onward[j]
-    if (second === none) continue
-    const way = combine(isSum, isProduct, isLeast, isSingle, first, second)
-    const last = row[j]
-    if (last !== none && !(greatest ? way > last : way < last)) continue
-    row[j] = way
-    next[j] = hop
+function improving({ kind, dtype, greatest }) {
+  const isRounded = dtype === 'float32'
+  const key = `${kind} ${isRounded} ${greatest}`
+  if (!loops.has(key)) {
+    const way = isRounded ? `Math.fround(${formulas[kind]})` : formulas[kind]
+    const loop = `
+      for (let j = 0, at = row; j < onward.length; j++, at++) {
+        const second = onward[j]
+        const way = ${way}
+        if (!(way ${greatest ? '>' : '<'} values[at])) continue
+        values[at] = way
+        next[at] = hop
+      }`
+    loops.set(key, new Function('values', 'next', 'row', 'first', 'hop', 'onward', loop))
   }
+  return loops.get(key)
 }
 
 /**
@@ -49,15 +54,14 @@ export function closureOf(algebra, n, elements, isReflexive) {
   const values = Float64Array.from(elements, meant)
   const next = Int32Array.from(values, (x, index) => (x === none ? -1 : index % n))
   const canGain = kind === 'sum' || kind === 'product'
+  const improve = improving(algebra)
   for (let k = 0; k < n; k++) {
     const loop = values[k * n + k]
     if (canGain && loop !== none && isBetter(algebra, loop, one)) return { values, next, gain: k }
     const onward = values.slice(k * n, (k + 1) * n)
     for (let i = 0; i < n; i++) {
       const first = values[i * n + k]
-      if (first === none) continue
-      const [from, to] = [i * n, (i + 1) * n]
-      improve(algebra, values.subarray(from, to), next.subarray(from, to), first, next[i * n + k], onward)
+      if (first !== none) improve(values, next, i * n, first, next[i * n + k], onward)
     }
   }
   const closure = { values, next, gain: -1 }
