@@ -2,12 +2,12 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { l1Distance } from '../../lib/semirings.js'
 import { browserFiles } from '../../native/wasm/files.mjs'
 import { writeByHand } from '../support/arrays.js'
 import { withoutCuda } from '../support/machine.js'
-import { declaredIn, lacks, needsQueue, onQueue, outputOf, runnable } from '../support/programs.js'
+import { declaredIn, lacks, needsQueue, onQueue, outputOf, type Ran, runAll } from '../support/programs.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
 import { upload } from '../support/s3-arrays.js'
 import { S3Server } from '../support/s3-server.js'
@@ -82,30 +82,42 @@ function programOf(code: string): string {
       !declared.includes(name) &&
       (first.includes(name) || missing(first.map((one) => said[one]).join('\n')).includes(name)),
   )
-  return runnable(`${names.map((name) => said[name]).join('\n')}\n${code}`)
+  return `${names.map((name) => said[name]).join('\n')}\n${code}`
 }
 
 describe('programs', () => {
-  const skipped = (code: string) => needsQueue(code) && !redisProgram
-  it.each(inLanguage('js', 'ts').filter(([, { code }]) => !skipped(code)))('%s', async (_, block) => {
-    const redis = needsQueue(block.code) ? await RedisServer.start() : undefined
-    const code = redis ? onQueue(block.code, redis.url) : block.code
-    const { status, stdout, stderr } = await runProgram(
-      process.execPath,
-      ['--input-type=module', '--eval', programOf(code)],
-      { cwd: path('.') },
+  const all = inLanguage('js', 'ts').filter(([, { code }]) => redisProgram || !needsQueue(code))
+  const results = new Map<string, Ran>()
+
+  beforeAll(async () => {
+    const redis = redisProgram ? await RedisServer.start() : undefined
+    const run = async (those: typeof all, name: string) => {
+      const codes = those.map(([, { code }]) => programOf(redis ? onQueue(code, redis.url) : code))
+      const ran = await runAll(codes, path(name), path('.'))
+      for (const [index, [place]] of those.entries()) results.set(place, ran[index]!)
+    }
+    // Those would be told of what the others do.
+    const listens = ([, { code }]: (typeof all)[number]) => code.includes('node:diagnostics_channel')
+    await run(
+      all.filter((one) => !listens(one)),
+      'programs',
     )
+    await run(all.filter(listens), 'listeners')
     await redis?.end()
+  })
+
+  it.each(all)('%s', (place, { code }) => {
+    const { lines, error } = results.get(place)!
     if (code.includes("'mpmml/lab'") && withoutCuda() !== undefined) {
       // A build without CUDA doesn't have the variant, which must exist in others.
-      expect(stderr).toMatch(/ERR_MPMML_NO_CUDA|None of them is for CUDA/)
+      expect(error).toMatch(/ERR_MPMML_NO_CUDA|None of them is for CUDA/)
       const [, variant] = /'(\w+_maxplus_\w+)'/.exec(code)!
       expect(readFileSync(join(root, 'lib/variant-names.ts'), 'utf8')).toContain(`'${variant}'`)
       return
     }
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(error).toBeUndefined()
     const output = outputOf(code)
-    if (output.length > 0) expect(stdout.trimEnd().split('\n')).toEqual(output)
+    if (output.length > 0) expect(lines).toEqual(output)
   })
 
   it('most of them say what they print', () => {

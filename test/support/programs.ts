@@ -1,8 +1,9 @@
 /** Programs in the docs: a block of a guide or an example of a doc comment, and what it says that it prints. */
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { root } from '../cli/support.js'
+import { expect } from 'vitest'
+import { root, runProgram } from '../cli/support.js'
 
 /** The package's entry points as they are imported, 'mpmml' and 'mpmml/graph', and the URLs of their compiled files. */
 export const entries: ReadonlyMap<string, string> = new Map(
@@ -55,3 +56,44 @@ export const needsQueue = (code: string): boolean => code.includes(QUEUE)
 
 /** The program with a queue that is there.. */
 export const onQueue = (code: string, url: string): string => code.replaceAll(QUEUE, url)
+
+/** What a program has printed, and how it failed. */
+export interface Ran {
+  lines: string[]
+  error?: string
+}
+
+/**
+ * Runs programs one after the other in one process, which must end by itself: to start one for each takes longer than what they do.
+ * `cwd` is where all of them run; without it each has a folder of its own in `folder`, where their files are.
+ */
+export async function runAll(codes: readonly string[], folder: string, cwd?: string): Promise<Ran[]> {
+  const all = codes.map((code, index) => {
+    const own = join(folder, `${index}`)
+    const file = join(own, 'program.mjs')
+    mkdirSync(own, { recursive: true })
+    writeFileSync(file, `${runnable(code)}\n`)
+    return [cwd ?? own, pathToFileURL(file).href]
+  })
+  const program = `
+    import { format } from 'node:util'
+    const results = []
+    for (const [folder, url] of ${JSON.stringify(all)}) {
+      process.chdir(folder)
+      const lines = []
+      console.log = (...values) => lines.push(...format(...values).trimEnd().split('\\n'))
+      try {
+        await import(url)
+        results.push({ lines })
+      } catch (error) {
+        results.push({ lines, error: String(error) + ' ' + error.code })
+      }
+    }
+    process.stdout.write(JSON.stringify(results))
+  `
+  // tune() writes to the cache.
+  const env = { XDG_CACHE_HOME: join(folder, 'cache') }
+  const outcome = await runProgram(process.execPath, ['--input-type=module', '--eval', program], { env })
+  expect(outcome).toMatchObject({ status: 0, stderr: '' })
+  return JSON.parse(outcome.stdout)
+}

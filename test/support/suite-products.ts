@@ -89,8 +89,14 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
   const inArrays = place('arrays, at once')
   const few = [...inArrays, ...place('a device')]
 
-  /** Some of the places, the few among them; all of them on a GPU. */
-  const someOf = (turn: number, share = 4) => [...new Set([...few, ...inTurn(backend, places, turn, share)])]
+  /** One of the few, arrays or a device; both on a GPU. */
+  const oneOf = (turn: number) => inTurn(backend, few, turn, few.length)
+  /** Some of the places, one of the few among them; all of them on a GPU. */
+  const someOf = (turn: number, share = 5) => [
+    ...new Set([...oneOf(turn), ...inTurn(backend, places, turn, share)]),
+  ]
+  /** Into a new matrix, or into one that is there; both on a GPU. */
+  const wayOf = (turn: number) => inTurn<Way>(backend, ['new', 'out'], turn, 2)
 
   // A 0 of the identity times an infinity is a NaN, and would decide in an ordinary sum.
   const madeFor = ({ kind }: Algebra) =>
@@ -110,7 +116,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
           overflow === 'wrap' ? ['new'] : ['out'],
         )
         const c0 = startFor(algebra, kind, ragged[0], ragged[2])
-        const where = (overflow ?? 'throw') === 'throw' ? someOf(turn + 2) : few
+        const where = (overflow ?? 'throw') === 'throw' ? someOf(turn + 2) : oneOf(turn + index)
         const one = drawn(algebra, kind, ragged, { overflow, c0, witness: mayHaveWitness }, 4)
         await check(one, where, ['in place'])
         // An error would say nothing of the other elements.
@@ -122,25 +128,28 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
           witness: mayHaveWitness,
           overflow: algebra.isInteger ? 'saturate' : undefined,
         }),
-        few,
+        oneOf(turn),
+        wayOf(turn >> 1),
       )
     })
 
     it.each(kindNamesOf(algebra))('C0: %s', async (kind) => {
       const overflow = algebra.isInteger ? 'saturate' : undefined
       const c0 = startFor(algebra, kind, ragged[0], ragged[2], undefined, 5)
-      await check(drawn(algebra, mixed(algebra), ragged, { c0, overflow, witness: mayHaveWitness }), few)
+      const turn = first + kindNamesOf(algebra).indexOf(kind)
+      const where = oneOf(turn)
+      await check(drawn(algebra, mixed(algebra), ragged, { c0, overflow, witness: mayHaveWitness }), where)
       // C0 alone decides.
       const zeros = (one: Case) => {
         one.a.data.fill(algebra.zero)
         return one
       }
-      await check(zeros(drawn(algebra, mixed(algebra), ragged, { c0, overflow })), few)
+      await check(zeros(drawn(algebra, mixed(algebra), ragged, { c0, overflow })), oneOf(turn + 1))
       const none = drawn(algebra, mixed(algebra), [3, 0, 5], { c0: startFor(algebra, kind, 3, 5) })
-      await check(none, few)
+      await check(none, where)
     })
 
-    it.each(sizes)('%i × %i × %i', async (...size) => {
+    it.each(sizes.map((size) => [...size, size] as const))('%i × %i × %i', async (_m, _k, _n, size) => {
       const listed = algebra.isInteger
         ? [
             'small',
@@ -150,9 +159,10 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
             'far from the best in some rows',
           ]
         : [mixed(algebra)]
-      for (const kind of [...listed, ...decisive(algebra)]) {
-        for (const overflow of policiesOf(algebra))
-          await check(drawn(algebra, kind, size, { overflow }), inArrays)
+      const turn = first + sizes.indexOf(size)
+      for (const [index, kind] of [...listed, ...decisive(algebra)].entries()) {
+        for (const overflow of inTurn(backend, policiesOf(algebra), turn + index, policiesOf(algebra).length))
+          await check(drawn(algebra, kind, size, { overflow }), inArrays, wayOf(turn + index))
       }
       const c0 = startFor(algebra, mixed(algebra), size[0], size[2])
       const where = someOf(first + size[1])
@@ -172,7 +182,8 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
             ['new'],
           )
         }
-        await check(drawn(algebra, tied(algebra), [m, k, n], { witness: mayHaveWitness }), few, ['new'])
+        const ties = drawn(algebra, tied(algebra), [m, k, n], { witness: mayHaveWitness })
+        await check(ties, oneOf(first + k + n), ['new'])
       }
     })
 
@@ -281,7 +292,9 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
             }
             await check(
               structure ? withStructure({ ...one, ...copied(one) }, structure) : one,
-              batch === 1 || batch === 23 ? few : someOf(first + batch + turn + index),
+              batch === 1 || batch === 23
+                ? oneOf(first + turn + index)
+                : someOf(first + batch + turn + index),
               index === 1 ? ['in place'] : ['out'],
             )
           }
@@ -300,7 +313,8 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
             drawn(algebra, witness ? tied(algebra) : mixed(algebra), size, { c0, witness }),
             structure,
           )
-          await check(one, isMany ? someOf(turn + Number(witness)) : few, witness ? ['in place'] : ['out'])
+          const where = isMany ? someOf(turn + Number(witness)) : oneOf(turn + (index >> 1))
+          await check(one, where, witness ? ['in place'] : ['out'])
         }
       }
       const layouts = {
@@ -312,11 +326,16 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       await check(
         withStructure(drawn(algebra, mixed(algebra), [40, 53, 37], { layouts }), structure),
         someOf(turn + 2),
+        wayOf(turn),
       )
       // Sums that could leave their type and don't: C is written at the end. Infinities meet no element that is outside.
       const hard = algebra.isInteger ? 'the best meets the worst' : 'anything'
       if (algebra.isInteger || algebra.isFloat)
-        await check(withStructure(drawn(algebra, hard, [40, 53, 37], { layouts }), structure), inArrays)
+        await check(
+          withStructure(drawn(algebra, hard, [40, 53, 37], { layouts }), structure),
+          inArrays,
+          wayOf(turn + 1),
+        )
     })
 
     it('one is the identity', async () => {

@@ -153,12 +153,12 @@ function laws(
     )
 
   it('computes every kind of values that it has room for, and no other', async () => {
-    for (const kind of kindNamesOf(algebra)) {
+    for (const [index, kind] of kindNamesOf(algebra).entries()) {
       for (const overflow of algebra.isInteger ? policies : [undefined])
         await check(cached(kind, ragged, { overflow }))
       if (!algebra.isInteger) {
         const c0 = startFor(algebra, kind, ragged[0], ragged[2])
-        await check(cached(kind, ragged, { c0 }), ['new', 'in place'])
+        await check(cached(kind, ragged, { c0 }), inTurn<Way>(backend, ['new', 'in place'], turn + index, 2))
       }
     }
   })
@@ -171,7 +171,7 @@ function laws(
     if (dtype === 'uint8') deep.push([132, 1028, 260])
     for (const [index, size] of [...sizes, ...deep].entries()) {
       const kinds = algebra.isInteger ? kindsOfPaths : [mixed(algebra), ...decisive(algebra)]
-      for (const kind of algebra.isInteger ? kinds : inTurn(backend, kinds, turn + index, 2)) {
+      for (const kind of inTurn(backend, kinds, turn + index, 2)) {
         const asked = cached(kind, size)
         // On the CPU the test above says what is refused.
         if (backend === 'cpu' && refuses(asked)) continue
@@ -222,7 +222,7 @@ function laws(
       [70, 130, 1],
     ]
     for (const [index, size] of witnessed.entries()) {
-      for (const kind of [tied(algebra), ...inTurn(backend, kindNamesOf(algebra), turn + index, 4)]) {
+      for (const kind of [tied(algebra), ...inTurn(backend, kindNamesOf(algebra), turn + index, 8)]) {
         await check(
           cached(kind, size, { witness: true, overflow: algebra.isInteger ? 'saturate' : undefined }),
         )
@@ -235,14 +235,14 @@ function laws(
 
   it('leaves out what a structure leaves out, or refuses it', async () => {
     const isThin = variant.family === 'thin' && algebra.kind === 'ordinary'
-    for (const structure of structures) {
+    for (const [at, structure] of structures.entries()) {
       for (const layouts of [undefined, { a: 'transposed', b: 'transposed' }]) {
         const key = `${JSON.stringify(structure)} ${layouts?.a}`
         const kind = algebra.isInteger ? 'few levels, ties' : mixed(algebra)
         const asked = knownCase(algebra, key, () =>
           withStructure(drawn(algebra, kind, [67, backend === 'cpu' ? 290 : 70, 83], { layouts }), structure),
         )
-        const outcome = await check(asked, ['new', 'out'])
+        const outcome = await check(asked, inTurn<Way>(backend, ['new', 'out'], turn + at, 2))
         // A GPU's families may say that they can't.
         if (backend === 'cpu') expect(outcome).toBe(isThin ? 'refused' : 'computed')
       }

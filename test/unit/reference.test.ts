@@ -2,14 +2,13 @@
  * The reference: every public symbol has a doc comment with what readers need, and its examples print what they say. And the site that has
  * it, with the guides.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root, runProgram } from '../cli/support.js'
 import { withoutCuda } from '../support/machine.js'
-import { entries, lacks, needsQueue, onQueue, outputOf, runnable } from '../support/programs.js'
+import { entries, lacks, needsQueue, onQueue, outputOf, type Ran, runAll } from '../support/programs.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
 import { siteSuite } from '../support/suite-site.js'
 
@@ -211,44 +210,16 @@ async function availableNames(): Promise<Map<string, string>> {
   return names
 }
 
-interface Ran {
-  lines: string[]
-  error?: string
-}
-
-/** Runs examples one after the other in one process, each in a folder of its own. */
+/** Runs examples, with what they take for granted. */
 async function runExamples(those: readonly Example[]): Promise<Ran[]> {
   const names = await availableNames()
-  const at = (index: number) => join(folder, `${index}`)
-  those.forEach(({ code }, index) => {
+  const codes = those.map(({ code }) => {
     const imports = [...names]
       .filter(([name]) => lacks(code, name))
       .map(([name, from]) => `import { ${name} } from '${from}'\n`)
-    mkdirSync(at(index))
-    writeFileSync(join(at(index), 'example.mjs'), `${runnable(imports.join('') + code)}\n`)
+    return imports.join('') + code
   })
-  const all = those.map((_, index) => [at(index), pathToFileURL(join(at(index), 'example.mjs')).href])
-  const program = `
-    import { format } from 'node:util'
-    const results = []
-    for (const [folder, url] of ${JSON.stringify(all)}) {
-      process.chdir(folder)
-      const lines = []
-      console.log = (...values) => lines.push(...format(...values).trimEnd().split('\\n'))
-      try {
-        await import(url)
-        results.push({ lines })
-      } catch (error) {
-        results.push({ lines, error: String(error) + ' ' + error.code })
-      }
-    }
-    process.stdout.write(JSON.stringify(results))
-  `
-  // tune() writes to the cache.
-  const env = { XDG_CACHE_HOME: join(folder, 'cache') }
-  const outcome = await runProgram(process.execPath, ['--input-type=module', '--eval', program], { env })
-  expect(outcome).toMatchObject({ status: 0, stderr: '' })
-  return JSON.parse(outcome.stdout)
+  return runAll(codes, join(folder, 'examples'))
 }
 
 it('has examples that print what they say', async () => {
