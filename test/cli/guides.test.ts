@@ -11,7 +11,7 @@ import { declaredIn, lacks, needsQueue, onQueue, outputOf, type Ran, runAll } fr
 import { RedisServer, redisProgram } from '../support/redis.js'
 import { upload } from '../support/s3-arrays.js'
 import { S3Server } from '../support/s3-server.js'
-import { cli, mpmml, root, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
+import { cli, root, runMpmml, runProgram, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
 
@@ -192,7 +192,10 @@ async function mpmmlLine(words: string[], comment: string): Promise<void> {
     await succeeds(['convert', 'A.npy', 'A.npz:a'], { cwd: path('.') })
   }
   const server = args.some((word) => word.startsWith('s3://')) ? await bucketWithA() : undefined
-  const { status, stderr } = await mpmml(args, { cwd: path('.'), env: server?.environment ?? {} })
+  const { status, stderr } = await runMpmml(args, {
+    cwd: path('.'),
+    ...(server && { env: server.environment }),
+  })
   await server?.end()
   expect({ status, stderr }, args.join(' ')).toEqual({ status: 0, stderr: '' })
 }

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { counting, hamming } from '../../lib/semirings.js'
 import { leastDifference } from '../support/user-semirings.js'
-import { json, mpmml, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
+import { json, readNumbers, runMpmml, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
 
@@ -44,7 +44,7 @@ describe('multiply over a semiring in a file', () => {
       [{ ...leastDifference.toJSON(), plus: [] }, output, /steps must be an array/],
     ] as const) {
       const [a, b, file] = files(own)
-      const { status, stderr } = await mpmml(['multiply', a, b, '--semiring', file, ...flags])
+      const { status, stderr } = await runMpmml(['multiply', a, b, '--semiring', file, ...flags])
       expect(status).not.toBe(0)
       expect(stderr).toMatch(message)
       expect(stderr).not.toMatch(/\n\s+at /)
@@ -53,7 +53,7 @@ describe('multiply over a semiring in a file', () => {
 
   it('names the choices for other texts', async () => {
     const [a, b] = files()
-    const { stderr } = await mpmml(['multiply', a, b, '--semiring', 'none', '-o', path('c.npy')])
+    const { stderr } = await runMpmml(['multiply', a, b, '--semiring', 'none', '-o', path('c.npy')])
     expect(stderr).toMatch(/Allowed choices are max-plus, .*, or a file with the end \.json/)
   })
 })

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { painted, reflow } from '../../bench/output.js'
 import { createProgram } from '../../bench/program.js'
 import { leastDifference } from '../support/user-semirings.js'
-import { cli, fails, json, mpmml, onTerminal, root, succeeds, useFolder, writeNumbers } from './support.js'
+import { cli, fails, json, onTerminal, root, runMpmml, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
 
@@ -244,7 +244,7 @@ it('show --all shows all rows and columns', async () => {
 describe('a CSV file', () => {
   const square = '0,1,4\n1,2,5\n2,0,-1\n'
   const ran = async (args: string[]) => {
-    const { status, stdout, stderr } = await mpmml(args)
+    const { status, stdout, stderr } = await runMpmml(args)
     expect(status).toBe(0)
     return { record: JSON.parse(stdout), stderr }
   }
@@ -390,7 +390,7 @@ describe('a CSV file', () => {
         ['convert', of, path('x.npy')],
         ['show', of, '--edges'],
       ]) {
-        const { status, stdout, stderr } = await mpmml(command)
+        const { status, stdout, stderr } = await runMpmml(command)
         expect([status, stdout]).toEqual([1, ''])
         expect(stderr).toContain(`such as ${node}: number them from 0 and say --edges`)
       }
@@ -423,7 +423,7 @@ describe('a CSV file', () => {
       ['show', links],
       ['convert', links, path('bare.gr')],
     ]) {
-      const { status, stderr } = await mpmml([...command, '--edges'])
+      const { status, stderr } = await runMpmml([...command, '--edges'])
       expect([status, stderr]).toEqual([0, `mpmml: the edges of ${links} have no weights: each weighs 1\n`])
     }
   })

@@ -62,13 +62,13 @@ type Callback = (error?: Error | null) => void
 let last: Promise<unknown> = Promise.resolve()
 
 /** Runs mpmml in this process, which takes a tenth of the time: for tests that aren't about the process. One after the other. */
-function runHere(args: string[]): Promise<Outcome> {
-  const outcome = last.then(() => runAlone(args))
+function runHere(args: string[], cwd?: string): Promise<Outcome> {
+  const outcome = last.then(() => runAlone(args, cwd))
   last = outcome.catch(() => {})
   return outcome
 }
 
-async function runAlone(args: string[]): Promise<Outcome> {
+async function runAlone(args: string[], cwd = process.cwd()): Promise<Outcome> {
   const { run } = (await import(pathToFileURL(join(root, 'dist', 'bench', 'run.js')).href)) as {
     run(args: string[]): Promise<number>
   }
@@ -88,9 +88,12 @@ async function runAlone(args: string[]): Promise<Outcome> {
     }) as typeof process.stdout.write),
   )
   vi.stubEnv('MPMML_BACKEND', undefined)
+  const folder = process.cwd()
+  process.chdir(cwd)
   try {
     return { status: await run(args), signal: null, ...said }
   } finally {
+    process.chdir(folder)
     vi.unstubAllEnvs()
     for (const spy of spies) spy.mockRestore()
     for (const [index, [emitter, event]] of emitters.entries()) {
@@ -100,8 +103,9 @@ async function runAlone(args: string[]): Promise<Outcome> {
   }
 }
 
-/** In this process, unless that must be another one. */
-const ran = (args: string[], options?: RunOptions) => (options ? mpmml(args, options) : runHere(args))
+/** Runs mpmml in this process, unless that must be another one. */
+export const runMpmml = (args: string[], options: RunOptions = {}) =>
+  options.env || options.started ? mpmml(args, options) : runHere(args, options.cwd)
 
 /** A program that is loaded first makes stderr a terminal: what a command does is shown there. */
 export const onTerminal = { NODE_OPTIONS: '--import data:text/javascript,process.stderr.isTTY=true' }
@@ -131,7 +135,7 @@ export async function interrupted(
 
 /** Runs mpmml and expects it to be done, with nothing on stderr; returns what it printed. */
 export async function succeeds(args: string[], options?: RunOptions): Promise<string> {
-  const { status, stdout, stderr } = await ran(args, options)
+  const { status, stdout, stderr } = await runMpmml(args, options)
   expect(stderr).toBe('')
   expect(status).toBe(0)
   return stdout
@@ -144,7 +148,7 @@ export async function json(args: string[], options?: RunOptions) {
 
 /** Runs mpmml and expects it to fail with one line on stderr and nothing on stdout; returns the line. */
 export async function fails(args: string[], status = 1, options?: RunOptions): Promise<string> {
-  const outcome = await ran(args, options)
+  const outcome = await runMpmml(args, options)
   expect(outcome.stdout).toBe('')
   expect(outcome.stderr).toMatch(/^mpmml: [^\n]+\n$/)
   expect(outcome.stderr).not.toMatch(/\n\s+at /)
