@@ -69,7 +69,7 @@ const app = await Application.bootstrap({
     'Timing',
     'errorClasses',
   ],
-  // The build checks types, in a third of the time.
+  // The build has checked types.
   skipErrorChecking: true,
   excludeExternals: true,
   excludeInternal: true,
