@@ -91,9 +91,8 @@ class BitPacker {
       for (int64_t index = 0; index < words_; ++index) {
         uint64_t* const to = word(panel, index);
         for (int lane = 0; lane < width; ++lane) {
-          const int64_t of_source = panel * width + lane, first = of_source - request_.band.below - index * kSteps,
-                        end = of_source + request_.band.above + 1 - index * kSteps;
-          to[lane] &= bits_before(end) & ~bits_before(first);
+          const Span inside = request_.band.of_row(panel * width + lane).from(index * kSteps);
+          to[lane] &= bits_before(inside.end) & ~bits_before(inside.first);
         }
       }
     }

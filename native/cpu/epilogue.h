@@ -201,13 +201,11 @@ class Epilogue {
   /// Of `cols` elements of a row from (row, col) on, those that are results.
   MPMML_HOST_DEVICE Span results_inside(int64_t row, int64_t col, int64_t cols) const {
     if (!results_.is_partial) return {0, cols};
-    const int64_t first = row - results_.band.below - col, end = row + results_.band.above + 1 - col;
-    return {first > 0 ? first : 0, end < cols ? end : cols};
+    return results_.band.of_row(row).from(col).within({0, cols});
   }
   /// Whether some elements of a tile from (row, col) on are no results.
   MPMML_HOST_DEVICE bool is_partial(int64_t row, int64_t col, int64_t rows, int64_t cols) const {
-    return results_.is_partial &&
-           (col - (row + rows - 1) < -results_.band.below || col + cols - 1 - row > results_.band.above);
+    return results_.is_partial && !results_.band.has_all({row, row + rows}, {col, col + cols});
   }
   MPMML_HOST_DEVICE int64_t index_of(int64_t row, int64_t col) const {
     return results_.first_index + row * results_.index_row_stride + col * results_.index_col_stride;

@@ -113,17 +113,19 @@ class Packer {
 
   /// The same if only some elements belong to the operand. Steps that no tile needs are left out.
   MPMML_HOST_DEVICE void pack_partial(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
-    const int64_t after = first_lane + width, last_lane = (after < source_.lanes ? after : source_.lanes) - 1;
+    const int64_t after = first_lane + width;
+    const Span lanes{first_lane, after < source_.lanes ? after : source_.lanes};
     Span needed{first_k, end_k};
     if (granule_ > 0) {
-      const int64_t first = first_lane - band_.below, end = last_lane + band_.above + 1;
+      const auto [first, end] = band_.of_some(lanes);
       if (end <= 0 || end <= first) return;
       if (first > first_k) needed.first = first / granule_ * granule_ > first_k ? first / granule_ * granule_ : first_k;
       if (end < end_k) needed.end = round_up(end, granule_) < end_k ? round_up(end, granule_) : end_k;
       if (needed.is_empty()) return;
     }
     const auto within = [&](int64_t k) { return k < needed.first ? needed.first : k > needed.end ? needed.end : k; };
-    const int64_t first_whole = within(last_lane - band_.below), after_whole = within(first_lane + band_.above + 1);
+    const Span whole = band_.of_all(lanes);
+    const int64_t first_whole = within(whole.first), after_whole = within(whole.end);
     const int64_t end_whole = after_whole > first_whole ? after_whole : first_whole;
     pack_some(first_lane, needed.first, first_whole, to + (needed.first - first_k) * width);
     pack(first_lane, first_whole, end_whole, to + (first_whole - first_k) * width);

@@ -170,7 +170,7 @@ class PackedProduct::Run {
       const double share = static_cast<double>(steps) / static_cast<double>(product_.padded_k_);
       problem_.count_steps(static_cast<double>(request.rows * request.cols), share);
     };
-    if (product_.is_structured_ && !problem_.structure.has_results(rows, cols)) return count(product_.padded_k_);
+    if (product_.is_structured_ && !problem_.structure.c.has_some(rows, cols)) return count(product_.padded_k_);
     const Span slabs = steps_of_block(rows, cols);
     request.is_structured = product_.is_structured_;
     request.structure = problem_.structure.from(row, col);

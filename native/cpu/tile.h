@@ -188,7 +188,7 @@ MPMML_INLINE Span steps_of_tile(const BlockRequest& block, const TileOfBlock& of
 
 /// Whether a tile has no result.
 MPMML_INLINE bool is_outside(const BlockRequest& block, const TileOfBlock& of) {
-  return block.is_structured && !block.structure.has_results({of.row, of.row + of.rows}, {of.col, of.col + of.cols});
+  return block.is_structured && !block.structure.c.has_some({of.row, of.row + of.rows}, {of.col, of.col + of.cols});
 }
 
 /// tile ⊕= panel of A ⊗ panel of B over some steps of a slab, for a semiring whose zero doesn't absorb all values: a step of
@@ -216,13 +216,10 @@ static __attribute__((noinline)) void multiply_edges(const BlockRequest& block, 
 /// Of the steps of a tile, those at which all of its elements belong to the operands. They are whole rounds of the
 /// micro-kernel's loop.
 MPMML_INLINE Span whole_steps(const BlockRequest& block, const TileOfBlock& of, Span part) {
-  const auto& [a, b, c] = block.structure;
-  const int64_t from_a = of.row + of.rows - 1 - a.below, to_a = of.row + a.above + 1;
-  const int64_t from_b = of.col + of.cols - 1 - b.above, to_b = of.col + b.below + 1;
-  int64_t first = (from_a > from_b ? from_a : from_b) - block.first_step;
-  int64_t end = (to_a < to_b ? to_a : to_b) - block.first_step;
-  first = round_up(first > part.first ? first : part.first, kStepsAtOnce);
-  end = (end < part.end ? end : part.end) / kStepsAtOnce * kStepsAtOnce;
+  const Span whole = block.structure.steps_of_all({of.row, of.row + of.rows}, {of.col, of.col + of.cols})
+                         .from(block.first_step)
+                         .within(part);
+  const int64_t first = round_up(whole.first, kStepsAtOnce), end = whole.end / kStepsAtOnce * kStepsAtOnce;
   return end > first ? Span{first, end} : Span{part.end, part.end};
 }
 

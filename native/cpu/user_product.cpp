@@ -419,7 +419,7 @@ class Run {
     Span steps_of(int64_t first_tile, int64_t end_tile) const {
       const Span rows = rows_of(first_tile, end_tile);
       if (!product_.is_structured()) return {0, product_.k};
-      if (!product_.structure.has_results(rows, cols())) return {0, 0};
+      if (!product_.structure.c.has_some(rows, cols())) return {0, 0};
       return product_.structure.steps(rows, cols(), product_.k);
     }
     uint32_t* acc_of(int64_t tile) const { return acc_ + tile * run_.lanes_ * size_; }

@@ -10,16 +10,53 @@ namespace mpmml {
 /// More diagonals than any matrix has, and so few that sums of some of them don't overflow.
 constexpr int64_t kAllDiagonals = int64_t{1} << 60;
 
+/// Numbers from `first` up to but not including `end`. There are none if end ≤ first.
+struct Span {
+  int64_t first, end;
+  MPMML_HOST_DEVICE constexpr bool is_empty() const { return end <= first; }
+  /// Only of a span whose end isn't before its first.
+  MPMML_HOST_DEVICE constexpr int64_t size() const { return end - first; }
+  MPMML_HOST_DEVICE constexpr bool holds(Span other) const { return first <= other.first && other.end <= end; }
+  /// The same numbers counted from `origin` on.
+  MPMML_HOST_DEVICE constexpr Span from(int64_t origin) const { return {first - origin, end - origin}; }
+  /// Those that are in both. Its end may be before its first.
+  MPMML_HOST_DEVICE constexpr Span within(Span other) const {
+    return {first > other.first ? first : other.first, end < other.end ? end : other.end};
+  }
+  constexpr bool operator==(const Span& other) const { return first == other.first && end == other.end; }
+};
+
 /// The elements (i, j) with −below ≤ j − i ≤ above. Both may be negative: {−1, kAllDiagonals} is strictly upper
-/// triangular.
+/// triangular. What asks which elements these are asks here, so that only this file and structured.cpp know that they are a
+/// band: in each row, and in each column, they follow each other.
 struct Band {
   int64_t below = kAllDiagonals;
   int64_t above = kAllDiagonals;
 
   constexpr bool operator==(const Band& other) const { return below == other.below && above == other.above; }
+  /// Any order, for containers.
+  constexpr bool operator<(const Band& other) const {
+    return below != other.below ? below < other.below : above < other.above;
+  }
   MPMML_HOST_DEVICE constexpr bool has(int64_t row, int64_t col) const {
     return col - row >= -below && col - row <= above;
   }
+  /// The columns of a row that are in the band, of a matrix without ends. So are those of the other functions.
+  MPMML_HOST_DEVICE constexpr Span of_row(int64_t row) const { return {row - below, row + above + 1}; }
+  /// The rows of a column.
+  MPMML_HOST_DEVICE constexpr Span of_column(int64_t col) const { return transposed().of_row(col); }
+  /// The columns that some of these rows have, and those that all of them have.
+  MPMML_HOST_DEVICE constexpr Span of_some(Span rows) const { return {rows.first - below, rows.end + above}; }
+  MPMML_HOST_DEVICE constexpr Span of_all(Span rows) const { return {rows.end - 1 - below, rows.first + above + 1}; }
+  /// Whether some or all elements in these rows and columns are in the band.
+  MPMML_HOST_DEVICE constexpr bool has_some(Span rows, Span cols) const {
+    return cols.end - 1 - rows.first >= -below && cols.first - (rows.end - 1) <= above;
+  }
+  MPMML_HOST_DEVICE constexpr bool has_all(Span rows, Span cols) const {
+    return cols.first - (rows.end - 1) >= -below && cols.end - 1 - rows.first <= above;
+  }
+  /// All elements that are at most so many columns beside one of the band.
+  MPMML_HOST_DEVICE constexpr Band widened(int64_t by) const { return {below + by, above + by}; }
   /// The same band as seen from element (row, col) on.
   MPMML_HOST_DEVICE constexpr Band from(int64_t row, int64_t col) const {
     return {below + (col - row), above - (col - row)};
@@ -30,18 +67,6 @@ struct Band {
   MPMML_HOST_DEVICE constexpr bool is_all(int64_t rows, int64_t cols) const {
     return below >= rows - 1 && above >= cols - 1;
   }
-};
-
-/// Numbers from `first` up to but not including `end`. There are none if end ≤ first.
-struct Span {
-  int64_t first, end;
-  MPMML_HOST_DEVICE constexpr bool is_empty() const { return end <= first; }
-  /// Only of a span whose end isn't before its first.
-  MPMML_HOST_DEVICE constexpr int64_t size() const { return end - first; }
-  MPMML_HOST_DEVICE constexpr bool holds(Span other) const { return first <= other.first && other.end <= end; }
-  /// The same numbers counted from `origin` on.
-  MPMML_HOST_DEVICE constexpr Span from(int64_t origin) const { return {first - origin, end - origin}; }
-  constexpr bool operator==(const Span& other) const { return first == other.first && end == other.end; }
 };
 
 /// The structure of the matrices of a product. Every instance of a batch has the same.
@@ -57,20 +82,11 @@ struct Structure {
 
   /// The steps of K that can reach a result in these rows and columns. Some of them can still be zero for each result.
   MPMML_HOST_DEVICE constexpr Span steps(Span rows, Span cols, int64_t k) const {
-    const int64_t from_a = rows.first - a.below, to_a = rows.end + a.above;
-    const int64_t from_b = cols.first - b.above, to_b = cols.end + b.below;
-    const int64_t first = from_a > from_b ? from_a : from_b, end = to_a < to_b ? to_a : to_b;
-    return {first > 0 ? first : 0, end < k ? end : k};
+    return a.of_some(rows).within(b.transposed().of_some(cols)).within({0, k});
   }
-
-  /// Whether C has a result in these rows and columns.
-  MPMML_HOST_DEVICE constexpr bool has_results(Span rows, Span cols) const {
-    return cols.end - 1 - rows.first >= -c.below && cols.first - (rows.end - 1) <= c.above;
-  }
-
-  /// Whether all elements in these rows and columns of C are results.
-  MPMML_HOST_DEVICE constexpr bool is_whole(Span rows, Span cols) const {
-    return cols.first - (rows.end - 1) >= -c.below && cols.end - 1 - rows.first <= c.above;
+  /// The steps that all of these results have, of operands without ends.
+  MPMML_HOST_DEVICE constexpr Span steps_of_all(Span rows, Span cols) const {
+    return a.of_all(rows).within(b.transposed().of_all(cols));
   }
 
   /// The structure of the part of the product that begins with result (row, col).

@@ -10,8 +10,7 @@ namespace mpmml {
 
 /// The columns of a row that are in the band.
 MPMML_HOST_DEVICE constexpr Span span_of_row(const Band& band, int64_t row, int64_t cols) {
-  const int64_t first = row - band.below, end = row + band.above + 1;
-  return {first > 0 ? first : 0, end < cols ? end : cols};
+  return band.of_row(row).within({0, cols});
 }
 
 /// The steps of K that count for one result: both of their elements are inside.

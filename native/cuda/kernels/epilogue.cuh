@@ -32,7 +32,7 @@ class Epilogue {
 
   /// Whether store_pair() can store a tile of these rows and columns: those inside C are results, and nothing is accumulated.
   __device__ __forceinline__ bool stores_pairs(Span rows, Span cols) const {
-    return !problem_.c0.data && (!problem_.is_structured || problem_.structure.is_whole(rows, cols));
+    return !problem_.c0.data && (!problem_.is_structured || problem_.structure.c.has_all(rows, cols));
   }
   /// Stores two results at the address of the first, which is even in its row, of which `left` elements are from there on.
   __device__ __forceinline__ void store_pair(Element* first, int left, Accumulator sum, Accumulator next_sum) const {
@@ -84,8 +84,8 @@ class Epilogue {
   /// The columns of this row's results.
   __device__ __forceinline__ Span results_of(int64_t row) const {
     if (!problem_.is_structured) return {0, problem_.n};
-    const Band& band = problem_.structure.c;
-    return {row - band.below, min(problem_.n, row + band.above + 1)};
+    const Span results = problem_.structure.c.of_row(row);
+    return {results.first, min(problem_.n, results.end)};
   }
   __device__ __forceinline__ bool is_result(int64_t row, int64_t col) const {
     const Span results = results_of(row);

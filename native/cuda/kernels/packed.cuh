@@ -34,7 +34,7 @@ __device__ __forceinline__ DepthTiles depth_of_tile(const DeviceProblem& problem
   if (!problem.is_structured) return all;
   rows.end = min(rows.end, problem.m);
   cols.end = min(cols.end, problem.n);
-  has_results = problem.structure.has_results(rows, cols);
+  has_results = problem.structure.c.has_some(rows, cols);
   const Span needed = problem.structure.steps(rows, cols, problem.k);
   if (needed.is_empty()) return {0, 0};
   const auto first = static_cast<int>(needed.first / steps);

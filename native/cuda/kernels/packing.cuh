@@ -114,10 +114,9 @@ enum class InBand { kNothing, kSome, kAll };
 __device__ __forceinline__ InBand in_band(const PackSource& source, int64_t line0, int64_t k0) {
   if (!source.is_banded) return InBand::kAll;
   constexpr int64_t kMargin = 2 * kMostTile;
-  const int64_t first = min(line0, source.lines - 1), last = min(line0 + kPackTile, source.lines) - 1;
-  const int64_t least = k0 - last, most = k0 + kPackTile - 1 - first;
-  if (most < -source.band.below - kMargin || least > source.band.above + kMargin) return InBand::kNothing;
-  return least >= -source.band.below && most <= source.band.above ? InBand::kAll : InBand::kSome;
+  const Span lines{min(line0, source.lines - 1), min(line0 + kPackTile, source.lines)}, steps{k0, k0 + kPackTile};
+  if (!source.band.widened(kMargin).has_some(lines, steps)) return InBand::kNothing;
+  return source.band.has_all(lines, steps) ? InBand::kAll : InBand::kSome;
 }
 
 /// Writes target[item][k][line] for k < padded_depth, line < padded_lines. Blocks have 32 × 8 threads. If the source is

@@ -73,12 +73,12 @@ __global__ void __launch_bounds__(kTileSearchThreads, 4)
   const int64_t row0 = int64_t{place.m} * kTileSearchRows;
   const int64_t col = int64_t{place.n} * kTileSearchCols + threadIdx.x / kTileSearchLanes;
   // The results of this column, among the block's rows.
-  const Band& band = problem.structure.c;
+  const Span results = problem.structure.c.of_column(col);
   const auto among_rows = [&](int64_t row) {
     return static_cast<int>(min(max(row - row0, int64_t{0}), int64_t{kTileSearchRows}));
   };
-  const int begin = among_rows(col - band.above);
-  const int end = col < problem.n ? among_rows(min(problem.m, col + band.below + 1)) : 0;
+  const int begin = among_rows(results.first);
+  const int end = col < problem.n ? among_rows(min(problem.m, results.end)) : 0;
   const auto line_of = [&](const TiledOperand& operand, int64_t line) {
     const int64_t tile = instance * operand.instance_tiles + line / kLinesOfTile * operands.tiles_k;
     return operand.tiles + (tile * kLinesOfTile + line % kLinesOfTile) * kTileLineBytes;

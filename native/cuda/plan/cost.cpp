@@ -99,7 +99,7 @@ Needed needed_of(const KernelShape& shape, bool packs, const Problem& problem) {
     const Span rows = tile(i, samples_m, tiles_m, shape.tile_m, m);
     for (int64_t j = 0; j < samples_n; ++j) {
       const Span cols = tile(j, samples_n, tiles_n, shape.tile_n, n);
-      if (!problem.structure.has_results(rows, cols)) continue;
+      if (!problem.structure.c.has_some(rows, cols)) continue;
       const Span needed = problem.structure.steps(rows, cols, k);
       ++found;
       if (!needed.is_empty()) steps += double(round_up(needed.end - needed.first, shape.tile_k));

@@ -29,10 +29,7 @@ struct BandedLines {
     band = of.are_columns ? whole.transposed() : whole;
   }
   /// The places of a line that are inside.
-  MPMML_HOST_DEVICE Span inside(int64_t line) const {
-    const int64_t first = line - band.below, end = line + band.above + 1;
-    return {first < 0 ? 0 : first, end < length ? end : length};
-  }
+  MPMML_HOST_DEVICE Span inside(int64_t line) const { return band.of_row(line).within({0, length}); }
 };
 
 /// Calls body(item, line, place) for the places of all lines that are inside, or for the others.

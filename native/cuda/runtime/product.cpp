@@ -60,9 +60,9 @@ void clear_gathered(const Operation& operation, const HostLayout& host, Storage 
     const auto clear = [&](auto zero) {
       auto* line_data = static_cast<decltype(zero)*>(gathered);
       for (int64_t line = 0; line < host.items * host.lines; ++line, line_data += host.length) {
-        const int64_t in_item = line % host.lines;
-        const int64_t first = std::clamp(in_item - band.below, int64_t{0}, host.length);
-        const int64_t end = std::clamp(in_item + band.above + 1, first, host.length);
+        const Span inside = band.of_row(line % host.lines);
+        const int64_t first = std::clamp(inside.first, int64_t{0}, host.length);
+        const int64_t end = std::clamp(inside.end, first, host.length);
         std::fill(line_data, line_data + first, zero);
         std::fill(line_data + end, line_data + host.length, zero);
       }

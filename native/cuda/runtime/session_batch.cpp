@@ -21,8 +21,8 @@ constexpr int64_t kMostBytes = int64_t{512} << 20;
 /// What the products of a batch have in common. Those of a group have the same semiring, type and overflow anyway.
 auto key_of(const Problem& problem) {
   const auto& [a, b, c] = problem.structure;
-  return std::tuple(problem.m(), problem.n(), problem.k(), a.below, a.above, b.below, b.above, c.below, c.above,
-                    problem.a.storage, problem.b.storage, problem.c0.data != nullptr, problem.c0.storage);
+  return std::tuple(problem.m(), problem.n(), problem.k(), a, b, c, problem.a.storage, problem.b.storage,
+                    problem.c0.data != nullptr, problem.c0.storage);
 }
 
 int64_t bytes_of(const Problem& problem, const MatrixView& view) {

@@ -33,11 +33,12 @@ void for_runs(const HostLayout& host, const Band& band, int64_t first, int64_t c
     const int64_t index = first + done;
     const int64_t item = index / host.length / host.lines, line = index / host.length % host.lines;
     const int64_t position = index % host.length, run = std::min(host.length - position, count - done);
-    const int64_t from = std::max(position, line - band.below), to = std::min(position + run, line + band.above + 1);
-    if (from < to) {
+    const Span inside = band.of_row(line).within({position, position + run});
+    if (!inside.is_empty()) {
+      const int64_t from = inside.first;
       char* memory = host.data + (item * host.item_stride + line * host.line_stride + from * host.element_stride) *
                                      host.element_bytes;
-      body(memory, (done + from - position) * host.element_bytes, to - from);
+      body(memory, (done + from - position) * host.element_bytes, inside.size());
     }
     done += run;
   }

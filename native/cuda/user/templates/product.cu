@@ -166,15 +166,13 @@ struct TileSteps {
   static __device__ __forceinline__ TileSteps of_tile(const UserLaunch& launch, const Place& place) {
     if constexpr (!T::kIsStructured) return {0, launch.k, 0, launch.k};
     const int row_end = min(place.row + T::BM, launch.m), col_end = min(place.col + T::BN, launch.n);
-    const Structure& s = launch.structure;
-    const Span some = s.steps({place.row, row_end}, {place.col, col_end}, launch.k);
-    const int64_t from = max(row_end - 1 - s.a.below, col_end - 1 - s.b.above),
-                  to = min(place.row + s.a.above, place.col + s.b.below) + 1;
+    const Span rows{place.row, row_end}, cols{place.col, col_end};
+    const Span some = launch.structure.steps(rows, cols, launch.k), all = launch.structure.steps_of_all(rows, cols);
     TileSteps steps;
     steps.first = int(min(some.first, int64_t{launch.k}));
     steps.end = int(max(int64_t{0}, some.end));
-    steps.first_of_all = int(max(int64_t{0}, min(from, int64_t{launch.k})));
-    steps.end_of_all = int(max(int64_t{0}, min(to, int64_t{launch.k})));
+    steps.first_of_all = int(max(int64_t{0}, min(all.first, int64_t{launch.k})));
+    steps.end_of_all = int(max(int64_t{0}, min(all.end, int64_t{launch.k})));
     return steps;
   }
 };
@@ -271,7 +269,7 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   const Place place = Place::of_block<T>(launch);
   if constexpr (T::kIsStructured) {
     const Span rows{place.row, min(place.row + BM, launch.m)}, cols{place.col, min(place.col + BN, launch.n)};
-    if (!launch.structure.has_results(rows, cols)) return;
+    if (!launch.structure.c.has_some(rows, cols)) return;
   }
   const TileSteps steps = TileSteps::of_tile<T>(launch, place);
   const auto row_of = [&](int i) { return place.row + row_in_tile<T>(i, thread_m); };
