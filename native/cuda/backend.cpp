@@ -202,8 +202,8 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
       !has_exponents(where.device)) {
     for (const RangePath path : kExponentPaths) exact.remove(path);
   }
-  // Choices are measured without witnesses and structures.
-  const std::optional<MeasuredChoice> measured = where.variant || problem.witness.data || is_structured(problem)
+  // Choices are measured without further results and structures.
+  const std::optional<MeasuredChoice> measured = where.variant || further_asked(problem) || is_structured(problem)
                                                      ? std::nullopt
                                                      : measured_choice(device_name(where.device), problem, exact);
   // The product that was measured.

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -68,6 +69,13 @@ class Writing {
  private:
   Memory* const memory_;
 };
+
+/// The same for all further results that are asked for.
+inline std::deque<Writing> writing_further(const FurtherResults& of) {
+  std::deque<Writing> all;
+  for_further(of, [&](const FurtherResult& it) { all.emplace_back((of.*it.view).memory); });
+  return all;
+}
 
 /// The bytes of their memory that the elements of matrices are among.
 template <class Pointer>
@@ -197,6 +205,18 @@ class Peers {
       return nothing;
     }
     return moved(view, *piece.memory, piece.bytes.first);
+  }
+
+  /// Whether the further results that are asked for are divided into the same regions.
+  bool divides_alike(const FurtherResults& of, int64_t batch, const std::vector<Region>& regions) const {
+    bool alike = true;
+    for_further(
+        of, [&](const FurtherResult& it) { alike = alike && regions_of(of.*it.view, kFurtherType, batch) == regions; });
+    return alike;
+  }
+  /// Names further results as the device's session does.
+  void put_on_piece(size_t device, FurtherResults& of) const {
+    for_further(of, [&](const FurtherResult& it) { of.*it.view = on_piece(device, of.*it.view); });
   }
 
   /// Matrices where a device can read them: its own piece, or a copy. `kept` must be kept until they have been read.

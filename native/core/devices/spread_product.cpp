@@ -30,11 +30,10 @@ void require_elements_of_operands(Session& whole, const Problem& problem) {
   }
 }
 
-/// What each device computes: what it has of C, if the witness is divided in the same way.
+/// What each device computes: what it has of C, if the further results are divided in the same way.
 std::optional<std::vector<Region>> regions_of(const Peers& peers, const Problem& problem) {
   auto regions = peers.regions_of(problem.c, problem.operation.dtype, problem.batch);
-  if (!regions || !problem.witness.data) return regions;
-  if (peers.regions_of(problem.witness, DataType::kInt32, problem.batch) != regions) return std::nullopt;
+  if (regions && !peers.divides_alike(problem, problem.batch, *regions)) return std::nullopt;
   return regions;
 }
 
@@ -49,7 +48,7 @@ Problem part_for(Peers& peers, size_t device, const Problem& problem, const Regi
   return part;
 }
 
-/// Starts a product whose results aren't divided by rows, or differently from its witnesses: on the first device.
+/// Starts a product whose results aren't divided by rows, or differently from each other: on the first device.
 void start_on_first(Peers& peers, const Problem& problem, size_t index, const Placement& where, Joined& to) {
   const DataType dtype = problem.operation.dtype;
   Problem there = problem;
@@ -62,15 +61,16 @@ void start_on_first(Peers& peers, const Problem& problem, size_t index, const Pl
   there.a = peers.on(0, problem.a, dtype, problem.batch, to.kept());
   there.b = peers.on(0, problem.b, dtype, problem.batch, to.kept());
   there.through = peers.on(0, problem.through, DataType::kInt32, problem.batch, to.kept());
-  std::optional<Whole> witness;
-  if (problem.witness.data) {
-    witness = peers.fetch_whole(problem.witness, DataType::kInt32, problem.batch);
-    to.kept().push_back(witness->memory);
-    there.witness = witness->view;
-  }
+  std::vector<std::pair<MutableMatrixView, Whole>> further;
+  for_further(problem, [&](const FurtherResult& it) {
+    const Whole whole = peers.fetch_whole(problem.*it.view, kFurtherType, problem.batch);
+    to.kept().push_back(whole.memory);
+    there.*it.view = whole.view;
+    further.emplace_back(problem.*it.view, whole);
+  });
   to.add({0, peers.of_device(0, [&] { return peers.multiply(0, there, where, to.kept()); }), index});
   peers.put_back(problem.c, c);
-  if (witness) peers.put_back(problem.witness, *witness);
+  for (const auto& [view, whole] : further) peers.put_back(view, whole);
 }
 
 /// Whether the product would fail in the same way on any device.
@@ -90,7 +90,7 @@ class DividedProduct {
       if (!has_work(device)) return;
       Part& mine = parts_[device];
       mine.problem = part_for(peers_, device, problem_, regions_[device], mine.kept);
-      mine.problem.witness = peers_.on_piece(device, mine.problem.witness);
+      peers_.put_on_piece(device, mine.problem);
       mine.problem.c = mine.target = peers_.on_piece(device, mine.problem.c);
       mine.problem.stopped = stopped_.get();
       mine.kept.push_back(stopped_);
@@ -283,7 +283,8 @@ std::unique_ptr<Pending> multiply(Peers& peers, Session& whole, Problems problem
   auto started = std::make_unique<Joined>(peers, problems.size());
   for (size_t index = 0; index < problems.size(); ++index) {
     const Problem& problem = problems[index];
-    const Writing writing_c(problem.c.memory), writing_witness(problem.witness.memory);
+    const Writing writing_c(problem.c.memory);
+    const auto writing_others = writing_further(problem);
     try {
       require_elements_of_operands(whole, problem);
       const auto regions = regions_of(peers, problem);

@@ -19,8 +19,7 @@ std::optional<std::vector<Region>> regions_of(const Peers& peers, const UserProd
   for (size_t lane = 1; lane < product.lane_count(); ++lane) {
     if (peers.regions_of(product.c[lane], type_of(product, lane), product.batch) != regions) return std::nullopt;
   }
-  const MutableMatrixView& witness = product.witness;
-  if (witness.data && peers.regions_of(witness, DataType::kInt32, product.batch) != regions) return std::nullopt;
+  if (regions && !peers.divides_alike(product, product.batch, *regions)) return std::nullopt;
   return regions;
 }
 
@@ -49,7 +48,7 @@ std::unique_ptr<Pending> start(Peers& peers, const UserProduct& product, const s
       }
       mine.product.c[lane] = peers.on_piece(device, mine.product.c[lane]);
     }
-    mine.product.witness = peers.on_piece(device, mine.product.witness);
+    peers.put_on_piece(device, mine.product);
     mine.product =
         peers.of_device(device, [&] { return with_operands_in(peers.session(device), mine.product, mine.uploaded); });
   };
@@ -81,7 +80,7 @@ std::unique_ptr<Pending> multiply_user(Peers& peers, Session& whole, const UserP
                                        const Placement& where) {
   std::deque<Writing> writing;
   for (size_t lane = 0; lane < product.lane_count(); ++lane) writing.emplace_back(product.c[lane].memory);
-  writing.emplace_back(product.witness.memory);
+  const auto writing_others = writing_further(product);
   const auto regions = regions_of(peers, product);
   if (regions && !(product.keeps_c && is_on_several(*regions))) return start(peers, product, *regions, where);
   // Results that lie in another way, or that stay if a device fails, are computed apart from them.

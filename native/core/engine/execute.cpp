@@ -28,9 +28,10 @@ void clear_outside(Session& session, const Problem& problem) {
         with_semiring(problem.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
     session.fill(problem.operation.dtype, problem.batch, problem.c, zero)->finish();
   }
-  if (problem.witness.data && !problem.through.data) {
-    session.fill(DataType::kInt32, problem.batch, problem.witness, kNoWitness)->finish();
-  }
+  if (problem.updates_further()) return;
+  for_further(problem, [&](const FurtherResult& it) {
+    session.fill(kFurtherType, problem.batch, problem.*it.view, it.none)->finish();
+  });
 }
 
 }  // namespace

@@ -32,7 +32,9 @@ void clear_outside(Session& session, const UserProduct& product) {
     const double zero = number_of(semiring.lanes[lane], semiring.zero[lane]);
     session.fill(stored_type(semiring.lanes[lane]), product.batch, product.c[lane], zero)->finish();
   }
-  if (product.witness.data) session.fill(DataType::kInt32, product.batch, product.witness, kNoWitness)->finish();
+  for_further(product, [&](const FurtherResult& it) {
+    session.fill(kFurtherType, product.batch, product.*it.view, it.none)->finish();
+  });
 }
 
 /// A product of host matrices, whose operands a device has memory for as well as for its results. All of C is written.
@@ -43,7 +45,9 @@ Outcome multiply_at_once(Session& session, const UserProduct& product, const Pla
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
     there.c[lane] = make_like(session, product.c[lane], product.batch, kept);
   }
-  if (product.witness.data) there.witness = make_like(session, product.witness, product.batch, kept);
+  for_further(product, [&](const FurtherResult& it) {
+    there.*it.view = make_like(session, product.*it.view, product.batch, kept);
+  });
   Outcome outcome = std::move(start_user(session, there, where)->finish().front());
   const auto download = [&](DataType dtype, const MutableMatrixView& from, const MutableMatrixView& to) {
     session.download(dtype, product.batch, read_only(from), to, nullptr)->finish();
@@ -51,7 +55,7 @@ Outcome multiply_at_once(Session& session, const UserProduct& product, const Pla
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
     download(stored_type(product.semiring->lanes[lane]), there.c[lane], product.c[lane]);
   }
-  if (product.witness.data) download(DataType::kInt32, there.witness, product.witness);
+  for_further(product, [&](const FurtherResult& it) { download(kFurtherType, there.*it.view, product.*it.view); });
   return outcome;
 }
 
@@ -61,7 +65,7 @@ class Apart {
   explicit Apart(const UserProduct& product) : product_(product), there_(product) {
     there_.keeps_c = false;
     for (size_t lane = 0; lane < product.lane_count(); ++lane) move_away(there_.c[lane]);
-    if (product.witness.data) move_away(there_.witness);
+    for_further(product, [&](const FurtherResult& it) { move_away(there_.*it.view); });
   }
 
   /// The product with its results there.
@@ -69,7 +73,7 @@ class Apart {
 
   void commit() const {
     for (size_t lane = 0; lane < product_.lane_count(); ++lane) copy_back(there_.c[lane], product_.c[lane]);
-    if (product_.witness.data) copy_back(there_.witness, product_.witness);
+    for_further(product_, [&](const FurtherResult& it) { copy_back(there_.*it.view, product_.*it.view); });
   }
 
  private:
@@ -129,7 +133,7 @@ bool may_overwrite(const UserProduct& product) { return has_whole_c(product) && 
 /// Only the structure of C is written, and a C that has to be kept only when nothing can fail any more.
 Outcome multiply_on(Session& session, const UserProduct& product, const Placement& where) {
   if (session.is_host() || may_overwrite(product)) return multiply_in_parts(session, product, where);
-  if (has_whole_c(product) && product.lane_count() == 1 && !product.witness.data) {
+  if (has_whole_c(product) && product.lane_count() == 1 && further_asked(product) == 0) {
     try {
       return multiply_at_once(session, product, where);
     } catch (const Error& error) {

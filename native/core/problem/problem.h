@@ -5,7 +5,7 @@
 
 #include "core/algebra/operation.h"
 #include "core/algebra/range_path.h"
-#include "core/algebra/sentinels.h"
+#include "core/problem/further.h"
 #include "core/problem/layout.h"
 #include "core/problem/structure.h"
 
@@ -21,18 +21,17 @@ inline bool is_set(const std::atomic<int32_t>* cancelled) {
 
 struct ValueRange;
 
-struct Problem {
+/// The witness of a product says which k decides each element of C. That is the smallest k whose candidate a ⊗ b attains C, and
+/// −1 if C is zero or only c0 attains it. Only for semirings whose ⊕ is idempotent.
+struct Problem : FurtherResults {
   Operation operation;
   int64_t batch = 1;
   MatrixView a;         ///< M × K
   MatrixView b;         ///< K × N
   MatrixView c0;        ///< M × N; data is null if nothing is accumulated
   MutableMatrixView c;  ///< M × N; may be the same as c0, must overlap nothing else
-  /// Elements of A and B outside of it are zero and are never read. Those of C and the witness are never written.
+  /// Elements of A and B outside of it are zero and are never read. Those of results are never written.
   Structure structure;
-  /// M × N, int32: which k decides each element of C. That is the smallest k whose candidate a ⊗ b attains C, and −1 if C
-  /// is zero or only c0 attains it. Data is null if it isn't asked for. Only for semirings whose ⊕ is idempotent.
-  MutableMatrixView witness;
   /// M × K, int32, or data is null. If it isn't, `witness` follows paths: if a candidate is strictly better than c0, the
   /// witness becomes the element of `through` in its row and in column k, where k is the smallest that attains C. Other
   /// witnesses stay as they are.
@@ -59,6 +58,8 @@ struct Problem {
   bool has_steps() const { return outputs() > 0 && k() > 0; }
   /// Whether an operand is stored as int16.
   bool has_int16() const { return a.storage == Storage::kInt16 || b.storage == Storage::kInt16; }
+  /// Whether what is no result, or what nothing decides, keeps what it holds among the further results.
+  bool updates_further() const { return through.data != nullptr; }
   bool is_cancelled() const { return is_set(cancelled) || is_set(stopped); }
   /// Counts the steps of `outputs` results, or a share of them.
   void count_steps(double outputs, double share = 1) const {

@@ -12,7 +12,7 @@ Problem sub(const Problem& problem, const Region& region) {
   part.b = sub(problem.b, dtype, {items, steps, cols});
   part.c0 = sub(problem.c0, dtype, region);
   part.c = sub(problem.c, dtype, region);
-  part.witness = sub(problem.witness, DataType::kInt32, region);
+  for (const auto& [view, name, none] : kFurtherResults) part.*view = sub(problem.*view, kFurtherType, region);
   part.through = sub(problem.through, DataType::kInt32, {items, rows, steps});
   part.structure = problem.structure.from(rows.first, cols.first);
   return part;

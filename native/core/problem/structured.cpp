@@ -55,7 +55,8 @@ void clear_outside(const Problem& problem) {
     with_semiring(problem.operation,
                   [&](auto semiring) { fill_outside(problem.c, problem.batch, band, decltype(semiring)::zero); });
   }
-  if (!problem.through.data) fill_outside(problem.witness, problem.batch, band, kNoWitness);
+  if (problem.updates_further()) return;
+  for (const auto& [view, name, none] : kFurtherResults) fill_outside(problem.*view, problem.batch, band, none);
 }
 
 }  // namespace mpmml

@@ -43,8 +43,8 @@ void fill_outside(const MutableMatrixView& view, int64_t batch, const Band& band
   }
 }
 
-/// Sets the elements of C and of the witness that are no results: to zero, and to −1. For matrices that have not been seen
-/// yet: C only if it needn't be kept, the witness only if it doesn't follow paths.
+/// Sets the elements that are no results: of C to zero, of further results to what stands for none. For matrices that have
+/// not been seen yet: C only if it needn't be kept, further results only if they aren't updated.
 void clear_outside(const Problem& problem);
 
 }  // namespace mpmml

@@ -4,7 +4,6 @@
 #include "core/problem/epilogue.h"
 #include "core/problem/scan.h"
 #include "core/problem/structured.h"
-#include "core/problem/witness.h"
 
 namespace mpmml {
 
@@ -17,7 +16,9 @@ void store_without_steps(const Problem& problem) {
         const Span inside = span_of_row(problem.structure.c, row, problem.n());
         for (int64_t col = inside.first; col < inside.end; ++col) {
           store_result<Arithmetic>(problem, problem.c, item, row, col, Arithmetic::initial());
-          if (problem.witness.data && !problem.through.data) witness_at(problem, item, row, col) = kNoWitness;
+          if (problem.updates_further()) continue;
+          for_further(problem,
+                      [&](const FurtherResult& it) { further_at(problem.*it.view, item, row, col) = it.none; });
         }
       }
     }

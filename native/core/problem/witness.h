@@ -1,4 +1,4 @@
-// Which k decides a result, by its definition (Problem::witness). The naive product uses it for every result, others only
+// Which k decides a result, by its definition (Problem). The naive product uses it for every result, others only
 // for what they can't tell from their accumulators.
 #pragma once
 #include "core/algebra/arithmetic.h"
@@ -52,11 +52,6 @@ typename S::Element as_result(typename S::Element c0) {
   }
 }
 
-inline int32_t& witness_at(const Problem& problem, int64_t item, int64_t row, int64_t col) {
-  const MutableMatrixView& view = problem.witness;
-  return static_cast<int32_t*>(view.data)[item * view.batch_stride + row * view.row_stride + col * view.col_stride];
-}
-
 inline int32_t through_at(const Problem& problem, int64_t item, int64_t row, int64_t k) {
   const MatrixView& view = problem.through;
   return static_cast<const int32_t*>(view.data)[item * view.batch_stride + row * view.row_stride + k * view.col_stride];
@@ -66,7 +61,7 @@ inline int32_t through_at(const Problem& problem, int64_t item, int64_t row, int
 template <class S>
 void store_witness(const Problem& problem, int64_t item, int64_t row, int64_t col, typename S::Element c0,
                    typename S::Element result) {
-  int32_t& witness = witness_at(problem, item, row, col);
+  int32_t& witness = further_at(problem.witness, item, row, col);
   if (!problem.through.data) {
     witness = witness_of<S>(problem, item, row, col, result);
   } else if (as_result<S>(c0) != result) {

@@ -37,7 +37,7 @@ UserProduct sub(const UserProduct& product, const Region& region) {
     part.c0[lane] = sub(product.c0[lane], dtype, region);
     part.c[lane] = sub(product.c[lane], dtype, region);
   }
-  part.witness = sub(product.witness, DataType::kInt32, region);
+  for (const auto& [view, name, none] : kFurtherResults) part.*view = sub(product.*view, kFurtherType, region);
   part.structure = product.structure.from(rows.first, cols.first);
   return part;
 }
@@ -50,7 +50,7 @@ void clear_outside(const UserProduct& product) {
       fill_outside(product.c[lane], product.batch, band, product.semiring->zero[lane]);
     }
   }
-  fill_outside(product.witness, product.batch, band, kNoWitness);
+  for (const auto& [view, name, none] : kFurtherResults) fill_outside(product.*view, product.batch, band, none);
 }
 
 }  // namespace mpmml

@@ -25,7 +25,10 @@ using UserLanes = std::array<View, kMostUserLanes>;
 /// If zero absorbs, a kernel may add steps with it: then acc ⊕ zero has to be acc, which the definition claims.
 ///
 /// But acc of logarithms, if there are many steps, is found as logarithms.h says.
-struct UserProduct {
+///
+/// The witness is the smallest k whose candidate has the same bits as C's element in each lane, and −1 if there is none or C's
+/// element is zero. Only for semirings that are selective.
+struct UserProduct : FurtherResults {
   std::shared_ptr<const UserSemiring> semiring;
   int64_t batch = 1;
   int64_t m = 0, n = 0, k = 0;
@@ -33,11 +36,8 @@ struct UserProduct {
   UserLanes<MatrixView> b;         ///< K × N
   UserLanes<MatrixView> c0;        ///< M × N; data is null if nothing is accumulated
   UserLanes<MutableMatrixView> c;  ///< M × N; may be the same as c0, must overlap nothing else
-  /// Elements of A and B outside of it are never read. Those of C and the witness are never written.
+  /// Elements of A and B outside of it are never read. Those of results are never written.
   Structure structure;
-  /// M × N, int32: the smallest k whose candidate has the same bits as C's element in each lane, and −1 if there is none or C's
-  /// element is zero. Data is null if it isn't asked for. Only for semirings that are selective.
-  MutableMatrixView witness;
   bool keeps_c = true;  ///< as in Problem
   const std::atomic<int32_t>* cancelled = nullptr;
   std::atomic<double>* steps_done = nullptr;

@@ -21,7 +21,7 @@ int64_t matrix_bytes(const Problem& problem) {
   const auto placed = [](int64_t bytes) { return round_up(bytes, kMatrixAlignment); };
   int64_t bytes = placed(problem.outputs() * element_bytes(problem.operation.dtype));
   bytes += placed(dense_bytes(problem, problem.a)) + placed(dense_bytes(problem, problem.b));
-  if (problem.witness.data) bytes += placed(problem.outputs() * element_bytes(DataType::kInt32));
+  for_further(problem, [&](const FurtherResult&) { bytes += placed(problem.outputs() * kFurtherBytes); });
   return problem.c0.data ? bytes + placed(dense_bytes(problem, problem.c0)) : bytes;
 }
 

@@ -6,7 +6,7 @@
 
 namespace mpmml::cuda {
 
-/// The operands as they are, the result, and its witnesses.
+/// The operands as they are, the result, and further ones.
 int64_t matrix_bytes(const Problem& problem);
 
 /// The operands that are stored as int16 as elements, if the kernel reads only those.

@@ -42,7 +42,7 @@ class FetchedProducts final : public Pending {
     };
     for (Problem& problem : there_) {
       add(problem, problem.operation.dtype, problem.c);
-      add(problem, DataType::kInt32, problem.witness);
+      for_further(problem, [&](const FurtherResult& it) { add(problem, kFurtherType, problem.*it.view); });
       problem.keeps_c = false;
     }
     memory_ = session.allocate(bytes);
@@ -62,7 +62,9 @@ class FetchedProducts final : public Pending {
     const Problem& first = asked_.front();
     if (asked_.size() == 1 && first.structure.c.is_all(first.m(), first.n())) {
       download(first.operation.dtype, first.batch, read_only(there_.front().c), first.c);
-      if (first.witness.data) download(DataType::kInt32, first.batch, read_only(there_.front().witness), first.witness);
+      for_further(first, [&](const FurtherResult& it) {
+        download(kFurtherType, first.batch, read_only(there_.front().*it.view), first.*it.view);
+      });
     } else {
       download_inside();
     }
@@ -92,9 +94,9 @@ class FetchedProducts final : public Pending {
       const Problem &problem = asked_[index], &there = there_[index];
       const int64_t rows = problem.batch * problem.m();
       copy_rows(problem.c, problem.structure.c, problem.operation.dtype, on_host(there.c), 0, rows);
-      if (problem.witness.data) {
-        copy_rows(problem.witness, problem.structure.c, DataType::kInt32, on_host(there.witness), 0, rows);
-      }
+      for_further(problem, [&](const FurtherResult& it) {
+        copy_rows(problem.*it.view, problem.structure.c, kFurtherType, on_host(there.*it.view), 0, rows);
+      });
     }
   }
 
@@ -138,9 +140,9 @@ class HostProduct final : public Pending {
   }
 
  private:
-  /// Only the products of a session's own matrices find witnesses.
+  /// Only the products of a session's own matrices have further results.
   std::unique_ptr<Pending> start(const Problem& one, const Placement& where) const {
-    if (one.witness.data) return std::make_unique<FetchedProducts>(tools_.session, one, where);
+    if (further_asked(one)) return std::make_unique<FetchedProducts>(tools_.session, one, where);
     return stream_product(one, problem_, where, tools_.planner, tools_.device);
   }
 
@@ -226,7 +228,7 @@ std::unique_ptr<Pending> multiply_on_host(const HostTools& tools, Problems probl
 }
 
 bool runs_together(const Problem& problem, const Placement& where) {
-  if (problem.witness.data) return false;
+  if (further_asked(problem)) return false;
   BytesTogether bytes;
   bytes.add(problem);
   if (bytes.matrices() > kMostBytesTogether / 16) return false;

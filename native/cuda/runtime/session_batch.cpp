@@ -140,7 +140,7 @@ class Batch {
 
 bool can_be_gathered(const Problem& problem) {
   const double steps = double(problem.outputs()) * double(problem.k());
-  return problem.batch == 1 && steps > 0 && steps <= kMostSteps && is_structured(problem) && !problem.witness.data &&
+  return problem.batch == 1 && steps > 0 && steps <= kMostSteps && is_structured(problem) && !further_asked(problem) &&
          !problem.known && problem.a.memory && problem.b.memory && (!problem.c0.data || problem.c0.memory);
 }
 

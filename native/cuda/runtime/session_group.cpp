@@ -62,7 +62,7 @@ double all_steps_of(const Problem& problem) { return double(problem.outputs()) *
 /// Whether the product is small, and asks for nothing that only launches of their own find.
 bool is_small(const Problem& problem) {
   return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && all_steps_of(problem) <= kMostSteps &&
-         !problem.witness.data;
+         !further_asked(problem);
 }
 
 bool can_join(const Problem& problem) {
@@ -162,9 +162,9 @@ class Group {
     if (index + 2 * kAhead < problems_.size()) {
       const Problem& problem = problems_[index + 2 * kAhead];
       for (const void* part :
-           {static_cast<const void*>(&problem), static_cast<const void*>(&problem.a.memory),
-            static_cast<const void*>(&problem.b.memory), static_cast<const void*>(&problem.c0.memory),
-            static_cast<const void*>(&problem.c.memory), static_cast<const void*>(&problem.witness.data)}) {
+           {static_cast<const void*>(&problem), static_cast<const void*>(&problem.operation),
+            static_cast<const void*>(&problem.a.memory), static_cast<const void*>(&problem.b.memory),
+            static_cast<const void*>(&problem.c0.memory), static_cast<const void*>(&problem.c.memory)}) {
         __builtin_prefetch(part);
       }
     }
