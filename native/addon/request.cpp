@@ -29,7 +29,7 @@ Source source_in(const TypedArray& array) {
       source.are_words = true;
       break;
     case napi_int16_array:
-      source.storage = Storage::kInt16;
+      source.storage = Storage::kNarrow;
       break;
     case napi_float32_array:
       source.dtype = DataType::kFloat32;
@@ -130,7 +130,7 @@ struct Reader {
   }
 
   void require_type(const Source& source, Int16 int16) const {
-    const bool is_refused = (source.storage == Storage::kInt16 && int16 == Int16::kRefused) ||
+    const bool is_refused = (source.storage == Storage::kNarrow && int16 == Int16::kRefused) ||
                             (source.are_words && !takes_words) || source.dtype != dtype;
     if (!source.is_there || is_refused) malformed("a matrix of another type");
   }

@@ -156,8 +156,8 @@ Outcome compute(const Problem& problem, const Variant* requested, const Planner&
   planner.require_settings();
   claim_result(problem);
   try {
-    return problem.has_int16() ? Product(WidenedProblem(problem).problem(), requested, planner).compute()
-                               : Product(problem, requested, planner).compute();
+    return problem.has_narrow() ? Product(WidenedProblem(problem).problem(), requested, planner).compute()
+                                : Product(problem, requested, planner).compute();
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::kOutOfMemory, "the cpu backend found no memory for a product of " +
                                              std::to_string(problem.batch) + " × [" + std::to_string(problem.m()) +

@@ -215,10 +215,7 @@ class CpuSession final : public Session {
     require_elements(operation, d, batch, "d");
     with_semiring(operation, [&](auto semiring) {
       using S = decltype(semiring);
-      if constexpr (std::is_same_v<typename S::Element, int32_t>) {
-        if (d.storage == Storage::kInt16) return combine_with<S, int16_t>(batch, c, d);
-      }
-      combine_with<S, typename S::Element>(batch, c, d);
+      with_stored<S>(d.storage, [&](auto zero) { combine_with<S, decltype(zero)>(batch, c, d); });
     });
     return std::make_unique<Done>();
   }

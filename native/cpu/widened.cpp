@@ -18,12 +18,14 @@ void WidenedProblem::widen(MatrixView& view, const Band& band, std::optional<Wor
   copy.emplace(checked_size(element_bytes(problem_.operation.dtype), count));
   const Lines lines(view);
   const Band of_lines = lines.are_columns ? band.transposed() : band;
-  with_semiring<OnInt32>(problem_.operation, [&](auto semiring) {
+  with_semiring<HasNarrow>(problem_.operation, [&](auto semiring) {
     using S = decltype(semiring);
-    auto* to = static_cast<typename S::Element*>(copy->data());
+    using Element = typename S::Element;
+    auto* to = static_cast<Element*>(copy->data());
     for (int64_t item = 0; item < items; ++item) {
       for (int64_t line = 0; line < lines.count; ++line) {
-        const auto* from = static_cast<const int16_t*>(view.data) + item * view.batch_stride + line * lines.line_stride;
+        const auto* from =
+            static_cast<const NarrowType<Element>*>(view.data) + item * view.batch_stride + line * lines.line_stride;
         const Span inside = span_of_row(of_lines, line, lines.length);
         for (int64_t index = inside.first; index < inside.end; ++index) {
           to[index] = widened<S>(from[index * lines.element_stride]);

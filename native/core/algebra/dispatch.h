@@ -35,10 +35,10 @@ struct IsBoolean {
   template <class S>
   static constexpr bool holds = S::is_boolean;
 };
-/// Semirings whose elements may be stored as int16.
-struct OnInt32 {
+/// Semirings whose elements may be stored narrow.
+struct HasNarrow {
   template <class S>
-  static constexpr bool holds = std::is_same_v<typename S::Element, int32_t>;
+  static constexpr bool holds = has_narrow<typename S::Element>;
 };
 
 template <class Filter = Any, class Body>

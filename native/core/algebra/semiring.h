@@ -292,15 +292,38 @@ struct FiniteRange {
   static constexpr Element most = S::maximizes ? kHighest<Element> : S::zero - 1;
 };
 
+/// The type of fewer bits that elements may be stored as (Storage::kNarrow); void if there is none.
+template <class Element>
+struct NarrowOf {
+  using Type = void;
+};
+template <>
+struct NarrowOf<int32_t> {
+  using Type = int16_t;
+};
+template <class Element>
+using NarrowType = typename NarrowOf<Element>::Type;
+template <class Element>
+constexpr bool has_narrow = !std::is_void_v<NarrowType<Element>>;
+
+/// The semiring's zero as it is stored: narrow, it is the least or the greatest value, at the same end as among elements.
+template <class S, class Stored>
+MPMML_HOST_DEVICE constexpr Stored stored_zero() {
+  if constexpr (std::is_same_v<Stored, typename S::Element>) {
+    return S::zero;
+  } else {
+    return S::maximizes ? kLowest<Stored> : kHighest<Stored>;
+  }
+}
+
 /// The element that a stored value (Storage) represents.
 template <class S>
 MPMML_HOST_DEVICE typename S::Element widened(typename S::Element stored) {
   return stored;
 }
-template <class S, class Stored, std::enable_if_t<std::is_same_v<Stored, int16_t>, int> = 0>
+template <class S, class Stored, std::enable_if_t<std::is_same_v<Stored, NarrowType<typename S::Element>>, int> = 0>
 MPMML_HOST_DEVICE typename S::Element widened(Stored stored) {
-  constexpr int16_t zero = S::maximizes ? kLowest<int16_t> : kHighest<int16_t>;
-  return stored == zero ? S::zero : stored;
+  return stored == stored_zero<S, Stored>() ? S::zero : stored;
 }
 
 }  // namespace mpmml

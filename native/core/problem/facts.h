@@ -28,6 +28,12 @@ inline Ends ends_of<float>() {
   return {order_key(-kInfinity), order_key(kInfinity)};
 }
 
+/// Those of S's elements as they are stored.
+template <class S>
+Ends ends_of(Storage storage) {
+  return with_stored<S>(storage, [](auto zero) { return ends_of<decltype(zero)>(); });
+}
+
 struct Facts {
   /// The least and the greatest order key of the elements that aren't at an end; minimum > maximum if there are none.
   int64_t minimum = std::numeric_limits<int64_t>::max();
@@ -75,8 +81,7 @@ ValueRange range_of(const Facts& facts, Storage storage) {
   ValueRange range;
   range.has_outsider = S::restricts_elements && facts.has_negative;
   if constexpr (has_range<S>) {
-    using Element = typename S::Element;
-    const Ends ends = storage == Storage::kInt16 ? ends_of<int16_t>() : ends_of<Element>();
+    const Ends ends = ends_of<S>(storage);
     range.minimum = facts.minimum;
     range.maximum = facts.maximum;
     // One end is the semiring's zero, the other an element like others.
@@ -99,8 +104,7 @@ inline ValueRange range_of(const Operation& operation, const Facts& facts, Stora
 /// The facts about elements of S in this range, as they are stored.
 template <class S>
 Facts facts_in(const ValueRange& range, Storage storage = Storage::kElement) {
-  using Element = typename S::Element;
-  const Ends ends = storage == Storage::kInt16 ? ends_of<int16_t>() : ends_of<Element>();
+  const Ends ends = ends_of<S>(storage);
   Facts facts;
   facts.has_lowest = S::maximizes ? range.has_zero : range.has_finite() && range.minimum <= ends.lowest;
   facts.has_highest = !S::maximizes ? range.has_zero : range.has_finite() && range.maximum >= ends.highest;
@@ -159,6 +163,16 @@ void become_results(Facts& facts) {
   }
 }
 
+/// Adds that elements may be anything but zero that `storage` can hold, if that isn't the type of elements.
+template <class S>
+void include_all_of(Storage storage, Facts& facts) {
+  if constexpr (has_narrow<typename S::Element>) {
+    if (storage == Storage::kElement) return;
+    const Ends ends = ends_of<S>(storage);
+    facts.include(ends.lowest, ends.highest);
+  }
+}
+
 /// A bound of the elements of C ⊕ D, if C is stored as elements.
 template <class S>
 Facts facts_of_combination(const Facts& c, const Facts& d, Storage storage_d) {
@@ -167,14 +181,8 @@ Facts facts_of_combination(const Facts& c, const Facts& d, Storage storage_d) {
     return no_facts();
   } else {
     Facts facts = c;
-    if (storage_d == Storage::kInt16) {
-      facts.include(kLowest<int16_t>, kHighest<int16_t>);
-      facts.has_lowest |= d.has_lowest;
-      facts.has_highest |= d.has_highest;
-      facts.has_negative |= d.has_negative;
-    } else {
-      facts.merge(d);
-    }
+    facts.merge(d);
+    include_all_of<S>(storage_d, facts);
     if constexpr (std::is_floating_point_v<Element>) {
       // NaN isn't chosen; if there is nothing else, the result is zero.
       (S::maximizes ? facts.has_lowest : facts.has_highest) = true;
@@ -193,10 +201,9 @@ Facts facts_of_product(const Facts& a, Storage storage_a, const Facts& b, Storag
     // Each result is an element of A or of B, or zero.
     Facts facts = a;
     facts.merge(b);
-    if (storage_a == Storage::kInt16 || storage_b == Storage::kInt16) {
-      facts.include(kLowest<int16_t>, kHighest<int16_t>);
-      facts.has_negative = true;
-    }
+    include_all_of<S>(storage_a, facts);
+    include_all_of<S>(storage_b, facts);
+    facts.has_negative |= storage_a != Storage::kElement || storage_b != Storage::kElement;
     facts.has_lowest = facts.has_highest = true;
     become_results<S>(facts);
     return facts;

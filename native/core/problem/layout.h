@@ -12,9 +12,8 @@ namespace mpmml {
 /// In bytes, of matrices side by side in one memory.
 constexpr int64_t kMatrixAlignment = 256;
 
-/// How the elements of an operand are stored: as the element type, or as int16. In int16 the semiring's zero is the
-/// least or the greatest value, at the same end as in int32.
-enum class Storage : uint8_t { kElement, kInt16 };
+/// How the elements of an operand are stored: as the element type, or as a type of 16 bits that stands for it (NarrowOf).
+enum class Storage : uint8_t { kElement, kNarrow };
 
 class Memory;
 
@@ -42,7 +41,7 @@ inline MatrixView read_only(const MutableMatrixView& view) {
 }
 
 constexpr int64_t stored_bytes(DataType dtype, Storage storage) {
-  return storage == Storage::kInt16 ? 2 : element_bytes(dtype);
+  return storage == Storage::kNarrow ? 2 : element_bytes(dtype);
 }
 
 /// How many matrices are in memory for a batch of products.
@@ -82,15 +81,30 @@ bool is_row_major(const BasicMatrixView<Pointer>& view, int64_t batch) {
          (batch <= 1 || view.batch_stride == view.rows * view.cols);
 }
 
+/// Calls `body` with S's zero as it is stored, whose type is that of what is stored. Returns what it returns.
+template <class S, class Body>
+auto with_stored(Storage storage, Body&& body) {
+  using Element = typename S::Element;
+  if constexpr (has_narrow<Element>) {
+    if (storage == Storage::kNarrow) return body(stored_zero<S, NarrowType<Element>>());
+  }
+  return body(stored_zero<S, Element>());
+}
+
+/// Element number `index` of those at `data`, however they are stored.
+template <class S>
+MPMML_HOST_DEVICE typename S::Element element_at(const void* data, Storage storage, int64_t index) {
+  using Element = typename S::Element;
+  if constexpr (has_narrow<Element>) {
+    if (storage == Storage::kNarrow) return widened<S>(static_cast<const NarrowType<Element>*>(data)[index]);
+  }
+  return static_cast<const Element*>(data)[index];
+}
 /// Element (item, row, col), however it is stored.
 template <class S, class Pointer>
 typename S::Element element_at(const BasicMatrixView<Pointer>& view, int64_t item, int64_t row, int64_t col) {
-  using Element = typename S::Element;
   const int64_t index = item * view.batch_stride + row * view.row_stride + col * view.col_stride;
-  if constexpr (std::is_same_v<Element, int32_t>) {
-    if (view.storage == Storage::kInt16) return widened<S>(static_cast<const int16_t*>(view.data)[index]);
-  }
-  return static_cast<const Element*>(view.data)[index];
+  return element_at<S>(view.data, view.storage, index);
 }
 
 /// A matrix as lines: rows or columns, whichever are closer together in memory.

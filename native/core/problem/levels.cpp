@@ -294,11 +294,8 @@ LineLevels levels_of_lines(const MatrixView& view, int64_t items, const Band& ba
     for (int64_t index = first; index < end; ++index) {
       const int64_t item = index / blocks, line = index % blocks * at_once;
       const Span lines{line, std::min(line + at_once, view.rows)};
-      if (view.storage == Storage::kInt16) {
-        scan<S, int16_t>(seen, view, band, item, lines, levels.step);
-      } else {
-        scan<S, typename S::Element>(seen, view, band, item, lines, levels.step);
-      }
+      with_stored<S>(view.storage,
+                     [&](auto zero) { scan<S, decltype(zero)>(seen, view, band, item, lines, levels.step); });
     }
     const std::lock_guard<std::mutex> lock(mutex);
     all.merge(seen);

@@ -56,8 +56,8 @@ struct Problem : FurtherResults {
   int64_t outputs() const { return batch * m() * n(); }
   /// Whether there is anything to compute from.
   bool has_steps() const { return outputs() > 0 && k() > 0; }
-  /// Whether an operand is stored as int16.
-  bool has_int16() const { return a.storage == Storage::kInt16 || b.storage == Storage::kInt16; }
+  /// Whether an operand is stored in another type than that of its elements.
+  bool has_narrow() const { return a.storage != Storage::kElement || b.storage != Storage::kElement; }
   /// Whether what is no result, or what nothing decides, keeps what it holds among the further results.
   bool updates_further() const { return through.data != nullptr; }
   bool is_cancelled() const { return is_set(cancelled) || is_set(stopped); }

@@ -60,15 +60,6 @@ ValueRange scan_strided(const Stored* data, int64_t count, int64_t stride) {
   return range;
 }
 
-/// Calls `body` with `data` as a pointer to what is stored.
-template <class S, class Body>
-ValueRange with_stored(Storage storage, const void* data, Body&& body) {
-  if constexpr (std::is_same_v<typename S::Element, int32_t>) {
-    if (storage == Storage::kInt16) return body(static_cast<const int16_t*>(data));
-  }
-  return body(static_cast<const typename S::Element*>(data));
-}
-
 /// "a[1, 2, 3]"; without the batch index if there is only one matrix.
 std::string place(const char* name, bool batched, int64_t item, int64_t row, int64_t col) {
   return std::string(name) + "[" + (batched ? std::to_string(item) + ", " : "") + std::to_string(row) + ", " +
@@ -109,7 +100,8 @@ ValueRange scan_elements(const Operation& operation, Storage storage, const void
   ValueRange range;
   with_scanned_semiring(operation, [&](auto value) {
     using S = decltype(value);
-    range = with_stored<S>(storage, data, [&](const auto* stored) { return scan_strided<S>(stored, count, 1); });
+    range = with_stored<S>(
+        storage, [&](auto zero) { return scan_strided<S>(static_cast<const decltype(zero)*>(data), count, 1); });
   });
   return range;
 }
@@ -123,7 +115,8 @@ ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int
   with_scanned_semiring(operation, [&](auto value) {
     using S = decltype(value);
     for_runs(items_of(view, batch) * lines.count, lines.length, [&](int64_t first_line, int64_t end) {
-      const ValueRange seen = with_stored<S>(view.storage, view.data, [&](const auto* stored) {
+      const ValueRange seen = with_stored<S>(view.storage, [&](auto zero) {
+        const auto* const stored = static_cast<const decltype(zero)*>(view.data);
         ValueRange all;
         for (int64_t index = first_line; index < end; ++index) {
           const int64_t item = index / lines.count, line = index % lines.count;

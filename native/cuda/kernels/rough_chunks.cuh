@@ -51,8 +51,7 @@ __device__ __forceinline__ int32_t distance_of(const PackSource& source, int64_t
   using S = typename Arithmetic::Semiring;
   if (line >= source.lines || k >= source.depth) return kNowhere;
   const int64_t at = instance * source.batch_stride + line * source.line_stride + k * source.k_stride;
-  const int32_t x = source.storage == Storage::kInt16 ? widened<S>(static_cast<const int16_t*>(source.data)[at])
-                                                      : static_cast<const int32_t*>(source.data)[at];
+  const auto x = element_at<S>(source.data, source.storage, at);
   return x == S::zero ? kNowhere : static_cast<int32_t>(Arithmetic::distance(best[line], x));
 }
 

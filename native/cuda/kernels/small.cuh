@@ -86,7 +86,7 @@ class TileReader {
   /// Reads tiles of the lines from `first_line` on. The operand has `lines`: rows of A, columns of B.
   __device__ __forceinline__ TileReader(const SmallOperand& operand, int64_t first_line, int64_t lines, int thread)
       : lines_(static_cast<int>(max(int64_t{0}, min(lines - first_line, int64_t{kLines})))),
-        is_int16_(is_int32 && operand.storage == Storage::kInt16),
+        is_int16_(is_int32 && operand.storage == Storage::kNarrow),
         along_inner_(inner_stride(operand) <= outer_stride(operand)) {
     constexpr int kChunksInner = Tile::kInner / kChunk, kChunksOuter = Tile::kOuter / kChunk;
     const int bytes = is_int16_ ? sizeof(int16_t) : sizeof(Element);

@@ -75,7 +75,7 @@ class ThinReader {
         lines_(static_cast<int>(min(max(lines - first_line - part.line, int64_t{0}), int64_t{Part::kLines}))),
         steps_(k - part.step),
         border_(border),
-        is_int16_(is_int32 && operand.storage == Storage::kInt16),
+        is_int16_(is_int32 && operand.storage == Storage::kNarrow),
         place_(operand.first + (first_line + part.line) * operand.line_stride + part.step * operand.k_stride),
         data_(operand.data) {
     const uintptr_t strides = (far_ | next_ | place_) * sizeof(Element);
@@ -160,7 +160,7 @@ class FewReader {
         lines_(static_cast<int>(min(lines - first_line, int64_t{Config::BM}))),
         k_(k),
         along_steps_(operand.k_stride <= operand.line_stride),
-        is_int16_(is_int32 && operand.storage == Storage::kInt16),
+        is_int16_(is_int32 && operand.storage == Storage::kNarrow),
         thread_(thread),
         border_(border) {
     const int64_t near = along_steps_ ? operand.k_stride : operand.line_stride,

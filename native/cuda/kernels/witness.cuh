@@ -103,14 +103,6 @@ __global__ void __launch_bounds__(kHintThreads) find_hinted_kernel(WitnessSearch
 /// of A and B in shared memory. It ends as soon as it has found all.
 constexpr int kSearchTile = 64, kSearchDepth = 32, kSearchThreads = 256;
 
-template <class S>
-__device__ __forceinline__ typename S::Element element_of(const MatrixView& view, int64_t index) {
-  if constexpr (std::is_same_v<typename S::Element, int32_t>) {
-    if (view.storage == Storage::kInt16) return widened<S>(static_cast<const int16_t*>(view.data)[index]);
-  }
-  return static_cast<const typename S::Element*>(view.data)[index];
-}
-
 /// Loads elements of kSearchTile lines from `line0` on, and of kSearchDepth steps from `k0` on, as tile[step][line].
 /// Outside the operand they are zero, with which no candidate attains anything.
 template <class S>
@@ -126,9 +118,9 @@ __device__ __forceinline__ void load_search_tile(typename S::Element (&tile)[kSe
     const int line = along_k ? place / kSearchDepth : place % kSearchTile;
     const bool is_inside = line0 + line < lines && k0 + step < depth;
     tile[step][line] =
-        is_inside
-            ? element_of<S>(view, instance * view.batch_stride + (line0 + line) * line_stride + (k0 + step) * k_stride)
-            : S::zero;
+        is_inside ? element_at<S>(view.data, view.storage,
+                                  instance * view.batch_stride + (line0 + line) * line_stride + (k0 + step) * k_stride)
+                  : S::zero;
   }
 }
 

@@ -87,14 +87,10 @@ void pack_exponent_operand(const Launch& launch, Side side) {
   const ExponentTarget target = exponent_target<Arithmetic>(launch, side);
   const int64_t items = exponent_items(launch, side);
   for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
-    using Element = typename Arithmetic::Element;
     const auto encode = EncodeExponents<Arithmetic>::of(arithmetic, side);
-    if constexpr (std::is_same_v<Element, int32_t>) {
-      if ((side == Side::kA ? launch.a : launch.b).storage == Storage::kInt16) {
-        return pack_exponents<Arithmetic, int16_t>(source, target, items, encode, launch.stream);
-      }
-    }
-    pack_exponents<Arithmetic, Element>(source, target, items, encode, launch.stream);
+    with_stored<typename Arithmetic::Semiring>(source.storage, [&](auto zero) {
+      pack_exponents<Arithmetic, decltype(zero)>(source, target, items, encode, launch.stream);
+    });
   });
 }
 

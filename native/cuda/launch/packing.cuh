@@ -50,11 +50,8 @@ void pack_stored(const PackSource& source, const PackTarget& target, const Encod
 /// Queues the packing of a batch of matrices.
 template <class Encode>
 void pack(const PackSource& source, const PackTarget& target, const Encode& encode, cudaStream_t stream) {
-  using Element = typename Encode::Semiring::Element;
-  if constexpr (std::is_same_v<Element, int32_t>) {
-    if (source.storage == Storage::kInt16) return pack_stored<int16_t>(source, target, encode, stream);
-  }
-  pack_stored<Element>(source, target, encode, stream);
+  with_stored<typename Encode::Semiring>(
+      source.storage, [&](auto zero) { pack_stored<decltype(zero)>(source, target, encode, stream); });
 }
 
 /// Queues the packing of truth values into bits.

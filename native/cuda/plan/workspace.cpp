@@ -28,7 +28,7 @@ int64_t matrix_bytes(const Problem& problem) {
 int64_t widened_bytes(const Problem& problem, const Kernel& kernel) {
   int64_t bytes = 0;
   for (MatrixView view : {problem.a, problem.b}) {
-    if (kernel.takes_int16 || view.storage != Storage::kInt16) continue;
+    if (kernel.takes_int16 || view.storage == Storage::kElement) continue;
     view.storage = Storage::kElement;
     bytes += dense_bytes(problem, view);
   }

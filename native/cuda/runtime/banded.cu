@@ -185,11 +185,7 @@ void clear_outside(const Operation& operation, int64_t batch, const MatrixView& 
       auto* const data = static_cast<decltype(zero)*>(const_cast<void*>(view.data));
       clear_kernel<<<grid_of(lines), kThreads, 0, stream>>>(lines, data, zero);
     };
-    if (view.storage == Storage::kInt16) {
-      clear(S::maximizes ? kLowest<int16_t> : kHighest<int16_t>);
-    } else {
-      clear(typename S::Element{S::zero});
-    }
+    with_stored<S>(view.storage, clear);
   });
   MPMML_CUDA(cudaGetLastError());
 }

@@ -91,8 +91,8 @@ struct Fill {
 
 template <class S>
 struct Widen {
-  int32_t* to;
-  const int16_t* from;
+  typename S::Element* to;
+  const NarrowType<typename S::Element>* from;
   __device__ void operator()(int64_t target, int64_t source) const { to[target] = widened<S>(from[source]); }
 };
 
@@ -229,15 +229,11 @@ void combine_matrices(const Operation& operation, int64_t batch, const MutableMa
     using S = decltype(semiring);
     using Element = typename S::Element;
     const Extent extent = extent_of(batch, c, d);
-    const auto run = [&](auto stored) {
-      using Stored = decltype(stored);
+    with_stored<S>(d.storage, [&](auto zero) {
+      using Stored = decltype(zero);
       for_elements(extent, stream,
                    Combine<S, Stored>{static_cast<Element*>(c.data), static_cast<const Stored*>(d.data)});
-    };
-    if constexpr (std::is_same_v<Element, int32_t>) {
-      if (d.storage == Storage::kInt16) return run(int16_t{});
-    }
-    run(Element{});
+    });
   });
 }
 
@@ -250,12 +246,13 @@ void settle_matrices(const Operation& operation, int64_t batch, const MutableMat
 
 void widen(const Operation& operation, int64_t batch, const MatrixView& from, const MatrixView& to,
            cudaStream_t stream) {
-  with_semiring<OnInt32>(operation, [&](auto semiring) {
+  with_semiring<HasNarrow>(operation, [&](auto semiring) {
     using S = decltype(semiring);
+    using Element = typename S::Element;
     MutableMatrixView target{
         const_cast<void*>(to.data), to.rows, to.cols, to.row_stride, to.col_stride, to.batch_stride};
     for_elements(extent_of(batch, target, from), stream,
-                 Widen<S>{static_cast<int32_t*>(target.data), static_cast<const int16_t*>(from.data)});
+                 Widen<S>{static_cast<Element*>(target.data), static_cast<const NarrowType<Element>*>(from.data)});
   });
 }
 

@@ -1,4 +1,4 @@
-// Work on the elements of matrices on the device, one by one: copies, fills, ⊕, and the conversion of int16. Views may
+// Work on the elements of matrices on the device, one by one: copies, fills, ⊕, and the widening of narrow ones. Views may
 // have any strides.
 #pragma once
 #include <cuda_runtime_api.h>
@@ -25,14 +25,14 @@ void mark_edges(const Successors& successors, cudaStream_t stream);
 /// (item, row, column in row-major order).
 void find_nan(DataType dtype, int64_t batch, const MatrixView& matrix, unsigned long long* index, cudaStream_t stream);
 
-/// Queues c = c ⊕ d, as products do with C0. d may be stored as int16.
+/// Queues c = c ⊕ d, as products do with C0. d may be stored narrow.
 void combine_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, const MatrixView& d,
                       cudaStream_t stream);
 
 /// Queues c = c ⊕ zero: what products of no steps make of C0.
 void settle_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, cudaStream_t stream);
 
-/// Queues the conversion of elements stored as int16 into int32. `to` is read as the place to write to.
+/// Queues the widening of elements that are stored narrow. `to` is read as the place to write to.
 void widen(const Operation& operation, int64_t batch, const MatrixView& from, const MatrixView& to,
            cudaStream_t stream);
 

@@ -288,8 +288,7 @@ void with_stored_zero(const Operation& operation, Storage storage, Body&& body) 
   with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
     if constexpr (has_range<S>) {
-      if (storage == Storage::kInt16) return body(S::maximizes ? kLowest<int16_t> : kHighest<int16_t>);
-      body(S::zero);
+      with_stored<S>(storage, body);
     }
   });
 }

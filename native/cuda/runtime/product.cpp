@@ -67,11 +67,7 @@ void clear_gathered(const Operation& operation, const HostLayout& host, Storage 
         std::fill(line_data + end, line_data + host.length, zero);
       }
     };
-    if (storage == Storage::kInt16) {
-      clear(S::maximizes ? kLowest<int16_t> : kHighest<int16_t>);
-    } else {
-      clear(typename S::Element{S::zero});
-    }
+    with_stored<S>(storage, clear);
   });
 }
 

@@ -56,14 +56,20 @@ struct FoundFacts {
 /// Calls `body` with a value of the type that elements are stored as; not for uint8, of which nothing has to be known.
 template <class Body>
 void with_scanned(DataType dtype, Storage storage, Body&& body) {
-  if (storage == Storage::kInt16) return body(int16_t{});
+  const auto as_stored = [&](auto element) {
+    using Element = decltype(element);
+    if constexpr (has_narrow<Element>) {
+      if (storage == Storage::kNarrow) return body(NarrowType<Element>{});
+    }
+    body(element);
+  };
   switch (dtype) {
     case DataType::kInt32:
-      return body(int32_t{});
+      return as_stored(int32_t{});
     case DataType::kFloat32:
-      return body(float{});
+      return as_stored(float{});
     case DataType::kFloat64:
-      return body(double{});
+      return as_stored(double{});
     case DataType::kUint8:
       return;
   }

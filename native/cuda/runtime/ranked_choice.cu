@@ -45,7 +45,7 @@ std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, PathSe
   const int64_t m = std::max(problem.m(), where.whole_m), n = std::max(problem.n(), where.whole_n);
   const double steps = double(problem.batch) * double(m) * double(n) * double(problem.k());
   const bool is_large = problem.batch == 1 && steps >= kLeastSteps && std::min({m, n, problem.k()}) >= kLeastSide;
-  if (!is_large || is_structured(problem) || further_asked(problem) || problem.has_int16() ||
+  if (!is_large || is_structured(problem) || further_asked(problem) || problem.has_narrow() ||
       !is_integer_sum_of(problem.operation) || problem.operation.overflow == OverflowPolicy::kWrap) {
     return std::nullopt;
   }

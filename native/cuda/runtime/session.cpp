@@ -175,7 +175,7 @@ class Plans {
                   requested,
                   exact_paths(problem.operation, a, b),
                   {problem.batch, problem.m(), problem.n(), problem.k(), items_of(problem.a, problem.batch),
-                   items_of(problem.b, problem.batch), problem.has_int16(), further_asked(problem),
+                   items_of(problem.b, problem.batch), problem.has_narrow(), further_asked(problem),
                    problem.witness.data && numbers_fit(a, b, problem.k())},
                   problem.structure};
     for (const auto& [known, plan] : plans_) {
