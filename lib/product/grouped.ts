@@ -428,7 +428,7 @@ async function runPart(
     releaseMade(made)
     throw error
   }
-  const memories = madeMemories(made, session, asksWitness)
+  const memories = madeMemories(made, call)
   const offsets = new Offsets()
   const witnessOffsets = new Offsets()
   products.forEach((product, index) => {

@@ -3,7 +3,7 @@
 import { givenUpBy, notCancelled } from '../abort.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { fromNative, OptionError } from '../errors.js'
-import { REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
+import { REPORT_FIELDS, REQUEST_FIELDS, requestAt } from '../fields.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
 import type { OperandArray } from '../storage.js'
@@ -13,7 +13,7 @@ import { plainNames } from './names.js'
 import type { AnyAccumulate, AnyOperand, AnyResult, AnyWitness, MpmmOptions } from './options.js'
 import { allocateResult, prepare, requireAllStillThere, requireAllThere } from './prepare.js'
 import { ProgressReports, shareOf } from './progress.js'
-import { type Product, writeRequest } from './request.js'
+import { furtherOf, type Product, writeRequest, writeResults } from './request.js'
 import {
   type MpmmResult,
   madeMemories,
@@ -164,15 +164,13 @@ async function run(product: Product, cancel: Int32Array): Promise<MpmmResult<Any
     releaseMade(made)
     throw error
   }
-  return resultOf(product, madeMemories(made, product.session, product.witness !== null), report)
+  return resultOf(product, madeMemories(made, product.call), report)
 }
 
 async function start(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
-  const { a, b, c0, witness, session } = product
-  const c = product.c!
+  const { a, b, c0, session } = product
   writeRequest(request, product)
-  writeLayout(request, 0, requestAt.c, c)
-  if (witness) writeLayout(request, 0, requestAt.witness, witness)
+  writeResults(request, product)
   if (session && !asked) {
     asked = true
     queueMicrotask(notAsked)
@@ -182,13 +180,13 @@ async function start(product: Product, report: Float64Array, cancel: Int32Array)
     return await addon.multiply(
       a.data,
       b.data,
-      c.data,
+      product.c!.data,
       c0 ? c0.data : null,
       request,
       report,
       cancel,
       session ? session.native : null,
-      witness ? (witness.data as Int32Array | null) : null,
+      furtherOf(product),
     )
   } catch (error) {
     throw fromNative(error)
@@ -205,27 +203,25 @@ function startProgress(product: Product, report: Float64Array, cancel: Int32Arra
 /** Computes a product before it returns. */
 function computeNow(product: Product): MpmmResult<AnyResult> {
   allocateResult(product)
-  const { a, b, c0, witness, session } = product
-  const c = product.c!
+  const { a, b, c0, session } = product
   writeRequest(request, product)
-  writeLayout(request, 0, requestAt.c, c)
-  if (witness) writeLayout(request, 0, requestAt.witness, witness)
+  writeResults(request, product)
   let made: Made
   try {
     made = addon.multiplySync(
       a.data,
       b.data,
-      c.data,
+      product.c!.data,
       c0 ? c0.data : null,
       request,
       syncReport,
       session ? session.native : null,
-      witness ? (witness.data as Int32Array | null) : null,
+      furtherOf(product),
     )
   } catch (error) {
     throw fromNative(error)
   }
-  return resultOf(product, madeMemories(made, session, witness !== null), syncReport)
+  return resultOf(product, madeMemories(made, product.call), syncReport)
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
 import { requestAt as at, writeLayout } from '../fields.js'
 import { type Elements, rowMajorElements } from '../layout.js'
-import type { NativeMemory } from '../native.js'
+import type { FurtherMatrices, NativeMemory } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import type { Place } from '../placement.js'
 import type { ElementArray } from '../storage.js'
@@ -90,6 +90,16 @@ export class Product {
     const { batched, batch, m, n } = this
     return rowMajorElements(INT32, WITNESS_BYTES, batched, batch, m, n, offset)
   }
+}
+
+/** The further results of a product as native code takes them. */
+export const furtherOf = ({ witness }: { readonly witness: Result | null }): FurtherMatrices =>
+  witness && [witness.data as Int32Array | NativeMemory | null]
+
+/** Writes where the results of a product are into `request`. */
+export function writeResults(request: Float64Array, { c, witness }: Product): void {
+  writeLayout(request, 0, at.c, c!)
+  if (witness) writeLayout(request, 0, at.witness, witness)
 }
 
 /** Writes `product` into `request`; not where its results are. */

@@ -2,7 +2,7 @@
 
 import { deviceName, devicesIn } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
-import { ResidentView, type Session, SharedMemory } from '../device/resident.js'
+import { ResidentView, SharedMemory } from '../device/resident.js'
 import { reportAt as at } from '../fields.js'
 import { shapeOf } from '../layout.js'
 import { type DenseMatrix, rowMajor } from '../matrix.js'
@@ -10,7 +10,7 @@ import { addon, type Made, type NativeVariant } from '../native.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
 import type { AnyAccumulate, AnyResult, AnyWitness, ElementsOf } from './options.js'
-import type { Product, Result } from './request.js'
+import type { Call, Product, Result } from './request.js'
 import type { ProductStructure } from './structure.js'
 
 /** What a product gives. */
@@ -135,10 +135,10 @@ export function releaseMade(made: Made): void {
   for (const memory of Array.isArray(made) ? made : [made]) addon.release(memory)
 }
 
-/** `asksWitness`: whether memory was made for witnesses; if none was made for results, it is the only one. */
-export function madeMemories(made: Made, session: Session | null, asksWitness: boolean): MadeMemories {
+/** If no memory was made for results, the only one is for the witnesses that the call asks for. */
+export function madeMemories(made: Made, { session, options }: Call): MadeMemories {
   if (made === undefined) return nothingMade
-  const [results, witnesses] = Array.isArray(made) ? made : asksWitness ? [null, made] : [made, null]
+  const [results, witnesses] = Array.isArray(made) ? made : options.witness ? [null, made] : [made, null]
   return {
     results: results && new SharedMemory(results, session!),
     witnesses: witnesses && new SharedMemory(witnesses, session!),

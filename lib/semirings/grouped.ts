@@ -11,6 +11,7 @@ import { placeOfProducts } from '../placement.js'
 import type { Watched } from '../product/diagnostics.js'
 import { NamesInGroup } from '../product/names.js'
 import { requireNoContradiction } from '../product/prepare.js'
+import { furtherOf } from '../product/request.js'
 import { readStructure, structure } from '../product/structure.js'
 import type { UserGroupedOptions, UserGroupedProduct, UserProductResult } from '../product/user-product.js'
 import { describeUser } from './messages.js'
@@ -114,7 +115,7 @@ async function run(
       nativeOf(semiring),
       products.map((product) => {
         const { a, b, c, c0 } = matricesOf(product)
-        return [a, b, c, c0, (product.witness?.data ?? null) as Int32Array | null]
+        return [a, b, c, c0, furtherOf(product)]
       }),
       requests,
       reports,

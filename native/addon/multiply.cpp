@@ -27,9 +27,10 @@ struct Members {
   std::vector<Source> sources{};  ///< of all matrices that are there, in order
 };
 
-/// The fields that say where the matrices of a product are.
-constexpr size_t kPlaces[] = {MemberField::aMemory, MemberField::bMemory, MemberField::cMemory, MemberField::c0Memory,
-                              MemberField::witnessMemory};
+/// The field that says where a matrix of a product is.
+constexpr size_t place_field(size_t matrix) {
+  return MemberField::aMemory + matrix * (MemberField::bMemory - MemberField::aMemory);
+}
 
 /// The products of a call.
 struct Products {
@@ -62,7 +63,8 @@ struct Products {
       matrix.memory = &memory;
     }
   };
-  Made results{}, witnesses{};
+  Made results{};
+  std::array<Made, kFurtherCount> further{};
   std::optional<Members> unread{};  ///< a group, until read()
 
   Products(const Call& call, double* reported)
@@ -81,7 +83,9 @@ struct Products {
     const size_t index = problems.size() - 1;
     const Problem& it = problems.back();
     results.add(index, places.c, it.outputs() * element_bytes(it.operation.dtype));
-    witnesses.add(index, places.witness, it.outputs() * element_bytes(DataType::kInt32));
+    for (size_t which = 0; which < kFurtherCount; ++which) {
+      further[which].add(index, places.further[which], it.outputs() * kFurtherBytes);
+    }
   }
 
   /// Reads the problems of a group, unless that has been done. On any thread.
@@ -90,14 +94,15 @@ struct Products {
     const auto& [call, fields, count, is_on_device, sources] = *unread;
     problems.clear();
     problems.reserve(count);
-    results = witnesses = {};
+    results = {};
+    further = {};
     results.at.reserve(count);
     auto next = sources.begin();
     for (size_t index = 0; index < count; ++index) {
       const double* const member = fields + index * MemberField::count;
       Matrices matrices;
       for (size_t matrix = 0; matrix < matrices.size(); ++matrix) {
-        if (member[kPlaces[matrix]] != 0 && next != sources.end()) matrices[matrix] = *next++;
+        if (member[place_field(matrix)] != 0 && next != sources.end()) matrices[matrix] = *next++;
       }
       make(read(call, matrices, member, is_on_device));
     }
@@ -187,7 +192,9 @@ class DeviceProducts : public DeviceWork {
       return std::make_unique<Done>(std::vector<Outcome>{outcome});
     }
     if (products_.results.is_needed()) place_results();
-    if (products_.witnesses.is_needed()) place_witnesses();
+    for (size_t which = 0; which < kFurtherCount; ++which) {
+      if (products_.further[which].is_needed()) place_further(which);
+    }
     return engine().multiply(session, products_.problems, request.where);
   }
 
@@ -225,10 +232,11 @@ class DeviceProducts : public DeviceWork {
       if (products_.results.has(index)) problem.keeps_c = false;
     }
   }
-  void place_witnesses() {
-    Memory& memory = make(products_.witnesses.bytes, DataType::kInt32, Storage::kElement, units_of_result());
+  void place_further(size_t which) {
+    const Products::Made& made = products_.further[which];
+    Memory& memory = make(made.bytes, kFurtherType, Storage::kElement, units_of_result());
     for (size_t index = 0; index < products_.problems.size(); ++index) {
-      products_.witnesses.place(index, memory, products_.problems[index].witness);
+      made.place(index, memory, products_.problems[index].*kFurtherResults[which].view);
     }
   }
 
@@ -241,8 +249,11 @@ class DeviceProducts : public DeviceWork {
 };
 
 Matrices matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
-                     const Napi::Value& witness, const Uses* uses) {
-  return {source_of(a, uses), source_of(b, uses), source_of(c, uses), source_of(c0, uses), source_of(witness, uses)};
+                     const Napi::Value& further, const Uses* uses) {
+  Matrices matrices{source_of(a, uses), source_of(b, uses), source_of(c, uses), source_of(c0, uses)};
+  const FurtherSources sources = further_of(further, uses);
+  std::copy(sources.begin(), sources.end(), matrices.begin() + kFirstFurther);
+  return matrices;
 }
 
 Products read_one(const Matrices& matrices, const double* fields, double* report, std::atomic<int32_t>* cancel,
@@ -253,7 +264,9 @@ Products read_one(const Matrices& matrices, const double* fields, double* report
   products.problems.reserve(1);
   Places places = products.read(call, matrices, fields, uses != nullptr);
   if (places.c) places.c = 0;
-  if (places.witness) places.witness = 0;
+  for (std::optional<int64_t>& place : places.further) {
+    if (place) place = 0;
+  }
   products.make(places);
   products.count_steps(fields);
   if (uses) use_matrices(*uses, matrices, fields);
@@ -294,7 +307,7 @@ Products read_group(const Napi::Value& list, const double* asked, const Napi::Va
     if (has_arrays) scope.emplace(env);
     Matrices matrices;
     for (size_t matrix = 0; matrix < matrices.size(); ++matrix) {
-      const double place = member[kPlaces[matrix]];
+      const double place = member[place_field(matrix)];
       if (place != 0) members.sources.push_back(matrices[matrix] = source_at(place, arrays, uses));
     }
     products.count_steps(member);
@@ -309,31 +322,31 @@ Products read_group(const Napi::Value& list, const double* asked, const Napi::Va
 
 Napi::Value multiply(const Napi::CallbackInfo& info, const Napi::Value& a, const Napi::Value& b, const Napi::Value& c,
                      const Napi::Value& c0, const double* request, double* report, std::atomic<int32_t>* cancel,
-                     const std::shared_ptr<Device>& device, const Napi::Value& witness) {
+                     const std::shared_ptr<Device>& device, const Napi::Value& further) {
   const Napi::Env env = info.Env();
   if (!device) {
-    const Matrices matrices = matrices_of(a, b, c, c0, witness, nullptr);
+    const Matrices matrices = matrices_of(a, b, c, c0, further, nullptr);
     return run_in_background(
         env, std::make_unique<HostProducts>(info, read_one(matrices, request, report, cancel, nullptr), cancel));
   }
   Uses uses(device);
-  Products products = read_one(matrices_of(a, b, c, c0, witness, &uses), request, report, cancel, &uses);
+  Products products = read_one(matrices_of(a, b, c, c0, further, &uses), request, report, cancel, &uses);
   return DeviceWork::run(env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), cancel));
 }
 
 Napi::Value multiply_sync(const Napi::CallbackInfo& info, const Napi::Value& a, const Napi::Value& b,
                           const Napi::Value& c, const Napi::Value& c0, const double* request, double* report,
-                          const std::shared_ptr<Device>& device, const Napi::Value& witness) {
+                          const std::shared_ptr<Device>& device, const Napi::Value& further) {
   const Napi::Env env = info.Env();
   if (!device) {
     const Call call = read_call(request);
     Problem problem;
-    read_product(call, matrices_of(a, b, c, c0, witness, nullptr), request, false, problem);
+    read_product(call, matrices_of(a, b, c, c0, further, nullptr), request, false, problem);
     compute(problem, call.request, call.is_only_planned, report);
     return env.Undefined();
   }
   Uses uses(device);
-  Products products = read_one(matrices_of(a, b, c, c0, witness, &uses), request, report, nullptr, &uses);
+  Products products = read_one(matrices_of(a, b, c, c0, further, &uses), request, report, nullptr, &uses);
   return DeviceWork::run_and_wait(
       env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), nullptr));
 }

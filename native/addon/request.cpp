@@ -170,6 +170,35 @@ struct Reader {
       std::is_same_v<View, MutableMatrixView> ? Uses::Access::kWrites : Uses::Access::kReads;
 };
 
+/// How many fields a matrix has in a row, and where those of a further result begin: they follow C0's.
+template <class F>
+constexpr size_t kFieldsOfMatrix = F::c0Offset - F::cOffset;
+template <class F>
+constexpr size_t further_field(size_t index) {
+  return F::c0Offset + (1 + index) * kFieldsOfMatrix<F>;
+}
+constexpr size_t kFieldsOfLane = UserRequestField::aLane1Offset - UserRequestField::aLane0Offset;
+constexpr size_t further_field_of_user(size_t index) {
+  return UserRequestField::c0Lane0Offset + (kMostUserLanes + index) * kFieldsOfLane;
+}
+
+/// Reads where a further result goes whose fields begin with `field`; nowhere yet if memory is to be made for it.
+MutableMatrixView further_result(const Reader& read, const Source& source, const char* name, size_t field, int64_t m,
+                                 int64_t n, bool is_only_planned, bool is_on_device) {
+  if (source.is_there) {
+    if (is_on_device && !source.memory) malformed(name + std::string(" isn't on the device"));
+    return read.matrix<MutableMatrixView>(source, name, Int16::kRefused, field, m, n);
+  }
+  if (is_only_planned) {
+    // Without data it wouldn't be asked for; nothing is written there.
+    static int32_t planned;
+    return row_major<void*>(&planned, m, n);
+  }
+  if (!is_on_device) malformed(name + std::string(" has no memory"));
+  bytes_of_matrices(read.batch, m, n, kFurtherBytes);
+  return row_major<void*>(nullptr, m, n);
+}
+
 }  // namespace
 
 Source source_of(const Napi::Value& value, const Uses* uses) {
@@ -186,13 +215,27 @@ Source source_in(KnownMemory& memory) {
   return {memory.data, memory.bytes, memory.memory, &memory, memory.dtype, memory.storage, false, true};
 }
 
+FurtherSources further_of(const Napi::Value& value, const Uses* uses) {
+  FurtherSources sources;
+  if (is_missing(value)) return sources;
+  if (!value.IsArray()) malformed("expected an array of further results");
+  for (uint32_t index = 0; index < kFurtherCount; ++index) {
+    sources[index] = source_of(value.As<Napi::Array>().Get(index), uses);
+  }
+  return sources;
+}
+
 Call read_call(const double* request) {
   using F = RequestField;
   const auto index = [&](size_t field, uint64_t count) { return index_in(request, field, count); };
   Call call;
   call.operation = operation_in(request);
-  call.asks_witness = request[F::asksWitness] != 0;
-  if (call.asks_witness && !is_idempotent(call.operation)) malformed("a witness of a semiring that has none");
+  for (size_t index = 0; index < kFurtherCount; ++index) {
+    call.asks_further[index] = request[F::asksWitness + index] != 0;
+    if (call.asks_further[index] && !is_idempotent(call.operation)) {
+      malformed(kFurtherResults[index].name + std::string(" of a semiring that has none"));
+    }
+  }
   call.is_only_planned = request[F::planOnly] != 0;
   call.may_wait = request[F::mayWait] != 0;
   call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
@@ -207,7 +250,7 @@ Call read_call(const double* request) {
 Places read_product(const Call& call, const Matrices& matrices, const double* member, bool is_on_device,
                     Problem& problem) {
   using F = MemberField;
-  const auto& [a, b, c, c0, witness] = matrices;
+  const Source &a = matrices[0], &b = matrices[1], &c = matrices[2], &c0 = matrices[3];
   const DataType dtype = call.operation.dtype;
   Places places;
   problem.operation = call.operation;
@@ -230,23 +273,15 @@ Places read_product(const Call& call, const Matrices& matrices, const double* me
     malformed("a product without a result");
   }
   if (c0.is_there) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Int16::kRefused, F::c0Offset, m, n);
-  if (call.asks_witness) {
-    const Reader read_witness{member, DataType::kInt32, problem.batch};
-    if (witness.is_there) {
-      if (is_on_device && !witness.memory) malformed("a witness that isn't on the device");
-      problem.witness =
-          read_witness.matrix<MutableMatrixView>(witness, "the witness", Int16::kRefused, F::witnessOffset, m, n);
-    } else if (call.is_only_planned) {
-      // Without data it wouldn't be asked for; nothing is written there.
-      static int32_t planned;
-      problem.witness = row_major<void*>(&planned, m, n);
-    } else if (is_on_device) {
-      constexpr int64_t element = element_bytes(DataType::kInt32);
-      bytes_of_matrices(problem.batch, m, n, element);
-      problem.witness = row_major<void*>(nullptr, m, n);
-      places.witness = read_witness.count_at(F::witnessOffset) * element;
-    } else {
-      malformed("a witness without memory");
+  for (size_t index = 0; index < kFurtherCount; ++index) {
+    if (!call.asks_further[index]) continue;
+    const auto& [view, name, none] = kFurtherResults[index];
+    const Source& source = matrices[kFirstFurther + index];
+    const Reader read_further{member, kFurtherType, problem.batch};
+    const size_t field = further_field<F>(index);
+    problem.*view = further_result(read_further, source, name, field, m, n, call.is_only_planned, is_on_device);
+    if (!source.is_there && !call.is_only_planned) {
+      places.further[index] = read_further.count_at(field) * kFurtherBytes;
     }
   }
   if (member[F::structured] != 0) {
@@ -258,17 +293,19 @@ Places read_product(const Call& call, const Matrices& matrices, const double* me
 
 void use_matrices(Uses& uses, const Matrices& matrices, const double* member) {
   using F = MemberField;
-  const auto& [a, b, c, c0, witness] = matrices;
   const Reader reader{member, {}, size_in(member, F::batch), &uses};
-  reader.note<MatrixView>(a, "a", F::aOffset, F::m, F::k);
-  reader.note<MatrixView>(b, "b", F::bOffset, F::k, F::n);
-  reader.note<MutableMatrixView>(c, "out", F::cOffset, F::m, F::n);
-  reader.note<MatrixView>(c0, "accumulate", F::c0Offset, F::m, F::n);
-  reader.note<MutableMatrixView>(witness, "the witness", F::witnessOffset, F::m, F::n);
+  reader.note<MatrixView>(matrices[0], "a", F::aOffset, F::m, F::k);
+  reader.note<MatrixView>(matrices[1], "b", F::bOffset, F::k, F::n);
+  reader.note<MutableMatrixView>(matrices[2], "out", F::cOffset, F::m, F::n);
+  reader.note<MatrixView>(matrices[3], "accumulate", F::c0Offset, F::m, F::n);
+  for (size_t index = 0; index < kFurtherCount; ++index) {
+    reader.note<MutableMatrixView>(matrices[kFirstFurther + index], kFurtherResults[index].name,
+                                   further_field<F>(index), F::m, F::n);
+  }
 }
 
 UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
-                                const Napi::Value& witness, size_t lanes, const Uses* uses) {
+                                const Napi::Value& further, size_t lanes, const Uses* uses) {
   UserMatricesOf matrices;
   const Napi::Value given[] = {a, b, c, c0};
   for (size_t which = 0; which < std::size(given); ++which) {
@@ -282,7 +319,7 @@ UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, cons
     if (which == 2) matrices.has_c = true;
     if (which == 3) matrices.has_c0 = true;
   }
-  matrices.witness = source_of(witness, uses);
+  matrices.further = further_of(further, uses);
   return matrices;
 }
 
@@ -296,12 +333,9 @@ UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const User
   product.batch = size_in(fields, F::batch);
   const int64_t m = product.m = size_in(fields, F::m), n = product.n = size_in(fields, F::n);
   const int64_t k = product.k = size_in(fields, F::k);
-  const bool asks_witness = fields[F::asksWitness] != 0;
-  if (asks_witness && !product.semiring->selective) malformed("a witness of a semiring that has none");
-  constexpr size_t kFields = F::aLane1Offset - F::aLane0Offset;
   for (size_t lane = 0; !is_explained && lane < product.lane_count(); ++lane) {
     const Reader read{fields, stored_type(product.semiring->lanes[lane]), product.batch, uses, true};
-    const auto at = [&](size_t first) { return first + lane * kFields; };
+    const auto at = [&](size_t first) { return first + lane * kFieldsOfLane; };
     const auto& [a, b, c, c0] = matrices.lanes;
     product.a[lane] = read.matrix<MatrixView>(a[lane], "a", Int16::kRefused, at(F::aLane0Offset), m, k);
     product.b[lane] = read.matrix<MatrixView>(b[lane], "b", Int16::kRefused, at(F::bLane0Offset), k, n);
@@ -317,19 +351,15 @@ UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const User
       call.makes_c = true;
     }
   }
-  if (asks_witness && is_explained) {
-    // Without data it wouldn't be asked for; nothing is written there.
-    static int32_t explained;
-    product.witness = row_major<void*>(&explained, m, n);
-  } else if (asks_witness && matrices.witness.is_there) {
-    if (uses && !matrices.witness.memory) malformed("a witness that isn't on the device");
-    const Reader read{fields, DataType::kInt32, product.batch, uses};
-    product.witness =
-        read.matrix<MutableMatrixView>(matrices.witness, "the witness", Int16::kRefused, F::witnessOffset, m, n);
-  } else if (asks_witness) {
-    if (!uses) malformed("a witness without memory");
-    bytes_of_matrices(product.batch, m, n, element_bytes(DataType::kInt32));
-    call.makes_witness = true;
+  for (size_t index = 0; index < kFurtherCount; ++index) {
+    if (fields[F::asksWitness + index] == 0) continue;
+    const auto& [view, name, none] = kFurtherResults[index];
+    if (!product.semiring->selective) malformed(name + std::string(" of a semiring that has none"));
+    const Source& source = matrices.further[index];
+    const Reader read{fields, kFurtherType, product.batch, uses};
+    product.*view =
+        further_result(read, source, name, further_field_of_user(index), m, n, is_explained, uses != nullptr);
+    call.makes_further[index] = !source.is_there && !is_explained;
   }
   if (fields[F::structured] != 0) {
     product.structure = {band_in(fields, F::aBelow), band_in(fields, F::bBelow), band_in(fields, F::cBelow)};

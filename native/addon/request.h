@@ -30,14 +30,20 @@ Source source_of(const Napi::Value& value, const Uses* uses);
 /// A matrix in a memory.
 Source source_in(KnownMemory& memory);
 
-/// A product's matrices, in the order of their fields: a, b, c, c0, witness.
-using Matrices = std::array<Source, 5>;
+/// The further results of a product; those that are nowhere are made or not asked for.
+using FurtherSources = std::array<Source, kFurtherCount>;
+/// What JavaScript gives for them: null or an array.
+FurtherSources further_of(const Napi::Value& value, const Uses* uses);
+
+/// A product's matrices, in the order of their fields: a, b, c, c0, and its further results.
+constexpr size_t kFirstFurther = 4;
+using Matrices = std::array<Source, kFirstFurther + kFurtherCount>;
 
 /// What the products of a call have in common.
 struct Call {
   Request request;
   Operation operation;
-  bool asks_witness = false;
+  std::array<bool, kFurtherCount> asks_further{};
   bool is_only_planned = false;  ///< nothing is computed
   bool may_wait = false;         ///< whether JavaScript's thread may wait a moment for it
 };
@@ -46,38 +52,39 @@ struct Call {
 struct Places {
   /// C was null: it is row-major from this byte of the memory that the call makes for results.
   std::optional<int64_t> c{};
-  /// The same for the witness, in a memory of its own.
-  std::optional<int64_t> witness{};
+  /// The same for each of the further results, in a memory of its own.
+  std::array<std::optional<int64_t>, kFurtherCount> further{};
 };
 
 /// Reads what a request has beside the product's own fields. lib has checked it; anything that would let a kernel touch memory
 /// outside the matrices is checked here again, and in read_product(). Both may be called on any thread.
 Call read_call(const double* request);
 
-/// Reads a product of the call. c and the witness may be nowhere if the product is only planned. On a device matrices may be in
-/// memories of it, and c and the witness are, or are nowhere.
+/// Reads a product of the call. Results may be nowhere if the product is only planned. On a device matrices may be in memories of
+/// it, and results are, or are nowhere.
 Places read_product(const Call& call, const Matrices& matrices, const double* member, bool is_on_device,
                     Problem& problem);
 
 /// Notes which memories the product uses. On JavaScript's thread.
 void use_matrices(Uses& uses, const Matrices& matrices, const double* member);
 
-/// The matrices of a product over a semiring of one's own, for each lane, and its witness.
+/// The matrices of a product over a semiring of one's own, for each lane, and its further results.
 struct UserMatricesOf {
   std::array<UserLanes<Source>, 4> lanes{};  ///< a, b, c, c0
   bool has_c = false, has_c0 = false;
-  Source witness{};
+  FurtherSources further{};
 };
 /// What JavaScript gives for them.
 UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
-                                const Napi::Value& witness, size_t lanes, const Uses* uses);
+                                const Napi::Value& further, size_t lanes, const Uses* uses);
 
-/// Reads a product over a semiring of one's own; see read_product(). If C or the witness was null, the call makes memory for it, and
-/// the product has none yet. With `is_explained` there are no matrices at all.
+/// Reads a product over a semiring of one's own; see read_product(). If a result was null, the call makes memory for it, and the
+/// product has none yet. With `is_explained` there are no matrices at all.
 struct UserCall {
   UserProduct product;
   Request request;
-  bool makes_c = false, makes_witness = false;
+  bool makes_c = false;
+  std::array<bool, kFurtherCount> makes_further{};
 };
 UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const UserMatricesOf& matrices,
                         const double* fields, Uses* uses, bool is_explained = false);

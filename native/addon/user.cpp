@@ -108,9 +108,9 @@ struct UserJob {
 };
 
 UserCall read(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& a, const Napi::Value& b,
-              const Napi::Value& c, const Napi::Value& c0, const Napi::Value& witness, const double* request,
+              const Napi::Value& c, const Napi::Value& c0, const Napi::Value& further, const double* request,
               Uses* uses) {
-  return read_user_call(semiring, user_matrices_of(a, b, c, c0, witness, semiring->lane_count(), uses), request, uses);
+  return read_user_call(semiring, user_matrices_of(a, b, c, c0, further, semiring->lane_count(), uses), request, uses);
 }
 
 void watch(std::vector<UserJob>& all, const std::atomic<int32_t>* cancel) {
@@ -241,7 +241,8 @@ class DeviceUserProducts final : public DeviceWork {
     Napi::Array all = Napi::Array::New(env, asked_.size());
     for (uint32_t index = 0; index < asked_.size(); ++index) {
       const UserCall& call = asked_[index].call;
-      const size_t count = (call.makes_c ? call.product.lane_count() : 0) + (call.makes_witness ? 1 : 0);
+      const size_t count = (call.makes_c ? call.product.lane_count() : 0) +
+                           static_cast<size_t>(std::count(call.makes_further.begin(), call.makes_further.end(), true));
       if (count == 0) continue;
       Napi::Array own = Napi::Array::New(env, count);
       for (uint32_t lane = 0; lane < count; ++lane) own.Set(lane, memories[next++]);
@@ -267,7 +268,9 @@ class DeviceUserProducts final : public DeviceWork {
       }
       product.keeps_c = false;
     }
-    if (call.makes_witness) product.witness = make_matrix(DataType::kInt32);
+    for (size_t which = 0; which < kFurtherCount; ++which) {
+      if (call.makes_further[which]) product.*kFurtherResults[which].view = make_matrix(kFurtherType);
+    }
   }
 
   std::vector<UserJob> asked_;
@@ -348,14 +351,14 @@ void evaluate_user_semiring(const std::shared_ptr<const UserSemiring>& semiring,
 Napi::Value multiply_user(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
                           const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
                           const double* request, double* report, std::atomic<int32_t>* cancel,
-                          const std::shared_ptr<Device>& device, const Napi::Value& witness) {
+                          const std::shared_ptr<Device>& device, const Napi::Value& further) {
   const Napi::Env env = info.Env();
   if (!device) {
-    std::vector<UserJob> asked{{read(semiring, a, b, c, c0, witness, request, nullptr), report}};
+    std::vector<UserJob> asked{{read(semiring, a, b, c, c0, further, request, nullptr), report}};
     return run_in_background(env, std::make_unique<HostUserProducts>(info, std::move(asked), false, cancel));
   }
   Uses uses(device);
-  std::vector<UserJob> asked{{read(semiring, a, b, c, c0, witness, request, &uses), report}};
+  std::vector<UserJob> asked{{read(semiring, a, b, c, c0, further, request, &uses), report}};
   return DeviceWork::run(env,
                          std::make_unique<DeviceUserProducts>(info, std::move(asked), false, std::move(uses), cancel));
 }
@@ -363,14 +366,14 @@ Napi::Value multiply_user(const Napi::CallbackInfo& info, const std::shared_ptr<
 Napi::Value multiply_user_sync(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
                                const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
                                const double* request, double* report, const std::shared_ptr<Device>& device,
-                               const Napi::Value& witness) {
+                               const Napi::Value& further) {
   const Napi::Env env = info.Env();
   if (!device) {
-    compute({read(semiring, a, b, c, c0, witness, request, nullptr), report});
+    compute({read(semiring, a, b, c, c0, further, request, nullptr), report});
     return env.Undefined();
   }
   Uses uses(device);
-  std::vector<UserJob> asked{{read(semiring, a, b, c, c0, witness, request, &uses), report}};
+  std::vector<UserJob> asked{{read(semiring, a, b, c, c0, further, request, &uses), report}};
   return DeviceWork::run_and_wait(
       env, std::make_unique<DeviceUserProducts>(info, std::move(asked), false, std::move(uses), nullptr));
 }

@@ -1,5 +1,5 @@
 // Writes what follows from addon.mjs: the C++ that reads and writes what crosses the addon, its exports, and lib's types.
-import { constants, functions, lists, requests, results, tables } from './addon.mjs'
+import { constants, functions, further, lists, requests, results, tables } from './addon.mjs'
 
 /** clockMHz → clock_mhz */
 const snake = (name) => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()
@@ -193,19 +193,24 @@ export interface NativeDivision {
 export type LaneArray = Int32Array | Uint32Array | Float32Array
 /** A lane of a matrix. Integers of a memory are int32. */
 export type LaneMatrix = LaneArray | NativeMemory
-/** The matrices of a product of a group: a, b, c, c0 and the witness. */
+/** What a product gives beside C, in the order of its fields. */
+export const furtherResults = [${further.map((name) => `'${name}'`).join(', ')}] as const
+/** These of a product, each null if it is made or isn't asked for; null if none is asked for. */
+export type FurtherMatrices = readonly (Int32Array | NativeMemory | null)[] | null
+
+/** The matrices of a product of a group: a, b, c, c0 and its further results. */
 export type UserMatrices = readonly [
   a: readonly LaneMatrix[],
   b: readonly LaneMatrix[],
   c: readonly LaneMatrix[] | null,
   c0: readonly LaneMatrix[] | null,
-  witness: Int32Array | NativeMemory | null,
+  further: FurtherMatrices,
 ]
-/** The memories that a call has made for lanes of C and for the witness, in this order. */
+/** The memories that a call has made for lanes of C and for further results, in this order. */
 export type MadeLanes = undefined | NativeMemory[]
 
-/** The memories that a call has made: none, one, or those of the results and of the witnesses. */
-export type Made = undefined | NativeMemory | readonly [results: NativeMemory, witnesses: NativeMemory]
+/** The memories that a call has made: none, one, or those of the results and then of each kind of further results. */
+export type Made = undefined | NativeMemory | readonly NativeMemory[]
 
 ${lines(
   Object.entries(tables),

@@ -63,10 +63,14 @@ const layoutOf = (...matrices) => of(matrices, 'Offset', 'RowStride', 'ColStride
 /** What the lanes of a matrix are called. */
 const lanesOf = (matrix) => Array.from({ length: most.lanes }, (_, lane) => `${matrix}Lane${lane}`)
 
+/** What a product gives beside C, in the order of kFurtherResults (native/core/problem/further.h). */
+export const further = ['witness']
+const asksFurther = further.map((name) => `asks${name[0].toUpperCase()}${name.slice(1)}`)
+
 /** What each product of a group has of its own. lib writes the five fields of a matrix in a row. */
 const ofProduct = [
   ...words('batch m n k keepsC structured'),
-  ...['a', 'b', 'c', 'c0', 'witness'].flatMap((matrix) => [`${matrix}Memory`, ...layoutOf(matrix)]),
+  ...['a', 'b', 'c', 'c0', ...further].flatMap((matrix) => [`${matrix}Memory`, ...layoutOf(matrix)]),
   ...of(['a', 'b', 'c'], 'Below', 'Above'),
 ]
 
@@ -80,9 +84,8 @@ DeviceSet. backend, device and devices have no meaning for products on a device 
 fields from aBelow on are the bands of the structure, integers or Infinity. The fields aMemory and so on are those of a member.`,
     fields: [
       ...ofProduct,
-      ...words(
-        'semiring dtype overflow backend device devices variant planOnly deviceMemory mayWait asksWitness',
-      ),
+      ...words('semiring dtype overflow backend device devices variant planOnly deviceMemory mayWait'),
+      ...asksFurther,
     ],
   },
   Member: {
@@ -96,8 +99,10 @@ JavaScript nothing per product. Where no matrix is its layout isn't read, but fo
 their own; those that the semiring hasn't are 0.`,
     fields: [
       ...['batch', 'm', 'n', 'k'],
-      ...layoutOf(...['a', 'b', 'c', 'c0'].flatMap(lanesOf), 'witness'),
-      ...words('backend device devices keepsC deviceMemory asksWitness structured'),
+      ...layoutOf(...['a', 'b', 'c', 'c0'].flatMap(lanesOf), ...further),
+      ...words('backend device devices keepsC deviceMemory'),
+      ...asksFurther,
+      'structured',
       ...of(['a', 'b', 'c'], 'Below', 'Above'),
     ],
   },
@@ -577,7 +582,7 @@ const anyMatrix = raw('OperandArray | NativeMemory')
 const resultMatrix = raw('ElementArray | NativeMemory | null')
 const memory = raw('NativeMemory')
 const array = raw('OperandArray')
-const witness = raw('Int32Array | NativeMemory | null', true)
+const furtherMatrices = raw('FurtherMatrices', true)
 const product = {
   a: anyMatrix,
   b: anyMatrix,
@@ -717,19 +722,19 @@ closure, next, or [closure, next]. It is rejected with ERR_MPMML_CYCLE if a cycl
   multiplySync: {
     doc: `Throws Error with \`code\`. Without a device all matrices are arrays, and \`c\` is null only if the product is only planned. With a device
 a, b and c0 are arrays or its memory; \`c\` is its memory, or null: then the result's memory is made, row-major, and returned.
-The same is true of the witness, if the request asks for it: it has memory of its own.`,
-    takes: { ...product, device: deviceOrNone, witness },
+The same is true of the further results that the request asks for: each has memory of its own.`,
+    takes: { ...product, device: deviceOrNone, further: furtherMatrices },
     gives: made,
   },
   multiply: {
     doc: `The same off the event loop, on a device after all that was started before. A value other than 0 in \`cancel[0]\` asks that it be
 given up. Reads the request before it returns. \`stepsDone\` is counted in the report meanwhile.`,
-    takes: { ...product, cancel, device: deviceOrNone, witness },
+    takes: { ...product, cancel, device: deviceOrNone, further: furtherMatrices },
     gives: promise(made),
   },
   multiplyGroup: {
     doc: `Several products, whose members and reports follow each other. The request has what they have in common. On a device products whose c
-is nowhere get it in one memory, at the offset that the member has; the promise gives it. Witnesses get another memory in the same way.
+is nowhere get it in one memory, at the offset that the member has; the promise gives it. Each kind of further results gets another memory in the same way.
 What a product is rejected with starts with "product <index>: ". Don't change the members until the promise settles.`,
     takes: {
       arrays: raw('OperandArray[]'),
@@ -791,13 +796,13 @@ grows by 1, as it does for the other questions about graphs.`,
   },
   multiplyUserSync: {
     doc: `A product over a semiring of one's own; matrices are as those of multiplySync, one for each lane. Gives the memories that are made: those of
-the lanes of C if that is null, and that of the witness.`,
-    takes: { semiring: userSemiring, ...userProduct, device: deviceOrNone, witness },
+the lanes of C if that is null, and those of further results.`,
+    takes: { semiring: userSemiring, ...userProduct, device: deviceOrNone, further: furtherMatrices },
     gives: madeLanes,
   },
   multiplyUser: {
     doc: 'The same off the event loop; see multiply.',
-    takes: { semiring: userSemiring, ...userProduct, cancel, device: deviceOrNone, witness },
+    takes: { semiring: userSemiring, ...userProduct, cancel, device: deviceOrNone, further: furtherMatrices },
     gives: promise(madeLanes),
   },
   multiplyUserGroup: {

@@ -36,8 +36,8 @@ export const TAKES: Record<string, readonly string[]> = {
     'cancel',
   ],
   copyMatrix: ['device', 'from', 'to', 'request'],
-  multiplySync: ['a', 'b', 'c', 'c0', 'request', 'report', 'device', 'witness'],
-  multiply: ['a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'witness'],
+  multiplySync: ['a', 'b', 'c', 'c0', 'request', 'report', 'device', 'further'],
+  multiply: ['a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'further'],
   multiplyGroup: ['arrays', 'request', 'members', 'reports', 'cancel', 'device'],
   rnaFold: ['request', 'report', 'cancel'],
   rnaInteract: ['request', 'report', 'cancel'],
@@ -48,8 +48,8 @@ export const TAKES: Record<string, readonly string[]> = {
   graphShortest: ['request', 'report', 'cancel'],
   userSemiring: ['definition'],
   evaluateUserSemiring: ['semiring', 'combine', 'x', 'y', 'out'],
-  multiplyUserSync: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'device', 'witness'],
-  multiplyUser: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'witness'],
+  multiplyUserSync: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'device', 'further'],
+  multiplyUser: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'further'],
   multiplyUserGroup: ['semiring', 'products', 'requests', 'reports', 'cancel', 'device'],
   explainUser: ['semiring', 'request', 'device'],
 }
@@ -269,6 +269,10 @@ export function writtenBy(addon: Exports): WrittenBy {
   const member = addon.memberFields as readonly string[]
   const userRequest = addon.userRequestFields as readonly string[]
   const copied = addon.copyFields as readonly string[]
+  const ofMembers = member
+    .filter((field) => field.endsWith('Memory'))
+    .map((field) => field.slice(0, -'Memory'.length))
+  const further = ofMembers.slice(ofMembers.indexOf('c0') + 1)
 
   /** The elements of a matrix that a flat request places, from `base` on. */
   const placed = (
@@ -292,10 +296,16 @@ export function writtenBy(addon: Exports): WrittenBy {
   const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
     placed(array, request, numbers, base, matrix, ['m', 'n'])
 
-  /** The lanes of C and the witness of a product over a semiring of one's own. */
-  const ofUserProduct = (c: unknown, witness: unknown, numbers: Float64Array, base: number): Written[] => {
+  /** The further results of a product, each with its name. */
+  const furtherOf = (given: unknown) =>
+    further.map(
+      (matrix, index) => [(given as readonly unknown[] | null | undefined)?.[index], matrix] as const,
+    )
+
+  /** The lanes of C and the further results of a product over a semiring of one's own. */
+  const ofUserProduct = (c: unknown, given: unknown, numbers: Float64Array, base: number): Written[] => {
     const lanes = Array.isArray(c) ? c : []
-    const results = [...lanes.map((array, lane) => [array, `cLane${lane}`]), [witness, 'witness']]
+    const results = [...lanes.map((array, lane) => [array, `cLane${lane}`] as const), ...furtherOf(given)]
     return results
       .filter(([array]) => isTypedArray(array))
       .map(([array, matrix]) => placed(array, userRequest, numbers, base, matrix, ['m', 'n']))
@@ -307,8 +317,7 @@ export function writtenBy(addon: Exports): WrittenBy {
     if (isTypedArray(named.report)) results.push(whole(named.report))
     if (name === 'multiply' || name === 'multiplySync') {
       if (numbers[request.indexOf('planOnly')] !== 0) return results
-      for (const matrix of ['c', 'witness']) {
-        const array = named[matrix]
+      for (const [array, matrix] of [[named.c, 'c'] as const, ...furtherOf(named.further)]) {
         if (isTypedArray(array)) results.push(ofProduct(array, numbers, 0, matrix))
       }
     } else if (name === 'multiplyGroup') {
@@ -316,7 +325,7 @@ export function writtenBy(addon: Exports): WrittenBy {
       const arrays = named.arrays as readonly TypedArray[]
       const members = named.members as Float64Array
       for (let base = 0; base < members.length; base += member.length) {
-        for (const matrix of ['c', 'witness']) {
+        for (const matrix of ['c', ...further]) {
           const place = members[base + member.indexOf(`${matrix}Memory`)]!
           // Another of the products may read it.
           if (place < 0)
@@ -328,13 +337,13 @@ export function writtenBy(addon: Exports): WrittenBy {
     } else if (name === 'graphSearch') {
       results.push(...resultsOfSearch(named.request as Search))
     } else if (name === 'multiplyUser' || name === 'multiplyUserSync') {
-      results.push(...ofUserProduct(named.c, named.witness, numbers, 0))
+      results.push(...ofUserProduct(named.c, named.further, numbers, 0))
     } else if (name === 'multiplyUserGroup') {
       results.push(whole(named.reports as TypedArray))
       const products = named.products as readonly (readonly unknown[])[]
-      products.forEach(([, , c, , witness], index) => {
+      products.forEach(([, , c, , given], index) => {
         const base = index * userRequest.length
-        results.push(...ofUserProduct(c, witness, named.requests as Float64Array, base))
+        results.push(...ofUserProduct(c, given, named.requests as Float64Array, base))
       })
     } else if (name === 'evaluateUserSemiring') {
       results.push(...(named.out as readonly TypedArray[]).map(whole))
