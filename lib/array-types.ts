@@ -11,9 +11,6 @@ export const isInt32Array = (value: unknown): value is Int32Array => tag.call(va
 export const isUint8Array = (value: unknown): value is Uint8Array => tag.call(value) === 'Uint8Array'
 export const isFloat64Array = (value: unknown): value is Float64Array => tag.call(value) === 'Float64Array'
 
-/** Whether an array holds int32 elements as int16: see {@link OperandArray}. */
-export const isInt16Array = (value: unknown): value is Int16Array => tag.call(value) === 'Int16Array'
-
 /** Whether an array is one of uint32, which only lanes of semirings that users write have. */
 export const isUint32Array = (value: unknown): value is Uint32Array => tag.call(value) === 'Uint32Array'
 

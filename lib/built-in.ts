@@ -1,5 +1,6 @@
 /** The semirings that the library has; lib/semirings has those that its users write. */
 import { show, showAll, showChoices } from './describe.js'
+import { storedZero } from './elements.js'
 import { DTypeError, OptionError } from './errors.js'
 import { addon } from './native.js'
 import { option, readChoice } from './options.js'
@@ -111,12 +112,10 @@ export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
 /** The neutral element of ⊗ in a type that the semiring has, by its index. */
 export const oneOf = (semiring: number, dtype: DataType): number => addon.semirings[semiring]!.ones[dtype]!
 
-/** What stands for the zero among elements as they are stored: int16 has zeros of its own. */
+/** What stands for the zero among elements as they are stored: narrow arrays have zeros of their own. */
 export function storedZeroOf(
   semiring: Semiring,
   { type, bytes }: { readonly type: number; readonly bytes: number },
 ): number {
-  const zero = zeroOf(semiring, addon.dataTypes[type])
-  if (bytes !== 2) return zero
-  return zero < 0 ? -(2 ** 15) : 2 ** 15 - 1
+  return storedZero(zeroOf(semiring, addon.dataTypes[type]), type, bytes)
 }

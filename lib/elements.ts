@@ -39,6 +39,47 @@ export function elementType(data: unknown): number {
 
 export const isElementArray = (data: unknown): data is ElementArray => elementType(data) >= 0
 
+/**
+ * The narrow arrays, which hold operands in less memory, by their names: what the type is called, the type of the elements that
+ * it stands for, and the zeros of semirings in it: of those whose zero is negative, and of the others.
+ */
+const narrow = {
+  Int16Array: { name: 'int16', type: INT32, Array: Int16Array, zeros: [-(2 ** 15), 2 ** 15 - 1] },
+} as const
+/** Of an element of any of them. */
+export const NARROW_BYTES = 2
+type Narrow = (typeof narrow)[keyof typeof narrow]
+type NarrowArray = InstanceType<Narrow['Array']>
+
+/** The element type that a narrow array stands for, by its number; -1 for anything else. */
+export function narrowType(data: unknown): number {
+  const name = typedArrayName(data)
+  return name !== undefined && Object.hasOwn(narrow, name) ? narrow[name as keyof typeof narrow].type : -1
+}
+
+export const isNarrowArray = (data: unknown): data is NarrowArray => narrowType(data) >= 0
+
+/** Whether elements are stored in a narrow array. */
+export const isNarrow = ({ bytes }: { readonly bytes: number }): boolean => bytes === NARROW_BYTES
+
+/** How elements are stored that take so many bytes; undefined if as themselves. */
+const narrowOf = (type: number, bytes: number): Narrow | undefined =>
+  bytes === NARROW_BYTES ? Object.values(narrow).find((it) => it.type === type) : undefined
+
+/** What stands for `zero` in a narrow array; `zero` itself in another. */
+export const storedZero = (zero: number, type: number, bytes: number): number =>
+  narrowOf(type, bytes)?.zeros[zero < 0 ? 0 : 1] ?? zero
+
+/** A new narrow array, if elements are stored in one. */
+export function newNarrowArray(type: number, bytes: number, length: number): NarrowArray | undefined {
+  const stored = narrowOf(type, bytes)
+  return stored && new stored.Array(length)
+}
+
+/** The narrow array whose elements are called so. */
+export const narrowArrayNamed = (dtype: unknown): string | undefined =>
+  Object.entries(narrow).find(([, { name }]) => name === dtype)?.[0]
+
 /** The arrays of operands. */
 export const operandArrayNames = 'Int32Array, Int16Array, Float32Array, Float64Array or Uint8Array'
 
@@ -64,9 +105,9 @@ export function typeNameOf(type: number): DataType {
   return addon.dataTypes[type]!
 }
 
-/** The name of an element type as it is stored: 'int16' if an element has 2 bytes. */
-export function storedTypeName(type: number, bytes: number): DataType | 'int16' {
-  return bytes === 2 ? 'int16' : typeNameOf(type)
+/** The name of an element type as it is stored. */
+export function storedTypeName(type: number, bytes: number): DataType | Narrow['name'] {
+  return narrowOf(type, bytes)?.name ?? typeNameOf(type)
 }
 
 /** Whether the elements are integers, whose arithmetic has no infinities. */

@@ -1,7 +1,15 @@
 /** Matrices: what the library takes and what it makes. */
-import { isInt16Array, isUint32Array } from './array-types.js'
+import { isUint32Array } from './array-types.js'
 import { type Name, show, showList, typeName } from './describe.js'
-import { bytesOf, conversionOf, INT32, isElementArray, newArray, operandArrayNames } from './elements.js'
+import {
+  bytesOf,
+  conversionOf,
+  INT32,
+  isElementArray,
+  isNarrowArray,
+  newArray,
+  operandArrayNames,
+} from './elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
 import { availableMemory } from './free-memory.js'
 import type { ElementArray, MatrixArray, OperandArray } from './storage.js'
@@ -156,7 +164,7 @@ export function readShape(given: ArrayLike<unknown>): Shape {
 
 function elements(data: unknown, length: number, shape: Shape): MatrixArray {
   if (data === undefined) return allocate(length, 'a matrix', INT32)
-  if (isElementArray(data) || isInt16Array(data) || isUint32Array(data)) {
+  if (isElementArray(data) || isNarrowArray(data) || isUint32Array(data)) {
     requireOrdinaryBuffer(data, 'data')
     requireLength(lengthOf(data), length, shape)
     return data

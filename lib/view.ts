@@ -1,8 +1,21 @@
 /** One matrix argument, read once and checked. */
-import { isInt16Array, isUint32Array } from './array-types.js'
+import { isUint32Array } from './array-types.js'
 import { type Name, show, showList, typeName } from './describe.js'
 import { Resident, type ResidentView, requireUsable } from './device/resident.js'
-import { arrayNames, bytesOf, conversionOf, elementType, INT32, operandArrayNames } from './elements.js'
+import {
+  arrayNames,
+  bytesOf,
+  conversionOf,
+  elementType,
+  INT32,
+  isNarrow,
+  isNarrowArray,
+  NARROW_BYTES,
+  narrowType,
+  operandArrayNames,
+  storedTypeName,
+  typeNameOf,
+} from './elements.js'
 import { DTypeError, ShapeError } from './errors.js'
 import { type Elements, shapeOf, stridedElements } from './layout.js'
 import { dimension } from './matrix.js'
@@ -40,7 +53,7 @@ export function readView<R extends Role>(value: unknown, name: Name, role: R): V
   if (typeof value === 'object' && value !== null) {
     const view = Resident.viewOf(value)
     if (view) {
-      if (role !== 'operand' && view.bytes === 2) refuseInt16(name)
+      if (role !== 'operand' && isNarrow(view)) refuseNarrow(name, view)
       return view
     }
   }
@@ -56,8 +69,10 @@ export function readHostView<R extends Role>(value: unknown, name: Name, role: R
   )
 }
 
-function refuseInt16(name: Name): never {
-  throw new DTypeError(`${name} must be of an element type, but it is of int16, which only operands may be`)
+function refuseNarrow(name: Name, { type, bytes }: View<OperandArray>): never {
+  throw new DTypeError(
+    `${name} must be of an element type, but it is of ${storedTypeName(type, bytes)}, which only operands may be`,
+  )
 }
 
 function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostView<DataOf<R>> {
@@ -72,8 +87,9 @@ function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostVi
     strides = (value as { stride?: unknown }).stride,
     offset = 0,
   } = value as Record<string, unknown>
-  const int16 = role === 'operand' && isInt16Array(data)
-  const type = int16 || (role === 'lane' && isUint32Array(data)) ? INT32 : elementType(data)
+  let type = role === 'lane' && isUint32Array(data) ? INT32 : elementType(data)
+  const narrow = type < 0 && role === 'operand' && isNarrowArray(data)
+  if (narrow) type = narrowType(data)
   if (type < 0) throw new DTypeError(dataMessage(value, data, name, role))
   const sizes = readList(shape, name, '.shape')
   const batched = sizes.length === 3
@@ -106,7 +122,7 @@ function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostVi
       `${name}.offset must be an integer of 0 or more, in elements, but it is ${show(offset)}`,
     )
   }
-  const elements = stridedElements(type, int16 ? 2 : bytesOf(type), batched, batch, rows, cols, {
+  const elements = stridedElements(type, narrow ? NARROW_BYTES : bytesOf(type), batched, batch, rows, cols, {
     offset: offset + 0,
     batchStride,
     rowStride,
@@ -197,8 +213,8 @@ function dataMessage(matrix: object, data: unknown, name: Name, role: Role): str
   }
   const came = data === undefined ? 'missing' : typeName(data)
   const expected = role === 'lane' ? laneArrayNames : role === 'operand' ? operandArrayNames : arrayNames
-  if (isInt16Array(data) && role === 'result') {
-    return `${name}.data must be an ${expected}, but it is ${came}, which only operands may be: results are int32`
+  if (isNarrowArray(data) && role === 'result') {
+    return `${name}.data must be an ${expected}, but it is ${came}, which only operands may be: results are ${typeNameOf(narrowType(data))}`
   }
   const advice = data === undefined ? '' : `: ${conversionOf(data)}`
   return `${name}.data must be an ${expected}, but it is ${came}${advice}`

@@ -4,7 +4,7 @@ import { readSemiring, requireSemiringType, storedZeroOf } from '../built-in.js'
 import { show, showList } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
-import { FLOAT64, INT32, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { FLOAT64, INT32, isNarrow, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
@@ -287,14 +287,13 @@ async function compute(question: Question): Promise<Computed> {
       what,
     )
     // An Int16Array has zeros of its own in each semiring.
-    const other =
-      kept.bytes === 2
-        ? await inSlices(
-            copied(kept, INT32, (value) => value),
-            signal,
-            what,
-          )
-        : asMatrix(kept)
+    const other = isNarrow(kept)
+      ? await inSlices(
+          copied(kept, INT32, (value) => value),
+          signal,
+          what,
+        )
+      : asMatrix(kept)
     return computed(await dual(question, minus, other))
   }
   // float64 has infinities of both signs, and is exact.

@@ -3,7 +3,7 @@
 import { storedZeroOf, zeroOf } from '../built-in.js'
 import { show, showList, typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
-import { elementType, isElementArray, isInteger, newArray, typeNameOf } from '../elements.js'
+import { elementType, isElementArray, isInteger, isNarrow, newArray, typeNameOf } from '../elements.js'
 import { DTypeError, ShapeError, ValueError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
@@ -46,7 +46,7 @@ export async function readVector(
 function elementsOf(view: HostView, type: number, semiring: SumSemiring, name: string): ElementArray {
   const { data, rows, cols, offset, rowStride, colStride } = view
   requireType(view.type, type, name)
-  const zero = view.bytes === 2 ? storedZeroOf(semiring, view) : undefined
+  const zero = isNarrow(view) ? storedZeroOf(semiring, view) : undefined
   const whole = zeroOf(semiring, 'int32')
   const copy = newArray(type, rows * cols)
   for (let i = 0; i < rows; i++) {

@@ -4,7 +4,7 @@ import { storedZeroOf } from '../built-in.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { copyRequest } from '../device/requests.js'
 import type { Session } from '../device/resident.js'
-import { INT32, newUnwrittenArray } from '../elements.js'
+import { INT32, newNarrowArray, newUnwrittenArray } from '../elements.js'
 import { CycleError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, reportAt, requestAt, writeLayout } from '../fields.js'
 import { cycleError } from '../graph-core/cycles.js'
@@ -197,7 +197,7 @@ async function gainingCycle(session: Session, call: Call, gain: number): Promise
   if (weights.memory) {
     layout = rowMajorElements(type, bytes, false, 1, n, n)
     data =
-      bytes === 2 ? new Int16Array(n * n) : allocate(n * n, 'a copy of the weights', type, newUnwrittenArray)
+      newNarrowArray(type, bytes, n * n) ?? allocate(n * n, 'a copy of the weights', type, newUnwrittenArray)
     const source = { ...layout, ...layoutOfItem(weights, item) }
     requireThere(weights, name)
     await settled(

@@ -6,7 +6,7 @@ import { DeviceMatrix } from '../device/device.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import { copyRequest } from '../device/requests.js'
 import { ResidentView, type Session, SharedMemory } from '../device/resident.js'
-import { newUnwrittenArray, typeNameOf } from '../elements.js'
+import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, fromNative, ShapeError, ValueError } from '../errors.js'
 import { type Elements, rowMajorElements, shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, rowMajor } from '../matrix.js'
@@ -43,7 +43,7 @@ export interface Wanted {
 export function want(name: string, matrix: View, options: ReadOptions, work: string, why: string): Wanted {
   const out = options.out === undefined ? null : readView(options.out, 'out', 'result')
   const { semiring, overflow, signal } = options
-  const { type, bytes, batched, batch, rows, cols } = matrix
+  const { type, batched, batch, rows, cols } = matrix
   if (signal?.aborted) throw aborted(signal, work)
   requireSemiringType(semiring, type)
   if (overflow !== LEFT_OUT) requireIntegers(type, `${name} is`)
@@ -52,8 +52,7 @@ export function want(name: string, matrix: View, options: ReadOptions, work: str
   if (out) requireOut(out, matrix, name)
   const home = matrix.memory?.session ?? out?.memory?.session ?? null
   if (home) requireNoContradiction(options, home)
-  // What is stored as int16 is computed as int32.
-  const elements = rowMajorElements(type, bytes === 2 ? 4 : bytes, batched, batch, rows, cols)
+  const elements = rowMajorElements(type, bytesOf(type), batched, batch, rows, cols)
   return { name, matrix, options, out, elements, home }
 }
 

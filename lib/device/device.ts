@@ -12,7 +12,14 @@ import {
 } from '../backend.js'
 import { requireSemiringType, semiring } from '../built-in.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
-import { bytesOf, newUnwrittenArray, storedTypeName } from '../elements.js'
+import {
+  bytesOf,
+  isNarrow,
+  narrowArrayNamed,
+  newNarrowArray,
+  newUnwrittenArray,
+  storedTypeName,
+} from '../elements.js'
 import { DeviceError, DTypeError, natively, ShapeError } from '../errors.js'
 import { type Elements, rowMajorElements, shapeOf, stridedElements } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, readShape, rowMajor, type Shape } from '../matrix.js'
@@ -289,7 +296,8 @@ export class Device {
 function readType(dtype: unknown): number {
   const type = addon.dataTypes.indexOf(dtype as DataType)
   if (type >= 0) return type
-  const advice = dtype === 'int16' ? ': only what is uploaded from an Int16Array has it' : ''
+  const narrow = narrowArrayNamed(dtype)
+  const advice = narrow ? `: only what is uploaded from an ${narrow} has it` : ''
   throw new DTypeError(`dtype must be ${showChoices(addon.dataTypes)}, but it is ${show(dtype)}${advice}`)
 }
 
@@ -505,9 +513,13 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     return out ?? made!
   }
 
-  #newArray({ type, bytes, batch, rows, cols, memory: { session } }: ResidentView): OperandArray {
+  #newArray(from: ResidentView): OperandArray {
+    const { type, bytes, batch, rows, cols, memory } = from
+    const { session } = memory
     const length = batch * rows * cols
-    if (bytes === 2) return allocate(length, 'the copy', type, () => new Int16Array(length))
+    if (isNarrow(from)) {
+      return allocate(length, 'the copy', type, () => newNarrowArray(type, bytes, length)!)
+    }
     const pinned = session.backend === 'cuda' ? pinnedResult(type, length, session.index) : null
     return pinned ?? allocate(length, 'the copy', type, newUnwrittenArray)
   }
