@@ -261,7 +261,7 @@ describe('products', () => {
         requestOf(definition, [m, n, k], {}, { bands, witness: witness !== null }),
         reportOf(),
         null,
-        witness,
+        witness && [witness],
       )
       const expected = productOf(definition, a, b, c0, bands)
       // Outside of the structure the witness is −1.
@@ -385,7 +385,7 @@ describe('products', () => {
         request,
         reportOf(),
         null,
-        witness,
+        [witness],
       )
       const expected = productOf(definition, a, b, undefined, bands)
       expect([...c.lanes[0]!]).toEqual(expected.map((result) => result?.element[0] ?? definition.zero[0]))

@@ -484,7 +484,7 @@ describe('requests about devices that lib would not send', () => {
             reports(),
             cancel,
             null,
-            inside(array),
+            [inside(array)],
           ),
       ]
       try {
