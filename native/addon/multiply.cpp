@@ -31,6 +31,7 @@ struct Members {
 constexpr size_t place_field(size_t matrix) {
   return MemberField::aMemory + matrix * (MemberField::bMemory - MemberField::aMemory);
 }
+static_assert(place_field(kFirstFurther) == MemberField::witnessMemory);
 
 /// The products of a call.
 struct Products {

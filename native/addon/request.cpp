@@ -177,10 +177,12 @@ template <class F>
 constexpr size_t further_field(size_t index) {
   return F::c0Offset + (1 + index) * kFieldsOfMatrix<F>;
 }
+static_assert(further_field<MemberField>(0) == MemberField::witnessOffset);
 constexpr size_t kFieldsOfLane = UserRequestField::aLane1Offset - UserRequestField::aLane0Offset;
 constexpr size_t further_field_of_user(size_t index) {
   return UserRequestField::c0Lane0Offset + (kMostUserLanes + index) * kFieldsOfLane;
 }
+static_assert(further_field_of_user(0) == UserRequestField::witnessOffset);
 
 /// Reads where a further result goes whose fields begin with `field`; nowhere yet if memory is to be made for it.
 MutableMatrixView further_result(const Reader& read, const Source& source, const char* name, size_t field, int64_t m,
