@@ -2,7 +2,7 @@
 // go to native/build.mjs.
 // If nothing is missing it takes a second or two and prints nothing.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -46,9 +46,12 @@ function packagesAreThere() {
   )
 }
 
+const started = Date.now()
 if (!packagesAreThere()) {
   console.log('mpmml: installing the packages and building the addon (npm ci); this can take a few minutes')
   npm('npm ci', 'ci', '--no-audit', '--no-fund', '--loglevel=error')
 }
 step('the native build', process.execPath, 'native/build.mjs', '--incremental', ...process.argv.slice(2))
-npm('the TypeScript build', 'run', '--silent', 'build:ts')
+// npm ci has built the JavaScript too, unless npm is told to run no scripts.
+const built = statSync(join(root, 'dist/lib/index.js'), { throwIfNoEntry: false })
+if (!(built?.mtimeMs >= started)) npm('the TypeScript build', 'run', '--silent', 'build:ts')
