@@ -18,8 +18,11 @@ struct FurtherResults {
 constexpr DataType kFurtherType = DataType::kInt32;
 constexpr int64_t kFurtherBytes = element_bytes(kFurtherType);
 
+/// A name, because the host's compiler warns of how nvcc writes the type itself.
+using FurtherView = MutableMatrixView FurtherResults::*;
+
 struct FurtherResult {
-  MutableMatrixView FurtherResults::* view;
+  FurtherView view;
   const char* name;  ///< in messages
   int32_t none;      ///< of an element of C that is no result, or that nothing decides
 };
