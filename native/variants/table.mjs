@@ -183,9 +183,11 @@ export const families = [
     list: 'hopper',
     rows: [
       { BM: 128, BN: 128, BK: 64, stages: 6, accumulator: 'exponent' },
-      { BM: 64, BN: 128, BK: 64, stages: 4, accumulator: 'exponent' },
+      { BM: 128, BN: 144, BK: 64, stages: 6, accumulator: 'exponent' },
+      { BM: 128, BN: 64, BK: 64, stages: 8, accumulator: 'exponent' },
       { BM: 128, BN: 128, BK: 64, stages: 6, accumulator: 'exponentwide' },
-      { BM: 64, BN: 128, BK: 64, stages: 4, accumulator: 'exponentwide' },
+      { BM: 128, BN: 144, BK: 64, stages: 6, accumulator: 'exponentwide' },
+      { BM: 128, BN: 64, BK: 64, stages: 8, accumulator: 'exponentwide' },
       { BM: 128, BN: 128, BK: 64, stages: 6, accumulator: 'exponentbounded' },
     ],
   },

@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(kBooleanPackThreads, 4)
 
 /// Adds to the counts of 64 rows and 128 columns how many pairs of 256 steps are both true.
 __device__ __forceinline__ void count_pairs(uint32_t (&counts)[64], uint64_t a, uint64_t b) {
-  asm volatile("wgmma.mma_async.sync.aligned.m64n128k256.s32.b1.b1.and.popc " MPMML_64_PLACES ", %64, %65, 1;\n"
+  asm volatile("wgmma.mma_async.sync.aligned.m64n128k256.s32.b1.b1.and.popc {" MPMML_64_PLACES "}, %64, %65, 1;\n"
                : MPMML_64_ACCUMULATORS("+r", counts)
                : "l"(a), "l"(b));
 }

@@ -2,9 +2,9 @@
 // and the exponent of a sum is the best of its terms (core/algebra/value_range.h, ExponentScale; docs/tensor-cores.md has the proofs).
 //
 // Packing takes the best element of each line (row of A, column of B) off and writes tiles exactly as shared memory holds
-// them, so that one thread moves a whole tile by a bulk copy, or the half of one that a block needs. A block computes 128 ×
-// 128 or 64 × 128 of C: one group of four warps copies, and one for each 64 rows multiplies. An accumulator of a chunk of K
-// starts from 0, and chunks combine by a maximum of their bits, because floats that aren't negative are ordered like integers.
+// them, so that one thread moves 128 lines by a bulk copy, or those of them that a block needs. A block computes 128 rows and 64
+// to 144 columns of C: one group of four warps copies, and one for each 64 rows multiplies. An accumulator of a chunk of K starts
+// from 0, and chunks combine by a maximum of their bits, because floats that aren't negative are ordered like integers.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -34,31 +34,45 @@ __global__ void exponent_kernel(DeviceProblem problem, ExponentProblem operands,
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// acc = a · b, or acc + a · b if `adds`: 64 × 128 results over 16 steps.
-template <bool adds>
-__device__ __forceinline__ void multiply_tiles(float (&acc)[64], uint64_t a, uint64_t b) {
-  asm volatile(
-      "{\n"
-      ".reg .pred adds;\n"
-      "setp.ne.b32 adds, %66, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " MPMML_64_PLACES
-      ", %64, %65, adds, 1, 1, 0, 0;\n"
-      "}\n"
-      : MPMML_64_ACCUMULATORS("+f", acc)
-      : "l"(a), "l"(b), "n"(adds));
-}
+/// acc = a · b, or acc + a · b if `adds`: 64 rows and two columns for each accumulator, over 16 steps. The last parameters are
+/// the places of a, b and `adds` in the instruction's text.
+#define MPMML_MULTIPLY_TILES(columns, accumulators, a_place, b_place, adds_place)                      \
+  template <bool adds>                                                                                 \
+  __device__ __forceinline__ void multiply_tiles(float (&acc)[accumulators], uint64_t a, uint64_t b) { \
+    asm volatile(                                                                                      \
+        "{\n"                                                                                          \
+        ".reg .pred adds;\n"                                                                           \
+        "setp.ne.b32 adds, " adds_place                                                                \
+        ", 0;\n"                                                                                       \
+        "wgmma.mma_async.sync.aligned.m64n" #columns                                                   \
+        "k16.f32.bf16.bf16 "                                                                           \
+        "{" MPMML_##accumulators##_PLACES "}, " a_place ", " b_place                                   \
+                                          ", adds, 1, 1, 0, 0;\n"                                      \
+                                          "}\n"                                                        \
+        : MPMML_##accumulators##_ACCUMULATORS("+f", acc)                                               \
+        : "l"(a), "l"(b), "n"(adds));                                                                  \
+  }
+MPMML_MULTIPLY_TILES(64, 32, "%32", "%33", "%34")
+MPMML_MULTIPLY_TILES(128, 64, "%64", "%65", "%66")
+MPMML_MULTIPLY_TILES(144, 72, "%72", "%73", "%74")
+#undef MPMML_MULTIPLY_TILES
 
 /// acc = the sums of a chunk of K. Places are in units of 16 bytes.
-__device__ __forceinline__ void multiply_chunk(float (&acc)[64], uint64_t a, uint64_t b) {
+template <int kCount>
+__device__ __forceinline__ void multiply_chunk(float (&acc)[kCount], uint64_t a, uint64_t b) {
   multiply_tiles<false>(acc, a, b);
 #pragma unroll
   for (int at = 2; at < kChunkPlaces / 8; at += 2) multiply_tiles<true>(acc, a + at, b + at);
 }
 
 /// Combines the results with the sums of two chunks: floats that aren't negative, as their bits.
-__device__ __forceinline__ void combine_bits(int (&best)[64], const float (&first)[64], const float (&second)[64]) {
+template <int kCount>
+__device__ __forceinline__ void combine_bits(int (&best)[kCount], const float (&first)[kCount],
+                                             const float (&second)[kCount]) {
 #pragma unroll
-  for (int i = 0; i < 64; ++i) best[i] = __vimax3_s32(best[i], __float_as_int(first[i]), __float_as_int(second[i]));
+  for (int i = 0; i < kCount; ++i) {
+    best[i] = __vimax3_s32(best[i], __float_as_int(first[i]), __float_as_int(second[i]));
+  }
 }
 
 /// Combines the notes of the results with the sums of two chunks of a tile.
@@ -120,43 +134,43 @@ template <int BM_, int BN_, int BK_, int kStages_>
 struct ExponentTiles {
   static constexpr bool kFindsWitnesses = false, kInHalves = false;
   static constexpr int BM = BM_, BN = BN_, BK = BK_, kStages = kStages_;
+  /// Whether a block's operands are whole tiles as packing writes them.
+  static constexpr bool kIsWhole = BM == kExponentLines && BN == kExponentLines;
   /// Groups of warps that multiply, beside the one that copies.
   static constexpr int kConsumers = BM / 64, kThreads = 128 * (kConsumers + 1);
-  static constexpr int kBlocksPerMultiprocessor = 2 / kConsumers;
-  /// Those of a thread that multiplies, and of one that copies: together what the block's launch gives their groups.
-  static constexpr int kRegisters = kConsumers == 2 ? 232 : 216, kRegistersToCopy = 40;
-  static constexpr int kTileBytesA = BM * kTileLineBytes, kTileBytesB = kExponentTileBytes;
-  /// The best elements of a tile's lines, and the offsets of its chunks, if distances are within chunks.
-  static constexpr int kBestBytes = kExponentLines * sizeof(int32_t);
+  /// Threads that copy: one can't begin all copies of a tile in time if the columns are in two packed tiles.
+  static constexpr int kProducers = kIsWhole ? 1 : 2;
+  /// Registers of a thread that multiplies, and of one that copies: together what the block's launch gives their groups.
+  static constexpr int kRegisters = 232, kRegistersToCopy = 40;
+  static constexpr int kTileBytesA = BM * kTileLineBytes, kTileBytesB = BN * kTileLineBytes;
+  /// The best elements of the lines of both operands, and the offsets of the chunks of one, if distances are within chunks.
+  static constexpr int kBestBytes = (BM + BN) * sizeof(int32_t);
   template <class Arithmetic>
-  static constexpr int kOffsetBytes = Arithmetic::kByChunks ? kExponentChunks * kBestBytes : 0;
+  static constexpr int kOffsetBytes = Arithmetic::kByChunks ? kExponentChunks * BM * int{sizeof(int32_t)} : 0;
   /// Tiles begin at multiples of 1024 bytes. A stage has two barriers.
   template <class Arithmetic>
   static constexpr int kSharedBytes =
-      1024 + kStages * (kTileBytesA + kTileBytesB + 2 * kOffsetBytes<Arithmetic> + 16) + 2 * kBestBytes;
-  static_assert(kExponentLines % BM == 0 && BN == kExponentLines && BK == kExponentDepth,
-                "tiles are as packing writes them, or parts of those");
+      1024 + kStages * (kTileBytesA + kTileBytesB + 2 * kOffsetBytes<Arithmetic> + 16) + kBestBytes;
+  static_assert(BM == kExponentLines && BN % 16 == 0 && BN <= kExponentLines + 16 && BK == kExponentDepth,
+                "tiles of A are as packing writes them, and those of B are within two of those");
 };
 
 template <class Config, class Arithmetic>
-__global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerMultiprocessor)
+__global__ void __launch_bounds__(Config::kThreads)
     exponent_kernel(DeviceProblem problem, ExponentProblem operands, Arithmetic arithmetic) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   constexpr int kStages = Config::kStages, kConsumers = Config::kConsumers;
-  // A block's lines of A are a part of a tile.
-  constexpr int kParts = kExponentLines / Config::BM;
-  static_assert(kParts == 1 || !Arithmetic::kByChunks, "the offsets of a tile are copied as a whole");
+  static_assert(Config::kIsWhole || !Arithmetic::kByChunks, "the offsets of a tile are copied as a whole");
   using Offset = std::conditional_t<Config::kInHalves, uint16_t, int32_t>;
   constexpr int kOffsetBytes = Arithmetic::kByChunks ? kExponentChunks * kExponentLines * int{sizeof(Offset)} : 0;
   constexpr int kTileBytesOfStage = Config::kTileBytesA + Config::kTileBytesB;
-  constexpr int kStageBytes = kTileBytesOfStage + 2 * kOffsetBytes;
   extern __shared__ __align__(1024) unsigned char memory[];
   // The tiles of all stages, their offsets, the best elements, the barriers.
   const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(memory));
   const unsigned base = first_tile_place(shared);
   const unsigned all_offsets = base + kStages * kTileBytesOfStage;
   const unsigned bests = all_offsets + kStages * 2 * kOffsetBytes;
-  const StageBarriers<kStages> barriers{bests + 2 * Config::kBestBytes};
+  const StageBarriers<kStages> barriers{bests + Config::kBestBytes};
   const auto tile_at = [&](int stage, Side side) {
     return base + stage * kTileBytesOfStage + (side == Side::kB ? Config::kTileBytesA : 0);
   };
@@ -172,11 +186,11 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerMultiproce
   const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
   // Who waits for its own sums knows that those of its group are done. Offsets are read by each warp when it comes to it.
   constexpr int kReaders = Arithmetic::kByChunks ? 4 : 1;  // of a group that say when they have read a stage
-  barriers.init(kConsumers * kReaders);
+  barriers.init(kConsumers * kReaders, Config::kProducers);
 
-  // Divisions of 32 bits take less time. Yet with them the other kernels are 4 % slower at 8192³ on an H200, and this one is
-  // 5 % faster.
-  using Number = std::conditional_t<Config::kInHalves, int, int64_t>;
+  // Divisions of 32 bits take less time. Yet with them the kernels of whole tiles are 4 % slower at 8192³ on an H200, and those
+  // in halves are 5 % faster.
+  using Number = std::conditional_t<Config::kInHalves || !Config::kIsWhole, int, int64_t>;
   const TilePlace place = locate_tile<Number>(static_cast<Number>(blockIdx.x), operands.tiles_m, operands.tiles_n);
   const int64_t instance = blockIdx.z;
   const Span rows = span_of_tile(place.m, Config::BM), cols = span_of_tile(place.n, Config::BN);
@@ -188,42 +202,56 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerMultiproce
 
   if (group == kConsumers) {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Config::kRegistersToCopy));
-    if (thread != 0) return;
+    if (thread != 0 && (Config::kProducers == 1 || thread != 32)) return;
+    const bool copies_a = thread == 0, copies_b = Config::kProducers == 1 || thread == 32;
     const ExponentOperand &a = operands.a, &b = operands.b;
-    const int64_t first_a = instance * a.instance_tiles + int64_t{place.m / kParts} * operands.tiles_k + depth.first;
-    constexpr int kLines = Config::BM + Config::BN;
-    const int64_t first_b = instance * b.instance_tiles + int64_t{place.n} * operands.tiles_k + depth.first;
-    const auto copy_best = [&](const ExponentOperand& operand, int64_t first_line, unsigned target, int lines) {
+    const int64_t first_a = instance * a.instance_tiles + int64_t{place.m} * operands.tiles_k + depth.first;
+    const int64_t first_b = instance * b.instance_tiles + cols.first / kExponentLines * operands.tiles_k + depth.first;
+    // The columns of a tile may be in two packed ones. Beyond those nothing is packed, and no result is stored.
+    const int skipped = Config::kIsWhole ? 0 : static_cast<int>(cols.first % kExponentLines);
+    const int count =
+        Config::kIsWhole ? Config::BN : static_cast<int>(min(cols.end, padded_lines(problem.n)) - cols.first);
+    const int in_first = min(count, kExponentLines - skipped);
+    const auto copy_lines = [&](unsigned target, const unsigned char* from, int lines, int stage) {
+      bulk_copy(target, from, lines * kTileLineBytes, barriers.full(stage));
+    };
+    const auto copy_offsets = [&](const ExponentOperand& operand, int64_t tile, int stage, Side side) {
+      const Offset* offsets;
+      if constexpr (Config::kInHalves) {
+        offsets = operand.halves;
+      } else {
+        offsets = operand.offsets;
+      }
+      offsets += tile * kExponentChunks * kExponentLines;
+      bulk_copy(offsets_at(stage, side), reinterpret_cast<const unsigned char*>(offsets), kOffsetBytes,
+                barriers.full(stage));
+    };
+    const auto copy_best = [&](unsigned target, const ExponentOperand& operand, int64_t first_line, int lines) {
       const int32_t* best = operand.best + instance * operand.instance_lines + first_line;
       bulk_copy(target, reinterpret_cast<const unsigned char*>(best), lines * int{sizeof(*best)}, barriers.full(0));
     };
-    const auto copy_tile = [&](const ExponentOperand& operand, int64_t tile, int stage, Side side) {
-      const bool is_a = side == Side::kA;
-      const int part = is_a ? place.m % kParts * Config::kTileBytesA : 0;
-      bulk_copy(tile_at(stage, side), operand.tiles + tile * kExponentTileBytes + part,
-                is_a ? Config::kTileBytesA : Config::kTileBytesB, barriers.full(stage));
-      if constexpr (kOffsetBytes > 0) {
-        const Offset* offsets;
-        if constexpr (Config::kInHalves) {
-          offsets = operand.halves;
-        } else {
-          offsets = operand.offsets;
-        }
-        offsets += tile * kExponentChunks * kExponentLines;
-        bulk_copy(offsets_at(stage, side), reinterpret_cast<const unsigned char*>(offsets), kOffsetBytes,
-                  barriers.full(stage));
-      }
-    };
     for (int tile = 0; tile < tiles_k; ++tile) {
       const int stage = tile % kStages, phase = tile / kStages & 1;
+      const int bytes_of_line = kTileLineBytes + (tile == 0 ? int{sizeof(int32_t)} : 0);
       barrier_wait(barriers.empty(stage), phase ^ 1);
-      barrier_expect(barriers.full(stage), kStageBytes + (tile == 0 ? kLines * int{sizeof(int32_t)} : 0));
-      if (tile == 0) {
-        copy_best(a, rows.first, bests, Config::BM);
-        copy_best(b, cols.first, bests + Config::kBestBytes, Config::BN);
+      barrier_expect(barriers.full(stage), (copies_a ? Config::BM * bytes_of_line + kOffsetBytes : 0) +
+                                               (copies_b ? count * bytes_of_line + kOffsetBytes : 0));
+      if (copies_a) {
+        if (tile == 0) copy_best(bests, a, rows.first, Config::BM);
+        copy_lines(tile_at(stage, Side::kA), a.tiles + (first_a + tile) * kExponentTileBytes, Config::BM, stage);
+        if constexpr (kOffsetBytes > 0) copy_offsets(a, first_a + tile, stage, Side::kA);
       }
-      copy_tile(a, first_a + tile, stage, Side::kA);
-      copy_tile(b, first_b + tile, stage, Side::kB);
+      if (copies_b) {
+        if (tile == 0) copy_best(bests + Config::BM * int{sizeof(int32_t)}, b, cols.first, count);
+        const unsigned target = tile_at(stage, Side::kB);
+        const unsigned char* const packed = b.tiles + (first_b + tile) * kExponentTileBytes;
+        copy_lines(target, packed + skipped * kTileLineBytes, in_first, stage);
+        if (count > in_first) {
+          copy_lines(target + in_first * kTileLineBytes, packed + int64_t{operands.tiles_k} * kExponentTileBytes,
+                     count - in_first, stage);
+        }
+        if constexpr (kOffsetBytes > 0) copy_offsets(b, first_b + tile, stage, Side::kB);
+      }
     }
     return;
   }
@@ -231,17 +259,18 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerMultiproce
   // Lane 4g + t of a warp has columns 8i + 2t and 8i + 2t + 1 of rows g and g + 8.
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Config::kRegisters));
   const int lane = threadIdx.x % 32, own_row = group * 64 + thread / 32 * 16 + lane / 4, own_col = lane % 4 * 2;
-  int best[Config::kInHalves ? 32 : 64];
+  constexpr int kResults = Config::BN / 2;  // of a thread
+  int best[Config::kInHalves ? kResults / 2 : kResults];
 #pragma unroll
   for (int& result : best) result = Arithmetic::kByChunks && !Config::kInHalves ? kLowest<int32_t> : 0;
   for (int tile = 0; tile < tiles_k; ++tile) {
     const int stage = tile % kStages, phase = tile / kStages & 1;
     barrier_wait(barriers.full(stage), phase);
-    const uint64_t a = matrix_descriptor(tile_at(stage, Side::kA) + group * (kExponentTileBytes / 2));
+    const uint64_t a = matrix_descriptor(tile_at(stage, Side::kA) + group * 64 * kTileLineBytes);
     const uint64_t b = matrix_descriptor(tile_at(stage, Side::kB));
     constexpr int kChunk = kChunkPlaces / 8;  // in units of 16 bytes
     static_assert(kExponentChunks == 2);
-    float first[64], second[64];
+    float first[kResults], second[kResults];
     fence_tiles();
     multiply_chunk(first, a, b);
     if constexpr (Arithmetic::kByChunks) commit_tiles();
@@ -250,7 +279,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerMultiproce
     if constexpr (Arithmetic::kByChunks) {
       const Offset* const offsets_a = read_offsets(stage, Side::kA) + own_row;
       const Offset* const offsets_b = read_offsets(stage, Side::kB) + (Config::kInHalves ? own_col * 4 : own_col);
-      const auto combine = [&](const float (&sums)[64], int chunk) {
+      const auto combine = [&](const float (&sums)[kResults], int chunk) {
         const int at = chunk * kExponentLines;
         if constexpr (Config::kInHalves) {
           static_assert(place_of_half(false, 2) == 4 * 2 && place_of_half(false, 8 * 4) == 32);
@@ -276,12 +305,12 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerMultiproce
   }
 
   const int32_t* const best_a = integers_at(bests);
-  const int32_t* const best_b = integers_at(bests + Config::kBestBytes);
+  const int32_t* const best_b = best_a + Config::BM;
   if constexpr (Config::kFindsWitnesses) {
     const StoreNotes<Arithmetic> store(problem, arithmetic);
     const int row = store.quad.row(own_row);
 #pragma unroll
-    for (int i = 0; i < 16; ++i) {
+    for (int i = 0; i < kResults / 4; ++i) {
       const int col = store.quad.col(own_col) + 8 * i;
       store(rows.first + row, cols.first + col, best + 4 * i, best_a[row], best_b + col);
     }
@@ -306,7 +335,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerMultiproce
       const int32_t best_of_row = best_a[row];
       auto* const target = epilogue.target(rows.first + row) + cols.first + own_col;
 #pragma unroll
-      for (int i = 0; i < 16; ++i) {
+      for (int i = 0; i < kResults / 4; ++i) {
         const int2 best_of_cols = *reinterpret_cast<const int2*>(best_b + own_col + 8 * i);
         epilogue.store_pair(target + 8 * i, left - 8 * i,
                             decoded(i, half, 0, wrapping_add(best_of_row, best_of_cols.x)),
@@ -316,7 +345,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerMultiproce
     return;
   }
 #pragma unroll
-  for (int i = 0; i < 64; ++i) {
+  for (int i = 0; i < kResults; ++i) {
     const int row = own_row + i % 4 / 2 * 8, col = own_col + i / 4 * 8 + i % 2;
     const int32_t best_of_lines = wrapping_add(best_a[row], best_b[col]);
     epilogue.store(rows.first + row, cols.first + col, decoded(i / 4, i % 4 / 2, i % 2, best_of_lines));

@@ -13,6 +13,10 @@ constexpr int kExponentDepth = 64;   ///< places of a tile along K: lines of 128
 constexpr int kExponentTileBytes = kExponentLines * kTileLineBytes;
 constexpr int kChunkPlaces = 32;  ///< of the steps that one sum has
 constexpr int kExponentChunks = kExponentDepth / kChunkPlaces;
+/// Lines padded to whole tiles.
+MPMML_HOST_DEVICE constexpr int64_t padded_lines(int64_t lines) {
+  return (lines + kExponentLines - 1) / kExponentLines * kExponentLines;
+}
 /// The steps of a tile. If a sum may not have as many as it has places, the last place of each chunk is zero.
 template <class Arithmetic>
 constexpr int kTileSteps = kExponentChunks * Arithmetic::kScale.steps;

@@ -58,11 +58,11 @@ struct StageBarriers {
 
   __device__ __forceinline__ unsigned full(int stage) const { return first + stage * 16; }
   __device__ __forceinline__ unsigned empty(int stage) const { return first + stage * 16 + 8; }
-  /// For one producer. The block waits until they are set up.
-  __device__ __forceinline__ void init(int consumers) const {
+  /// The block waits until they are set up. Each producer arrives once for a stage.
+  __device__ __forceinline__ void init(int consumers, int producers = 1) const {
     if (threadIdx.x == 0) {
       for (int stage = 0; stage < kStages; ++stage) {
-        barrier_init(full(stage), 1);
+        barrier_init(full(stage), producers);
         barrier_init(empty(stage), consumers);
       }
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -76,21 +76,27 @@ __device__ __forceinline__ uint64_t matrix_descriptor(unsigned address) {
   return uint64_t{(address & 0x3ffff) >> 4} | uint64_t{1} << 16 | uint64_t{64} << 32 | uint64_t{1} << 62;
 }
 
-/// The accumulators of an instruction on 64 × 128 results as its operands, and their places in its text. `constraint` is
-/// "+r" or "+f".
-#define MPMML_4_ACCUMULATORS(constraint, acc, i) \
-  constraint(acc[i]), constraint(acc[i + 1]), constraint(acc[i + 2]), constraint(acc[i + 3])
-#define MPMML_16_ACCUMULATORS(constraint, acc, i)                                         \
-  MPMML_4_ACCUMULATORS(constraint, acc, i), MPMML_4_ACCUMULATORS(constraint, acc, i + 4), \
-      MPMML_4_ACCUMULATORS(constraint, acc, i + 8), MPMML_4_ACCUMULATORS(constraint, acc, i + 12)
-#define MPMML_64_ACCUMULATORS(constraint, acc)                                           \
-  MPMML_16_ACCUMULATORS(constraint, acc, 0), MPMML_16_ACCUMULATORS(constraint, acc, 16), \
-      MPMML_16_ACCUMULATORS(constraint, acc, 32), MPMML_16_ACCUMULATORS(constraint, acc, 48)
-#define MPMML_64_PLACES                                                              \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "          \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, " \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63}"
+/// The accumulators of an instruction on 64 rows as its operands, and their places in its text: half as many as it has
+/// columns. `constraint` is "+r" or "+f".
+#define MPMML_8_ACCUMULATORS_FROM(constraint, acc, i)                                                                 \
+  constraint(acc[i]), constraint(acc[i + 1]), constraint(acc[i + 2]), constraint(acc[i + 3]), constraint(acc[i + 4]), \
+      constraint(acc[i + 5]), constraint(acc[i + 6]), constraint(acc[i + 7])
+#define MPMML_32_ACCUMULATORS_FROM(constraint, acc, i)                                              \
+  MPMML_8_ACCUMULATORS_FROM(constraint, acc, i), MPMML_8_ACCUMULATORS_FROM(constraint, acc, i + 8), \
+      MPMML_8_ACCUMULATORS_FROM(constraint, acc, i + 16), MPMML_8_ACCUMULATORS_FROM(constraint, acc, i + 24)
+#define MPMML_32_ACCUMULATORS(constraint, acc) MPMML_32_ACCUMULATORS_FROM(constraint, acc, 0)
+#define MPMML_64_ACCUMULATORS(constraint, acc) \
+  MPMML_32_ACCUMULATORS(constraint, acc), MPMML_32_ACCUMULATORS_FROM(constraint, acc, 32)
+#define MPMML_72_ACCUMULATORS(constraint, acc) \
+  MPMML_64_ACCUMULATORS(constraint, acc), MPMML_8_ACCUMULATORS_FROM(constraint, acc, 64)
+#define MPMML_32_PLACES                                                    \
+  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
+  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define MPMML_64_PLACES                                                                \
+  MPMML_32_PLACES                                                                      \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
+  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define MPMML_72_PLACES MPMML_64_PLACES ", %64, %65, %66, %67, %68, %69, %70, %71"
 
 __device__ __forceinline__ void fence_tiles() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void commit_tiles() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }

@@ -11,13 +11,11 @@ struct Family<ExponentTiles<parameters...>>
   static constexpr Ability kNeeds = Ability::kExponents;
   static constexpr int kFullSpeedFrom = 90;
 
-  /// As if there were 16 warps, from what was measured on an H200: a kernel has 12, or two blocks of 8. Parts of tiles are
-  /// for products of few tiles: they read more of B for each result.
+  /// As if there were 16 warps, from what was measured on an H200: a kernel has 12.
   template <class Tiles, class Arithmetic>
   static constexpr double steps_per_clock() {
     if (Arithmetic::kByChunks) return 1000.0;
-    constexpr double kOfParts = Tiles::BM == kExponentLines ? 1 : 0.8;
-    return (Tiles::kFindsWitnesses ? 550.0 : 1360.0) * kOfParts * Arithmetic::kScale.steps / kChunkPlaces;
+    return (Tiles::kFindsWitnesses ? 550.0 : 1360.0) * Arithmetic::kScale.steps / kChunkPlaces;
   }
 
   template <class Tiles, class Arithmetic>

@@ -55,7 +55,7 @@ inline int64_t exponent_items(const Launch& launch, Side side) {
 /// The place for the forms of an operand: device memory of exponent_bytes().
 template <class Arithmetic>
 ExponentTarget exponent_target(const Launch& launch, Side side) {
-  const int64_t lines = round_up(side == Side::kA ? launch.m : launch.n, int64_t{kExponentLines});
+  const int64_t lines = padded_lines(side == Side::kA ? launch.m : launch.n);
   const int64_t all = lines * exponent_items(launch, side);
   ExponentTarget target{};
   target.padded_lines = lines;
@@ -167,8 +167,9 @@ struct ExponentFamily {
   template <class Arithmetic>
   static constexpr Kernel kernel() {
     Kernel kernel = kernel_of<Config, Arithmetic>();
-    // Notes are of whole tiles.
-    if constexpr (!Arithmetic::kByChunks && Config::BM == kExponentLines) kernel.in_chunks = &kFinder<Arithmetic>;
+    // Those of other tiles would need more registers than there are, or are for products that take no time anyway.
+    constexpr bool kIsWhole = Config::BM == kExponentLines && Config::BN == kExponentLines;
+    if constexpr (!Arithmetic::kByChunks && kIsWhole) kernel.in_chunks = &kFinder<Arithmetic>;
     return kernel;
   }
 
