@@ -63,6 +63,7 @@ struct ThinPart {
 template <class Config, class Arithmetic, bool kStepsAreNear>
 class ThinReader {
  public:
+  using S = typename Arithmetic::Semiring;
   using Element = typename Arithmetic::Element;
   using Operand = typename Arithmetic::Operand;
   using Part = ThinPart<Config, Element, kStepsAreNear>;
@@ -75,11 +76,12 @@ class ThinReader {
         lines_(static_cast<int>(min(max(lines - first_line - part.line, int64_t{0}), int64_t{Part::kLines}))),
         steps_(k - part.step),
         border_(border),
-        is_int16_(is_int32 && operand.storage == Storage::kNarrow),
+        storage_(operand.storage),
         place_(operand.first + (first_line + part.line) * operand.line_stride + part.step * operand.k_stride),
         data_(operand.data) {
     const uintptr_t strides = (far_ | next_ | place_) * sizeof(Element);
-    reads_chunks_ = !is_int16_ && near_ == 1 && (reinterpret_cast<uintptr_t>(data_) | strides) % sizeof(Near) == 0;
+    reads_chunks_ = storage_ == Storage::kElement && near_ == 1 &&
+                    (reinterpret_cast<uintptr_t>(data_) | strides) % sizeof(Near) == 0;
   }
 
   /// Starts reading the next pass.
@@ -99,7 +101,7 @@ class ThinReader {
       } else {
 #pragma unroll
         for (int v = 0; v < kChunk; ++v) {
-          chunk.values[v] = v < near_left && far_left > 0 ? element_at(data_, place + v * near_, is_int16_) : border_;
+          chunk.values[v] = v < near_left && far_left > 0 ? element_at<S>(data_, storage_, place + v * near_) : border_;
         }
       }
     }
@@ -121,15 +123,7 @@ class ThinReader {
     }
   }
 
-  static __device__ __forceinline__ Element element_at(const void* data, int64_t place, bool is_int16) {
-    if constexpr (is_int32) {
-      if (is_int16) return widened<typename Arithmetic::Semiring>(static_cast<const int16_t*>(data)[place]);
-    }
-    return static_cast<const Element*>(data)[place];
-  }
-
  private:
-  static constexpr bool is_int32 = std::is_same_v<Element, int32_t>;
   static constexpr int kChunk = Part::kChunk;
   using Near = Chunk<Element, kChunk>;
 
@@ -137,7 +131,7 @@ class ThinReader {
   const int lines_;
   int64_t steps_;
   const Element border_;
-  const bool is_int16_;
+  const Storage storage_;
   bool reads_chunks_;
   int64_t place_;
   const void* const data_;
@@ -160,13 +154,13 @@ class FewReader {
         lines_(static_cast<int>(min(lines - first_line, int64_t{Config::BM}))),
         k_(k),
         along_steps_(operand.k_stride <= operand.line_stride),
-        is_int16_(is_int32 && operand.storage == Storage::kNarrow),
         thread_(thread),
         border_(border) {
     const int64_t near = along_steps_ ? operand.k_stride : operand.line_stride,
                   far = along_steps_ ? operand.line_stride : operand.k_stride;
     const uintptr_t places = (far | operand.first) * sizeof(Element);
-    reads_chunks_ = !is_int16_ && near == 1 && (reinterpret_cast<uintptr_t>(operand.data) | places) % sizeof(Near) == 0;
+    reads_chunks_ = operand.storage == Storage::kElement && near == 1 &&
+                    (reinterpret_cast<uintptr_t>(operand.data) | places) % sizeof(Near) == 0;
   }
 
   __device__ __forceinline__ void read() {
@@ -193,7 +187,6 @@ class FewReader {
   }
 
  private:
-  static constexpr bool is_int32 = std::is_same_v<Element, int32_t>;
   static constexpr int kChunk = Config::template kChunk<Element>;
   static constexpr int kShares = Config::BM * Config::BK / (Config::kThreads * kChunk);
   static_assert(Config::BM * Config::BK % (Config::kThreads * kChunk) == 0, "equal shares");
@@ -215,14 +208,14 @@ class FewReader {
   }
   __device__ __forceinline__ Element element(int share, int v) const {
     if (line(share, v) >= lines_ || first_k_ + step(share, v) >= k_) return border_;
-    return ThinReader<Config, Arithmetic, true>::element_at(operand_.data, place(share, v), is_int16_);
+    return element_at<typename Arithmetic::Semiring>(operand_.data, operand_.storage, place(share, v));
   }
 
   const SmallOperand operand_;
   const int64_t first_line_;
   const int lines_;
   const int64_t k_;
-  const bool along_steps_, is_int16_;
+  const bool along_steps_;
   bool reads_chunks_;
   const int thread_;
   const Element border_;
