@@ -87,9 +87,9 @@ function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostVi
     strides = (value as { stride?: unknown }).stride,
     offset = 0,
   } = value as Record<string, unknown>
-  let type = role === 'lane' && isUint32Array(data) ? INT32 : elementType(data)
-  const narrow = type < 0 && role === 'operand' && isNarrowArray(data)
-  if (narrow) type = narrowType(data)
+  const own = role === 'lane' && isUint32Array(data) ? INT32 : elementType(data)
+  const type = own < 0 && role === 'operand' ? narrowType(data) : own
+  const narrow = type !== own
   if (type < 0) throw new DTypeError(dataMessage(value, data, name, role))
   const sizes = readList(shape, name, '.shape')
   const batched = sizes.length === 3

@@ -12,6 +12,7 @@ namespace mpmml::cuda {
 template <class Config, class Body>
 void for_tiles(const Launch& launch, Body&& body) {
   constexpr int64_t kMostRows = kMostBlocks * Config::BM, kMostCols = kMostBlocks * Config::BN;
+  if (launch.m <= kMostRows && launch.n <= kMostCols) return body(launch);
   for (int64_t row = 0; row < launch.m; row += kMostRows) {
     for (int64_t col = 0; col < launch.n; col += kMostCols) {
       body(part_of(

@@ -155,11 +155,14 @@ double estimate_clocks(const KernelShape& of_rows, bool packs, const Problem& pr
   }
   const int64_t items_a = items_of(problem.a, problem.batch), items_b = items_of(problem.b, problem.batch);
   if (packs) {
-    const double lines = double(problem.m()) * items_a + double(problem.n()) * items_b;
-    const double padded_lines =
-        double(round_up(problem.m(), shape.tile_m)) * items_a + double(round_up(problem.n(), shape.tile_n)) * items_b;
-    const double bytes = lines * problem.k() + padded_lines * round_up(problem.k(), shape.tile_k);
-    return clocks + kPackingClocks + element_bytes(problem.operation.dtype) * bytes / device.bytes_per_clock;
+    // A matrix that stays on a device keeps its packed form, so that other products have a share in reading it.
+    const auto bytes = [&](const MatrixView& view, double lines, double padded_lines) {
+      const double elements = lines * double(k) + padded_lines * double(round_up(k, shape.tile_k));
+      return element_bytes(problem.operation.dtype) * elements * (view.memory ? 0.5 : 1);
+    };
+    const double all = bytes(problem.a, double(m) * items_a, double(round_up(m, shape.tile_m)) * items_a) +
+                       bytes(problem.b, double(n) * items_b, double(round_up(n, shape.tile_n)) * items_b);
+    return clocks + kPackingClocks + all / device.bytes_per_clock;
   }
   // Not before the operands are read and C is written, once each.
   const double elements = double(problem.m()) * problem.k() * items_a + double(problem.k()) * problem.n() * items_b +
