@@ -1,33 +1,35 @@
 // Adds what a clone needs before it can run (npm start and npm test call it): the packages, the addons, the JavaScript. Arguments
 // go to native/build.mjs.
 // If nothing is missing it takes a second or two and prints nothing.
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-const fail = (message, status = 1) => {
-  console.error(`mpmml: ${message}`)
-  process.exit(status)
+/** What a step that failed throws: its own messages have said why. */
+class Failure extends Error {
+  constructor(message, status = 1) {
+    super(message)
+    this.status = status
+  }
 }
 
-if (Number(process.versions.node.split('.')[0]) < 20) {
-  fail(`Node.js 20 or newer is needed, but this is ${process.versions.node}`)
-}
-
-/** Runs a step; its own messages are enough when it fails. */
-function step(name, command, ...args) {
-  const { status, signal, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' })
-  if (error) fail(`${name} failed: ${error.message}`)
-  if (status !== 0) fail(`${name} failed${signal ? ` with ${signal}` : ''}`, status ?? 1)
-}
+/** Runs a step. */
+const step = (name, command, ...args) =>
+  new Promise((resolve, reject) => {
+    spawn(command, args, { cwd: root, stdio: 'inherit' })
+      .on('error', (error) => reject(new Failure(`${name} failed: ${error.message}`)))
+      .on('exit', (status, signal) => {
+        if (status === 0) resolve()
+        else reject(new Failure(`${name} failed${signal ? ` with ${signal}` : ''}`, status ?? 1))
+      })
+  })
 
 function npm(name, ...args) {
   const cli = process.env.npm_execpath
-  if (cli?.endsWith('npm-cli.js')) step(name, process.execPath, cli, ...args)
-  else step(name, 'npm', ...args)
+  return cli?.endsWith('npm-cli.js') ? step(name, process.execPath, cli, ...args) : step(name, 'npm', ...args)
 }
 
 const packagesOf = (file) =>
@@ -46,12 +48,38 @@ function packagesAreThere() {
   )
 }
 
-const started = Date.now()
-if (!packagesAreThere()) {
-  console.log('mpmml: installing the packages and building the addon (npm ci); this can take a few minutes')
-  npm('npm ci', 'ci', '--no-audit', '--no-fund', '--loglevel=error')
+/** Installs packages as package-lock.json names them. No package needs its scripts here, and those of the clone are steps of their own. */
+const install = (command, ...args) =>
+  npm(`npm ${command}`, command, ...args, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error')
+
+async function buildJavaScript(isInstalled) {
+  if (!isInstalled) await install('install', '--no-save')
+  await npm('the TypeScript build', 'run', '--silent', 'build:ts')
 }
-step('the native build', process.execPath, 'native/build.mjs', '--incremental', ...process.argv.slice(2))
-// npm ci has built the JavaScript too, unless npm is told to run no scripts.
-const built = statSync(join(root, 'dist/lib/index.js'), { throwIfNoEntry: false })
-if (!(built?.mtimeMs >= started)) npm('the TypeScript build', 'run', '--silent', 'build:ts')
+
+async function setUp() {
+  if (Number(process.versions.node.split('.')[0]) < 20) {
+    throw new Failure(`Node.js 20 or newer is needed, but this is ${process.versions.node}`)
+  }
+  const isInstalled = packagesAreThere()
+  if (!isInstalled) {
+    console.log('mpmml: installing the packages and building the addon; this can take a few minutes')
+    // What the native build needs. The other packages come while it compiles.
+    await install('ci', '--omit=dev')
+  }
+  const steps = [
+    step('the native build', process.execPath, 'native/build.mjs', '--incremental', ...process.argv.slice(2)),
+    buildJavaScript(isInstalled),
+  ]
+  // When one has failed the other is still writing.
+  await Promise.allSettled(steps)
+  await Promise.all(steps)
+}
+
+try {
+  await setUp()
+} catch (error) {
+  if (!(error instanceof Failure)) throw error
+  console.error(`mpmml: ${error.message}`)
+  process.exit(error.status)
+}
