@@ -28,12 +28,12 @@ const assign = (target, { read, usual }, from) =>
     ? `  ${target} = ${from}.${read};`
     : `  if (const In in = ${from}; !in.is_missing()) ${target} = in.${read};`
 
-const readerOf = (name) => `inline void read(const In& from, ${name}& to) {
+const readerOf = (name) => `void read(const In& from, ${name}& to) {
 ${fieldLines(name, (field, type) => assign(`to.${snake(field)}`, type, `from.property("${field}")`))}
 }
 `
 
-const writerOf = (name) => `inline Napi::Value to_value(Napi::Env env, const ${name}& from) {
+const writerOf = (name) => `Napi::Value to_value(Napi::Env env, const ${name}& from) {
   Napi::Object object = Napi::Object::New(env);
 ${fieldLines(name, (field) => `  set(object, "${field}", from.${snake(field)});`)}
   return object;
@@ -71,12 +71,24 @@ struct ${name}Field {
 `,
 )}
 ${lines([...Object.keys(requests), ...Object.keys(results)], structOf)}
-${lines(Object.keys(requests), readerOf)}
-${lines(Object.keys(results), writerOf)}
+${lines(Object.keys(requests), (name) => `void read(const In& from, ${name}& to);`)}
+${lines(Object.keys(results), (name) => `Napi::Value to_value(Napi::Env env, const ${name}& from);`)}
+
 ${lines(Object.entries(constants), ([name, { cpp }]) => `${cpp} ${snake(name)}();`)}
 
 ${lines(Object.entries(functions), declarationOf)}
 
+}  // namespace mpmml::addon
+`
+
+/** generated/addon.cpp */
+export const addonSource = (notice) => `// ${notice}
+#include "generated/addon.h"
+
+namespace mpmml::addon {
+
+${lines(Object.keys(requests), readerOf)}
+${lines(Object.keys(results), writerOf)}
 }  // namespace mpmml::addon
 `
 

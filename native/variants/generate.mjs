@@ -11,7 +11,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { addonHeader, addonInterface, exportsHeader } from './addon-code.mjs'
+import { addonHeader, addonInterface, addonSource, exportsHeader } from './addon-code.mjs'
 import { closures } from './closures.mjs'
 import { expressionHeader, expressionTable } from './expression-code.mjs'
 import { listOf, sourceFiles } from './files.mjs'
@@ -316,11 +316,12 @@ function writeNative(directory, isas, withCuda) {
     ['exports.h', exportsHeader(noticeOfAddon)],
     ['expressions.h', expressionHeader(noticeOfExpressions)],
   ])
-  const sources = { cpu: [], cuda: [], hopper: [], products: [], lab: [] }
+  const sources = { addon: [], cpu: [], cuda: [], hopper: [], products: [], lab: [] }
   const add = (list, file, content) => {
     files.set(file, content)
     sources[list].push(file)
   }
+  add('addon', 'addon.cpp', addonSource(noticeOfAddon))
   const compiled = sourceFiles(rows)
   for (const { list, file, rows: together } of compiled) add(list, file, instantiation(together))
   for (const backend of withCuda ? ['cpu', 'cuda'] : ['cpu']) {
