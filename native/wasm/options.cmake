@@ -14,8 +14,7 @@ add_compile_options(${mpmml_wasm_options})
 add_compile_options("SHELL:-mllvm -unroll-runtime=0" "SHELL:-mllvm -unroll-allow-partial=0")
 set(mpmml_small_cpu backend blocking compute machine masked planner product session user_program windowed yardsticks)
 list(TRANSFORM mpmml_small_cpu REPLACE "(.+)" "native/cpu/\\1.cpp")
-file(GLOB mpmml_small_sources native/core/closure/*.cpp native/core/devices/*.cpp native/core/engine/*.cpp native/core/graph/*.cpp
-  native/core/host/*.cpp native/core/plan/*.cpp native/core/session/*.cpp native/core/user/*.cpp native/testing/*.cpp native/addon/*.cpp)
+file(GLOB mpmml_small_sources native/core/graph/*.cpp)
 list(REMOVE_ITEM mpmml_small_sources ${CMAKE_SOURCE_DIR}/native/core/graph/search.cpp ${CMAKE_SOURCE_DIR}/native/core/graph/ways.cpp)
 set_source_files_properties(${mpmml_small_sources} ${mpmml_small_cpu} PROPERTIES COMPILE_OPTIONS -Os)
 

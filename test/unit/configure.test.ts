@@ -10,6 +10,12 @@ import { root } from '../../lib/native.js'
 
 const hasTools = spawnSync('cmake', ['--version']).status === 0
 
+/** How each source is compiled. */
+function commandsOf(folder: string): { file: string; command: string }[] {
+  const file = join(folder, 'compile_commands.json')
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
+}
+
 /** Configures a build with these options, in a folder that has addons of an earlier one. */
 function configure(options: Record<string, string>) {
   const folder = mkdtempSync(join(tmpdir(), 'mpmml-configure-'))
@@ -32,6 +38,7 @@ function configure(options: Record<string, string>) {
       error: stderr.replaceAll(/\s+/g, ' '),
       isas: list?.[1]?.replaceAll('"', '').split(', '),
       addons: readdirSync(addons),
+      commands: commandsOf(folder),
     }
   } finally {
     rmSync(folder, { recursive: true })
@@ -63,6 +70,32 @@ describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was n
     expect(configure({ MPMML_CPU_ISAS: 'portable' }).isas).toEqual(['portable'])
     const some = [...known.slice(-2)].reverse()
     expect(configure({ MPMML_CPU_ISAS: some.join(';') }).isas).toEqual(known.slice(-2))
+  })
+
+  it('for its machine optimizes less what takes little of the time; one for packages optimizes all', () => {
+    const optimized = (options: Record<string, string>, source: RegExp) => {
+      const commands = configure(options).commands.filter(({ file }) => source.test(file))
+      expect(commands.length).toBeGreaterThan(0)
+      return new Set(commands.map(({ command }) => command.match(/ -O\d/g)!.at(-1)!.trim()))
+    }
+    const kernels = /packed_cpu_\w+?_1\.cpp$/
+    const marshalling = /native\/addon\/request\.cpp$/
+    const searches = /core\/graph\/search\.cpp$/
+    expect(optimized({}, marshalling)).toEqual(new Set(['-O1']))
+    expect(optimized({}, searches)).toEqual(new Set(['-O3']))
+    expect(optimized({ MPMML_CPU_ISAS: 'all' }, kernels)).toEqual(
+      optimized({ MPMML_CPU_ISAS: 'all', MPMML_RELEASE: 'ON' }, kernels),
+    )
+    expect(optimized({ MPMML_RELEASE: 'ON' }, marshalling)).toEqual(new Set(['-O3']))
+  })
+
+  it('for packages compiles each source with what it includes itself', () => {
+    const precompiled = (options: Record<string, string>) =>
+      configure(options).commands.filter(({ command }) => command.includes('cmake_pch'))
+    expect(precompiled({}).length).toBeGreaterThan(50)
+    expect(precompiled({ MPMML_RELEASE: 'ON' })).toEqual([])
+    // A compiler cache would miss them.
+    expect(precompiled({ CMAKE_CXX_COMPILER_LAUNCHER: 'env' })).toEqual([])
   })
 
   it('for an instruction set that there is not is refused', () => {
