@@ -125,83 +125,109 @@ function extreme(x: number, y: number, sign: number): number {
   return sign > 0 ? Math.max(x, y) : Math.min(x, y)
 }
 
+const onesOf = (x: number) => (x >>> 0).toString(2).replaceAll('0', '').length
+
 function truncated(x: number, least: number, most: number): number {
   return Number.isNaN(x) ? 0 : Math.min(Math.max(Math.trunc(x), least), most)
 }
 
-/** An operation on values of the type `from`. */
-function apply(op: string, from: ValueType, operands: number[]): number {
-  const [x = 0, y = 0, z = 0] = operands
-  switch (op) {
-    case 'add':
-      return x + y
-    case 'sub':
-      return x - y
-    case 'mul':
-      return from === 'float32' ? x * y : Math.imul(x, y)
-    case 'fma':
-      return fma(x, y, z)
-    case 'neg':
-      return -x
-    case 'abs':
-      return Math.abs(x)
-    case 'min':
-      return extreme(x, y, -1)
-    case 'max':
-      return extreme(x, y, 1)
-    case 'and':
-      return x & y
-    case 'or':
-      return x | y
-    case 'xor':
-      return x ^ y
-    case 'not':
-      return from === 'predicate' ? 1 - x : ~x
-    case 'shiftLeft':
-      return x << y
-    case 'shiftRight':
-      return from === 'int32' ? x >> y : x >>> y
-    case 'popcount':
-      return (x >>> 0).toString(2).replaceAll('0', '').length
-    case 'equal':
-      return x === y ? 1 : 0
-    case 'less':
-      return x < y ? 1 : 0
-    case 'lessEqual':
-      return x <= y ? 1 : 0
-    case 'select':
-      return x === 1 ? y : z
-    case 'sqrt':
-      return Math.sqrt(x)
-    case 'toInt32':
-      return from === 'float32' ? truncated(x, -(2 ** 31), 2 ** 31 - 1) : x
-    case 'toUint32':
-      return from === 'float32' ? truncated(x, 0, 2 ** 32 - 1) : x
-    case 'toFloat32':
-      return x
-    default:
-      throw new Error(`the oracle has no ${op}`)
-  }
+/** The operations as JavaScript, of operands `x`, `y` and `z` of the type `from`. */
+const formulas: Record<string, string | ((from: ValueType) => string)> = {
+  add: 'x + y',
+  sub: 'x - y',
+  mul: (from) => (from === 'float32' ? 'x * y' : 'Math.imul(x, y)'),
+  fma: 'fma(x, y, z)',
+  neg: '-x',
+  abs: 'Math.abs(x)',
+  min: 'extreme(x, y, -1)',
+  max: 'extreme(x, y, 1)',
+  and: 'x & y',
+  or: 'x | y',
+  xor: 'x ^ y',
+  not: (from) => (from === 'predicate' ? '1 - x' : '~x'),
+  shiftLeft: 'x << y',
+  shiftRight: (from) => (from === 'int32' ? 'x >> y' : 'x >>> y'),
+  popcount: 'onesOf(x)',
+  equal: 'x === y ? 1 : 0',
+  less: 'x < y ? 1 : 0',
+  lessEqual: 'x <= y ? 1 : 0',
+  select: 'x === 1 ? y : z',
+  sqrt: 'Math.sqrt(x)',
+  toInt32: (from) => (from === 'float32' ? 'truncated(x, -(2 ** 31), 2 ** 31 - 1)' : 'x'),
+  toUint32: (from) => (from === 'float32' ? 'truncated(x, 0, 2 ** 32 - 1)' : 'x'),
+  toFloat32: 'x',
 }
 
-/** x ⊕ y or x ⊗ y. */
-export function evaluate({ nodes, results }: Expression, x: Element, y: Element): number[] {
-  const values: number[] = []
-  for (const { op, type, operands, bits } of nodes) {
-    let value: number
-    if (op === 'argument') value = (operands[0] === 0 ? x : y)[operands[1]!]!
-    else if (op === 'constant') value = bits
-    else {
-      const from = nodes[operands.at(-1)!]!.type
-      const taken = operands.map((node) => numberOf(values[node]!, nodes[node]!.type))
-      const given = apply(op, from, taken)
-      value = type === 'predicate' ? given : bitsOf(given, type)
+/** A value as its type holds it. */
+const held: Record<ValueType, (value: string) => string> = {
+  int32: (value) => `(${value}) | 0`,
+  uint32: (value) => `(${value}) >>> 0`,
+  float32: (value) => `Math.fround(${value})`,
+  predicate: (value) => value,
+}
+
+const helpers = { fma, extreme, truncated, onesOf }
+
+type TypedLane = Int32Array | Uint32Array | Float32Array
+
+/** Writes x ⊕ y or x ⊗ y at `to` of `out`, where x is at `i` of `xs` and y at `j` of `ys`. */
+type Evaluation = (
+  xs: readonly TypedLane[],
+  i: number,
+  ys: readonly TypedLane[],
+  j: number,
+  out: readonly TypedLane[],
+  to: number,
+) => void
+
+const written = new WeakMap<Expression, Evaluation>()
+
+/** The expression as a function: to look at its nodes for each element takes longer than the products that it checks. */
+function evaluationOf(it: Expression): Evaluation {
+  let evaluation = written.get(it)
+  if (evaluation) return evaluation
+  const { nodes, results } = it
+  const lines = nodes.map(({ op, type, operands, bits }, node) => {
+    if (op === 'argument')
+      return `const v${node} = ${operands[0] === 0 ? 'xs' : 'ys'}[${operands[1]}][${operands[0] === 0 ? 'i' : 'j'}]`
+    if (op === 'constant') {
+      const value = numberOf(bits, type)
+      return `const v${node} = ${Object.is(value, -0) ? '-0' : value}`
     }
-    // NaN has one form.
-    if (type === 'float32' && (value & 0x7fffffff) > 0x7f800000) value = 0x7fc00000
-    values.push(value)
-  }
-  return results.map((node) => values[node]!)
+    const formula = formulas[op]
+    if (formula === undefined) throw new Error(`the oracle has no ${op}`)
+    const text = typeof formula === 'string' ? formula : formula(nodes[operands.at(-1)!]!.type)
+    const names: Record<string, number | undefined> = { x: operands[0], y: operands[1], z: operands[2] }
+    return `const v${node} = ${held[type](text.replace(/\b[xyz]\b/g, (name) => `v${names[name]}`))}`
+  })
+  const stores = results.map((node, lane) => `out[${lane}][to] = v${node}`)
+  const body = `return (xs, i, ys, j, out, to) => {\n${[...lines, ...stores].join('\n')}\n}`
+  evaluation = new Function(...Object.keys(helpers), body)(...Object.values(helpers)) as Evaluation
+  written.set(it, evaluation)
+  return evaluation
+}
+
+const emptyOf = (types: readonly ValueType[], length: number): TypedLane[] =>
+  types.map((type) => typedLane(new Uint32Array(length), type))
+
+/** NaN has one form. */
+const bitsAt = (lanes: readonly TypedLane[], at: number): number[] =>
+  lanes.map((lane) => bitsOf(lane[at]!, lane instanceof Float32Array ? 'float32' : 'uint32'))
+
+/** An element in an array of each of its lanes. An expression's arguments say of which types they are. */
+const lanesOf = ({ nodes }: Expression, element: Element, side: number): TypedLane[] =>
+  element.map((bits, lane) => {
+    const isRead = ({ op, operands }: Node) =>
+      op === 'argument' && operands[0] === side && operands[1] === lane
+    return typedLane(Uint32Array.of(bits), (nodes.find(isRead)?.type ?? 'uint32') as LaneType)
+  })
+
+/** x ⊕ y or x ⊗ y, of bits. */
+export function evaluate(it: Expression, x: Element, y: Element): number[] {
+  const types = it.results.map((node) => it.nodes[node]!.type)
+  const out = emptyOf(types, 1)
+  evaluationOf(it)(lanesOf(it, x, 0), 0, lanesOf(it, y, 1), 0, out, 0)
+  return bitsAt(out, 0)
 }
 
 /** A matrix of lanes, row-major: arrays of bits. */
@@ -210,9 +236,6 @@ export interface Lanes {
   cols: number
   lanes: Uint32Array[]
 }
-export const elementAt = (matrix: Lanes, row: number, col: number): number[] =>
-  matrix.lanes.map((lane) => lane[row * matrix.cols + col]!)
-
 export interface Bands {
   a: [below: number, above: number]
   b: [below: number, above: number]
@@ -221,7 +244,8 @@ export interface Bands {
 const isInside = ([below, above]: readonly [number, number], row: number, col: number) =>
   col - row >= -below && col - row <= above
 
-const same = (x: Element, y: Element) => x.every((bits, lane) => bits === y[lane])
+const same = (xs: readonly TypedLane[], i: number, ys: readonly TypedLane[], j: number) =>
+  xs.every((lane, index) => Object.is(lane[i], ys[index]![j]))
 
 /** C and the witness by the definition; null where C has no result. */
 export function productOf(
@@ -231,6 +255,12 @@ export function productOf(
   c0?: Lanes,
   bands?: Bands,
 ): ({ element: number[]; witness: number } | null)[] {
+  const typed = (lanes: readonly Uint32Array[]) =>
+    lanes.map((lane, index) => typedLane(lane, it.lanes[index]!))
+  const [left, right, zero] = [a.lanes, b.lanes, it.zero.map((bits) => Uint32Array.of(bits))].map(typed)
+  const start = c0 && typed(c0.lanes)
+  const [plus, times] = [evaluationOf(it.plus), evaluationOf(it.times)]
+  const [element, candidates] = [emptyOf(it.lanes, 1), emptyOf(it.lanes, a.cols)]
   const results = []
   for (let row = 0; row < a.rows; ++row) {
     for (let col = 0; col < b.cols; ++col) {
@@ -238,23 +268,26 @@ export function productOf(
         results.push(null)
         continue
       }
-      let element: number[] = [...it.zero]
-      const candidates: [number, number[]][] = []
+      for (const [lane, one] of element.entries()) one[0] = zero![lane]![0]!
+      const belongs = (k: number) => !bands || (isInside(bands.a, row, k) && isInside(bands.b, k, col))
       for (let k = 0; k < a.cols; ++k) {
-        if (bands && !(isInside(bands.a, row, k) && isInside(bands.b, k, col))) continue
-        const candidate = evaluate(it.times, elementAt(a, row, k), elementAt(b, k, col))
-        candidates.push([k, candidate])
-        element = evaluate(it.plus, element, candidate)
+        if (!belongs(k)) continue
+        times(left!, row * a.cols + k, right!, k * b.cols + col, candidates, k)
+        plus(element, 0, candidates, k, element, 0)
       }
-      if (c0) element = evaluate(it.plus, elementAt(c0, row, col), element)
-      const found = candidates.find(([, candidate]) => same(candidate, element))
-      results.push({ element, witness: found && !same(element, it.zero) ? found[0] : -1 })
+      if (start) plus(start, row * b.cols + col, element, 0, element, 0)
+      let witness = -1
+      if (!same(element, 0, zero!, 0)) {
+        for (let k = 0; k < a.cols && witness < 0; ++k)
+          if (belongs(k) && same(element, 0, candidates, k)) witness = k
+      }
+      results.push({ element: bitsAt(element, 0), witness })
     }
   }
   return results
 }
 
-export const typedLane = (bits: Uint32Array, type: LaneType): Int32Array | Uint32Array | Float32Array =>
+export const typedLane = (bits: Uint32Array, type: ValueType): TypedLane =>
   type === 'float32' ? new Float32Array(bits.buffer) : type === 'int32' ? new Int32Array(bits.buffer) : bits
 
 type Matrix = 'a' | 'b' | 'c' | 'c0'
