@@ -23,7 +23,7 @@ const loops = new Map()
 
 /**
  * Takes the ways over a pivot into a row of distances, which begins at `row`: `first` to the pivot, whose next node is `hop`, and `onward`
- * from there. No path is worse than any. Most of the time is spent here, so the loop is written out for each algebra: to look anything up
+ * from there, to the nodes from `from` to `to`. No path is worse than any. Most of the time is spent here, so the loop is written out for each algebra: to look anything up
  * takes longer than a step.
  */
 function improving({ kind, dtype, greatest }) {
@@ -32,14 +32,14 @@ function improving({ kind, dtype, greatest }) {
   if (!loops.has(key)) {
     const way = isRounded ? `Math.fround(${formulas[kind]})` : formulas[kind]
     const loop = `
-      for (let j = 0, at = row; j < onward.length; j++, at++) {
+      for (let j = from, at = row + from; j < to; j++, at++) {
         const second = onward[j]
         const way = ${way}
         if (!(way ${greatest ? '>' : '<'} values[at])) continue
         values[at] = way
         next[at] = hop
       }`
-    loops.set(key, new Function('values', 'next', 'row', 'first', 'hop', 'onward', loop))
+    loops.set(key, new Function('values', 'next', 'row', 'first', 'hop', 'onward', 'from', 'to', loop))
   }
   return loops.get(key)
 }
@@ -59,9 +59,12 @@ export function closureOf(algebra, n, elements, isReflexive) {
     const loop = values[k * n + k]
     if (canGain && loop !== none && isBetter(algebra, loop, one)) return { values, next, gain: k }
     const onward = values.slice(k * n, (k + 1) * n)
+    const leads = (value) => value !== none
+    const [from, to] = [onward.findIndex(leads), onward.findLastIndex(leads) + 1]
+    if (to === 0) continue
     for (let i = 0; i < n; i++) {
       const first = values[i * n + k]
-      if (first !== none) improve(values, next, i * n, first, next[i * n + k], onward)
+      if (first !== none) improve(values, next, i * n, first, next[i * n + k], onward, from, to)
     }
   }
   const closure = { values, next, gain: -1 }
