@@ -15,6 +15,7 @@ import {
 } from '../../lib/algebra.js'
 import { EPSILON, matrix, mpmm, openDevice, zeroOf } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
+import { expectSame } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import {
   add,
@@ -49,21 +50,21 @@ const gcd = (a: bigint, b: bigint): bigint => (b === 0n ? (a < 0n ? -a : a) : gc
 
 /** Walks the cycle edge by edge. */
 function expectCycle(graph: WeightedEdges, { cycle, edges, numerator, denominator, value }: CycleMean): void {
-  expect(edges.length).toBe(cycle.length)
-  expect(new Set(cycle).size).toBe(cycle.length)
-  expect(Math.min(...cycle)).toBe(cycle[0])
+  expectSame(edges.length, cycle.length)
+  expectSame(new Set(cycle).size, cycle.length)
+  expectSame(Math.min(...cycle), cycle[0])
   for (const [k, e] of edges.entries()) {
-    expect(graph.from[e]).toBe(cycle[k])
-    expect(graph.to[e]).toBe(cycle[(k + 1) % cycle.length])
+    expectSame(graph.from[e], cycle[k])
+    expectSame(graph.to[e], cycle[(k + 1) % cycle.length])
   }
-  expect(value).toBe(numerator / denominator)
+  expectSame(value, numerator / denominator)
 }
 
 function expectExact(graph: WeightedEdges, mean: CycleMean, expected: Fraction): void {
   expectCycle(graph, mean)
-  expect(equal(meanOf(graph, mean.edges), expected)).toBe(true)
-  expect(equal(asFraction(mean), expected)).toBe(true)
-  expect(gcd(BigInt(mean.numerator), BigInt(mean.denominator))).toBe(1n)
+  expectSame(equal(meanOf(graph, mean.edges), expected), true)
+  expectSame(equal(asFraction(mean), expected), true)
+  expectSame(gcd(BigInt(mean.numerator), BigInt(mean.denominator)), 1n)
 }
 
 const worse = (semiring: SumSemiring) => (a: Fraction, b: Fraction) =>
@@ -192,19 +193,19 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: against all simple cyc
           semiring,
         )
         if (!time) {
-          expect(times.denominators[i]).toBe(0)
-          expect(times.values[i]).toBe(semiring === 'max-plus' ? -Infinity : Infinity)
+          expectSame(times.denominators[i], 0)
+          expectSame(times.values[i], semiring === 'max-plus' ? -Infinity : Infinity)
         } else if (integers) {
           const [numerator, denominator] = [times.numerators[i]!, times.denominators[i]!]
-          expect(equal(asFraction({ numerator, denominator }), time)).toBe(true)
-          expect(times.values[i]).toBe(numerator / denominator)
+          expectSame(equal(asFraction({ numerator, denominator }), time), true)
+          expectSame(times.values[i], numerator / denominator)
         }
       }
 
       const { component, means } = await componentCycleMeans(list, { semiring })
       for (let i = 0; i < nodes; i++) {
         for (let j = 0; j < nodes; j++) {
-          expect(component[i] === component[j]).toBe(i === j || (reach[i]![j]! && reach[j]![i]!))
+          expectSame(component[i] === component[j], i === j || (reach[i]![j]! && reach[j]![i]!))
         }
         const own = cycles.filter((cycle) => component[graph.from[cycle[0]!]!] === component[i])
         const expectedOwn = best(
@@ -212,11 +213,11 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s: against all simple cyc
           semiring,
         )
         const ownMean = means[component[i]!]!
-        if (expectedOwn) expect(equal(meanOf(graph, ownMean.edges), expectedOwn)).toBe(true)
-        else expect(ownMean).toBeNull()
+        if (expectedOwn) expectSame(equal(meanOf(graph, ownMean.edges), expectedOwn), true)
+        else expectSame(ownMean, null)
       }
       for (let e = 0; e < graph.from.length; e++) {
-        expect(component[graph.from[e]!]).toBeGreaterThanOrEqual(component[graph.to[e]!]!)
+        expectSame(component[graph.from[e]!]! >= component[graph.to[e]!]!, true)
       }
     }
   })
@@ -238,19 +239,19 @@ async function expectEigenvectors(
   const lambda = meanOf(graph, eigenvalue.edges)
   for (const { node, numerators, denominator, values } of vectors) {
     const expected = bestWalks(graph, node, lambda, semiring === 'max-plus')
-    if (integers) expect(denominator).toBe(eigenvalue.denominator)
+    if (integers) expectSame(denominator, eigenvalue.denominator)
     for (let i = 0; i < graph.nodes; i++) {
       const walk = expected[i]!
       if (walk === null) {
-        expect(numerators[i]).toBe(semiring === 'max-plus' ? -Infinity : Infinity)
-        expect(values[i]).toBe(numerators[i])
+        expectSame(numerators[i], semiring === 'max-plus' ? -Infinity : Infinity)
+        expectSame(values[i], numerators[i])
         continue
       }
-      expect(values[i]).toBe(numerators[i]! / denominator + 0)
-      if (integers) expect(equal([BigInt(numerators[i]!), BigInt(denominator)], walk)).toBe(true)
+      expectSame(values[i], numerators[i]! / denominator + 0)
+      if (integers) expectSame(equal([BigInt(numerators[i]!), BigInt(denominator)], walk), true)
       else expectNear(values[i]!, walk, denominator)
     }
-    expect(Object.is(values[node], 0)).toBe(true)
+    expectSame(values[node], 0)
     // The definition, which also says that these walks are the right thing to look at.
     if (!integers) continue
     const v = (i: number): Fraction => [BigInt(numerators[i]!), BigInt(denominator)]
@@ -261,8 +262,8 @@ async function expectEigenvectors(
           : [],
       )
       const sum = best(candidates, semiring)
-      if (Number.isFinite(values[i])) expect(equal(sum!, add(lambda, v(i)))).toBe(true)
-      else expect(sum).toBeUndefined()
+      if (Number.isFinite(values[i])) expectSame(equal(sum!, add(lambda, v(i))), true)
+      else expectSame(sum, undefined)
     }
   }
 }
@@ -277,7 +278,7 @@ function expectNear(value: number, [numerator, denominator]: Fraction, divisor: 
   const difference = a * denominator - numerator * b
   const size = difference < 0n ? -difference : difference
   const bound = numerator * b < 0n ? -numerator * b : numerator * b
-  expect(size * 2n ** 50n <= bound || Math.abs(value) < 1e-300).toBe(true)
+  expectSame(size * 2n ** 50n <= bound || Math.abs(value) < 1e-300, true)
 }
 
 /** A cycle through all nodes, so that the graph is strongly connected, and random edges. */
@@ -338,7 +339,7 @@ describe('against Karp in BigInt', () => {
         const v = (i: number): Fraction => [BigInt(numerators[i]!), BigInt(denominator)]
         for (let i = 0; i < nodes; i++) {
           const candidates = edgesOf[i]!.map((e) => add(rational(graph.weight[e]!), v(graph.to[e]!)))
-          expect(equal(best(candidates, 'max-plus')!, add(expected, v(i)))).toBe(true)
+          expectSame(equal(best(candidates, 'max-plus')!, add(expected, v(i))), true)
         }
       }
     }

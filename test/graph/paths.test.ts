@@ -20,6 +20,7 @@ import {
   type OperandArray,
   zeroOf,
 } from '../../lib/index.js'
+import { expectSame } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { randomGraph } from '../support/graphs.js'
 import { bestFrom, pathAlgebras, valueOfPath, type WeightedEdges } from '../support/paths-oracle.js'
@@ -125,19 +126,19 @@ async function expectRight(
     for (const [col, j] of targets.entries()) {
       const place = (item * sources.length + row) * targets.length + col
       const expected = value[j] === Infinity && type === 'int32' ? 2 ** 31 - 1 : (value[j] ?? zero)
-      expect(distances.data[place], `${i} → ${j}`).toBe(expected)
+      expectSame(distances.data[place], expected, `${i} → ${j}`)
       if (!next) continue
       const path = result.path(i, j, item)
       if (value[j] === null) {
-        expect(path).toBeNull()
-        expect(next.data[place]).toBe(-1)
+        expectSame(path, null)
+        expectSame(next.data[place], -1)
         continue
       }
-      expect(path![0]).toBe(i)
-      expect(path!.at(-1)).toBe(j)
-      expect(new Set(path).size).toBe(path!.length)
-      expect(valueOfPath(graph, algebra, path!), `${path}`).toBe(value[j])
-      expect(next.data[place]).toBe(path![1] ?? -1)
+      expectSame(path![0], i)
+      expectSame(path!.at(-1), j)
+      expectSame(new Set(path).size, path!.length)
+      expectSame(valueOfPath(graph, algebra, path!), value[j], `of ${i} → ${j}`)
+      expectSame(next.data[place], path![1] ?? -1)
     }
   }
 }

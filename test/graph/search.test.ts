@@ -11,6 +11,7 @@ import { atOnce } from '../../lib/graph-core/slices.js'
 import { CycleError } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { coded } from '../support/coded.js'
+import { expectSame } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { reachability } from '../support/graph-oracle.js'
 import { addEdge, randomGraph } from '../support/graphs.js'
@@ -77,7 +78,7 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
           if (value[node] === null) continue
           const path = [node]
           while (path[0] !== source) path.unshift(trees![row * nodes + path[0]!]!)
-          expect(valueOfPath(graph, algebra, path)).toBe(value[node])
+          expectSame(valueOfPath(graph, algebra, path), value[node])
         }
       }
     }
@@ -110,17 +111,17 @@ describe.each(semiringsWithCycles)('%s', (semiring) => {
           error = caught
         }
         const matters = endless.some((is) => is)
-        expect(error instanceof CycleError).toBe(matters)
-        if (source === ring[0] || reach[source]![ring[0]!]) expect(matters).toBe(true)
+        expectSame(error instanceof CycleError, matters)
+        if (source === ring[0] || reach[source]![ring[0]!]) expectSame(matters, true)
         if (!(error instanceof CycleError)) {
-          expect(error).toBeUndefined()
+          expectSame(error, undefined)
           continue
         }
         found++
         const { cycle, weight } = error
-        expect(valueOfPath(graph, algebra, [...cycle, cycle[0]!])).toBe(weight)
-        expect(algebra.better(weight, algebra.one)).toBe(true)
-        expect(cycle[0] === source || reach[source]![cycle[0]!]).toBe(true)
+        expectSame(valueOfPath(graph, algebra, [...cycle, cycle[0]!]), weight)
+        expectSame(algebra.better(weight, algebra.one), true)
+        expectSame(cycle[0] === source || reach[source]![cycle[0]!], true)
       }
     }
     expect(found).toBeGreaterThan(500)
@@ -243,11 +244,11 @@ describe('parts', () => {
       expect([...members].sort((a, b) => a - b)).toEqual(looked)
       expect(start[count]).toBe(looked.length)
       for (let i = 0; i < nodes; i++) {
-        if (!looked.includes(i)) expect(of[i]).toBe(-1)
+        if (!looked.includes(i)) expectSame(of[i], -1)
         for (const j of looked) {
           if (!looked.includes(i)) continue
-          expect(of[i] === of[j]).toBe(i === j || (reach[i]![j]! && reach[j]![i]!))
-          if (reach[i]![j]) expect(of[i]).toBeGreaterThanOrEqual(of[j]!)
+          expectSame(of[i] === of[j], i === j || (reach[i]![j]! && reach[j]![i]!))
+          if (reach[i]![j]) expectSame(of[i]! >= of[j]!, true)
         }
       }
     }

@@ -3,6 +3,11 @@ import { expect } from 'vitest'
 import { type MatrixLike, MpmmlError, type MpmmOptions, type MpmmResult, mpmmSync } from '../../lib/index.js'
 import { type Dense, dense, type Expected, oracle, type SemiringName, type Strided } from './oracle.js'
 
+/** `expect(found).toBe(expected)`, for what is checked thousands of times: a chain of `expect` takes longer than most of it. */
+export function expectSame<Value>(found: Value, expected: Value, what?: string): void {
+  if (!Object.is(found, expected)) expect(found, what).toBe(expected)
+}
+
 /** Fails at the first element that differs, and says which it is. */
 export function expectElements(c: Strided, expected: Dense, what = ''): void {
   const { batch, rows, cols, data } = dense(c)

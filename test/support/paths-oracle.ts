@@ -38,7 +38,10 @@ export interface FromSource {
   endless: boolean[]
 }
 
-/** Bellman and Ford, in as many rounds as there are nodes; what still becomes better then has no best path. */
+/**
+ * Bellman and Ford, in as many rounds as there are nodes; what still becomes better then has no best path. A round in which nothing
+ * changes is the last.
+ */
 export function bestFrom(
   { nodes, from, to, weight }: WeightedEdges,
   { extend, better, one }: PathAlgebra,
@@ -47,18 +50,25 @@ export function bestFrom(
   const value = new Array<number | null>(nodes).fill(null)
   const endless = new Array<boolean>(nodes).fill(false)
   value[source] = one
-  for (let round = 0; round < 2 * nodes; round++) {
+  let changes = true
+  for (let round = 0; round < 2 * nodes && changes; round++) {
+    changes = false
     for (let e = 0; e < from.length; e++) {
       const [i, j] = [from[e]!, to[e]!]
       const before = value[i]!
       if (before === null) continue
-      if (endless[i]) endless[j] = true
+      if (endless[i] && !endless[j]) {
+        endless[j] = true
+        changes = true
+      }
       const candidate = extend(before, weight[e]!)
       const known = value[j]!
       if (known !== null && !better(candidate, known)) continue
       // Values of endless ones stay small if they aren't followed any further.
-      if (round >= nodes) endless[j] = true
-      else value[j] = candidate
+      if (round < nodes) value[j] = candidate
+      else if (endless[j]) continue
+      else endless[j] = true
+      changes = true
     }
   }
   return { value, endless }
