@@ -16,6 +16,7 @@ import {
 import { atOnce, type Steps } from '../../lib/graph-core/slices.js'
 import { EPSILON } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
+import { expectSame } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { reachability } from '../support/graph-oracle.js'
 import { randomGraph } from '../support/graphs.js'
@@ -216,15 +217,15 @@ describe('strongly connected components', () => {
       for (let i = 0; i < nodes; i++) {
         for (let j = 0; j < nodes; j++) {
           const together = i === j || (reach[i]![j]! && reach[j]![i]!)
-          expect(parts.of[i] === parts.of[j]).toBe(together)
-          if (reach[i]![j]) expect(parts.of[i]).toBeGreaterThanOrEqual(parts.of[j]!)
+          expectSame(parts.of[i] === parts.of[j], together)
+          if (reach[i]![j]) expectSame(parts.of[i]! >= parts.of[j]!, true)
         }
       }
       expect(parts.start.length).toBe(parts.count + 1)
       for (let part = 0; part < parts.count; part++) {
         const members = parts.members.subarray(parts.start[part], parts.start[part + 1])
         expect(members.length).toBeGreaterThan(0)
-        for (const i of members) expect(parts.of[i]).toBe(part)
+        for (const i of members) expectSame(parts.of[i], part)
       }
       expect(parts.start[parts.count]).toBe(nodes)
     }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { reducePaths } from '../../lib/graph.js'
 import { CycleError } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
+import { expectSame } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { randomGraph } from '../support/graphs.js'
 import { bestFrom, pathAlgebras } from '../support/paths-oracle.js'
@@ -36,13 +37,13 @@ describe.each(semirings)('%s', (semiring) => {
         const values = (targets ?? all)
           .filter((target) => target !== source && value[target] !== null)
           .map((target) => value[target]!)
-        expect(worst.reached[row]).toBe(values.length)
-        expect(mean.reached[row]).toBe(values.length)
+        expectSame(worst.reached[row], values.length)
+        expectSame(mean.reached[row], values.length)
         const expected = values.reduce((a, b) => (algebra.better(a, b) ? b : a), values[0] ?? Number.NaN)
-        expect(worst.values[row]).toBe(expected)
+        expectSame(worst.values[row], expected)
         // Sums of so few small numbers are exact.
         const sum = values.reduce((a, b) => a + b, 0)
-        expect(mean.values[row]).toBe(sum / values.length)
+        expectSame(mean.values[row], sum / values.length)
       }
     }
   })
@@ -73,7 +74,7 @@ describe.each(semirings)('the nearest, %s', (semiring) => {
       const all = Array.from({ length: nodes }, (_, node) => node)
       for (const [row, source] of (sources ?? all).entries()) {
         const expected = nearest(graph, algebra, source, targets ?? all).slice(0, k)
-        expect(found.reached[row]).toBe(expected.length)
+        expectSame(found.reached[row], expected.length)
         expect(found.of(source)).toEqual(expected)
         const rest = Array.from({ length: k - expected.length })
         const none = { 'min-plus': Infinity, 'max-times': 0 }[semiring as string] ?? -Infinity

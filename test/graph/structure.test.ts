@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { components, kShortestPaths, spanningTree, topologicalOrder } from '../../lib/graph.js'
 import { CycleError } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
+import { expectSame } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 import { reachability } from '../support/graph-oracle.js'
 import { randomGraph } from '../support/graphs.js'
@@ -31,14 +32,14 @@ describe('components', () => {
         expect(new Set(of).size).toBe(count)
         for (let i = 0; i < graph.nodes; i++) {
           for (let j = 0; j < graph.nodes; j++) {
-            expect(of[i] === of[j]).toBe(i === j || (reach[i]![j]! && reach[j]![i]!))
-            if (reach[i]![j]) expect(of[i]).toBeLessThanOrEqual(of[j]!)
+            expectSame(of[i] === of[j], i === j || (reach[i]![j]! && reach[j]![i]!))
+            if (reach[i]![j]) expectSame(of[i]! <= of[j]!, true)
           }
         }
         const all = Array.from({ length: count }, (_, component) => members(component))
         expect(all.flat().sort((a, b) => a - b)).toEqual([...of.keys()])
         for (const [component, nodes] of all.entries())
-          for (const node of nodes) expect(of[node]).toBe(component)
+          for (const node of nodes) expectSame(of[node], component)
       }
     }
   })
@@ -68,15 +69,14 @@ describe('topologicalOrder', () => {
         const { cycle } = found
         expect(new Set(cycle).size).toBe(cycle.length)
         expect(cycle[0]).toBe(Math.min(...cycle))
-        for (const [at, node] of cycle.entries())
-          expect(has(node, cycle[(at + 1) % cycle.length]!)).toBe(true)
+        for (const [at, node] of cycle.entries()) expectSame(has(node, cycle[(at + 1) % cycle.length]!), true)
         continue
       }
       seen.orders++
       const order = found as number[]
       expect([...order].sort((a, b) => a - b)).toEqual(Array.from({ length: graph.nodes }, (_, node) => node))
       for (const [e, from] of graph.from.entries())
-        expect(order.indexOf(from)).toBeLessThan(order.indexOf(graph.to[e]!))
+        expectSame(order.indexOf(from) < order.indexOf(graph.to[e]!), true)
     }
     expect(Math.min(...Object.values(seen))).toBeGreaterThan(50)
   })

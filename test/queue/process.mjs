@@ -1,19 +1,16 @@
 /**
- * A producer or a worker in a process of its own, with blocks that only wait and leave a file: what happens to the queue is
- * seen, and each computation is counted. Prints JSON lines.
+ * A producer or a worker, with blocks that only wait and leave a file: what happens to the queue is seen, and each computation is
+ * counted. In a process of its own it prints JSON lines:
  *
  * node process.mjs producer|worker {"queue": …}
  */
 import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { AbortedError, errorClasses, FileError } from '../../dist/lib/errors.js'
 import { producerOptions, runPlan } from '../../dist/lib/queue/producer.js'
 import { startWorkerWith } from '../../dist/lib/queue/worker.js'
-
-const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`)
-const [role, text] = process.argv.slice(2)
-const { folder, blocks, resume = false, ...options } = JSON.parse(text)
 
 const folderOf = (plan) => dirname(plan.output.path)
 const fileOf = (plan, job) => join(folderOf(plan), job.name)
@@ -65,28 +62,33 @@ const runner = {
   },
 }
 
-const controller = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => controller.abort())
-
-const array = (name) => ({
-  path: join(folder, name),
-  shape: [blocks, 1],
-  dtype: 'int32',
-  fingerprint: '',
-  changedMs: 0,
-  layout: null,
-})
-
-try {
-  if (role === 'worker') {
-    const worker = await startWorkerWith(
-      { concurrency: 1, ...options, roots: ['/'], backend: 'cpu', signal: controller.signal, onEvent: say },
-      runner,
-    )
-    say({ type: 'started', id: worker.id })
-    await worker.stopped
-    say({ type: 'stopped', blocks: worker.blocks })
-  } else {
+/**
+ * @param {'worker' | 'producer'} role
+ * @param {Record<string, unknown>} asked - its options, and of a producer the folder and the number of blocks.
+ * @param {AbortSignal} signal - stops it.
+ * @param {(line: object) => void} say - hears what happens.
+ * @returns {Promise<boolean>} whether it did what it should.
+ */
+export async function take(role, { folder, blocks, resume = false, ...options }, signal, say) {
+  try {
+    if (role === 'worker') {
+      const worker = await startWorkerWith(
+        { concurrency: 1, ...options, roots: ['/'], backend: 'cpu', signal, onEvent: say },
+        runner,
+      )
+      say({ type: 'started', id: worker.id })
+      await worker.stopped
+      say({ type: 'stopped', blocks: worker.blocks })
+      return true
+    }
+    const array = (name) => ({
+      path: join(folder, name),
+      shape: [blocks, 1],
+      dtype: 'int32',
+      fingerprint: '',
+      changedMs: 0,
+      layout: null,
+    })
     const plan = {
       kind: 'multiply',
       id: 'cafe',
@@ -100,12 +102,21 @@ try {
     }
     const settings = producerOptions.read({
       ...options,
-      signal: controller.signal,
+      signal,
       onProgress: (progress) => say({ type: 'progress', ...progress }),
     })
     say({ type: 'result', ...(await runPlan(plan, settings, runner, resume)) })
+    return true
+  } catch (error) {
+    say({ type: 'error', code: error.code, message: error.message })
+    return false
   }
-} catch (error) {
-  say({ type: 'error', code: error.code, message: error.message })
-  process.exitCode = 1
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [role, text] = process.argv.slice(2)
+  const controller = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => controller.abort())
+  const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
+  if (!(await take(role, JSON.parse(text), controller.signal, say))) process.exitCode = 1
 }

@@ -12,6 +12,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { queueStatus } from '../../lib/queue/status.js'
 import { PATIENCE } from '../support/patience.js'
 import { RedisServer, redisProgram } from '../support/redis.js'
+import { take } from './process.mjs'
 
 const script = fileURLToPath(new URL('process.mjs', import.meta.url))
 const lockMs = 1000
@@ -19,21 +20,19 @@ const lockMs = 1000
 // biome-ignore lint/suspicious/noExplicitAny: what a process printed
 type Line = any
 
-/** A process of the queue, and what it has said. */
-class Member {
-  readonly lines: Line[] = []
-  readonly child: ChildProcess
-  readonly ended: Promise<unknown>
-  stderr = ''
+type Role = 'worker' | 'producer'
 
-  constructor(role: 'worker' | 'producer', options: object) {
-    this.child = spawn(process.execPath, [script, role, JSON.stringify(options)], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    this.ended = once(this.child, 'close')
-    createInterface({ input: this.child.stdout! }).on('line', (line) => this.lines.push(JSON.parse(line)))
-    this.child.stderr!.on('data', (chunk) => {
-      this.stderr += chunk
+/** A worker or a producer, and what it has said. */
+class Member {
+  #hasEnded = false
+
+  constructor(
+    readonly lines: readonly Line[],
+    readonly ended: Promise<unknown>,
+    readonly stop: () => void,
+  ) {
+    void ended.finally(() => {
+      this.#hasEnded = true
     })
   }
 
@@ -44,9 +43,7 @@ class Member {
   /** Waits until it has said something of this type, `count` times. */
   async says(type: string, count = 1): Promise<Line> {
     while (this.of(type).length < count) {
-      if (this.child.exitCode !== null || this.child.signalCode !== null) {
-        throw new Error(`it ended before ${type}: ${JSON.stringify(this.lines.at(-1))} ${this.stderr}`)
-      }
+      if (this.#hasEnded) throw new Error(`it ended before ${type}: ${JSON.stringify(this.lines.at(-1))}`)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
     return this.of(type)[count - 1]
@@ -55,8 +52,42 @@ class Member {
   /** Waits for its end, and returns the last that it said. */
   async end(): Promise<Line> {
     await this.ended
-    expect(this.stderr).toBe('')
     return this.lines.at(-1)
+  }
+}
+
+/** A member in this process: to load the queue takes a process of its own longer than most of the tests. */
+function beginHere(role: Role, options: object): Member {
+  const lines: Line[] = []
+  const controller = new AbortController()
+  const say = (line: object) => lines.push(JSON.parse(JSON.stringify(line)))
+  return new Member(lines, take(role, { ...options }, controller.signal, say), () => controller.abort())
+}
+
+/** A member in a process of its own. */
+class MemberApart extends Member {
+  constructor(
+    readonly child: ChildProcess,
+    lines: readonly Line[],
+    readonly errors: readonly string[],
+  ) {
+    super(lines, once(child, 'close'), () => child.kill('SIGKILL'))
+  }
+
+  static begin(role: Role, options: object): MemberApart {
+    const child = spawn(process.execPath, [script, role, JSON.stringify(options)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const [lines, errors]: [Line[], string[]] = [[], []]
+    createInterface({ input: child.stdout }).on('line', (line) => lines.push(JSON.parse(line)))
+    child.stderr.on('data', (chunk) => errors.push(`${chunk}`))
+    return new MemberApart(child, lines, errors)
+  }
+
+  override async end(): Promise<Line> {
+    const last = await super.end()
+    expect(this.errors.join('')).toBe('')
+    return last
   }
 }
 
@@ -73,21 +104,28 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   })
 
   afterEach(async () => {
-    for (const { child } of members) child.kill('SIGKILL')
+    for (const member of members) member.stop()
     await Promise.all(members.map(({ ended }) => ended))
     members = []
     await redis.end()
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const start = (role: 'worker' | 'producer', options: object = {}) => {
-    const member = new Member(role, { queue: redis.url, lockMs, ...options })
-    members.push(member)
-    return member
+  function joined<One extends Member>(begin: (role: Role, options: object) => One) {
+    return (role: Role, options: object = {}): One => {
+      const member = begin(role, { queue: redis.url, lockMs, ...options })
+      members.push(member)
+      return member
+    }
   }
-  const worker = (options: object = {}) => start('worker', options)
-  const producer = (blocks: number, options: object = {}) =>
-    start('producer', { folder, blocks, retryMs: 10, ...options })
+  const here = joined(beginHere)
+  const apart = joined(MemberApart.begin)
+  const producing = (blocks: number, options: object = {}) => ({ folder, blocks, retryMs: 10, ...options })
+  const worker = (options: object = {}) => here('worker', options)
+  const producer = (blocks: number, options: object = {}) => here('producer', producing(blocks, options))
+  const workerApart = (options: object = {}) => apart('worker', options)
+  const producerApart = (blocks: number, options: object = {}) =>
+    apart('producer', producing(blocks, options))
   const orders = (value: object) => writeFileSync(join(folder, 'orders.json'), JSON.stringify(value))
 
   async function withRedis(work: (client: Redis) => Promise<void>): Promise<void> {
@@ -124,10 +162,10 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
 
   it('are all done once by three workers', async () => {
     orders({ ms: 50 })
-    const workers = [worker(), worker(), worker({ concurrency: 2 })]
+    const workers = [workerApart(), workerApart(), workerApart({ concurrency: 2 })]
     await Promise.all(workers.map((one) => one.says('started')))
     // Fewer in Redis at a time than there are; and the producer looks for lost ones meanwhile.
-    const result = await producer(60, { window: 10, lockMs: 500 }).end()
+    const result = await producerApart(60, { window: 10, lockMs: 500 }).end()
     expect(result).toMatchObject({ type: 'result', blocks: 60, computed: 60, retries: 0, workers: 3 })
     expectAllDone(60)
     expect(repeated()).toEqual([])
@@ -135,9 +173,9 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
 
   it('survive a worker that is killed, one that falls asleep, and a restart of the queue', async () => {
     orders({ ms: 200 })
-    const [killed, asleep, other] = [worker(), worker(), worker()]
+    const [killed, asleep, other] = [workerApart(), workerApart(), workerApart()]
     await Promise.all([killed, asleep, other].map((one) => one.says('started')))
-    const begun = producer(24)
+    const begun = producerApart(24)
     await killed.says('begun', 2)
     killed.child.kill('SIGKILL')
     await asleep.says('begun', 3)
@@ -201,7 +239,8 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     orders({ ms: 1 })
     const one = worker()
     expect(await producer(3).end()).toMatchObject({ type: 'result', computed: 3 })
-    one.child.kill('SIGKILL')
+    one.stop()
+    await one.ended
     expect(await producer(3, { resume: true }).end()).toMatchObject({
       type: 'result',
       blocks: 3,
@@ -244,7 +283,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     orders({ ms: 5 })
     expect(await producer(40, { resume: true }).end()).toMatchObject({ type: 'result', blocks: 40 })
     expectAllDone(40)
-    expect(repeated()).toEqual([['c-2-0', Array(4).fill(one.child.pid)]])
+    expect(repeated()).toEqual([['c-2-0', Array(4).fill(process.pid)]])
   })
 
   it("that can't succeed aren't tried again", async () => {
@@ -259,8 +298,8 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     orders({ ms: 5, ends: 'c-0-0' })
     const begun = producer(1)
     // Each worker may lose it once.
-    for (let count = 0; count < 2; count++) await worker({ takeovers: 1 }).ended
-    worker({ takeovers: 1 })
+    for (let count = 0; count < 2; count++) await workerApart({ takeovers: 1 }).ended
+    workerApart({ takeovers: 1 })
     const failed = await begun.end()
     expect(failed).toMatchObject({ code: 'ERR_MPMML_QUEUE' })
     expect(failed.message).toMatch(/^block c-0-0 failed: job stalled/)
@@ -268,7 +307,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
 
   it('are given up by a worker that was silent too long', async () => {
     orders({ ms: 3_600_000 })
-    const asleep = worker()
+    const asleep = workerApart()
     await asleep.says('started')
     const begun = producer(1)
     await begunComputing()
@@ -361,9 +400,9 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
       expect(await queueStatus({ queue: redis.url })).toMatchObject({
         failed: others.length - 1,
         plans: [{ id: 'cafe', state: 'done' }],
-        workers: [{ pid: one.child.pid }],
+        workers: [{ pid: process.pid }],
       })
-      one.child.kill('SIGTERM')
+      one.stop()
       expect(await one.end()).toEqual({ type: 'stopped', blocks: 2 })
       await queue.close()
       connection.disconnect()
@@ -372,7 +411,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
 
   it('go back to the queue when a worker stops', async () => {
     orders({ ms: 1500 })
-    const first = worker()
+    const first = workerApart()
     await first.says('started')
     const begun = producer(1, { lockMs: 30_000 })
     await begunComputing()
@@ -391,7 +430,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     const one = worker()
     const begun = producer(500)
     await one.says('done', 2)
-    begun.child.kill('SIGINT')
+    begun.stop()
     expect(await begun.end()).toMatchObject({ type: 'error', code: 'ERR_MPMML_ABORTED' })
     const { length } = one.of('begun')
     await new Promise((resolve) => setTimeout(resolve, 300))
@@ -404,7 +443,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
   it('have one producer; when it dies, the next one goes on', async () => {
     orders({ ms: 30 })
     const one = worker()
-    const first = producer(300, { lockMs: 2000 })
+    const first = producerApart(300, { lockMs: 2000 })
     await one.says('done')
     const second = producer(300, { lockMs: 500 })
     expect(await second.end()).toMatchObject({ type: 'error', code: 'ERR_MPMML_QUEUE' })
@@ -424,7 +463,7 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     await redis.kill()
     expect(await begun.end()).toMatchObject({ type: 'error', code: 'ERR_MPMML_QUEUE' })
     expect(begun.of('progress').at(-1).lost).toMatch(/ECONNREFUSED|closed/)
-    one.child.kill('SIGTERM')
+    one.stop()
     expect(await one.end()).toMatchObject({ type: 'stopped' })
   })
 })

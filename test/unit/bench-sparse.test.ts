@@ -11,6 +11,7 @@ import {
 } from '../../bench/suites/sparse/networks.js'
 import { differing } from '../../bench/suites/sparse.js'
 import { topologicalOrder } from '../../lib/graph.js'
+import { expectSame } from '../support/expect.js'
 
 const degrees = ({ nodes, from }: Network) => {
   const degree = new Array<number>(nodes).fill(0)
@@ -26,14 +27,14 @@ describe.each(Object.entries({ ...networks, roads, random }))('%s', (name, make)
     expect(network.nodes).toBe(nodes)
     expect(new Set(pairs(network)).size).toBe(network.from.length)
     for (const [e, from] of network.from.entries()) {
-      expect(network.to[e]).not.toBe(from)
-      expect(network.weight[e]).toBeGreaterThanOrEqual(1)
+      expectSame(network.to[e] !== from, true)
+      expectSame(network.weight[e]! >= 1, true)
     }
-    for (const node of [...network.from, ...network.to]) expect(node >= 0 && node < nodes).toBe(true)
+    for (const node of [...network.from, ...network.to]) expectSame(node >= 0 && node < nodes, true)
     if (name === 'layered' || name === 'random') return
     // Each edge leads both ways.
     const there = new Set(pairs(network))
-    for (const [e, from] of network.from.entries()) expect(there.has(`${network.to[e]},${from}`)).toBe(true)
+    for (const [e, from] of network.from.entries()) expectSame(there.has(`${network.to[e]},${from}`), true)
   })
 
   it('is the same each time', () => {
