@@ -108,8 +108,8 @@ function hostProducts(backend: 'cpu' | 'cuda'): Record<string, Operation> {
     }
   }
   const members = ['a few elements', 'medium', 'of int16', 'deep'].map((name) => cases[name]!)
+  const expected = members.map(({ a, b }) => oracle(a, b) as Dense)
   operations['a group'] = async () => {
-    const expected = members.map(({ a, b }) => oracle(a, b) as Dense)
     const outs = expected.map(({ rows, cols }) =>
       matrix(rows, cols, new Int32Array(rows * cols).fill(UNTOUCHED)),
     )
