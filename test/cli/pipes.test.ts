@@ -16,8 +16,11 @@ function file(name: string, content: string | Uint8Array): string {
   return path(name)
 }
 
-/** Runs mpmml with bytes on its standard input. */
-function piped(
+/** Runs mpmml in this process, with this on its standard input. */
+const piped = (args: string[], input: string | Uint8Array) => runMpmml(args, { input })
+
+/** Runs mpmml in a process of its own, with bytes on its standard input. */
+function pipedApart(
   args: string[],
   input: string | Uint8Array,
   { cwd, env }: { cwd?: string; env?: Record<string, string> } = {},
@@ -33,11 +36,14 @@ function piped(
 describe('standard input and output', () => {
   it('take the place of files, and pass nothing else on', () => {
     const a = file('a.csv', '0,1\n2,.\n')
-    const product = piped(['multiply', '-', a, '--format', 'csv', '-o', '-'], '0,1\n2,.\n')
+    const product = pipedApart(['multiply', '-', a, '--format', 'csv', '-o', '-'], '0,1\n2,.\n')
     expect([product.status, `${product.stdout}`, product.stderr]).toEqual([0, '3,1\n2,3\n', ''])
-    const numpy = piped(['convert', '-', '-', '--format', 'csv', '--output-format', 'npy'], product.stdout)
+    const numpy = pipedApart(
+      ['convert', '-', '-', '--format', 'csv', '--output-format', 'npy'],
+      product.stdout,
+    )
     expect([numpy.status, numpy.stderr]).toEqual([0, ''])
-    const shown = piped(['show', '-', '--format', 'npy', '--json', '--all'], numpy.stdout)
+    const shown = pipedApart(['show', '-', '--format', 'npy', '--json', '--all'], numpy.stdout)
     expect(JSON.parse(`${shown.stdout}`)).toMatchObject({
       file: '-',
       matrices: [
@@ -52,28 +58,34 @@ describe('standard input and output', () => {
     })
   })
 
-  it('hold graphs too', () => {
+  it('hold graphs too', async () => {
     const args = ['paths', '-', '--format', 'gr', '-o', '-', '--output-format', 'csv']
-    const { status, stdout } = piped(args, 'p sp 2 1\na 1 2 7\n')
+    const { status, stdout } = await piped(args, 'p sp 2 1\na 1 2 7\n')
     expect([status, `${stdout}`]).toEqual([0, '0,7\ninf,0\n'])
   })
 
-  it('hold graphs of names, strands and results too', () => {
+  it('hold graphs of names, strands and results too', async () => {
     const graph = '<graphml><graph edgedefault="directed"><edge source="a" target="b"/></graph></graphml>'
-    const named = piped(['paths', '-', '--format', 'graphml', '--from', 'a', '--to', 'b', '--json'], graph)
+    const named = await piped(
+      ['paths', '-', '--format', 'graphml', '--from', 'a', '--to', 'b', '--json'],
+      graph,
+    )
     expect(JSON.parse(`${named.stdout}`).pairs).toEqual([{ from: 'a', to: 'b', value: 1, path: ['a', 'b'] }])
-    const mean = piped(['cycle-mean', '-', '--format', 'graphml'], graph)
+    const mean = await piped(['cycle-mean', '-', '--format', 'graphml'], graph)
     expect([mean.status, mean.stderr]).toEqual([0, ''])
     const strands = '>one\nGGGAAACCC\n'
-    const folded = piped(['rna', '--nussinov', '-'], strands)
+    const folded = await piped(['rna', '--nussinov', '-'], strands)
     expect([folded.status, `${folded.stdout}`]).toEqual([0, '>one\nGGGAAACCC\n(((...))) (9)\n'])
-    const joined = piped(['bpmax', '-', file('target.fasta', '>two\nGGG\n'), '--json'], '>one\nCCC\n')
+    const joined = await piped(['bpmax', '-', file('target.fasta', '>two\nGGG\n'), '--json'], '>one\nCCC\n')
     expect(JSON.parse(`${joined.stdout}`).interactions[0]).toMatchObject({
       query: 'one',
       target: 'two',
       score: 9,
     })
-    const planned = piped(['plan', '-', file('b.csv', '1\n2\n'), '--format', 'csv', '--json'], '0,1\n2,.\n')
+    const planned = await piped(
+      ['plan', '-', file('b.csv', '1\n2\n'), '--format', 'csv', '--json'],
+      '0,1\n2,.\n',
+    )
     expect(JSON.parse(`${planned.stdout}`)).toMatchObject([{ a: [2, 2], b: [2, 1], backend: 'cpu' }])
     const a = writeNumbers(path('own-b.npy'), [1, 1], [4])
     const own = file('own.json', JSON.stringify(leastDifference))
@@ -90,21 +102,33 @@ describe('standard input and output', () => {
       '--output-format',
       'npy',
     ]
-    const product = piped(byOwn, readFileSync(writeNumbers(path('own-a.npy'), [1, 1], [3])))
+    const product = pipedApart(byOwn, readFileSync(writeNumbers(path('own-a.npy'), [1, 1], [3])))
     expect([product.status, product.stderr]).toEqual([0, ''])
     expect(product.stdout.readInt32LE(product.stdout.length - 4)).toBe(1)
     const measured = readFileSync(join(root, 'test', 'cli', 'fixtures', 'h200.json'))
-    const page = piped(['report', '--from', '-', '-o', '-'], measured)
+    const page = await piped(['report', '--from', '-', '-o', '-'], measured)
     expect([page.status, page.stderr, `${page.stdout}`.slice(0, 15)]).toEqual([0, '', '<!doctype html>'])
   })
 
-  it('take drawings', () => {
+  it('take drawings', async () => {
     const strands = [file('q.fasta', '>one\nCCC\n'), file('t.fasta', '>two\nGGG\n')]
-    const drawn = piped(['bpmax', ...strands, '--svg', '-'], '')
+    const drawn = await piped(['bpmax', ...strands, '--svg', '-'], '')
     expect([drawn.status, drawn.stderr]).toEqual([0, ''])
     expect(`${drawn.stdout}`).toMatch(/^<svg [\s\S]*<\/svg>\s*$/)
-    const speeds = piped(
-      ['bench', '--backend', 'cpu', '--sizes', '8', '--repetitions', '1', '--svg', '-'],
+    const speeds = await piped(
+      [
+        'bench',
+        '--backend',
+        'cpu',
+        '--values',
+        'float32',
+        '--sizes',
+        '8',
+        '--repetitions',
+        '1',
+        '--svg',
+        '-',
+      ],
       '',
     )
     expect([speeds.status, speeds.stderr]).toEqual([0, ''])
@@ -124,36 +148,36 @@ describe('standard input and output', () => {
   ])('are named while %j works', (args, input) => {
     file('b.csv', '1\n2\n')
     file('t.fasta', '>two\nGGG\n')
-    const { status, stderr } = piped(args, input, { cwd: path('.'), env: onTerminal })
+    const { status, stderr } = pipedApart(args, input, { cwd: path('.'), env: onTerminal })
     expect(status).toBe(0)
     expect(stderr).toContain('reading standard input …')
     expect(stderr).not.toMatch(/(reading|writing) -/)
   })
 
-  it('are named in errors, and leave nothing behind', () => {
-    const { status, stdout, stderr } = piped(['show', '-', '--format', 'csv'], '1,2\n3\n')
+  it('are named in errors, and leave nothing behind', async () => {
+    const { status, stdout, stderr } = await piped(['show', '-', '--format', 'csv'], '1,2\n3\n')
     expect([status, `${stdout}`]).toEqual([1, ''])
     expect(stderr).toMatch(/^mpmml: standard input, line 2: [^\n]+\n$/)
   })
 
   it('say if there is no place for them', () => {
     const env = { TMPDIR: path('no-folder') }
-    const { status, stderr } = piped(['show', '-', '--format', 'csv'], '1,2\n', { env })
+    const { status, stderr } = pipedApart(['show', '-', '--format', 'csv'], '1,2\n', { env })
     expect([status, stderr]).toEqual([
       1,
       `mpmml: standard input and output need a folder for temporary files, but ${path('no-folder')} takes none (ENOENT): set TMPDIR to another\n`,
     ])
   })
 
-  it('are named in errors of what graphs hold', () => {
+  it('are named in errors of what graphs hold', async () => {
     const edges = '0,1,5\n1,0,-7\n'
     const graph = ['paths', '-', '--format', 'csv', '--edges']
-    expect(piped(graph, edges).stderr).toMatch(/^mpmml: standard input: the cycle 0 → 1 → 0 /)
-    expect(piped([...graph, '--from', '9'], edges).stderr).toBe(
+    expect((await piped(graph, edges)).stderr).toMatch(/^mpmml: standard input: the cycle 0 → 1 → 0 /)
+    expect((await piped([...graph, '--from', '9'], edges)).stderr).toBe(
       'mpmml: there is no node 9: standard input has the nodes 0 to 1\n',
     )
     const check = ['paths', file('edges.csv', edges), '--edges', '--check', '-', '--format', 'csv']
-    expect(piped(check, '0,1,2\n').stderr).toMatch(/^mpmml: standard input: expected 2 × 2 /)
+    expect((await piped(check, '0,1,2\n')).stderr).toMatch(/^mpmml: standard input: expected 2 × 2 /)
   })
 
   it('end well if nobody reads the result', () => {
@@ -280,15 +304,15 @@ describe('a CSV file', () => {
     expect((await ran(['paths', packed, '--json'])).stderr).toContain('taken as a list of edges')
   })
 
-  it('compressed by gzip is looked at whatever its name is', () => {
+  it('compressed by gzip is looked at whatever its name is', async () => {
     const graph = ['paths', '-', '--format', 'csv', '--json']
-    const plain = piped(graph, square)
-    const packed = piped(graph, gzipSync(square))
+    const plain = await piped(graph, square)
+    const packed = await piped(graph, gzipSync(square))
     expect([packed.status, packed.stderr]).toEqual([0, plain.stderr])
     expect(JSON.parse(`${packed.stdout}`).distances).toEqual(JSON.parse(`${plain.stdout}`).distances)
     const matrix = '0,3,.,5\n1,2,5,4\n2,0,1,3\n7,7,7,0\n'
-    expect(piped(graph, gzipSync(matrix)).stderr).toContain('because its lines have 4 numbers')
-    expect(piped(['show', '-', '--format', 'csv'], gzipSync('0,1,5\na,2,7\n')).stderr).toMatch(
+    expect((await piped(graph, gzipSync(matrix))).stderr).toContain('because its lines have 4 numbers')
+    expect((await piped(['show', '-', '--format', 'csv'], gzipSync('0,1,5\na,2,7\n'))).stderr).toMatch(
       /^mpmml: standard input looks like a list of edges whose nodes have names, such as a: /,
     )
   })

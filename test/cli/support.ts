@@ -1,9 +1,10 @@
 /** Runs the command line as users do, and makes and reads .npy files without the library. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
 import type { EventEmitter } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { Readable, type Writable } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, vi } from 'vitest'
 
@@ -22,6 +23,8 @@ export interface Outcome {
 export interface RunOptions {
   env?: Record<string, string>
   cwd?: string
+  /** What comes on standard input. Without it none of it is there. */
+  input?: string | Uint8Array
   /** Is called when the process runs. */
   started?: (child: ChildProcess) => void
 }
@@ -30,15 +33,17 @@ export interface RunOptions {
 export function runProgram(
   command: string,
   args: string[],
-  { env, cwd, started }: RunOptions = {},
+  { env, cwd, input, started }: RunOptions = {},
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const { MPMML_BACKEND: _, ...inherited } = process.env
     const child = spawn(command, args, {
       cwd,
       env: { ...inherited, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    }) as ChildProcessByStdio<Writable | null, Readable, Readable>
+    // Whoever doesn't read it says so by its status.
+    child.stdin?.on('error', () => {}).end(input)
     let stdout = ''
     let stderr = ''
     child.stdout.on('data', (chunk) => {
@@ -62,13 +67,13 @@ type Callback = (error?: Error | null) => void
 let last: Promise<unknown> = Promise.resolve()
 
 /** Runs mpmml in this process, which takes a tenth of the time: for tests that aren't about the process. One after the other. */
-function runHere(args: string[], cwd?: string): Promise<Outcome> {
-  const outcome = last.then(() => runAlone(args, cwd))
+function runHere(args: string[], options: RunOptions): Promise<Outcome> {
+  const outcome = last.then(() => runAlone(args, options))
   last = outcome.catch(() => {})
   return outcome
 }
 
-async function runAlone(args: string[], cwd = process.cwd()): Promise<Outcome> {
+async function runAlone(args: string[], { cwd = process.cwd(), input }: RunOptions): Promise<Outcome> {
   const { run } = (await import(pathToFileURL(join(root, 'dist', 'bench', 'run.js')).href)) as {
     run(args: string[]): Promise<number>
   }
@@ -88,12 +93,15 @@ async function runAlone(args: string[], cwd = process.cwd()): Promise<Outcome> {
     }) as typeof process.stdout.write),
   )
   vi.stubEnv('MPMML_BACKEND', undefined)
+  const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!
+  Object.defineProperty(process, 'stdin', { ...stdin, get: () => Readable.from([Buffer.from(input ?? '')]) })
   const folder = process.cwd()
   process.chdir(cwd)
   try {
     return { status: await run(args), signal: null, ...said }
   } finally {
     process.chdir(folder)
+    Object.defineProperty(process, 'stdin', stdin)
     vi.unstubAllEnvs()
     for (const spy of spies) spy.mockRestore()
     for (const [index, [emitter, event]] of emitters.entries()) {
@@ -105,7 +113,7 @@ async function runAlone(args: string[], cwd = process.cwd()): Promise<Outcome> {
 
 /** Runs mpmml in this process, unless that must be another one. */
 export const runMpmml = (args: string[], options: RunOptions = {}) =>
-  options.env || options.started ? mpmml(args, options) : runHere(args, options.cwd)
+  options.env || options.started ? mpmml(args, options) : runHere(args, options)
 
 /** A program that is loaded first makes stderr a terminal: what a command does is shown there. */
 export const onTerminal = { NODE_OPTIONS: '--import data:text/javascript,process.stderr.isTTY=true' }

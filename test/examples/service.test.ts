@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { readNumbers, root, runProgram, useFolder, writeNumbers } from '../cli/support.js'
 import { Random } from '../support/generators.js'
 import { oracle, type SemiringName, type Strided } from '../support/oracle.js'
@@ -31,13 +31,13 @@ afterEach(() => {
   for (const child of services.splice(0)) child.kill('SIGKILL')
 })
 
-async function start(env: Record<string, string> = {}): Promise<Service> {
+async function start(env: Record<string, string> = {}, endsWithTest = true): Promise<Service> {
   const child = spawn(process.execPath, [server], {
     // Products take the same time with and without a GPU.
     env: { ...process.env, PORT: '0', MPMML_BACKEND: 'cpu', LOG_LEVEL: 'fatal', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  services.push(child)
+  if (endsWithTest) services.push(child)
   let output = ''
   child.stdout.on('data', (chunk) => {
     output += chunk
@@ -49,6 +49,15 @@ async function start(env: Record<string, string> = {}): Promise<Service> {
   const [, url] = await printed(/listening on (\S+)/)
   return { child, url: url!, output: () => output, printed, ended }
 }
+
+let usual: Promise<Service> | undefined
+
+/** One service with the usual settings, for tests that only ask it for products. */
+function askedByAll(): Promise<Service> {
+  usual ??= start({}, false)
+  return usual
+}
+afterAll(async () => (await usual)?.child.kill('SIGKILL'))
 
 interface Client {
   socket: Socket
@@ -159,13 +168,16 @@ const zeros = [
 /** A product that takes seconds on one thread without SIMD: its values need 64-bit sums. */
 const slowEnv = { MPMML_NUM_THREADS: '1', MPMML_CPU_ISA: 'portable', MAX_SECONDS: '600' }
 const slowSize = 3000
-let slowFile: Blob | undefined
-function slowForm(): FormData {
-  slowFile ??= file({
-    data: new Int32Array(slowSize ** 2).map((_, index) => (index % 2 ? 2 ** 31 - 1 : 1 - 2 ** 31)),
-    shape: [slowSize, slowSize],
-  })
-  return form({ a: slowFile, b: slowFile, overflow: 'saturate' })
+const slowFiles = new Map<number, Blob>()
+function slowForm(size = slowSize): FormData {
+  const operand =
+    slowFiles.get(size) ??
+    file({
+      data: new Int32Array(size ** 2).map((_, index) => (index % 2 ? 2 ** 31 - 1 : 1 - 2 ** 31)),
+      shape: [size, size],
+    })
+  slowFiles.set(size, operand)
+  return form({ a: operand, b: operand, overflow: 'saturate' })
 }
 
 describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is not built)', () => {
@@ -189,7 +201,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
   })
 
   it.each(zeros)('multiplies rows of numbers, and answers with such: %s', async (semiring, zero) => {
-    const service = await start()
+    const service = await askedByAll()
     const [a, b] = [random(9, 5, 3, zero), random(5, 12, 4, zero)]
     const answer = await postJson(service, { a: rowsOf(a, zero), b: rowsOf(b, zero), semiring })
     const { c, backend, variant, timing } = await answer.json()
@@ -199,7 +211,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
   })
 
   it('takes the other element types, batches and empty matrices', async () => {
-    const service = await start()
+    const service = await askedByAll()
     const c = async (body: object) => (await (await postJson(service, body)).json()).c
     // By hand.
     expect(await c({ a: [[0.5, null]], b: [[1.25], [9]], dtype: 'float64' })).toEqual([[1.75]])
@@ -398,9 +410,11 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
   })
 
   it('lets running products finish at SIGTERM, and takes no others', async () => {
+    // It is waited for.
+    const size = 2000
     const service = await start({ ...slowEnv, MAX_RUNNING: '1' })
     const [running, waiting] = [
-      post(service, slowForm()),
+      post(service, slowForm(size)),
       healthy(service, { running: 1 }).then(() => postJson(service, { a: [[1]], b: [[2]] })),
     ]
     await healthy(service, { running: 1, waiting: 1 })
@@ -409,7 +423,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     await expect(health(service)).rejects.toThrow('fetch failed')
     const values = new Int32Array((await (await running).arrayBuffer()).slice(128))
     // In even columns the best is 2^31 − 1 and its negative, in odd ones twice 2^31 − 1, which is out of range.
-    expect(values.length).toBe(slowSize ** 2)
+    expect(values.length).toBe(size ** 2)
     expect(values.every((value, index) => value === (index % 2 ? 2 ** 31 - 1 : 0))).toBe(true)
     expect((await (await waiting).json()).c).toEqual([[3]])
     expect(await service.ended).toEqual({ status: 0, signal: null })
@@ -444,7 +458,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
   })
 
   it('does not start on a port that is taken', async () => {
-    const { url } = await start()
+    const { url } = await askedByAll()
     const { port } = new URL(url)
     const { status, stderr } = await runProgram(process.execPath, [server], { env: { PORT: port } })
     expect(status).toBe(1)
@@ -474,7 +488,7 @@ describe.skipIf(!built)(built ? 'the service' : 'the service (skipped: dist/ is 
     const listed = [...readme.matchAll(/`([A-Z]+(?:_[A-Z]+)*)`/g)].map(([, name]) => name)
     expect([...new Set(listed)].sort()).toEqual(settings.sort())
     const json = /--json '([^']+)'/.exec(readme)![1]!
-    const service = await start()
+    const service = await askedByAll()
     const answer = await postJson(service, JSON.parse(json))
     // The example of the library's README, without the 4 that decided nothing.
     expect((await answer.json()).c).toEqual([
