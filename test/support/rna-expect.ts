@@ -1,6 +1,7 @@
 /** Checks of what folding and interaction give. */
 import { expect } from 'vitest'
 import type { InteractionWindow } from '../../lib/rna.js'
+import { expectSame } from './expect.js'
 import type { Random } from './generators.js'
 import { type BasePair, fault, type Model, weightOf } from './rna-oracle.js'
 
@@ -16,9 +17,9 @@ export function scoreOfPairs(
 ): number {
   let score = 0
   for (const [i, j] of pairs) {
-    expect(j - i).toBeGreaterThan(minLoop)
+    expectSame(j - i > minLoop, true)
     const weight = weightOf(strand[i]!, strand[j]!, weights)
-    expect(weight).toBeGreaterThan(0)
+    expectSame(weight > 0, true)
     score += weight
   }
   expect(fault({ within1: pairs, within2: [], between: [] })).toBe('')
@@ -43,15 +44,14 @@ export function expectStructure(
   expect(fault(turned)).toBe('')
   const { weights, weightsBetween = weights } = model
   const weightsOf = between.map(([i, j]) => weightOf(strand1[i]!, strand2[j]!, weightsBetween))
-  for (const weight of weightsOf) expect(weight).toBeGreaterThan(0)
+  for (const weight of weightsOf) expectSame(weight > 0, true)
   const score =
     scoreOfPairs(strand1, within1, model) +
     scoreOfPairs(strand2, within2, model) +
     weightsOf.reduce((x, y) => x + y, 0)
   expect(score).toBe(found.score)
   for (const j of [...within2.flat(), ...between.map(([, at]) => at)]) {
-    expect(j).toBeGreaterThanOrEqual(found.start)
-    expect(j).toBeLessThan(found.start + found.length)
+    expectSame(j >= found.start && j < found.start + found.length, true)
   }
   const [dots1, dots2] = found.dotBracket.split('&') as [string, string]
   const places = (dots: string, letter: string) =>
