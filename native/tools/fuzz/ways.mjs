@@ -50,18 +50,23 @@ function improving({ kind, dtype, greatest }) {
  */
 export function closureOf(algebra, n, elements, isReflexive) {
   const { zero, none, one, dtype, kind } = algebra
-  const meant = (x) => (x === zero ? none : dtype === 'uint8' ? 1 : x)
-  const values = Float64Array.from(elements, meant)
-  const next = Int32Array.from(values, (x, index) => (x === none ? -1 : index % n))
+  const isTruth = dtype === 'uint8'
+  const values = new Float64Array(n * n)
+  const next = new Int32Array(n * n)
+  for (let index = 0; index < values.length; index++) {
+    const x = elements[index]
+    values[index] = x === zero ? none : isTruth ? 1 : x
+    next[index] = values[index] === none ? -1 : index % n
+  }
   const canGain = kind === 'sum' || kind === 'product'
   const improve = improving(algebra)
   for (let k = 0; k < n; k++) {
     const loop = values[k * n + k]
     if (canGain && loop !== none && isBetter(algebra, loop, one)) return { values, next, gain: k }
     const onward = values.slice(k * n, (k + 1) * n)
-    const leads = (value) => value !== none
-    const [from, to] = [onward.findIndex(leads), onward.findLastIndex(leads) + 1]
-    if (to === 0) continue
+    let [from, to] = [0, n]
+    while (to > from && onward[to - 1] === none) to--
+    while (from < to && onward[from] === none) from++
     for (let i = 0; i < n; i++) {
       const first = values[i * n + k]
       if (first !== none) improve(values, next, i * n, first, next[i * n + k], onward, from, to)
@@ -86,10 +91,13 @@ export function reflexiveOf({ one }, n, closure) {
 export function everyEdgeLoses(algebra, n, elements) {
   const { one, zero, kind, dtype } = algebra
   if (kind !== 'sum' || dtype !== 'int32') return false
-  return elements.every((weight, at) => {
+  for (let at = 0; at < elements.length; at++) {
+    const weight = elements[at]
+    if (weight === zero) continue
     const isLoop = Math.floor(at / n) % n === at % n
-    return weight === zero || (isLoop ? !isBetter(algebra, weight, one) : isBetter(algebra, one, weight))
-  })
+    if (isLoop ? isBetter(algebra, weight, one) : !isBetter(algebra, one, weight)) return false
+  }
+  return true
 }
 
 /** The star's next nodes if every edge loses: the target if an edge leads there and is best, else the smallest node that is best. */

@@ -118,15 +118,17 @@ export async function expectClosure(place: Place, one: ClosureCase, way: Way): P
       continue
     }
     // −0 and 0 are the same distance.
-    const wrong = values.findIndex((value, at) => came[at] !== storedValue(one, value))
+    let wrong = 0
+    while (wrong < values.length && came[wrong] === storedValue(one, values[wrong]!)) wrong++
     const at = (index: number) => `${where}: element [${item}, ${Math.floor(index / n)}, ${index % n}]`
-    if (wrong >= 0)
+    if (wrong < values.length)
       expect.fail(`${at(wrong)} is ${came[wrong]} and should be ${storedValue(one, values[wrong]!)}`)
     if (!next) continue
     const nodes = itemOf(next, item)
     if (place.turned) continue
-    const other = should.findIndex((node, index) => nodes[index] !== node)
-    if (other >= 0)
+    let other = 0
+    while (other < should.length && nodes[other] === should[other]) other++
+    if (other < should.length)
       expect.fail(`${at(other)} has the next node ${nodes[other]}, which should be ${should[other]}`)
   }
 }
