@@ -5,6 +5,7 @@ import { unscaled } from '../graph-core/fractions.js'
 import { findingReached } from '../graph-core/reached.js'
 import { type Rows, transpose } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { SMALL_WORK } from '../graph-core/space.js'
 import {
   asMean,
   bestCycle,
@@ -138,6 +139,7 @@ function* vectorOf(
 /** Throws OutOfMemoryError if the eigenvectors would be more than there is memory for. */
 function requireRoom(count: number, length: number): void {
   const bytes = 16 * count * length
+  if (bytes <= SMALL_WORK) return
   const available = availableMemory()
   if (bytes <= available) return
   throw new OutOfMemoryError(

@@ -13,9 +13,13 @@ export interface Need {
   readonly perEdge: number
 }
 
+/** Work that needs no more bytes doesn't ask: that takes a tenth of a millisecond, as long as such work. */
+export const SMALL_WORK = 2 ** 17
+
 /** Throws OutOfMemoryError if work can't have the memory that it may need: arrays that were written can't be given back. */
 export function requireSpace({ what, perNode, perEdge }: Need, nodes: number, edges: number): void {
   const bytes = nodes * perNode + edges * perEdge
+  if (bytes <= SMALL_WORK) return
   const available = availableMemory()
   if (bytes <= available) return
   throw new OutOfMemoryError(
