@@ -144,9 +144,8 @@ class Epilogue {
   /// is the smallest k whose candidate is the accumulator, or anything if there is none.
   MPMML_HOST_DEVICE void store_witnesses(const Accumulator* acc, const int32_t* found, int64_t row, int64_t col,
                                          int64_t cols) const {
-    const Span inside = results_inside(row, col, cols);
-    if (inside.is_empty()) return;
-    write_witnesses(acc + inside.first, found + inside.first, row, col + inside.first, inside.end - inside.first);
+    if (results_.is_partial) return store_some_witnesses(acc, found, row, col, cols);
+    write_witnesses(acc, found, row, col, cols);
   }
 
   /// The smallest linear index of a result that has overflowed so far, or kNoOverflow.
@@ -159,17 +158,23 @@ class Epilogue {
     Element* c;
   };
 
-  /// The same as store_tile() if some elements of the tile are no results. Not inlined, because it would change the code for
-  /// what is a result as a whole.
+  // These aren't inlined, because they would change the code for what is a result as a whole.
+
+  /// The same as store_tile() if some elements of the tile are no results.
   template <int NR>
   __attribute__((noinline)) void store_part(const Accumulator* tile, int64_t row, int64_t col, int64_t rows,
                                             int64_t cols) {
     for (int64_t i = 0; i < rows; ++i) store_row(tile + i * NR, row + i, col, cols);
   }
+  __attribute__((noinline)) void store_some_witnesses(const Accumulator* acc, const int32_t* found, int64_t row,
+                                                      int64_t col, int64_t cols) const {
+    const Span inside = results_inside(row, col, cols);
+    if (inside.is_empty()) return;
+    write_witnesses(acc + inside.first, found + inside.first, row, col + inside.first, inside.end - inside.first);
+  }
 
-  /// Not inlined, because it is long, and is called for whole rows.
-  __attribute__((noinline)) void write_witnesses(const Accumulator* acc, const int32_t* found, int64_t row, int64_t col,
-                                                 int64_t cols) const {
+  MPMML_HOST_DEVICE void write_witnesses(const Accumulator* acc, const int32_t* found, int64_t row, int64_t col,
+                                         int64_t cols) const {
     const Witnesses& to = results_.witnesses;
     const Place place = at(row, col);
     int32_t* data = to.data + row * to.row_stride + col * to.col_stride;

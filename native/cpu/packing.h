@@ -127,10 +127,9 @@ class Packer {
     const Span whole = band_.of_all(lanes);
     const int64_t first_whole = within(whole.first), after_whole = within(whole.end);
     const int64_t end_whole = after_whole > first_whole ? after_whole : first_whole;
-    const auto at = [&](int64_t k) { return to + (k - first_k) * width; };
-    if (needed.first < first_whole) pack_some(first_lane, needed.first, first_whole, at(needed.first));
-    if (first_whole < end_whole) pack_whole(first_lane, first_whole, end_whole, at(first_whole));
-    if (end_whole < needed.end) pack_some(first_lane, end_whole, needed.end, at(end_whole));
+    pack_some(first_lane, needed.first, first_whole, to + (needed.first - first_k) * width);
+    pack(first_lane, first_whole, end_whole, to + (first_whole - first_k) * width);
+    pack_some(first_lane, end_whole, needed.end, to + (end_whole - first_k) * width);
   }
 
   MPMML_HOST_DEVICE Occurring occurring() const {
@@ -243,14 +242,8 @@ class Packer {
     }
   }
 
-  // What pack_partial() packs isn't inlined: that would be most of the code of packing a second time, and longest to compile.
-
-  __attribute__((noinline)) void pack_whole(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
-    pack(first_lane, first_k, end_k, to);
-  }
-
   /// Steps of which some elements don't belong to the operand: they are zero.
-  __attribute__((noinline)) void pack_some(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
+  MPMML_HOST_DEVICE void pack_some(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
     for (int64_t k = first_k; k < end_k; ++k, to += width) {
       for (int lane = 0; lane < width; ++lane) {
         const int64_t of_source = first_lane + lane;
