@@ -53,14 +53,15 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       [1, 0],
     ] as const) {
       const device = await openDevice({ device: full })
-      await device.full([290, 2 ** 18], 0)
+      // Kept, because one that is collected gives its memory back.
+      const filling = await device.full([290, 2 ** 18], 0)
       const { c, devices } = await mpmm(a, b, { ...options, devices: [0, 1] })
       expect(devices).toEqual([other])
       expectSame(c, expected)
       expect((await plan(a, b, { ...options, devices: [0, 1] })).backend).toBe('cuda')
       // If neither has, CUDA can't be what computes it.
       const second = await openDevice({ device: other })
-      await second.full([290, 2 ** 18], 0)
+      const fillingToo = await second.full([290, 2 ** 18], 0)
       expectError(
         await caught(mpmm(a, b, { ...options, devices: [0, 1] })),
         'OUT_OF_MEMORY',
@@ -69,6 +70,8 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       const unasked = await mpmm(a, b, { devices: [0, 1], overflow: 'saturate' })
       expect(unasked.backend).toBe('cpu')
       expectSame(unasked.c, expected)
+      filling.dispose()
+      fillingToo.dispose()
       await device.close()
       await second.close()
     }
