@@ -2,6 +2,7 @@
 // distances within chunks of K, of each chunk; then tiles of powers of two exactly as shared memory holds them.
 #pragma once
 #include "core/algebra/arithmetic.h"
+#include "core/rounding.h"
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/packing.cuh"
 #include "cuda/kernels/warpgroup.cuh"
@@ -14,9 +15,7 @@ constexpr int kExponentTileBytes = kExponentLines * kTileLineBytes;
 constexpr int kChunkPlaces = 32;  ///< of the steps that one sum has
 constexpr int kExponentChunks = kExponentDepth / kChunkPlaces;
 /// Lines padded to whole tiles.
-MPMML_HOST_DEVICE constexpr int64_t padded_lines(int64_t lines) {
-  return (lines + kExponentLines - 1) / kExponentLines * kExponentLines;
-}
+MPMML_HOST_DEVICE constexpr int64_t padded_lines(int64_t lines) { return round_up(lines, int64_t{kExponentLines}); }
 /// The steps of a tile. If a sum may not have as many as it has places, the last place of each chunk is zero.
 template <class Arithmetic>
 constexpr int kTileSteps = kExponentChunks * Arithmetic::kScale.steps;
