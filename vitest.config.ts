@@ -36,7 +36,7 @@ const alone = [
   'test/cpu/**/*.test.ts',
   'test/gpu/**/*.test.ts',
   'test/graph/{paths,paths-cases,progress,space}.test.ts',
-  'test/unit/{environment,faults,matrix-files,native,npy,pinned,pinned-memory,realms}.test.ts',
+  'test/unit/{environment,faults,matrix-files,native,npy,pinned,pinned-memory,realms,validation}.test.ts',
 ]
 
 class LongestFirst extends BaseSequencer {
