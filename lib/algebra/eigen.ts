@@ -1,11 +1,10 @@
 /** Eigenvalues and eigenvectors. */
 import { OutOfMemoryError } from '../errors.js'
-import { availableMemory } from '../free-memory.js'
 import { unscaled } from '../graph-core/fractions.js'
 import { findingReached } from '../graph-core/reached.js'
 import { type Rows, transpose } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import { SMALL_WORK } from '../graph-core/space.js'
+import { shortOf } from '../graph-core/space.js'
 import {
   asMean,
   bestCycle,
@@ -139,9 +138,8 @@ function* vectorOf(
 /** Throws OutOfMemoryError if the eigenvectors would be more than there is memory for. */
 function requireRoom(count: number, length: number): void {
   const bytes = 16 * count * length
-  if (bytes <= SMALL_WORK) return
-  const available = availableMemory()
-  if (bytes <= available) return
+  const available = shortOf(bytes)
+  if (available === undefined) return
   throw new OutOfMemoryError(
     `the ${count} eigenvectors, one for each component of the critical graph, of ${length} elements need ${bytes} bytes, but ` +
       `${available} are available: criticalGraph gives the components`,

@@ -13,15 +13,21 @@ export interface Need {
   readonly perEdge: number
 }
 
-/** Work that needs no more bytes doesn't ask: that takes a tenth of a millisecond, as long as such work. */
-export const SMALL_WORK = 2 ** 17
+/** What takes no more bytes doesn't ask whether they are there: that takes a tenth of a millisecond, as long as such work. */
+const SMALL_WORK = 2 ** 17
+
+/** How many bytes are available, if those are fewer than `bytes`. */
+export function shortOf(bytes: number): number | undefined {
+  if (bytes <= SMALL_WORK) return undefined
+  const available = availableMemory()
+  return bytes <= available ? undefined : available
+}
 
 /** Throws OutOfMemoryError if work can't have the memory that it may need: arrays that were written can't be given back. */
 export function requireSpace({ what, perNode, perEdge }: Need, nodes: number, edges: number): void {
   const bytes = nodes * perNode + edges * perEdge
-  if (bytes <= SMALL_WORK) return
-  const available = availableMemory()
-  if (bytes <= available) return
+  const available = shortOf(bytes)
+  if (available === undefined) return
   throw new OutOfMemoryError(
     `${what} of ${nodes} nodes and ${edges} edges may need ${bytes} bytes, but ${available} are available: leave out nodes ` +
       'that have no edges',

@@ -41,7 +41,7 @@ function layout(batch, rows, cols, transposed) {
 function filled({ shape, strides, length }, Type, value) {
   // TypedArray.from takes ten times as long.
   const data = new Type(length)
-  for (let at = 0; at < length; at++) data[at] = value(undefined, at)
+  for (let at = 0; at < length; at++) data[at] = value(at)
   return { data, shape, strides }
 }
 
@@ -98,7 +98,7 @@ function productOf({ semiring, dtype }, { batch, m, k, n }, kind, seed) {
   const place = layout(batch, m, k, kind.transposed)
   // Sums have the sign of A's element.
   const signed = () =>
-    filled(place, Type, (_, at) => kind.signs(columnOf(place, at) / k) * (most + random(most)))
+    filled(place, Type, (at) => kind.signs(columnOf(place, at) / k) * (most + random(most)))
   const a = kind.signs ? signed() : stored(place, kind.int16 !== undefined)
   const b = stored(layout(batch, k, n, kind.transposed), kind.int16 === 'both')
   const c = layout(batch, m, n, kind.transposed)

@@ -23,8 +23,8 @@ const loops = new Map()
 
 /**
  * Takes the ways over a pivot into a row of distances, which begins at `row`: `first` to the pivot, whose next node is `hop`, and `onward`
- * from there, to the nodes from `from` to `to`. No path is worse than any. Most of the time is spent here, so the loop is written out for each algebra: to look anything up
- * takes longer than a step.
+ * from there, to the nodes from `from` on and before `to`. No path is worse than any. Most of the time is spent here, so the loop is
+ * written out for each algebra: to look anything up takes longer than a step.
  */
 function improving({ kind, dtype, greatest }) {
   const isRounded = dtype === 'float32'
