@@ -1,5 +1,6 @@
 /** Whether many small calls leave something behind. */
-import { type Device, type DeviceMatrix, matrix, mpmm } from '../../lib/index.js'
+import { type DenseMatrix, type Device, type DeviceMatrix, info, matrix, mpmm } from '../../lib/index.js'
+import { Draw } from '../draw.js'
 import { integers } from '../timing/values.js'
 import { type ProcessState, processState } from './process-state.js'
 import type { Bench, Suite, SuiteCase } from './suite.js'
@@ -7,17 +8,21 @@ import type { Bench, Suite, SuiteCase } from './suite.js'
 const SIZE = 16
 /** Calls that run at once. */
 const AT_ONCE = 64
+/** For results that are kept for a while. On a GPU those of 128 × 128 elements or more are in pinned memory. */
+const SIZES = [16, 64, 128, 192, 256]
+const MOST_KEPT = 256
 
 interface State extends ProcessState {
   used: number
   reserved: number
   free: number
+  pinned: number
 }
 
 async function stateOf(device: Device): Promise<State> {
   const state = await processState()
   const { used, reserved, free } = device.memory()
-  return { ...state, used, reserved, free }
+  return { ...state, used, reserved, free, pinned: info().cuda.pinned.held }
 }
 
 /** Makes so many calls, and shows what the process holds more than after a warm-up of three tenths of them. */
@@ -51,6 +56,9 @@ async function watch(
     must: 5,
     note: `from ${Math.round(first.rss / 2 ** 20)} MiB by ${megabytes.join(', ')} MiB`,
   })
+  const ofPinned = (100 * (last.pinned - first.pinned)) / Math.max(first.pinned, 1)
+  const pinnedNote = `from ${Math.round(first.pinned / 2 ** 20)} MiB`
+  bench.figure(of, 'growth of pinned memory', '%', ofPinned, { must: 5, note: pinnedNote })
   bench.figure(of, 'more handles', '', last.handles - first.handles, { must: 0 })
   if (last.threads !== null) {
     const note = `of ${first.threads}`
@@ -72,6 +80,9 @@ export const memory: Suite = {
     const calls = bench.quick ? 1000 : 1e5
     const [a, b] = [integers([SIZE, SIZE], 1), integers([SIZE, SIZE], 2)]
     const out = matrix(SIZE, SIZE)
+    const operands = SIZES.map((size) => integers([size, size], size))
+    const kept: (DenseMatrix | null)[] = []
+    const draw = new Draw(1)
     let left!: DeviceMatrix
     let right!: DeviceMatrix
     const watched = (what: string, call: (device: Device) => Promise<unknown>): SuiteCase => [
@@ -80,6 +91,11 @@ export const memory: Suite = {
     ]
     return [
       watched('of arrays', () => mpmm(a, b, bench.place)),
+      watched('of arrays, results kept and dropped at random', async () => {
+        const operand = draw.pick(operands)
+        const { c } = await mpmm(operand, operand, bench.place)
+        kept[draw.integer(0, MOST_KEPT - 1)] = draw.chance(0.5) ? c : null
+      }),
       [
         'matrices',
         async () => {

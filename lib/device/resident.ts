@@ -11,9 +11,12 @@ export class Session {
   owner: object | undefined
   /** Set by close(): from then on the device and its matrices can't be used. */
   closing: Promise<void> | undefined
+  /** Asks for what a call that has returned hasn't asked for yet. It comes before all that is asked later. */
+  rest: (() => void) | null = null
+  readonly #native: NativeDevice
 
   constructor(
-    readonly native: NativeDevice,
+    native: NativeDevice,
     readonly backend: 'cuda' | 'cpu',
     readonly index: number,
     readonly name: string,
@@ -21,7 +24,22 @@ export class Session {
     readonly devices = 0,
     /** Whether it consists of all CUDA devices that there are. */
     readonly isAll = false,
-  ) {}
+  ) {
+    this.#native = native
+  }
+
+  /** What native code is asked by. A device does what it is asked in the order of the calls. */
+  get native(): NativeDevice {
+    this.catchUp()
+    return this.#native
+  }
+
+  /** Asks for all that earlier calls need. */
+  catchUp(): void {
+    const { rest } = this
+    this.rest = null
+    rest?.()
+  }
 
   /** What messages call it. */
   toString(): string {
@@ -104,6 +122,7 @@ export class ResidentView implements Elements {
   /** Memory that no matrix was disposed of is released when it is collected. */
   dispose(): void {
     if (this.disposed) return
+    this.memory.session.catchUp()
     this.disposed = true
     if (--this.memory.owners === 0) addon.release(this.memory.native)
   }

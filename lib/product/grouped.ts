@@ -7,6 +7,7 @@ import type { DeviceMatrix } from '../device/device.js'
 import { typeNameOf } from '../elements.js'
 import { AbortedError, DeviceError, DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
 import { memberAt as at, MEMBER_FIELDS, REPORT_FIELDS, REQUEST_FIELDS } from '../fields.js'
+import { turn } from '../host.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
 import { boolean, Options, type OptionsOf, requireNames } from '../options.js'
@@ -118,19 +119,16 @@ const ALONE_BYTES = 2 ** 20
 const ALIGNMENT = 256
 
 /**
- * A device computes a large group in parts: it begins while JavaScript prepares the others. The first part has so many
- * products, each further one so many times as many as the one before, up to a limit. A part is prepared in less time than
- * the one before takes on an H200, if they are small products.
+ * A device computes a large group in parts of so many products. It is asked for the first before the others are read, and then for one
+ * per turn of the event loop, so that the group doesn't keep the rest of the program waiting.
  */
-const FIRST_PART = 256
-const GROWTH = 1.25
-const MOST_IN_PART = 768
+const PART = 1024
 
 /**
  * Many products in one call, of any shapes: for small products, which would take less time than to ask for each.
  *
  * If any matrix of the group is a {@link DeviceMatrix}, its device computes all products, and all results stay there. They
- * share memory, some hundred of them at a time, which is given back when the last of them has been disposed.
+ * share memory, about a thousand of them at a time, which is given back when the last of them has been disposed.
  *
  * @returns A result for each product, in order.
  * @throws Rejects, and never throws, with what {@link mpmm} rejects with. The message names the product. If one fails or is
@@ -177,27 +175,28 @@ async function multiplyAll(
     return own.multiplyGrouped(productsValue, optionsValue, watched) as Promise<MpmmResult<AnyResult>[]>
   const options = asProduct(groupedOptions.read(optionsValue))
   const group = new Group(requireArray(productsValue), new Call(options), watched)
-  const { products } = group
+  const { products, call } = group
   const { signal } = options
   try {
-    if (!signal && !watched) startWhileReading(group)
+    // The device begins while the others are read. If one of those turns out to be wrong, what it has computed is dropped.
+    readProducts(group, group.partEnd)
+    if (call.session && !signal && !watched) group.startPart(notCancelled)
     // For the rest everything that can run user code comes first, as for one product.
     readProducts(group, group.length)
     if (signal?.aborted) throw aborted(signal, 'the group')
     if (group.length === 0) return []
-    checkRest(group)
+    if (!call.session || signal || watched) group.check(group.length)
+    if (!call.session) placeResults(group)
     watched?.checked(products)
-    if (!signal) startRest(group, notCancelled)
   } catch (error) {
     group.fail(error)
     return group.end()
   }
-  if (!signal) return group.end()
+  if (!signal) return group.run(notCancelled)
   const cancel = new Int32Array(1)
   return givenUpBy(signal, cancel, 'the group', () => {
     eachNamed(products, requireAllThere)
-    startRest(group, cancel)
-    return group.end()
+    return group.run(cancel)
   })
 }
 
@@ -208,17 +207,22 @@ function requireArray(products: unknown): readonly unknown[] {
   )
 }
 
-/** A group, some of whose products have been read, and some of these started. */
+/** A group, some of whose products have been read, checked or started. */
 class Group {
   readonly products: Product[] = []
   readonly length: number
-  /** How many products have been started. */
-  started = 0
   /** Whether any that has been read has an `out`. */
   writes = false
+  #checked = 0
+  readonly #uses = new Uses()
+  /** How many products have been looked at: whether one may write what an earlier one uses, or the other way round. */
+  #looked = 0
+  #mayMeet = false
+  /** How many certainly don't. */
+  #apart = 0
+  #started = 0
   readonly #results: WitnessedResult<AnyResult, boolean>[]
   readonly #parts: Promise<void>[] = []
-  #partSize = FIRST_PART
 
   constructor(
     readonly values: readonly unknown[],
@@ -229,36 +233,96 @@ class Group {
     this.#results = new Array(this.length)
   }
 
-  /** The end of the next part. */
+  /** The end of the next part on a device. */
   get partEnd(): number {
-    return Math.min(this.started + Math.floor(this.#partSize), this.length)
+    return Math.min(this.#started + PART, this.length)
   }
 
-  /** Starts the products up to that before `end`, which have been checked. */
-  start(end: number, cancel: Int32Array): void {
-    const { products, call, watched } = this
-    while (this.started < end) {
-      const first = this.started
-      this.started = this.#endTogether(end)
-      this.#parts.push(
-        runPart(products.slice(first, this.started), first, call, cancel, watched, this.#results),
-      )
+  /** Checks the products up to that before `end`, which have been read. Runs no user code. */
+  check(end: number): void {
+    if (this.#checked < end) checkProducts(this, this.#checked, end)
+    this.#checked = end
+    if (this.writes) this.#requireApart(end)
+  }
+
+  /** Throws ShapeError if one of these writes what another one uses. */
+  #requireApart(end: number): void {
+    const { products } = this
+    while (!this.#mayMeet && this.#looked < end) {
+      this.#mayMeet = this.#uses.meet(this.#looked, products[this.#looked]!)
+      this.#looked++
     }
-    this.#partSize = Math.min(GROWTH * this.#partSize, MOST_IN_PART)
+    // To tell for sure takes longer. All that have been read are looked at, so that it is done at most twice.
+    if (!this.#mayMeet || this.#apart === products.length) return
+    requireApart(products, (index, view) => nameOf(products[index]!, index, view))
+    this.#apart = products.length
+  }
+
+  /** Starts the next part. */
+  startPart(cancel: Int32Array): void {
+    // The host's threads compute a group as a whole.
+    const end = this.call.session ? this.partEnd : this.length
+    this.check(end)
+    while (this.#started < end) {
+      const first = this.#started
+      this.#started = this.#endTogether(end)
+      const products = this.products.slice(first, this.#started)
+      this.#add(runPart(products, first, this.call, cancel, this.watched, this.#results))
+    }
+  }
+
+  /** Starts the parts that are left, and gives the results. */
+  async run(cancel: Int32Array): Promise<MpmmResult<AnyResult>[]> {
+    try {
+      await this.#startInTurns(cancel)
+    } catch (error) {
+      this.fail(error)
+    }
+    return this.end()
+  }
+
+  async #startInTurns(cancel: Int32Array): Promise<void> {
+    const { session } = this.call
+    const rest = () => this.#startRest(cancel)
+    while (this.#started < this.length) {
+      if (session && this.#started > 0) {
+        session.rest = rest
+        await turn()
+        // If the device was asked for something else meanwhile, the rest has come before that.
+        if (session.rest !== rest) return
+        session.rest = null
+      }
+      this.startPart(cancel)
+    }
+  }
+
+  #startRest(cancel: Int32Array): void {
+    try {
+      while (this.#started < this.length) this.startPart(cancel)
+    } catch (error) {
+      this.#started = this.length
+      this.fail(error)
+    }
   }
 
   /** The end of the next products whose results share memory. */
   #endTogether(end: number): number {
-    const { products, call, started } = this
+    const { products, call } = this
     if (!call.session?.devices) return end
-    let next = started
+    let next = this.#started
     while (next < end && !isAlone(products[next]!)) next++
-    return Math.max(next, started + 1)
+    return Math.max(next, this.#started + 1)
   }
 
   /** Marks it as one that starts no more. */
   fail(error: unknown): void {
-    this.#parts.push(Promise.reject(error))
+    this.#add(Promise.reject(error))
+  }
+
+  #add(part: Promise<void>): void {
+    // end() says what has failed, when the others have ended.
+    part.catch(() => {})
+    this.#parts.push(part)
   }
 
   /** The results, when nothing of the group runs any more. Rejects with the first error. */
@@ -279,30 +343,6 @@ class Group {
 /** Whether a result is made, and has memory of its own on several devices. */
 const isAlone = ({ out, batch, m, n, bytes }: Product) => !out && batch * m * n * bytes >= ALONE_BYTES
 
-/**
- * Starts parts before the next ones are read, as long as a device computes them and none writes what another one uses. If a
- * later product turns out to be wrong, their results are dropped.
- */
-function startWhileReading(group: Group): void {
-  const { products, call } = group
-  const uses = new Uses()
-  let looked = 0
-  while (group.started < group.length) {
-    const end = group.partEnd
-    readProducts(group, end)
-    if (!call.session) return
-    for (; group.writes && looked < end; looked++) if (uses.meet(looked, products[looked]!)) return
-    checkPart(group, end)
-    group.start(end, notCancelled)
-  }
-}
-
-/** Starts the products that have been checked. */
-function startRest(group: Group, cancel: Int32Array): void {
-  // The host's threads compute a group as a whole.
-  while (group.started < group.length) group.start(group.call.session ? group.partEnd : group.length, cancel)
-}
-
 /** Reads the products up to that before `end`, which may run user code. */
 function readProducts(group: Group, end: number): void {
   const { values, products, call } = group
@@ -322,28 +362,23 @@ function readProducts(group: Group, end: number): void {
   }
 }
 
-/** Checks all products that haven't been started, and finds the places of their results. */
-function checkRest(group: Group): void {
-  const { products, call } = group
-  if (group.started === group.length) return
-  checkPart(group, group.length)
-  if (group.writes) requireApart(products, (index, view) => nameOf(products[index]!, index, view))
-  if (call.session) return
+/** Chooses where the host computes, and makes the results there. */
+function placeResults({ products, call }: Group): void {
   call.place = placeOfProducts(call.options)
   eachNamed(products, (product, names) =>
     allocateResult(product, { toString: () => `the result of ${names}` }),
   )
 }
 
-/** Checks the products that haven't been started up to that before `end`. */
-function checkPart({ products, call, started }: Group, end: number): void {
+/** Checks the products from `first` to that before `end`. */
+function checkProducts({ products, call }: Group, first: number, end: number): void {
   const { type } = products[0]!
-  if (started === 0) {
+  if (first === 0) {
     requireOperation(call.options, type)
     if (call.session) requireNoContradiction(call.options, call.session)
   }
   const place = () => firstLocated(products)
-  for (const names = new NamesInGroup(started); names.index < end; names.index++) {
+  for (const names = new NamesInGroup(first); names.index < end; names.index++) {
     const product = products[names.index]!
     if (product.type !== type) refuseTypes(product, names, products[0]!)
     checkProduct(product, names)
@@ -510,11 +545,11 @@ const request = new Float64Array(REQUEST_FIELDS)
 /** Memory for the members and reports of parts, which native code uses while these run: to make new takes as long as to write it. */
 const spareBuffers: ArrayBuffer[] = []
 const BYTES_OF_PRODUCT = (MEMBER_FIELDS + REPORT_FIELDS) * Float64Array.BYTES_PER_ELEMENT
-const BYTES_OF_PART = MOST_IN_PART * BYTES_OF_PRODUCT
+const BYTES_OF_PART = PART * BYTES_OF_PRODUCT
 const MOST_SPARE = 16
 
 function takeBuffer(count: number): ArrayBuffer {
-  if (count > MOST_IN_PART) return new ArrayBuffer(count * BYTES_OF_PRODUCT)
+  if (count > PART) return new ArrayBuffer(count * BYTES_OF_PRODUCT)
   return spareBuffers.pop() ?? new ArrayBuffer(BYTES_OF_PART)
 }
 

@@ -191,12 +191,16 @@ export function gopsOf(report: Float64Array, start: number): number {
   return kernelMs > 0 ? (2 * report[start + at.steps]!) / kernelMs / 1e6 : 0
 }
 
-const noDevices: readonly number[] = []
+const noDevices: readonly number[] = Object.freeze([])
+/** By the device: a group has thousands of results, all of the same one. */
+const oneDevice: (readonly number[])[] = []
 
 /** `together`: those that computed a product together; 0 if one did, or the CPU. */
 export function devicesOf(together: number, device: number): readonly number[] {
   if (together > 0) return devicesIn(together)
-  return device < 0 ? noDevices : [device]
+  if (device < 0) return noDevices
+  oneDevice[device] ??= Object.freeze([device])
+  return oneDevice[device]
 }
 
 function newMatrix(

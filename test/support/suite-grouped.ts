@@ -305,7 +305,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
     // So many levels that no product is over before it is given up.
     const levels = Int32Array.from({ length: 700 * 700 }, (_, index) => (index * 7919) % 200_000_000)
     const large = await there(made(levels, [700, 700]))
-    const group = Array.from({ length: 500 }, () => ({ a: large, b: large }))
+    const group = Array.from({ length: 2500 }, () => ({ a: large, b: large }))
     const [given] = await givenUp(
       (signal) => [grouped(group, { ...options, signal })],
       (controller) => setImmediate(() => controller.abort('enough')),
@@ -393,6 +393,39 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     const square = product(step, step)
     expectSame(await last, product(product(product(start, step), square), step, square))
     await Promise.all(running)
+  })
+
+  it('what is asked of the device right after the call comes after the whole group', async () => {
+    await using device = await openDevice({ backend })
+    const full = (value: number) => device.full([2, 2], value)
+    const [a, b, out, next] = [await full(1), await full(5), await full(0), await full(0)]
+    const products: AnyProduct[] = Array.from({ length: 2500 }, () => ({ a, b: a }))
+    const writing = products.slice()
+    writing[2400] = { a, b, out }
+    const first = grouped(writing)
+    const single = mpmm(out, a)
+    products[2450] = { a: out, b: out, out: next }
+    const second = grouped(products)
+    const downloads = [out.download(), next.download()]
+    a.dispose()
+    b.dispose()
+    expect(new Set((await (await single).c.download()).data)).toEqual(new Set([7]))
+    expect(new Set((await downloads[0]!).data)).toEqual(new Set([6]))
+    expect(new Set((await downloads[1]!).data)).toEqual(new Set([12]))
+    for (const results of await Promise.all([first, second])) {
+      expect(new Set((await results[2499]!.c.download()).data)).toEqual(new Set([2]))
+    }
+  })
+
+  it('a device that is closed right after the call computes the whole group first', async () => {
+    const device = await openDevice({ backend })
+    const a = await device.full([2, 2], 1)
+    const out = matrix(2, 2)
+    const running = grouped(Array.from({ length: 2500 }, () => ({ a, b: a })))
+    const copied = a.download(out)
+    await device.close()
+    expect(await running).toHaveLength(2500)
+    expect([...(await copied).data]).toEqual([1, 1, 1, 1])
   })
 
   it('an overflow far behind names the product, and nothing of the others stays', async () => {
@@ -505,7 +538,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
       [{ a: matrix(2, 2), b: a }, 1, [2, 2]],
       [{ a, b: a, out: await open().full([2, 2], 0) }, 2, [2, 2]],
     ]
-    const asked = Array.from({ length: 700 }, (_, index) => kinds[(index * index) % 6]!)
+    const asked = Array.from({ length: 1500 }, (_, index) => kinds[(index * index) % 6]!)
     asked.push(kinds[6]!)
     for (const witness of [false, true]) {
       const results = await grouped(
@@ -516,7 +549,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
         const { c, structure } = results[index]!
         expect(c.shape).toEqual(shape)
         expect(structure === undefined).toBe(asked[index] !== kinds[3])
-        if (index % 50 === 0 || index > 690)
+        if (index % 50 === 0 || index > 1490)
           expect(new Set((await c.download()).data)).toEqual(new Set([value]))
         if (index < 12 && witness) {
           const { witness: which } = results[index] as unknown as { witness: DeviceMatrix }
@@ -533,17 +566,17 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     products[2400] = { a, b: a, out, accumulate: true }
     const results = await grouped(products)
     expect(results[2400]!.c).toBe(out)
-    for (const index of [0, 255, 256, 2399, 2400, 2401, 2499]) {
+    for (const index of [0, 1023, 1024, 2399, 2400, 2401, 2499]) {
       expect([...(await results[index]!.c.download()).data]).toEqual([2, 2, 2, 2])
     }
   })
 
   it('thousands are written into matrices of their own, or parts of one, and never into what another uses', async () => {
     const a = await open().full([2, 2], 1)
-    const outs = await Promise.all(Array.from({ length: 700 }, () => open().full([2, 2], 5)))
+    const outs = await Promise.all(Array.from({ length: 1500 }, () => open().full([2, 2], 5)))
     const products: AnyProduct[] = outs.map((out) => ({ a, b: a, out, accumulate: true }))
     const whole = await open().full([4, 4], 3)
-    products[600]!.out = whole.view({ rows: [0, 2], cols: [0, 2] })
+    products[1400]!.out = whole.view({ rows: [0, 2], cols: [0, 2] })
     await grouped(products)
     expect([...(await outs[0]!.download()).data]).toEqual([5, 5, 5, 5])
     products[10]!.out = whole.view({ rows: [2, 4], cols: [2, 4] })
@@ -552,12 +585,12 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect([...(await whole.download()).data]).toEqual([3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 3, 3, 2, 2])
     for (const [change, overlapping] of [
       [{ out: outs[3] }, 'products\\[3\\]\\.out'],
-      [{ out: a }, 'products\\[650\\]\\.a'],
+      [{ out: a }, 'products\\[1450\\]\\.a'],
       [{ a: outs[3] }, 'products\\[3\\]\\.out'],
       [{ accumulate: outs[3] }, 'products\\[3\\]\\.out'],
     ] as const) {
       const wrong = products.slice()
-      wrong[650] = { ...products[650]!, ...change } as AnyProduct
+      wrong[1450] = { ...products[1450]!, ...change } as AnyProduct
       const error = await caught(grouped(wrong))
       expectError(error, 'SHAPE', 'overlaps')
       expect((error as Error).message).toMatch(new RegExp(overlapping))

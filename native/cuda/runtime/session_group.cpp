@@ -1,6 +1,9 @@
 #include "cuda/runtime/session_group.h"
 
 #include <algorithm>
+#include <array>
+#include <new>
+#include <numeric>
 #include <utility>
 
 #include "core/algebra/dispatch.h"
@@ -19,7 +22,7 @@ namespace {
 constexpr double kMostSteps = 512.0 * 512 * 512;
 
 /// The products of a launch. A larger group is launched in parts, so that the GPU begins while the rest is prepared.
-constexpr size_t kMostTogether = 1024;
+constexpr size_t kMostTogether = 2048;
 
 /// A product that shares a launch.
 struct Member {
@@ -290,28 +293,39 @@ class Group {
     bucket.members.clear();
   }
 
-  void launch_together(const Bucket& bucket, int64_t count) {
-    // The deepest products come first, so that none of them is left for the end.
-    std::vector<std::pair<int64_t, size_t>> order;
-    order.reserve(bucket.members.size());
-    for (const Member& it : bucket.members) order.emplace_back(-problems_[it.product].k(), it.product);
-    std::sort(order.begin(), order.end());
-    std::vector<GroupItem> items;
-    items.reserve(order.size());
-    for (const auto& [depth, index] : order) {
-      resident(problems_[index].c.memory).wait_for_readers();
-      items.push_back(item_of(problems_[index]));
-    }
-    std::vector<int64_t> first_tiles(order.size() + 1);
-    const int64_t tiles = set_first_tiles(bucket.kernel->shape, items.data(), count, first_tiles.data());
+  /// The products of a launch, so that none that takes long is left for the end. Those of about the same depth are in any order.
+  const std::vector<size_t>& deepest_first(const Bucket& bucket) {
+    constexpr size_t kDepths = 64;
+    int64_t deepest = 0;
+    for (const Member& it : bucket.members) deepest = std::max(deepest, problems_[it.product].k());
+    const auto shallowness = [&](const Member& it) {
+      return static_cast<size_t>((deepest - problems_[it.product].k()) * int64_t{kDepths} / (deepest + 1));
+    };
+    std::array<size_t, kDepths + 1> first{};
+    for (const Member& it : bucket.members) ++first[shallowness(it) + 1];
+    std::partial_sum(first.begin(), first.end(), first.begin());
+    order_.resize(bucket.members.size());
+    for (const Member& it : bucket.members) order_[first[shallowness(it)]++] = it.product;
+    return order_;
+  }
 
+  void launch_together(const Bucket& bucket, int64_t count) {
     const int64_t item_bytes = count * int64_t{sizeof(GroupItem)}, tile_bytes = (count + 1) * int64_t{sizeof(int64_t)};
+    packed_.resize(static_cast<size_t>(item_bytes + tile_bytes));
+    auto* const items = reinterpret_cast<GroupItem*>(packed_.data());
+    GroupItem* next = items;
+    for (const size_t index : deepest_first(bucket)) {
+      resident(problems_[index].c.memory).wait_for_readers();
+      new (next++) GroupItem(item_of(problems_[index]));
+    }
+    auto* const first_tiles = reinterpret_cast<int64_t*>(packed_.data() + item_bytes);
+    const int64_t tiles = set_first_tiles(bucket.kernel->shape, items, count, first_tiles);
+
     const DeviceBuffer memory = device_.workspace(item_bytes + tile_bytes);
     auto* const on_device = static_cast<char*>(memory.get());
     Event *const started = &lane_.event(), *const prepared = &lane_.event(), *const computed = &lane_.event();
     started->record(device_.stream());
-    device_.send(items.data(), item_bytes, on_device);
-    device_.send(first_tiles.data(), tile_bytes, on_device + item_bytes);
+    device_.send(packed_.data(), item_bytes + tile_bytes, on_device);
     prepared->record(device_.stream());
     GroupLaunch group{};
     group.items = reinterpret_cast<const GroupItem*>(on_device);
@@ -373,6 +387,8 @@ class Group {
   Lane& lane_;
   std::vector<QueuedProduct> queued_;
   std::vector<Bucket> buckets_;
+  std::vector<size_t> order_;      ///< see deepest_first()
+  std::vector<char> packed_;       ///< what a launch reads of its products
   std::vector<size_t> set_aside_;  ///< the products that may run in batches
   std::vector<const Variant*> variants_;
   std::vector<std::pair<PathSet, std::optional<size_t>>> decided_;  ///< the buckets of products by their exact paths
