@@ -209,7 +209,7 @@ const others: Record<string, (words: string[]) => void> = {
   // The flags are tried in the test of runtimes.
   deno: (words) => {
     const flags = words.filter((word) => word.startsWith('--'))
-    const runtimes = readFileSync(join(root, 'test/unit/runtimes.test.ts'), 'utf8')
+    const runtimes = readFileSync(join(root, 'test/packages/runtimes.test.ts'), 'utf8')
     for (const flag of flags) expect(runtimes).toContain(flag)
   },
   python3: (words) => expect(words.slice(0, 2)).toEqual(['-m', 'http.server']),

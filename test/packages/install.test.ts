@@ -25,8 +25,11 @@ interface Said {
   variants: number
 }
 
-const { managers, root, startRegistry } = (await import(new URL('registry.mjs', import.meta.url).href)) as {
+const { managers, modules, root, startRegistry } = (await import(
+  new URL('registry.mjs', import.meta.url).href
+)) as {
   managers: Record<'npm' | 'npx' | 'pnpm' | 'yarn' | 'berry', string>
+  modules: string
   root: string
   startRegistry(): Promise<Registry>
 }
@@ -88,7 +91,6 @@ const asWithMusl = ['--import', 'data:text/javascript,process.report.getReport =
 
 const nodes = (process.env.MPMML_TEST_NODES ?? '').split(':').filter((path) => path)
 const system = process.arch === 'arm64' ? 'aarch64' : process.arch
-const modules = join(root, 'node_modules')
 /** Names, programs, and what each is started with before the name of a file. */
 const programs: [string, string, string[]][] = [
   ['this Node.js', process.execPath, []],

@@ -19,7 +19,8 @@ import { fileURLToPath } from 'node:url'
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 export const packages = process.env.MPMML_PACKAGES ?? join(root, 'dist-packages')
 
-const modules = join(root, 'node_modules')
+/** Where this folder's package.json has its packages, which nothing else of a clone needs. */
+export const modules = fileURLToPath(new URL('node_modules', import.meta.url))
 
 /** The programs of package managers, as arguments of Node.js. */
 const npm = join(dirname(realpathSync(which('npm'))), 'npm-cli.js')

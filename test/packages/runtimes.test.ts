@@ -3,16 +3,18 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { root } from '../../lib/native.js'
 import { PATIENCE } from '../support/patience.js'
 
 const library = new URL('../../dist/lib/index.js', import.meta.url)
 
+const modules = fileURLToPath(new URL('node_modules', import.meta.url))
+
 /** The runtime's program: that of its npm package for this system, or one on the PATH. */
 function find(name: string, inPackage: string): string | undefined {
-  const installed = join(root, 'node_modules', inPackage)
-  const candidates = [join(root, 'node_modules', name, 'bin', `${name}.exe`), installed, name]
+  const installed = join(modules, inPackage)
+  const candidates = [join(modules, name, 'bin', `${name}.exe`), installed, name]
   return candidates.find((program) => spawnSync(program, ['--version']).status === 0)
 }
 
@@ -42,7 +44,7 @@ const prelude = `
 describe.each(runtimes)('$name', ({ name, program, args }) => {
   const missing = !existsSync(library)
     ? `no ${library.href}`
-    : !program && `${name} was found neither in node_modules nor on the PATH`
+    : !program && `${name} was found neither in test/packages/node_modules nor on the PATH`
   const run = (body: string) => {
     const { status, signal, stdout, stderr } = spawnSync(program!, args, {
       input: prelude + body,
