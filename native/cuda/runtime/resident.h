@@ -48,7 +48,6 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
       : Memory(data, bytes),
         facts_(facts),
         is_exact_(true),
-        has_elements_(true),
         held_(std::make_shared<Held>()),
         release_([](int64_t, const std::shared_ptr<Held>&) {}) {}
   ~ResidentMemory() override {
@@ -75,15 +74,16 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
     is_exact_ = true;
   }
 
-  /// Marks elements as written: all, or a part. `facts` are about the new ones. Called before they are.
+  /// Marks elements as written: all, or a part. `facts` are about the new ones, and `exact` if they come from the elements
+  /// themselves. Of a part they are bounds for the whole, because what was there may have been the least or the greatest.
+  /// Called before the elements are written.
   void written(bool all, const Facts& facts, bool exact) {
     wait_for_readers();
     forms().clear();
     known_lines_.clear();
-    is_exact_ = exact && (all || (is_exact_ && has_elements_));
+    is_exact_ = exact && all;
     if (all) facts_ = {};
     facts_.merge(facts);
-    has_elements_ = true;
   }
 
   /// Whether these matrices are all that the memory holds.
@@ -122,7 +122,7 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
  private:
   // Next to what a memory begins with: groups only read this.
   Facts facts_;
-  bool is_exact_ = false, has_elements_ = false, counts_ = true;
+  bool is_exact_ = false, counts_ = true;
   std::list<KnownLines> known_lines_;  ///< the latest at the end
   std::shared_ptr<Held> held_;
   Release release_;

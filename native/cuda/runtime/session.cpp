@@ -285,7 +285,7 @@ class CudaSession final : public Session {
     }
     ResidentMemory& memory = resident(to.memory);
     const bool all = memory.is_covered_by(to, dtype, batch);
-    memory.written(all, all ? device_->scan(dtype, to.storage, memory) : no_facts(), all);
+    memory.written(all, all ? device_->scan(dtype, to.storage, memory) : no_facts(), true);
   }
 
   std::unique_ptr<Pending> download(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
@@ -313,9 +313,7 @@ class CudaSession final : public Session {
     ResidentMemory& memory = resident(to.memory);
     memory.wait_for_readers();
     fill_matrices(dtype, batch, to, value, stream());
-    // What a part had may have been the least or the greatest element.
-    const bool all = memory.is_covered_by(to, dtype, batch);
-    memory.written(all, facts_of_fill(dtype, value), all);
+    memory.written(memory.is_covered_by(to, dtype, batch), facts_of_fill(dtype, value), true);
     return queued();
   }
 
@@ -365,8 +363,7 @@ class CudaSession final : public Session {
     MPMML_CUDA(cudaMemcpyPeerAsync(static_cast<char*>(target.data()) + target_at, device(),
                                    static_cast<const char*>(source.data()) + source_at, other.device(),
                                    static_cast<size_t>(bytes), stream()));
-    const bool is_all = bytes == target.bytes();
-    written.written(is_all, read.facts(), is_all && bytes == source.bytes() && read.is_exact());
+    written.written(bytes == target.bytes(), read.facts(), bytes == source.bytes() && read.is_exact());
   }
 
   ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) override {
