@@ -18,14 +18,13 @@
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/boolean_check.h"
 #include "cuda/runtime/divided.h"
+#include "cuda/runtime/executor.h"
 #include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/host_products.h"
-#include "cuda/runtime/launcher.h"
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/session.h"
 #include "cuda/runtime/session_user.h"
-#include "cuda/runtime/witness.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -53,16 +52,6 @@ bool is_second(const Kernel& kernel, const Placement& where) {
 /// Whether a product's last tiles would be divided.
 bool divides(const Variant& variant, RangePath path, const Problem& problem, int device) {
   return division_of(kernel_of(variant), launch_of(problem, {&variant, path}), device).shares > 0;
-}
-
-/// The lines along K that the search for witnesses after a kernel that notes chunks reads, if the operands are copies.
-int64_t bytes_to_search(const Kernel& kernel, const Problem& problem) {
-  if (!kernel.notes_chunks) return 0;
-  const auto lines = [&](const MatrixView& view, Side side) {
-    const MatrixView copy = Lines(view).copied_to(nullptr, view, items_of(view, problem.batch));
-    return bytes_along_k(problem.operation, problem.batch, copy, side);
-  };
-  return lines(problem.a, Side::kA) + lines(problem.b, Side::kB);
 }
 
 // How much longer the planner assumes that a kernel takes if its instructions are emulated.
@@ -252,12 +241,12 @@ Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueR
 
 int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) const {
   int64_t widened = 0, others = 0;
+  const Operand a(part.operation, part.a, part.batch), b(part.operation, part.b, part.batch);
   const auto consider = [&](const Plan& plan, const Kernel& kernel) {
     if (is_second(kernel, where) || !has_ability(where.device, kernel.needs)) return;
-    const Launch launch = launch_of(part, plan);
-    const int64_t beside = bytes_beside(kernel, launch, division_of(kernel, launch, where.device));
+    const RegionPlan planned = plan_region(part, plan, kernel, whole(part), part, a, b, where.device, false);
     widened = std::max(widened, widened_bytes(part, kernel));
-    others = std::max(others, packed_bytes(part, plan, kernel) + beside + bytes_to_search(kernel, part));
+    others = std::max(others, packed_bytes(part, plan, kernel) + planned.room_bytes);
   };
   const auto consider_variant = [&](const Variant& variant) {
     for (int index = 0; index < kRangePaths; ++index) {

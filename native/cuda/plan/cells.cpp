@@ -26,21 +26,21 @@ std::vector<Region> divided(const Region& whole, Span Region::* axis, int64_t pa
 /// Parts of A and B alternate, so that as many cells as possible can be computed early. A part of C0 comes before the
 /// part of the operand that is divided as C is.
 std::vector<Upload> order_uploads(const Cut& cut) {
-  const Source leader = cut.a.size() == cut.c.size() ? Source::kA : Source::kB;
+  const Input leader = cut.a.size() == cut.c.size() ? Input::kA : Input::kB;
   std::vector<Upload> uploads;
   size_t next_c0 = 0;
   const auto add_c0 = [&] {
-    if (next_c0 < cut.c0.size()) uploads.push_back({Source::kC0, static_cast<int>(next_c0++)});
+    if (next_c0 < cut.c0.size()) uploads.push_back({Input::kC0, static_cast<int>(next_c0++)});
   };
-  const auto add = [&](Source source, size_t part) {
-    if (source == leader) add_c0();
-    uploads.push_back({source, static_cast<int>(part)});
+  const auto add = [&](Input input, size_t part) {
+    if (input == leader) add_c0();
+    uploads.push_back({input, static_cast<int>(part)});
   };
   for (size_t a = 0, b = 0; a < cut.a.size() || b < cut.b.size();) {
     if (b * cut.a.size() <= a * cut.b.size() && b < cut.b.size()) {
-      add(Source::kB, b++);
+      add(Input::kB, b++);
     } else {
-      add(Source::kA, a++);
+      add(Input::kA, a++);
     }
   }
   // An operand that is the same for the whole batch has one part, but C0 may have more.
@@ -64,8 +64,8 @@ std::vector<Cell> cells_of(const Cut& cut, bool by_instances) {
   std::vector<size_t> arrival_a(cut.a.size()), arrival_b(cut.b.size());
   for (size_t position = 0; position < cut.uploads.size(); ++position) {
     const Upload& upload = cut.uploads[position];
-    if (upload.source == Source::kA) arrival_a[upload.part] = position;
-    if (upload.source == Source::kB) arrival_b[upload.part] = position;
+    if (upload.input == Input::kA) arrival_a[upload.part] = position;
+    if (upload.input == Input::kB) arrival_b[upload.part] = position;
   }
   std::stable_sort(cells.begin(), cells.end(), [&](const Cell& x, const Cell& y) {
     return std::max(arrival_a[x.a], arrival_b[x.b]) < std::max(arrival_a[y.a], arrival_b[y.b]);

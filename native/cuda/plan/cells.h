@@ -19,10 +19,10 @@ struct Cell {
   int a, b, c, c0;
 };
 
-enum class Source : uint8_t { kA, kB, kC0 };
+enum class Input : uint8_t { kA, kB, kC0 };
 
 struct Upload {
-  Source source;
+  Input input;
   int part;
 };
 

@@ -9,16 +9,18 @@
 namespace mpmml::cuda {
 
 Operand::Operand(const Operation& operation, const MatrixView& source, int64_t items, const Band& band)
-    : operation_(operation), host_(host_layout(source, items, operation.dtype, true)), band_(band) {
+    : operation_(operation), host_(host_layout(source, items, operation.dtype, true)), band_(band), is_copy_(true) {
   view_ = Lines(source).copied_to(nullptr, source, host_.items);
   view_.storage = source.storage;
 }
 
 Operand::Operand(const Operation& operation, const MatrixView& view, int64_t items, const ValueRange& range,
-                 PackedForms* forms)
+                 PackedForms* forms, const MatrixView& searched)
     : operation_(operation),
       host_(host_layout(view, items, operation.dtype, true)),
       view_(view),
+      searched_(searched),
+      is_copy_(false),
       range_(range),
       resident_forms_(forms) {}
 
@@ -88,14 +90,14 @@ MatrixView Operand::view_to_be(const Kernel& kernel) const {
   return Lines(view_).copied_to(nullptr, view_, host_.items);
 }
 
-const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream, Room* room) {
+const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream, Room& room) {
   if (widened_) widened_->hold(stream);
   if (kernel.takes_int16 || view_.storage == Storage::kElement) return view_;
   const int64_t bytes = host_.elements() * element_bytes(operation_.dtype);
-  if (!room) widened_buffer_ = DeviceBuffer(bytes, lane.device(), stream);
+  if (is_copy_) widened_buffer_ = DeviceBuffer(bytes, lane.device(), stream);
   const MatrixView from = view_;
   view_ = view_to_be(kernel);
-  view_.data = room ? room->take(bytes) : widened_buffer_.get();
+  view_.data = is_copy_ ? widened_buffer_.get() : room.take(bytes);
   widen(operation_, host_.items, from, view_, stream);
   widened_ = &lane.event();
   widened_->record(stream);
@@ -124,37 +126,45 @@ const PackedForm* Operand::find(const PackedKey& key) const {
   return nullptr;
 }
 
-int64_t Operand::bytes_to_pack(const Kernel& kernel, const Launch& launch, Side side) const {
-  if (!kernel.pack || find(key_for(kernel, launch, side))) return 0;
+int64_t Operand::bytes_to_keep(const Kernel& kernel, const Launch& launch, Side side) const {
+  if (!kernel.pack || !keeps_forms(kernel) || find(key_for(kernel, launch, side))) return 0;
   return kernel.packed_bytes(launch, side);
 }
 
 int64_t Operand::bytes_beside(const Kernel& kernel, const Launch& launch, Side side) const {
-  const int64_t widened = must_widen(kernel) ? host_.elements() * element_bytes(operation_.dtype) : 0,
-                packed = kernel.pack && !keeps_forms(kernel) ? kernel.packed_bytes(launch, side) : 0;
-  return Room::piece(widened) + Room::piece(packed);
+  const bool widens = !is_copy_ && must_widen(kernel), packs = kernel.pack && !keeps_forms(kernel);
+  return Room::piece(widens ? host_.elements() * element_bytes(operation_.dtype) : 0) +
+         Room::piece(packs ? kernel.packed_bytes(launch, side) : 0);
 }
 
-void* Operand::packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, Room* room) {
+void* Operand::packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, Room& room) {
   const int64_t bytes = kernel.pack ? kernel.packed_bytes(launch, side) : 0;
   if (bytes == 0) return nullptr;
+  if (keeps_forms(kernel)) return kept_form(kernel, launch, side, bytes, lane);
   Launch packing = launch;
   void*& target = side == Side::kA ? packing.packed_a : packing.packed_b;
-  // What is widened for this call isn't the matrix's memory, so its forms can't be found again.
-  const bool stays = resident_forms_ && !widened_;
-  if (room && !stays) {
-    target = room->take(bytes);
-    kernel.pack(packing, side);
-    return target;
-  }
+  target = room.take(bytes);
+  kernel.pack(packing, side);
+  return target;
+}
+
+void Operand::keep_packed(const Kernel& kernel, const Launch& launch, Side side, Lane& lane) {
+  const int64_t bytes = bytes_to_keep(kernel, launch, side);
+  if (bytes > 0) kept_form(kernel, launch, side, bytes, lane);
+}
+
+void* Operand::kept_form(const Kernel& kernel, const Launch& launch, Side side, int64_t bytes, Lane& lane) {
   const PackedKey key = key_for(kernel, launch, side);
   if (const PackedForm* form = find(key)) {
     if (form->done) form->done->hold(launch.stream);
     return form->buffer.get();
   }
-  PackedForms& forms = stays ? *resident_forms_ : own_forms_;
-  Event* const done = stays ? nullptr : &lane.event();
+  PackedForms& forms = is_copy_ ? own_forms_ : *resident_forms_;
+  // What uses the forms of matrices that stay is queued in the same stream.
+  Event* const done = is_copy_ ? &lane.event() : nullptr;
   forms.push_back({key, DeviceBuffer(bytes, lane.device(), launch.stream), bytes, done});
+  Launch packing = launch;
+  void*& target = side == Side::kA ? packing.packed_a : packing.packed_b;
   target = forms.back().buffer.get();
   try {
     kernel.pack(packing, side);

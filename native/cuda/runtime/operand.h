@@ -19,13 +19,14 @@ namespace mpmml::cuda {
 class Operand {
  public:
   /// Describes the copy of the host matrices `source` on the device: `items` of them, dense, by rows or by columns as
-  /// on the host. What is outside the band becomes zero there. Allocates nothing.
+  /// on the host. What is outside the band becomes zero there. It keeps what kernels make of it. Allocates nothing.
   Operand(const Operation& operation, const MatrixView& source, int64_t items, const Band& band = {});
 
   /// The matrices `view` of the device's memory, which are there for all that is queued from now on in the stream that
-  /// the operand is used in. `forms` is where their packed forms are kept; null if they aren't.
+  /// the operand is used in. `forms` is where their packed forms are kept; null if they aren't. Witnesses are looked for in
+  /// `searched`: the same matrices, but zero outside a band.
   Operand(const Operation& operation, const MatrixView& view, int64_t items, const ValueRange& range,
-          PackedForms* forms);
+          PackedForms* forms, const MatrixView& searched);
 
   /// The host's side of the transfer.
   const HostLayout& host() const { return host_; }
@@ -55,21 +56,21 @@ class Operand {
 
   /// The elements as they are stored on the device.
   const MatrixView& view() const { return view_; }
-  /// The same for a kernel on `stream`. int16 is converted to int32 when a kernel first needs that: in `room`, or in memory
-  /// of its own.
-  const MatrixView& view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream, Room* room = nullptr);
+  const MatrixView& searched() const { return searched_.data ? searched_ : view_; }
+  /// The same for a kernel on `stream`. int16 is converted to int32 when a kernel first needs that: in `room`, unless the
+  /// operand keeps it.
+  const MatrixView& view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream, Room& room);
   /// The view that view_for() returns. Without data, if elements must be converted first.
   MatrixView view_to_be(const Kernel& kernel) const;
 
   /// The form of this side of the launch that the kernel needs. It is packed in the launch's stream unless it
-  /// already exists; null if the kernel reads the elements. A form that isn't kept is packed in `room`, or in memory of its
-  /// own.
-  void* packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, Room* room = nullptr);
-  /// Whether such forms are kept, so that they can be found again.
-  bool keeps_forms(const Kernel& kernel) const { return resident_forms_ && !must_widen(kernel); }
-  /// The bytes that packed_for() allocates without a room.
-  int64_t bytes_to_pack(const Kernel& kernel, const Launch& launch, Side side) const;
-  /// Forgets forms that aren't kept. Nothing may use them any more.
+  /// already exists; null if the kernel reads the elements. A form that isn't kept is packed in `room`.
+  void* packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, Room& room);
+  /// Packs that form unless it already exists, if it is kept.
+  void keep_packed(const Kernel& kernel, const Launch& launch, Side side, Lane& lane);
+  /// The bytes that packed_for() allocates for a form that is kept.
+  int64_t bytes_to_keep(const Kernel& kernel, const Launch& launch, Side side) const;
+  /// Forgets the forms of a copy. Nothing may use them any more.
   void drop_forms() { own_forms_.clear(); }
   /// What view_for() and packed_for() take of a room. The launch has the view_to_be().
   int64_t bytes_beside(const Kernel& kernel, const Launch& launch, Side side) const;
@@ -80,16 +81,20 @@ class Operand {
 
  private:
   void scan_lines(Lane& lane);
+  /// What is widened for one launch isn't the matrix's memory, so its forms couldn't be found again.
+  bool keeps_forms(const Kernel& kernel) const { return is_copy_ || (resident_forms_ && !must_widen(kernel)); }
   bool must_widen(const Kernel& kernel) const {
     return !kernel.takes_int16 && (widened_ || view_.storage != Storage::kElement);
   }
   PackedKey key_for(const Kernel& kernel, const Launch& launch, Side side) const;
+  void* kept_form(const Kernel& kernel, const Launch& launch, Side side, int64_t bytes, Lane& lane);
   const PackedForm* find(const PackedKey& key) const;
 
   Operation operation_;
   HostLayout host_;
   Band band_;
-  MatrixView view_;
+  MatrixView view_, searched_;
+  const bool is_copy_;
   DeviceBuffer buffer_;
   Event* arrived_ = nullptr;
   Event* scanned_ = nullptr;

@@ -2,44 +2,30 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <utility>
 
 #include "core/algebra/dispatch.h"
 #include "core/problem/destination.h"
 #include "core/problem/levels.h"
-#include "core/problem/overflow.h"
 #include "core/problem/scan.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
 #include "cuda/plan/cells.h"
 #include "cuda/plan/workspace.h"
-#include "cuda/runtime/launcher.h"
+#include "cuda/runtime/executor.h"
 #include "cuda/runtime/pages.h"
-#include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/shared_b.h"
 
 namespace mpmml::cuda {
 namespace {
 
-/// Small results of a call, on the device and in the lane's pinned memory.
-struct Results {
-  ScanResult a[kMostParts];
-  ScanResult b[kMostParts];
-  LevelsFound levels_a[kMostParts];
-  LevelsFound levels_b[kMostParts];
-  unsigned long long overflow;
-};
-static_assert(sizeof(Results) <= Lane::kResultBytes, "the results fit the lane's pinned memory");
-
-Results* on_host(const Lane& lane) { return static_cast<Results*>(lane.results()); }
-Results* on_device(const Lane& lane) { return static_cast<Results*>(lane.device_results()); }
-
 int64_t result_bytes(const Problem& problem) { return problem.outputs() * element_bytes(problem.operation.dtype); }
 
-/// Where results go on the host.
-HostLayout host_of_c(const Problem& problem) {
-  HostLayout host = host_layout(read_only(problem.c), problem.batch, problem.operation.dtype, false);
+/// Where a result goes on the host.
+HostLayout host_of(const Problem& problem, const MutableMatrixView& result, DataType dtype) {
+  HostLayout host = host_layout(read_only(result), problem.batch, dtype, false);
   host.band = problem.structure.c;
   return host;
 }
@@ -71,15 +57,19 @@ void clear_gathered(const Operation& operation, const HostLayout& host, Storage 
   });
 }
 
-/// Makes the plan of a launch from what is known of its operands. Throws Error(kValue) if they have values that aren't
-/// elements of the semiring.
-using PlanCell = std::function<Plan(const Operand& a, const Operand& b)>;
-
 /// A product on the streams of a session, which nothing else uses until it ends.
 class OnStreams : public Pending {
  public:
-  OnStreams(const Problem& problem, SessionDevice& device, PlanCell plan_cell)
-      : problem_(problem), lane_(device.lend_lane()), plan_cell_(std::move(plan_cell)) {}
+  OnStreams(const Problem& problem, const Problem& whole, const Placement& where, const Planner& planner,
+            SessionDevice& device, bool overlaps)
+      : problem_(problem),
+        device_(device),
+        lane_(device.lane()),
+        where_(where),
+        scans_lines_(cuda::scans_lines(problem, where, planner)),
+        executor_(problem_, where_, device, lane_, Executor::Timed::kPreparation, overlaps),
+        whole_(whole),
+        planner_(planner) {}
   OnStreams(const OnStreams&) = delete;
 
   /// finish() waits, and copies.
@@ -93,6 +83,20 @@ class OnStreams : public Pending {
  protected:
   virtual Outcome fetch() = 0;
 
+  /// How to compute from operands that are there. Throws Error(kValue) if they have values that aren't elements of the semiring.
+  Plan choose(const Operand& a, const Operand& b) {
+    if (problem_.is_cancelled()) throw given_up();
+    require_elements(problem_, a.range(), b.range());
+    const Plan planned = planner_(whole_, a.range(), b.range(), where_);
+    const Plan plan = executor_.improve(planned, a.range(), a.view(), b.range(), b.view());
+    outcome_.take_plan(plan);
+    return plan;
+  }
+  RegionPlan plan_region(const Plan& plan, const Region& region, const Problem& part, const Operand& a,
+                         const Operand& b) const {
+    return executor_.plan(plan, executor_.kernel_for(plan, a.range(), b.range()), region, part, a, b);
+  }
+
   /// To be called in the destructor of what has buffers. Unless all was fetched, work that has been queued may still use them
   /// and the caller's memory.
   void end() {
@@ -101,37 +105,37 @@ class OnStreams : public Pending {
   }
   void fetched() { is_fetched_ = true; }
 
-  void throw_if_cancelled() const {
-    if (problem_.is_cancelled()) throw given_up();
-  }
-  /// Throws OverflowError if a result has overflowed.
-  void require_no_overflow(Launcher& launcher) const {
-    if (const std::optional<int64_t> index = launcher.overflow()) throw overflow_error(problem_, *index);
-  }
-
   const Problem& problem_;
+  SessionDevice& device_;
   Lane& lane_;
-  const PlanCell plan_cell_;
+  const Placement where_;
+  const bool scans_lines_;
+  Executor executor_;
+  Outcome outcome_;
 
  private:
+  const Problem& whole_;
+  const Planner& planner_;
   bool is_fetched_ = false;
 };
+
+/// Whether the product is a SmallProduct.
+bool is_small(const Problem& problem) { return has_few_bytes(problem) && !further_asked(problem); }
 
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
 /// The kernel writes its results directly to pinned memory, the result's own if that is pinned, because starting a copy of so
 /// little takes longer (10 µs of 111 for a whole call of 256³ on an H200).
 class SmallProduct final : public OnStreams {
  public:
-  SmallProduct(const Problem& problem, SessionDevice& device, PlanCell plan_cell, bool scans_lines)
-      : OnStreams(problem, device, std::move(plan_cell)),
-        scans_lines_(scans_lines),
+  SmallProduct(const Problem& problem, const Problem& whole, const Placement& where, const Planner& planner,
+               SessionDevice& device)
+      : OnStreams(problem, whole, where, planner, device, false),
         a_(problem.operation, problem.a, problem.batch),
         b_(problem.operation, problem.b, problem.batch),
         c0_(problem.operation, problem.c0, problem.batch) {}
   ~SmallProduct() override { end(); }
 
   void start() {
-    throw_if_cancelled();
     const cudaStream_t stream = lane_.compute(0);
     StagingRing& ring = lane_.ring(0);
     auto* const slot = static_cast<char*>(ring.acquire());
@@ -143,24 +147,24 @@ class SmallProduct final : public OnStreams {
     if (problem_.c0.data) stage(slot, c0_, problem_.c0.storage, Band{}, std::nullopt);
     ring.release(stream);
     a_.arrived(stream);
-    outcome_.plan = plan_cell_(a_, b_);
-    target_ = host_of_c(problem_);
-    writes_there_ = can_write_there();
+    const Plan plan = choose(a_, b_);
+    target_ = host_of(problem_, problem_.c, problem_.operation.dtype);
+    writes_there_ = can_write_there(plan);
     c_ = writes_there_ ? target_.data : static_cast<char*>(ring.acquire());
-    Launcher launcher(problem_, lane_, &on_device(lane_)->overflow);
     Problem there = problem_;
     there.c0 = c0_.view();
     there.c = row_major<void*>(c_, problem_.m(), problem_.n());
-    times_ = launcher.launch(outcome_.plan, a_, b_, whole(problem_), there, stream);
+    RegionPlan planned = plan_region(plan, whole(problem_), there, a_, b_);
+    times_ = executor_.launch(planned, a_, b_, stream);
     ring.release(stream);
-    require_no_overflow(launcher);
+    executor_.require_no_overflow();
   }
 
  private:
   /// Whether the kernel can write its results where they belong.
-  bool can_write_there() const {
+  bool can_write_there(const Plan& plan) const {
     return target_.is_all_written() && reinterpret_cast<uintptr_t>(target_.data) % kMatrixAlignment == 0 &&
-           !writes_apart(problem_, may_overflow(problem_, outcome_.plan.path)) && is_direct(target_, Band{});
+           !writes_apart(problem_, may_overflow(problem_, plan.path)) && is_direct(target_, Band{});
   }
 
   Outcome fetch() override {
@@ -196,7 +200,6 @@ class SmallProduct final : public OnStreams {
     used_ += round_up(host.bytes(), kMatrixAlignment);
   }
 
-  const bool scans_lines_;
   DeviceBuffer memory_;
   int64_t used_ = 0;  ///< of the memory, and of the slot
   Operand a_, b_, c0_;
@@ -205,7 +208,6 @@ class SmallProduct final : public OnStreams {
   bool writes_there_ = false;
   Event* begin_ = nullptr;
   LaunchTimes times_{};
-  Outcome outcome_;
 };
 
 /// For a part of a product whose B is shared: keeps the part's memory until no part reads it. Must be declared after
@@ -235,16 +237,14 @@ class Sharing {
 /// A product in cells: see plan/cells.h.
 class CellProduct final : public OnStreams {
  public:
-  CellProduct(const Problem& problem, SessionDevice& device, PlanCell plan_cell, bool scans_lines,
-              const Placement& where)
-      : OnStreams(problem, device, std::move(plan_cell)),
+  CellProduct(const Problem& problem, const Problem& whole, const Placement& where, const Planner& planner,
+              SessionDevice& device, Cut cut)
+      : OnStreams(problem, whole, where, planner, device, cut.cells.size() > 1),
         dtype_(problem.operation.dtype),
-        scans_lines_(scans_lines),
-        where_(where),
         shared_(static_cast<SharedB*>(where.shared_b)),
-        cut_(cut_into_cells(problem, shared_ ? shared_->strips() : 0)),
+        cut_(std::move(cut)),
         room_(device.reserved() - matrix_bytes(problem)),
-        launcher_(problem, lane_, &on_device(lane_)->overflow, Launcher::Timed::kPreparation, cut_.cells.size() > 1),
+        there_(problem),
         sharing_(shared_, where.part) {
     for (const Region& region : cut_.a) {
       const Problem part = sub(problem, region);
@@ -264,15 +264,24 @@ class CellProduct final : public OnStreams {
   void start() {
     TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
     start_uploads(uploads);
-    const HostLayout result = host_of_c(problem_);
-    if (result.dense() && !is_pinned(result.data)) pages_.emplace(result.data, result.bytes());
-    plan_ = compute_cells(uploads);
+    for (const Result& result : results_) {
+      const HostLayout host = host_of(problem_, problem_.*result.view, result.dtype);
+      if (host.dense() && !is_pinned(host.data)) pages_.emplace_back(host.data, host.bytes());
+    }
+    compute_cells(uploads);
     sharing_.received();
-    if (launcher_.watches_overflow()) await_parts();
-    require_no_overflow(launcher_);
+    if (executor_.watches_overflow()) await_parts();
+    executor_.require_no_overflow();
   }
 
  private:
+  /// C or a further result, and its memory on the device.
+  struct Result {
+    MutableMatrixView Problem::* view;
+    DataType dtype;
+    DeviceBuffer memory;
+  };
+
   /// A part of C, and the event after which it is computed.
   struct Completed {
     int part;
@@ -282,20 +291,26 @@ class CellProduct final : public OnStreams {
   Outcome fetch() override {
     const double waited_and_copied = download();
     fetched();
-    return {plan_, times(waited_and_copied), {}};
+    outcome_.timing = times(waited_and_copied);
+    return std::move(outcome_);
   }
 
-  MutableMatrixView dense_c() const { return row_major(c_.get(), problem_.m(), problem_.n()); }
+  void allocate_result(MutableMatrixView Problem::* view, DataType dtype) {
+    DeviceBuffer memory(problem_.outputs() * element_bytes(dtype), lane_.device(), lane_.compute(0));
+    there_.*view = row_major(memory.get(), problem_.m(), problem_.n());
+    results_.push_back({view, dtype, std::move(memory)});
+  }
 
   void start_uploads(TransferQueue& queue) {
     const cudaStream_t first = lane_.compute(0);
-    c_ = DeviceBuffer(result_bytes(problem_), lane_.device(), first);
+    allocate_result(&Problem::c, dtype_);
+    for_further(problem_, [&](const FurtherResult& it) { allocate_result(it.view, kFurtherType); });
     for (std::vector<Operand>* operands : {&a_, &b_, &c0_}) {
       const bool is_for_peers = shared_ && operands == &b_;
       for (Operand& operand : *operands) operand.allocate(lane_, first, is_for_peers);
     }
     for (const Upload& upload : cut_.uploads) add_upload(queue, upload);
-    reset_scans(on_device(lane_)->a, 2 * kMostParts, first);
+    reset_scans(device_.results_on_device()->scans[0], 2 * kMostParts, first);
     // Memory is allocated and set in the order of one stream but used in others, so they wait.
     Event& ready = lane_.event();
     ready.record(first);
@@ -307,8 +322,8 @@ class CellProduct final : public OnStreams {
   }
 
   void add_upload(TransferQueue& queue, const Upload& upload) {
-    Operand& operand = operands(upload.source)[upload.part];
-    const bool is_shared = shared_ && upload.source == Source::kB;
+    Operand& operand = operands(upload.input)[upload.part];
+    const bool is_shared = shared_ && upload.input == Input::kB;
     if (is_shared) own_pieces_.push_back(&lane_.event());
     HostLayout host = operand.host();
     char* to = operand.data();
@@ -324,17 +339,15 @@ class CellProduct final : public OnStreams {
                  } else {
                    operand.arrived(lane_.upload());
                  }
-                 if (upload.source == Source::kC0) return;
-                 const bool is_a = upload.source == Source::kA;
-                 Results *const host = on_host(lane_), *const device = on_device(lane_);
+                 if (upload.input == Input::kC0) return;
+                 const Side side = upload.input == Input::kA ? Side::kA : Side::kB;
+                 SmallResults &on_host = *device_.results_on_host(), &on_device = *device_.results_on_device();
+                 const auto index = static_cast<size_t>(side);
                  if (scans_lines_) {
-                   const auto place = [&](Results* results) {
-                     return &(is_a ? results->levels_a : results->levels_b)[upload.part];
-                   };
-                   operand.sample(lane_, is_a ? Side::kA : Side::kB, place(host), place(device));
+                   operand.sample(lane_, side, &on_host.levels[index][upload.part],
+                                  &on_device.levels[index][upload.part]);
                  }
-                 const auto place = [&](Results* results) { return &(is_a ? results->a : results->b)[upload.part]; };
-                 operand.scan(lane_, place(host), place(device));
+                 operand.scan(lane_, &on_host.scans[index][upload.part], &on_device.scans[index][upload.part]);
                }});
   }
 
@@ -350,47 +363,34 @@ class CellProduct final : public OnStreams {
     operand.arrived(stream);
   }
 
-  std::vector<Operand>& operands(Source source) { return source == Source::kA ? a_ : source == Source::kB ? b_ : c0_; }
+  std::vector<Operand>& operands(Input input) { return input == Input::kA ? a_ : input == Input::kB ? b_ : c0_; }
 
   /// Waits until a part is on the device and scanned.
-  void await(TransferQueue& queue, Source source, int part) {
+  void await(TransferQueue& queue, Input input, int part) {
     const auto upload = std::find_if(cut_.uploads.begin(), cut_.uploads.end(), [&](const Upload& candidate) {
-      return candidate.source == source && candidate.part == part;
+      return candidate.input == input && candidate.part == part;
     });
     queue.wait(upload - cut_.uploads.begin());
-    operands(source)[part].await();
+    operands(input)[part].await();
   }
 
-  /// The plan, or a better one that the values tell. The first cell for which there may be one decides for all.
-  Plan plan_cell(const Operand& a, const Operand& b) {
-    const Plan plan = plan_cell_(a, b);
-    const PathSet exact = exact_paths(problem_.operation, a.range(), b.range());
-    const std::optional<Plan> ranked = where_.variant ? std::nullopt : ranked_plan(problem_, plan, exact, where_);
-    if (!ranked) return plan;
-    if (!favours_ranked_) {
-      favours_ranked_ = sample_favours_ranked(problem_, plan, a.view(), b.view(), lane_.device(), lane_.compute(0));
-    }
-    return *favours_ranked_ ? *ranked : plan;
-  }
-
-  /// Returns the costliest plan of a cell.
-  Plan compute_cells(TransferQueue& uploads) {
-    Outcome all;
+  void compute_cells(TransferQueue& uploads) {
     const bool sleeps = cut_.cells.size() > 1;
     std::vector<size_t> left(cut_.c.size());
     for (const Cell& cell : cut_.cells) ++left[cell.c];
     for (const Cell& cell : cut_.cells) {
-      await(uploads, Source::kA, cell.a);
-      await(uploads, Source::kB, cell.b);
-      if (!c0_.empty()) await(uploads, Source::kC0, cell.c0);
-      throw_if_cancelled();
+      await(uploads, Input::kA, cell.a);
+      await(uploads, Input::kB, cell.b);
+      if (!c0_.empty()) await(uploads, Input::kC0, cell.c0);
       Operand &a = a_[cell.a], &b = b_[cell.b];
       if (scans_lines_) Operand::scan_lines(a, b, lane_);
       const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
-      const Plan plan = plan_cell(a, b);
-      all.take_plan(plan);
-      make_room(plan, cell);
-      times_.push_back(launcher_.launch(plan, a, b, cell.region, problem_of(cell), stream));
+      RegionPlan planned = plan_region(choose(a, b), cell.region, problem_of(cell), a, b);
+      make_room(planned, a, b);
+      times_.push_back(executor_.launch(planned, a, b, stream));
+      if (executor_.must_search(*planned.variant, *planned.kernel)) {
+        times_.back().computed = executor_.find_witnesses(planned, a, b, {}, stream).computed;
+      }
       if (--left[cell.c] > 0) continue;
       // The cell that completes a part of C waits for the other cells of the part, which are on other streams.
       for (size_t index = 0; index < times_.size(); ++index) {
@@ -399,17 +399,14 @@ class CellProduct final : public OnStreams {
       completed_.push_back({cell.c, &lane_.event(sleeps)});
       completed_.back().event->record(stream);
     }
-    return all.plan;
   }
 
   /// Drops the forms that earlier cells have packed, once these are computed, if there is no room for those of a cell beside
   /// them. There is enough for the forms of one plan, but cells may have several.
-  void make_room(const Plan& plan, const Cell& cell) {
-    const Kernel& kernel = kernel_of(*plan.variant);
-    Operand &a = a_[cell.a], &b = b_[cell.b];
-    const Launch launch = launch_to_be(problem_, plan, kernel, cell.region, problem_of(cell), a, b, lane_.compute(0));
+  void make_room(const RegionPlan& plan, const Operand& a, const Operand& b) {
     const auto bytes = [&] {
-      return a.bytes_to_pack(kernel, launch, Side::kA) + b.bytes_to_pack(kernel, launch, Side::kB);
+      return a.bytes_to_keep(*plan.kernel, plan.launch, Side::kA) +
+             b.bytes_to_keep(*plan.kernel, plan.launch, Side::kB);
     };
     if (packed_ + bytes() > room_) {
       for (const LaunchTimes& earlier : times_) earlier.computed->wait();
@@ -423,8 +420,7 @@ class CellProduct final : public OnStreams {
 
   /// The product that a cell is, with C0 and the results on the device.
   Problem problem_of(const Cell& cell) const {
-    Problem part = sub(problem_, cell.region);
-    part.c = sub(dense_c(), dtype_, cell.region);
+    Problem part = sub(there_, cell.region);
     if (!c0_.empty()) part.c0 = sub(c0_[cell.c0].view(), dtype_, {0, part.m()}, cell.region.cols);
     return part;
   }
@@ -446,14 +442,18 @@ class CellProduct final : public OnStreams {
     const auto start = std::chrono::steady_clock::now();
     TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
     for (const auto& [part, event] : completed_) {
-      const Region& region = cut_.c[part];
-      auto* const source = static_cast<char*>(sub(dense_c(), dtype_, region).data);
-      queue.add({host_of_c(sub(problem_, region)), source, nullptr, event});
+      const Problem on_host = sub(problem_, cut_.c[part]), on_device = sub(there_, cut_.c[part]);
+      for (const Result& result : results_) {
+        const auto view = result.view;
+        queue.add({host_of(on_host, on_host.*view, result.dtype), static_cast<char*>((on_device.*view).data), nullptr,
+                   event});
+      }
     }
     queue.start();
-    for (size_t index = 0; index < completed_.size(); ++index) {
-      queue.wait(index);
-      if (!launcher_.watches_overflow()) count(completed_[index]);
+    size_t index = 0;
+    for (const Completed& completed : completed_) {
+      for (size_t copied = 0; copied < results_.size(); ++copied) queue.wait(index++);
+      if (!executor_.watches_overflow()) count(completed);
     }
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   }
@@ -479,22 +479,18 @@ class CellProduct final : public OnStreams {
   }
 
   const DataType dtype_;
-  const bool scans_lines_;
-  const Placement where_;
   SharedB* const shared_;
   const Cut cut_;
   const int64_t room_;  ///< for packed forms, in bytes
   int64_t packed_ = 0;
-  std::optional<bool> favours_ranked_;
-  Launcher launcher_;
-  DeviceBuffer c_;
+  Problem there_;  ///< the same with its results on the device
+  std::vector<Result> results_;
   std::vector<Operand> a_, b_, c0_;
   std::vector<Event*> own_pieces_;    ///< of strips of B that are shared: when those of this part are there
   std::vector<LaunchTimes> times_;    ///< of the cells, in their order
   std::vector<Completed> completed_;  ///< parts of C, in the order in which they are complete
   Event* begin_ = nullptr;
-  Plan plan_{};  ///< the costliest of a cell
-  std::optional<Pages> pages_;
+  std::deque<Pages> pages_;
   Sharing sharing_;
 };
 
@@ -516,22 +512,21 @@ bool has_few_bytes(const Problem& problem) {
 
 bool scans_lines(const Problem& problem, const Placement& where, const Planner& planner) {
   // The host would have to scan those of small products, which takes longer than they do.
-  return (where.variant || !has_few_bytes(problem)) && may_scan_lines(problem, where, planner);
+  return (where.variant || !is_small(problem)) && may_scan_lines(problem, where, planner);
 }
 
 std::unique_ptr<Pending> stream_product(const Problem& problem, const Problem& whole, const Placement& where,
                                         const Planner& planner, SessionDevice& device) {
-  const PlanCell plan_cell = [&problem, &whole, &planner, where](const Operand& a, const Operand& b) {
-    require_elements(problem, a.range(), b.range());
-    return planner(whole, a.range(), b.range(), where);
-  };
-  const auto started = [](auto product) -> std::unique_ptr<Pending> {
+  if (is_small(problem)) {
+    auto product = std::make_unique<SmallProduct>(problem, whole, where, planner, device);
     product->start();
     return product;
-  };
-  const bool scans = scans_lines(problem, where, planner);
-  if (has_few_bytes(problem)) return started(std::make_unique<SmallProduct>(problem, device, plan_cell, scans));
-  return started(std::make_unique<CellProduct>(problem, device, plan_cell, scans, where));
+  }
+  const auto* const shared = static_cast<const SharedB*>(where.shared_b);
+  auto product = std::make_unique<CellProduct>(problem, whole, where, planner, device,
+                                               cut_into_cells(problem, shared ? shared->strips() : 0));
+  product->start();
+  return product;
 }
 
 }  // namespace mpmml::cuda

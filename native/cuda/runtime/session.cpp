@@ -462,7 +462,7 @@ class CudaSession final : public Session {
       device_->limit_queued(steps);
       if (is_set(successors.cancelled)) throw given_up();
       cuda::find_successors(part, stream());
-      device_->count_queued(steps);
+      device_->count_queued(steps, stream());
     }
     return queued();
   }

@@ -151,12 +151,12 @@ void SessionDevice::limit_queued(double steps) {
   }
 }
 
-void SessionDevice::count_queued(double steps) {
+void SessionDevice::count_queued(double steps, cudaStream_t stream) {
   // A quarter of a millisecond. So many products aren't in flight that less would matter.
   constexpr double kLong = 4e9;
   if (steps < kLong) return;
   turns_.push_back({Event(), steps});
-  turns_.back().end.record(stream());
+  turns_.back().end.record(stream);
   queued_steps_ += steps;
 }
 
@@ -203,15 +203,16 @@ std::optional<int64_t> SessionDevice::find_nan(DataType dtype, int64_t batch, co
   constexpr unsigned long long kNone = ~0ull;
   MPMML_CUDA(cudaMemsetAsync(overflow(), 0xff, sizeof(kNone), stream()));
   cuda::find_nan(dtype, batch, matrix, overflow(), stream());
-  MPMML_CUDA(cudaMemcpyAsync(&on_host()->overflow, overflow(), sizeof(kNone), cudaMemcpyDeviceToHost, stream()));
+  MPMML_CUDA(
+      cudaMemcpyAsync(&results_on_host()->overflow, overflow(), sizeof(kNone), cudaMemcpyDeviceToHost, stream()));
   MPMML_CUDA(cudaStreamSynchronize(stream()));
-  if (on_host()->overflow == kNone) return std::nullopt;
-  return static_cast<int64_t>(on_host()->overflow);
+  if (results_on_host()->overflow == kNone) return std::nullopt;
+  return static_cast<int64_t>(results_on_host()->overflow);
 }
 
 unsigned* SessionDevice::arrivals() {
-  unsigned* const counters = on_device()->arrivals;
-  if (!has_arrivals_) MPMML_CUDA(cudaMemsetAsync(counters, 0, sizeof(Results::arrivals), stream()));
+  unsigned* const counters = results_on_device()->arrivals;
+  if (!has_arrivals_) MPMML_CUDA(cudaMemsetAsync(counters, 0, sizeof(SmallResults::arrivals), stream()));
   has_arrivals_ = true;
   return counters;
 }
@@ -228,24 +229,25 @@ Facts SessionDevice::scan_inside(DataType dtype, int64_t batch, const MatrixView
 
 template <class Queue>
 Facts SessionDevice::scan(Queue&& queue) {
-  reset_scans(&on_device()->scan, 1, stream());
-  queue(&on_device()->scan);
-  MPMML_CUDA(
-      cudaMemcpyAsync(&on_host()->scan, &on_device()->scan, sizeof(ScanResult), cudaMemcpyDeviceToHost, stream()));
+  ScanResult *const on_device = results_on_device()->scans[0], *const on_host = results_on_host()->scans[0];
+  reset_scans(on_device, 1, stream());
+  queue(on_device);
+  MPMML_CUDA(cudaMemcpyAsync(on_host, on_device, sizeof(ScanResult), cudaMemcpyDeviceToHost, stream()));
   MPMML_CUDA(cudaStreamSynchronize(stream()));
-  return on_host()->scan.facts();
+  return on_host->facts();
 }
 
 void SessionDevice::sample_levels(const Operation& operation, std::initializer_list<KnownLines*> lines) {
-  LevelsFound* place = on_device()->levels;
+  LevelsFound *const on_device = results_on_device()->levels[0], *const on_host = results_on_host()->levels[0];
+  LevelsFound* place = on_device;
   for (const KnownLines* known : lines) {
     if (!known->is_sampled) cuda::sample_levels(operation, known->lines, place++, stream());
   }
-  if (place == on_device()->levels) return;
-  MPMML_CUDA(cudaMemcpyAsync(on_host()->levels, on_device()->levels, sizeof(Results::levels), cudaMemcpyDeviceToHost,
-                             stream()));
+  if (place == on_device) return;
+  MPMML_CUDA(cudaMemcpyAsync(on_host, on_device, static_cast<size_t>(place - on_device) * sizeof(LevelsFound),
+                             cudaMemcpyDeviceToHost, stream()));
   MPMML_CUDA(cudaStreamSynchronize(stream()));
-  place = on_host()->levels;
+  place = on_host;
   for (KnownLines* known : lines) {
     if (known->is_sampled) continue;
     known->found = *place++;
@@ -255,11 +257,11 @@ void SessionDevice::sample_levels(const Operation& operation, std::initializer_l
 
 void SessionDevice::find_levels(const Operation& operation, KnownLines& lines, bool has_zero) {
   if (lines.is_all) return;
-  cuda::find_levels(operation, lines.lines, lines.found, has_zero, on_device()->levels, stream());
-  MPMML_CUDA(
-      cudaMemcpyAsync(on_host()->levels, on_device()->levels, sizeof(LevelsFound), cudaMemcpyDeviceToHost, stream()));
+  LevelsFound *const on_device = results_on_device()->levels[0], *const on_host = results_on_host()->levels[0];
+  cuda::find_levels(operation, lines.lines, lines.found, has_zero, on_device, stream());
+  MPMML_CUDA(cudaMemcpyAsync(on_host, on_device, sizeof(LevelsFound), cudaMemcpyDeviceToHost, stream()));
   MPMML_CUDA(cudaStreamSynchronize(stream()));
-  lines.found = on_host()->levels[0];
+  lines.found = *on_host;
   lines.is_all = true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/session/session.h"
 #include "cuda/launch/closure.h"
+#include "cuda/plan/cells.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/range.h"
@@ -18,6 +19,16 @@
 #include "cuda/runtime/transfer.h"
 
 namespace mpmml::cuda {
+
+/// Small results of kernels, on the device and in the lane's pinned memory: of the parts of each operand, by side, and of
+/// the products. What asks one question at a time takes the first.
+struct SmallResults {
+  ScanResult scans[2][kMostParts];
+  LevelsFound levels[2][kMostParts];
+  unsigned long long overflow;
+  unsigned arrivals[kArrivals];
+};
+static_assert(sizeof(SmallResults) <= Lane::kResultBytes);
 
 /// The memories may outlive the session, and keep this.
 class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
@@ -27,11 +38,8 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   int device() const { return lane_.device(); }
   /// The session's streams. What it computes is queued in the first for computing.
   Lane& lane() { return lane_; }
-  /// The same for work that has the lane, and its small results, for itself.
-  Lane& lend_lane() {
-    has_arrivals_ = false;
-    return lane_;
-  }
+  SmallResults* results_on_host() const { return static_cast<SmallResults*>(lane_.results()); }
+  SmallResults* results_on_device() const { return static_cast<SmallResults*>(lane_.device_results()); }
   int64_t limit() const { return limit_; }
   cudaStream_t stream() const { return lane_.compute(0); }
 
@@ -58,8 +66,8 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
 
   /// Waits until no more than 36 ms of work (on an H200) are in the stream with `steps` more.
   void limit_queued(double steps);
-  /// Counts so many steps as queued.
-  void count_queued(double steps);
+  /// Counts so many steps as queued in `stream`.
+  void count_queued(double steps, cudaStream_t stream);
 
   /// Drops all packed forms, and waits until their memory has come back. Returns whether there were any.
   bool drop_forms();
@@ -102,21 +110,10 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   unsigned* arrivals();
 
   /// A place on the device for the smallest index of a result that overflowed.
-  unsigned long long* overflow() { return &on_device()->overflow; }
+  unsigned long long* overflow() { return &results_on_device()->overflow; }
 
  private:
   using Kept = std::initializer_list<const Memory*>;
-
-  /// Small results, on the device and in the lane's pinned memory.
-  struct Results {
-    ScanResult scan;
-    LevelsFound levels[2];
-    unsigned long long overflow;
-    unsigned arrivals[kArrivals];
-  };
-  static_assert(sizeof(Results) <= Lane::kResultBytes);
-  Results* on_host() const { return static_cast<Results*>(lane_.results()); }
-  Results* on_device() const { return static_cast<Results*>(lane_.device_results()); }
 
   /// The facts that `queue` has put into its argument.
   template <class Queue>

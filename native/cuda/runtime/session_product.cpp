@@ -6,16 +6,12 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/problem/destination.h"
-#include "core/problem/overflow.h"
 #include "core/problem/structured.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/banded.h"
-#include "cuda/runtime/divided.h"
 #include "cuda/runtime/elementwise.h"
-#include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/session_source.h"
-#include "cuda/runtime/witness.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -24,8 +20,6 @@ constexpr int64_t kLeastSide = 128;  ///< a part isn't divided below this
 
 /// A larger part is divided, so that a product can be given up: 20 ms on an H200.
 constexpr double kMostSteps = 3e11;
-/// A step of the search through all of K takes longer than one of a product (estimated).
-constexpr double kSearchCost = 8;
 /// From so many steps on, operands of which only bounds are known are scanned to find out whether they have few levels. The
 /// scan takes 0.8 % of such a product (estimated for an H200).
 constexpr double kStepsWorthAScan = 2e11;
@@ -33,9 +27,9 @@ constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists
 
 /// A part of a product, and what it is computed from.
 struct ReadyPart {
-  Region region;
   double steps;
   Operand a, b;
+  RegionPlan plan;
 };
 
 class ResidentProduct {
@@ -48,7 +42,8 @@ class ResidentProduct {
         device_(device),
         lane_(lane),
         sources_(problem, device),
-        planner_(planner) {}
+        planner_(planner),
+        executor_(problem, where, device, lane, Executor::Timed::kKernel) {}
 
   QueuedProduct run() {
     if (problem_.is_cancelled()) throw given_up();
@@ -162,64 +157,53 @@ class ResidentProduct {
   /// it scans the values themselves.
   Plan choose() {
     scan_lines();
-    const Plan plan = plan_for(range(a_), range(b_));
+    Plan plan = plan_for(range(a_), range(b_));
     const bool suffices = plan.path < RangePath::kWide || problem_.known || (a_.is_exact && b_.is_exact);
-    if (suffices) return sample_values(plan);
-    sources_.scan(a_);
-    sources_.scan(b_);
-    return sample_values(plan_for(range(a_), range(b_)));
-  }
-
-  /// The same plan, or a better one that only the values tell.
-  Plan sample_values(const Plan& plan) const {
-    // Who knows the values queues many products, which are not to wait.
-    if (where_.variant || problem_.known) return plan;
-    const PathSet exact = exact_paths(problem_.operation, range(a_), range(b_));
-    const std::optional<Plan> ranked = ranked_plan(problem_, plan, exact, where_);
-    if (!ranked) return plan;
-    return sample_favours_ranked(problem_, plan, a_.view, b_.view, device_.device(), stream()) ? *ranked : plan;
+    if (!suffices) {
+      sources_.scan(a_);
+      sources_.scan(b_);
+      plan = plan_for(range(a_), range(b_));
+    }
+    return executor_.improve(plan, range(a_), a_.view, range(b_), b_.view);
   }
 
   void multiply() {
     const Plan plan = choose();
+    const Kernel& kernel = executor_.kernel_for(plan, range(a_), range(b_));
     result_.outcome.plan = plan;
-    const bool overflows = may_overflow(problem_, plan.path);
-    MutableMatrixView c = problem_.c;
+    const bool is_apart =
+        writes_apart(problem_, may_overflow(problem_, plan.path)) || !takes_stores(problem_.c, dtype_, problem_.batch);
+    there_ = problem_;
     DeviceBuffer results;
-    const bool is_apart = writes_apart(problem_, overflows) || !takes_stores(c, dtype_, problem_.batch);
     if (is_apart) {
       results = apart(dtype_);
-      c = row_major(results.get(), problem_.m(), problem_.n());
+      there_.c = row_major(results.get(), problem_.m(), problem_.n());
     }
-    const bool finds_later = problem_.witness.data && !finds_witnesses(plan);
-    if (finds_later && problem_.through.data) keep_c0();
-    if (repairs_in_place()) {
-      keep_c0();
-      c0_.view = row_major<const void*>(kept_c0_.get(), problem_.m(), problem_.n());
-    }
-    if (finds_later || kernel_for(plan).notes_chunks) {
+    const bool searches = executor_.must_search(*plan.variant, kernel);
+    if ((searches && problem_.through.data) || repairs_in_place()) keep_c0();
+    if (repairs_in_place()) c0_.view = kept_c0();
+    if (searches || kernel.notes_chunks) {
       sources_.cleared(a_);
       sources_.cleared(b_);
     }
     // From here on a product that is given up leaves old and new elements.
     if (!is_apart) write_c(false);
     if (problem_.witness.data) write_witness(false);
-    there_ = problem_;
     there_.a = a_.view;
     there_.b = b_.view;
     there_.c0 = c0_.view;
-    there_.c = c;
-    std::vector<ReadyPart> parts = prepare(plan);
-    Launcher launcher(problem_, lane_, device_.overflow(), Launcher::Timed::kKernel);
-    for (ReadyPart& part : parts) launch(launcher, plan, part);
-    if (overflows) {
-      if (const auto index = launcher.overflow()) throw overflow(*index);
+    std::vector<ReadyPart> parts = prepare(plan, kernel);
+    for (ReadyPart& part : parts) launch(part);
+    executor_.require_no_overflow();
+    if (searches) {
+      for (const ReadyPart& part : parts) {
+        result_.launches.push_back(executor_.find_witnesses(part.plan, part.a, part.b, kept_c0(), stream()));
+      }
     }
-    if (finds_later) find_all_witnesses();
     result_.end = result_.launches.back().computed;
     if (!is_apart) return;
     write_c(false);
-    copy_inside(dtype_, problem_.batch, read_only(c), problem_.structure.c, problem_.c, stream());
+    copy_inside(dtype_, problem_.batch, read_only(there_.c), problem_.structure.c, problem_.c, stream());
     result_.end = nullptr;
   }
 
@@ -246,41 +230,32 @@ class ResidentProduct {
   }
 
   /// Takes the memory for all parts of a product, because nothing may fail for want of it when a part has been launched.
-  std::vector<ReadyPart> prepare(const Plan& plan) {
+  std::vector<ReadyPart> prepare(const Plan& plan, const Kernel& kernel) {
     std::vector<ReadyPart> parts;
     try {
-      if (keep_forms(plan, parts)) return parts;
+      if (keep_forms(plan, kernel, parts)) return parts;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kOutOfMemory) throw;
     }
     parts.clear();
-    pack_in_turn(plan, parts);
+    pack_in_turn(plan, kernel, parts);
     return parts;
   }
 
   /// Packs operands once, for all parts and for later products. Returns whether there is room for that.
-  bool keep_forms(const Plan& plan, std::vector<ReadyPart>& parts) {
-    const Kernel& kernel = kernel_for(plan);
+  bool keep_forms(const Plan& plan, const Kernel& kernel, std::vector<ReadyPart>& parts) {
     divide(
         whole(problem_), [](const Region&) { return true; },
-        [&](const Region& region, double steps) {
-          parts.push_back({region, steps, operand(a_, region, Side::kA, kernel, true),
-                           operand(b_, region, Side::kB, kernel, true)});
-        });
+        [&](const Region& region, double steps) { parts.push_back(ready(plan, kernel, region, steps, true)); });
     int64_t beside = 0;
-    for (ReadyPart& ready : parts) {
-      const Launch launch = launch_to_be(plan, ready);
-      beside = std::max(beside, bytes_beside(kernel, launch, ready));
-      int64_t needed = beside;
-      for (const Side side : {Side::kA, Side::kB}) {
-        const Operand& operand = side == Side::kA ? ready.a : ready.b;
-        if (operand.keeps_forms(kernel)) needed += operand.bytes_to_pack(kernel, launch, side);
-      }
-      if (!device_.make_room(needed, {a_.memory, b_.memory})) return false;
-      for (const Side side : {Side::kA, Side::kB}) {
-        Operand& operand = side == Side::kA ? ready.a : ready.b;
-        if (operand.keeps_forms(kernel)) operand.packed_for(kernel, launch, side, lane_);
-      }
+    for (ReadyPart& part : parts) {
+      beside = std::max(beside, part.plan.room_bytes);
+      const Launch& launch = part.plan.launch;
+      const int64_t kept =
+          part.a.bytes_to_keep(kernel, launch, Side::kA) + part.b.bytes_to_keep(kernel, launch, Side::kB);
+      if (!device_.make_room(beside + kept, {a_.memory, b_.memory})) return false;
+      part.a.keep_packed(kernel, launch, Side::kA, lane_);
+      part.b.keep_packed(kernel, launch, Side::kB, lane_);
     }
     room_ = Room(beside, device_.device(), stream());
     return true;
@@ -288,96 +263,39 @@ class ResidentProduct {
 
   /// Each part packs its operands when its turn comes, in memory that the next one takes over. Divides parts further until
   /// that is little enough.
-  void pack_in_turn(const Plan& plan, std::vector<ReadyPart>& parts) {
-    const Kernel& kernel = kernel_for(plan);
+  void pack_in_turn(const Plan& plan, const Kernel& kernel, std::vector<ReadyPart>& parts) {
     for (Source* source : {&a_, &b_}) {
       source->forms.clear();
       source->cleared_forms.clear();
     }
     device_.drop_forms();
-    const auto ready = [&](const Region& region, double steps) {
-      return ReadyPart{region, steps, operand(a_, region, Side::kA, kernel, false),
-                       operand(b_, region, Side::kB, kernel, false)};
-    };
-    const auto bytes_of = [&](const ReadyPart& part) { return bytes_beside(kernel, launch_to_be(plan, part), part); };
     int64_t most = 0;
     divide(
-        whole(problem_), [&](const Region& region) { return device_.make_room(bytes_of(ready(region, 0)), {}); },
+        whole(problem_),
+        [&](const Region& region) {
+          return device_.make_room(ready(plan, kernel, region, 0, false).plan.room_bytes, {});
+        },
         [&](const Region& region, double steps) {
-          parts.push_back(ready(region, steps));
-          most = std::max(most, bytes_of(parts.back()));
+          parts.push_back(ready(plan, kernel, region, steps, false));
+          most = std::max(most, parts.back().plan.room_bytes);
         });
     room_ = Room(most, device_.device(), stream());
   }
 
-  Launch launch_to_be(const Plan& plan, const ReadyPart& ready) const {
-    return cuda::launch_to_be(problem_, plan, kernel_for(plan), ready.region, sub(there_, ready.region), ready.a,
-                              ready.b, stream());
+  ReadyPart ready(const Plan& plan, const Kernel& kernel, const Region& region, double steps, bool keeps_forms) {
+    Operand a = operand(a_, region, Side::kA, kernel, keeps_forms),
+            b = operand(b_, region, Side::kB, kernel, keeps_forms);
+    RegionPlan planned = executor_.plan(plan, kernel, region, sub(there_, region), a, b);
+    planned.launch.stream = stream();
+    return {steps, std::move(a), std::move(b), planned};
   }
 
-  /// What a part takes of the room.
-  int64_t bytes_beside(const Kernel& kernel, const Launch& launch, const ReadyPart& ready) const {
-    int64_t bytes = cuda::bytes_beside(kernel, launch, division_of(kernel, launch, device_.device()));
-    for (const Side side : {Side::kA, Side::kB}) {
-      const Operand& operand = side == Side::kA ? ready.a : ready.b;
-      bytes += operand.bytes_beside(kernel, launch, side) + Room::piece(bytes_of_lines(kernel, ready.region, side));
-    }
-    return bytes;
-  }
-
-  /// Of an operand's lines along K, if the witnesses are looked for in them.
-  int64_t bytes_of_lines(const Kernel& kernel, const Region& region, Side side) const {
-    if (!kernel.notes_chunks) return 0;
-    const Source& source = side == Side::kA ? a_ : b_;
-    const MatrixView& whole = source.is_banded() ? source.cleared : source.view;
-    return bytes_along_k(problem_.operation, region.items.size(), view_of(whole, region, side), side);
-  }
-
-  void launch(Launcher& launcher, const Plan& plan, ReadyPart& ready) {
-    const Kernel& kernel = kernel_for(plan);
-    limit_queued(ready.steps);
+  void launch(ReadyPart& part) {
+    device_.limit_queued(part.steps);
+    if (problem_.is_cancelled()) throw given_up();
     room_.begin_again();
-    result_.launches.push_back(
-        launcher.launch(plan, ready.a, ready.b, ready.region, sub(there_, ready.region), stream(), &room_));
-    if (kernel.notes_chunks) find_noted(kernel, ready.region);
-    device_.count_queued(ready.steps);
-  }
-
-  const Kernel& kernel_for(const Plan& plan) const {
-    return cuda::kernel_for(problem_, plan, numbers_fit(range(a_), range(b_), problem_.k()), device_.device());
-  }
-
-  bool finds_witnesses(const Plan& plan) const { return &kernel_for(plan) != &kernel_of(*plan.variant); }
-
-  /// Finds the witnesses of a part in the chunks that have been noted.
-  void find_noted(const Kernel& kernel, const Region& region) {
-    const auto lines_of = [&](Source& source, Side side) {
-      const MatrixView view = view_of(sources_.cleared(source), region, side);
-      void* const lines = room_.take(bytes_of_lines(kernel, region, side));
-      return copy_along_k(problem_.operation, region.items.size(), view, side, lines, stream());
-    };
-    WitnessSearch search = search_in(region);
-    search.a = lines_of(a_, Side::kA);
-    search.b = lines_of(b_, Side::kB);
-    search.chunk_steps = int64_t{kernel.shape.tile_k} << chunk_shift_for(kernel, problem_.k());
-    find_hinted(problem_.operation, search, stream());
-    Event& found = lane_.event();
-    found.record(stream());
-    result_.launches.back().computed = &found;
-  }
-
-  WitnessSearch search_in(const Region& region) const {
-    const Problem part = sub(there_, region);
-    WitnessSearch search{};
-    search.batch = part.batch;
-    search.m = part.m();
-    search.n = part.n();
-    search.k = part.k();
-    search.c = read_only(part.c);
-    search.witness = part.witness;
-    search.through = part.through;
-    search.band = part.structure.c;
-    return search;
+    result_.launches.push_back(executor_.launch(part.plan, part.a, part.b, stream(), &room_));
+    device_.count_queued(part.steps, stream());
   }
 
   /// Whether repair_nan() may need elements of C0 that the product has replaced.
@@ -387,36 +305,9 @@ class ResidentProduct {
   void keep_c0() {
     if (!c0_.view.data) return;
     kept_c0_ = apart(dtype_);
-    const MutableMatrixView kept = row_major(kept_c0_.get(), problem_.m(), problem_.n());
-    copy_matrices(dtype_, problem_.batch, c0_.view, kept, stream());
+    copy_matrices(dtype_, problem_.batch, c0_.view, row_major(kept_c0_.get(), problem_.m(), problem_.n()), stream());
   }
-
-  /// Searches for the witnesses when the product has succeeded, some rows at a time if it is large.
-  void find_all_witnesses() {
-    LaunchTimes times{};
-    times.started = times.packed = &lane_.event();
-    times.packed->record(stream());
-    const double steps_of_row = kSearchCost * double(problem_.batch) * problem_.n() * problem_.k();
-    const auto rows =
-        round_up(static_cast<int64_t>(std::clamp(kMostSteps / steps_of_row, 1.0, double(problem_.m()))), kLeastSide);
-    for (int64_t row = 0; row < problem_.m(); row += rows) {
-      Region region = whole(problem_);
-      region.rows = {row, std::min(row + rows, problem_.m())};
-      WitnessSearch search = search_in(region);
-      search.a = view_of(sources_.cleared(a_), region, Side::kA);
-      search.b = sources_.cleared(b_);
-      if (kept_c0_.get()) {
-        search.before = sub(row_major<const void*>(kept_c0_.get(), problem_.m(), problem_.n()), dtype_, region);
-      }
-      const double steps = steps_of_row * double(search.m);
-      limit_queued(steps);
-      find_all(problem_.operation, search, stream());
-      device_.count_queued(steps);
-    }
-    times.computed = &lane_.event();
-    times.computed->record(stream());
-    result_.launches.push_back(times);
-  }
+  MatrixView kept_c0() const { return row_major<const void*>(kept_c0_.get(), problem_.m(), problem_.n()); }
 
   /// Marks results as written before they are, and in the end, if so, as `all` that the matrices hold.
   void write_c(bool all) {
@@ -434,12 +325,6 @@ class ResidentProduct {
     memory.written(is_all, facts, false);
   }
 
-  /// Waits while so much is queued that giving up would take long, which a queued kernel can't any more.
-  void limit_queued(double steps) {
-    device_.limit_queued(steps);
-    if (problem_.is_cancelled()) throw given_up();
-  }
-
   MatrixView view_of(const MatrixView& view, const Region& region, Side side) const {
     const Span steps{0, problem_.k()};
     return side == Side::kA ? sub(view, dtype_, {region.items, region.rows, steps})
@@ -448,19 +333,12 @@ class ResidentProduct {
 
   Operand operand(Source& source, const Region& region, Side side, const Kernel& kernel, bool keeps_forms) {
     const auto from = [&](const MatrixView& view, PackedForms& forms) {
+      const MatrixView& searched = source.is_banded() ? source.cleared : view;
       return Operand(problem_.operation, view_of(view, region, side), region.items.size(), range(source),
-                     keeps_forms ? &forms : nullptr);
+                     keeps_forms ? &forms : nullptr, view_of(searched, region, side));
     };
     if (source.is_banded() && !kernel.packs_bands) return from(sources_.cleared(source), source.cleared_forms);
     return from(source.view, source.memory ? device_.forms_of(*source.memory) : source.forms);
-  }
-
-  OverflowError overflow(int64_t index) {
-    Problem cell = sub(there_, result_at(problem_, index));
-    const SessionDevice::HostCopy host_a = device_.fetch(dtype_, 1, cell.a), host_b = device_.fetch(dtype_, 1, cell.b);
-    cell.a = host_a.view;
-    cell.b = host_b.view;
-    return overflow_error(problem_, index, cell);
   }
 
   Facts result_facts() const {
@@ -482,6 +360,7 @@ class ResidentProduct {
   Lane& lane_;
   Sources sources_;
   const Planner& planner_;
+  Executor executor_;
   Source a_, b_, c0_;
   Problem there_;  ///< the same with all matrices on the device
   DeviceBuffer kept_c0_;

@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "cuda/runtime/launcher.h"
+#include "cuda/runtime/executor.h"
 #include "cuda/runtime/session.h"
 #include "cuda/runtime/session_device.h"
 

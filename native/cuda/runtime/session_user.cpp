@@ -248,7 +248,7 @@ class UserWork final : public Pending {
         throw Error(ErrorCode::kCuda,
                     std::string("launching the kernel ") + shape.name + " failed with " + driver().describe(status));
       }
-      device_.count_queued(steps);
+      device_.count_queued(steps, stream_);
     }
   }
 
