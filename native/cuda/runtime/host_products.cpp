@@ -1,7 +1,6 @@
 #include "cuda/runtime/host_products.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -25,87 +24,32 @@ int64_t bytes_of_result(const Problem& problem, DataType dtype) {
   return round_up(problem.outputs() * element_bytes(dtype), kMatrixAlignment);
 }
 
-/// Products whose results are made in the session's memory, and copied to the host by finish().
-class FetchedProducts final : public Pending {
- public:
-  FetchedProducts(Session& session, Problems problems, const Placement& where)
-      : session_(session), asked_(problems), there_(problems.begin(), problems.end()) {
-    int64_t bytes = 0;
-    std::vector<MutableMatrixView*> results;
-    std::vector<int64_t> places;
-    const auto add = [&](Problem& problem, DataType dtype, MutableMatrixView& view) {
-      if (!view.data) return;
-      results.push_back(&view);
-      places.push_back(bytes);
-      view = row_major<void*>(nullptr, problem.m(), problem.n());
-      bytes += bytes_of_result(problem, dtype);
-    };
-    for (Problem& problem : there_) {
-      add(problem, problem.operation.dtype, problem.c);
-      for_further(problem, [&](const FurtherResult& it) { add(problem, kFurtherType, problem.*it.view); });
-      problem.keeps_c = false;
-    }
-    memory_ = session.allocate(bytes);
-    for (size_t index = 0; index < results.size(); ++index) {
-      results[index]->data = static_cast<char*>(memory_->data()) + places[index];
-      results[index]->memory = memory_.get();
-    }
-    work_ = session.multiply(there_, where);
+/// Computes products in a session's memory, and copies their results to the host in one copy for all. What is outside of the
+/// caller's matrices stays.
+std::vector<Outcome> multiply_and_fetch(Session& session, Problems asked, const Placement& where) {
+  int64_t bytes = 0;
+  for (const Problem& problem : asked) bytes += bytes_of_result(problem, problem.operation.dtype);
+  const std::shared_ptr<Memory> memory = session.allocate(bytes);
+  std::vector<Problem> there(asked.begin(), asked.end());
+  auto* at = static_cast<char*>(memory->data());
+  for (Problem& problem : there) {
+    problem.c = row_major<void*>(at, problem.m(), problem.n());
+    problem.c.memory = memory.get();
+    problem.keeps_c = false;
+    at += bytes_of_result(problem, problem.operation.dtype);
   }
-
-  bool is_done() override { return work_->is_done(); }
-
-  std::vector<Outcome> finish() override {
-    using Clock = std::chrono::steady_clock;
-    std::vector<Outcome> outcomes = work_->finish();
-    const Clock::time_point start = Clock::now();
-    const Problem& first = asked_.front();
-    if (asked_.size() == 1 && first.structure.c.is_all(first.m(), first.n())) {
-      download(first.operation.dtype, first.batch, read_only(there_.front().c), first.c);
-      for_further(first, [&](const FurtherResult& it) {
-        download(kFurtherType, first.batch, read_only(there_.front().*it.view), first.*it.view);
-      });
-    } else {
-      download_inside();
-    }
-    if (asked_.size() == 1) {
-      outcomes.front().timing.d2h = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-    }
-    return outcomes;
+  std::vector<Outcome> outcomes = session.multiply(there, where)->finish();
+  const Workspace dense(static_cast<size_t>(bytes));
+  MatrixView all = row_major<const void*>(memory->data(), 1, bytes);
+  all.memory = memory.get();
+  session.download(DataType::kUint8, 1, all, row_major(dense.data(), 1, bytes), asked.front().cancelled)->finish();
+  const auto* from = static_cast<const char*>(dense.data());
+  for (const Problem& problem : asked) {
+    copy_rows(problem.c, problem.structure.c, problem.operation.dtype, from, 0, problem.batch * problem.m());
+    from += bytes_of_result(problem, problem.operation.dtype);
   }
-
- private:
-  void download(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to) {
-    session_.download(dtype, batch, from, to, asked_.front().cancelled)->finish();
-  }
-
-  /// In one copy for all. What is outside of the caller's matrices stays.
-  void download_inside() {
-    const int64_t bytes = memory_->bytes();
-    const Workspace dense(static_cast<size_t>(bytes));
-    MatrixView all = row_major<const void*>(memory_->data(), 1, bytes);
-    all.memory = memory_.get();
-    download(DataType::kUint8, 1, all, row_major(dense.data(), 1, bytes));
-    const auto on_host = [&](const MutableMatrixView& view) {
-      return static_cast<const char*>(dense.data()) +
-             (static_cast<const char*>(view.data) - static_cast<const char*>(memory_->data()));
-    };
-    for (size_t index = 0; index < asked_.size(); ++index) {
-      const Problem &problem = asked_[index], &there = there_[index];
-      const int64_t rows = problem.batch * problem.m();
-      copy_rows(problem.c, problem.structure.c, problem.operation.dtype, on_host(there.c), 0, rows);
-      for_further(problem, [&](const FurtherResult& it) {
-        copy_rows(problem.*it.view, problem.structure.c, kFurtherType, on_host(there.*it.view), 0, rows);
-      });
-    }
-  }
-
-  Session& session_;
-  const Problems asked_;
-  std::vector<Problem> there_;  ///< the same with results in the session's memory
-  std::shared_ptr<Memory> memory_;
-  std::unique_ptr<Pending> work_;
-};
+  return outcomes;
+}
 
 /// One product: as a whole, or in blocks if the device has no memory for that.
 class HostProduct final : public Pending {
@@ -128,7 +72,7 @@ class HostProduct final : public Pending {
                         }));
       if (needed > capacity) return start_blocks(blocks_of(problem_, capacity, bytes_of));
     }
-    work_ = start(problem_, where_);
+    work_ = start(problem_);
   }
 
   /// finish() waits, and copies.
@@ -140,10 +84,8 @@ class HostProduct final : public Pending {
   }
 
  private:
-  /// Only the products of a session's own matrices have further results.
-  std::unique_ptr<Pending> start(const Problem& one, const Placement& where) const {
-    if (further_asked(one)) return std::make_unique<FetchedProducts>(tools_.session, one, where);
-    return stream_product(one, problem_, where, tools_.planner, tools_.device);
+  std::unique_ptr<Pending> start(const Problem& one) const {
+    return stream_product(one, problem_, where_, tools_.planner, tools_.device);
   }
 
   void start_blocks(std::vector<Region> blocks) {
@@ -153,7 +95,7 @@ class HostProduct final : public Pending {
       throw given_up();
     }
     blocks_.emplace(problem_, std::move(blocks), values_may_fail(problem_.operation) || where_.variant,
-                    [this](const Problem& block) { return std::move(start(block, where_)->finish().front()); });
+                    [this](const Problem& block) { return std::move(start(block)->finish().front()); });
     blocks_->start();
   }
 
@@ -207,8 +149,7 @@ std::vector<Outcome> multiply_together(const HostTools& tools, Problems problems
                                                : admit(tools.device.device(), reserved, where.device_memory,
                                                        [&] { return part.front().is_cancelled(); }));
     try {
-      for (Outcome& outcome : FetchedProducts(tools.session, part, where).finish())
-        outcomes.push_back(std::move(outcome));
+      for (Outcome& outcome : multiply_and_fetch(tools.session, part, where)) outcomes.push_back(std::move(outcome));
     } catch (const Error& error) {
       throw Error(error.code(), error.what(), first + error.product().value_or(0));
     }
