@@ -115,11 +115,9 @@ class CudaBackend : public Backend {
 };
 
 std::string CudaBackend::refuses(const Problem& problem, const Placement& where) {
-  const int64_t roughly = roughly_needed_bytes(problem);
-  if (roughly <= little_memory(where.device_memory)) return {};
-  const int64_t capacity = device_capacity(where.device, where.device_memory);
-  if (roughly <= capacity) return {};
-  const int64_t least = workspace(smallest_block(problem), problem, where);
+  if (can_have(where.device, roughly_needed_bytes(problem), where.device_memory)) return {};
+  const int64_t least = workspace(smallest_block(problem), problem, where),
+                capacity = device_capacity(where.device, where.device_memory);
   if (least <= capacity) return {};
   return "a single block of the product needs " + in_mebibytes(least) + " of device memory, but device " +
          std::to_string(where.device) + " has " + in_mebibytes(capacity) + " for it: choose backend 'cpu'";

@@ -88,6 +88,10 @@ int64_t little_memory(int64_t limit) {
   return limit > 0 ? std::min(limit, kLittle) : kLittle;
 }
 
+bool can_have(int device, int64_t bytes, int64_t limit) {
+  return bytes <= little_memory(limit) || bytes <= device_capacity(device, limit);
+}
+
 void await_others() {
   Ledgers& all = ledgers();
   std::unique_lock<std::mutex> lock(all.mutex);

@@ -35,6 +35,9 @@ int64_t device_capacity(int device, int64_t limit);
 /// that may be taken; 0: all that is free.
 int64_t little_memory(int64_t limit);
 
+/// Whether a product can have so many bytes, when no other runs.
+bool can_have(int device, int64_t bytes, int64_t limit);
+
 /// Waits until memory may have been given back, but not for long.
 void await_others();
 

@@ -1,6 +1,8 @@
 // A session that takes a part of a device's memory.
 #pragma once
-#include <utility>
+#include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "core/session/session.h"
 #include "cuda/runtime/admission.h"
@@ -8,18 +10,27 @@
 
 namespace mpmml::cuda {
 
-/// While this is there, what a session allocates is part of `bytes` that have been reserved for it.
+/// While this is there, what a session allocates is part of bytes that have been reserved for it.
 class Admitted final : public Share {
  public:
-  Admitted(SessionDevice& device, int64_t bytes, Reservation reservation)
-      : device_(device), reservation_(std::move(reservation)) {
-    device_.set_reserved(bytes);
+  /// Waits until earlier products leave the device `needed` bytes, or all that it can have if that is less. What is so little that
+  /// nobody asks for it is there at once. Throws Error(kAborted) if `is_cancelled` while it waits.
+  Admitted(SessionDevice& device, int64_t needed, int64_t limit, const std::function<bool()>& is_cancelled)
+      : device_(device), bytes_(little_memory(limit)) {
+    if (needed > bytes_) {
+      bytes_ = std::min(needed, device_capacity(device.device(), limit));
+      reservation_.emplace(admit(device.device(), bytes_, limit, is_cancelled));
+    }
+    device_.set_reserved(bytes_);
   }
   ~Admitted() override { device_.set_reserved(0); }
 
+  int64_t bytes() const { return bytes_; }
+
  private:
   SessionDevice& device_;
-  const Reservation reservation_;
+  int64_t bytes_;
+  std::optional<Reservation> reservation_;
 };
 
 }  // namespace mpmml::cuda

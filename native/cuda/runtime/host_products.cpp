@@ -59,19 +59,12 @@ class HostProduct final : public Pending {
 
   void start() {
     if (!problem_.known) require_elements_of_c0(problem_);
-    const int64_t little = little_memory(where_.device_memory);
-    if (roughly_needed_bytes(problem_) <= little) {
-      admitted_.emplace(tools_.device, little, Reservation());
-    } else {
-      const auto bytes_of = [&](const Problem& part) { return tools_.bytes_of(part, problem_, where_); };
-      const int64_t needed = bytes_of(problem_),
-                    capacity = device_capacity(tools_.device.device(), where_.device_memory);
-      const int64_t reserved = std::min(needed, capacity);
-      admitted_.emplace(tools_.device, reserved, admit(tools_.device.device(), reserved, where_.device_memory, [this] {
-                          return problem_.is_cancelled();
-                        }));
-      if (needed > capacity) return start_blocks(blocks_of(problem_, capacity, bytes_of));
-    }
+    const auto bytes_of = [&](const Problem& part) { return tools_.bytes_of(part, problem_, where_); };
+    // To count what is little takes longer than the product.
+    const int64_t roughly = roughly_needed_bytes(problem_), limit = where_.device_memory;
+    const int64_t needed = roughly <= little_memory(limit) ? roughly : bytes_of(problem_);
+    admitted_.emplace(tools_.device, needed, limit, [this] { return problem_.is_cancelled(); });
+    if (needed > admitted_->bytes()) return start_blocks(blocks_of(problem_, admitted_->bytes(), bytes_of));
     work_ = start(problem_);
   }
 
@@ -125,13 +118,13 @@ class BytesTogether {
 
 /// Computes products together, as many at a time as there is memory for.
 std::vector<Outcome> multiply_together(const HostTools& tools, Problems problems, const Placement& where) {
-  const int64_t little = little_memory(where.device_memory);
+  // CUDA isn't asked for each product.
   std::optional<int64_t> known;
-  const auto capacity = [&] {
-    if (!known) known = std::max(little, device_capacity(tools.device.device(), where.device_memory));
-    return *known;
+  const auto fits = [&](int64_t bytes) {
+    if (bytes <= little_memory(where.device_memory)) return true;
+    if (!known) known = device_capacity(tools.device.device(), where.device_memory);
+    return bytes <= *known;
   };
-  const auto fits = [&](int64_t bytes) { return bytes <= little || bytes <= capacity(); };
   std::vector<Outcome> outcomes;
   for (size_t first = 0; first < problems.size();) {
     BytesTogether bytes;
@@ -143,11 +136,8 @@ std::vector<Outcome> multiply_together(const HostTools& tools, Problems problems
       bytes = with_next;
       part.push_back(problems[first + part.size()]);
     }
-    const int64_t reserved = fits(bytes.all()) ? std::max(bytes.all(), little) : capacity();
-    const Admitted admitted(tools.device, reserved,
-                            reserved <= little ? Reservation()
-                                               : admit(tools.device.device(), reserved, where.device_memory,
-                                                       [&] { return part.front().is_cancelled(); }));
+    const Admitted admitted(tools.device, bytes.all(), where.device_memory,
+                            [&] { return part.front().is_cancelled(); });
     try {
       for (Outcome& outcome : multiply_and_fetch(tools.session, part, where)) outcomes.push_back(std::move(outcome));
     } catch (const Error& error) {
@@ -172,9 +162,7 @@ bool runs_together(const Problem& problem, const Placement& where) {
   if (further_asked(problem)) return false;
   BytesTogether bytes;
   bytes.add(problem);
-  if (bytes.matrices() > kMostBytesTogether / 16) return false;
-  return bytes.all() <= little_memory(where.device_memory) ||
-         bytes.all() <= device_capacity(where.device, where.device_memory);
+  return bytes.matrices() <= kMostBytesTogether / 16 && can_have(where.device, bytes.all(), where.device_memory);
 }
 
 }  // namespace mpmml::cuda

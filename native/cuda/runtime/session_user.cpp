@@ -279,17 +279,14 @@ std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice
 }
 
 std::unique_ptr<Share> admit_user(const UserProduct& product, SessionDevice& device) {
-  const int64_t needed = bytes_of(product) + bytes_to_pack(product) + bytes_of_parts(product),
-                little = little_memory(device.limit());
-  if (needed <= little) return std::make_unique<Admitted>(device, little, Reservation());
-  const int64_t capacity = device_capacity(device.device(), device.limit());
-  if (needed > capacity) {
-    throw Error(ErrorCode::kOutOfMemory, "a part of the product needs " + in_mebibytes(needed) +
-                                             " of device memory, but device " + std::to_string(device.device()) +
-                                             " has " + in_mebibytes(capacity) + " for it: choose backend 'cpu'");
+  const int64_t needed = bytes_of(product) + bytes_to_pack(product) + bytes_of_parts(product);
+  if (!can_have(device.device(), needed, device.limit())) {
+    throw Error(ErrorCode::kOutOfMemory,
+                "a part of the product needs " + in_mebibytes(needed) + " of device memory, but device " +
+                    std::to_string(device.device()) + " has " +
+                    in_mebibytes(device_capacity(device.device(), device.limit())) + " for it: choose backend 'cpu'");
   }
-  return std::make_unique<Admitted>(
-      device, needed, admit(device.device(), needed, device.limit(), [&product] { return product.is_cancelled(); }));
+  return std::make_unique<Admitted>(device, needed, device.limit(), [&product] { return product.is_cancelled(); });
 }
 
 std::string refuses_user_product(const UserProduct& product, int device) {
