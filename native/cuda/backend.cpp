@@ -57,7 +57,7 @@ bool divides(const Variant& variant, RangePath path, const Problem& problem, int
 // How much longer the planner assumes that a kernel takes if its instructions are emulated.
 constexpr double kSlowedDown = 8;
 
-class CudaBackend : public Backend {
+class CudaBackend : public Backend, private Planner {
  public:
   explicit CudaBackend(std::string architectures) : architectures_(std::move(architectures)) {
     for (const KernelVariant& row : kernel_variants()) {
@@ -75,7 +75,7 @@ class CudaBackend : public Backend {
   int device_count() override { return cuda::device_count(); }
   std::string refuses(const Problem& problem, const Placement& where) override;
   bool scans_lines(const Problem& problem, const Placement& where) override {
-    return cuda::scans_lines(problem, where, planner_);
+    return cuda::scans_lines(problem, where, *this);
   }
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
@@ -87,15 +87,14 @@ class CudaBackend : public Backend {
   }
   double estimate_user_ms(const UserProduct& product, int device) override { return user_product_ms(product, device); }
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {
-    return open_session(device, device_memory, planner_, bytes_of_);
+    return open_session(device, device_memory, *this);
   }
 
  private:
   Judgement judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered, int device);
   /// `numbered` says whether numbers_fit() for the operands.
   Judge judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where);
-  /// What `part` of `problem`, or all of it, can need with any kernel that may be chosen.
-  int64_t workspace(const Problem& part, const Problem& problem, const Placement& where) const;
+  int64_t bytes(const Problem& block, const Problem& whole, const Placement& where) override;
 
   const std::vector<const Variant*>& candidates(const Operation& operation) const {
     static const auto& none = *new std::vector<const Variant*>;
@@ -104,11 +103,6 @@ class CudaBackend : public Backend {
   }
 
   std::string architectures_;
-  const Planner planner_ = [this](const Problem& problem, const ValueRange& a, const ValueRange& b,
-                                  const Placement& where) { return plan(problem, a, b, where); };
-  const BytesOf bytes_of_ = [this](const Problem& block, const Problem& whole, const Placement& where) {
-    return workspace(block, whole, where);
-  };
   std::vector<const Variant*> variants_;
   /// Those that may be taken unasked.
   std::map<std::pair<SemiringId, DataType>, std::vector<const Variant*>> candidates_;
@@ -116,7 +110,7 @@ class CudaBackend : public Backend {
 
 std::string CudaBackend::refuses(const Problem& problem, const Placement& where) {
   if (can_have(where.device, roughly_needed_bytes(problem), where.device_memory)) return {};
-  const int64_t least = workspace(smallest_block(problem), problem, where),
+  const int64_t least = bytes(smallest_block(problem), problem, where),
                 capacity = device_capacity(where.device, where.device_memory);
   if (least <= capacity) return {};
   return "a single block of the product needs " + in_mebibytes(least) + " of device memory, but device " +
@@ -237,7 +231,8 @@ Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueR
                    judge_for(problem, exact, numbers_fit(a, b, problem.k()), where));
 }
 
-int64_t CudaBackend::workspace(const Problem& part, const Problem& problem, const Placement& where) const {
+/// What the block can need with any kernel that may be chosen.
+int64_t CudaBackend::bytes(const Problem& part, const Problem& problem, const Placement& where) {
   int64_t widened = 0, others = 0;
   const Operand a(part.operation, part.a, part.batch), b(part.operation, part.b, part.batch);
   const auto consider = [&](const Plan& plan, const Kernel& kernel) {

@@ -59,7 +59,7 @@ class HostProduct final : public Pending {
 
   void start() {
     if (!problem_.known) require_elements_of_c0(problem_);
-    const auto bytes_of = [&](const Problem& part) { return tools_.bytes_of(part, problem_, where_); };
+    const auto bytes_of = [&](const Problem& part) { return tools_.planner.bytes(part, problem_, where_); };
     // To count what is little takes longer than the product.
     const int64_t roughly = roughly_needed_bytes(problem_), limit = where_.device_memory;
     const int64_t needed = roughly <= little_memory(limit) ? roughly : bytes_of(problem_);

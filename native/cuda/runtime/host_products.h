@@ -13,8 +13,7 @@ namespace mpmml::cuda {
 struct HostTools {
   Session& session;
   SessionDevice& device;
-  const Planner& planner;
-  const BytesOf& bytes_of;
+  Planner& planner;
 };
 
 /// Session::multiply() for products whose results are in host memory. Several run together, with one transfer each way.

@@ -371,7 +371,7 @@ void find_levels(const Operation& operation, const OperandLines& lines, const Le
   });
 }
 
-bool may_scan_lines(const Problem& problem, const Placement& where, const Planner& planner) {
+bool may_scan_lines(const Problem& problem, const Placement& where, Planner& planner) {
   const bool has_levels = with_semiring(problem.operation, [](auto semiring) { return has_range<decltype(semiring)>; });
   if (!has_levels || problem.known) return false;
   // A block of threads takes some whole lines.
@@ -383,7 +383,7 @@ bool may_scan_lines(const Problem& problem, const Placement& where, const Planne
   range.minimum = range.maximum = 0;
   range.levels.spread = 0;
   range.levels.has_zero = false;
-  const RangePath path = planner(problem, range, range, where).path;
+  const RangePath path = planner.plan(problem, range, range, where).path;
   return std::find(std::begin(kExponentPaths), std::end(kExponentPaths), path) != std::end(kExponentPaths);
 }
 

@@ -51,7 +51,7 @@ void find_levels(const Operation& operation, const OperandLines& lines, const Le
 
 /// Whether the lines of the operands may be scanned: the planner would choose exponents if they had few levels, and
 /// unless a variant is asked for, that takes no longer than a scan of the elements.
-bool may_scan_lines(const Problem& problem, const Placement& where, const Planner& planner);
+bool may_scan_lines(const Problem& problem, const Placement& where, Planner& planner);
 
 /// Of which operands all lines should be scanned, if `sample_a` and `sample_b` are guesses of their levels.
 struct WorthScanning {

@@ -60,7 +60,7 @@ void clear_gathered(const Operation& operation, const HostLayout& host, Storage 
 /// A product on the streams of a session, which nothing else uses until it ends.
 class OnStreams : public Pending {
  public:
-  OnStreams(const Problem& problem, const Problem& whole, const Placement& where, const Planner& planner,
+  OnStreams(const Problem& problem, const Problem& whole, const Placement& where, Planner& planner,
             SessionDevice& device, bool overlaps)
       : problem_(problem),
         device_(device),
@@ -87,7 +87,7 @@ class OnStreams : public Pending {
   Plan choose(const Operand& a, const Operand& b) {
     if (problem_.is_cancelled()) throw given_up();
     require_elements(problem_, a.range(), b.range());
-    const Plan planned = planner_(whole_, a.range(), b.range(), where_);
+    const Plan planned = planner_.plan(whole_, a.range(), b.range(), where_);
     const Plan plan = executor_.improve(planned, a.range(), a.view(), b.range(), b.view());
     outcome_.take_plan(plan);
     return plan;
@@ -115,7 +115,7 @@ class OnStreams : public Pending {
 
  private:
   const Problem& whole_;
-  const Planner& planner_;
+  Planner& planner_;
   bool is_fetched_ = false;
 };
 
@@ -127,7 +127,7 @@ bool is_small(const Problem& problem) { return has_few_bytes(problem) && !furthe
 /// little takes longer (10 µs of 111 for a whole call of 256³ on an H200).
 class SmallProduct final : public OnStreams {
  public:
-  SmallProduct(const Problem& problem, const Problem& whole, const Placement& where, const Planner& planner,
+  SmallProduct(const Problem& problem, const Problem& whole, const Placement& where, Planner& planner,
                SessionDevice& device)
       : OnStreams(problem, whole, where, planner, device, false),
         a_(problem.operation, problem.a, problem.batch),
@@ -237,7 +237,7 @@ class Sharing {
 /// A product in cells: see plan/cells.h.
 class CellProduct final : public OnStreams {
  public:
-  CellProduct(const Problem& problem, const Problem& whole, const Placement& where, const Planner& planner,
+  CellProduct(const Problem& problem, const Problem& whole, const Placement& where, Planner& planner,
               SessionDevice& device, Cut cut)
       : OnStreams(problem, whole, where, planner, device, cut.cells.size() > 1),
         dtype_(problem.operation.dtype),
@@ -510,13 +510,13 @@ bool has_few_bytes(const Problem& problem) {
   return operand_bytes(problem) <= kFewBytes && result_bytes(problem) <= kFewBytes;
 }
 
-bool scans_lines(const Problem& problem, const Placement& where, const Planner& planner) {
+bool scans_lines(const Problem& problem, const Placement& where, Planner& planner) {
   // The host would have to scan those of small products, which takes longer than they do.
   return (where.variant || !is_small(problem)) && may_scan_lines(problem, where, planner);
 }
 
 std::unique_ptr<Pending> stream_product(const Problem& problem, const Problem& whole, const Placement& where,
-                                        const Planner& planner, SessionDevice& device) {
+                                        Planner& planner, SessionDevice& device) {
   if (is_small(problem)) {
     auto product = std::make_unique<SmallProduct>(problem, whole, where, planner, device);
     product->start();

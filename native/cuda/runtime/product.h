@@ -18,11 +18,11 @@ int64_t operand_bytes(const Problem& problem);
 bool has_few_bytes(const Problem& problem);
 
 /// Whether the lines of the operands are looked at (levels.h), if their ranges don't decide.
-bool scans_lines(const Problem& problem, const Placement& where, const Planner& planner);
+bool scans_lines(const Problem& problem, const Placement& where, Planner& planner);
 
 /// Starts a product; finish() of the result writes C, which is unchanged before, and further results. `whole` is the product
 /// of which `problem` is a block, or itself: what plans are made for. Both must stay. Throws Error, as Session::multiply() does.
 std::unique_ptr<Pending> stream_product(const Problem& problem, const Problem& whole, const Placement& where,
-                                        const Planner& planner, SessionDevice& device);
+                                        Planner& planner, SessionDevice& device);
 
 }  // namespace mpmml::cuda

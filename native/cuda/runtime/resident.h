@@ -131,4 +131,11 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
 
 inline ResidentMemory& resident(Memory* memory) { return static_cast<ResidentMemory&>(*memory); }
 
+/// ResidentMemory::written() of these matrices.
+inline void mark_written(const MutableMatrixView& view, DataType dtype, int64_t batch, const Facts& facts,
+                         bool exact = false) {
+  ResidentMemory& memory = resident(view.memory);
+  memory.written(memory.is_covered_by(view, dtype, batch), facts, exact);
+}
+
 }  // namespace mpmml::cuda

@@ -9,7 +9,6 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/problem/region.h"
-#include "core/problem/scan.h"
 #include "core/status.h"
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"
@@ -18,6 +17,7 @@
 #include "cuda/runtime/host_products.h"
 #include "cuda/runtime/session_device.h"
 #include "cuda/runtime/session_group.h"
+#include "cuda/runtime/session_source.h"
 #include "cuda/runtime/session_user.h"
 #include "cuda/runtime/shared_b.h"
 #include "cuda/runtime/successors.h"
@@ -165,14 +165,18 @@ class Download final : public Pending {
 
 /// The plans of the latest products, because a program often computes products of the same kind in a row, and planning
 /// takes some microseconds.
-class Plans {
+class LatestPlans final : public Planner {
  public:
-  template <class Make>
-  const Plan& find(const Problem& problem, const ValueRange& a, const ValueRange& b, const Variant* requested,
-                   Make&& make) {
+  explicit LatestPlans(Planner& planner) : planner_(planner) {}
+
+  int64_t bytes(const Problem& block, const Problem& whole, const Placement& where) override {
+    return planner_.bytes(block, whole, where);
+  }
+
+  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
     const Key key{problem.operation.semiring,
                   problem.operation.dtype,
-                  requested,
+                  where.variant,
                   exact_paths(problem.operation, a, b),
                   {problem.batch, problem.m(), problem.n(), problem.k(), items_of(problem.a, problem.batch),
                    items_of(problem.b, problem.batch), problem.has_narrow(), further_asked(problem),
@@ -183,7 +187,7 @@ class Plans {
     }
     if (plans_.size() < kMost) plans_.emplace_back();
     auto& entry = plans_[next_++ % kMost];
-    entry = {key, make()};
+    entry = {key, planner_.plan(problem, a, b, where)};
     return entry.second;
   }
 
@@ -202,6 +206,7 @@ class Plans {
              exact == other.exact && sizes == other.sizes && structure == other.structure;
     }
   };
+  Planner& planner_;
   std::vector<std::pair<Key, Plan>> plans_;
   size_t next_ = 0;
 };
@@ -217,14 +222,11 @@ class Reached final : public Moment {
 
 class CudaSession final : public Session {
  public:
-  CudaSession(int device, int64_t limit, const Planner& planner, const BytesOf& bytes_of, bool is_ahead)
+  CudaSession(int device, int64_t limit, Planner& planner, bool is_ahead)
       : device_(std::make_shared<SessionDevice>(device, limit, is_ahead)),
         lanes_(device_->lane()),
-        make_plan_(planner),
-        bytes_of_(bytes_of),
-        planner_([this](const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {
-          return plans_.find(problem, a, b, where.variant, [&] { return make_plan_(problem, a, b, where); });
-        }),
+        planner_(planner),
+        latest_plans_(planner),
         name_(device_name(device)) {}
 
   ~CudaSession() override {
@@ -242,7 +244,7 @@ class CudaSession final : public Session {
   MemoryUse memory_use() override { return device_->use(); }
 
   std::unique_ptr<Session> open_ahead() override {
-    return std::make_unique<CudaSession>(device(), device_->limit(), make_plan_, bytes_of_, true);
+    return std::make_unique<CudaSession>(device(), device_->limit(), planner_, true);
   }
 
   void collect() override {
@@ -310,10 +312,9 @@ class CudaSession final : public Session {
 
   std::unique_ptr<Pending> fill(DataType dtype, int64_t batch, const MutableMatrixView& to, double value) override {
     device_->enter();
-    ResidentMemory& memory = resident(to.memory);
-    memory.wait_for_readers();
+    resident(to.memory).wait_for_readers();
     fill_matrices(dtype, batch, to, value, stream());
-    memory.written(memory.is_covered_by(to, dtype, batch), facts_of_fill(dtype, value), true);
+    mark_written(to, dtype, batch, facts_of_fill(dtype, value), true);
     return queued();
   }
 
@@ -325,8 +326,8 @@ class CudaSession final : public Session {
     require_elements(operation, batch, d, "d");
     memory.wait_for_readers();
     combine_matrices(operation, batch, c, d, stream());
-    memory.written(memory.is_covered_by(c, operation.dtype, batch),
-                   facts_of_combination(operation, memory.facts(), resident(d.memory).facts(), d.storage), false);
+    mark_written(c, operation.dtype, batch,
+                 facts_of_combination(operation, memory.facts(), resident(d.memory).facts(), d.storage));
     return queued();
   }
 
@@ -334,11 +335,10 @@ class CudaSession final : public Session {
                                 const MutableMatrixView& to) override {
     device_->enter();
     const ResidentMemory& source = resident(from.memory);
-    ResidentMemory& target = resident(to.memory);
-    target.wait_for_readers();
+    resident(to.memory).wait_for_readers();
     copy_matrices(dtype, batch, from, to, stream());
     const bool all_is_copied = items_of(from, batch) == batch && source.is_covered_by(from, dtype, batch);
-    target.written(target.is_covered_by(to, dtype, batch), source.facts(), source.is_exact() && all_is_copied);
+    mark_written(to, dtype, batch, source.facts(), source.is_exact() && all_is_copied);
     return queued();
   }
 
@@ -393,7 +393,7 @@ class CudaSession final : public Session {
     const auto write = [&](const MutableMatrixView& view, DataType dtype, bool may_be_negative) {
       Facts facts = no_facts();
       facts.has_negative = may_be_negative;
-      write_elements(view, dtype, pivots.batch, facts);
+      mark_written(view, dtype, pivots.batch, facts);
     };
     // Elements that aren't negative have no negative products.
     const bool may_be_negative =
@@ -431,7 +431,7 @@ class CudaSession final : public Session {
     Facts facts;
     facts.include(-1, d.cols - 1);
     facts.has_negative = true;
-    write_elements(next, DataType::kInt32, batch, facts);
+    mark_written(next, DataType::kInt32, batch, facts);
     cuda::set_successors(operation, batch, d, next, stream());
     return queued();
   }
@@ -470,9 +470,9 @@ class CudaSession final : public Session {
   std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
     device_->enter();
     const bool is_on_host = !problems.empty() && !problems.front().c.memory;
-    if (is_on_host) return multiply_on_host({*this, *device_, make_plan_, bytes_of_}, problems, where);
+    if (is_on_host) return multiply_on_host({*this, *device_, planner_}, problems, where);
     auto work = std::make_unique<Queued>(lanes_, lanes_.take());
-    work->add(queue_products(problems, where, planner_, *device_, work->lane()));
+    work->add(queue_products(problems, where, latest_plans_, *device_, work->lane()));
     work->close();
     return work;
   }
@@ -504,7 +504,7 @@ class CudaSession final : public Session {
   Plan plan(const Problem& problem, const Placement& where) override {
     device_->enter();
     const std::unique_ptr<Lane> lane = lanes_.take();
-    return plan_product(problem, where, planner_, *device_, *lane);
+    return plan_product(problem, where, latest_plans_, *device_, *lane);
   }
 
  private:
@@ -516,17 +516,11 @@ class CudaSession final : public Session {
     return work;
   }
 
-  /// Marks elements as written, of which only this is known. Called before they are.
-  static void write_elements(const MutableMatrixView& view, DataType dtype, int64_t batch, const Facts& facts) {
-    ResidentMemory& memory = resident(view.memory);
-    memory.written(memory.is_covered_by(view, dtype, batch), facts, false);
-  }
-
   static void write_successors(const Successors& successors) {
     Facts facts;
     facts.include(kNoWitness, successors.next.cols - 1);
     facts.has_negative = true;
-    write_elements(successors.next, DataType::kInt32, successors.batch, facts);
+    mark_written(successors.next, DataType::kInt32, successors.batch, facts);
   }
 
   /// Copies run one after the other on the bus, and each has threads and pinned memory: two of them keep it busy.
@@ -538,31 +532,27 @@ class CudaSession final : public Session {
   }
 
   void require_elements(const Operation& operation, int64_t batch, const MatrixView& view, const char* name) {
-    ResidentMemory& memory = resident(view.memory);
-    if (!restricts_elements(operation) || !memory.facts().has_negative) return;
-    if (!memory.is_exact()) {
-      memory.found(device_->scan(operation.dtype, view.storage, memory));
-      if (!memory.facts().has_negative) return;
-    }
-    const SessionDevice::HostCopy copy = device_->fetch(operation.dtype, batch, view);
-    mpmml::require_elements(operation, copy.view, batch, name);
+    if (!restricts_elements(operation)) return;
+    Problem problem;
+    problem.operation = operation;
+    problem.batch = batch;
+    Sources sources(problem, *device_);
+    Source source = sources.find(view, {});
+    sources.require_elements(source, name);
   }
 
   const std::shared_ptr<SessionDevice> device_;
   JobLanes lanes_;
   std::deque<std::weak_ptr<Copy>> copies_;  ///< latest last
-  Plans plans_;
-  const Planner make_plan_;
-  const BytesOf bytes_of_;
-  const Planner planner_;
+  Planner& planner_;
+  LatestPlans latest_plans_;
   const std::string name_;
 };
 
 }  // namespace
 
-std::unique_ptr<Session> open_session(int device, int64_t device_memory, const Planner& planner,
-                                      const BytesOf& bytes_of) {
-  return std::make_unique<CudaSession>(device, device_memory, planner, bytes_of, false);
+std::unique_ptr<Session> open_session(int device, int64_t device_memory, Planner& planner) {
+  return std::make_unique<CudaSession>(device, device_memory, planner, false);
 }
 
 }  // namespace mpmml::cuda

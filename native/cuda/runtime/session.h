@@ -10,7 +10,6 @@
 namespace mpmml::cuda {
 
 /// `device_memory`: the most bytes of device memory that matrices and products may take; 0: all that is free.
-std::unique_ptr<Session> open_session(int device, int64_t device_memory, const Planner& planner,
-                                      const BytesOf& bytes_of);
+std::unique_ptr<Session> open_session(int device, int64_t device_memory, Planner& planner);
 
 }  // namespace mpmml::cuda

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/algebra/dispatch.h"
+#include "core/problem/destination.h"
 #include "core/problem/structured.h"
 #include "core/status.h"
 #include "cuda/runtime/banded.h"
@@ -51,12 +52,12 @@ class Batch {
       return range;
     };
     const ValueRange a = range(&Problem::a, first.structure.a), b = range(&Problem::b, first.structure.b);
-    if (a.has_outsider || b.has_outsider) return false;
-    if (first.c0.data && restricts_elements(operation) && facts_of(&Problem::c0).has_negative) return false;
-    return exact_paths(operation, a, b).cheapest() < RangePath::kWide || operation.overflow != OverflowPolicy::kThrow;
+    const Facts c0 = first.c0.data ? facts_of(&Problem::c0) : Facts();
+    const std::optional<PathSet> exact = certain_paths(operation, a, b, &c0);
+    return exact && !may_overflow(first, exact->cheapest());
   }
 
-  std::vector<QueuedProduct> queue(const Placement& where, const Planner& planner, Lane& lane) {
+  std::vector<QueuedProduct> queue(const Placement& where, Planner& planner, Lane& lane) {
     Problem batch = *problems_.front();
     batch.batch = count_;
     const Gathered a = gather(&Problem::a, batch.structure.a), b = gather(&Problem::b, batch.structure.b),
@@ -138,6 +139,13 @@ class Batch {
 
 }  // namespace
 
+std::optional<PathSet> certain_paths(const Operation& operation, const ValueRange& a, const ValueRange& b,
+                                     const Facts* c0) {
+  if (a.has_outsider || b.has_outsider) return std::nullopt;
+  if (c0 && restricts_elements(operation) && c0->has_negative) return std::nullopt;
+  return exact_paths(operation, a, b);
+}
+
 bool can_be_gathered(const Problem& problem) {
   const double steps = double(problem.outputs()) * double(problem.k());
   return problem.batch == 1 && steps > 0 && steps <= kMostSteps && is_structured(problem) && !further_asked(problem) &&
@@ -155,8 +163,8 @@ size_t most_in_batch(const Problem& problem) {
 }
 
 std::optional<std::vector<QueuedProduct>> queue_batch(const std::vector<const Problem*>& problems,
-                                                      const Placement& where, const Planner& planner,
-                                                      SessionDevice& device, Lane& lane) {
+                                                      const Placement& where, Planner& planner, SessionDevice& device,
+                                                      Lane& lane) {
   Batch batch(problems, device);
   if (!batch.is_certain()) return std::nullopt;
   try {

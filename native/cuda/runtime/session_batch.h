@@ -21,10 +21,15 @@ bool are_alike(const Problem& x, const Problem& y);
 /// How many products like this one run at once: gathered matrices take memory.
 size_t most_in_batch(const Problem& problem);
 
+/// The paths that are exact for products of operands with these ranges, and of such C0, if all values are the semiring's as far
+/// as bounds tell. Otherwise products are queued one by one, because an error names one.
+std::optional<PathSet> certain_paths(const Operation& operation, const ValueRange& a, const ValueRange& b,
+                                     const Facts* c0);
+
 /// Queues products that are alike as one batch, and divides its time among them. Returns nothing, and changes no
 /// matrix, if their values must be scanned one by one or if there is no memory for the batch.
 std::optional<std::vector<QueuedProduct>> queue_batch(const std::vector<const Problem*>& problems,
-                                                      const Placement& where, const Planner& planner,
-                                                      SessionDevice& device, Lane& lane);
+                                                      const Placement& where, Planner& planner, SessionDevice& device,
+                                                      Lane& lane);
 
 }  // namespace mpmml::cuda

@@ -8,6 +8,7 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/host/workspace.h"
+#include "core/problem/destination.h"
 #include "core/problem/scan.h"
 #include "core/problem/structured.h"
 #include "core/status.h"
@@ -129,7 +130,7 @@ class HostOperands {
 
 class Group {
  public:
-  Group(Problems problems, const Placement& where, const Planner& planner, SessionDevice& device, Lane& lane)
+  Group(Problems problems, const Placement& where, Planner& planner, SessionDevice& device, Lane& lane)
       : asked_(problems),
         on_device_(needs_copies(problems, where) ? std::vector<Problem>(problems.begin(), problems.end())
                                                  : std::vector<Problem>()),
@@ -204,25 +205,22 @@ class Group {
     const Operation& operation = problem.operation;
     const ValueRange a = range_of(operation, resident(problem.a.memory).facts(), problem.a.storage),
                      b = range_of(operation, resident(problem.b.memory).facts(), problem.b.storage);
-    if (a.has_outsider || b.has_outsider) return std::nullopt;
-    if (problem.c0.data && restricts_elements(operation) && resident(problem.c0.memory).facts().has_negative) {
-      return std::nullopt;
-    }
-    const PathSet exact = exact_paths(operation, a, b);
+    const std::optional<PathSet> exact =
+        certain_paths(operation, a, b, problem.c0.data ? &resident(problem.c0.memory).facts() : nullptr);
+    if (!exact) return std::nullopt;
     const auto known =
-        std::find_if(decided_.begin(), decided_.end(), [&](const auto& it) { return it.first == exact; });
+        std::find_if(decided_.begin(), decided_.end(), [&](const auto& it) { return it.first == *exact; });
     if (known != decided_.end()) return known->second;
-    decided_.emplace_back(exact, bucket_for(operation, exact));
+    decided_.emplace_back(*exact, bucket_for(problem, *exact));
     return decided_.back().second;
   }
 
-  std::optional<size_t> bucket_for(const Operation& operation, PathSet exact) {
+  std::optional<size_t> bucket_for(const Problem& problem, PathSet exact) {
     const std::optional<Plan> plan =
-        find_plan(operation, exact, group_variants(operation), nullptr,
+        find_plan(problem.operation, exact, group_variants(problem.operation), nullptr,
                   [](const Variant&, RangePath path) { return Judgement{{}, double(path)}; });
     // What a bound doesn't decide, and what may overflow, is scanned product by product.
-    const bool is_certain = plan && (plan->path < RangePath::kWide || operation.overflow != OverflowPolicy::kThrow);
-    if (!is_certain) return std::nullopt;
+    if (!plan || may_overflow(problem, plan->path)) return std::nullopt;
     for (size_t index = 0; index < buckets_.size(); ++index) {
       if (buckets_[index].plan.variant == plan->variant && buckets_[index].plan.path == plan->path) return index;
     }
@@ -351,13 +349,11 @@ class Group {
       queued.outcome.plan = bucket.plan;
       queued.shared = times;
       queued.share = all_steps_of(problem) / all;
-      ResidentMemory& target = resident(problem.c.memory);
-      const bool covers = target.is_covered_by(problem.c, problem.operation.dtype, 1);
       Facts facts = it.facts;
       if (problem.c0.data) {
         facts = facts_of_combination(problem.operation, facts, resident(problem.c0.memory).facts(), problem.c0.storage);
       }
-      target.written(covers, facts, false);
+      mark_written(problem.c, problem.operation.dtype, 1, facts);
     }
   }
 
@@ -382,7 +378,7 @@ class Group {
   std::optional<HostOperands> hosts_;
   const Problems problems_ = on_device_.empty() ? asked_ : Problems(on_device_);
   const Placement& where_;
-  const Planner& planner_;
+  Planner& planner_;
   SessionDevice& device_;
   Lane& lane_;
   std::vector<QueuedProduct> queued_;
@@ -399,7 +395,7 @@ class Group {
 
 }  // namespace
 
-std::vector<QueuedProduct> queue_products(Problems problems, const Placement& where, const Planner& planner,
+std::vector<QueuedProduct> queue_products(Problems problems, const Placement& where, Planner& planner,
                                           SessionDevice& device, Lane& lane) {
   return Group(problems, where, planner, device, lane).run();
 }

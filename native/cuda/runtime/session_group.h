@@ -10,7 +10,7 @@ namespace mpmml::cuda {
 /// Queues the products in the device's stream, as queue_product() does each. Small ones are
 /// computed together, in one launch for each kernel and path; a launch's time is divided among its products by their
 /// steps. Throws Error with the place of the product that failed, if there are several.
-std::vector<QueuedProduct> queue_products(Problems problems, const Placement& where, const Planner& planner,
+std::vector<QueuedProduct> queue_products(Problems problems, const Placement& where, Planner& planner,
                                           SessionDevice& device, Lane& lane);
 
 }  // namespace mpmml::cuda

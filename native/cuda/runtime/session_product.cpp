@@ -34,8 +34,7 @@ struct ReadyPart {
 
 class ResidentProduct {
  public:
-  ResidentProduct(const Problem& problem, const Placement& where, const Planner& planner, SessionDevice& device,
-                  Lane& lane)
+  ResidentProduct(const Problem& problem, const Placement& where, Planner& planner, SessionDevice& device, Lane& lane)
       : problem_(problem),
         dtype_(problem.operation.dtype),
         where_(where),
@@ -78,7 +77,7 @@ class ResidentProduct {
  private:
   cudaStream_t stream() const { return device_.stream(); }
   ValueRange range(const Source& source) const { return sources_.range(source); }
-  Plan plan_for(const ValueRange& a, const ValueRange& b) const { return planner_(problem_, a, b, where_); }
+  Plan plan_for(const ValueRange& a, const ValueRange& b) const { return planner_.plan(problem_, a, b, where_); }
 
   void find_sources() {
     a_ = sources_.find(problem_.a, problem_.structure.a);
@@ -359,7 +358,7 @@ class ResidentProduct {
   SessionDevice& device_;
   Lane& lane_;
   Sources sources_;
-  const Planner& planner_;
+  Planner& planner_;
   Executor executor_;
   Source a_, b_, c0_;
   Problem there_;  ///< the same with all matrices on the device
@@ -378,13 +377,12 @@ bool takes_stores(const MutableMatrixView& c, DataType dtype, int64_t batch) {
          (batch <= 1 || c.batch_stride % chunk == 0);
 }
 
-QueuedProduct queue_product(const Problem& problem, const Placement& where, const Planner& planner,
-                            SessionDevice& device, Lane& lane) {
+QueuedProduct queue_product(const Problem& problem, const Placement& where, Planner& planner, SessionDevice& device,
+                            Lane& lane) {
   return ResidentProduct(problem, where, planner, device, lane).run();
 }
 
-Plan plan_product(const Problem& problem, const Placement& where, const Planner& planner, SessionDevice& device,
-                  Lane& lane) {
+Plan plan_product(const Problem& problem, const Placement& where, Planner& planner, SessionDevice& device, Lane& lane) {
   return ResidentProduct(problem, where, planner, device, lane).plan();
 }
 

@@ -24,11 +24,10 @@ bool takes_stores(const MutableMatrixView& c, DataType dtype, int64_t batch);
 
 /// Queues the product in the device's stream. `lane` has the events. Waits for the device only for values that it must
 /// know. Throws Error, as Session::multiply() does.
-QueuedProduct queue_product(const Problem& problem, const Placement& where, const Planner& planner,
-                            SessionDevice& device, Lane& lane);
+QueuedProduct queue_product(const Problem& problem, const Placement& where, Planner& planner, SessionDevice& device,
+                            Lane& lane);
 
 /// The plan that it would follow.
-Plan plan_product(const Problem& problem, const Placement& where, const Planner& planner, SessionDevice& device,
-                  Lane& lane);
+Plan plan_product(const Problem& problem, const Placement& where, Planner& planner, SessionDevice& device, Lane& lane);
 
 }  // namespace mpmml::cuda

@@ -163,9 +163,8 @@ class UserWork final : public Pending {
 
   /// Before a kernel writes them.
   void mark_written(const MutableMatrixView& view, DataType dtype) {
-    ResidentMemory& memory = resident(view.memory);
     // Its facts are anything that the type has.
-    memory.written(memory.is_covered_by(view, dtype, product_.batch), no_facts(), false);
+    cuda::mark_written(view, dtype, product_.batch, no_facts());
   }
 
   void set_results() {
@@ -281,10 +280,10 @@ std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice
 std::unique_ptr<Share> admit_user(const UserProduct& product, SessionDevice& device) {
   const int64_t needed = bytes_of(product) + bytes_to_pack(product) + bytes_of_parts(product);
   if (!can_have(device.device(), needed, device.limit())) {
-    throw Error(ErrorCode::kOutOfMemory,
-                "a part of the product needs " + in_mebibytes(needed) + " of device memory, but device " +
-                    std::to_string(device.device()) + " has " +
-                    in_mebibytes(device_capacity(device.device(), device.limit())) + " for it: choose backend 'cpu'");
+    throw Error(ErrorCode::kOutOfMemory, "a part of the product needs " + in_mebibytes(needed) +
+                                             " of device memory, but device " + std::to_string(device.device()) +
+                                             " has " + in_mebibytes(device_capacity(device.device(), device.limit())) +
+                                             " for it: choose backend 'cpu'");
   }
   return std::make_unique<Admitted>(device, needed, device.limit(), [&product] { return product.is_cancelled(); });
 }
