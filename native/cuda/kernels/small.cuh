@@ -74,6 +74,19 @@ struct SmallOperand {
   Storage storage;
 };
 
+/// An operand of an instance of a batch, from a step of K on.
+template <Side side>
+__device__ __forceinline__ SmallOperand operand_of(const DeviceProblem& problem, int64_t instance,
+                                                   int64_t first_step = 0) {
+  if constexpr (side == Side::kA) {
+    const MatrixView& a = problem.a;
+    return {a.data, instance * a.batch_stride + first_step * a.col_stride, a.row_stride, a.col_stride, a.storage};
+  } else {
+    const MatrixView& b = problem.b;
+    return {b.data, instance * b.batch_stride + first_step * b.row_stride, b.col_stride, b.row_stride, b.storage};
+  }
+}
+
 /// A tile of an operand on the way from global memory through a thread's registers into shared memory. Consecutive
 /// threads read consecutive elements of rows or of columns, whichever are closer together in memory.
 template <class Arithmetic, class Tile, int kDepth, int kThreads>
@@ -373,15 +386,12 @@ __global__ void __launch_bounds__(Config::kThreads,
   const SmallTile<Config> tile{int64_t{blockIdx.y} * Config::BM, int64_t{blockIdx.z} * Config::BN,
                                static_cast<int>(threadIdx.x % Config::kTileThreads)};
   const SliceOfK slice = kIsSliced ? slice_of_k<Config>(problem.k, slot) : SliceOfK{0, problem.k};
-  const MatrixView &a = problem.a, &b = problem.b;
   // Threads without an instance keep the others of their warp company, but read nothing.
   const bool exists = instance < problem.batch;
   SmallSums<Config, Arithmetic> acc;
-  accumulate_small_tile(
-      acc, tile,
-      {a.data, instance * a.batch_stride + slice.first * a.col_stride, a.row_stride, a.col_stride, a.storage},
-      {b.data, instance * b.batch_stride + slice.first * b.row_stride, b.col_stride, b.row_stride, b.storage},
-      exists ? problem.m : 0, exists ? problem.n : 0, slice.steps, tiles.a[slot], tiles.b[slot], arithmetic);
+  accumulate_small_tile(acc, tile, operand_of<Side::kA>(problem, instance, slice.first),
+                        operand_of<Side::kB>(problem, instance, slice.first), exists ? problem.m : 0,
+                        exists ? problem.n : 0, slice.steps, tiles.a[slot], tiles.b[slot], arithmetic);
   if constexpr (kIsSliced) {
     store_sliced_tile(acc, slot, tile, problem, instance, arithmetic, *reinterpret_cast<Sums*>(memory));
   } else {

@@ -27,7 +27,7 @@ __global__ void warpexponent_kernel(DeviceProblem problem, WarpExponentProblem o
 
 template <int BM_, int BN_, int BK_, int WM_, int WN_, int kStages_>
 struct WarpExponentTiles {
-  static constexpr bool kFindsWitnesses = false;
+  static constexpr bool kFindsWitnesses = false, kIsWhole = true;
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, kStages = kStages_;
   static constexpr int kWarpsN = BN / WN, kThreads = 32 * (BM / WM) * kWarpsN;
   static constexpr int kTileBytes = 2 * kExponentTileBytes;

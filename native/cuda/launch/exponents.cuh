@@ -168,8 +168,7 @@ struct ExponentFamily {
   static constexpr Kernel kernel() {
     Kernel kernel = kernel_of<Config, Arithmetic>();
     // Those of other tiles would need more registers than there are, or are for products that take no time anyway.
-    constexpr bool kIsWhole = Config::BM == kExponentLines && Config::BN == kExponentLines;
-    if constexpr (!Arithmetic::kByChunks && kIsWhole) kernel.in_chunks = &kFinder<Arithmetic>;
+    if constexpr (!Arithmetic::kByChunks && Config::kIsWhole) kernel.in_chunks = &kFinder<Arithmetic>;
     return kernel;
   }
 
