@@ -13,7 +13,7 @@
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/device/device.h"
 #include "cuda/plan/choices.h"
-#include "cuda/runtime/exponent_check.h"
+#include "cuda/runtime/ability.h"
 #include "cuda/user/kernels.h"
 #endif
 

@@ -15,11 +15,10 @@
 #include "cuda/plan/choices.h"
 #include "cuda/plan/cost.h"
 #include "cuda/plan/workspace.h"
+#include "cuda/runtime/ability.h"
 #include "cuda/runtime/admission.h"
-#include "cuda/runtime/boolean_check.h"
 #include "cuda/runtime/divided.h"
 #include "cuda/runtime/executor.h"
-#include "cuda/runtime/exponent_check.h"
 #include "cuda/runtime/host_products.h"
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/ranked_choice.h"
@@ -29,24 +28,9 @@
 namespace mpmml::cuda {
 namespace {
 
-/// Whether a device has what a kernel relies on. The first question for it may compute products that check that.
-bool has_ability(int device, Ability ability) {
-  switch (ability) {
-    case Ability::kNone:
-      return true;
-    case Ability::kExponents:
-      return computes_exponents(device);
-    case Ability::kWarpExponents:
-      return computes_warp_exponents(device);
-    case Ability::kPairs:
-      return counts_pairs(device);
-  }
-  return false;
-}
-
 /// Whether there is a better kernel for the same: Hopper's own instructions are, so the others needn't be checked.
 bool is_second(const Kernel& kernel, const Placement& where) {
-  return kernel.needs == Ability::kWarpExponents && !where.variant && computes_exponents(where.device);
+  return kernel.needs == Ability::kWarpExponents && !where.variant && has_ability(where.device, Ability::kExponents);
 }
 
 /// Whether a product's last tiles would be divided.
