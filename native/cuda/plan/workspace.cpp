@@ -17,12 +17,20 @@ int64_t dense_bytes(const Problem& problem, const MatrixView& view) {
 
 }  // namespace
 
+int64_t operand_bytes(const Problem& problem) {
+  const auto placed = [&](const MatrixView& view) { return round_up(dense_bytes(problem, view), kMatrixAlignment); };
+  return placed(problem.a) + placed(problem.b) + (problem.c0.data ? placed(problem.c0) : 0);
+}
+
+int64_t result_bytes(const Problem& problem) {
+  return round_up(problem.outputs() * element_bytes(problem.operation.dtype), kMatrixAlignment);
+}
+
 int64_t matrix_bytes(const Problem& problem) {
-  const auto placed = [](int64_t bytes) { return round_up(bytes, kMatrixAlignment); };
-  int64_t bytes = placed(problem.outputs() * element_bytes(problem.operation.dtype));
-  bytes += placed(dense_bytes(problem, problem.a)) + placed(dense_bytes(problem, problem.b));
-  for_further(problem, [&](const FurtherResult&) { bytes += placed(problem.outputs() * kFurtherBytes); });
-  return problem.c0.data ? bytes + placed(dense_bytes(problem, problem.c0)) : bytes;
+  int64_t bytes = operand_bytes(problem) + result_bytes(problem);
+  for_further(problem,
+              [&](const FurtherResult&) { bytes += round_up(problem.outputs() * kFurtherBytes, kMatrixAlignment); });
+  return bytes;
 }
 
 int64_t widened_bytes(const Problem& problem, const Kernel& kernel) {

@@ -6,7 +6,9 @@
 
 namespace mpmml::cuda {
 
-/// The operands as they are, the result, and further ones.
+/// The operands as they are, C0 included, one after the other; C; and all of them with further results.
+int64_t operand_bytes(const Problem& problem);
+int64_t result_bytes(const Problem& problem);
 int64_t matrix_bytes(const Problem& problem);
 
 /// The operands that are stored as int16 as elements, if the kernel reads only those.

@@ -20,15 +20,11 @@ namespace {
 /// The matrices of products that go to a device at once.
 constexpr int64_t kMostBytesTogether = int64_t{1} << 30;
 
-int64_t bytes_of_result(const Problem& problem, DataType dtype) {
-  return round_up(problem.outputs() * element_bytes(dtype), kMatrixAlignment);
-}
-
 /// Computes products in a session's memory, and copies their results to the host in one copy for all. What is outside of the
 /// caller's matrices stays.
 std::vector<Outcome> multiply_and_fetch(Session& session, Problems asked, const Placement& where) {
   int64_t bytes = 0;
-  for (const Problem& problem : asked) bytes += bytes_of_result(problem, problem.operation.dtype);
+  for (const Problem& problem : asked) bytes += result_bytes(problem);
   const std::shared_ptr<Memory> memory = session.allocate(bytes);
   std::vector<Problem> there(asked.begin(), asked.end());
   auto* at = static_cast<char*>(memory->data());
@@ -36,7 +32,7 @@ std::vector<Outcome> multiply_and_fetch(Session& session, Problems asked, const 
     problem.c = row_major<void*>(at, problem.m(), problem.n());
     problem.c.memory = memory.get();
     problem.keeps_c = false;
-    at += bytes_of_result(problem, problem.operation.dtype);
+    at += result_bytes(problem);
   }
   std::vector<Outcome> outcomes = session.multiply(there, where)->finish();
   const Workspace dense(static_cast<size_t>(bytes));
@@ -46,7 +42,7 @@ std::vector<Outcome> multiply_and_fetch(Session& session, Problems asked, const 
   const auto* from = static_cast<const char*>(dense.data());
   for (const Problem& problem : asked) {
     copy_rows(problem.c, problem.structure.c, problem.operation.dtype, from, 0, problem.batch * problem.m());
-    from += bytes_of_result(problem, problem.operation.dtype);
+    from += result_bytes(problem);
   }
   return outcomes;
 }
@@ -105,7 +101,7 @@ class HostProduct final : public Pending {
 class BytesTogether {
  public:
   void add(const Problem& problem) {
-    matrices_ += operand_bytes(problem) + bytes_of_result(problem, problem.operation.dtype);
+    matrices_ += matrix_bytes(problem);
     // Each of a batch that is gathered is there twice.
     most_of_one_ = std::max(most_of_one_, 2 * roughly_needed_bytes(problem));
   }

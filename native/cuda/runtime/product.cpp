@@ -21,8 +21,6 @@
 namespace mpmml::cuda {
 namespace {
 
-int64_t result_bytes(const Problem& problem) { return problem.outputs() * element_bytes(problem.operation.dtype); }
-
 /// Where a result goes on the host.
 HostLayout host_of(const Problem& problem, const MutableMatrixView& result, DataType dtype) {
   HostLayout host = host_layout(read_only(result), problem.batch, dtype, false);
@@ -495,16 +493,6 @@ class CellProduct final : public OnStreams {
 };
 
 }  // namespace
-
-int64_t operand_bytes(const Problem& problem) {
-  int64_t bytes = 0;
-  for (const MatrixView* view : {&problem.a, &problem.b, &problem.c0}) {
-    if (!view->data) continue;
-    const HostLayout host = host_layout(*view, problem.batch, problem.operation.dtype, true);
-    bytes += round_up(host.bytes(), kMatrixAlignment);
-  }
-  return bytes;
-}
 
 bool has_few_bytes(const Problem& problem) {
   return operand_bytes(problem) <= kFewBytes && result_bytes(problem) <= kFewBytes;

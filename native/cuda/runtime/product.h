@@ -11,9 +11,6 @@
 
 namespace mpmml::cuda {
 
-/// Bytes of the operands, stored one after the other on the device.
-int64_t operand_bytes(const Problem& problem);
-
 /// Whether one thread copies the operands and the result (kFewBytes).
 bool has_few_bytes(const Problem& problem);
 
