@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/problem/destination.h"
-#include "core/status.h"
 #include "cuda/device/error.h"
 #include "cuda/launch/function.h"
 #include "cuda/runtime/banded.h"
@@ -140,8 +139,6 @@ void Executor::find_noted_witnesses(const RegionPlan& plan, const Operand& a, co
 
 LaunchTimes Executor::find_witnesses(const RegionPlan& plan, const Operand& a, const Operand& b,
                                      const MatrixView& before, cudaStream_t stream) {
-  // A larger part is divided, so that a product can be given up: 20 ms on an H200.
-  constexpr double kMostSteps = 3e11;
   LaunchTimes times{};
   times.started = times.packed = &lane_.event();
   times.packed->record(stream);
@@ -149,17 +146,15 @@ LaunchTimes Executor::find_witnesses(const RegionPlan& plan, const Operand& a, c
   all.a = a.searched();
   all.b = b.searched();
   const double steps_of_row = kSearchCost * double(all.batch) * double(all.n) * double(all.k);
-  const auto rows = static_cast<int64_t>(std::clamp(kMostSteps / steps_of_row, 1.0, double(all.m)));
+  const auto rows = static_cast<int64_t>(std::clamp(SessionDevice::kMostSteps / steps_of_row, 1.0, double(all.m)));
   for (Span part{0, 0}; part.end < all.m;) {
     part = {part.end, std::min(part.end + round_up(rows, kSearchedRows), all.m)};
     const Launch launch = part_of(all, {{0, all.batch}, part, {0, all.n}});
     WitnessSearch search = search_of(launch);
     search.before = view_from(before, problem_.operation.dtype, launch.first_item, launch.first_row, launch.first_col);
-    const double steps = steps_of_row * double(launch.m);
-    device_.limit_queued(steps);
-    if (problem_.is_cancelled()) throw given_up();
-    find_all(problem_.operation, search, stream);
-    device_.count_queued(steps, stream);
+    device_.queue_in_turn(
+        steps_of_row * double(launch.m), stream, [&] { return problem_.is_cancelled(); },
+        [&] { find_all(problem_.operation, search, stream); });
   }
   times.computed = &lane_.event();
   times.computed->record(stream);

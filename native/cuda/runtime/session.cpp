@@ -447,22 +447,21 @@ class CudaSession final : public Session {
     device_->enter();
     write_successors(successors);
     // Some rows at a time, so that it can be given up. Few nodes are tried for a row, but it may be half of them.
-    constexpr double kStepsAtOnce = 3e11, kShareTried = 0.125;
+    constexpr double kShareTried = 0.125;
     const int64_t m = successors.next.rows;
     const double steps_of_row = kShareTried * static_cast<double>(successors.batch) *
                                 static_cast<double>(successors.via.rows) * static_cast<double>(successors.via.cols);
-    const double most = std::clamp(kStepsAtOnce / std::max(steps_of_row, 1.0), 1.0, std::max<double>(m, 1));
+    const double most =
+        std::clamp(SessionDevice::kMostSteps / std::max(steps_of_row, 1.0), 1.0, std::max<double>(m, 1));
     const int64_t at_once = round_up(static_cast<int64_t>(most), kRowsTogether);
     for (int64_t first = 0; first < m; first += at_once) {
       const Span rows{first, std::min(first + at_once, m)};
       Successors part = successors;
       part.d = sub(successors.d, successors.operation.dtype, rows, {0, successors.d.cols});
       part.next = sub(successors.next, DataType::kInt32, rows, {0, successors.next.cols});
-      const double steps = steps_of_row * static_cast<double>(rows.size());
-      device_->limit_queued(steps);
-      if (is_set(successors.cancelled)) throw given_up();
-      cuda::find_successors(part, stream());
-      device_->count_queued(steps, stream());
+      device_->queue_in_turn(
+          steps_of_row * static_cast<double>(rows.size()), stream(), [&] { return is_set(successors.cancelled); },
+          [&] { cuda::find_successors(part, stream()); });
     }
     return queued();
   }

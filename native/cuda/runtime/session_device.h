@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/session/session.h"
+#include "core/status.h"
 #include "cuda/launch/closure.h"
 #include "cuda/plan/cells.h"
 #include "cuda/runtime/lane.h"
@@ -64,10 +65,17 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// Returns whether they can. Throws given_up().
   bool make_room(int64_t bytes, std::initializer_list<const Memory*> kept);
 
-  /// Waits until no more than 36 ms of work (on an H200) are in the stream with `steps` more.
-  void limit_queued(double steps);
-  /// Counts so many steps as queued in `stream`.
-  void count_queued(double steps, cudaStream_t stream);
+  /// No work of more steps is queued at once if it can be divided, so that it can be given up: 20 ms on an H200.
+  static constexpr double kMostSteps = 3e11;
+  /// Calls `queue`, which queues work of so many steps in `stream`, when no more than 36 ms of work (on an H200) are queued with it.
+  /// Throws given_up() if `is_cancelled` then.
+  template <class IsCancelled, class Queue>
+  void queue_in_turn(double steps, cudaStream_t stream, IsCancelled&& is_cancelled, Queue&& queue) {
+    limit_queued(steps);
+    if (is_cancelled()) throw given_up();
+    queue();
+    count_queued(steps, stream);
+  }
 
   /// Drops all packed forms, and waits until their memory has come back. Returns whether there were any.
   bool drop_forms();
@@ -114,6 +122,9 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
 
  private:
   using Kept = std::initializer_list<const Memory*>;
+
+  void limit_queued(double steps);
+  void count_queued(double steps, cudaStream_t stream);
 
   /// The facts that `queue` has put into its argument.
   template <class Queue>

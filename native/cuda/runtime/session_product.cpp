@@ -18,8 +18,6 @@ namespace {
 
 constexpr int64_t kLeastSide = 128;  ///< a part isn't divided below this
 
-/// A larger part is divided, so that a product can be given up: 20 ms on an H200.
-constexpr double kMostSteps = 3e11;
 /// From so many steps on, operands of which only bounds are known are scanned to find out whether they have few levels. The
 /// scan takes 0.8 % of such a product (estimated for an H200).
 constexpr double kStepsWorthAScan = 2e11;
@@ -219,7 +217,7 @@ class ResidentProduct {
                                 : region.rows.size() >= region.cols.size() ? &Region::rows
                                                                            : &Region::cols;
     const Span all = region.*axis;
-    const bool is_long = steps > kMostSteps && (by_items || all.size() > 2 * kGranule);
+    const bool is_long = steps > SessionDevice::kMostSteps && (by_items || all.size() > 2 * kGranule);
     if (!is_long && (fits(region) || (!by_items && all.size() <= kLeastSide))) return take(region, steps);
     const int64_t half = all.first + round_up(all.size() / 2, by_items ? 1 : is_long ? kGranule : kLeastSide);
     Region before = region, after = region;
@@ -290,11 +288,12 @@ class ResidentProduct {
   }
 
   void launch(ReadyPart& part) {
-    device_.limit_queued(part.steps);
-    if (problem_.is_cancelled()) throw given_up();
-    room_.begin_again();
-    result_.launches.push_back(executor_.launch(part.plan, part.a, part.b, stream(), &room_));
-    device_.count_queued(part.steps, stream());
+    device_.queue_in_turn(
+        part.steps, stream(), [&] { return problem_.is_cancelled(); },
+        [&] {
+          room_.begin_again();
+          result_.launches.push_back(executor_.launch(part.plan, part.a, part.b, stream(), &room_));
+        });
   }
 
   /// Whether repair_nan() may need elements of C0 that the product has replaced.

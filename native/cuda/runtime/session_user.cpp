@@ -233,22 +233,23 @@ class UserWork final : public Pending {
     const int64_t together = std::max(waves, kLeastWaves) * wave;
     for (int64_t first = 0; first < blocks; first += together) {
       const int64_t count = std::min(together, blocks - first);
-      const double steps = steps_of_block * static_cast<double>(count);
-      device_.limit_queued(steps);
-      if (product_.is_cancelled()) throw given_up();
       launch_.first_block = first;
-      void* arguments[] = {&launch_};
-      const CUresult status =
-          driver().launch(kernel.function(), static_cast<unsigned>(count), 1, 1, static_cast<unsigned>(shape.threads()),
-                          1, 1, 0, stream_, arguments, nullptr);
-      if (status != CUDA_SUCCESS) {
-        // An error that lasts comes again, and is remembered.
-        MPMML_CUDA(cudaFree(nullptr));
-        throw Error(ErrorCode::kCuda,
-                    std::string("launching the kernel ") + shape.name + " failed with " + driver().describe(status));
-      }
-      device_.count_queued(steps, stream_);
+      device_.queue_in_turn(
+          steps_of_block * static_cast<double>(count), stream_, [&] { return product_.is_cancelled(); },
+          [&] { launch(kernel, static_cast<unsigned>(count)); });
     }
+  }
+
+  void launch(const UserKernel& kernel, unsigned blocks) {
+    const UserTemplate& shape = kernel.shape();
+    void* arguments[] = {&launch_};
+    const CUresult status = driver().launch(kernel.function(), blocks, 1, 1, static_cast<unsigned>(shape.threads()), 1,
+                                            1, 0, stream_, arguments, nullptr);
+    if (status == CUDA_SUCCESS) return;
+    // An error that lasts comes again, and is remembered.
+    MPMML_CUDA(cudaFree(nullptr));
+    throw Error(ErrorCode::kCuda,
+                std::string("launching the kernel ") + shape.name + " failed with " + driver().describe(status));
   }
 
   const UserProduct product_;
