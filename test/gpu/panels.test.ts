@@ -92,6 +92,26 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expect(out.data.every((value) => value === 77)).toBe(true)
     })
 
+    it.each([
+      'as planned',
+      'in a structure, beside C0',
+      'after a kernel that tells nothing of them',
+    ] as const)('with witnesses, found %s', (how) => {
+      const a = filled(m, k, scattered(20_000))
+      const options: MpmmOptions =
+        how === 'in a structure, beside C0'
+          ? { accumulate: filled(m, n, scattered(40_000)), structure: { a: 'lower', c: 'lower' } }
+          : {}
+      const simple = variants().find(({ family, backend, semiring, dtype }) => {
+        return family === 'small' && backend === 'cuda' && semiring === 'max-plus' && dtype === 'int32'
+      })!.name
+      const variant = how === 'after a kernel that tells nothing of them' ? simple : undefined
+      const cuda = mpmmSync(a, b, { ...options, variant, witness: true, backend: 'cuda' })
+      const cpu = mpmmSync(a, b, { ...options, witness: true, backend: 'cpu' })
+      expectSame(cuda.c as DenseMatrix, cpu.c as DenseMatrix)
+      expectSame(cuda.witness, cpu.witness)
+    })
+
     it('of instances of a batch', () => {
       const [batch, rows, depth, cols] = [40, 700, 1003, 801]
       const data = (size: number) =>
