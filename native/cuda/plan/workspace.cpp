@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "cuda/plan/cells.h"
-
 namespace mpmml::cuda {
 namespace {
 
@@ -43,9 +41,10 @@ int64_t widened_bytes(const Problem& problem, const Kernel& kernel) {
   return bytes;
 }
 
-int64_t packed_bytes(const Problem& problem, const Plan& plan, const Kernel& kernel) {
+int64_t packed_bytes(const Problem& problem, const Cut& cut, const Plan& plan, const Kernel& kernel) {
   if (!kernel.packed_bytes) return 0;
-  const auto bytes_of = [&](const Problem& part, Side side) {
+  const auto bytes_of = [&](const Region& region, Side side) {
+    const Problem part = sub(problem, region);
     Launch launch = launch_of(part, plan);
     for (MatrixView* view : {&launch.a, &launch.b}) {
       const Storage storage = kernel.takes_int16 ? view->storage : Storage::kElement;
@@ -54,13 +53,10 @@ int64_t packed_bytes(const Problem& problem, const Plan& plan, const Kernel& ker
     }
     return kernel.packed_bytes(launch, side);
   };
-  const int64_t whole = bytes_of(problem, Side::kA) + bytes_of(problem, Side::kB);
-  // Each part is rounded up to whole tiles of its own.
-  const Cut cut = cut_into_cells(problem);
-  int64_t in_parts = 0;
-  for (const Region& region : cut.a) in_parts += bytes_of(sub(problem, region), Side::kA);
-  for (const Region& region : cut.b) in_parts += bytes_of(sub(problem, region), Side::kB);
-  return std::max(whole, in_parts);
+  int64_t bytes = 0;
+  for (const Region& region : cut.a) bytes += bytes_of(region, Side::kA);
+  for (const Region& region : cut.b) bytes += bytes_of(region, Side::kB);
+  return bytes;
 }
 
 int64_t roughly_needed_bytes(const Problem& problem) {

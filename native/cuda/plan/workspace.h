@@ -3,6 +3,7 @@
 #pragma once
 #include "core/problem/problem.h"
 #include "cuda/launch/kernel.h"
+#include "cuda/plan/cells.h"
 
 namespace mpmml::cuda {
 
@@ -14,8 +15,8 @@ int64_t matrix_bytes(const Problem& problem);
 /// The operands that are stored as int16 as elements, if the kernel reads only those.
 int64_t widened_bytes(const Problem& problem, const Kernel& kernel);
 
-/// The forms of copies of the operands that the kernel needs, whether it computes the product as a whole or in cells.
-int64_t packed_bytes(const Problem& problem, const Plan& plan, const Kernel& kernel);
+/// The forms that the kernel needs of copies of the operands, which are cut like that.
+int64_t packed_bytes(const Problem& problem, const Cut& cut, const Plan& plan, const Kernel& kernel);
 
 /// At least as many bytes as a product needs with any kernel, computed from the sizes only.
 int64_t roughly_needed_bytes(const Problem& problem);
