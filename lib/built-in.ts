@@ -115,7 +115,7 @@ export const oneOf = (semiring: number, dtype: DataType): number => addon.semiri
 /** What stands for the zero among elements as they are stored: narrow arrays have zeros of their own. */
 export function storedZeroOf(
   semiring: Semiring,
-  { type, bytes }: { readonly type: number; readonly bytes: number },
+  stored: { readonly type: number; readonly bytes: number },
 ): number {
-  return storedZero(zeroOf(semiring, addon.dataTypes[type]), type, bytes)
+  return storedZero(zeroOf(semiring, addon.dataTypes[stored.type]), stored)
 }

@@ -56,12 +56,14 @@ export function showAll(names: readonly string[]): string {
   return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 }
 
-/** 'a', 'b' or 'c' */
-export function showChoices(choices: readonly string[]): string {
-  const quoted = choices.map((choice) => `'${choice}'`)
-  const last = quoted.pop()
-  return quoted.length > 0 ? `${quoted.join(', ')} or ${last}` : `${last}`
+/** a, b or c */
+export function showAny(names: readonly string[]): string {
+  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
 }
+
+/** 'a', 'b' or 'c' */
+export const showChoices = (choices: readonly string[]): string =>
+  showAny(choices.map((choice) => `'${choice}'`))
 
 /** What a message calls something. It may be made only if it is shown. */
 export type Name = string | { toString(): string }

@@ -1,87 +1,103 @@
 /** The element types, and the arrays that hold them. */
 import { isBigIntArray, isTypedArray, typedArrayName } from './array-types.js'
+import { showAny } from './describe.js'
+import {
+  type ElementArray,
+  type NarrowArray,
+  type StoredType,
+  storedArrays,
+  widened,
+} from './element-types.js'
 import { mostBytes, unwritten } from './host.js'
 import { addon, indexIn } from './native.js'
-import type { ElementArray } from './storage.js'
 import type { DataType } from './variant-names.js'
-
-const arrays = {
-  int32: Int32Array,
-  float32: Float32Array,
-  float64: Float64Array,
-  uint8: Uint8Array,
-} as const satisfies Record<DataType, unknown>
 
 /** Element types by their numbers: indices into the addon's list. */
 export const INT32 = indexIn(addon.dataTypes, 'int32')
-const FLOAT32 = indexIn(addon.dataTypes, 'float32')
 export const FLOAT64 = indexIn(addon.dataTypes, 'float64')
 export const UINT8 = indexIn(addon.dataTypes, 'uint8')
 
-export const arrayNames = 'Int32Array, Float32Array, Float64Array or Uint8Array'
+/** What follows from the name of a type that elements are stored as. */
+export const isIntegers = (name: StoredType): boolean => !name.startsWith('float')
+export const bytesOfStored = (name: StoredType) => storedArrays[name].BYTES_PER_ELEMENT as 1 | 2 | 4 | 8
+
+/** The least and the greatest value of a type that elements are stored as. */
+export function rangeOf(name: StoredType): readonly [least: number, most: number] {
+  if (!isIntegers(name)) return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  const values = 2 ** (8 * bytesOfStored(name))
+  return name.startsWith('u') ? [0, values - 1] : [-values / 2, values / 2 - 1]
+}
+
+/** The same of element types, by their numbers. */
+const arrays = addon.dataTypes.map((name) => storedArrays[name])
+const sizes = addon.dataTypes.map(bytesOfStored)
+const integers = addon.dataTypes.map(isIntegers)
+
+/** The numbers of element types by the names of their arrays. */
+const typesOfArrays = new Map(arrays.map(({ name }, type) => [name as string | undefined, type]))
+
+export const arrayNames = showAny(arrays.map(({ name }) => name))
 
 /** The element type of an array by its number; -1 for anything that doesn't hold elements, whatever it pretends to be. */
 export function elementType(data: unknown): number {
-  switch (typedArrayName(data)) {
-    case 'Int32Array':
-      return INT32
-    case 'Float32Array':
-      return FLOAT32
-    case 'Float64Array':
-      return FLOAT64
-    // A Buffer is one too; a Uint8ClampedArray isn't.
-    case 'Uint8Array':
-      return UINT8
-    default:
-      return -1
-  }
+  // A Buffer is a Uint8Array too; a Uint8ClampedArray isn't.
+  return typesOfArrays.get(typedArrayName(data)) ?? -1
 }
 
 export const isElementArray = (data: unknown): data is ElementArray => elementType(data) >= 0
 
-/**
- * The narrow arrays, which hold operands in less memory, by their names: what the type is called, the type of the elements that
- * it stands for, and the zeros of semirings in it: of those whose zero is negative, and of the others.
- */
-const narrow = {
-  Int16Array: { name: 'int16', type: INT32, Array: Int16Array, zeros: [-(2 ** 15), 2 ** 15 - 1] },
-} as const
-/** Of an element of any of them. */
-export const NARROW_BYTES = 2
-type Narrow = (typeof narrow)[keyof typeof narrow]
-type NarrowArray = InstanceType<Narrow['Array']>
+/** The narrow types, which hold operands in less memory. */
+const narrowTypes = Object.keys(widened) as (keyof typeof widened)[]
+/** Those that there are of element types, by the numbers of these. */
+const narrowed = addon.dataTypes.map((name) => narrowTypes.find((narrow) => widened[narrow] === name))
+/** The numbers of the element types that narrow arrays stand for, by the names of the arrays. */
+const typesOfNarrow = new Map(
+  narrowTypes.map((narrow) => [
+    storedArrays[narrow].name as string | undefined,
+    indexIn(addon.dataTypes, widened[narrow]),
+  ]),
+)
 
 /** The element type that a narrow array stands for, by its number; -1 for anything else. */
-export function narrowType(data: unknown): number {
-  const name = typedArrayName(data)
-  return name !== undefined && Object.hasOwn(narrow, name) ? narrow[name as keyof typeof narrow].type : -1
-}
+export const narrowType = (data: unknown): number => typesOfNarrow.get(typedArrayName(data)) ?? -1
 
 export const isNarrowArray = (data: unknown): data is NarrowArray => narrowType(data) >= 0
 
+/** How elements are stored: as a type, in so many bytes each. */
+interface Stored {
+  readonly type: number
+  readonly bytes: number
+}
+
+/** The narrow type that elements are stored as; undefined if they are stored as themselves. */
+const narrowOf = ({ type, bytes }: Stored) => (bytes === sizes[type] ? undefined : narrowed[type])
+
+/** The bytes of an element of the type in its narrow array. */
+export const bytesOfNarrow = (type: number): number => bytesOfStored(narrowed[type]!)
+
 /** Whether elements are stored in a narrow array. */
-export const isNarrow = ({ bytes }: { readonly bytes: number }): boolean => bytes === NARROW_BYTES
+export const isNarrow = (stored: Stored): boolean => narrowOf(stored) !== undefined
 
-/** How elements are stored that take so many bytes; undefined if as themselves. */
-const narrowOf = (type: number, bytes: number): Narrow | undefined =>
-  bytes === NARROW_BYTES ? Object.values(narrow).find((it) => it.type === type) : undefined
-
-/** What stands for `zero` in a narrow array; `zero` itself in another. */
-export const storedZero = (zero: number, type: number, bytes: number): number =>
-  narrowOf(type, bytes)?.zeros[zero < 0 ? 0 : 1] ?? zero
+/** What stands for `zero` in a narrow array: the end of its range with the same sign; `zero` itself in another. */
+export function storedZero(zero: number, stored: Stored): number {
+  const narrow = narrowOf(stored)
+  return narrow ? rangeOf(narrow)[zero < 0 ? 0 : 1] : zero
+}
 
 /** A new narrow array, if elements are stored in one. */
-export function newNarrowArray(type: number, bytes: number, length: number): NarrowArray | undefined {
-  const stored = narrowOf(type, bytes)
-  return stored && new stored.Array(length)
+export function newNarrowArray(stored: Stored, length: number): NarrowArray | undefined {
+  const narrow = narrowOf(stored)
+  return narrow && new storedArrays[narrow](length)
 }
 
 /** The narrow array whose elements are called so. */
 export const narrowArrayNamed = (dtype: unknown): string | undefined =>
-  Object.entries(narrow).find(([, { name }]) => name === dtype)?.[0]
+  narrowTypes.includes(dtype as keyof typeof widened)
+    ? storedArrays[dtype as keyof typeof widened].name
+    : undefined
 
 /** The arrays of operands. */
-export const operandArrayNames = 'Int32Array, Int16Array, Float32Array, Float64Array or Uint8Array'
+export const operandArrayNames = showAny(Object.values(storedArrays).map(({ name }) => name))
 
 const isBuffer = (data: unknown) =>
   /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(data))
@@ -106,28 +122,20 @@ export function typeNameOf(type: number): DataType {
 }
 
 /** The name of an element type as it is stored. */
-export function storedTypeName(type: number, bytes: number): DataType | Narrow['name'] {
-  return narrowOf(type, bytes)?.name ?? typeNameOf(type)
-}
+export const storedTypeName = (stored: Stored): StoredType => narrowOf(stored) ?? typeNameOf(stored.type)
 
 /** Whether the elements are integers, whose arithmetic has no infinities. */
-export function isInteger(type: number): boolean {
-  return type === INT32 || type === UINT8
-}
+export const isInteger = (type: number): boolean => integers[type]!
 
 /** The bytes of an element. */
-export function bytesOf(type: number): 1 | 4 | 8 {
-  if (type === UINT8) return 1
-  return type === FLOAT64 ? 8 : 4
-}
+export const bytesOf = (type: number): 1 | 2 | 4 | 8 => sizes[type]!
 
 /** An array of `length` elements over the whole of a buffer. */
-export const arrayOver = (type: number, buffer: ArrayBuffer): ElementArray =>
-  new arrays[typeNameOf(type)](buffer)
+export const arrayOver = (type: number, buffer: ArrayBuffer): ElementArray => new arrays[type]!(buffer)
 
 /** Zeros. Throws RangeError if there is no memory for them. */
 export function newArray(type: number, length: number): ElementArray {
-  return type === INT32 ? new Int32Array(length) : new arrays[typeNameOf(type)](length)
+  return type === INT32 ? new Int32Array(length) : new arrays[type]!(length)
 }
 
 /** In bytes. From here on an array of zeros takes longer to make than an unwritten one. */

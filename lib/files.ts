@@ -6,6 +6,7 @@
 
 import './globals.js'
 
+export type { ArrayTypes } from './element-types.js'
 export { joinEntries } from './files/join.js'
 export type { MemoryOptions } from './files/memory.js'
 export { type FileFormat, fileFormatOf } from './files/names.js'
@@ -25,7 +26,7 @@ export {
   writeTsv,
 } from './files/one-format.js'
 export type { FileOptions } from './files/progress.js'
-export { type ArrayTypes, type ReadMatrixOptions, readMatrix } from './files/read.js'
+export { type ReadMatrixOptions, readMatrix } from './files/read.js'
 export {
   isSparseFile,
   type ReadEntriesOptions,

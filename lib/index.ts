@@ -19,7 +19,8 @@ export {
   openDevice,
   type Part,
 } from './device/device.js'
-export { type PinnedArrays, pinned, pinnedInt32Array } from './device/pinned.js'
+export { pinned, pinnedInt32Array } from './device/pinned.js'
+export type { ArrayTypes, ElementArray, OperandArray, PinnedArrays, StoredType } from './element-types.js'
 export {
   AbortedError,
   AddonError,
@@ -53,7 +54,7 @@ export type { FileFormat } from './files/names.js'
 export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { formatNpy, parseNpy } from './files/npy-bytes.js'
 export type { FileOptions } from './files/progress.js'
-export { type ArrayTypes, type ReadMatrixOptions, readMatrix } from './files/read.js'
+export { type ReadMatrixOptions, readMatrix } from './files/read.js'
 export { type WriteMatrixOptions, writeMatrix } from './files/write.js'
 export { type DeviceRows, type Info, info } from './info.js'
 export type { AddonKind, AddonOrigin } from './load.js'
@@ -88,6 +89,6 @@ export type {
   UserWitnessedResult,
   UserWitnessOf,
 } from './product/user-product.js'
-export type { ElementArray, MatrixArray, OperandArray } from './storage.js'
+export type { MatrixArray } from './storage.js'
 export type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
 export { type Variant, variants } from './variants.js'

@@ -3,17 +3,10 @@
  * names on the object can't deceive native code.
  */
 import type { Name } from './describe.js'
+import type { ElementArray, OperandArray } from './element-types.js'
 import { DTypeError } from './errors.js'
 
-/** An array of elements: its type is the element type of the matrix. */
-export type ElementArray = Int32Array | Float32Array | Float64Array | Uint8Array
-
-/**
- * The array of an operand. An Int16Array holds int32 elements in half the memory. In the semirings whose ⊕ is
- * a maximum (max-plus, max-min) −32768 is the zero, in those whose ⊕ is a minimum (min-plus, min-max) 32767 is; all other
- * values mean themselves.
- */
-export type OperandArray = ElementArray | Int16Array
+export type { ElementArray, OperandArray }
 
 /** The array of any matrix: only lanes of semirings that users write are of uint32. */
 export type MatrixArray = OperandArray | Uint32Array

@@ -5,12 +5,12 @@ import { Resident, type ResidentView, requireUsable } from './device/resident.js
 import {
   arrayNames,
   bytesOf,
+  bytesOfNarrow,
   conversionOf,
   elementType,
   INT32,
   isNarrow,
   isNarrowArray,
-  NARROW_BYTES,
   narrowType,
   operandArrayNames,
   storedTypeName,
@@ -69,9 +69,9 @@ export function readHostView<R extends Role>(value: unknown, name: Name, role: R
   )
 }
 
-function refuseNarrow(name: Name, { type, bytes }: View<OperandArray>): never {
+function refuseNarrow(name: Name, view: View<OperandArray>): never {
   throw new DTypeError(
-    `${name} must be of an element type, but it is of ${storedTypeName(type, bytes)}, which only operands may be`,
+    `${name} must be of an element type, but it is of ${storedTypeName(view)}, which only operands may be`,
   )
 }
 
@@ -122,7 +122,8 @@ function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostVi
       `${name}.offset must be an integer of 0 or more, in elements, but it is ${show(offset)}`,
     )
   }
-  const elements = stridedElements(type, narrow ? NARROW_BYTES : bytesOf(type), batched, batch, rows, cols, {
+  const bytes = narrow ? bytesOfNarrow(type) : bytesOf(type)
+  const elements = stridedElements(type, bytes, batched, batch, rows, cols, {
     offset: offset + 0,
     batchStride,
     rowStride,

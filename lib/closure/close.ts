@@ -196,8 +196,7 @@ async function gainingCycle(session: Session, call: Call, gain: number): Promise
   let layout: Elements | View = weights
   if (weights.memory) {
     layout = rowMajorElements(type, bytes, false, 1, n, n)
-    data =
-      newNarrowArray(type, bytes, n * n) ?? allocate(n * n, 'a copy of the weights', type, newUnwrittenArray)
+    data = newNarrowArray(weights, n * n) ?? allocate(n * n, 'a copy of the weights', type, newUnwrittenArray)
     const source = { ...layout, ...layoutOfItem(weights, item) }
     requireThere(weights, name)
     await settled(

@@ -12,12 +12,15 @@ import {
 } from '../backend.js'
 import { requireSemiringType, semiring } from '../built-in.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
+import type { ArrayTypes, OperandsOf, StoredType } from '../element-types.js'
 import {
   bytesOf,
+  isInteger,
   isNarrow,
   narrowArrayNamed,
   newNarrowArray,
   newUnwrittenArray,
+  rangeOf,
   storedTypeName,
 } from '../elements.js'
 import { DeviceError, DTypeError, natively, ShapeError } from '../errors.js'
@@ -95,13 +98,6 @@ export interface CombineOptions {
 }
 
 const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<CombineOptions>)
-
-interface ArrayOf {
-  int32: Int32Array
-  float32: Float32Array
-  float64: Float64Array
-  uint8: Uint8Array
-}
 
 /**
  * Opens a device, on which matrices stay from product to product: a GPU, or the CPU with the same interface and results.
@@ -226,7 +222,7 @@ export class Device {
     shape: Readonly<Shape>,
     value: number,
     dtype: Type,
-  ): Promise<DeviceMatrix<ArrayOf[Type]>>
+  ): Promise<DeviceMatrix<ArrayTypes[Type]>>
   /** The same of int32. */
   full(shape: Readonly<Shape>, value: number): Promise<DeviceMatrix>
   async full(
@@ -304,11 +300,11 @@ function readType(dtype: unknown): number {
 /** Throws DTypeError unless the type has the value. */
 function requireValue(value: unknown, type: number): void {
   const name = addon.dataTypes[type]!
-  const [least, most] = name === 'int32' ? [-(2 ** 31), 2 ** 31 - 1] : name === 'uint8' ? [0, 255] : []
+  const [least, most] = rangeOf(name)
   if (typeof value === 'number') {
-    if (least === undefined || (Number.isInteger(value) && value >= least && value <= most!)) return
+    if (!isInteger(type) || (Number.isInteger(value) && value >= least && value <= most)) return
   }
-  const expected = least === undefined ? 'a number' : `an integer from ${least} to ${most}`
+  const expected = isInteger(type) ? `an integer from ${least} to ${most}` : 'a number'
   throw new DTypeError(`value must be ${expected}, to be of ${name}, but it is ${show(value)}`)
 }
 
@@ -342,9 +338,8 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   }
 
   /** The element type; 'int16' is int32 in half the memory, which only operands have. */
-  get dtype(): DataType | 'int16' {
-    const { type, bytes } = viewOf(this)
-    return storedTypeName(type, bytes)
+  get dtype(): StoredType {
+    return storedTypeName(viewOf(this))
   }
 
   /** The device that it stays on. */
@@ -438,10 +433,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * console.log((await a.download()).data.join()) // 3,3,3,4
    * await device.close()
    */
-  async combine(
-    d: DeviceMatrix<Data extends Int32Array ? Int32Array | Int16Array : Data>,
-    options?: CombineOptions,
-  ): Promise<this> {
+  async combine(d: DeviceMatrix<OperandsOf<Data>>, options?: CombineOptions): Promise<this> {
     const { semiring, signal } = combineOptions.read(options)
     const c = readView(this, 'the matrix', 'result') as ResidentView
     const other = readView(d, 'd', 'operand')
@@ -457,7 +449,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     }
     if (c.type !== other.type) {
       throw new DTypeError(
-        `d must be of ${storedTypeName(c.type, c.bytes)}, as the matrix is, but it is of ${storedTypeName(other.type, other.bytes)}`,
+        `d must be of ${storedTypeName(c)}, as the matrix is, but it is of ${storedTypeName(other)}`,
       )
     }
     requireSemiringType(semiring, c.type)
@@ -514,11 +506,11 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   }
 
   #newArray(from: ResidentView): OperandArray {
-    const { type, bytes, batch, rows, cols, memory } = from
+    const { type, batch, rows, cols, memory } = from
     const { session } = memory
     const length = batch * rows * cols
     if (isNarrow(from)) {
-      return allocate(length, 'the copy', type, () => newNarrowArray(type, bytes, length)!)
+      return allocate(length, 'the copy', type, () => newNarrowArray(from, length)!)
     }
     const pinned = session.backend === 'cuda' ? pinnedResult(type, length, session.index) : null
     return pinned ?? allocate(length, 'the copy', type, newUnwrittenArray)
@@ -585,7 +577,7 @@ function requireFits(into: HostView, from: ResidentView): void {
   requireThere(into, 'out')
   if (into.type !== from.type || into.bytes !== from.bytes) {
     throw new DTypeError(
-      `out must be of ${storedTypeName(from.type, from.bytes)}, as the matrix is, but out.data is ${typeName(into.data)}`,
+      `out must be of ${storedTypeName(from)}, as the matrix is, but out.data is ${typeName(into.data)}`,
     )
   }
   if (showList(shapeOf(into)) !== showList(shapeOf(from))) {

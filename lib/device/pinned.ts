@@ -1,18 +1,11 @@
 /** Arrays in pinned memory. */
+
 import { show, showChoices } from '../describe.js'
-import { bytesOf as bytesOfType, arrayOver as elementsOver } from '../elements.js'
+import { type ElementArray, type PinnedArrays, storedArrays } from '../element-types.js'
+import { bytesOfStored, bytesOf as bytesOfType, arrayOver as elementsOver } from '../elements.js'
 import { DTypeError, fromNative, OutOfMemoryError } from '../errors.js'
 import { mostBytes, takesForeignMemory } from '../host.js'
 import { addon } from '../native.js'
-import type { ElementArray } from '../storage.js'
-
-const types = {
-  int32: Int32Array,
-  int16: Int16Array,
-  float32: Float32Array,
-  float64: Float64Array,
-  uint8: Uint8Array,
-} as const
 
 /** In bytes. To find pinned memory takes some microseconds, in which a smaller array has been made and written. */
 const LEAST_PINNED = 2 ** 16
@@ -26,20 +19,6 @@ export function pinnedResult(type: number, length: number, device: number): Elem
   if (bytes < LEAST_PINNED || bytes > mostBytes || !takesForeignMemory) return null
   const buffer = addon.resultBuffer(bytes, device)
   return buffer && elementsOver(type, buffer)
-}
-
-/** The arrays that {@link pinned} makes, by their element types. */
-export interface PinnedArrays {
-  /** Elements, as the others. */
-  int32: Int32Array
-  /** For operands: int32 elements in half the memory. */
-  int16: Int16Array
-  /** Elements. */
-  float32: Float32Array
-  /** Elements. */
-  float64: Float64Array
-  /** Truth values. */
-  uint8: Uint8Array
 }
 
 /**
@@ -62,8 +41,8 @@ export async function pinned<Type extends keyof PinnedArrays>(
   dtype: Type,
   length: number,
 ): Promise<PinnedArrays[Type]> {
-  if (!Object.hasOwn(types, dtype)) {
-    throw new DTypeError(`dtype must be ${showChoices(Object.keys(types))}, but it is ${show(dtype)}`)
+  if (!Object.hasOwn(storedArrays, dtype)) {
+    throw new DTypeError(`dtype must be ${showChoices(Object.keys(storedArrays))}, but it is ${show(dtype)}`)
   }
   const bytes = bytesOf(dtype, length)
   try {
@@ -98,7 +77,7 @@ function bytesOf(dtype: keyof PinnedArrays, length: number): number {
   if (!Number.isSafeInteger(length) || length < 0) {
     throw new DTypeError(`length must be an integer of 0 or more, but it is ${show(length)}`)
   }
-  const bytes = length * types[dtype].BYTES_PER_ELEMENT
+  const bytes = length * bytesOfStored(dtype)
   if (bytes > mostBytes) throw noMemory(length)
   return bytes
 }
@@ -108,7 +87,7 @@ function arrayOver<Type extends keyof PinnedArrays>(
   buffer: ArrayBuffer | null,
   length: number,
 ): PinnedArrays[Type] {
-  const Type = types[dtype]
+  const Type = storedArrays[dtype]
   return (buffer ? new Type(buffer) : new Type(length)) as PinnedArrays[Type]
 }
 

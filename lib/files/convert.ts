@@ -1,7 +1,7 @@
 /** Matrices of one element type as another. */
 
 import { zeroOf } from '../built-in.js'
-import { elementType, typeNameOf } from '../elements.js'
+import { elementType, isIntegers, typeNameOf } from '../elements.js'
 import { shapeOf } from '../layout.js'
 import type { Matrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
@@ -18,7 +18,7 @@ const PER_TURN = 1 << 19
 function typeOfTyped(dtype: DataType, wanted: Wanted, name: string): DataType {
   // Bytes may be booleans, which are no numbers unless the caller says so.
   if (wanted.dtype === undefined && (hasType(wanted.semiring, dtype) || dtype === 'uint8')) return dtype
-  return typeFor(wanted, dtype === 'int32' || dtype === 'uint8' ? 'integer' : 'real', name)
+  return typeFor(wanted, isIntegers(dtype) ? 'integer' : 'real', name)
 }
 
 /** Whether a matrix must be read as bytes: then integers of any type and booleans are. */

@@ -1,7 +1,7 @@
 /** Matrices in CSV and TSV: a row per line. */
 
 import { show } from '../describe.js'
-import { newArray } from '../elements.js'
+import { bytesOfStored, newArray } from '../elements.js'
 import { FileError } from '../errors.js'
 import { toUtf8 } from '../host.js'
 import { allocate, MAX_DIMENSION, type Matrix } from '../matrix.js'
@@ -28,7 +28,7 @@ const newFloats = (length: number, name: string) =>
 /** @param name - what errors call the file. */
 export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<ElementArray>> {
   // The type of an element may follow from the numbers yet to come.
-  const leastBytes = wanted.dtype === 'float64' ? 8 : wanted.dtype === 'uint8' ? 1 : 4
+  const leastBytes = bytesOfStored(wanted.dtype ?? 'int32')
   const infinity = infiniteZero(wanted.semiring)
   const zero = Number.isNaN(infinity) ? 0 : infinity
   let values = newFloats(1024, name)

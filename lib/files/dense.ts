@@ -2,21 +2,14 @@
 
 import { readSemiring, zeroOf } from '../built-in.js'
 import { show } from '../describe.js'
+import { isIntegers, rangeOf } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
 import type { Matrix, Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { joinOf } from '../orders.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
-import {
-  type Accepted,
-  type EntriesHead,
-  type EntryBlock,
-  type EntrySink,
-  LEAST_INT32,
-  MOST_INT32,
-  type Values,
-} from './entries.js'
+import type { Accepted, EntriesHead, EntryBlock, EntrySink, Values } from './entries.js'
 import type { ArraySink } from './matrix-market.js'
 import { newMatrixData } from './memory.js'
 import type { TextReader } from './text.js'
@@ -59,13 +52,6 @@ export function typeFor({ semiring, dtype }: Wanted, values: Values, name: strin
 /** Integers that float64 holds exactly. */
 const EXACT = Number.MAX_SAFE_INTEGER
 
-const ranges: Record<DataType, [least: number, most: number]> = {
-  int32: [LEAST_INT32, MOST_INT32],
-  uint8: [0, 255],
-  float32: [-EXACT, EXACT],
-  float64: [-EXACT, EXACT],
-}
-
 /** The infinity that the semiring's zero is; NaN if its zero is a number. */
 export function infiniteZero(semiring: Semiring): number {
   const zero = zeroOf(semiring, hasType(semiring, 'float64') ? 'float64' : 'uint8')
@@ -88,8 +74,8 @@ export class ElementMaker {
     this.dtype = dtype
     this.zero = zeroOf(semiring, dtype)
     this.#infinity = infiniteZero(semiring)
-    this.#integers = dtype === 'int32' || dtype === 'uint8'
-    ;[this.#least, this.#most] = ranges[dtype]
+    this.#integers = isIntegers(dtype)
+    ;[this.#least, this.#most] = this.#integers ? rangeOf(dtype) : [-EXACT, EXACT]
   }
 
   /** The element for `value`; undefined if the type doesn't hold it. */
@@ -111,8 +97,9 @@ export class ElementMaker {
 
   /** The error for a number that {@link of} has no element for. */
   refuse(name: string, value: number, index: readonly number[]): never {
-    const [least, most] = ranges[this.dtype]
-    const holds = this.#integers ? `${this.dtype} holds only integers from ${least} to ${most}` : ''
+    const holds = this.#integers
+      ? `${this.dtype} holds only integers from ${this.#least} to ${this.#most}`
+      : ''
     throw new FileError(
       `${name}: the value at index [${index.join(', ')}] is ${show(value)}, but ` +
         `${holds || 'float32 would change it'}: read it as ${this.#integers ? 'float64, or scale or round it first' : 'float64'}`,

@@ -3,6 +3,7 @@
  * a Python dictionary with the keys descr, fortran_order and shape. Source: numpy.lib.format, "Format Version 1.0".
  */
 
+import { bytesOfStored } from '../elements.js'
 import { fromLatin1 } from '../host.js'
 import type { DataType } from '../variant-names.js'
 
@@ -152,12 +153,15 @@ export function parseHeader(text: string): NpyHeader {
 /** NumPy leaves room in the header for the first dimension to grow to so many digits. */
 const growthDigits = 21
 
-/** What NumPy calls the element types, little-endian. */
-const descriptions: Record<DataType, string> = { int32: '<i4', float32: '<f4', float64: '<f8', uint8: '|u1' }
+/** What NumPy calls an element type, little-endian: <f8 for float64. */
+function description(dtype: DataType): string {
+  const bytes = bytesOfStored(dtype)
+  return `${bytes > 1 ? '<' : '|'}${dtype[0]}${bytes}`
+}
 
 /** The first bytes of a version 1.0 file in C order, as NumPy writes them: the data starts at a multiple of 64. */
 export function formatHeader(shape: readonly number[], dtype: DataType): Uint8Array {
-  const dictionary = `{'descr': '${descriptions[dtype]}', 'fortran_order': False, 'shape': (${shape.join(', ')}), }`
+  const dictionary = `{'descr': '${description(dtype)}', 'fortran_order': False, 'shape': (${shape.join(', ')}), }`
   const grown = dictionary + ' '.repeat(growthDigits - String(shape[0]).length)
   const total = Math.ceil((10 + grown.length + 1) / 64) * 64
   const text = `${magic}\x01\x00${String.fromCharCode((total - 10) % 256, Math.floor((total - 10) / 256))}${grown}`

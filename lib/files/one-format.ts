@@ -1,10 +1,12 @@
 /** Reading and writing one format, whatever the name of the file is. */
+
+import type { ArrayTypes } from '../element-types.js'
 import type { Matrix, MatrixLike } from '../matrix.js'
 import { Options, without } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
 import type { FileFormat } from './names.js'
-import { type ArrayTypes, type ReadMatrixOptions, readMatrix, readSet } from './read.js'
+import { type ReadMatrixOptions, readMatrix, readSet } from './read.js'
 import { type WriteMatrixOptions, writeMatrix, writeSet } from './write.js'
 
 /** What reads one format: {@link readMatrix} without the options format and array. It rejects with the same errors. */

@@ -2,6 +2,7 @@
 
 import { semiringName } from '../built-in.js'
 import { show } from '../describe.js'
+import type { ArrayTypes } from '../element-types.js'
 import { OptionError } from '../errors.js'
 import type { Matrix } from '../matrix.js'
 import { addon } from '../native.js'
@@ -13,18 +14,6 @@ import { pathOf } from './files.js'
 import { type MemoryOptions, maxBytes } from './memory.js'
 import { arrayName, type FileFormat, fileFormats, formatOf } from './names.js'
 import type { FileOptions } from './progress.js'
-
-/** The array that holds each element type. */
-export interface ArrayTypes {
-  /** 32-bit integers. */
-  int32: Int32Array
-  /** Numbers of single precision. */
-  float32: Float32Array
-  /** Numbers of double precision; integers up to 2^53 are exact. */
-  float64: Float64Array
-  /** Bytes, which or-and takes for true unless they are 0. */
-  uint8: Uint8Array
-}
 
 /** The options of {@link readMatrix}. `undefined` means the default. */
 export interface ReadMatrixOptions<Type extends DataType = DataType> extends FileOptions, MemoryOptions {

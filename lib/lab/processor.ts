@@ -2,6 +2,7 @@
 
 import { readSemiring, requireSemiringType, semiringName } from '../built-in.js'
 import { show, showChoices } from '../describe.js'
+import { bytesOfStored } from '../elements.js'
 import { configureCpu } from '../environment.js'
 import { natively, OptionError } from '../errors.js'
 import { addon } from '../native.js'
@@ -97,7 +98,6 @@ function stepsOf(semiring: Semiring): Steps | undefined {
  */
 export const cpuCeilingName = (semiring: Semiring): string | undefined => stepsOf(semiring)?.name
 
-const bitsOf: Record<DataType, number> = { int32: 32, float32: 32, float64: 64, uint8: 8 }
 const isa = option(undefined, (value, name) => {
   if (typeof value === 'string') return value as InstructionSet
   throw new OptionError(`option ${name} must be the name of an instruction set, but it is ${show(value)}`)
@@ -140,7 +140,7 @@ export async function cpuCeiling(options?: CpuCeilingOptions): Promise<CpuCeilin
     const others = addon.semirings.map(({ name }) => name).filter(stepsOf)
     throw new OptionError(`no steps measure the ceiling of ${semiring}: choose ${showChoices(others)}`)
   }
-  const bits = read.bits ?? bitsOf[dtype]
+  const bits = read.bits ?? 8 * bytesOfStored(dtype)
   if (
     read.bits !== undefined &&
     (dtype !== 'int32' || known.suffix !== '' || ![64, 32, 16, 8].includes(bits))

@@ -3,6 +3,7 @@
  * costs one look at the channels.
  */
 
+import type { StoredType } from '../element-types.js'
 import { isInteger, storedTypeName, typeNameOf } from '../elements.js'
 import { type ErrorCode, MpmmlError } from '../errors.js'
 import { channel } from '../host.js'
@@ -22,7 +23,7 @@ export interface MatrixMessage {
   /** [rows, cols], or [batch, rows, cols] of a batch. */
   shape: readonly number[]
   /** The element type; 'int16' for an operand in an Int16Array; those of the lanes if elements have lanes. */
-  dtype: DataType | 'int16' | Lanes
+  dtype: StoredType | Lanes
   /** Of its elements, in all lanes. */
   bytes: number
   /** Whether it stays on a device, so that nothing is copied. */
@@ -259,7 +260,11 @@ function describeView(view: View): MatrixMessage {
 }
 
 function describe(elements: Elements, resident: boolean): MatrixMessage {
-  const { type, bytes, batch, rows, cols } = elements
-  const dtype = storedTypeName(type, bytes)
-  return { shape: shapeOf(elements), dtype, bytes: batch * rows * cols * bytes, resident }
+  const { bytes, batch, rows, cols } = elements
+  return {
+    shape: shapeOf(elements),
+    dtype: storedTypeName(elements),
+    bytes: batch * rows * cols * bytes,
+    resident,
+  }
 }

@@ -36,8 +36,7 @@ export type BackendChoice = 'auto' | 'cuda' | 'cpu'
 /** An operand of a product: in an array, or on a device. */
 export type AnyOperand<Data extends OperandArray = OperandArray> = MatrixLike<Data> | DeviceMatrix<Data>
 
-/** The array of the result of operands in arrays of this type. */
-export type ElementsOf<Data extends OperandArray> = Data extends ElementArray ? Data : Int32Array
+export type { ElementsOf } from '../element-types.js'
 
 /** What a result can be written into. */
 export type AnyResult = MatrixLike<ElementArray> | DeviceMatrix<ElementArray>

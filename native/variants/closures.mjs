@@ -11,8 +11,8 @@ import { semiringTypes } from './rows.mjs'
 const rows = [
   { pivots: 32, others: 0 },
   { pivots: 64, others: 0 },
-  { pivots: 64, others: 64, dataTypes: ['int32', 'float32', 'uint8'] },
-  { pivots: 64, others: 32, dataTypes: ['float64'] },
+  { pivots: 64, others: 64, mostBytes: 4 },
+  { pivots: 64, others: 32, leastBytes: 8 },
 ]
 
 /** All kernels: each row for each semiring and type. */
@@ -20,7 +20,9 @@ export const closures = semiringTypes()
   .filter(({ semiring }) => semiring.idempotent !== false)
   .flatMap(({ semiring, dataType }) =>
     rows
-      .filter(({ dataTypes }) => dataTypes?.includes(dataType.name) ?? true)
+      .filter(
+        ({ leastBytes = 0, mostBytes = 8 }) => dataType.bytes >= leastBytes && dataType.bytes <= mostBytes,
+      )
       .map(({ pivots, others }) => ({
         semiring,
         dataType,

@@ -2,8 +2,8 @@
 //
 //   node generate.mjs --native DIR --processor NAME --isas LIST [--cuda]
 //                                        the instantiations, the registry and their CMake lists
-//   node generate.mjs --typescript DIR   the TypeScript types: variant-names.ts, native-interface.ts of what the addon exports, and
-//                                        expression-table.ts of the operations that semirings of one's own are written in
+//   node generate.mjs --typescript DIR   the TypeScript types: variant-names.ts, element-types.ts, native-interface.ts of what the addon
+//                                        exports, and expression-table.ts of the operations that semirings of one's own are written in
 //
 // LIST names the instruction sets of the CPU kernels, for example avx2,portable, or is `all`: those of the processor's family.
 //
@@ -69,6 +69,32 @@ constexpr int64_t element_bytes(DataType type) { return kDataTypeBytes[static_ca
 /// Calls X(semiring id, struct template, element type id, element type) for each pair that has a struct.
 #define MPMML_FOR_EACH_SEMIRING_TYPE(X) \\
 ${cases.join(' \\\n')}
+`
+}
+
+/** Each element type as it is, and as the narrow one that operands may be stored as. */
+const storedTypes = dataTypes.flatMap((dataType) => [
+  { dataType, stored: dataType, storage: 'kElement' },
+  ...(dataType.narrow ? [{ dataType, stored: dataType.narrow, storage: 'kNarrow' }] : []),
+])
+
+function elementTypesHeader() {
+  const each = dataTypes.map(({ id, element }) => `  X(${id}, ${element})`)
+  const arrays = storedTypes.map(
+    ({ dataType, stored, storage }) =>
+      `  X(${stored.name}, ${stored.element}, ${dataType.id}, ${dataType.element}, ${storage})`,
+  )
+  return `// ${notice}
+#pragma once
+#include <cstdint>
+
+/// Calls X(element type id, element type) for each of them.
+#define MPMML_FOR_EACH_ELEMENT_TYPE(X) \\
+${each.join(' \\\n')}
+
+/// Calls X(name, stored type, element type id, element type, Storage) for each way to store elements.
+#define MPMML_FOR_EACH_STORED_TYPE(X) \\
+${arrays.join(' \\\n')}
 `
 }
 
@@ -311,6 +337,7 @@ function writeNative(directory, isas, withCuda) {
   const files = new Map([
     ['instruction_sets.h', instructionSetHeader(isas)],
     ['semirings.h', semiringHeader()],
+    ['element_types.h', elementTypesHeader()],
     ['refused.h', refusedHeader()],
     ['addon.h', addonHeader(noticeOfAddon)],
     ['exports.h', exportsHeader(noticeOfAddon)],
@@ -374,10 +401,68 @@ function writeNative(directory, isas, withCuda) {
   }
 }
 
+/** What lib must know of element types: their arrays, as types and as values. */
+function elementTypes() {
+  const narrow = storedTypes.filter(({ storage }) => storage === 'kNarrow')
+  const member = ({ name, what, array }) => `  /** ${what} */\n  ${name}: ${array}`
+  const object = (types) => `{ ${types.map(({ name, array }) => `${name}: ${array}`).join(', ')} }`
+  const names = (types) => types.map(({ name }) => `'${name}'`).join(' | ')
+  return `// ${notice}
+
+/** The array that holds each element type. */
+export interface ArrayTypes {
+${dataTypes.map(member).join('\n')}
+}
+
+/** The arrays that {@link pinned} makes, by their element types. */
+export interface PinnedArrays extends ArrayTypes {
+${narrow.map(({ stored }) => member(stored)).join('\n')}
+}
+
+/** An array of elements: its type is the element type of the matrix. */
+export type ElementArray = ${dataTypes.map(({ array }) => array).join(' | ')}
+
+/** An array that holds operands in less memory. */
+export type NarrowArray = ${narrow.map(({ stored }) => stored.array).join(' | ')}
+
+/**
+ * The array of an operand.
+${narrow
+  .map(
+    ({
+      stored,
+      dataType,
+    }) => ` * An ${stored.array} holds ${dataType.name} elements in half the memory. Its least value is the zero of semirings whose ⊕ is a maximum
+ * (max-plus, max-min), its greatest that of those whose ⊕ is a minimum (min-plus, min-max); all other values mean themselves.
+`,
+  )
+  .join('')} */
+export type OperandArray = ElementArray | ${narrow.map(({ stored }) => stored.array).join(' | ')}
+
+/** The array of the result of operands in arrays of this type. */
+export type ElementsOf<Data extends OperandArray> = Data extends ElementArray
+  ? Data
+  : ${narrow.map(({ stored, dataType }) => `Data extends ${stored.array} ? ${dataType.array} : `).join('')}never
+
+/** The arrays of operands that go with elements in arrays of this type. */
+export type OperandsOf<Data> = ${narrow.map(({ stored, dataType }) => `Data extends ${dataType.array} ? Data | ${stored.array} : `).join('')}Data
+
+/** What elements may be stored as. */
+export type StoredType = ${names(storedTypes.map(({ stored }) => stored))}
+
+/** The array of each of them. */
+export const storedArrays = ${object(storedTypes.map(({ stored }) => stored))} as const
+
+/** The element types that the narrow ones stand for. */
+export const widened = { ${narrow.map(({ stored, dataType }) => `${stored.name}: '${dataType.name}'`).join(', ')} } as const
+`
+}
+
 function writeTypeScript(directory) {
   const union = (names) => names.map((name) => `\n  | '${name}'`).join('')
   writeIfChanged(join(directory, 'native-interface.ts'), addonInterface(noticeOfAddon))
   writeIfChanged(join(directory, 'expression-table.ts'), expressionTable(noticeOfExpressions))
+  writeIfChanged(join(directory, 'element-types.ts'), elementTypes())
   writeIfChanged(
     join(directory, 'variant-names.ts'),
     `// ${notice}

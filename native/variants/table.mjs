@@ -36,13 +36,37 @@ export const semirings = [
   { name: 'xor-and', struct: 'XorAnd', dataTypes: ['uint8'], idempotent: false },
 ]
 
-/** Element types: the public name, its abbreviation in variant names, the C++ type and the DataType enumerator. */
+/** A type of numbers by its public name, which says its kind and its bits: everything else that it is called follows from these. */
+function numberType(name, what, narrow) {
+  const [, kind, digits] = /^(int|uint|float)(\d+)$/.exec(name)
+  const capital = name[0].toUpperCase() + name.slice(1)
+  return {
+    name,
+    what,
+    narrow,
+    bytes: digits / 8,
+    short: kind[0] + digits,
+    id: `k${capital}`,
+    element: { float32: 'float', float64: 'double' }[name] ?? `${name}_t`,
+    array: `${capital}Array`,
+  }
+}
+
+/**
+ * Element types: the public name and what the reference says of their arrays. The last is the type of fewer bits that operands may be
+ * stored as, if there is one (NarrowOf in core/algebra/semiring.h).
+ */
 export const dataTypes = [
-  { name: 'int32', short: 'i32', element: 'int32_t', id: 'kInt32' },
-  { name: 'float32', short: 'f32', element: 'float', id: 'kFloat32' },
-  { name: 'float64', short: 'f64', element: 'double', id: 'kFloat64' },
-  { name: 'uint8', short: 'u8', element: 'uint8_t', id: 'kUint8' },
+  numberType(
+    'int32',
+    '32-bit integers.',
+    numberType('int16', 'For operands: int32 elements in half the memory.'),
+  ),
+  numberType('float32', 'Numbers of single precision.'),
+  numberType('float64', 'Numbers of double precision; integers up to 2^53 are exact.'),
+  numberType('uint8', 'Bytes, which or-and takes for true unless they are 0.'),
 ]
+const everyType = dataTypes.map(({ name }) => name)
 
 /**
  * Instruction sets of the CPU backend, best first: the processor family that they belong to and the compiler's options.
@@ -103,7 +127,7 @@ export const accumulators = {
   float32: { plain: ['Plain'], dataTypes: ['float32'], suffix: '' },
   float64: { plain: ['Plain'], dataTypes: ['float64'], suffix: '' },
   uint8: { plain: ['Plain'], dataTypes: ['uint8'], suffix: '' },
-  element: { plain: ['Plain'], dataTypes: ['int32', 'float32', 'float64', 'uint8'], suffix: '' },
+  element: { plain: ['Plain'], dataTypes: everyType, suffix: '' },
   bits: { plain: ['Bits'], dataTypes: ['uint8'], suffix: '' },
 }
 
