@@ -1,8 +1,10 @@
 /** What all matrices on disk have in common when blocks of them are read. */
+
+import { storedArrays } from '../element-types.js'
+import { bytesOfStored } from '../elements.js'
 import type { OperandArray } from '../storage.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import type { Stored } from './store.js'
-import { bytesOfType } from './zarr-metadata.js'
 
 /** From the first up to but without the second. */
 export type Range = readonly [from: number, to: number]
@@ -32,12 +34,10 @@ export interface ArraySource {
   files(): Promise<readonly Stored[]>
 }
 
-const arrays = { int16: Int16Array, int32: Int32Array, float32: Float32Array, float64: Float64Array } as const
-
 /** Elements in memory: `count` of them from its first byte on. */
 export function elementsIn(memory: Uint8Array, dtype: ArrayType, count: number): OperandArray {
-  return new arrays[dtype](memory.buffer as ArrayBuffer, memory.byteOffset, count)
+  return new storedArrays[dtype](memory.buffer as ArrayBuffer, memory.byteOffset, count)
 }
 
 /** Bytes of a block. */
-export const blockBytes = (dtype: ArrayType, rows: number, cols: number) => rows * cols * bytesOfType[dtype]
+export const blockBytes = (dtype: ArrayType, rows: number, cols: number) => rows * cols * bytesOfStored(dtype)

@@ -1,7 +1,7 @@
 /** Block sizes: as large as memory allows, because each block is read once for each block of the other operand. */
+import { bytesOfStored } from '../elements.js'
 import { OptionError } from '../errors.js'
 import type { ArrayType } from './job.js'
-import { bytesOfType } from './zarr-metadata.js'
 
 /** Products of larger blocks are no faster, and take longer until the first begins. */
 const LARGEST_BLOCK = 8192
@@ -32,7 +32,7 @@ export const RESULTS = 2
  * bytes or 8.
  */
 export function hostBytes(size: number, { operand, result }: BlockTypes): number {
-  const [a, c] = [bytesOfType[operand], bytesOfType[result]]
+  const [a, c] = [bytesOfStored(operand), bytesOfStored(result)]
   return size ** 2 * (LEAST_CACHED * a + fixedBytes(a, c))
 }
 

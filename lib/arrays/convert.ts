@@ -1,17 +1,17 @@
 /** Elements from one type to another, with the zeros of each. */
 
 import { storedZeroOf, zeroOf } from '../built-in.js'
+import { bytesOfStored } from '../elements.js'
 import { OverflowError } from '../errors.js'
 import { addon } from '../native.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
-import type { ArrayType } from './job.js'
-import { bytesOfType } from './zarr-metadata.js'
+import { type ArrayType, resultType } from './job.js'
 
 /** What stands for the zero among elements of a type on disk. */
 export function zeroOn(semiring: Semiring, dtype: ArrayType): number {
-  const type = addon.dataTypes.indexOf(dtype === 'int16' ? 'int32' : dtype)
-  return storedZeroOf(semiring, { type, bytes: bytesOfType[dtype] })
+  const type = addon.dataTypes.indexOf(resultType(dtype))
+  return storedZeroOf(semiring, { type, bytes: bytesOfStored(dtype) })
 }
 
 /**

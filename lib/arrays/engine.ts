@@ -3,6 +3,7 @@
 import { zeroOf } from '../built-in.js'
 import type { Device } from '../device/device.js'
 import { pinnedInt32Array } from '../device/pinned.js'
+import { bytesOfStored } from '../elements.js'
 import { ChangedError, OptionError, OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
 import { allocate } from '../matrix.js'
@@ -27,7 +28,6 @@ import { type Operand, ReadAhead } from './read-ahead.js'
 import { openSource } from './source.js'
 import { extraBytes } from './target.js'
 import { lengthOf, multiplyTask, pathsTask, type Result, type Task, typesOf } from './tasks.js'
-import { bytesOfType } from './zarr-metadata.js'
 
 /** In how much memory blocks are computed. */
 export interface EngineOptions {
@@ -222,8 +222,8 @@ export class Engine {
     if (this.plan.kind !== 'multiply') return 1
     const { block, a, b } = this.plan
     const deep = blocksIn(a.shape[1], block.depth)
-    const blockOfA = block.rows * block.depth * bytesOfType[a.dtype]
-    const blockOfB = block.depth * block.cols * bytesOfType[b.dtype]
+    const blockOfA = block.rows * block.depth * bytesOfStored(a.dtype)
+    const blockOfB = block.depth * block.cols * bytesOfStored(b.dtype)
     // Two blocks more, which are read ahead.
     const rest = this.room - (deep + 2) * blockOfB
     return Math.max(1, Math.floor(rest / Math.max(1, deep * blockOfA)))
@@ -272,7 +272,7 @@ interface Sizes {
 
 function sizesOf(plan: BlockPlan): Sizes {
   const { operand, result } = typesOf(plan)
-  const [a, c] = [bytesOfType[operand], bytesOfType[result]]
+  const [a, c] = [bytesOfStored(operand), bytesOfStored(result)]
   const [rows, cols, depth] =
     plan.kind === 'multiply'
       ? [plan.block.rows, plan.block.cols, plan.block.depth]

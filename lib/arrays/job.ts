@@ -7,18 +7,21 @@
  */
 import { createHash } from 'node:crypto'
 import { show } from '../describe.js'
+import { widened } from '../element-types.js'
 import { OptionError, ResumeError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { addon } from '../native.js'
 import type { Overflow } from '../product/options.js'
-import type { Semiring } from '../variant-names.js'
+import type { DataType, Semiring } from '../variant-names.js'
 import { isAddress, isS3, isZarr } from './names.js'
 
 /** The types of the elements of arrays on disk. */
 export type ArrayType = 'int16' | 'int32' | 'float32' | 'float64'
+export const arrayTypes: readonly ArrayType[] = ['int16', 'int32', 'float32', 'float64']
 
 /** The type of results of elements of this type. */
-export const resultType = (dtype: ArrayType): ArrayType => (dtype === 'int16' ? 'int32' : dtype)
+export const resultType = (dtype: ArrayType): ArrayType & DataType =>
+  dtype === 'int16' ? widened[dtype] : dtype
 
 /** An array that is read: what it was when the plan was made. */
 export interface PlannedInput {
@@ -205,8 +208,7 @@ const isPlace = (path: unknown): path is string =>
   typeof path === 'string' && (!isS3(path) || (isAddress(path) && isZarr(path)))
 
 function isArray(array: PlannedInput | PlannedOutput | undefined): boolean {
-  const types: readonly unknown[] = ['int16', 'int32', 'float32', 'float64'] satisfies ArrayType[]
-  return isPlace(array?.path) && isPair(array.shape, isDimension) && types.includes(array.dtype)
+  return isPlace(array?.path) && isPair(array.shape, isDimension) && arrayTypes.includes(array.dtype)
 }
 
 function isLayout(layout: unknown): layout is ZarrLayout {

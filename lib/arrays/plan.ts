@@ -5,6 +5,7 @@ import { basename, dirname, join, sep } from 'node:path'
 import { signal } from '../abort.js'
 import { readSemiring, requireSemiringType } from '../built-in.js'
 import { show } from '../describe.js'
+import { isIntegers } from '../elements.js'
 import {
   ChangedError,
   DTypeError,
@@ -372,8 +373,6 @@ export function requireSameOutput(begun: AnyPlan, asked: Asked): void {
   }
 }
 
-const isIntegers = (dtype: ArrayType) => dtype === 'int16' || dtype === 'int32'
-
 export function readPolicy(dtype: ArrayType, overflow: Overflow | undefined): Overflow | null {
   if (isIntegers(dtype)) return overflow ?? 'throw'
   if (overflow === undefined) return null
@@ -384,7 +383,7 @@ export function readPolicy(dtype: ArrayType, overflow: Overflow | undefined): Ov
 
 function requireType(semiring: Semiring, dtype: ArrayType): void {
   const index = addon.semirings.findIndex(({ name }) => name === semiring)
-  requireSemiringType(index, addon.dataTypes.indexOf(resultType(dtype) as 'int32'))
+  requireSemiringType(index, addon.dataTypes.indexOf(resultType(dtype)))
 }
 
 export function planOutput(

@@ -1,10 +1,10 @@
 /** How large the weights of an array are. */
+import { bytesOfStored } from '../elements.js'
 import { throwIfAborted } from '../files/files.js'
 import type { Semiring } from '../variant-names.js'
 import { type ArraySource, elementsIn } from './array-source.js'
 import { zeroOn } from './convert.js'
 import type { PlannedInput } from './job.js'
-import { bytesOfType } from './zarr-metadata.js'
 
 /** The greatest absolute value of elements that aren't the semiring's zero; reads all of it once, in at most so many bytes. */
 export async function greatestWeight(
@@ -16,8 +16,8 @@ export async function greatestWeight(
 ): Promise<number> {
   const { shape, dtype, unit } = source
   const cols = Math.min(shape[1], Math.max(unit[1], 4096))
-  const rows = Math.max(1, Math.min(shape[0], Math.floor(bytes / (cols * bytesOfType[dtype]))))
-  const memory = new Uint8Array(rows * cols * bytesOfType[dtype])
+  const rows = Math.max(1, Math.min(shape[0], Math.floor(bytes / (cols * bytesOfStored(dtype)))))
+  const memory = new Uint8Array(rows * cols * bytesOfStored(dtype))
   const zero = zeroOn(semiring, dtype)
   let greatest = 0
   for (let top = 0; top < shape[0]; top += rows) {

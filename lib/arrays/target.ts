@@ -1,6 +1,8 @@
 /** The array that is written, as blocks of it are. */
+
 import { open } from 'node:fs/promises'
 import { zeroOf } from '../built-in.js'
+import { bytesOfStored } from '../elements.js'
 import { formatHeader } from '../files/npy-header.js'
 import type { ElementArray } from '../storage.js'
 import type { Range } from './array-source.js'
@@ -8,11 +10,10 @@ import { CODEC_THREADS, codeAside } from './codec-pool.js'
 import type { CodecEntry } from './codecs.js'
 import { atOnce, writeError, writeRectangle } from './disk.js'
 import { writeWhole } from './file-store.js'
-import type { AnyPlan, PlannedOutput, ZarrLayout } from './job.js'
+import { type AnyPlan, type PlannedOutput, resultType, type ZarrLayout } from './job.js'
 import type { Journal } from './journal.js'
 import { crc32cOf } from './packages.js'
 import { asRow, type Rows } from './store.js'
-import { bytesOfType } from './zarr-metadata.js'
 
 /** Files that are written at once. */
 const FILES_AT_ONCE = 4
@@ -33,7 +34,7 @@ function codecsOf({ dtype, layout }: PlannedOutput): CodecEntry[] {
   const list = codecs[layout!.codec]
   return list.map(({ name, configuration }) =>
     name === 'blosc'
-      ? { name, configuration: { ...configuration, typesize: bytesOfType[dtype] } }
+      ? { name, configuration: { ...configuration, typesize: bytesOfStored(dtype) } }
       : { name, configuration },
   )
 }
@@ -44,11 +45,11 @@ const bytesCodec: CodecEntry = { name: 'bytes', configuration: { endian: 'little
 const scalar = (value: number) => (Number.isFinite(value) ? value : value < 0 ? '-Infinity' : 'Infinity')
 
 const fillOf = ({ semiring, output }: Pick<AnyPlan, 'semiring' | 'output'>) =>
-  zeroOf(semiring, output.dtype === 'int16' ? 'int32' : output.dtype)
+  zeroOf(semiring, resultType(output.dtype))
 
 /** Of the whole file. */
 const npyBytes = ({ shape, dtype }: PlannedOutput) =>
-  formatHeader(shape, dtype as 'int32').length + shape[0] * shape[1] * bytesOfType[dtype]
+  formatHeader(shape, dtype as 'int32').length + shape[0] * shape[1] * bytesOfStored(dtype)
 
 /** Makes the array without its elements. `made` goes into the metadata: what it is made from. */
 export async function createTarget(
@@ -107,7 +108,7 @@ export interface Block {
 export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block): Promise<number> {
   const { rows, cols, data } = block
   const { shape, dtype, layout } = plan.output
-  const size = bytesOfType[dtype]
+  const size = bytesOfStored(dtype)
   const memory = new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
   const memoryPitch = (cols[1] - cols[0]) * size
   if (!layout) {
@@ -150,7 +151,7 @@ export async function writeBlock(plan: AnyPlan, journal: Journal, block: Block):
 /** Bytes of buffers that writing a block takes besides the block. */
 export function extraBytes({ dtype, layout }: PlannedOutput): number {
   if (!layout) return 0
-  const bytes = layout.chunks[0] * layout.chunks[1] * bytesOfType[dtype]
+  const bytes = layout.chunks[0] * layout.chunks[1] * bytesOfStored(dtype)
   if (!layout.shards) return (layout.codec === 'none' ? 1 : 2) * FILES_AT_ONCE * bytes
   const perShard = (layout.shards[0] * layout.shards[1]) / (layout.chunks[0] * layout.chunks[1])
   return FILES_AT_ONCE * (perShard + CODEC_THREADS) * bytes

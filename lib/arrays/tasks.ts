@@ -1,7 +1,9 @@
 /** What a job computes: of which blocks, by which products, and what is written of it. */
+
 import { star } from '../algebra/closure.js'
 import { zeroOf } from '../built-in.js'
 import type { Device, DeviceMatrix } from '../device/device.js'
+import { bytesOfStored } from '../elements.js'
 import { CycleError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { mpmm } from '../product/multiply.js'
@@ -14,7 +16,6 @@ import type { Journal } from './journal.js'
 import type { AnyMatrix, Operand } from './read-ahead.js'
 import { readStep, writeStep } from './step-file.js'
 import { type Block, writeBlock } from './target.js'
-import { bytesOfType } from './zarr-metadata.js'
 
 export type Result = DeviceMatrix<ElementArray>
 
@@ -88,7 +89,7 @@ export function widerBlock(
     bytes,
     async read(memory) {
       // At the end of the memory that the wider elements take.
-      const narrower = memory.subarray(bytes - count * bytesOfType[dtype], bytes)
+      const narrower = memory.subarray(bytes - count * bytesOfStored(dtype), bytes)
       const { strides, bytesRead } = await source.read(rows, cols, narrower, planned)
       const data = elementsIn(memory, wide, count) as ElementArray
       if (wide !== dtype) {

@@ -1,18 +1,14 @@
 /** What zarr.json says of a matrix. Source: Zarr core specification, version 3.1; sharding codec, version 1.0. */
 import { endianness } from 'node:os'
 import { show, showChoices, showList } from '../describe.js'
+import { bytesOfStored, isIntegers, rangeOf } from '../elements.js'
 import { FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { byteCodecs, type CodecEntry } from './codecs.js'
-import type { ArrayType } from './job.js'
+import { type ArrayType, arrayTypes } from './job.js'
 import { loadHashes, loadZarrita } from './packages.js'
 import type { Store } from './store.js'
-
-export const bytesOfType = { int16: 2, int32: 4, float32: 4, float64: 8 } as const satisfies Record<
-  ArrayType,
-  number
->
 
 export interface ZarrMatrix {
   readonly path: string
@@ -88,10 +84,8 @@ export async function readZarrMatrix(path: string, store: Store): Promise<ZarrMa
   if (!shape.every((size) => Number.isInteger(size) && size >= 0 && size <= MAX_DIMENSION)) {
     refuse(`expected dimensions of 0 … ${MAX_DIMENSION}, but its shape is ${showList(shape)}`)
   }
-  if (!(dtype in bytesOfType)) {
-    refuse(
-      `expected elements of type ${showChoices(Object.keys(bytesOfType))}, but they are of ${show(dtype)}`,
-    )
+  if (!arrayTypes.includes(dtype as ArrayType)) {
+    refuse(`expected elements of type ${showChoices(arrayTypes)}, but they are of ${show(dtype)}`)
   }
   const { name: gridName, configuration: grid } = json.chunk_grid as { name?: unknown; configuration?: Json }
   const file =
@@ -100,7 +94,7 @@ export async function readZarrMatrix(path: string, store: Store): Promise<ZarrMa
   const sharding = top.find(({ name }) => name === 'sharding_indexed')
   if (sharding && top.length > 1) refuse('it has codecs around its shards, which this library does not read')
   const shards = sharding ? readSharding(sharding, file, refuse) : null
-  const pipeline = readPipeline(shards?.codecs ?? top, bytesOfType[dtype as ArrayType], refuse)
+  const pipeline = readPipeline(shards?.codecs ?? top, bytesOfStored(dtype as ArrayType), refuse)
   // A missing package is said before any work.
   if (shards?.index.checked || pipeline.codecs.some(({ name }) => name === 'crc32c')) await loadHashes()
   const { separator, prefix } = readKeys(json.chunk_key_encoding as Json, refuse)
@@ -159,10 +153,10 @@ const namedFills: Readonly<Record<string, number>> = {
 function readFill(value: unknown, dtype: ArrayType, refuse: Refuse): number | null {
   // The specification has no such arrays, but some programs write them. Which matters only if chunks are missing.
   if (value === null) return null
-  const bytes = bytesOfType[dtype]
-  if (dtype === 'int16' || dtype === 'int32') {
-    const most = 2 ** (8 * bytes - 1)
-    if (Number.isInteger(value) && (value as number) >= -most && (value as number) < most)
+  const bytes = bytesOfStored(dtype)
+  if (isIntegers(dtype)) {
+    const [least, most] = rangeOf(dtype)
+    if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
       return value as number
     return refuse(`its fill value must be an integer that ${dtype} holds, but it is ${show(value)}`)
   }

@@ -1,4 +1,5 @@
 /** A matrix in a Zarr array, of which blocks are read. */
+import { bytesOfStored } from '../elements.js'
 import { ChunkError, FileError } from '../errors.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { CODEC_THREADS, codeAside } from './codec-pool.js'
@@ -8,7 +9,7 @@ import { expectedOf, requireAbsent } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import { crc32cOf } from './packages.js'
 import { type OpenFile, rowAt, type Store, type Stored } from './store.js'
-import { bytesOfType, readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
+import { readZarrMatrix, type ZarrMatrix } from './zarr-metadata.js'
 
 /** A chunk is not there. */
 const ABSENT = 2n ** 64n - 1n
@@ -37,7 +38,7 @@ export class ZarrSource implements ArraySource {
     this.unit = chunk
     this.#matrix = matrix
     this.#store = store
-    this.#bytes = bytesOfType[dtype]
+    this.#bytes = bytesOfStored(dtype)
     this.#isPlain = codecs.length === 0 && !swapped
     const { buffered } = this.#store
     // Encoded and decoded, and what a request receives.
