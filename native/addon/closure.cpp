@@ -126,7 +126,7 @@ class ClosureWork : public DeviceWork {
                     "] is NaN, which no path can be compared with: the semiring's zero means no edge");
   }
 
-  /// Copies the matrix. What is stored as int16 becomes elements.
+  /// Copies the matrix. What is stored narrow becomes elements.
   void take_matrix(Session& session) const {
     const Operation& operation = closing_.operation;
     const MatrixView from = read_only(closing_.matrix);

@@ -22,16 +22,11 @@ int64_t length_of(const TypedArray& array) { return static_cast<int64_t>(array.l
 
 graph::WeightType weight_type(Napi::Env env, napi_typedarray_type type) {
   switch (type) {
-    case napi_uint8_array:
-      return graph::WeightType::kUint8;
-    case napi_int16_array:
-      return graph::WeightType::kInt16;
-    case napi_int32_array:
-      return graph::WeightType::kInt32;
-    case napi_float32_array:
-      return graph::WeightType::kFloat32;
-    case napi_float64_array:
-      return graph::WeightType::kFloat64;
+#define MPMML_CASE(name, stored, id, element, storage) \
+  case napi_##name##_array:                            \
+    return graph::WeightType::name;
+    MPMML_FOR_EACH_STORED_TYPE(MPMML_CASE)
+#undef MPMML_CASE
     default:
       malformed(env, "weights");
   }
@@ -298,13 +293,13 @@ Napi::Value graph_shortest(const Napi::CallbackInfo& info, const GraphShortestRe
   graph::RankedQuery query{};
   query.source = list_of(info.Env(), request);
   switch (query.source.type) {
-    case graph::WeightType::kInt32:
+    case graph::WeightType::int32:
       query.type = graph::ValueType::kInt32;
       break;
-    case graph::WeightType::kFloat32:
+    case graph::WeightType::float32:
       query.type = graph::ValueType::kFloat32;
       break;
-    case graph::WeightType::kFloat64:
+    case graph::WeightType::float64:
       query.type = graph::ValueType::kFloat64;
       break;
     default:

@@ -8,6 +8,7 @@
 
 #include "addon/engine.h"
 #include "core/algebra/dispatch.h"
+#include "core/algebra/element_types.h"
 #include "core/problem/structured.h"
 #include "core/status.h"
 
@@ -21,24 +22,17 @@ Source source_in(const TypedArray& array) {
   Source source;
   source.is_there = true;
   source.data = static_cast<char*>(array.data);
-  source.dtype = DataType::kInt32;
   switch (array.valid ? array.type : napi_bigint64_array) {
-    case napi_int32_array:
-      break;
+#define MPMML_CASE(name, stored, id, element, stored_as) \
+  case napi_##name##_array:                              \
+    source.dtype = DataType::id;                         \
+    source.storage = Storage::stored_as;                 \
+    break;
+    MPMML_FOR_EACH_STORED_TYPE(MPMML_CASE)
+#undef MPMML_CASE
     case napi_uint32_array:
+      source.dtype = DataType::kInt32;
       source.are_words = true;
-      break;
-    case napi_int16_array:
-      source.storage = Storage::kNarrow;
-      break;
-    case napi_float32_array:
-      source.dtype = DataType::kFloat32;
-      break;
-    case napi_float64_array:
-      source.dtype = DataType::kFloat64;
-      break;
-    case napi_uint8_array:
-      source.dtype = DataType::kUint8;
       break;
     default:
       malformed("a matrix of another type");
@@ -84,8 +78,8 @@ Operation operation_in(const double* fields) {
   return operation;
 }
 
-/// Whether a matrix may be stored as int16.
-enum class Int16 : bool { kRefused, kTaken };
+/// Whether a matrix may be stored as a narrow type.
+enum class Narrow : bool { kRefused, kTaken };
 
 /// Reads matrices of one batch and one element type, and checks that their elements are inside their arrays or memories.
 struct Reader {
@@ -129,8 +123,8 @@ struct Reader {
     return batch > 0 && view.rows > 0 && view.cols > 0;
   }
 
-  void require_type(const Source& source, Int16 int16) const {
-    const bool is_refused = (source.storage == Storage::kNarrow && int16 == Int16::kRefused) ||
+  void require_type(const Source& source, Narrow narrow) const {
+    const bool is_refused = (source.storage == Storage::kNarrow && narrow == Narrow::kRefused) ||
                             (source.are_words && !takes_words) || source.dtype != dtype;
     if (!source.is_there || is_refused) malformed("a matrix of another type");
   }
@@ -145,9 +139,9 @@ struct Reader {
   }
 
   template <class View>
-  View matrix(const Source& source, const char* name, Int16 int16, size_t first, int64_t rows, int64_t cols) const {
+  View matrix(const Source& source, const char* name, Narrow narrow, size_t first, int64_t rows, int64_t cols) const {
     View view = layout<View>(first, rows, cols);
-    require_type(source, int16);
+    require_type(source, narrow);
     view.storage = source.storage;
     view.memory = source.memory;
     const Bytes bytes = bytes_of(source, view, first);
@@ -189,7 +183,7 @@ MutableMatrixView further_result(const Reader& read, const Source& source, const
                                  int64_t n, bool is_only_planned, bool is_on_device) {
   if (source.is_there) {
     if (is_on_device && !source.memory) malformed(name + std::string(" isn't on the device"));
-    return read.matrix<MutableMatrixView>(source, name, Int16::kRefused, field, m, n);
+    return read.matrix<MutableMatrixView>(source, name, Narrow::kRefused, field, m, n);
   }
   if (is_only_planned) {
     // Without data it wouldn't be asked for; nothing is written there.
@@ -259,11 +253,11 @@ Places read_product(const Call& call, const Matrices& matrices, const double* me
   problem.batch = size_in(member, F::batch);
   const int64_t m = size_in(member, F::m), n = size_in(member, F::n), k = size_in(member, F::k);
   const Reader read{member, dtype, problem.batch};
-  problem.a = read.matrix<MatrixView>(a, "a", Int16::kTaken, F::aOffset, m, k);
-  problem.b = read.matrix<MatrixView>(b, "b", Int16::kTaken, F::bOffset, k, n);
+  problem.a = read.matrix<MatrixView>(a, "a", Narrow::kTaken, F::aOffset, m, k);
+  problem.b = read.matrix<MatrixView>(b, "b", Narrow::kTaken, F::bOffset, k, n);
   if (c.is_there) {
     if (is_on_device && !c.memory) malformed("a result that isn't on the device");
-    problem.c = read.matrix<MutableMatrixView>(c, "out", Int16::kRefused, F::cOffset, m, n);
+    problem.c = read.matrix<MutableMatrixView>(c, "out", Narrow::kRefused, F::cOffset, m, n);
   } else if (call.is_only_planned) {
     problem.c = read.layout<MutableMatrixView>(F::cOffset, m, n);
   } else if (is_on_device) {
@@ -274,7 +268,7 @@ Places read_product(const Call& call, const Matrices& matrices, const double* me
   } else {
     malformed("a product without a result");
   }
-  if (c0.is_there) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Int16::kRefused, F::c0Offset, m, n);
+  if (c0.is_there) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Narrow::kRefused, F::c0Offset, m, n);
   for (size_t index = 0; index < kFurtherCount; ++index) {
     if (!call.asks_further[index]) continue;
     const auto& [view, name, none] = kFurtherResults[index];
@@ -339,14 +333,14 @@ UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const User
     const Reader read{fields, stored_type(product.semiring->lanes[lane]), product.batch, uses, true};
     const auto at = [&](size_t first) { return first + lane * kFieldsOfLane; };
     const auto& [a, b, c, c0] = matrices.lanes;
-    product.a[lane] = read.matrix<MatrixView>(a[lane], "a", Int16::kRefused, at(F::aLane0Offset), m, k);
-    product.b[lane] = read.matrix<MatrixView>(b[lane], "b", Int16::kRefused, at(F::bLane0Offset), k, n);
+    product.a[lane] = read.matrix<MatrixView>(a[lane], "a", Narrow::kRefused, at(F::aLane0Offset), m, k);
+    product.b[lane] = read.matrix<MatrixView>(b[lane], "b", Narrow::kRefused, at(F::bLane0Offset), k, n);
     if (matrices.has_c0) {
-      product.c0[lane] = read.matrix<MatrixView>(c0[lane], "accumulate", Int16::kRefused, at(F::c0Lane0Offset), m, n);
+      product.c0[lane] = read.matrix<MatrixView>(c0[lane], "accumulate", Narrow::kRefused, at(F::c0Lane0Offset), m, n);
     }
     if (matrices.has_c) {
       if (uses && !c[lane].memory) malformed("a result that isn't on the device");
-      product.c[lane] = read.matrix<MutableMatrixView>(c[lane], "out", Int16::kRefused, at(F::cLane0Offset), m, n);
+      product.c[lane] = read.matrix<MutableMatrixView>(c[lane], "out", Narrow::kRefused, at(F::cLane0Offset), m, n);
     } else {
       if (!uses) malformed("a product without a result");
       bytes_of_matrices(product.batch, m, n, element_bytes(DataType::kInt32));
@@ -406,16 +400,10 @@ struct CopyRequest {
 
 /// Whether an element of the type can be this value, after rounding.
 bool can_be(DataType dtype, double value) {
-  switch (dtype) {
-    case DataType::kInt32:
-      return value >= -2147483648.0 && value <= 2147483647.0;
-    case DataType::kUint8:
-      return value >= 0 && value <= 255;
-    case DataType::kFloat32:
-    case DataType::kFloat64:
-      return true;
-  }
-  return false;
+  return with_element(dtype, [&](auto element) {
+    using Element = decltype(element);
+    return std::is_floating_point_v<Element> || (value >= kLowest<Element> && value <= kHighest<Element>);
+  });
 }
 
 }  // namespace
@@ -423,7 +411,7 @@ bool can_be(DataType dtype, double value) {
 Copy read_upload(const Napi::Value& array, const double* fields) {
   CopyRequest read(fields);
   read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(
-      source_of(array, nullptr), "the matrix", Int16::kTaken, CopyField::arrayOffset, read.rows, read.cols);
+      source_of(array, nullptr), "the matrix", Narrow::kTaken, CopyField::arrayOffset, read.rows, read.cols);
   read.copy.bytes =
       bytes_of_matrices(read.copy.batch, read.rows, read.cols, stored_bytes(read.copy.dtype, read.copy.array.storage));
   return read.copy;
@@ -433,9 +421,9 @@ Copy read_download(const Napi::Value& memory, const Napi::Value& array, const do
   CopyRequest read(fields);
   const Source source = source_of(memory, &uses);
   if (!source.memory) malformed("a matrix that isn't on the device");
-  read.copy.memory = read.reader(&uses).matrix<MatrixView>(source, "the matrix", Int16::kTaken, CopyField::memoryOffset,
-                                                           read.rows, read.cols);
-  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(source_of(array, nullptr), "out", Int16::kTaken,
+  read.copy.memory = read.reader(&uses).matrix<MatrixView>(source, "the matrix", Narrow::kTaken,
+                                                           CopyField::memoryOffset, read.rows, read.cols);
+  read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(source_of(array, nullptr), "out", Narrow::kTaken,
                                                                    CopyField::arrayOffset, read.rows, read.cols);
   if (read.copy.array.storage != read.copy.memory.storage) malformed("a matrix of another type");
   return read.copy;
@@ -458,8 +446,8 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const double* f
   const Reader read{fields, problem.operation.dtype, problem.batch, &uses};
   const Source to = source_of(c, &uses), from = source_of(d, &uses);
   if (!to.memory || !from.memory) malformed("a matrix that isn't on the device");
-  problem.c = read.matrix<MutableMatrixView>(to, "the matrix", Int16::kRefused, F::cOffset, rows, cols);
-  problem.b = read.matrix<MatrixView>(from, "d", Int16::kTaken, F::bOffset, rows, cols);
+  problem.c = read.matrix<MutableMatrixView>(to, "the matrix", Narrow::kRefused, F::cOffset, rows, cols);
+  problem.b = read.matrix<MatrixView>(from, "d", Narrow::kTaken, F::bOffset, rows, cols);
   return problem;
 }
 
@@ -477,10 +465,10 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
   const Source source = source_of(matrix, &uses), target = source_of(out, &uses);
   if (!source.memory || (target.is_there && !target.memory)) malformed("a matrix that isn't on the device");
   if (in_place) {
-    closing.matrix = read.matrix<MutableMatrixView>(source, "the matrix", Int16::kRefused, F::aOffset, n, n);
+    closing.matrix = read.matrix<MutableMatrixView>(source, "the matrix", Narrow::kRefused, F::aOffset, n, n);
     if (!is_row_major(closing.matrix, closing.batch)) malformed("a matrix that isn't row-major");
   } else {
-    const auto from = read.matrix<MatrixView>(source, "the matrix", Int16::kTaken, F::aOffset, n, n);
+    const auto from = read.matrix<MatrixView>(source, "the matrix", Narrow::kTaken, F::aOffset, n, n);
     closing.matrix = {const_cast<void*>(from.data),
                       n,
                       n,
@@ -490,7 +478,7 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
                       from.storage,
                       from.memory};
   }
-  if (target.memory) closing.out = read.matrix<MutableMatrixView>(target, "out", Int16::kRefused, F::cOffset, n, n);
+  if (target.memory) closing.out = read.matrix<MutableMatrixView>(target, "out", Narrow::kRefused, F::cOffset, n, n);
   return closing;
 }
 
@@ -501,9 +489,9 @@ MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, cons
   const Reader reader = read.reader(&uses);
   MemoryCopy copy{read.copy.dtype, read.copy.batch, {}, {}};
   copy.from =
-      reader.matrix<MatrixView>(source, "the matrix", Int16::kRefused, CopyField::memoryOffset, read.rows, read.cols);
+      reader.matrix<MatrixView>(source, "the matrix", Narrow::kRefused, CopyField::memoryOffset, read.rows, read.cols);
   copy.to =
-      reader.matrix<MutableMatrixView>(target, "out", Int16::kRefused, CopyField::arrayOffset, read.rows, read.cols);
+      reader.matrix<MutableMatrixView>(target, "out", Narrow::kRefused, CopyField::arrayOffset, read.rows, read.cols);
   return copy;
 }
 

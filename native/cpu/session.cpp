@@ -7,9 +7,11 @@
 
 #include "core/algebra/arithmetic.h"
 #include "core/algebra/dispatch.h"
+#include "core/algebra/element_types.h"
 #include "core/host/host_memory.h"
 #include "core/host/workspace.h"
 #include "core/problem/scan.h"
+#include "core/problem/with_size.h"
 #include "core/problem/without_steps.h"
 #include "core/status.h"
 #include "cpu/compute.h"
@@ -82,24 +84,9 @@ auto* line_of(const BasicMatrixView<Pointer>& view, const Lines& lines, int64_t 
   return static_cast<Cell*>(view.data) + item * view.batch_stride + line * lines.line_stride;
 }
 
-/// Calls `body` with a value of the unsigned type that has as many bytes.
-template <class Body>
-void with_bytes(int64_t bytes, Body&& body) {
-  switch (bytes) {
-    case 1:
-      return body(uint8_t{});
-    case 2:
-      return body(uint16_t{});
-    case 4:
-      return body(uint32_t{});
-    default:
-      return body(uint64_t{});
-  }
-}
-
 void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
                    const std::atomic<int32_t>* cancelled) {
-  with_bytes(stored_bytes(dtype, from.storage), [&](auto stored) {
+  with_size(stored_bytes(dtype, from.storage), [&](auto stored) {
     using Stored = decltype(stored);
     const Lines there(to);
     const Lines here = lines_along(from, there);
@@ -192,20 +179,7 @@ class CpuSession final : public Session {
   }
 
   std::unique_ptr<Pending> fill(DataType dtype, int64_t batch, const MutableMatrixView& to, double value) override {
-    switch (dtype) {
-      case DataType::kInt32:
-        fill_with(static_cast<int32_t>(value), batch, to);
-        break;
-      case DataType::kFloat32:
-        fill_with(static_cast<float>(value), batch, to);
-        break;
-      case DataType::kFloat64:
-        fill_with(value, batch, to);
-        break;
-      case DataType::kUint8:
-        fill_with(static_cast<uint8_t>(value), batch, to);
-        break;
-    }
+    with_element(dtype, [&](auto element) { fill_with(static_cast<decltype(element)>(value), batch, to); });
     return std::make_unique<Done>();
   }
 

@@ -3,16 +3,22 @@
 #include <cstdint>
 
 #include "core/graph/rules.h"
+#include "generated/element_types.h"
 
 namespace mpmml::graph {
 
-enum class WeightType : uint8_t { kUint8, kInt16, kInt32, kFloat32, kFloat64 };
+/// What elements may be stored as.
+enum class WeightType : uint8_t {
+#define MPMML_NAME(name, stored, id, element, storage) name,
+  MPMML_FOR_EACH_STORED_TYPE(MPMML_NAME)
+#undef MPMML_NAME
+};
 
 struct Source {
   int32_t nodes = 0;
   bool is_list = true;
   const void* weights = nullptr;  ///< null for a list whose edges are there whatever they weigh
-  WeightType type = WeightType::kInt32;
+  WeightType type = WeightType::int32;
   double zero = 0;  ///< the weight that is no edge
 
   // Of a list.
@@ -35,16 +41,11 @@ constexpr Direction opposite(Direction direction) {
 template <class Use>
 void with_weights(WeightType type, Use use) {
   switch (type) {
-    case WeightType::kUint8:
-      return use(static_cast<const uint8_t*>(nullptr));
-    case WeightType::kInt16:
-      return use(static_cast<const int16_t*>(nullptr));
-    case WeightType::kInt32:
-      return use(static_cast<const int32_t*>(nullptr));
-    case WeightType::kFloat32:
-      return use(static_cast<const float*>(nullptr));
-    case WeightType::kFloat64:
-      return use(static_cast<const double*>(nullptr));
+#define MPMML_CASE(name, stored, id, element, storage) \
+  case WeightType::name:                               \
+    return use(static_cast<const stored*>(nullptr));
+    MPMML_FOR_EACH_STORED_TYPE(MPMML_CASE)
+#undef MPMML_CASE
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/problem/structured.h"
+#include "core/problem/with_size.h"
 
 namespace mpmml {
 
@@ -35,13 +36,12 @@ void copy_rows(const MutableMatrixView& c, const Band& band, DataType dtype, con
       std::memcpy(target, from, static_cast<size_t>(inside.size() * bytes));
       continue;
     }
-    const auto copy = [&](auto element) {
+    with_size(bytes, [&](auto element) {
       using Element = decltype(element);
       for (int64_t col = 0; col < inside.size(); ++col) {
         reinterpret_cast<Element*>(target)[col * c.col_stride] = reinterpret_cast<const Element*>(from)[col];
       }
-    };
-    bytes == 1 ? copy(uint8_t{}) : bytes == 4 ? copy(uint32_t{}) : copy(uint64_t{});
+    });
   }
 }
 

@@ -99,10 +99,10 @@ class TileReader {
   /// Reads tiles of the lines from `first_line` on. The operand has `lines`: rows of A, columns of B.
   __device__ __forceinline__ TileReader(const SmallOperand& operand, int64_t first_line, int64_t lines, int thread)
       : lines_(static_cast<int>(max(int64_t{0}, min(lines - first_line, int64_t{kLines})))),
-        is_int16_(is_int32 && operand.storage == Storage::kNarrow),
+        is_narrow_(takes_narrow && operand.storage == Storage::kNarrow),
         along_inner_(inner_stride(operand) <= outer_stride(operand)) {
     constexpr int kChunksInner = Tile::kInner / kChunk, kChunksOuter = Tile::kOuter / kChunk;
-    const int bytes = is_int16_ ? sizeof(int16_t) : sizeof(Element);
+    const int bytes = is_narrow_ ? sizeof(Narrow) : sizeof(Element);
     const int64_t slow_stride = (along_inner_ ? outer_stride(operand) : inner_stride(operand)) * bytes;
     fast_stride_ = (along_inner_ ? inner_stride(operand) : outer_stride(operand)) * bytes;
     slow_ = along_inner_ ? thread / kChunksInner : thread / kChunksOuter;
@@ -113,7 +113,7 @@ class TileReader {
     source_ = static_cast<const char*>(operand.data) + (operand.first + first_line * operand.line_stride) * bytes +
               slow_ * slow_stride + fast_ * fast_stride_;
     const uintptr_t places = reinterpret_cast<uintptr_t>(source_) | share_stride_ | tile_stride_;
-    reads_chunks_ = !is_int16_ && fast_stride_ == bytes && places % sizeof(ChunkOfElements) == 0;
+    reads_chunks_ = !is_narrow_ && fast_stride_ == bytes && places % sizeof(ChunkOfElements) == 0;
   }
 
   /// Starts reading the tile of the next `steps` k-steps. What is outside the operand is a border.
@@ -142,8 +142,8 @@ class TileReader {
 
   /// Writes what has been read into shared memory.
   __device__ __forceinline__ void write(Operand* tile, const Arithmetic& arithmetic) {
-    if constexpr (is_int32) {
-      if (is_int16_) widen();
+    if constexpr (takes_narrow) {
+      if (is_narrow_) widen();
     }
 #pragma unroll
     for (int share = 0; share < kShares; ++share) {
@@ -167,7 +167,8 @@ class TileReader {
   }
 
  private:
-  static constexpr bool is_int32 = std::is_same_v<Element, int32_t>;
+  static constexpr bool takes_narrow = has_narrow<Element>;
+  using Narrow = std::conditional_t<takes_narrow, NarrowType<Element>, Element>;
   static constexpr int kLines = Tile::kStepsAreInner ? Tile::kOuter : Tile::kInner;
   static constexpr int kChunk = chunk_elements(sizeof(Element));
   static constexpr int kShares = Tile::kOuter * Tile::kInner / (kThreads * kChunk);
@@ -186,8 +187,8 @@ class TileReader {
 
   /// As it is stored: widen() comes later, because it waits for what is read.
   __device__ __forceinline__ Element stored_at(const char* place) const {
-    if constexpr (is_int32) {
-      if (is_int16_) return *reinterpret_cast<const int16_t*>(place);
+    if constexpr (takes_narrow) {
+      if (is_narrow_) return *reinterpret_cast<const Narrow*>(place);
     }
     return *reinterpret_cast<const Element*>(place);
   }
@@ -197,8 +198,8 @@ class TileReader {
     for (ChunkOfElements& chunk : chunks_) {
 #pragma unroll
       for (Element& element : chunk.values) {
-        // A border that int16 can't represent is an element already.
-        const auto stored = static_cast<int16_t>(element);
+        // A border that the narrow type can't represent is an element already.
+        const auto stored = static_cast<Narrow>(element);
         if (element == stored) element = widened<Semiring>(stored);
       }
     }
@@ -208,7 +209,7 @@ class TileReader {
   int64_t fast_stride_, share_stride_, tile_stride_;  ///< in bytes
   int slow_, fast_, slow_step_;
   const int lines_;
-  const bool is_int16_, along_inner_;
+  const bool is_narrow_, along_inner_;
   bool reads_chunks_;
   ChunkOfElements chunks_[kShares];
 };

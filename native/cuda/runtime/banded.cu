@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "core/algebra/dispatch.h"
+#include "core/problem/with_size.h"
 #include "cuda/device/error.h"
 #include "cuda/launch/kernel.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/range.cuh"
-#include "cuda/runtime/with_size.h"
 
 namespace mpmml::cuda {
 namespace {

@@ -2,10 +2,11 @@
 
 #include "core/algebra/arithmetic.h"
 #include "core/algebra/dispatch.h"
+#include "core/algebra/element_types.h"
 #include "core/algebra/successors.h"
+#include "core/problem/with_size.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/elementwise.h"
-#include "cuda/runtime/with_size.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -183,20 +184,10 @@ void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const 
 }
 
 void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, double value, cudaStream_t stream) {
-  const auto run = [&](auto element) {
+  with_element(dtype, [&](auto element) {
     using T = decltype(element);
     for_elements(extent_of(batch, to, read_only(to)), stream, Fill<T>{static_cast<T*>(to.data), static_cast<T>(value)});
-  };
-  switch (dtype) {
-    case DataType::kInt32:
-      return run(int32_t{});
-    case DataType::kFloat32:
-      return run(float{});
-    case DataType::kFloat64:
-      return run(double{});
-    case DataType::kUint8:
-      return run(uint8_t{});
-  }
+  });
 }
 
 void set_successors(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,

@@ -1,6 +1,6 @@
 // What scans of elements on the device share.
 #pragma once
-#include "core/algebra/dispatch.h"
+#include "core/algebra/element_types.h"
 #include "cuda/runtime/range.h"
 
 namespace mpmml::cuda {
@@ -12,7 +12,7 @@ constexpr int32_t kLowestPlace = kLowest<int32_t>;
 /// What a thread has found.
 template <class Stored>
 struct FoundFacts {
-  using Element = std::conditional_t<std::is_same_v<Stored, int16_t>, int32_t, Stored>;
+  using Element = typename ElementOf<Stored>::Type;
   int32_t minimum = kHighestPlace;
   int32_t maximum = kLowestPlace;
   bool has_lowest = false, has_highest = false, has_negative = false;
@@ -53,26 +53,16 @@ struct FoundFacts {
   }
 };
 
-/// Calls `body` with a value of the type that elements are stored as; not for uint8, of which nothing has to be known.
+/// Calls `body` with a value of the type that elements are stored as, if there is something to know of them (has_facts).
 template <class Body>
 void with_scanned(DataType dtype, Storage storage, Body&& body) {
-  const auto as_stored = [&](auto element) {
+  with_element(dtype, [&](auto element) {
     using Element = decltype(element);
     if constexpr (has_narrow<Element>) {
       if (storage == Storage::kNarrow) return body(NarrowType<Element>{});
     }
-    body(element);
-  };
-  switch (dtype) {
-    case DataType::kInt32:
-      return as_stored(int32_t{});
-    case DataType::kFloat32:
-      return as_stored(float{});
-    case DataType::kFloat64:
-      return as_stored(double{});
-    case DataType::kUint8:
-      return;
-  }
+    if constexpr (has_facts<Element>) body(element);
+  });
 }
 
 }  // namespace mpmml::cuda

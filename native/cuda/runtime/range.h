@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda_runtime_api.h>
 
+#include "core/algebra/element_types.h"
 #include "core/problem/facts.h"
 
 namespace mpmml::cuda {
@@ -27,8 +28,14 @@ struct ScanResult {
 /// Queues the preparation of `count` results for scans. `results` is device memory.
 void reset_scans(ScanResult* results, int count, cudaStream_t stream);
 
-/// Queues a scan of `count` contiguous elements; nothing for uint8, of which nothing has to be known. `result` is device
-/// memory that has been prepared.
+/// Whether Facts say something about elements of a type: they tell of no order, and of no negative ones, of truth values.
+template <class Element>
+constexpr bool has_facts = has_order_keys<Element> || std::is_signed_v<Element>;
+inline bool has_facts_of(DataType dtype) {
+  return with_element(dtype, [](auto element) { return has_facts<decltype(element)>; });
+}
+
+/// Queues a scan of `count` contiguous elements, if it can find something. `result` is device memory that has been prepared.
 void find_facts(DataType dtype, Storage storage, const void* data, int64_t count, ScanResult* result,
                 cudaStream_t stream);
 

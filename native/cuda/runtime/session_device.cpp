@@ -218,12 +218,12 @@ unsigned* SessionDevice::arrivals() {
 }
 
 Facts SessionDevice::scan(DataType dtype, Storage storage, const void* data, int64_t count) {
-  if (dtype == DataType::kUint8 || count == 0) return {};
+  if (!has_facts_of(dtype) || count == 0) return {};
   return scan([&](ScanResult* result) { find_facts(dtype, storage, data, count, result, stream()); });
 }
 
 Facts SessionDevice::scan_inside(DataType dtype, int64_t batch, const MatrixView& view, const Band& band) {
-  if (dtype == DataType::kUint8) return {};
+  if (!has_facts_of(dtype)) return {};
   return scan([&](ScanResult* result) { find_facts_inside(dtype, batch, view, band, result, stream()); });
 }
 

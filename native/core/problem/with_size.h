@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-namespace mpmml::cuda {
+namespace mpmml {
 
 /// Calls `body` with an integer of this many bytes: 1, 2, 4 or 8.
 template <class Body>
@@ -13,4 +13,4 @@ void with_size(int64_t bytes, Body&& body) {
   body(int64_t{});
 }
 
-}  // namespace mpmml::cuda
+}  // namespace mpmml
