@@ -8,6 +8,7 @@
 // small integers, so that floating-point results are exact too. Exit status 1 if a result is wrong.
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { arrays } from './fuzz/algebra.mjs'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const built = (name) => import(pathToFileURL(join(root, 'dist', 'lib', name)).href)
@@ -15,7 +16,6 @@ const { zeroOf } = await built('index.js')
 const { plus, star } = await built('algebra.js')
 const graph = await built('graph.js')
 
-const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
 const numbers = ['int32', 'float32', 'float64']
 
 /** What edges weigh so that no cycle gains, and the function that also finds the ways. */

@@ -10,13 +10,12 @@
 // all slices of K alike, and of some slices only one sign, where a kernel begins again. Exit status 1 if a result is wrong.
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { arrays } from './fuzz/algebra.mjs'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const { mpmmSync, variants, zeroOf } = await import(pathToFileURL(join(root, 'dist', 'lib', 'index.js')).href)
 
 const [backend = '', filter = ''] = process.argv.slice(2)
-
-const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
 
 /** Pseudo-random integers from 0 to limit - 1 (a linear congruential generator). */
 let state = 1

@@ -80,14 +80,8 @@ function results(backend: 'cpu' | 'cuda'): void {
   })
 }
 
-const kindOf = ({ isInteger, dtype }: (typeof algebras)[number]) =>
-  isInteger
-    ? 'small, ε scattered'
-    : dtype === 'int32'
-      ? 'any int32'
-      : dtype === 'uint8'
-        ? 'few bytes'
-        : 'whole numbers'
+const kindOf = ({ isInteger, isWhole, isTruth }: (typeof algebras)[number]) =>
+  isInteger ? 'small, ε scattered' : isWhole ? 'any int32' : isTruth ? 'few bytes' : 'whole numbers'
 
 function matrices(backend: 'cpu' | 'cuda'): void {
   it.each([
@@ -226,12 +220,8 @@ function optionsAndTypes(backend: 'cpu' | 'cuda'): void {
     "overflow: '%s' makes no difference without sums, and floats don't take it",
     async (overflow) => {
       for (const algebra of algebras.filter(({ isInteger }) => !isInteger)) {
-        const { semiring, dtype, isFloat } = algebra
-        const [a, b] = valuesFor(
-          algebra,
-          isFloat ? 'whole numbers' : dtype === 'int32' ? 'ends' : 'few bytes',
-          ragged,
-        )
+        const { semiring, dtype, isFloat, isWhole } = algebra
+        const [a, b] = valuesFor(algebra, isFloat ? 'whole numbers' : isWhole ? 'ends' : 'few bytes', ragged)
         const options = { backend, semiring, overflow } as MpmmOptions
         const multiply = (more: object) =>
           mpmmSync(sourceOf(a) as never, sourceOf(b) as never, { ...options, ...more } as MpmmOptions)
@@ -244,7 +234,7 @@ function optionsAndTypes(backend: 'cpu' | 'cuda'): void {
           )
           continue
         }
-        const c0 = startFor(algebra, dtype === 'int32' ? 'ends' : 'few bytes', 37, 43)
+        const c0 = startFor(algebra, isWhole ? 'ends' : 'few bytes', 37, 43)
         const what = `${semiring}, ${overflow}`
         expectValues({ algebra, a, b, what }, multiply({}).c)
         expectValues({ algebra, a, b, c0, what }, multiply({ accumulate: sourceOf(c0) }).c)

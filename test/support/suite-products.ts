@@ -103,7 +103,6 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
     made.filter(({ made: by }) => kind !== 'ordinary' || by !== 'multiplied')
 
   describe.each(part(algebras).map((algebra) => [nameOf(algebra), algebra] as const))('%s', (_, algebra) => {
-    const { dtype } = algebra
     const mayHaveWitness = idempotent.includes(algebra)
     const first = algebras.indexOf(algebra)
 
@@ -169,7 +168,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       await check(drawn(algebra, mixed(algebra), size, { c0, witness: mayHaveWitness }), where, ['in place'])
     })
 
-    it.each(dtype === 'uint8' ? depths : someDepths)('K = %i', async (k) => {
+    it.each(algebra.isTruth ? depths : someDepths)('K = %i', async (k) => {
       for (const [m, n] of [
         [1, 1],
         [5, 7],

@@ -168,7 +168,7 @@ function laws(
       ? []
       : depths.filter((k) => k < 600 || k === 2049).map((k): Size => [9, k, 17])
     // Tiles of truth values are long: some are inside these operands, and others reach beyond.
-    if (dtype === 'uint8') deep.push([132, 1028, 260])
+    if (algebra.isTruth) deep.push([132, 1028, 260])
     for (const [index, size] of [...sizes, ...deep].entries()) {
       const kinds = algebra.isInteger ? kindsOfPaths : [mixed(algebra), ...decisive(algebra)]
       for (const kind of inTurn(backend, kinds, turn + index, 2)) {

@@ -6,8 +6,13 @@ export const arrays = {
   uint8: Uint8Array,
 }
 
-const LEAST = -(2 ** 31)
-const MOST = 2 ** 31 - 1
+/** The ends of their order. */
+const endsOf = {
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  float32: [-Infinity, Infinity],
+  float64: [-Infinity, Infinity],
+  uint8: [0, 255],
+}
 
 // Rounding, saturating and ⊕ can be exchanged: so only the best candidate is rounded. One loop for each ⊕ and ⊗, without
 // anything to look up: the time is spent here.
@@ -84,6 +89,7 @@ function sumOfProducts(x, y, from, to, ahead, start, magnitude) {
 
 const numbers = ['int32', 'float32', 'float64']
 const floats = ['float32', 'float64']
+const truths = { types: ['uint8'], kind: 'least', greatest: true, isTruth: true }
 
 /**
  * `kind`: what ⊗ is. `greatest`: whether ⊕ takes the greater. `idempotent`: whether x ⊕ x = x. `fold` adds the candidates of a
@@ -95,22 +101,23 @@ const semirings = {
   'max-min': { types: numbers, kind: 'least', greatest: true, idempotent: true, fold: greatestLeast },
   'min-max': { types: numbers, kind: 'greatest', greatest: false, idempotent: true, fold: leastGreatest },
   'max-times': { types: floats, kind: 'product', greatest: true, idempotent: true, fold: greatestProduct },
-  'or-and': { types: ['uint8'], kind: 'least', greatest: true, idempotent: true, fold: greatestLeast },
-  'xor-and': { types: ['uint8'], kind: 'least', greatest: true, idempotent: false, fold: parityOfPairs },
+  'or-and': { ...truths, idempotent: true, fold: greatestLeast },
+  'xor-and': { ...truths, idempotent: false, fold: parityOfPairs },
   'plus-times': { types: floats, kind: 'ordinary', greatest: true, idempotent: false, fold: sumOfProducts },
 }
 
 /**
  * What semirings[…] says. `isInteger`: whether sums of int32 can leave their type, and an infinity stands for zero here. `isTruth`:
- * whether any element but 0 counts as 1. `zero`, `one`: as they are stored.
+ * whether any element but 0 counts as 1. `isWhole`: whether elements are integers that aren't truth values. `zero`, `one`: as they are
+ * stored.
  */
 function algebraOf(semiring, dtype) {
-  const { kind, greatest, idempotent, fold } = semirings[semiring]
-  const isTruth = dtype === 'uint8'
-  const ends = dtype === 'int32' ? [LEAST, MOST] : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  const { kind, greatest, idempotent, fold, isTruth = false } = semirings[semiring]
+  const ends = endsOf[dtype]
+  const isFloat = ends[1] === Infinity
   const zero = kind === 'product' || kind === 'ordinary' || isTruth ? 0 : greatest ? ends[0] : ends[1]
   const one = kind === 'sum' ? 0 : kind === 'least' && !isTruth ? ends[1] : kind === 'greatest' ? ends[0] : 1
-  const isInteger = kind === 'sum' && dtype === 'int32'
+  const isInteger = kind === 'sum' && !isFloat
   return {
     semiring,
     dtype,
@@ -125,11 +132,12 @@ function algebraOf(semiring, dtype) {
     /** What there is without a candidate. */
     none: isInteger ? (greatest ? -Infinity : Infinity) : zero,
     /** The finite range. */
-    least: greatest ? LEAST + 1 : LEAST,
-    most: greatest ? MOST : MOST - 1,
-    isFloat: dtype === 'float32' || dtype === 'float64',
+    least: greatest ? ends[0] + 1 : ends[0],
+    most: greatest ? ends[1] : ends[1] - 1,
+    isFloat,
+    isWhole: !isFloat && !isTruth,
     /** Whether every bit of a result is specified. */
-    exactBits: kind !== 'ordinary' && !(kind === 'sum' && dtype !== 'int32'),
+    exactBits: kind !== 'ordinary' && !(kind === 'sum' && isFloat),
   }
 }
 

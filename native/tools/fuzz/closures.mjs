@@ -7,9 +7,9 @@ import { closureOf, fillWeights, storedAs, wrongCycle, wrongWay } from './ways.m
 /** Weights of edges; a cycle gains only if `gains`. */
 function weights(random, algebra, matrix, gains) {
   const { data, rows: n } = matrix
-  const { kind, greatest, dtype, zero } = algebra
+  const { kind, greatest, isWhole, zero } = algebra
   const density = random.pick([0, 1 / n, 3 / n, 0.4, 1])
-  fillWeights(random, algebra, matrix, density, dtype === 'int32' ? random.pick([1, 1, 1e6]) : 1)
+  fillWeights(random, algebra, matrix, density, isWhole ? random.pick([1, 1, 1e6]) : 1)
   if (kind === 'sum' && random.chance(0.3)) {
     // Each edge makes ways worse.
     const worse = (weight) => (greatest ? -1 : 1) * (Math.abs(weight) + 1)

@@ -72,8 +72,8 @@ export function drawStructure(random, m, k, n) {
 }
 
 /** What to do with sums that leave int32; undefined: it isn't given. */
-export function drawOverflow(random, { isInteger, dtype }, far) {
-  if (!isInteger) return dtype === 'int32' && random.chance(0.3) ? random.pick(['throw', 'wrap']) : undefined
+export function drawOverflow(random, { isInteger, isWhole }, far) {
+  if (!isInteger) return isWhole && random.chance(0.3) ? random.pick(['throw', 'wrap']) : undefined
   if (far) return random.pick(['throw', 'saturate', 'saturate', 'saturate', 'wrap', 'wrap', 'wrap'])
   return random.pick([undefined, undefined, 'throw', 'saturate', 'wrap'])
 }

@@ -171,11 +171,11 @@ const truthKinds = {
   dense: () => ({ a: spec(1, 254), b: spec(1, 254) }),
 }
 
-const kindsOf = ({ isInteger, kind, dtype }) => {
-  if (dtype === 'uint8') return truthKinds
+const kindsOf = ({ isTruth, isWhole, kind }) => {
+  if (isTruth) return truthKinds
   if (kind === 'product') return productKinds
   if (kind === 'ordinary') return ordinaryKinds
-  return isInteger || dtype === 'int32' ? integerKinds : floatKinds
+  return isWhole ? integerKinds : floatKinds
 }
 
 /** How the elements of a product's matrices are drawn: a, b, and c for C0 and what `out` holds before. */
@@ -199,8 +199,7 @@ const offsetOf = (step, index, salt) =>
 export function fill(random, { data, rows, cols }, side, values, algebra) {
   const { low, spread, ends = 0, lines, chunks, rough = 0, meets, special, share = 0 } = values
   const { zeros = 0, zeroLines = 0, scale = 1, fraction = false, wide } = values
-  const { zero, least, most, dtype } = algebra
-  const integer = dtype === 'int32'
+  const { zero, least, most, isWhole: integer } = algebra
   const salt = random.integer(0, 1000)
   const plain = !lines && !chunks && !meets && !special && !fraction && !wide && zeroLines === 0
   const range = spread + 1
@@ -233,17 +232,21 @@ export function fill(random, { data, rows, cols }, side, values, algebra) {
 }
 
 /** Puts what would decide results where a matrix has no elements. */
-export function spoil(random, { data, rows, cols }, structure, { dtype, greatest, kind, most, least }) {
+export function spoil(
+  random,
+  { data, rows, cols },
+  structure,
+  { isWhole, isTruth, greatest, kind, most, least },
+) {
   if (structure === undefined || structure === 'general') return
   const band = bandOf(structure)
-  const worst =
-    dtype === 'int32'
-      ? [greatest ? most : least, 0]
-      : dtype === 'uint8'
-        ? [1, 255]
-        : kind === 'product'
-          ? [-1, Infinity, Number.NaN]
-          : [Number.NaN, Infinity, -Infinity, 3e38]
+  const worst = isWhole
+    ? [greatest ? most : least, 0]
+    : isTruth
+      ? [1, 255]
+      : kind === 'product'
+        ? [-1, Infinity, Number.NaN]
+        : [Number.NaN, Infinity, -Infinity, 3e38]
   for (let index = 0; index < data.length; index++) {
     const row = Math.floor(index / cols)
     if (!belongs(band, row % rows, index - row * cols)) data[index] = worst[random.bits() % worst.length]

@@ -49,8 +49,7 @@ function improving({ kind, dtype, greatest }) {
  * gains; −1 if there is none, and only then the others are valid.
  */
 export function closureOf(algebra, n, elements, isReflexive) {
-  const { zero, none, one, dtype, kind } = algebra
-  const isTruth = dtype === 'uint8'
+  const { zero, none, one, kind, isTruth } = algebra
   const values = new Float64Array(n * n)
   const next = new Int32Array(n * n)
   for (let index = 0; index < values.length; index++) {
@@ -89,8 +88,8 @@ export function reflexiveOf({ one }, n, closure) {
 
 /** Whether every edge of a batch of integers makes a path worse. Those from a node to itself must only not make it better. */
 export function everyEdgeLoses(algebra, n, elements) {
-  const { one, zero, kind, dtype } = algebra
-  if (kind !== 'sum' || dtype !== 'int32') return false
+  const { one, zero, isInteger } = algebra
+  if (!isInteger) return false
   for (let at = 0; at < elements.length; at++) {
     const weight = elements[at]
     if (weight === zero) continue
@@ -121,7 +120,7 @@ export function nextByDistances(algebra, n, edges, { values, gain }) {
  * are weights of both signs: differences of potentials of the nodes, to which some are added.
  */
 export function fillWeights(random, algebra, { data, rows: n }, density, scale = 1) {
-  const { kind, greatest, zero, dtype } = algebra
+  const { kind, greatest, zero, isTruth } = algebra
   const potentials = Array.from({ length: n }, () => random.integer(-40, 40))
   for (let index = 0; index < data.length; index++) {
     const [i, j] = [Math.floor(index / n) % n, index % n]
@@ -131,7 +130,7 @@ export function fillWeights(random, algebra, { data, rows: n }, density, scale =
         scale * (greatest ? -1 : 1) * (random.pick([0, 0, 1, 5, 30]) + potentials[i] - potentials[j])
     // Products of powers of two are exact.
     else if (kind === 'product') data[index] = random.pick([1, 1, 0.5, 0.25])
-    else data[index] = dtype === 'uint8' ? random.integer(1, 255) : random.integer(-9, 9)
+    else data[index] = isTruth ? random.integer(1, 255) : random.integer(-9, 9)
   }
 }
 
@@ -140,7 +139,7 @@ export const storedAs = ({ none, zero }, value) => (value === none ? zero : valu
 
 /** What is wrong with next nodes, in words: they must lead over edges that make the distance. Sums must be exact. */
 export function wrongWay(algebra, n, edges, distances, next) {
-  const { zero, one, dtype } = algebra
+  const { zero, one, isTruth } = algebra
   for (let i = 0; i < n; i++) {
     for (let j = 0; j < n; j++) {
       if (i === j) continue
@@ -155,7 +154,7 @@ export function wrongWay(algebra, n, edges, distances, next) {
         if (!(to >= 0 && to < n) || count === n) return `${where}: next leads to ${to}, or in a circle`
         const edge = edges[node * n + to]
         if (edge === zero) return `${where}: there is no edge from ${node} to ${to}`
-        sum = times(algebra, sum, dtype === 'uint8' ? 1 : edge)
+        sum = times(algebra, sum, isTruth ? 1 : edge)
         node = to
       }
       if (sum !== distance) return `${where}: the path has ${sum}, and the distance is ${distance}`

@@ -33,6 +33,10 @@ export interface Algebra {
   least: number
   most: number
   isFloat: boolean
+  /** Whether any element but 0 counts as 1. */
+  isTruth: boolean
+  /** Whether elements are integers that aren't truth values. */
+  isWhole: boolean
 }
 
 export const algebras = defined as unknown as Algebra[]

@@ -24,10 +24,11 @@ const whole =
   (random) =>
     random.integer(low, high)
 
-/** A value `steps` away from the end of int32 that `end` is. */
-const inward = (end: number, steps: number) => (end < 0 ? end + steps : end - steps)
+/** A value `steps` away from the end of the type that `end` is. */
+const inward = (end: number, { zero, one }: Algebra, steps: number) =>
+  end === Math.min(zero, one) ? end + steps : end - steps
 
-/** For the semirings on int32 that order elements and don't add them. */
+/** For the semirings on integers that order elements and don't add them. */
 const orders: Record<string, Value> = {
   small: whole(-9, 9),
   'any int32': whole(-(2 ** 31), 2 ** 31 - 1),
@@ -38,8 +39,8 @@ const orders: Record<string, Value> = {
   'one alone': one,
   'all of int16': some(0.3, picked(-32767, 32766, 0, -1), some(0.1, zero, whole(-32767, 32766))),
   // What fills the border of a tile decides a result if it isn't neutral.
-  'next to zero': (random, algebra) => inward(algebra.zero, random.integer(1, 9)),
-  'next to one': (random, algebra) => inward(algebra.one, random.integer(1, 9)),
+  'next to zero': (random, algebra) => inward(algebra.zero, algebra, random.integer(1, 9)),
+  'next to one': (random, algebra) => inward(algebra.one, algebra, random.integer(1, 9)),
   ties: whole(-1, 1),
 }
 
@@ -126,26 +127,25 @@ const bytes: Record<string, Value> = {
 }
 
 type Kinds = Record<string, Value>
-const kindsOf = ({ dtype }: Algebra): Kinds =>
-  dtype === 'int32' ? orders : dtype === 'uint8' ? bytes : floats
+const kindsOf = ({ isWhole, isTruth }: Algebra): Kinds => (isWhole ? orders : isTruth ? bytes : floats)
 
 export const kindNamesOf = (algebra: Algebra): string[] =>
   Object.keys(algebra.isInteger ? sumKinds : kindsOf(algebra))
 
 /** A kind with zeros and other values, for tests that aren't about values. */
-export const mixed = ({ isInteger, dtype }: Algebra) =>
-  isInteger ? 'small, ε scattered' : dtype === 'uint8' ? 'few bytes' : 'zero scattered'
+export const mixed = ({ isInteger, isTruth }: Algebra) =>
+  isInteger ? 'small, ε scattered' : isTruth ? 'few bytes' : 'zero scattered'
 
 /** Kinds on which a tile's border that isn't neutral shows. */
-export function decisive({ isInteger, dtype }: Algebra): string[] {
+export function decisive({ isInteger, isWhole, isTruth }: Algebra): string[] {
   if (isInteger) return ['low + small', 'high + small']
-  if (dtype === 'int32') return ['next to zero', 'next to one']
-  return dtype === 'uint8' ? ['few bits', 'all true'] : ['below 0', 'above 0', 'anything']
+  if (isWhole) return ['next to zero', 'next to one']
+  return isTruth ? ['few bits', 'all true'] : ['below 0', 'above 0', 'anything']
 }
 
 /** Kinds with many candidates that are equally good. */
-export const tied = ({ isInteger, dtype }: Algebra) =>
-  isInteger ? 'few levels, ties' : dtype === 'uint8' ? 'many bits' : 'ties'
+export const tied = ({ isInteger, isTruth }: Algebra) =>
+  isInteger ? 'few levels, ties' : isTruth ? 'many bits' : 'ties'
 
 const own = ['neighbour', 'before']
 
