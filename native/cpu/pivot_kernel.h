@@ -19,16 +19,21 @@ template <>
 struct NodeOf<8> {
   using type = int64_t;
 };
+// Only without `next`:
 template <>
-struct NodeOf<1> {  // Only without `next`.
+struct NodeOf<1> {
   using type = int8_t;
+};
+template <>
+struct NodeOf<2> {
+  using type = int16_t;
 };
 
 template <class S, bool kWithNext>
 struct PivotLoops {
   using Element = typename S::Element;
   /// With `next` there is one lane for each node.
-  using Work = std::conditional_t<kWithNext && sizeof(Element) == 1, int32_t, Element>;
+  using Work = std::conditional_t<kWithNext && sizeof(Element) < sizeof(int32_t), int32_t, Element>;
   using Node = typename NodeOf<sizeof(Work)>::type;
   using V = Vector<Work>;
   using N = Vector<Node>;

@@ -18,8 +18,8 @@ namespace mpmml::cuda {
 template <class S, bool = is_integer_sum<S>>
 struct ClosureWords {
   using Element = typename S::Element;
-  /// Truth values take a register each.
-  using Word = std::conditional_t<sizeof(Element) == 1, uint32_t, Element>;
+  /// Smaller elements take a register each.
+  using Word = std::conditional_t<sizeof(Element) < sizeof(uint32_t), uint32_t, Element>;
   static constexpr bool kHasApproximateZeros = false;
 
   static __device__ __forceinline__ Word zero() { return S::zero; }
