@@ -73,7 +73,7 @@ struct Packed {
       if constexpr (takes_offsets<Arithmetic>) {
         fill_border<Arithmetic, MR>(request, repeated(arithmetic.border_a()));
       } else {
-        fill_border<Arithmetic, MR>(request, arithmetic.encode(Arithmetic::Semiring::border_a));
+        fill_border<Arithmetic, MR>(request, repeated(arithmetic.encode(Arithmetic::Semiring::border_a)));
       }
     });
   }

@@ -77,6 +77,12 @@ using ScanOf = std::conditional_t<S::can_overflow, Scan<S, n>,
 /// A narrow element as often as it fits 32 bits.
 MPMML_INLINE uint32_t repeated(uint16_t x) { return x * uint32_t{0x10001}; }
 MPMML_INLINE uint32_t repeated(uint8_t x) { return x * uint32_t{0x1010101}; }
+/// Others as they are.
+template <class T>
+MPMML_INLINE T repeated(T x) {
+  static_assert(std::is_same_v<T, Broadcast<T>>);
+  return x;
+}
 
 /// Packs panels of `width` lanes. Operands are held as `Stored`: themselves, or Broadcast.
 template <class Arithmetic, int width, class Stored>
@@ -158,6 +164,8 @@ class Packer {
         const auto encoded = __builtin_convertvector(wide, ShortVector<Operand, lanes>);
         __builtin_memcpy(to, &encoded, sizeof encoded);
       }
+    } else if constexpr (is_held_unchanged() && !std::is_same_v<Stored, Operand>) {
+      for (int lane = 0; lane < lanes; ++lane) to[lane] = repeated(x[lane]);
     } else if constexpr (is_held_unchanged()) {
       __builtin_memcpy(to, &x, sizeof x);
     } else if constexpr (S::can_overflow && std::is_same_v<Operand, Element>) {
