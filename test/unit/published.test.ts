@@ -1,6 +1,7 @@
 /** Products printed in published works. `null` is the semiring's zero. */
 import { describe, expect, it } from 'vitest'
 import { type DataType, matrix, mpmm, mpmmSync, type Semiring, zeroOf } from '../../lib/index.js'
+import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 
 type Rows = (number | null)[][]
 
@@ -111,8 +112,6 @@ const published: { source: string; semiring: Semiring; dtype?: DataType; a: Rows
     c: [[18]],
   },
 ]
-
-const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }
 
 const toMatrix = (rows: Rows, semiring: Semiring, dtype: DataType) =>
   matrix(
