@@ -271,38 +271,33 @@ class Group {
     }
   }
 
-  /** Starts the parts that are left, and gives the results. */
-  async run(cancel: Int32Array): Promise<MpmmResult<AnyResult>[]> {
+  /** The same. If that fails, no further part is started, and end() throws the error. */
+  #startNext(cancel: Int32Array): void {
     try {
-      await this.#startInTurns(cancel)
+      this.startPart(cancel)
     } catch (error) {
+      this.#started = this.length
       this.fail(error)
     }
-    return this.end()
   }
 
-  async #startInTurns(cancel: Int32Array): Promise<void> {
+  /** Starts the parts that are left, and gives the results. */
+  async run(cancel: Int32Array): Promise<MpmmResult<AnyResult>[]> {
     const { session } = this.call
-    const rest = () => this.#startRest(cancel)
+    const rest = () => {
+      while (this.#started < this.length) this.#startNext(cancel)
+    }
     while (this.#started < this.length) {
       if (session && this.#started > 0) {
         session.rest = rest
         await turn()
         // If the device was asked for something else meanwhile, the rest has come before that.
-        if (session.rest !== rest) return
+        if (session.rest !== rest) break
         session.rest = null
       }
-      this.startPart(cancel)
+      this.#startNext(cancel)
     }
-  }
-
-  #startRest(cancel: Int32Array): void {
-    try {
-      while (this.#started < this.length) this.startPart(cancel)
-    } catch (error) {
-      this.#started = this.length
-      this.fail(error)
-    }
+    return this.end()
   }
 
   /** The end of the next products whose results share memory. */
