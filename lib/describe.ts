@@ -51,15 +51,14 @@ export function showList(values: ArrayLike<unknown>): string {
   return `[${shown.join(', ')}${length > MOST_ENTRIES ? `, … ${length} in all` : ''}]`
 }
 
+const joined = (names: readonly string[], word: 'and' | 'or') =>
+  names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} ${word} ${names.at(-1)}`
+
 /** a, b and c */
-export function showAll(names: readonly string[]): string {
-  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
-}
+export const showAll = (names: readonly string[]): string => joined(names, 'and')
 
 /** a, b or c */
-export function showAny(names: readonly string[]): string {
-  return names.length < 2 ? names.join() : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
-}
+export const showAny = (names: readonly string[]): string => joined(names, 'or')
 
 /** 'a', 'b' or 'c' */
 export const showChoices = (choices: readonly string[]): string =>
