@@ -82,14 +82,16 @@ describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was n
     }
     const precompiled = ({ commands }: ReturnType<typeof configure>) =>
       commands.filter(({ command }) => command.includes('cmake_pch'))
-    const kernels = /packed_cpu_\w+?_1\.cpp$/
+    const kernels = /packed_cpu_(?!portable)\w+?_1\.cpp$/
     const marshalling = /native\/addon\/request\.cpp$/
     const clone = configure({ MPMML_CPU_ISAS: 'all' })
     const release = configure({ MPMML_CPU_ISAS: 'all', MPMML_RELEASE: 'ON' })
     expect(optimized(clone, marshalling)).toEqual(new Set(['-O1']))
     expect(optimized(release, marshalling)).toEqual(new Set(['-O3']))
     expect(optimized(clone, /core\/graph\/search\.cpp$/)).toEqual(new Set(['-O3']))
-    expect(optimized(clone, kernels)).toEqual(optimized(release, kernels))
+    // GCC's passes for vectors are named one by one in a clone.
+    expect([['-O2'], ['-O3']]).toContainEqual([...optimized(clone, kernels)])
+    expect(optimized(release, kernels)).toEqual(new Set(['-O3']))
     expect(precompiled(clone).length).toBeGreaterThan(50)
     expect(precompiled(release)).toEqual([])
     // A compiler cache would miss what includes them.
