@@ -1,78 +1,27 @@
 // Folding and interaction of RNA.
 #include "core/rna/rna.h"
 
-#include <algorithm>
-#include <string>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "addon/computation.h"
 #include "addon/engine.h"
 #include "addon/request.h"
-#include "core/status.h"
-#include "cpu/rna.h"
-#if defined(MPMML_WITH_CUDA)
-#include "cuda/device/device.h"
-#include "cuda/runtime/rna.h"
-#endif
 
 namespace mpmml::addon {
 namespace {
 
 PairScores scores_of(const RnaScores& it) { return {it.gc, it.au, it.gu}; }
 
-/// Where to compute.
-struct Where {
-  BackendChoice backend;
-  int device;
-  double device_memory;  ///< 0: there is no limit
-  double* report;
-  double steps;  ///< of the recurrence
-
-  /// With fewer steps one processor is done before a GPU has begun.
-  static constexpr double kWorthCuda = 1e9;
-
-  bool is_demanded() const { return backend == BackendChoice::kCuda; }
-  bool may_be_cuda() const { return is_demanded() || (backend == BackendChoice::kAuto && steps > kWorthCuda); }
-  void tell(BackendKind kind, int index) const {
-    report[ReportField::backend] = static_cast<double>(kind);
-    report[ReportField::device] = index;
-  }
-};
-
-template <class Request>
-Where where_of(const Request& request, double* report, double steps) {
-  return {request.backend, request.device, request.device_memory, report, steps};
-}
-
-/// Calls `on_cuda` or `on_cpu`, and reports which. On its own it takes the GPU for much work that fits the GPU's memory.
-template <class OnCuda, class OnCpu>
-auto compute(const Where& where, [[maybe_unused]] OnCuda on_cuda, OnCpu on_cpu) {
-  if (where.may_be_cuda()) {
-    const std::string reason = engine().gpu_unusable(where.device);
-    if (where.is_demanded() && !reason.empty()) {
-      throw Error(ErrorCode::kNoCuda, "the cuda backend can't be used: " + reason);
-    }
-#if defined(MPMML_WITH_CUDA)
-    if (reason.empty()) {
-      try {
-        cuda::device_name(where.device);
-        auto result = on_cuda();
-        where.tell(BackendKind::kCuda, where.device);
-        return result;
-      } catch (const Error& error) {
-        if (where.is_demanded() || error.code() != ErrorCode::kOutOfMemory) throw;
-      }
-    }
-#endif
-  }
-  where.tell(BackendKind::kCpu, -1);
-  return on_cpu();
-}
-
-Asked asked_of(const Where& where, std::atomic<int32_t>* cancel) {
-  return {cancel, [where] {
-            const bool on_device = where.may_be_cuda() && engine().gpu_unusable(where.device).empty();
-            return on_device ? Place::kDevice : Place::kProcessor;
-          }};
+/// `Asked` is one of the addon's requests.
+template <class Asked>
+Request where_of(const Asked& asked) {
+  Request request;
+  request.backend = asked.backend;
+  request.where.device = asked.device;
+  request.where.device_memory = asked.device_memory;
+  return request;
 }
 
 /// i and j of each pair, one after the other.
@@ -87,35 +36,35 @@ std::optional<std::vector<int32_t>> table_of(bool is_wanted, std::vector<int32_t
   return std::move(table);
 }
 
-std::vector<RnaFolding> fold(const FoldRequest& request, [[maybe_unused]] const Where& where) {
-  std::vector<Folding> foldings = compute(
-      where,
-      [&] {
-#if defined(MPMML_WITH_CUDA)
-        return cuda::fold(request, where.device, where.device_memory);
-#endif
-      },
-      [&] { return cpu::fold(request); });
+std::vector<RnaFolding> answer_to(const FoldRequest& request, std::vector<Folding> foldings) {
   std::vector<RnaFolding> all;
   for (Folding& it : foldings) all.push_back({it.score, indices(it.pairs), table_of(request.wants_table, it.table)});
   return all;
 }
 
-RnaInteractions interact(const InteractionRequest& request, [[maybe_unused]] const Where& where) {
-  Interactions found = compute(
-      where,
-      [&] {
-#if defined(MPMML_WITH_CUDA)
-        return cuda::interact(request, where.device, where.device_memory);
-#endif
-      },
-      [&] { return cpu::interact(request); });
+RnaInteractions answer_to(const InteractionRequest& request, Interactions found) {
   RnaInteractions all{{}, found.steps, table_of(request.wants_table, found.table)};
   for (const Interaction& it : found.best) {
     all.best.push_back({it.score, it.alone, static_cast<double>(it.start), indices(it.within1), indices(it.within2),
                         indices(it.between)});
   }
   return all;
+}
+
+/// A promise of the answer, which `compute` of the engine gives. The report then says what computed it.
+template <class Asked, class Answer>
+Napi::Value answer(const Napi::CallbackInfo& info, const Asked& request, const Request& where, double* report,
+                   std::atomic<int32_t>* cancel, Computed<Answer> (Engine::*compute)(const Asked&, const Request&)) {
+  const auto place = [request, where] {
+    return engine().is_for_gpu(request, where) ? Place::kDevice : Place::kProcessor;
+  };
+  const auto computed = [request, where, report, compute] {
+    Computed<Answer> found = (engine().*compute)(request, where);
+    report[ReportField::backend] = static_cast<double>(found.backend);
+    report[ReportField::device] = found.backend == BackendKind::kCpu ? -1 : found.device;
+    return answer_to(request, std::move(found.answer));
+  };
+  return in_background(info, computed, {cancel, place});
 }
 
 }  // namespace
@@ -125,13 +74,7 @@ Napi::Value rna_fold(const Napi::CallbackInfo& info, const RnaFoldRequest& asked
   const FoldRequest request{
       asked.strands,    scores_of(asked.within),        asked.min_loop, asked.wide, asked.wants_table,
       asked.most_bytes, {cancel, steps_done_in(report)}};
-  double steps = 0;
-  for (const Strand& strand : request.strands) {
-    const auto n = static_cast<double>(strand.size());
-    steps += n * n * n / 6;
-  }
-  const Where where = where_of(asked, report, steps);
-  return in_background(info, [request, where] { return fold(request, where); }, asked_of(where, cancel));
+  return answer(info, request, where_of(asked), report, cancel, &Engine::fold);
 }
 
 Napi::Value rna_interact(const Napi::CallbackInfo& info, const RnaInteractRequest& asked, double* report,
@@ -149,8 +92,7 @@ Napi::Value rna_interact(const Napi::CallbackInfo& info, const RnaInteractReques
                                    asked.wants_table,
                                    asked.most_bytes,
                                    {cancel, steps_done_in(report)}};
-  const Where where = where_of(asked, report, interaction_steps(request));
-  return in_background(info, [request, where] { return interact(request, where); }, asked_of(where, cancel));
+  return answer(info, request, where_of(asked), report, cancel, &Engine::interact);
 }
 
 }  // namespace mpmml::addon

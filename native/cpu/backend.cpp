@@ -8,6 +8,7 @@
 #include "cpu/loop.h"
 #include "cpu/machine.h"
 #include "cpu/planner.h"
+#include "cpu/rna.h"
 #include "cpu/session.h"
 #include "cpu/threads.h"
 #include "cpu/user_product.h"
@@ -56,6 +57,9 @@ class CpuBackend final : public Backend {
 
   std::string refuses_user(const UserProduct&, const Placement&) override { return {}; }
   double estimate_user_ms(const UserProduct& product, int) override { return cpu::estimate_user_ms(product); }
+
+  std::vector<Folding> fold(const FoldRequest& request, const Placement&) override { return cpu::fold(request); }
+  Interactions interact(const InteractionRequest& request, const Placement&) override { return cpu::interact(request); }
 
   std::unique_ptr<Session> open(int, int64_t) override {
     planner_.require_settings();

@@ -172,7 +172,7 @@ class InteractionTables {
         m_(static_cast<int64_t>(request.strand2.size())),
         shape_(m_, request.reach),
         bytes_(checked_bytes()),
-        all_steps_(std::max(interaction_steps(request), 1.0)),
+        all_steps_(std::max(steps_of(request), 1.0)),
         fold1_(request.strand1, n_, request.within, request.min_loop, request.wide, false, 0, request.watch),
         fold2_(request.strand2, request.reach, request.within, request.min_loop, request.wide, true, 0, request.watch),
         room_(bytes_ * (n_ * (n_ + 1) / 2)) {}
@@ -229,7 +229,7 @@ class InteractionTables {
 
   void fill_length(int64_t length, const std::vector<Region>& regions) {
     const int64_t tables = n_ - length + 1, each = static_cast<int64_t>(regions.size());
-    const bool together = static_cast<double>(tables) * interaction_steps(request_, length) > kWorthThreads;
+    const bool together = static_cast<double>(tables) * steps_of(request_, length) > kWorthThreads;
     // A table that no other thread would be busy beside is closed by all of them.
     const bool close_together = together && tables < thread_count();
     const std::unique_ptr<std::atomic<int64_t>[]> left(new std::atomic<int64_t>[tables]);
@@ -272,7 +272,7 @@ class InteractionTables {
 
   void close_table(int64_t a, int64_t b, bool together) {
     close(shape_, fold2_.padded().closing(table(a, b), fold2_.table().data(), request_.min_loop), request_.wide,
-          together, interaction_steps(request_, b - a) / all_steps_, request_.watch);
+          together, steps_of(request_, b - a) / all_steps_, request_.watch);
   }
 
   /// Of nodes a < b of strand 1.

@@ -22,6 +22,7 @@
 #include "cuda/runtime/host_products.h"
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/ranked_choice.h"
+#include "cuda/runtime/rna.h"
 #include "cuda/runtime/session.h"
 #include "cuda/runtime/session_user.h"
 
@@ -70,6 +71,12 @@ class CudaBackend : public Backend, private Planner {
     return refuses_user_product(product, where.device);
   }
   double estimate_user_ms(const UserProduct& product, int device) override { return user_product_ms(product, device); }
+  std::vector<Folding> fold(const FoldRequest& request, const Placement& where) override {
+    return cuda::fold(request, where.device, where.device_memory);
+  }
+  Interactions interact(const InteractionRequest& request, const Placement& where) override {
+    return cuda::interact(request, where.device, where.device_memory);
+  }
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {
     return open_session(device, device_memory, *this);
   }

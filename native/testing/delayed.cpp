@@ -166,6 +166,12 @@ class DelayedBackend final : public Backend {
   double estimate_user_ms(const UserProduct& product, int device) override {
     return backend_->estimate_user_ms(product, device);
   }
+  std::vector<Folding> fold(const FoldRequest& request, const Placement& where) override {
+    return backend_->fold(request, where);
+  }
+  Interactions interact(const InteractionRequest& request, const Placement& where) override {
+    return backend_->interact(request, where);
+  }
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {
     return std::make_unique<DelayedSession>(backend_->open(device, device_memory), by_);
   }

@@ -37,6 +37,12 @@ class PretendedDevices final : public Backend {
     return one_->refuses_user(product, on_device(0, where));
   }
   double estimate_user_ms(const UserProduct& product, int) override { return one_->estimate_user_ms(product, 0); }
+  std::vector<Folding> fold(const FoldRequest& request, const Placement& where) override {
+    return one_->fold(request, on_device(0, where));
+  }
+  Interactions interact(const InteractionRequest& request, const Placement& where) override {
+    return one_->interact(request, on_device(0, where));
+  }
   std::unique_ptr<Session> open(int, int64_t device_memory) override { return one_->open(0, device_memory); }
 
  private:

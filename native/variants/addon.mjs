@@ -159,7 +159,7 @@ const rnaRequest = table`
   mostBytes: ${anyBytes} With more bytes of tables on the host there is ERR_MPMML_OUT_OF_MEMORY, before any is allocated.
   backend: ${backendChoice} An index in {@link Addon.backendChoices}.
   device: ${deviceIndex}
-  deviceMemory: ${anyBytes} The most bytes of device memory; 0: there is no limit.
+  deviceMemory: ${bytes} The most bytes of device memory; 0: there is no limit.
 `
 
 const score = integer(0, 2 ** 29, 'int32_t')

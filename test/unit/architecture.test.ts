@@ -128,7 +128,7 @@ const allowedInCore: Record<string, string[]> = {
   problem: ['algebra', 'host'],
   plan: ['algebra', 'problem'],
   user: ['algebra', 'problem'],
-  session: ['algebra', 'host', 'problem', 'plan', 'user'],
+  session: ['algebra', 'host', 'problem', 'plan', 'user', 'rna'],
   devices: ['algebra', 'host', 'problem', 'plan', 'session', 'user'],
   closure: ['algebra', 'host', 'problem', 'session', 'devices'],
   engine: ['algebra', 'host', 'problem', 'plan', 'session', 'devices', 'user'],

@@ -49,6 +49,14 @@ struct Result {
   DeviceSet devices = 0;  ///< those that computed it together; 0 if there was one
 };
 
+/// What RNA's recurrences give, and where that was computed.
+template <class Answer>
+struct Computed {
+  Answer answer;
+  BackendKind backend;
+  int device;  ///< of GPUs
+};
+
 /// The backends that products are divided among.
 struct Backends {
   std::shared_ptr<Backend> processor;
@@ -105,6 +113,14 @@ class Engine {
   /// are the session's.
   std::unique_ptr<Pending> multiply_user(Session& session, const UserProduct& product, const Placement& where);
 
+  /// Folds strands of RNA, and lets two interact. Unless GPUs were asked for, one takes it if there is much to compute, and if
+  /// the tables fit its memory. Throws Error.
+  Computed<std::vector<Folding>> fold(const FoldRequest& asked, const Request& request);
+  Computed<Interactions> interact(const InteractionRequest& asked, const Request& request);
+  /// Whether that would be computed on a GPU, as far as it is known before.
+  bool is_for_gpu(const FoldRequest& asked, const Request& request);
+  bool is_for_gpu(const InteractionRequest& asked, const Request& request);
+
   /// Opens `device` for matrices that stay: a GPU, or if the choice is `auto` and it can't be used, the processor.
   /// Throws Error.
   std::unique_ptr<Session> open(BackendChoice choice, int device, int64_t device_memory);
@@ -141,6 +157,12 @@ class Engine {
   static Placement on_session(const Session& session, const Placement& where) {
     return on_device(session.device(), where);
   }
+
+  /// Which backend takes a recurrence of RNA of so many steps.
+  Choice choose_rna(double steps, const Request& request);
+  template <class Asked, class Answer>
+  Computed<Answer> compute_rna(const Asked& asked, const Request& request,
+                               Answer (Backend::*compute)(const Asked&, const Placement&));
 
   /// Which backend takes a product over a semiring of one's own.
   Choice choose_user(const UserProduct& product, const Request& request);

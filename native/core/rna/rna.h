@@ -49,6 +49,16 @@ struct FoldRequest {
   Watch watch;
 };
 
+/// Steps of ⊗ and ⊕ that the recurrence has.
+inline double steps_of(const FoldRequest& request) {
+  double all = 0;
+  for (const Strand& strand : request.strands) {
+    const auto n = static_cast<double>(strand.size());
+    all += n * n * n / 6;
+  }
+  return all;
+}
+
 struct Folding {
   int32_t score = 0;
   std::vector<BasePair> pairs;  ///< i < j, in order of i
@@ -78,7 +88,7 @@ struct Interaction {
 };
 
 /// Steps of ⊗ and ⊕ that the recurrence has for an interval of so many bases of strand 1.
-inline double interaction_steps(const InteractionRequest& request, int64_t length) {
+inline double steps_of(const InteractionRequest& request, int64_t length) {
   // Intervals of strand 2 of 1 … reach bases, and the places where these can be split.
   const auto m = static_cast<double>(request.strand2.size()), r = static_cast<double>(request.reach);
   const double pairs = r * (r - 1) / 2, intervals = m * r - pairs;
@@ -87,11 +97,11 @@ inline double interaction_steps(const InteractionRequest& request, int64_t lengt
   return inner * splits + 2 * inner * intervals + 2 * splits;
 }
 
-inline double interaction_steps(const InteractionRequest& request) {
+inline double steps_of(const InteractionRequest& request) {
   const auto n = static_cast<int64_t>(request.strand1.size());
   double all = 0;
   for (int64_t length = 1; length <= n; ++length) {
-    all += static_cast<double>(n - length + 1) * interaction_steps(request, length);
+    all += static_cast<double>(n - length + 1) * steps_of(request, length);
   }
   return all;
 }

@@ -83,7 +83,7 @@ template <class Fold1, class Fold2, class Score>
 Interactions answer_interaction(const InteractionRequest& request, const Fold1& fold1, const Fold2& fold2,
                                 const Score& score) {
   Interactions result;
-  result.steps = interaction_steps(request);
+  result.steps = steps_of(request);
   const auto n = static_cast<int64_t>(request.strand1.size());
   for (const int64_t start : best_windows(request, score)) {
     check_cancelled(request.watch);

@@ -11,6 +11,7 @@
 #include "core/plan/variant.h"
 #include "core/problem/problem.h"
 #include "core/problem/scan.h"
+#include "core/rna/rna.h"
 #include "core/user/product.h"
 
 namespace mpmml {
@@ -148,6 +149,11 @@ class Backend {
 
   /// As estimate_ms().
   virtual double estimate_user_ms(const UserProduct& product, int device) = 0;
+
+  /// Folds strands of RNA, one result for each, and lets two interact (core/rna/rna.h). Called only while the device is usable.
+  /// Throws Error: kOutOfMemory before anything is computed, if the tables don't fit.
+  virtual std::vector<Folding> fold(const FoldRequest& request, const Placement& where) = 0;
+  virtual Interactions interact(const InteractionRequest& request, const Placement& where) = 0;
 
   /// Opens a usable device. Throws Error.
   virtual std::unique_ptr<Session> open(int device, int64_t device_memory) = 0;

@@ -50,10 +50,10 @@ void launch_closing(Launch launch, dim3 grid) {
 }
 
 /// What of the device's memory may be used.
-double room_on(int device, double most) {
+double room_on(int device, int64_t most) {
   const DeviceMemory memory = device_memory(device);
   const auto free = static_cast<double>(memory.free);
-  return most > 0 ? std::min(most, free) : free;
+  return most > 0 ? std::min(static_cast<double>(most), free) : free;
 }
 
 /// A copy of host values in device memory.
@@ -240,7 +240,7 @@ class InteractionTables {
     const Pairs within = pairs_of(request_.within, request_.min_loop),
                 between = pairs_of(request_.between, request_.min_loop);
     const rna::Tables<Score> all = arguments();
-    const double steps = std::max(interaction_steps(request_), 1.0);
+    const double steps = std::max(steps_of(request_), 1.0);
     double last = 0;
     Event* before = nullptr;
     for (int64_t length = 1; length <= n_; ++length) {
@@ -254,7 +254,7 @@ class InteractionTables {
       now.record(stream);
       if (before) before->wait();
       count_done(request_.watch, last);
-      last = static_cast<double>(tables) * interaction_steps(request_, length) / steps;
+      last = static_cast<double>(tables) * steps_of(request_, length) / steps;
       before = &now;
     }
     MPMML_CUDA(cudaStreamSynchronize(stream));
@@ -341,14 +341,14 @@ Interactions interact_as(const InteractionRequest& request, double room, Lane& l
 
 }  // namespace
 
-std::vector<Folding> fold(const FoldRequest& request, int device, double most_device_bytes) {
+std::vector<Folding> fold(const FoldRequest& request, int device, int64_t most_device_bytes) {
   const double room = room_on(device, most_device_bytes);
   return with_lane(device, [&](Lane& lane) {
     return request.wide ? fold_all<int32_t>(request, room, lane) : fold_all<int16_t>(request, room, lane);
   });
 }
 
-Interactions interact(const InteractionRequest& request, int device, double most_device_bytes) {
+Interactions interact(const InteractionRequest& request, int device, int64_t most_device_bytes) {
   // Rows and columns take 16 bits in the list of tiles.
   constexpr size_t most = 32000;
   if (request.strand1.size() > most || request.strand2.size() > most) {

@@ -1,0 +1,46 @@
+// Folding and interaction of RNA.
+#include "core/engine/execute.h"
+
+namespace mpmml {
+
+Engine::Choice Engine::choose_rna(double steps, const Request& request) {
+  // With fewer steps one processor is done before a GPU has begun, and no GPU is asked whether it can be used.
+  constexpr double kWorthGpu = 1e9;
+  if (!is_gpu_demanded(request) && steps <= kWorthGpu) return {&processor(), kSooner};
+  if (std::optional<Choice> choice = without_gpu(request)) return *choice;
+  return {&gpu(), explain(request.where.device).reason};
+}
+
+template <class Asked, class Answer>
+Computed<Answer> Engine::compute_rna(const Asked& asked, const Request& request,
+                                     Answer (Backend::*compute)(const Asked&, const Placement&)) {
+  const auto computed_by = [&](Backend& backend) {
+    return Computed<Answer>{(backend.*compute)(asked, request.where), backend.kind(), request.where.device};
+  };
+  Backend& backend = *choose_rna(steps_of(asked), request).backend;
+  if (&backend == &processor() || is_gpu_demanded(request)) return computed_by(backend);
+  try {
+    return computed_by(backend);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory) throw;
+  }
+  return computed_by(processor());
+}
+
+bool Engine::is_for_gpu(const FoldRequest& asked, const Request& request) {
+  return choose_rna(steps_of(asked), request).backend != &processor();
+}
+
+bool Engine::is_for_gpu(const InteractionRequest& asked, const Request& request) {
+  return choose_rna(steps_of(asked), request).backend != &processor();
+}
+
+Computed<std::vector<Folding>> Engine::fold(const FoldRequest& asked, const Request& request) {
+  return compute_rna(asked, request, &Backend::fold);
+}
+
+Computed<Interactions> Engine::interact(const InteractionRequest& asked, const Request& request) {
+  return compute_rna(asked, request, &Backend::interact);
+}
+
+}  // namespace mpmml
