@@ -6,9 +6,6 @@
 #include "addon/engine.h"
 #include "core/status.h"
 #include "generated/addon.h"
-#if defined(MPMML_WITH_CUDA)
-#include "cuda/device/device.h"
-#endif
 
 namespace mpmml::addon {
 
@@ -22,10 +19,6 @@ void Device::open(BackendChoice choice, int device, DeviceSet devices, int64_t d
       devices == kAllDevices || std::max<size_t>(several.size(), 1) == static_cast<size_t>(engine().device_count());
   description_ = {session->backend(),      is_cuda ? session->device() : -1, session->name(), several, is_all,
                   session->works_at_once()};
-#if defined(MPMML_WITH_CUDA)
-  // lib shows the name in results, and asks for it on JavaScript's thread.
-  if (is_cuda) cuda::device_name(session->device());
-#endif
   session_ = std::move(session);
 }
 

@@ -5,6 +5,7 @@
 #include "cpu/backend.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/backend.h"
+#include "cuda/device/device.h"
 #endif
 
 namespace mpmml::addon {
@@ -30,5 +31,11 @@ Engine& engine() {
 }
 
 void replace_engine(Engine& by) { replacement.store(&by, std::memory_order_release); }
+
+void find_name([[maybe_unused]] BackendKind backend, [[maybe_unused]] int device) {
+#if defined(MPMML_WITH_CUDA)
+  if (backend == BackendKind::kCuda) cuda::device_name(device);
+#endif
+}
 
 }  // namespace mpmml::addon

@@ -11,4 +11,8 @@ Engine& engine_of_build();
 Engine& engine();
 void replace_engine(Engine& by);
 
+/// Finds out what a device that has computed is called: lib shows it in results, and asks for it on JavaScript's thread, which must
+/// not wait for the driver.
+void find_name(BackendKind backend, int device);
+
 }  // namespace mpmml::addon

@@ -5,9 +5,6 @@
 #include "addon/background.h"
 #include "addon/engine.h"
 #include "addon/request.h"
-#if defined(MPMML_WITH_CUDA)
-#include "cuda/device/device.h"
-#endif
 
 namespace mpmml::addon {
 namespace {
@@ -122,19 +119,12 @@ struct Products {
   }
 };
 
-/// lib shows the names in the result, and asks for them on JavaScript's thread.
-void name_devices([[maybe_unused]] const Result& result) {
-#if defined(MPMML_WITH_CUDA)
-  if (result.backend == BackendKind::kCuda) cuda::device_name(result.device);
-#endif
-}
-
 /// Computes, or only plans, and reports one product.
 void compute(const Problem& problem, const Request& request, bool is_only_planned, double* report) {
   const auto start = Clock::now();
   const Result result = is_only_planned ? engine().plan(problem, request) : engine().execute(problem, request);
   write_report(report, problem, result, milliseconds_since(start));
-  name_devices(result);
+  find_name(result.backend, result.device);
 }
 
 class HostProducts : public Work {
@@ -163,7 +153,7 @@ class HostProducts : public Work {
     const double total = milliseconds_since(start);
     for (size_t index = 0; index < results.size(); ++index) {
       products_.report(index, results[index], total);
-      name_devices(results[index]);
+      find_name(results[index].backend, results[index].device);
     }
   }
   bool is_group() const override { return products_.is_group; }

@@ -61,6 +61,7 @@ Napi::Value answer(const Napi::CallbackInfo& info, const Asked& request, const R
   const auto computed = [request, where, report, compute] {
     Computed<Answer> found = (engine().*compute)(request, where);
     report[ReportField::backend] = static_cast<double>(found.backend);
+    find_name(found.backend, found.device);
     report[ReportField::device] = found.backend == BackendKind::kCpu ? -1 : found.device;
     return answer_to(request, std::move(found.answer));
   };
