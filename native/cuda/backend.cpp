@@ -136,7 +136,7 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   // If there are few tiles, some multiprocessors are idle.
   const double tiles = problem.batch * (m / kTile) * (n / kTile);
   const double busy = std::min(double(limits.multiprocessors), tiles);
-  const bool counts = is_boolean(problem.operation) && limits.capability == kPairsCapability;
+  const bool counts = is_boolean(problem.operation) && limits.capability == kHopper;
   const double steps_per_ms = kStepsPerMsAndMultiprocessor * busy * (counts ? kPairsAtOnce : 1);
   return copied + 2 * packed / limits.bytes_per_ms + steps / steps_per_ms;
 }

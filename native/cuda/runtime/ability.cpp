@@ -152,7 +152,7 @@ std::string check(int device, Ability ability) {
   const int capability = device_limits(device).capability;
   if (ability == Ability::kWarpExponents) {
     if (capability < 80) return "they need compute capability 8.0 or more";
-  } else if (capability != kPairsCapability) {
+  } else if (capability != kHopper) {
     return "they need compute capability 9.0";
   }
   for (const KernelVariant& row : kernel_variants()) {
@@ -182,7 +182,7 @@ bool has_ability(int device, Ability ability) { return ability == Ability::kNone
 
 std::string describe_exponents(int device) {
   try {
-    const bool is_hopper = device_limits(device).capability == 90;
+    const bool is_hopper = device_limits(device).capability == kHopper;
     const std::string& reason = missing(device, is_hopper ? Ability::kExponents : Ability::kWarpExponents);
     return reason.empty() ? "exact exponents (checked)" : "no exponents: " + reason;
   } catch (const std::exception& error) {

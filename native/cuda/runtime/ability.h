@@ -9,8 +9,8 @@
 
 namespace mpmml::cuda {
 
-/// The compute capability whose instructions count pairs of truth values: 9.0.
-constexpr int kPairsCapability = 90;
+/// The compute capability of Hopper, whose warpgroups compute exponents and count pairs of truth values: 9.0.
+constexpr int kHopper = 90;
 
 bool has_ability(int device, Ability ability);
 
