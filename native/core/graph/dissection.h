@@ -394,7 +394,7 @@ bool search_by_dissection(const Query& query, const Crew& crew, const Rows<Key>&
   dealt.most_workers = std::max<int64_t>(1, (query.memory - kept) / bytes_of_worker<Ways>(query));
   FirstOverflow overflow;
   deal(dealt, crew, ceil_div(query.roots.count, int64_t{kLanes}), [&] {
-    return [&, sweeping = std::make_unique<Sweeping<Ways, Value, Key>>(graph, overflow)](int64_t part) {
+    return [&, sweeping = std::make_shared<Sweeping<Ways, Value, Key>>(graph, overflow)](int64_t part) {
       const int64_t first = part * kLanes, count = std::min<int64_t>(kLanes, query.roots.count - first);
       Looker looker = looker_of(query, count, int64_t{query.source.nodes} * count);
       sweeping->sweep(first, static_cast<int>(count), looker);

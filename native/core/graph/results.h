@@ -1,8 +1,8 @@
 // What searches write, and how they are dealt to threads.
 #pragma once
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <type_traits>
@@ -91,13 +91,7 @@ class Reducing {
     worst_ = std::max(worst_, key);
   }
   /// Writes it as that of the root with this index.
-  void write(const Query& query, int64_t index) const {
-    const Results& results = query.results;
-    const double key = results.reduction == Reduction::kMean ? sum_ / count_ : worst_;
-    const bool is_negative = query.rules.maximizes;
-    results.reduced[index] = count_ == 0 ? std::numeric_limits<double>::quiet_NaN() : is_negative ? 0 - key : key + 0;
-    results.reached[index] = count_;
-  }
+  void write(const Query& query, int64_t index) const;
 
  private:
   int32_t count_ = 0;
@@ -109,32 +103,9 @@ class Nearest {
  public:
   void begin() { found_.clear(); }
 
-  void add(double key, int32_t node, int64_t most) {
-    const Found one{key, node};
-    if (static_cast<int64_t>(found_.size()) < most) {
-      found_.push_back(one);
-      std::push_heap(found_.begin(), found_.end());
-    } else if (one < found_.front()) {
-      std::pop_heap(found_.begin(), found_.end());
-      found_.back() = one;
-      std::push_heap(found_.begin(), found_.end());
-    }
-  }
+  void add(double key, int32_t node, int64_t most);
   /// Writes them as those of the root with this index.
-  void write(const Query& query, int64_t index) {
-    const Results& results = query.results;
-    std::sort_heap(found_.begin(), found_.end());
-    const auto count = static_cast<int64_t>(found_.size());
-    double* const values = results.reduced + index * results.most_nearest;
-    int32_t* const nodes = results.nearest + index * results.most_nearest;
-    for (int64_t at = 0; at < count; ++at) {
-      values[at] = query.rules.maximizes ? 0 - found_[at].key : found_[at].key + 0;
-      nodes[at] = found_[at].node;
-    }
-    std::fill(values + count, values + results.most_nearest, query.rules.zero);
-    std::fill(nodes + count, nodes + results.most_nearest, -1);
-    results.reached[index] = static_cast<int32_t>(count);
-  }
+  void write(const Query& query, int64_t index);
 
  private:
   struct Found {
@@ -155,55 +126,18 @@ class FirstNodes {
   void begin() { first_.fill(-1); }
 
   /// That on the path to `end`, by the nodes before each; -1 if there is none.
-  int32_t of(int32_t root, int32_t end, const Array<int32_t>& before) {
-    int64_t length = 0;
-    int32_t node = end;
-    while (first_[node] < 0) {
-      const int32_t above = before[node];
-      if (above < 0) return -1;
-      if (above == root) {
-        first_[node] = node;
-        break;
-      }
-      chain_[length++] = node;
-      node = above;
-    }
-    const int32_t found = first_[node];
-    for (int64_t at = 0; at < length; ++at) first_[chain_[at]] = found;
-    return found;
-  }
+  int32_t of(int32_t root, int32_t end, const Array<int32_t>& before);
 
  private:
   Array<int32_t> first_, chain_;  ///< nodes after the root, and nodes whose one is looked for
 };
 
-/// Deals parts of the roots to threads. Each thread has a worker, which `make_worker` makes, that does one part after the
-/// other. What is thrown is what the first of the parts that fail throws, whatever the number of threads.
-template <class MakeWorker>
-void deal(const Query& query, const Crew& crew, int64_t parts, MakeWorker make_worker) {
-  std::atomic<int64_t> next{0}, end{parts};
-  std::mutex mutex;
-  std::exception_ptr failure;
-  const auto fail = [&](int64_t part) {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (part >= end.load()) return;
-    end.store(part);
-    failure = std::current_exception();
-  };
-  const auto work = [&](int64_t) {
-    int64_t part = next.fetch_add(1);
-    if (part >= end.load()) return;
-    try {
-      auto worker = make_worker();
-      for (; part < end.load(); part = next.fetch_add(1)) worker(part);
-    } catch (...) {
-      fail(part);
-    }
-  };
-  const int64_t threads = std::min({int64_t{crew.threads}, parts, query.most_workers});
-  threads > 1 ? crew.for_each(threads, work) : work(0);
-  if (failure) std::rethrow_exception(failure);
-}
+/// Does one part of the roots after the other.
+using Worker = std::function<void(int64_t part)>;
+
+/// Deals parts of the roots to threads. Each thread has a worker, which `make_worker` makes. What is thrown is what the first of
+/// the parts that fail throws, whatever the number of threads.
+void deal(const Query& query, const Crew& crew, int64_t parts, const std::function<Worker()>& make_worker);
 
 /// For so many of the searches, each of which looks at `size` nodes and edges, about.
 inline Looker looker_of(const Query& query, int64_t searches, int64_t size) {

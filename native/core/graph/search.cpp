@@ -99,7 +99,7 @@ void search_each(const Query& query, const Crew& crew, int64_t size, MakeSearch 
   FirstOverflow overflow;
   deal(query, crew, query.roots.count, [&] {
     return [&query, size, search = make_search(),
-            writer = std::make_unique<Writer<Value>>(query, overflow)](int64_t part) mutable {
+            writer = std::make_shared<Writer<Value>>(query, overflow)](int64_t part) {
       Looker looker = looker_of(query, 1, size);
       const auto& tree = search->find(query.roots[part], looker);
       writer->write(part, tree.before, K::unreached(), [&](int32_t node) { return search->key(node); });
@@ -132,7 +132,7 @@ template <class K>
 void search_nearest(const Query& query, const Crew& crew, const Rows<typename K::EdgeKey>& rows) {
   const Wanted wanted = wanted_of(query);
   deal(query, crew, query.roots.count, [&] {
-    return [&, dijkstra = std::make_unique<Dijkstra<K>>(rows, false, limit_of<K>(query)),
+    return [&, dijkstra = std::make_shared<Dijkstra<K>>(rows, false, limit_of<K>(query)),
             nearest = Nearest()](int64_t part) mutable {
       Looker looker = looker_of(query, 1, size_of(rows));
       const int32_t root = query.roots[part];
@@ -155,7 +155,7 @@ void search_monotone(const Query& query, const Crew& crew, const Rows<typename K
   const Wanted wanted = wanted_of(query);
   search_each<Value, K>(query, crew, size_of(rows), [&] {
     const bool keeps_tree = query.results.next || query.results.trees;
-    return std::unique_ptr<MonotoneSearch<K>>(
+    return std::shared_ptr<MonotoneSearch<K>>(
         new MonotoneSearch<K>{Dijkstra<K>(rows, keeps_tree, limit_of<K>(query)), wanted});
   });
 }
@@ -185,7 +185,7 @@ void search_reweighted(const Query& query, const Crew& crew, const Reweighted& r
   const Wanted wanted = wanted_of(query);
   search_each<Value, K>(query, crew, size_of(reweighted.rows), [&] {
     const bool keeps_tree = query.results.next || query.results.trees;
-    return std::unique_ptr<ReweightedSearch<K>>(new ReweightedSearch<K>{
+    return std::shared_ptr<ReweightedSearch<K>>(new ReweightedSearch<K>{
         Dijkstra<K>(reweighted.rows, keeps_tree, K::unreached()), wanted, reweighted.potential});
   });
 }
@@ -221,7 +221,7 @@ void search_correcting(const Query& query, const Crew& crew, Rows<typename K::Ed
     }
   }
   search_each<Value, K>(query, crew, size_of(rows), [&] {
-    return std::unique_ptr<CorrectingSearch<K>>(new CorrectingSearch<K>{LabelCorrecting<K>(rows, components)});
+    return std::shared_ptr<CorrectingSearch<K>>(new CorrectingSearch<K>{LabelCorrecting<K>(rows, components)});
   });
 }
 
@@ -308,7 +308,7 @@ Method search_links(const Query& query, const Crew& crew) {
   if (query.results.next || query.results.trees) {
     const Wanted wanted = wanted_of(query);
     search_each<uint8_t, LinkKeys>(query, crew, size_of(rows), [&] {
-      return std::unique_ptr<LinkSearch>(new LinkSearch{BreadthFirst<NoKey>(rows), wanted});
+      return std::shared_ptr<LinkSearch>(new LinkSearch{BreadthFirst<NoKey>(rows), wanted});
     });
     return Method::kSearch;
   }
@@ -316,7 +316,7 @@ Method search_links(const Query& query, const Crew& crew) {
   auto* const distances = static_cast<uint8_t*>(query.results.distances);
   const Results& results = query.results;
   deal(query, crew, ceil_div(query.roots.count, kRoots), [&] {
-    return [&, together = std::make_unique<Together<NoKey>>(rows)](int64_t part) {
+    return [&, together = std::make_shared<Together<NoKey>>(rows)](int64_t part) {
       const int64_t first = part * kRoots, count = std::min(kRoots, query.roots.count - first);
       Looker looker = looker_of(query, count, size_of(rows) * count);
       together->search(query.roots, first, count, looker);
