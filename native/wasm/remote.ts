@@ -113,7 +113,7 @@ export function remote(
     }
     const call = pending.get(data.call)
     if (!call) {
-      // It was given up: nobody will release what it has made.
+      // It was given up, so what it has made is released here.
       if ('given' in data) takenFrom(data.given, ({ $handle }) => post({ release: $handle }))
       return
     }

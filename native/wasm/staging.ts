@@ -14,7 +14,7 @@ export interface Memory {
   free(address: number): void
   /** That has bytes up to `end`. Another one after the memory has grown. */
   buffer(end: number): ArrayBufferLike
-  /** Says that a view with so many elements is of this memory, and stays where it is when that grows. */
+  /** Marks a view with so many elements as one of this memory, which stays where it is when that grows. */
   place(view: TypedArray, length: number): void
 }
 

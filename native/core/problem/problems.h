@@ -7,7 +7,7 @@
 
 namespace mpmml {
 
-/// Problems in a row, which somebody else has. They must stay as long as this is used.
+/// Problems in a row in memory of the caller, which must stay as long as this is used.
 class Problems {
  public:
   Problems(const Problem& one) : first_(&one), count_(1) {}
