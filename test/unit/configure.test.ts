@@ -89,9 +89,7 @@ describe.skipIf(!hasTools)(hasTools ? 'a build' : 'a build (skipped: CMake was n
     expect(optimized(clone, marshalling)).toEqual(new Set(['-O1']))
     expect(optimized(release, marshalling)).toEqual(new Set(['-O3']))
     expect(optimized(clone, /core\/graph\/search\.cpp$/)).toEqual(new Set(['-O3']))
-    // GCC's passes for vectors are named one by one in a clone.
-    expect([['-O2'], ['-O3']]).toContainEqual([...optimized(clone, kernels)])
-    expect(optimized(release, kernels)).toEqual(new Set(['-O3']))
+    expect(optimized(clone, kernels)).toEqual(optimized(release, kernels))
     expect(precompiled(clone).length).toBeGreaterThan(50)
     expect(precompiled(release)).toEqual([])
     // A compiler cache would miss what includes them.
