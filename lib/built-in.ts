@@ -2,7 +2,7 @@
 import { show, showAll, showChoices } from './describe.js'
 import { storedZero } from './elements.js'
 import { DTypeError, OptionError } from './errors.js'
-import { addon } from './native.js'
+import { addon, type FurtherName } from './native.js'
 import { option, readChoice } from './options.js'
 import { userSemiringName } from './user-semiring.js'
 import type { DataType, Semiring } from './variant-names.js'
@@ -74,12 +74,12 @@ function elementTypes(zeros: object): string {
   return `the element ${names.length === 1 ? 'type' : 'types'} ${showAll(names)}`
 }
 
-/** Throws OptionError if no single k decides a result, so that there is no witness. */
-export function requireWitness(semiring: number): void {
+/** Throws OptionError if no single k decides a result, which `option` asks about. */
+export function requireDecided(semiring: number, option: FurtherName): void {
   const { name, idempotent } = addon.semirings[semiring]!
   if (idempotent) return
   throw new OptionError(
-    `option witness is true, but in ${name} every k has a part in each result, so that none is the one that decides it: ` +
+    `option ${option} is true, but in ${name} every k has a part in each result, so that none is the one that decides it: ` +
       'leave it out, or choose another semiring',
   )
 }

@@ -10,7 +10,7 @@ import { memberAt as at, MEMBER_FIELDS, REPORT_FIELDS, REQUEST_FIELDS } from '..
 import { turn } from '../host.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
-import { boolean, Options, type OptionsOf, requireNames } from '../options.js'
+import { Options, type OptionsOf, requireNames } from '../options.js'
 import { requireApart, Uses } from '../overlap.js'
 import { placeOfProducts } from '../placement.js'
 import type { OperandArray } from '../storage.js'
@@ -24,6 +24,7 @@ import {
   type AnyResult,
   type AnyWitness,
   asProduct,
+  furtherSet,
   type MpmmOptions,
   overflow,
 } from './options.js'
@@ -40,7 +41,15 @@ import {
   requireOperation,
   sessionOf,
 } from './prepare.js'
-import { Call, type Product, type Result, WITNESS_BYTES, writeCall, writeSizes } from './request.js'
+import {
+  Call,
+  FURTHER_BYTES,
+  furtherKinds,
+  type Product,
+  type Result,
+  writeCall,
+  writeSizes,
+} from './request.js'
 import {
   type MpmmResult,
   madeMemories,
@@ -92,16 +101,16 @@ type GroupedResultOf<P extends GroupedProduct, Any extends GroupedProduct = P> =
   : never
 
 /** The options of {@link mpmmGrouped}, which hold for all its products. */
-export type GroupedOptions<Witness extends AnyWitness = AnyWitness> = Pick<
+export type GroupedOptions<Witness extends AnyWitness = AnyWitness> = Omit<
   MpmmOptions<MatrixLike, Witness>,
-  'semiring' | 'overflow' | 'backend' | 'device' | 'devices' | 'witness' | 'structure' | 'signal'
+  'out' | 'accumulate' | 'variant' | 'onProgress'
 >
 
 const groupedOptions = new Options({
   semiring,
   overflow,
   ...whereSet,
-  witness: boolean(false),
+  ...furtherSet,
   structure,
   signal,
 } satisfies OptionsOf<GroupedOptions>)
@@ -325,11 +334,11 @@ class Group {
     const failed = (await Promise.allSettled(this.#parts)).find((part) => part.status === 'rejected')
     if (!failed) return this.#results
     // What the others have made is dropped.
-    this.#results.forEach(({ c, witness }, index) => {
+    this.#results.forEach((result, index) => {
       const { session, out } = this.products[index]!
       if (!session) return
-      if (!out) (c as DeviceMatrix).dispose()
-      ;(witness as DeviceMatrix | undefined)?.dispose()
+      if (!out) (result.c as DeviceMatrix).dispose()
+      for (const { name } of this.call.asked) (result[name] as DeviceMatrix).dispose()
     })
     throw failed.reason
   }
@@ -369,7 +378,7 @@ function placeResults({ products, call }: Group): void {
 function checkProducts({ products, call }: Group, first: number, end: number): void {
   const { type } = products[0]!
   if (first === 0) {
-    requireOperation(call.options, type)
+    requireOperation(call, type)
     if (call.session) requireNoContradiction(call.options, call.session)
   }
   const place = () => firstLocated(products)
@@ -431,8 +440,7 @@ async function runPart(
   watched: Watched | null,
   results: WitnessedResult<AnyResult, boolean>[],
 ): Promise<void> {
-  const { session } = call
-  const asksWitness = call.options.witness
+  const { session, asked } = call
   const { length } = products
   const buffer = takeBuffer(length)
   const members = new Float64Array(buffer, 0, length * MEMBER_FIELDS)
@@ -460,17 +468,17 @@ async function runPart(
   }
   const memories = madeMemories(made, call)
   const offsets = new Offsets()
-  const witnessOffsets = new Offsets()
+  const furtherOffsets = new Offsets()
   products.forEach((product, index) => {
     const offset = product.out || product.c ? 0 : offsets.next(product, product.bytes)
-    const witnessOffset = asksWitness && !product.witness ? witnessOffsets.next(product, WITNESS_BYTES) : 0
+    const furtherOffset = session && asked.length > 0 ? furtherOffsets.next(product, FURTHER_BYTES) : 0
     results[first + index] = resultOf(
       product,
       memories,
       reports,
       index * REPORT_FIELDS,
       offset,
-      witnessOffset,
+      furtherOffset,
     )
   })
   giveBack(buffer)
@@ -483,14 +491,14 @@ async function runPart(
 function writeMembers(
   members: Float64Array,
   products: readonly Product[],
-  { session, options }: Call,
+  { session, asked }: Call,
 ): OperandArray[] {
   const arrays: OperandArray[] = []
   const offsets = new Offsets()
-  const witnessOffsets = new Offsets()
+  const furtherOffsets = new Offsets()
   let start = 0
   for (const product of products) {
-    const { a, b, c, out, c0, witness, bytes } = product
+    const { a, b, c, out, c0, further, bytes } = product
     writeSizes(members, product, start)
     writeMatrix(members, start + at.aMemory, a, arrays)
     writeMatrix(members, start + at.bMemory, b, arrays)
@@ -498,16 +506,18 @@ function writeMembers(
     else writePlace(members, start + at.cMemory, offsets.next(product, bytes))
     if (c0) writeMatrix(members, start + at.c0Memory, c0, arrays)
     else members[start + at.c0Memory] = 0
-    if (witness) writeMatrix(members, start + at.witnessMemory, witness, arrays)
-    else
-      writePlace(
-        members,
-        start + at.witnessMemory,
-        options.witness ? witnessOffsets.next(product, WITNESS_BYTES) : 0,
-      )
+    for (const { memory } of furtherKinds) members[start + memory] = 0
+    if (asked.length > 0) {
+      // They are of one type, so that all of a product have the same place in their memories.
+      const offset = session ? furtherOffsets.next(product, FURTHER_BYTES) : 0
+      asked.forEach(({ memory }, index) => {
+        if (session) writePlace(members, start + memory, offset)
+        else writeMatrix(members, start + memory, further[index]!, arrays)
+      })
+    }
     start += MEMBER_FIELDS
   }
-  if (Math.max(offsets.bytes, witnessOffsets.bytes) > Number.MAX_SAFE_INTEGER) {
+  if (Math.max(offsets.bytes, furtherOffsets.bytes) > Number.MAX_SAFE_INTEGER) {
     throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
   }
   return arrays
@@ -552,7 +562,7 @@ function giveBack(buffer: ArrayBuffer): void {
   if (buffer.byteLength === BYTES_OF_PART && spareBuffers.length < MOST_SPARE) spareBuffers.push(buffer)
 }
 
-/** Where the results of products, or their witnesses, are in the memory that is made for them. */
+/** Where the results of products, or further ones of them, are in the memory that is made for them. */
 class Offsets {
   bytes = 0
 

@@ -4,12 +4,13 @@ import { requireDevicesOnly, whereSet } from '../backend.js'
 import { semiring } from '../built-in.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { MatrixLike } from '../matrix.js'
-import { addon, indexIn } from '../native.js'
+import { addon, type FurtherName, indexIn } from '../native.js'
 import {
   boolean,
   checkedLater,
   LEFT_OUT,
   listener,
+  type Option,
   Options,
   type OptionsOf,
   option,
@@ -114,6 +115,9 @@ export interface MpmmOptions<
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
+/** What products give beside c. */
+export const furtherSet = { witness: boolean(false) } satisfies Record<FurtherName, Option<boolean>>
+
 /** Of work that takes long: it can be given up, and says how far it is. */
 export const longWorkSet = { signal, onProgress: listener<Progress>() }
 
@@ -143,7 +147,7 @@ const productOptions = new Options({
   ...whereSet,
   variant,
   overflow,
-  witness: boolean(false),
+  ...furtherSet,
   structure,
   ...longWorkSet,
 } satisfies OptionsOf<MpmmOptions>)

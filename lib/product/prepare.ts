@@ -2,7 +2,7 @@
 
 import { aborted } from '../abort.js'
 import { ALL_DEVICES, AUTO, devicesIn, firstDevice } from '../backend.js'
-import { requireSemiringType, requireWitness } from '../built-in.js'
+import { requireDecided, requireSemiringType } from '../built-in.js'
 import { type Name, show, showList } from '../describe.js'
 import { pinnedResult } from '../device/pinned.js'
 import type { Session, SharedMemory } from '../device/resident.js'
@@ -24,7 +24,7 @@ import { type Asked, placeOfProducts } from '../placement.js'
 import type { ElementArray } from '../storage.js'
 import { type Role, readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
 import { type Names, plainNames } from './names.js'
-import { type ReadOptions, readOptions } from './options.js'
+import { readOptions } from './options.js'
 import { Call, Product, type Result } from './request.js'
 import type { ReadStructure } from './structure.js'
 
@@ -83,7 +83,7 @@ export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product 
   const call = new Call(options)
   const product = readProduct(call, a, b, options.out, options.accumulate, plainNames, options.structure)
   if (options.signal?.aborted) throw aborted(options.signal)
-  requireOperation(options, product.type)
+  requireOperation(call, product.type)
   checkProduct(product, plainNames)
   call.session = sessionOf(product)
   requireOneDevice(product, plainNames, () => locate(product, plainNames)!)
@@ -96,9 +96,10 @@ export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product 
 }
 
 /** Throws unless there is such an operation on elements of this type. */
-export function requireOperation({ semiring, overflow, witness }: ReadOptions, type: number): void {
+export function requireOperation({ options, asked }: Call, type: number): void {
+  const { semiring, overflow } = options
   requireSemiringType(semiring, type)
-  if (witness) requireWitness(semiring)
+  if (asked.length > 0) requireDecided(semiring, asked[0]!.name)
   if (overflow === LEFT_OUT || isInteger(type)) return
   throw new OptionError(
     `option overflow is for integers, but the operands are of ${typeNameOf(type)}, which has infinities for what is too ` +
@@ -134,19 +135,20 @@ function refuseBatches(a: View, b: View, names: Names): never {
 }
 
 /**
- * Says where the result and the witness go, and makes their arrays unless they are to be on a device; `name` is what
- * messages call the result.
+ * Says where the result and the further ones that are asked for go, and makes their arrays unless they are to be on a device;
+ * `name` is what messages call the result.
  */
 export function allocateResult(
   product: Product,
   name: Name = 'the result',
-  asksWitness = product.options.witness,
+  asked = product.call.asked,
 ): void {
   const { call, out } = product
   product.c = out ?? newResult(product.newElements(), call, name)
-  if (asksWitness) {
-    product.witness = newResult(product.newWitness(), call, { toString: () => `the witness of ${name}` })
-  }
+  if (asked.length === 0) return
+  product.further = asked.map((further) =>
+    newResult(product.newFurther(), call, { toString: () => `the ${further.name} of ${name}` }),
+  )
 }
 
 function newResult(elements: Elements, { session, place, options }: Call, name: Name): Result {

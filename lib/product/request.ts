@@ -2,9 +2,9 @@
 
 import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
-import { requestAt as at, writeLayout } from '../fields.js'
+import { requestAt as at, furtherResults, writeLayout } from '../fields.js'
 import { type Elements, rowMajorElements } from '../layout.js'
-import type { FurtherMatrices, NativeMemory } from '../native.js'
+import type { FurtherMatrices, FurtherName, NativeMemory } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import type { Place } from '../placement.js'
 import type { ElementArray } from '../storage.js'
@@ -17,8 +17,30 @@ export interface Result extends Elements {
   data: ElementArray | NativeMemory | null
 }
 
-/** Of an element of a witness. */
-export const WITNESS_BYTES = bytesOf(INT32)
+/** Of an element of a further result. */
+export const FURTHER_BYTES = bytesOf(INT32)
+
+/** A kind of further results, and the fields that are its own. */
+export interface Further {
+  readonly name: FurtherName
+  /** Whether it is asked for. */
+  readonly asks: number
+  /** Where its memory is, in groups. */
+  readonly memory: number
+  readonly layout: typeof at.c
+}
+
+/** The field that says whether a further result is asked for. */
+export const asksField = (name: FurtherName): `asks${Capitalize<FurtherName>}` =>
+  `asks${`${name[0]!.toUpperCase()}${name.slice(1)}` as Capitalize<FurtherName>}`
+
+/** All that there are, in the order of native code. */
+export const furtherKinds: readonly Further[] = furtherResults.map((name) => ({
+  name,
+  asks: at[asksField(name)],
+  memory: at[`${name}Memory`],
+  layout: at[name],
+}))
 
 /** What the products of a call have in common. */
 export class Call {
@@ -26,8 +48,11 @@ export class Call {
   session: Session | null = null
   /** Of products of arrays; matrices of a device decide for themselves. */
   place: Place
+  /** The further results that are asked for. */
+  readonly asked: readonly Further[]
 
   constructor(readonly options: ReadOptions) {
+    this.asked = furtherKinds.filter(({ name }) => options[name])
     this.place = { backend: options.backend, deviceMemory: 0, atOnce: false, mayUseCuda: false }
   }
 }
@@ -36,8 +61,8 @@ export class Call {
 export class Product {
   /** Where the result goes, which allocateResult() says; null in groups on a device, whose results share memory. */
   c: Result | null = null
-  /** The same for the witness; null if none is asked for. */
-  witness: Result | null = null
+  /** The same for each further result that is asked for. */
+  further: readonly Result[] = []
   // Not looked up in the matrices again: those of some thousand products aren't in a processor's caches any more when the
   // products have been computed.
   /** The element type, by its number. */
@@ -85,21 +110,28 @@ export class Product {
     return rowMajorElements(type, bytes, batched, batch, m, n, offset)
   }
 
-  /** The elements of the witness from `offset` on. */
-  newWitness(offset = 0): Elements {
+  /** The elements of a further result from `offset` on. */
+  newFurther(offset = 0): Elements {
     const { batched, batch, m, n } = this
-    return rowMajorElements(INT32, WITNESS_BYTES, batched, batch, m, n, offset)
+    return rowMajorElements(INT32, FURTHER_BYTES, batched, batch, m, n, offset)
   }
 }
 
 /** The further results of a product as native code takes them. */
-export const furtherOf = ({ witness }: { readonly witness: Result | null }): FurtherMatrices =>
-  witness && [witness.data as Int32Array | NativeMemory | null]
+export function furtherOf({ call, further }: Pick<Product, 'call' | 'further'>): FurtherMatrices {
+  if (further.length === 0) return null
+  return furtherKinds.map((kind) => {
+    const result = further[call.asked.indexOf(kind)]
+    return result ? (result.data as Int32Array | NativeMemory | null) : null
+  })
+}
 
 /** Writes where the results of a product are into `request`. */
-export function writeResults(request: Float64Array, { c, witness }: Product): void {
+export function writeResults(request: Float64Array, { call, c, further }: Product): void {
   writeLayout(request, 0, at.c, c!)
-  if (witness) writeLayout(request, 0, at.witness, witness)
+  further.forEach((result, index) => {
+    writeLayout(request, 0, call.asked[index]!.layout, result)
+  })
 }
 
 /** Writes `product` into `request`; not where its results are. */
@@ -124,7 +156,7 @@ export function writeCall(request: Float64Array, { options, place }: Call, type:
   request[at.planOnly] = 0
   request[at.deviceMemory] = place.deviceMemory
   request[at.mayWait] = 0
-  request[at.asksWitness] = options.witness ? 1 : 0
+  for (const { name, asks } of furtherKinds) request[asks] = options[name] ? 1 : 0
 }
 
 /** Writes what `product` has of its own, but for its matrices, from the field `start` on. */

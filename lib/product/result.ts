@@ -121,13 +121,13 @@ export type ResultOf<
 
 const { variants, backends, paths } = addon
 
-/** The memories that native code made for results and witnesses on a device; null if there are none of them. */
+/** The memories that native code made for results on a device, null if there are none, and for the further ones that are asked for. */
 export interface MadeMemories {
   results: SharedMemory | null
-  witnesses: SharedMemory | null
+  further: readonly SharedMemory[]
 }
 
-const nothingMade: MadeMemories = { results: null, witnesses: null }
+const nothingMade: MadeMemories = { results: null, further: [] }
 
 /** Gives back what native code has made for a result that isn't returned. */
 export function releaseMade(made: Made): void {
@@ -135,19 +135,17 @@ export function releaseMade(made: Made): void {
   for (const memory of Array.isArray(made) ? made : [made]) addon.release(memory)
 }
 
-/** If no memory was made for results, the only one is for the witnesses that the call asks for. */
-export function madeMemories(made: Made, { session, options }: Call): MadeMemories {
+export function madeMemories(made: Made, { session, asked }: Call): MadeMemories {
   if (made === undefined) return nothingMade
-  const [results, witnesses] = Array.isArray(made) ? made : options.witness ? [null, made] : [made, null]
-  return {
-    results: results && new SharedMemory(results, session!),
-    witnesses: witnesses && new SharedMemory(witnesses, session!),
-  }
+  const all = (Array.isArray(made) ? made : [made]).map((memory) => new SharedMemory(memory, session!))
+  // Those of further results come last.
+  const further = all.splice(all.length - asked.length)
+  return { results: all[0] ?? null, further }
 }
 
 /**
  * What the user gets; the report's fields begin at `start`. On a device the result is in the memories that were made, from
- * `offset` on, and its witness from `witnessOffset` on.
+ * `offset` on, and each further one from `furtherOffset` on.
  */
 export function resultOf<C extends AnyResult>(
   product: Product,
@@ -155,10 +153,10 @@ export function resultOf<C extends AnyResult>(
   report: Float64Array,
   start = 0,
   offset = 0,
-  witnessOffset = 0,
+  furtherOffset = 0,
 ): WitnessedResult<C, boolean> {
   const variant = variants[report[start + at.variant]!] as NativeVariant
-  const { session, structure } = product
+  const { call, session, structure } = product
   const result: WitnessedResult<C, boolean> = {
     c: (product.out ? product.outValue : newMatrix(product, made.results, offset)) as C,
     backend: backends[report[start + at.backend]!]!,
@@ -170,9 +168,9 @@ export function resultOf<C extends AnyResult>(
     gops: gopsOf(report, start),
   }
   if (structure) result.structure = structure.shown
-  if (product.options.witness) {
-    result.witness = newWitness(product, made.witnesses, witnessOffset) as WitnessOf<C>
-  }
+  call.asked.forEach(({ name }, index) => {
+    result[name] = newFurther(product, index, made, furtherOffset) as WitnessOf<C>
+  })
   return result
 }
 
@@ -212,13 +210,15 @@ function newMatrix(
   return inArray(product.c!)
 }
 
-function newWitness(
+function newFurther(
   product: Product,
-  made: SharedMemory | null,
+  index: number,
+  made: MadeMemories,
   offset: number,
 ): DenseMatrix<ElementArray> | DeviceMatrix {
-  if (made) return new DeviceMatrix(new ResidentView(made, product.newWitness(offset)))
-  return inArray(product.witness!)
+  const memory = made.further[index]
+  if (memory) return new DeviceMatrix(new ResidentView(memory, product.newFurther(offset)))
+  return inArray(product.further[index]!)
 }
 
 function inArray(result: Result): DenseMatrix<ElementArray> {

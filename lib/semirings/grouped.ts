@@ -76,7 +76,7 @@ export async function multiplyGrouped(
   else call.place = placeOfProducts(call.options)
   watched?.checkedAs(products, describeUser)
   products.forEach((product, index) => {
-    allocateUserResult(product, call.options.witness, `the result of ${new NamesInGroup(index)}`)
+    allocateUserResult(product, `the result of ${new NamesInGroup(index)}`)
   })
   if (!options.signal) return run(products, notCancelled, watched)
   const cancel = new Int32Array(1)

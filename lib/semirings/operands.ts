@@ -22,7 +22,7 @@ import {
   requireOneDevice,
   sessionOf,
 } from '../product/prepare.js'
-import type { Call, Product, Result } from '../product/request.js'
+import { asksField, type Call, type Product, type Result } from '../product/request.js'
 import { type ReadStructure, writeStructure } from '../product/structure.js'
 import type { LaneType } from '../user-semiring.js'
 import { requireStillThere, requireThere, showShape, type View } from '../view.js'
@@ -36,8 +36,8 @@ export interface UserProduct {
   /** `out` as it was given. */
   readonly outValue: unknown
   readonly nameOfLane: (lane: number) => Names
-  /** Null if none is asked for. */
-  witness: Result | null
+  /** As those of a product over another semiring. */
+  further: readonly Result[]
 }
 
 export const USER_REQUEST_FIELDS = userRequestFields.length
@@ -89,7 +89,7 @@ export function readUserProduct(
     if (product.c0) requireLane(product.c0, type, ofLane.accumulate)
     return product
   })
-  return { semiring, lanes: products, call, outValue: given.out, nameOfLane, witness: null }
+  return { semiring, lanes: products, call, outValue: given.out, nameOfLane, further: [] }
 }
 
 const arrayOf: Readonly<Record<LaneType, string>> = {
@@ -192,22 +192,22 @@ export function sessionOfUser({ lanes }: UserProduct): Session | null {
   return null
 }
 
-/** Throws OptionError if a product can't have the witness that options ask for. */
-export function requireSelective(semiring: WrittenSemiring, witness: boolean): void {
-  if (!witness || semiring.selective) return
+/** Throws OptionError if products can't have the further results that are asked for. */
+export function requireSelective(semiring: WrittenSemiring, [asked]: Call['asked']): void {
+  if (asked === undefined || semiring.selective) return
   throw new OptionError(
-    `option witness is true, but semiring '${semiring.name}' isn't selective, so that no k is the one that decides a result: ` +
+    `option ${asked.name} is true, but semiring '${semiring.name}' isn't selective, so that no k is the one that decides a result: ` +
       'leave it out, or say selective: true if x ⊕ y is always x or y',
   )
 }
 
 /** Says where the results go, and makes their arrays unless they are to be on a device. */
-export function allocateUserResult(product: UserProduct, asksWitness: boolean, name = 'the result'): void {
-  const { lanes } = product
+export function allocateUserResult(product: UserProduct, name = 'the result'): void {
+  const { lanes, call } = product
   lanes.forEach((lane, index) => {
-    allocateResult(lane, lanes.length > 1 ? `lane ${index} of ${name}` : name, asksWitness && index === 0)
+    allocateResult(lane, lanes.length > 1 ? `lane ${index} of ${name}` : name, index === 0 ? call.asked : [])
   })
-  product.witness = lanes[0]!.witness
+  product.further = lanes[0]!.further
 }
 
 /** What native code gets for a lane of each matrix. */
@@ -229,7 +229,7 @@ export function matricesOf({ lanes }: UserProduct): {
 
 /** Writes a product into `request`, from the field `start` on. */
 export function writeUserRequest(request: Float64Array, product: UserProduct, start = 0): void {
-  const { lanes, call, witness } = product
+  const { lanes, call, further } = product
   const [head] = lanes as [Product]
   const { backend, device, devices } = call.options
   request.fill(0, start, start + USER_REQUEST_FIELDS)
@@ -242,7 +242,6 @@ export function writeUserRequest(request: Float64Array, product: UserProduct, st
   request[start + at.devices] = devices
   request[start + at.keepsC] = head.out ? 1 : 0
   request[start + at.deviceMemory] = call.place.deviceMemory
-  request[start + at.asksWitness] = call.options.witness ? 1 : 0
   lanes.forEach((lane, index) => {
     const { a, b, c, c0, out } = lane
     const fields = laneFields[index]!
@@ -251,7 +250,10 @@ export function writeUserRequest(request: Float64Array, product: UserProduct, st
     writeLayout(request, start, fields.c, c ?? out ?? lane.newElements())
     if (c0) writeLayout(request, start, fields.c0, c0)
   })
-  if (call.options.witness) writeLayout(request, start, at.witness, witness ?? head.newWitness())
+  call.asked.forEach(({ name }, index) => {
+    request[start + at[asksField(name)]] = 1
+    writeLayout(request, start, at[name], further[index] ?? head.newFurther())
+  })
   writeStructure(request, head.structure, start, at)
 }
 

@@ -7,7 +7,7 @@ import { natively, OptionError } from '../errors.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
 import { shapeOf } from '../layout.js'
 import { type DenseMatrix, rowMajor } from '../matrix.js'
-import { addon, type NativeMemory } from '../native.js'
+import { addon, type FurtherName, type NativeMemory } from '../native.js'
 import { boolean, checkedLater, LEFT_OUT, Options, type OptionsOf, option, required } from '../options.js'
 import { placeOfProducts } from '../placement.js'
 import type { Watched } from '../product/diagnostics.js'
@@ -73,7 +73,7 @@ const productOptions = new Options({
 export function callOf(semiring: WrittenSemiring, options: Partial<ReadOptions>): Call {
   configureCode()
   const call = new Call(asProduct(options))
-  requireSelective(semiring, call.options.witness)
+  requireSelective(semiring, call.asked)
   return call
 }
 
@@ -110,7 +110,7 @@ export async function multiply(
   const product = prepare(a, b, options, watched)
   const { call } = product
   if (call.place.atOnce) return computeNow(product)
-  allocateUserResult(product, call.options.witness)
+  allocateUserResult(product)
   const { signal, onProgress } = call.options
   if (!(signal || onProgress)) return run(product, notCancelled)
   const cancel = new Int32Array(1)
@@ -169,7 +169,7 @@ export function releaseAll(made: readonly NativeMemory[] | undefined): void {
 /** Computes a product before it returns. */
 function computeNow(product: UserProduct): UserProductResult {
   const { semiring, call } = product
-  allocateUserResult(product, call.options.witness)
+  allocateUserResult(product)
   const report = new Float64Array(REPORT_FIELDS)
   const matrices = matricesOf(product)
   writeUserRequest(request, product)
@@ -212,9 +212,9 @@ export function resultOf(
   report: Float64Array,
   start: number,
 ): UserProductResult {
-  const { semiring, lanes, call, outValue, witness } = product
+  const { semiring, lanes, call, outValue, further } = product
   const [head] = lanes as [Product]
-  const { session, options } = call
+  const { session, asked } = call
   const types = lanesOf(semiring)
   const memories = [...(made ?? [])]
   const newMatrix = (elements: Product['newElements'], result: Result): unknown => {
@@ -230,7 +230,7 @@ export function resultOf(
           return session ? matrix : asLane(matrix as DenseMatrix, types[index]!)
         })
       : null
-  const result: UserProductResult & { witness?: unknown } = {
+  const result: UserProductResult & { [Name in FurtherName]?: unknown } = {
     c: matrices ? (Array.isArray(semiring.dtype) ? matrices : matrices[0]) : outValue,
     backend: addon.backends[report[start + reportAt.backend]!]!,
     device: session ? session.name : deviceName(report[start + reportAt.device]!),
@@ -239,7 +239,9 @@ export function resultOf(
     gops: gopsOf(report, start),
   }
   if (head.structure) result.structure = head.structure.shown
-  if (options.witness) result.witness = newMatrix(() => head.newWitness(), witness!)
+  asked.forEach(({ name }, index) => {
+    result[name] = newMatrix(() => head.newFurther(), further[index]!)
+  })
   return result
 }
 

@@ -207,6 +207,7 @@ export type LaneArray = Int32Array | Uint32Array | Float32Array
 export type LaneMatrix = LaneArray | NativeMemory
 /** What a product gives beside C, in the order of its fields. */
 export const furtherResults = [${further.map((name) => `'${name}'`).join(', ')}] as const
+export type FurtherName = (typeof furtherResults)[number]
 /** These of a product, each null if it is made or isn't asked for; null if none is asked for. */
 export type FurtherMatrices = readonly (Int32Array | NativeMemory | null)[] | null
 

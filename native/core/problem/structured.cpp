@@ -1,47 +1,62 @@
 #include "core/problem/structured.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/algebra/dispatch.h"
 
 namespace mpmml {
 namespace {
 
-/// The sum of the terms above 0 among `count` terms that begin with `first` and grow by `slope`, −1, 0 or 1.
-double sum_above_zero(int64_t first, int64_t slope, int64_t count) {
-  if (count <= 0) return 0;
-  if (slope == 0) return static_cast<double>(std::max<int64_t>(first, 0)) * static_cast<double>(count);
-  const int64_t greatest = slope < 0 ? first : first + count - 1;
-  const int64_t terms = std::clamp<int64_t>(greatest, 0, count);
-  return static_cast<double>(terms) * (static_cast<double>(greatest) - static_cast<double>(terms - 1) / 2);
-}
-
-/// For a row of A and C with these columns inside: over the steps, the columns of B that are inside and in those of C.
-double steps_of_row(const Band& b, Span steps, Span cols) {
-  if (steps.is_empty() || cols.is_empty()) return 0;
-  // A row of B begins in the band after cols.first from this step on, and ends before cols.end up to the other one.
-  const auto within = [&](int64_t step) { return std::clamp(step, steps.first, steps.end); };
-  const int64_t begins_later = within(cols.first + b.below), ends_earlier = within(cols.end - 1 - b.above);
-  const int64_t bounds[] = {steps.first, std::min(begins_later, ends_earlier), std::max(begins_later, ends_earlier),
-                            steps.end};
-  double sum = 0;
-  for (int i = 0; i < 3; ++i) {
-    const int64_t step = bounds[i];
-    const int64_t first = std::max(step - b.below, cols.first), end = std::min(step + b.above + 1, cols.end);
-    const int64_t slope = int64_t{step < ends_earlier} - int64_t{step >= begins_later};
-    sum += sum_above_zero(end - first, slope, bounds[i + 1] - step);
+/// Where the rows of B begin among its columns, or where they end: a row never before the one above it.
+class Borders {
+ public:
+  explicit Borders(int64_t count) {
+    columns_.reserve(static_cast<size_t>(count));
+    sums_.reserve(static_cast<size_t>(count) + 1);
+    sums_.push_back(0);
   }
-  return sum;
-}
+  void add(int64_t column) {
+    columns_.push_back(column);
+    sums_.push_back(sums_.back() + column);
+  }
+
+  /// Their sum for these rows of B, each taken into `cols`, which neither begin nor end before those of the call before.
+  int64_t sum(Span rows, Span cols) {
+    while (before_first_ < size() && columns_[before_first_] < cols.first) ++before_first_;
+    while (before_end_ < size() && columns_[before_end_] < cols.end) ++before_end_;
+    const int64_t first = std::clamp(static_cast<int64_t>(before_first_), rows.first, rows.end);
+    const int64_t end = std::clamp(static_cast<int64_t>(before_end_), rows.first, rows.end);
+    return (first - rows.first) * cols.first + (sums_[static_cast<size_t>(end)] - sums_[static_cast<size_t>(first)]) +
+           (rows.end - end) * cols.end;
+  }
+
+ private:
+  size_t size() const { return columns_.size(); }
+
+  std::vector<int64_t> columns_, sums_;  ///< sums_[i] is the sum of the first i
+  size_t before_first_ = 0, before_end_ = 0;
+};
 
 }  // namespace
 
 double steps_of(const Structure& structure, int64_t m, int64_t n, int64_t k) {
   if (structure.is_general(m, n, k)) return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const auto& [a, b, c] = structure;
-  double steps = 0;
-  for (int64_t row = 0; row < m; ++row) steps += steps_of_row(b, span_of_row(a, row, k), span_of_row(c, row, n));
-  return steps;
+  // A row of A and C takes, of each row of B that its steps are, the columns that C has too.
+  Borders firsts(k), ends(k);
+  for (int64_t step = 0; step < k; ++step) {
+    const Span inside = b.of_row(step);
+    const int64_t first = std::clamp<int64_t>(inside.first, 0, n);
+    firsts.add(first);
+    ends.add(std::clamp(inside.end, first, n));
+  }
+  int64_t steps = 0;
+  for (int64_t row = 0; row < m; ++row) {
+    const Span taken = span_of_row(a, row, k), cols = span_of_row(c, row, n);
+    if (!taken.is_empty() && !cols.is_empty()) steps += ends.sum(taken, cols) - firsts.sum(taken, cols);
+  }
+  return static_cast<double>(steps);
 }
 
 double steps_of(const Problem& problem) {

@@ -64,14 +64,14 @@ class Executor {
   /// kernel has told of. What it needs is taken of `room`; if that is null, memory is allocated.
   LaunchTimes launch(RegionPlan& plan, Operand& a, Operand& b, cudaStream_t stream, Room* room = nullptr);
 
-  /// Whether the kernel for a plan tells nothing of the witnesses that are asked for: then find_witnesses() is called too.
-  bool must_search(const Variant& variant, const Kernel& kernel) const {
+  /// Whether the kernel for a plan doesn't tell all further results that are asked for: then find_further() is called too.
+  bool leaves_further(const Variant& variant, const Kernel& kernel) const {
     return problem_.witness.data && &kernel == &kernel_of(variant);
   }
-  /// Finds the witnesses of a region that has been computed, some rows at a time if it is large. `before` is a copy of C0 of the
+  /// Finds the further results of a region that has been computed, some rows at a time if it is large. `before` is a copy of C0 of the
   /// whole product, if `through` is given.
-  LaunchTimes find_witnesses(const RegionPlan& plan, const Operand& a, const Operand& b, const MatrixView& before,
-                             cudaStream_t stream);
+  LaunchTimes find_further(const RegionPlan& plan, const Operand& a, const Operand& b, const MatrixView& before,
+                           cudaStream_t stream);
 
   /// Whether a launch has sums that may overflow. No result may be given away before it is certain that none did.
   bool watches_overflow() const { return watches_overflow_; }

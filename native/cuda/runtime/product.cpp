@@ -386,8 +386,8 @@ class CellProduct final : public OnStreams {
       RegionPlan planned = plan_region(choose(a, b), cell.region, problem_of(cell), a, b);
       make_room(planned, a, b);
       times_.push_back(executor_.launch(planned, a, b, stream));
-      if (executor_.must_search(*planned.variant, *planned.kernel)) {
-        times_.back().computed = executor_.find_witnesses(planned, a, b, {}, stream).computed;
+      if (executor_.leaves_further(*planned.variant, *planned.kernel)) {
+        times_.back().computed = executor_.find_further(planned, a, b, {}, stream).computed;
       }
       if (--left[cell.c] > 0) continue;
       // The cell that completes a part of C waits for the other cells of the part, which are on other streams.

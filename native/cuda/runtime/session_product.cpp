@@ -61,7 +61,7 @@ class ResidentProduct {
       multiply();
     }
     write_c(stores_all());
-    if (problem_.witness.data) write_witness(stores_all());
+    write_further(stores_all());
     result_.outcome.timing.h2d = sources_.copying();
     return std::move(result_);
   }
@@ -92,8 +92,10 @@ class ResidentProduct {
   /// C = C0 ⊕ zero.
   void store_without_steps() {
     result_.outcome.plan = plan_for({}, {});
-    const bool finds = problem_.witness.data && !problem_.through.data;
-    const DeviceBuffer c_apart = apart_unless_all(dtype_), witness_apart = apart_unless_all(DataType::kInt32, finds);
+    const bool keeps_further = problem_.updates_further();
+    const DeviceBuffer c_apart = apart_unless_all(dtype_);
+    // One for all of them: each is copied before the next is filled.
+    const DeviceBuffer further_apart = apart_unless_all(kFurtherType, further_asked(problem_) != 0 && !keeps_further);
     write_c(false);
     const double zero =
         with_semiring(problem_.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
@@ -102,9 +104,11 @@ class ResidentProduct {
       fill_matrices(dtype_, problem_.batch, c, zero, stream());
       if (c0_.view.data) combine_matrices(problem_.operation, problem_.batch, c, c0_.view, stream());
     });
-    if (!finds) return;
-    store_inside(DataType::kInt32, problem_.witness, witness_apart, [&](const MutableMatrixView& witness) {
-      fill_matrices(DataType::kInt32, problem_.batch, witness, -1, stream());
+    if (keeps_further) return;
+    for_further(problem_, [&](const FurtherResult& it) {
+      store_inside(kFurtherType, problem_.*it.view, further_apart, [&](const MutableMatrixView& to) {
+        fill_matrices(kFurtherType, problem_.batch, to, it.none, stream());
+      });
     });
   }
 
@@ -176,7 +180,7 @@ class ResidentProduct {
       results = apart(dtype_);
       there_.c = row_major(results.get(), problem_.m(), problem_.n());
     }
-    const bool searches = executor_.must_search(*plan.variant, kernel);
+    const bool searches = executor_.leaves_further(*plan.variant, kernel);
     if ((searches && problem_.through.data) || repairs_in_place()) keep_c0();
     if (repairs_in_place()) c0_.view = kept_c0();
     if (searches || kernel.notes_chunks) {
@@ -185,7 +189,7 @@ class ResidentProduct {
     }
     // From here on a product that is given up leaves old and new elements.
     if (!is_apart) write_c(false);
-    if (problem_.witness.data) write_witness(false);
+    write_further(false);
     there_.a = a_.view;
     there_.b = b_.view;
     there_.c0 = c0_.view;
@@ -194,7 +198,7 @@ class ResidentProduct {
     executor_.require_no_overflow();
     if (searches) {
       for (const ReadyPart& part : parts) {
-        result_.launches.push_back(executor_.find_witnesses(part.plan, part.a, part.b, kept_c0(), stream()));
+        result_.launches.push_back(executor_.find_further(part.plan, part.a, part.b, kept_c0(), stream()));
       }
     }
     result_.end = result_.launches.back().computed;
@@ -312,15 +316,19 @@ class ResidentProduct {
     ResidentMemory& memory = resident(problem_.c.memory);
     memory.written(all && memory.is_covered_by(problem_.c, dtype_, problem_.batch), result_facts(), false);
   }
-  void write_witness(bool all) {
-    ResidentMemory& memory = resident(problem_.witness.memory);
-    Facts facts;
-    facts.has_negative = true;
-    facts.include(-1, std::max<int64_t>(problem_.k() - 1, -1));
-    if (problem_.through.data) facts = resident(problem_.through.memory).facts();
-    const bool is_all =
-        all && !problem_.through.data && memory.is_covered_by(problem_.witness, DataType::kInt32, problem_.batch);
-    memory.written(is_all, facts, false);
+  void write_further(bool all) {
+    for_further(problem_, [&](const FurtherResult& it) {
+      const MutableMatrixView& view = problem_.*it.view;
+      ResidentMemory& memory = resident(view.memory);
+      Facts facts;
+      // Steps, or how many.
+      facts.has_negative = it.none < 0;
+      facts.include(it.none, problem_.k());
+      if (problem_.updates_further()) facts = resident(problem_.through.memory).facts();
+      const bool is_all =
+          all && !problem_.updates_further() && memory.is_covered_by(view, kFurtherType, problem_.batch);
+      memory.written(is_all, facts, false);
+    });
   }
 
   MatrixView view_of(const MatrixView& view, const Region& region, Side side) const {

@@ -169,24 +169,3 @@ export function meant(values, { isInteger, isTruth, zero, none, kind }) {
   }
   return values
 }
-
-/** The bands of structures: (i, j) belongs if −below ≤ j − i ≤ above. */
-export function bandOf(structure) {
-  switch (structure) {
-    case undefined:
-    case 'general':
-      return [Infinity, Infinity]
-    case 'upper':
-      return [0, Infinity]
-    case 'lower':
-      return [Infinity, 0]
-    case 'strictly-upper':
-      return [-1, Infinity]
-    case 'strictly-lower':
-      return [Infinity, -1]
-    default:
-      return structure.band
-  }
-}
-
-export const belongs = ([below, above], i, j) => j - i >= -below && j - i <= above

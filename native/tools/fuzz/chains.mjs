@@ -7,9 +7,10 @@ import { algebrasOf } from './algebra.mjs'
 import { wrongIn, wrongRefusal } from './check.mjs'
 import { place, read } from './layouts.mjs'
 import { asMatrix, asResult, bitsOf, drawView } from './mirror.mjs'
-import { describe, drawOverflow, drawStructure, newValues } from './problem.mjs'
+import { asking, describe, drawFurther, drawOverflow, newValues } from './problem.mjs'
 import { drawPlace, drawVariant, Wrong } from './products.mjs'
-import { idle } from './residents.mjs'
+import { downloaded, idle } from './residents.mjs'
+import { drawStructure } from './structures.mjs'
 import { drawValues } from './values.mjs'
 import { closureOf, storedAs } from './ways.mjs'
 
@@ -130,7 +131,7 @@ class Chain {
       structure: random.chance(0.2) ? drawStructure(random, m, k, n) : undefined,
       // A call that fails makes others fail that wait behind it.
       overflow: drawOverflow(random, algebra, !this.waits),
-      witness: algebra.idempotent && random.chance(0.2),
+      asked: drawFurther(random, algebra, 0.2),
       accumulate,
       values: 'those of the chain',
     }
@@ -144,7 +145,7 @@ class Chain {
       semiring: algebra.semiring,
       ...(problem.overflow === undefined ? {} : { overflow: problem.overflow }),
       ...(problem.structure ? { structure: problem.structure } : {}),
-      ...(problem.witness ? { witness: true } : {}),
+      ...asking(problem.asked),
       ...(out ? { out: into } : {}),
       ...(accumulate === 'out' ? { accumulate: true } : {}),
       ...(c0 ? { accumulate: start } : {}),
@@ -173,9 +174,8 @@ class Chain {
       if (outcome.error) return this.refused(given, outcome.error, out, now, { variant, trouble })
       const { result } = outcome
       const c = out ? asResult(out.content(now)) : await result.c.download()
-      const witness = result.witness ? await result.witness.download() : undefined
-      result.witness?.dispose()
-      const wrong = wrongIn(given, { c, witness }, random, context.tally, STEPS)
+      const beside = await downloaded(result, problem.asked)
+      const wrong = wrongIn(given, { c, ...beside }, random, context.tally, STEPS)
       const by = `by ${result.variant}, ${result.path}`
       if (wrong !== undefined) throw new Wrong(`${wrong}; ${by}`)
       if (out && !out.isSameOutside(out.root.mirror, now)) throw new Wrong(`more than out was written; ${by}`)

@@ -1,6 +1,6 @@
 /** Compares results with the definition, at elements that are chosen at random and at the borders of tiles. */
-import { bandOf, belongs } from './algebra.mjs'
-import { cells } from './definition.mjs'
+import { cells, further } from './definition.mjs'
+import { bandOf, belongs } from './structures.mjs'
 
 /** What was compared, added up. */
 export class Tally {
@@ -69,21 +69,26 @@ export function sample(random, { m, k, n, batch }, budget) {
 const show = (x) => (Object.is(x, -0) ? '−0' : `${x}`)
 
 /**
- * What is wrong with a result, in words; undefined if nothing is, as far as was looked. `c` and `witness` are matrices as a
+ * What is wrong with a result, in words; undefined if nothing is, as far as was looked. `c` and further results are matrices as a
  * product gives them, `held` is what `out` held before, row-major, or null. `define` says what cells must be.
  */
-export function wrongIn(problem, { c, witness }, random, tally, budget, define = cells) {
+export function wrongIn(problem, result, random, tally, budget, define = cells) {
   const { algebra, batch, m, n, k, held } = problem
   const expectedShape = problem.batched ? [batch, m, n] : [m, n]
-  for (const [name, matrix] of [['c', c], ...(witness ? [['witness', witness]] : [])]) {
+  const { c } = result
+  const asked = Object.keys(further).filter((name) => result[name])
+  const missing = problem.asked?.find((name) => !result[name])
+  if (missing !== undefined) return `there is no ${missing}`
+  for (const name of ['c', ...asked]) {
+    const matrix = result[name]
     if (String(Array.from(matrix.shape)) !== String(expectedShape))
       return `${name} has the shape [${Array.from(matrix.shape)}], not [${expectedShape}]`
   }
   const at = placeIn(c)
-  const atWitness = witness ? placeIn(witness) : null
+  const besides = asked.map((name) => ({ name, data: result[name].data, at: placeIn(result[name]) }))
   tally.products += batch
   for (const { item, rows, cols } of sample(random, problem, budget)) {
-    const expected = define(problem, item, rows, cols, Boolean(witness))
+    const expected = define(problem, item, rows, cols, asked)
     tally.add(`${algebra.semiring} ${algebra.dtype}`, rows.length * cols.length, expected.steps)
     let place = -1
     for (const i of rows) {
@@ -98,10 +103,10 @@ export function wrongIn(problem, { c, witness }, random, tally, budget, define =
             ? wrongValue(problem, came, expected, place)
             : wrongOutside(algebra, came, held, (item * m + i) * n + j)
         if (wrong !== undefined) return `${nameOf(problem, item, i, j)} ${wrong} (K = ${k})`
-        if (witness) {
-          const [first, should] = [witness.data[atWitness(item, i, j)], expected.witness[place]]
-          if (first !== should)
-            return `the witness of ${nameOf(problem, item, i, j)} is ${first} and should be ${should}`
+        for (const { name, data, at } of besides) {
+          const [told, should] = [data[at(item, i, j)], expected.beside[name][place]]
+          if (told !== should)
+            return `the ${name} of ${nameOf(problem, item, i, j)} is ${told} and should be ${should}`
         }
       }
     }
@@ -150,7 +155,7 @@ export function wrongRefusal(problem, error, random, budget, define = cells) {
     if (values[0] !== sum || leaves[0] === 0)
       return `names C[${item}, ${i}, ${j}] and ${sum}, but it is ${values[0]}`
     for (const part of sample(random, problem, budget)) {
-      const expected = define(problem, part.item, part.rows, part.cols, false)
+      const expected = define(problem, part.item, part.rows, part.cols)
       for (let place = 0; place < expected.values.length; place++) {
         const [row, col] = [
           part.rows[Math.floor(place / part.cols.length)],

@@ -3,7 +3,8 @@
  * fuzzer. It computes in float64, which holds every sum of two int32 and every product of two float32 exactly. Nothing here
  * is shared with what it checks.
  */
-import { bandOf, belongs, meant } from './algebra.mjs'
+import { meant } from './algebra.mjs'
+import { bandOf, belongs } from './structures.mjs'
 
 /** Finite sums modulo 2^32; one that wraps onto the value of zero is zero. */
 function wrappedSum(x, y, from, to, ahead, start, _, { zero }) {
@@ -19,8 +20,8 @@ function wrappedSum(x, y, from, to, ahead, start, _, { zero }) {
 
 const clamped = (x, { least, most }) => Math.min(Math.max(x, least), most)
 
-// The smallest k whose candidate, as it is stored, is `best`; −1 if there is none. One loop for each way to store: the time of
-// witnesses is spent here. A NaN is no candidate, and no comparison with one is true.
+// The smallest k from `from` on whose candidate, as it is stored, is `best`; −1 if there is none. One loop for each way to store:
+// the time of further results is spent here. A NaN is no candidate, and no comparison with one is true.
 
 function firstSum(x, y, from, to, ahead, best) {
   for (let k = from; k < to; k++) if (x[k] + y[k + ahead] === best) return k
@@ -87,6 +88,14 @@ function firstOf({ kind, isInteger, dtype }, overflow) {
   return isRounded ? firstRoundedSum : firstSum
 }
 
+/**
+ * What a product gives beside C. `next(k)` is the first step from k on whose candidate is the result, and −1 if there is none;
+ * `none` is of an element that is no result, or is zero.
+ */
+export const further = {
+  witness: { none: -1, of: (next) => next(0) },
+}
+
 /** Lines of a row-major matrix (rows, or columns if `across`), one after the other, as what their elements stand for. */
 function gather({ data, batch, rows, cols }, item, lines, across, algebra) {
   const first = (batch === 1 ? 0 : item) * rows * cols
@@ -106,21 +115,23 @@ function gather({ data, batch, rows, cols }, item, lines, across, algebra) {
  * matrices a, b and c0 (or null), as { data, batch, rows, cols }, an algebra, overflow and a structure.
  *
  * `values` are as they are stored, but under 'throw' a sum that leaves the finite range is as it is, and has a 1 in `leaves`.
- * `inside` is 0 if the element is no result; `witness` is null unless it is asked for. In plus-times `bounds` is how far a
+ * `inside` is 0 if the element is no result; `beside` has the further results that are `asked` for, by their names. In plus-times `bounds` is how far a
  * result may be away, and `magnitudes` the sums of the magnitudes of what is finite.
  */
-export function cells(problem, item, rows, cols, wantsWitness = false) {
+export function cells(problem, item, rows, cols, asked = []) {
   const { algebra, a, b, c0, overflow, structure } = problem
   const [x, y] = [gather(a, item, rows, false, algebra), gather(b, item, cols, true, algebra)]
   const z = c0 && gather(c0, item, rows, false, algebra)
-  const [[belowA, aboveA], [belowB, aboveB], bandC] = ['a', 'b', 'c'].map((name) => bandOf(structure?.[name]))
+  const [bandA, bandB, bandC] = ['a', 'b', 'c'].map((name) => bandOf(structure?.[name]))
   const count = rows.length * cols.length
   const values = new Float64Array(count)
   const inside = new Uint8Array(count)
   const leaves = new Uint8Array(count)
   const throws = algebra.isInteger && overflow !== 'saturate' && overflow !== 'wrap'
   const isOrdinary = algebra.kind === 'ordinary'
-  const witness = wantsWitness ? new Int32Array(count).fill(-1) : null
+  const beside = Object.fromEntries(
+    asked.map((name) => [name, new Int32Array(count).fill(further[name].none)]),
+  )
   const bounds = isOrdinary ? new Float64Array(count) : null
   const magnitudes = isOrdinary ? new Float64Array(count) : null
   const magnitude = new Float64Array(1)
@@ -141,9 +152,12 @@ export function cells(problem, item, rows, cols, wantsWitness = false) {
       let last = first + depth
       if (structure) {
         if (!belongs(bandC, i, j)) continue
-        const from = Math.max(0, i - belowA, j - aboveB)
-        const to = Math.min(depth, i + aboveA + 1, j + belowB + 1)
-        last = first + Math.max(from, to)
+        const counts = (k) => belongs(bandA, i, k) && belongs(bandB, k, j)
+        // Those that count follow each other.
+        let [from, to] = [0, depth]
+        while (from < to && !counts(from)) from++
+        while (from < to && !counts(to - 1)) to--
+        last = first + to
         first += from
       }
       inside[place] = 1
@@ -161,12 +175,15 @@ export function cells(problem, item, rows, cols, wantsWitness = false) {
         if (overflow === 'saturate') best = clamped(best, algebra)
         if (throws && best !== clamped(best, algebra)) leaves[place] = 1
       }
-      if (witness && best !== none) {
-        const k = find(x, y, first, last, ahead, best, algebra)
-        witness[place] = k < 0 ? -1 : k - r * depth
+      if (best !== none) {
+        const next = (k) => {
+          const found = find(x, y, Math.max(first, r * depth + k), last, ahead, best, algebra)
+          return found < 0 ? -1 : found - r * depth
+        }
+        for (const name of asked) beside[name][place] = further[name].of(next)
       }
       values[place] = best === none ? zero : best
     }
   }
-  return { values, inside, leaves, witness, bounds, magnitudes, steps }
+  return { values, inside, leaves, beside, bounds, magnitudes, steps }
 }

@@ -1,6 +1,8 @@
 /** Problems: an algebra, sizes, a structure, and row-major matrices with values. */
-import { arrays, bandOf, belongs, drawAlgebra } from './algebra.mjs'
+import { arrays, drawAlgebra } from './algebra.mjs'
+import { further } from './definition.mjs'
 import { newMatrix } from './layouts.mjs'
+import { bandOf, belongs, drawStructure } from './structures.mjs'
 import { drawValues, fill, spoil } from './values.mjs'
 
 const tiles = [8, 16, 32, 48, 64, 96, 128, 192, 256, 288, 320]
@@ -49,34 +51,19 @@ function drawSizes(random, { elements, steps, large = 0.025 }) {
   return sizeKinds[kind](random, elements, steps)
 }
 
-const names = ['general', 'upper', 'lower', 'strictly-upper', 'strictly-lower']
-
-/** A structure of a matrix of this shape. */
-function drawBand(random, rows, cols) {
-  if (random.chance(0.6)) return random.pick(names)
-  const reach = () =>
-    random.chance(0.15)
-      ? Infinity
-      : random.chance(0.5)
-        ? random.integer(-3, 40)
-        : random.integer(-Math.min(rows, cols), Math.max(rows, cols))
-  return { band: [reach(), reach()] }
-}
-
-export function drawStructure(random, m, k, n) {
-  const structure = {}
-  if (random.chance(0.6)) structure.a = drawBand(random, m, k)
-  if (random.chance(0.6)) structure.b = drawBand(random, k, n)
-  if (random.chance(0.6)) structure.c = drawBand(random, m, n)
-  return structure
-}
-
 /** What to do with sums that leave int32; undefined: it isn't given. */
 export function drawOverflow(random, { isInteger, isWhole }, far) {
   if (!isInteger) return isWhole && random.chance(0.3) ? random.pick(['throw', 'wrap']) : undefined
   if (far) return random.pick(['throw', 'saturate', 'saturate', 'saturate', 'wrap', 'wrap', 'wrap'])
   return random.pick([undefined, undefined, 'throw', 'saturate', 'wrap'])
 }
+
+/** The names of further results that are asked for, each as often as `share` says. */
+export const drawFurther = (random, { idempotent }, share = 0.3) =>
+  idempotent ? Object.keys(further).filter(() => random.chance(share)) : []
+
+/** The options that ask for them. */
+export const asking = (names) => Object.fromEntries(names.map((name) => [name, true]))
 
 /** A matrix with values. */
 export function newValues(random, algebra, values, side, batched, batch, rows, cols) {
@@ -130,7 +117,7 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
   const parts = [[a, structure?.a], [b, structure?.b], ...(c0 ? [[c0, structure?.c]] : [])]
   const hasNegative =
     algebra.kind === 'product' && random.chance(0.06) && makeNegative(random, random.pick(parts))
-  const witness = algebra.idempotent && random.chance(0.3)
+  const asked = drawFurther(random, algebra)
   const overflow = drawOverflow(random, algebra, values.far)
   return {
     algebra,
@@ -146,7 +133,7 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
     accumulate,
     structure,
     overflow,
-    witness,
+    asked,
     hasNegative,
     values: values.name,
   }
@@ -178,7 +165,7 @@ export function describe({
   batched,
   structure,
   overflow,
-  witness,
+  asked,
   accumulate,
   values,
 }) {
@@ -186,7 +173,7 @@ export function describe({
     `${algebra.semiring} on ${algebra.dtype}, ${batched ? `${batch} of ` : ''}${m} × ${k} × ${n}`,
     ...(structure ? [`structure ${show(structure)}`] : []),
     ...(overflow ? [overflow] : []),
-    ...(witness ? ['witness'] : []),
+    ...asked,
     ...(accumulate === 'nothing' ? [] : [`accumulates ${accumulate}`]),
     `values: ${values}`,
   ].join(', ')

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { wrongIn, wrongRefusal } from './check.mjs'
 import { gapsChanged, place, sameBits } from './layouts.mjs'
-import { describe, drawProblem, narrowed } from './problem.mjs'
+import { asking, describe, drawProblem, narrowed } from './problem.mjs'
 
 /** A result, or a refusal, that isn't what it must be. */
 export class Wrong extends Error {}
@@ -41,7 +41,7 @@ function handOver(random, problem) {
     return place(random, narrow ?? source).matrix
   }
   const out = problem.held ? place(random, problem.held) : null
-  const { algebra, overflow, witness, structure, accumulate, c0 } = problem
+  const { algebra, overflow, asked, structure, accumulate, c0 } = problem
   // The same array on both sides now and then.
   const a = operand(problem.a)
   return {
@@ -52,7 +52,7 @@ function handOver(random, problem) {
     options: {
       semiring: algebra.semiring,
       ...(overflow === undefined ? {} : { overflow }),
-      ...(witness ? { witness: true } : {}),
+      ...asking(asked),
       ...(structure ? { structure } : {}),
     },
     own: {
@@ -185,7 +185,7 @@ export async function groupCase(context, random) {
   const small = ({ batch, m, k, n }) => batch * m * k * n < 1e7
   while (problems.length < count) {
     const next = drawProblem(random, limits, first.algebra)
-    if (small(next)) problems.push({ ...next, overflow: first.overflow, witness: first.witness })
+    if (small(next)) problems.push({ ...next, overflow: first.overflow, asked: first.asked })
   }
   const handed = problems.map((problem) => handOver(random, problem))
   // The structure of the group is for the products that have none.

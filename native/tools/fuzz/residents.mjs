@@ -2,7 +2,7 @@
 import { wrongIn, wrongRefusal } from './check.mjs'
 import { place } from './layouts.mjs'
 import { asMatrix, asResult, bitsOf } from './mirror.mjs'
-import { describe, drawOverflow, drawProblem, narrowed } from './problem.mjs'
+import { asking, describe, drawFurther, drawOverflow, drawProblem, narrowed } from './problem.mjs'
 import { drawPlace, drawVariant, requireNegativeFound, Wrong } from './products.mjs'
 
 export async function residentCase(context, random) {
@@ -53,7 +53,7 @@ async function products(context, random, device, where) {
       semiring: algebra.semiring,
       ...(problem.overflow === undefined ? {} : { overflow: problem.overflow }),
       ...(problem.structure ? { structure: problem.structure } : {}),
-      ...(problem.witness ? { witness: true } : {}),
+      ...asking(problem.asked),
       ...(out ? { out } : {}),
       ...(problem.accumulate === 'out' ? { accumulate: true } : c0 ? { accumulate: c0 } : {}),
       ...(variant ? { variant } : {}),
@@ -74,7 +74,7 @@ async function products(context, random, device, where) {
     if (problem.accumulate === 'out') problem.c0 = now
     // Again, in another way.
     problem.overflow = drawOverflow(random, algebra, true)
-    problem.witness = algebra.idempotent && random.chance(0.3)
+    problem.asked = drawFurther(random, algebra)
   }
   for (const matrix of made) matrix.dispose()
 }
@@ -94,12 +94,21 @@ function wrongError(context, random, { problem, error, variant, refuses, now }) 
   return undefined
 }
 
+/** The further results that were asked for, which are given back. */
+export async function downloaded(result, asked) {
+  const beside = {}
+  for (const name of asked) {
+    beside[name] = await result[name].download()
+    result[name].dispose()
+  }
+  return beside
+}
+
 async function wrongResult(context, random, { problem, result, now }) {
   requireNegativeFound(problem)
   const c = now ? asResult(now) : await result.c.download()
-  const witness = result.witness ? await result.witness.download() : undefined
-  result.witness?.dispose()
+  const beside = await downloaded(result, problem.asked)
   if (!now) result.c.dispose()
-  const wrong = wrongIn(problem, { c, witness }, random, context.tally, context.budget)
+  const wrong = wrongIn(problem, { c, ...beside }, random, context.tally, context.budget)
   return wrong === undefined ? undefined : `${wrong}; by ${result.variant}, ${result.path}`
 }

@@ -1,5 +1,5 @@
 /** The values of operands, by kind: each kind is about one way in which a product may be computed, and its edges. */
-import { bandOf, belongs } from './algebra.mjs'
+import { bandOf, belongs } from './structures.mjs'
 
 /**
  * How the elements of a matrix are drawn.

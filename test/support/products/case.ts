@@ -114,7 +114,7 @@ export function cellsOf(asked: Case, item: number): Cells {
   if (before) return before
   const problem = problemOf(one)
   const all = (count: number) => Int32Array.from({ length: count }, (_, index) => index)
-  const found = cells(problem, item, all(problem.m), all(problem.n), one.witness ?? false)
+  const found = cells(problem, item, all(problem.m), all(problem.n), one.witness ? ['witness'] : [])
   items.set(item, found)
   return found
 }

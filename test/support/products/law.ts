@@ -1,9 +1,10 @@
 /** What is true of every product, wherever its matrices are: it is what the definition says, bit for bit, or the error that it says. */
 import { expect } from 'vitest'
 import { MpmmlError, type MpmmResult, variants } from '../../../lib/index.js'
-import { arrays, bandOf, belongs } from '../../../native/tools/fuzz/algebra.mjs'
+import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import { Tally, wrongIn, wrongRefusal } from '../../../native/tools/fuzz/check.mjs'
 import { Random } from '../../../native/tools/fuzz/random.mjs'
+import { bandOf, belongs } from '../../../native/tools/fuzz/structures.mjs'
 import { exactPaths } from '../exact-paths.js'
 import type { Plain } from '../generators.js'
 import type { SemiringName } from '../oracle.js'

@@ -3,7 +3,6 @@ import {
   type Device,
   DeviceMatrix,
   type GroupedProduct,
-  type MatrixStructure,
   type MpmmResult,
   mpmm,
   mpmmGrouped,
@@ -15,6 +14,7 @@ import { addon } from '../../../lib/native.js'
 import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import { gapsChanged, newMatrix, placeAs } from '../../../native/tools/fuzz/layouts.mjs'
 import { narrowed } from '../../../native/tools/fuzz/problem.mjs'
+import { turned as turnedStructure } from '../../../native/tools/fuzz/structures.mjs'
 import { withoutCuda } from '../machine.js'
 import { type AnyMatrix, type Case, type Elements, elementsOf, problemOf, sourceOf } from './case.js'
 import type { Expectation, Outcome } from './law.js'
@@ -82,21 +82,12 @@ export function turn<T extends Anywhere>(matrix: T): T {
   return { data, shape: swap(Array.from(shape)), strides: swap(steps), offset } as unknown as T
 }
 
-function turnedBand(structure: MatrixStructure | undefined): MatrixStructure | undefined {
-  if (typeof structure === 'object') return { band: [structure.band[1], structure.band[0]] }
-  const others = {
-    general: 'general',
-    upper: 'lower',
-    lower: 'upper',
-    'strictly-upper': 'strictly-lower',
-    'strictly-lower': 'strictly-upper',
-  } as const
-  return structure && others[structure]
-}
-
-function turnedStructure({ a, b, c }: ProductStructure): ProductStructure {
-  const all = { a: turnedBand(b), b: turnedBand(a), c: turnedBand(c) }
-  return Object.fromEntries(Object.entries(all).filter(([, band]) => band)) as ProductStructure
+function turnedStructures({ a, b, c }: ProductStructure): ProductStructure {
+  return {
+    ...(b && { a: turnedStructure(b) }),
+    ...(a && { b: turnedStructure(a) }),
+    ...(c && { c: turnedStructure(c) }),
+  }
 }
 
 /** The matrix in a frame of other elements. */
@@ -240,7 +231,7 @@ export async function compute(place: Place, one: Case, way: Way): Promise<Outcom
     ...(out && { out: place.turned ? turned(out.matrix) : out.matrix }),
     ...(start && { accumulate: place.turned ? turned(start) : start }),
     ...(way === 'in place' && { accumulate: true }),
-    ...(one.structure && { structure: place.turned ? turnedStructure(one.structure) : one.structure }),
+    ...(one.structure && { structure: place.turned ? turnedStructures(one.structure) : one.structure }),
   }
   const outcome: Outcome = { held: before, now: null, spilled: false }
   try {
