@@ -22,9 +22,16 @@ export class Tally {
   }
 }
 
+/** The indices below `size`. */
+export function upTo(size) {
+  const all = new Int32Array(size)
+  for (let index = 0; index < size; index++) all[index] = index
+  return all
+}
+
 /** `count` of the indices below `size`: all of them, or some at borders and others at random. */
 function choose(random, size, count) {
-  if (count * 1.2 >= size) return Int32Array.from({ length: size }, (_, index) => index)
+  if (count * 1.2 >= size) return upTo(size)
   const chosen = new Int32Array(count)
   const taken = new Uint8Array(size)
   let length = 0
@@ -84,27 +91,35 @@ export function wrongIn(problem, result, random, tally, budget, define = cells) 
     if (String(Array.from(matrix.shape)) !== String(expectedShape))
       return `${name} has the shape [${Array.from(matrix.shape)}], not [${expectedShape}]`
   }
-  const at = placeIn(c)
-  const besides = asked.map((name) => ({ name, data: result[name].data, at: placeIn(result[name]) }))
+  const at = placesIn(c)
+  const besides = asked.map((name) => ({ name, data: result[name].data, places: placesIn(result[name]) }))
+  // All other types have one zero.
+  const hasTwoZeros = algebra.isFloat
   tally.products += batch
   for (const { item, rows, cols } of sample(random, problem, budget)) {
     const expected = define(problem, item, rows, cols, asked)
+    const { values, inside } = expected
     tally.add(`${algebra.semiring} ${algebra.dtype}`, rows.length * cols.length, expected.steps)
     let place = -1
-    for (const i of rows) {
-      for (const j of cols) {
+    for (let r = 0; r < rows.length; r++) {
+      const i = rows[r]
+      const row = at.first + item * at.byItem + i * at.byRow
+      for (let s = 0; s < cols.length; s++) {
         place++
-        const came = c.data[at(item, i, j)]
+        const j = cols[s]
+        const came = c.data[row + j * at.byCol]
         // Nearly all are as they should be: what is wrong is told from those that aren't.
-        const isRight = came === expected.values[place] && came !== 0 && expected.inside[place] === 1
+        const isRight = came === values[place] && !(hasTwoZeros && came === 0) && inside[place] === 1
         const wrong = isRight
           ? undefined
-          : expected.inside[place]
+          : inside[place]
             ? wrongValue(problem, came, expected, place)
             : wrongOutside(algebra, came, held, (item * m + i) * n + j)
         if (wrong !== undefined) return `${nameOf(problem, item, i, j)} ${wrong} (K = ${k})`
-        for (const { name, data, at } of besides) {
-          const [told, should] = [data[at(item, i, j)], expected.beside[name][place]]
+        for (const { name, data, places } of besides) {
+          const { first, byItem, byRow, byCol } = places
+          const told = data[first + item * byItem + i * byRow + j * byCol]
+          const should = expected.beside[name][place]
           if (told !== should)
             return `the ${name} of ${nameOf(problem, item, i, j)} is ${told} and should be ${should}`
         }
@@ -116,9 +131,9 @@ export function wrongIn(problem, result, random, tally, budget, define = cells) 
 
 const nameOf = ({ batched }, item, i, j) => `C[${batched ? `${item}, ` : ''}${i}, ${j}]`
 
-function placeIn({ shape, strides, offset = 0 }) {
+function placesIn({ shape, strides, offset = 0 }) {
   const [byItem, byRow, byCol] = shape.length === 3 ? strides : [0, ...strides]
-  return (item, i, j) => offset + item * byItem + i * byRow + j * byCol
+  return { first: offset, byItem, byRow, byCol }
 }
 
 function wrongValue({ algebra }, came, { values, bounds, magnitudes }, place) {

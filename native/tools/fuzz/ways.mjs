@@ -102,14 +102,22 @@ export function everyEdgeLoses(algebra, n, elements) {
 /** The star's next nodes if every edge loses: the target if an edge leads there and is best, else the smallest node that is best. */
 export function nextByDistances(algebra, n, edges, { values, gain }) {
   const { none, zero } = algebra
-  const tight = (i) => (_, v) =>
-    i !== v && edges[i * n + v] !== zero && edges[i * n + v] === values[i * n + v]
   const next = new Int32Array(n * n).fill(-1)
   for (let i = 0; i < n; i++) {
-    const first = Array.from({ length: n }, (_, v) => v).filter(tight(i))
-    for (let j = 0; j < n; j++) {
-      const [at, isFirst] = [i * n + j, (v) => values[i * n + v] + values[v * n + j] === values[i * n + j]]
-      if (i !== j && values[at] !== none) next[at] = tight(i)(0, j) ? j : first.find(isFirst)
+    const row = i * n
+    const best = []
+    for (let v = 0; v < n; v++) {
+      if (i === v || edges[row + v] === zero || edges[row + v] !== values[row + v]) continue
+      best.push(v)
+      next[row + v] = v
+    }
+    for (const v of best) {
+      const [first, onward] = [values[row + v], v * n]
+      for (let j = 0; j < n; j++) {
+        const should = values[row + j]
+        if (next[row + j] < 0 && i !== j && should !== none && first + values[onward + j] === should)
+          next[row + j] = v
+      }
     }
   }
   return { values, next, gain }
@@ -123,7 +131,8 @@ export function fillWeights(random, algebra, { data, rows: n }, density, scale =
   const { kind, greatest, zero, isTruth } = algebra
   const potentials = Array.from({ length: n }, () => random.integer(-40, 40))
   for (let index = 0; index < data.length; index++) {
-    const [i, j] = [Math.floor(index / n) % n, index % n]
+    const j = index % n
+    const i = ((index - j) / n) % n
     if (!random.chance(density)) data[index] = zero
     else if (kind === 'sum')
       data[index] =

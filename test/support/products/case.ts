@@ -9,6 +9,7 @@ import type {
   VariantName,
 } from '../../../lib/index.js'
 import { algebras as defined } from '../../../native/tools/fuzz/algebra.mjs'
+import { upTo } from '../../../native/tools/fuzz/check.mjs'
 import { cells } from '../../../native/tools/fuzz/definition.mjs'
 import { placeAs, read } from '../../../native/tools/fuzz/layouts.mjs'
 
@@ -113,8 +114,7 @@ export function cellsOf(asked: Case, item: number): Cells {
   const before = items.get(item)
   if (before) return before
   const problem = problemOf(one)
-  const all = (count: number) => Int32Array.from({ length: count }, (_, index) => index)
-  const found = cells(problem, item, all(problem.m), all(problem.n), one.witness ? ['witness'] : [])
+  const found = cells(problem, item, upTo(problem.m), upTo(problem.n), one.witness ? ['witness'] : [])
   items.set(item, found)
   return found
 }
