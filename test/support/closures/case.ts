@@ -105,7 +105,7 @@ export function weightsOf(
   seed: number,
   batch?: number,
 ): Elements {
-  const made = weightsBy(algebra, n, () => Number.NaN, batch)
+  const made = elements(new arrays[algebra.dtype]((batch ?? 1) * n * n) as OperandArray, n, n, batch)
   fillWeights(new Random(seed), algebra, made, density)
   return made
 }

@@ -117,12 +117,12 @@ export async function expectClosure(place: Place, one: ClosureCase, way: Way): P
         expect.fail(`${where}: matrix ${item} isn't closed as the first is`)
       continue
     }
+    const stored = storedOf(one, item, values)
     // −0 and 0 are the same distance.
     let wrong = 0
-    while (wrong < values.length && came[wrong] === storedValue(one, values[wrong]!)) wrong++
+    while (wrong < stored.length && came[wrong] === stored[wrong]) wrong++
     const at = (index: number) => `${where}: element [${item}, ${Math.floor(index / n)}, ${index % n}]`
-    if (wrong < values.length)
-      expect.fail(`${at(wrong)} is ${came[wrong]} and should be ${storedValue(one, values[wrong]!)}`)
+    if (wrong < stored.length) expect.fail(`${at(wrong)} is ${came[wrong]} and should be ${stored[wrong]}`)
     if (!next) continue
     const nodes = itemOf(next, item)
     if (place.turned) continue
@@ -133,8 +133,31 @@ export async function expectClosure(place: Place, one: ClosureCase, way: Way): P
   }
 }
 
-/** The error that must come; undefined if there is a result. */
-function refusalOf(one: ClosureCase): { code: string; item: number; says: string } | undefined {
+/** The values of one matrix of a batch as they are stored, worked out once for all places. */
+const storedValues = new WeakMap<ClosureCase, Float64Array[]>()
+
+function storedOf(one: ClosureCase, item: number, values: Float64Array): Float64Array {
+  const all = storedValues.get(one) ?? storedValues.set(one, []).get(one)!
+  all[item] ??= values.map((value) => storedValue(one, value))
+  return all[item]
+}
+
+/** An error: of which matrix of a batch, and what it says. */
+interface Refusal {
+  code: string
+  item: number
+  says: string
+}
+
+const refusals = new WeakMap<ClosureCase, { refusal: Refusal | undefined }>()
+
+/** The error that must come; undefined if there is a result. It is worked out once for all places. */
+function refusalOf(one: ClosureCase): Refusal | undefined {
+  const { refusal } = refusals.get(one) ?? refusals.set(one, { refusal: lookForRefusal(one) }).get(one)!
+  return refusal
+}
+
+function lookForRefusal(one: ClosureCase): Refusal | undefined {
   const { batched, batch, rows: n, data } = one.a
   const showPlace = (at: number) =>
     `[${[...(batch > 1 ? [Math.floor(at / n / n)] : []), Math.floor(at / n) % n, at % n].join(', ')}]`
