@@ -142,7 +142,7 @@ function laws(
         expectError(outcome.error, 'ERR_MPMML_VARIANT', name, "can't run this product")
         return 'refused'
       }
-      expect(path, asked.what).not.toBe('none')
+      if (path === 'none') expect.fail(`${asked.what}: there is a result, and no path on which it is exact`)
       expectRight(by(name, asked, { path }), outcome, where.expectation, way)
     }
     return 'computed'
@@ -193,24 +193,25 @@ function laws(
         )
       }
       const [m, k, n]: Size = [20, 70, 130]
-      const [a, b] = valuesFor(algebra, kind, [m, k, n], 4)
-      const [singleA, singleB] = valuesFor(algebra, kind, [m, k, n], undefined, 2)
-      const c0 = startFor(algebra, kind, m, n, 4)
-      for (const [index, [left, right]] of [
-        [a, b],
-        [a, singleB],
-        [singleA, b],
+      for (const [index, [batchA, batchB]] of [
+        [4, 4],
+        [4, undefined],
+        [undefined, 4],
       ].entries()) {
         const what = `a batch, ${kind}`
-        await check(
-          knownCase(algebra, `${what} ${index}`, () => ({ algebra, a: left!, b: right!, c0, what })),
-        )
+        const asked = knownCase(algebra, `${what} ${index}`, () => {
+          const [a] = valuesFor(algebra, kind, [m, k, n], batchA, batchA ? 1 : 2)
+          const [, b] = valuesFor(algebra, kind, [m, k, n], batchB, batchB ? 1 : 2)
+          return { algebra, a, b, c0: startFor(algebra, kind, m, n, 4), what }
+        })
+        await check(asked)
       }
       // More products than a GPU has blocks.
-      const [manyA, manyB] = valuesFor(algebra, kind, [3, 70, 5], 600)
-      await check(
-        knownCase(algebra, `many ${kind}`, () => ({ algebra, a: manyA, b: manyB, what: '600 products' })),
-      )
+      const many = knownCase(algebra, `many ${kind}`, () => {
+        const [a, b] = valuesFor(algebra, kind, [3, 70, 5], backend === 'cuda' ? 600 : 70)
+        return { algebra, a, b, what: 'many products' }
+      })
+      await check(many)
     }
   })
 
