@@ -130,8 +130,10 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
           for (const [index, nodes] of [[0], [n - 1], [1, n >> 1, n - 1], [n - 1, n - 2]].entries()) {
             const one = starOf(algebra, weightsOf(algebra, n, 0.2, n))
             plantCycle(algebra, one.a, nodes)
-            const where = n > 70 ? inTurn(backend, few, gaining.indexOf(algebra) + index, 3) : few
-            await check(one, n === 70 ? everywhere : where, ['in place'])
+            const turn = gaining.indexOf(algebra) + index
+            const where =
+              n === 70 ? someOf(everywhere, turn, 3) : n > 70 ? inTurn(backend, few, turn, 3) : few
+            await check(one, where, ['in place'])
           }
         }
       })
@@ -362,14 +364,14 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
 
       // Ways by way of the first 256 nodes keep within 2^30 / 3, those by way of all nodes needn't. With a little more neither do.
       it.each([
-        [heavy, 'all nodes have ways to each other'],
-        [heavy, 'most have none'],
-        [heavy + 3, 'most have none'],
-      ] as const)('heavy weights up to %i, and %s', async (weight, kind) => {
+        [heavy, 'all nodes have ways to each other', 0],
+        [heavy, 'most have none', 1],
+        [heavy + 3, 'most have none', 2],
+      ] as const)('heavy weights up to %i, and %s', async (weight, kind, turn) => {
         const random = new Random(530)
         const dense = () => (random.chance(0.1) ? none : sign * random.integer(0, weight))
         const a = weightsBy(algebra, 530, kind === 'most have none' ? (i, j) => line(weight, i, j) : dense)
-        await check(starOf(algebra, a), few, ['next'])
+        await check(starOf(algebra, a), someOf(few, turn, 2), ['next'])
       })
 
       it('heavy weights of later nodes only', async () => {
@@ -410,7 +412,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
     const nodes = backend === 'cuda' ? 700 : 400
     await check(starOf(integers, weightsOf(integers, nodes, 0.1, 3)), where, ['next'])
     const floats = algebraOf('max-plus', 'float32')
-    await check(starOf(floats, roundedWeights(floats, 790, 0.1, 3)), where, ['in place'])
+    await check(starOf(floats, roundedWeights(floats, 790, 0.1, 3)), where.slice(-1), ['in place'])
   })
 
   it('beside others', async () => {
