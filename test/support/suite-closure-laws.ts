@@ -242,7 +242,7 @@ export function closureLaws(backend: 'cpu' | 'cuda'): void {
             const weight = (from: number, to: number) =>
               from === to ? loop : random.chance(density) ? sign * random.integer(1, most) : none
             const one = starOf(algebra, weightsBy(algebra, n, weight), { overflow: 'saturate' })
-            if (most < 1e9) expectWays(one)
+            if (most < 1e9 && n < 200) expectWays(one)
             await check(one, n === 66 ? everywhere : few, ['next'])
           }
         }
