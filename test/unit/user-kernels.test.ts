@@ -177,7 +177,7 @@ describe.skipIf(!works)(
       }
     })
 
-    it.each(Array.from({ length: 12 }, (_, seed) => seed))(
+    it.each(Array.from({ length: 24 }, (_, seed) => seed))(
       'is assembled for random expressions %i',
       (seed) => {
         const texts = textsOf(randomDefinition(seed))
