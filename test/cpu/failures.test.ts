@@ -8,4 +8,4 @@ import { failureSuite } from '../support/suite-failures.js'
 const naive = variants().find(({ family, semiring }) => family === 'naive' && semiring === 'max-plus')!
 
 describe('cpu', () =>
-  failureSuite(onOne('cpu'), { size: 500, options: { variant: naive.name }, inFlight: 1, stops: true }))
+  failureSuite(onOne('cpu'), { size: 900, options: { variant: naive.name }, inFlight: 1, stops: true }))

@@ -53,13 +53,12 @@ function results(backend: 'cpu' | 'cuda'): void {
       expect(again.c!.data, one.what).toEqual(together[index]!.c!.data)
     }
   })
-  it('of more than one block, with ε', () => {
-    const size = backend === 'cuda' ? ([700, 703, 697] as const) : ([300, 303, 297] as const)
+  it('of 700 × 703 × 697 with ε', () => {
     for (const [semiring, kind] of [
       ['max-plus', 'ε in B alone'],
       ['min-plus', 'small, ε scattered'],
     ] as const) {
-      const { a, b } = operands(kind, semiring, size)
+      const { a, b } = operands(kind, semiring, [700, 703, 697])
       expectProduct(a, b, { backend, semiring }, semiring)
     }
   })
@@ -90,7 +89,7 @@ function matrices(backend: 'cpu' | 'cuda'): void {
     ['ordinary memory', (length: number) => new Int32Array(length)],
     ['pinned memory', pinnedInt32Array],
   ])('with rows that overlap, in %s', (_, make) => {
-    for (const [m, k, n] of [ragged, backend === 'cuda' ? [513, 300, 257] : [213, 150, 157]] as Size[]) {
+    for (const [m, k, n] of [ragged, [513, 300, 257]] as Size[]) {
       for (const [stepA, stepB] of [
         [1, 1],
         [k - 1, n - 1],

@@ -169,7 +169,7 @@ describe.skipIf(!built)(
         const end = () => new Promise((resolve) => {
           new Worker(new URL('data:text/javascript,' + ${body})).once('exit', resolve)
         })
-        for (let round = 0; round < 8; round++) await Promise.all([end(), end(), end(), end()])
+        for (let round = 0; round < 20; round++) await Promise.all([end(), end(), end(), end()])
         console.log('alive')
       `)
       expect({ status, signal, stdout }).toEqual({ status: 0, signal: null, stdout: 'alive' })
