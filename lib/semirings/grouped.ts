@@ -115,7 +115,7 @@ async function run(
       nativeOf(semiring),
       products.map((product) => {
         const { a, b, c, c0 } = matricesOf(product)
-        return [a, b, c, c0, furtherOf(product)]
+        return [a, b, c, c0, furtherOf(product.lanes[0]!)]
       }),
       requests,
       reports,

@@ -22,7 +22,7 @@ import {
   requireOneDevice,
   sessionOf,
 } from '../product/prepare.js'
-import { asksField, type Call, type Product, type Result } from '../product/request.js'
+import { asksField, type Call, type Product } from '../product/request.js'
 import { type ReadStructure, writeStructure } from '../product/structure.js'
 import type { LaneType } from '../user-semiring.js'
 import { requireStillThere, requireThere, showShape, type View } from '../view.js'
@@ -36,8 +36,6 @@ export interface UserProduct {
   /** `out` as it was given. */
   readonly outValue: unknown
   readonly nameOfLane: (lane: number) => Names
-  /** As those of a product over another semiring. */
-  further: readonly Result[]
 }
 
 export const USER_REQUEST_FIELDS = userRequestFields.length
@@ -89,7 +87,7 @@ export function readUserProduct(
     if (product.c0) requireLane(product.c0, type, ofLane.accumulate)
     return product
   })
-  return { semiring, lanes: products, call, outValue: given.out, nameOfLane, further: [] }
+  return { semiring, lanes: products, call, outValue: given.out, nameOfLane }
 }
 
 const arrayOf: Readonly<Record<LaneType, string>> = {
@@ -207,7 +205,6 @@ export function allocateUserResult(product: UserProduct, name = 'the result'): v
   lanes.forEach((lane, index) => {
     allocateResult(lane, lanes.length > 1 ? `lane ${index} of ${name}` : name, index === 0 ? call.asked : [])
   })
-  product.further = lanes[0]!.further
 }
 
 /** What native code gets for a lane of each matrix. */
@@ -229,7 +226,7 @@ export function matricesOf({ lanes }: UserProduct): {
 
 /** Writes a product into `request`, from the field `start` on. */
 export function writeUserRequest(request: Float64Array, product: UserProduct, start = 0): void {
-  const { lanes, call, further } = product
+  const { lanes, call } = product
   const [head] = lanes as [Product]
   const { backend, device, devices } = call.options
   request.fill(0, start, start + USER_REQUEST_FIELDS)
@@ -252,7 +249,7 @@ export function writeUserRequest(request: Float64Array, product: UserProduct, st
   })
   call.asked.forEach(({ name }, index) => {
     request[start + at[asksField(name)]] = 1
-    writeLayout(request, start, at[name], further[index] ?? head.newFurther())
+    writeLayout(request, start, at[name], head.further[index] ?? head.newFurther())
   })
   writeStructure(request, head.structure, start, at)
 }

@@ -144,7 +144,7 @@ async function run(product: UserProduct, cancel: Int32Array): Promise<UserProduc
         report,
         cancel,
         call.session ? call.session.native : null,
-        furtherOf(product),
+        furtherOf(product.lanes[0]!),
       ),
     )
   } catch (error) {
@@ -183,7 +183,7 @@ function computeNow(product: UserProduct): UserProductResult {
       request,
       report,
       call.session ? call.session.native : null,
-      furtherOf(product),
+      furtherOf(product.lanes[0]!),
     ),
   )
   return resultOf(product, made, report, 0)
@@ -212,7 +212,7 @@ export function resultOf(
   report: Float64Array,
   start: number,
 ): UserProductResult {
-  const { semiring, lanes, call, outValue, further } = product
+  const { semiring, lanes, call, outValue } = product
   const [head] = lanes as [Product]
   const { session, asked } = call
   const types = lanesOf(semiring)
@@ -240,7 +240,7 @@ export function resultOf(
   }
   if (head.structure) result.structure = head.structure.shown
   asked.forEach(({ name }, index) => {
-    result[name] = newMatrix(() => head.newFurther(), further[index]!)
+    result[name] = newMatrix(() => head.newFurther(), head.further[index]!)
   })
   return result
 }

@@ -159,7 +159,7 @@ class Engine {
   }
 
   /// Which backend takes a recurrence of RNA of so many steps.
-  Choice choose_rna(double steps, const Request& request);
+  Backend& choose_rna(double steps, const Request& request);
   template <class Asked, class Answer>
   Computed<Answer> compute_rna(const Asked& asked, const Request& request,
                                Answer (Backend::*compute)(const Asked&, const Placement&));

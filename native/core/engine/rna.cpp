@@ -3,12 +3,12 @@
 
 namespace mpmml {
 
-Engine::Choice Engine::choose_rna(double steps, const Request& request) {
+Backend& Engine::choose_rna(double steps, const Request& request) {
   // With fewer steps one processor is done before a GPU has begun, and no GPU is asked whether it can be used.
   constexpr double kWorthGpu = 1e9;
-  if (!is_gpu_demanded(request) && steps <= kWorthGpu) return {&processor(), kSooner};
-  if (std::optional<Choice> choice = without_gpu(request)) return *choice;
-  return {&gpu(), explain(request.where.device).reason};
+  if (!is_gpu_demanded(request) && steps <= kWorthGpu) return processor();
+  const std::optional<Choice> choice = without_gpu(request);
+  return choice ? *choice->backend : gpu();
 }
 
 template <class Asked, class Answer>
@@ -17,7 +17,7 @@ Computed<Answer> Engine::compute_rna(const Asked& asked, const Request& request,
   const auto computed_by = [&](Backend& backend) {
     return Computed<Answer>{(backend.*compute)(asked, request.where), backend.kind(), request.where.device};
   };
-  Backend& backend = *choose_rna(steps_of(asked), request).backend;
+  Backend& backend = choose_rna(steps_of(asked), request);
   if (&backend == &processor() || is_gpu_demanded(request)) return computed_by(backend);
   try {
     return computed_by(backend);
@@ -28,11 +28,11 @@ Computed<Answer> Engine::compute_rna(const Asked& asked, const Request& request,
 }
 
 bool Engine::is_for_gpu(const FoldRequest& asked, const Request& request) {
-  return choose_rna(steps_of(asked), request).backend != &processor();
+  return &choose_rna(steps_of(asked), request) != &processor();
 }
 
 bool Engine::is_for_gpu(const InteractionRequest& asked, const Request& request) {
-  return choose_rna(steps_of(asked), request).backend != &processor();
+  return &choose_rna(steps_of(asked), request) != &processor();
 }
 
 Computed<std::vector<Folding>> Engine::fold(const FoldRequest& asked, const Request& request) {
