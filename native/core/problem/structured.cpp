@@ -1,41 +1,35 @@
 #include "core/problem/structured.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/algebra/dispatch.h"
 
 namespace mpmml {
 namespace {
 
-/// Where the rows of B begin among its columns, or where they end: a row never before the one above it.
+/// Sums where rows of B begin among its columns, or where they end, as `column` says of a row: never before the row above it.
+template <class Column>
 class Borders {
  public:
-  explicit Borders(int64_t count) {
-    columns_.reserve(static_cast<size_t>(count));
-    sums_.reserve(static_cast<size_t>(count) + 1);
-    sums_.push_back(0);
-  }
-  void add(int64_t column) {
-    columns_.push_back(column);
-    sums_.push_back(sums_.back() + column);
-  }
+  Borders(int64_t count, Column column) : count_(count), column_(column) {}
 
-  /// Their sum for these rows of B, each taken into `cols`, which neither begin nor end before those of the call before.
+  /// The sum for these rows of B, each taken into `cols`. Neither begins or ends before those of the call before.
   int64_t sum(Span rows, Span cols) {
-    while (before_first_ < size() && columns_[before_first_] < cols.first) ++before_first_;
-    while (before_end_ < size() && columns_[before_end_] < cols.end) ++before_end_;
-    const int64_t first = std::clamp(static_cast<int64_t>(before_first_), rows.first, rows.end);
-    const int64_t end = std::clamp(static_cast<int64_t>(before_end_), rows.first, rows.end);
-    return (first - rows.first) * cols.first + (sums_[static_cast<size_t>(end)] - sums_[static_cast<size_t>(first)]) +
-           (rows.end - end) * cols.end;
+    while (before_first_ < count_ && column_(before_first_) < cols.first) ++before_first_;
+    while (before_end_ < count_ && column_(before_end_) < cols.end) ++before_end_;
+    const int64_t first = std::clamp(before_first_, rows.first, rows.end);
+    const int64_t end = std::clamp(before_end_, rows.first, rows.end);
+    for (; inside_.end < end; ++inside_.end) sum_ += column_(inside_.end);
+    for (; inside_.first < first; ++inside_.first) sum_ -= column_(inside_.first);
+    return (first - rows.first) * cols.first + sum_ + (rows.end - end) * cols.end;
   }
 
  private:
-  size_t size() const { return columns_.size(); }
-
-  std::vector<int64_t> columns_, sums_;  ///< sums_[i] is the sum of the first i
-  size_t before_first_ = 0, before_end_ = 0;
+  const int64_t count_;
+  const Column column_;
+  int64_t before_first_ = 0, before_end_ = 0;  ///< rows whose column is before those of C, and before their end
+  Span inside_{0, 0};                          ///< the rows that sum_ is of
+  int64_t sum_ = 0;
 };
 
 }  // namespace
@@ -44,13 +38,13 @@ double steps_of(const Structure& structure, int64_t m, int64_t n, int64_t k) {
   if (structure.is_general(m, n, k)) return static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   const auto& [a, b, c] = structure;
   // A row of A and C takes, of each row of B that its steps are, the columns that C has too.
-  Borders firsts(k), ends(k);
-  for (int64_t step = 0; step < k; ++step) {
+  const auto row_of_b = [&b = b, n](int64_t step) {
     const Span inside = b.of_row(step);
     const int64_t first = std::clamp<int64_t>(inside.first, 0, n);
-    firsts.add(first);
-    ends.add(std::clamp(inside.end, first, n));
-  }
+    return Span{first, std::clamp(inside.end, first, n)};
+  };
+  Borders firsts(k, [&](int64_t step) { return row_of_b(step).first; });
+  Borders ends(k, [&](int64_t step) { return row_of_b(step).end; });
   int64_t steps = 0;
   for (int64_t row = 0; row < m; ++row) {
     const Span taken = span_of_row(a, row, k), cols = span_of_row(c, row, n);
