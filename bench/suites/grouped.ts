@@ -77,7 +77,7 @@ async function withHold<Result>(call: () => Promise<Result>): Promise<{ result: 
 
 async function time(bench: Bench, of: string, products: readonly Resident[]): Promise<void> {
   const mine = products[0]!.out === undefined
-  const samples = await repeat(bench.times(3, 11), 1, async (nth) => {
+  const samples = await repeat(bench.times(3, 41), 1, async (nth) => {
     const begin = performance.now()
     let called = 0
     const { result: results, hold } = await withHold(() => {
