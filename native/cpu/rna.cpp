@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <string>
 
 #include "core/host/workspace.h"
@@ -45,9 +46,6 @@ void for_each(bool together, int64_t count, Body body) {
   if (together) return parallel_for(count, Task(body));
   for (int64_t index = 0; index < count; ++index) body(index);
 }
-
-double choose2(double n) { return n * (n - 1) / 2; }
-double choose3(double n) { return n * (n - 1) * (n - 2) / 6; }
 
 /// A strand as the kernels need it.
 class PaddedStrand {
@@ -102,15 +100,16 @@ int64_t bytes_of(const Triangle& shape, bool wide) { return shape.elements() * (
 /// Closes a table, block diagonal by block diagonal; `together` spreads each over the threads. It is this share of all work.
 void close(const Triangle& shape, const Closing& closing, bool wide, bool together, double share, const Watch& watch) {
   const RnaKernel& loops = kernel(wide);
-  const auto blocks = static_cast<double>(shape.blocks());
-  for (int64_t distance = 0; distance < shape.blocks(); ++distance) {
+  // The work is in the blocks between a block and the diagonal.
+  const auto work = [&](int64_t distance) { return static_cast<double>((shape.blocks() - distance) * (distance + 1)); };
+  double all = 0;
+  for (int64_t distance = 0; distance < shape.diagonals(); ++distance) all += work(distance);
+  for (int64_t distance = 0; distance < shape.diagonals(); ++distance) {
     for_each(together && distance > 0, shape.blocks() - distance, [&](int64_t row) {
-      if ((row + distance) * kBlock >= shape.end_column(row)) return;
       check_cancelled(watch);
       loops.close(shape, closing, row, row + distance);
     });
-    const auto depth = static_cast<double>(distance);
-    count_done(watch, share * (blocks - depth) * (depth + 1) / choose3(blocks + 2));
+    count_done(watch, share * work(distance) / all);
   }
 }
 
@@ -175,11 +174,11 @@ class InteractionTables {
         all_steps_(std::max(steps_of(request), 1.0)),
         fold1_(request.strand1, n_, request.within, request.min_loop, request.wide, false, 0, request.watch),
         fold2_(request.strand2, request.reach, request.within, request.min_loop, request.wide, true, 0, request.watch),
-        room_(bytes_ * (n_ * (n_ + 1) / 2)) {}
+        room_(bytes_ * count_of_intervals(n_)) {}
 
   /// Interval by interval of strand 1, shortest first.
   void fill() {
-    const std::vector<Region> large = regions_of(kLargeTasks), small = regions_of(kSmallTasks);
+    const std::vector<Piece> large = pieces_of(kLargeTasks), small = pieces_of(kSmallTasks);
     for (int64_t length = 1; length <= n_; ++length) {
       fill_length(length, n_ - length + 1 >= 4 * thread_count() ? large : small);
     }
@@ -195,7 +194,7 @@ class InteractionTables {
 
  private:
   /// What of a table one task computes.
-  struct Region {
+  struct Piece {
     Span rows, columns;
     double work;
   };
@@ -203,7 +202,8 @@ class InteractionTables {
   /// The bytes of a table, if there is room for all.
   int64_t checked_bytes() const {
     const int64_t bytes = round_up(bytes_of(shape_, request_.wide), 64);
-    const double tables = choose2(static_cast<double>(n_) + 1), copied = choose2(static_cast<double>(m_) + 1);
+    const auto tables = static_cast<double>(count_of_intervals(n_)),
+               copied = static_cast<double>(count_of_intervals(m_));
     const double copy = request_.wants_table ? tables * copied * 2 * sizeof(int32_t) : 0;
     require_room(static_cast<double>(bytes) * (tables + 1) + copy, request_.most_bytes,
                  "take shorter strands, or a window of the longer one");
@@ -211,8 +211,8 @@ class InteractionTables {
   }
 
   /// Most work first, so that no thread begins with it last.
-  std::vector<Region> regions_of(TaskSize size) const {
-    std::vector<Region> regions;
+  std::vector<Piece> pieces_of(TaskSize size) const {
+    std::vector<Piece> pieces;
     const int64_t end = shape_.positions();
     for (int64_t last = end; last > 0; last -= size.columns * kBlock) {
       const Span columns{std::max<int64_t>(last - size.columns * kBlock, 0), last};
@@ -220,15 +220,15 @@ class InteractionTables {
         const Span rows{first, std::min(first + size.rows * kBlock, end)};
         if (columns.first >= shape_.end_column((rows.end - 1) / kBlock)) continue;
         const auto depth = static_cast<double>(last - std::max(first, shape_.padding()));
-        regions.push_back({rows, columns, depth * depth});
+        pieces.push_back({rows, columns, depth * depth});
       }
     }
-    std::stable_sort(regions.begin(), regions.end(), [](const Region& x, const Region& y) { return x.work > y.work; });
-    return regions;
+    std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& x, const Piece& y) { return x.work > y.work; });
+    return pieces;
   }
 
-  void fill_length(int64_t length, const std::vector<Region>& regions) {
-    const int64_t tables = n_ - length + 1, each = static_cast<int64_t>(regions.size());
+  void fill_length(int64_t length, const std::vector<Piece>& pieces) {
+    const int64_t tables = n_ - length + 1, each = static_cast<int64_t>(pieces.size());
     const bool together = static_cast<double>(tables) * steps_of(request_, length) > kWorthThreads;
     // A table that no other thread would be busy beside is closed by all of them.
     const bool close_together = together && tables < thread_count();
@@ -237,14 +237,14 @@ class InteractionTables {
     for_each(together, tables * each, [&](int64_t index) {
       check_cancelled(request_.watch);
       const int64_t a = index % tables;
-      compute(a, a + length, regions[index / tables]);
+      compute(a, a + length, pieces[index / tables]);
       if (left[a].fetch_sub(1, std::memory_order_acq_rel) != 1 || close_together) return;
       close_table(a, a + length, false);
     });
     for (int64_t a = 0; close_together && a < tables; ++a) close_table(a, a + length, true);
   }
 
-  void compute(int64_t a, int64_t b, const Region& region) {
+  void compute(int64_t a, int64_t b, const Piece& piece) {
     const RnaKernel& loops = kernel(request_.wide);
     Start start{};
     start.table = table(a, b);
@@ -263,10 +263,10 @@ class InteractionTables {
       }
       start.between = between.data();
     }
-    loops.start(shape_, start, region.rows, region.columns);
+    loops.start(shape_, start, piece.rows, piece.columns);
     const Workspace room(loops.room);
     for (int64_t c = a + 1; c < b; ++c) {
-      loops.multiply(shape_, table(a, b), table(a, c), table(c, b), region.rows, region.columns, room.data());
+      loops.multiply(shape_, table(a, b), table(a, c), table(c, b), piece.rows, piece.columns, room.data());
     }
   }
 
@@ -277,8 +277,7 @@ class InteractionTables {
 
   /// Of nodes a < b of strand 1.
   void* table(int64_t a, int64_t b) const {
-    const int64_t index = a * n_ - a * (a - 1) / 2 + b - a - 1;
-    return static_cast<char*>(room_.data()) + index * bytes_;
+    return static_cast<char*>(room_.data()) + number_of_interval(n_, a, b) * bytes_;
   }
 
   const InteractionRequest& request_;
@@ -296,19 +295,19 @@ std::vector<Folding> fold(const FoldRequest& request) {
   const auto strands = static_cast<int64_t>(request.strands.size());
   // As many at once as there are threads, each by one of them; if there are fewer, one after the other by all.
   const bool beside = strands >= thread_count();
-  std::vector<double> bytes, work;
+  std::vector<int64_t> bytes;
+  std::vector<double> work;
   double all = 0;
   for (const Strand& strand : request.strands) {
-    const auto n = static_cast<double>(strand.size());
-    bytes.push_back((n + kBlock) * (n + 2 * kBlock) / 2 * (request.wide ? 4 : 2));
-    work.push_back(n * n * n);
+    const auto n = static_cast<int64_t>(strand.size());
+    bytes.push_back(bytes_of(Triangle(n, n), request.wide));
+    work.push_back(std::pow(n, 3));
     all += work.back();
   }
   std::sort(bytes.rbegin(), bytes.rend());
-  double most = 0;
-  for (int64_t index = 0; index < std::min<int64_t>(strands, beside ? thread_count() : 1); ++index)
-    most += bytes[index];
-  require_room(most, request.most_bytes, "take shorter strands");
+  const auto at_once = std::min<int64_t>(strands, beside ? thread_count() : 1);
+  require_room(std::accumulate(bytes.begin(), bytes.begin() + at_once, 0.0), request.most_bytes,
+               "take shorter strands");
   std::vector<Folding> results(request.strands.size());
   for_each(beside, strands, [&](int64_t index) {
     check_cancelled(request.watch);

@@ -71,8 +71,8 @@ struct Rna {
 
   static void start(const Triangle& shape, const Start& start, Span rows, Span columns) {
     auto* const table = static_cast<Score*>(start.table);
-    const auto *const folded = static_cast<const Score*>(start.folded), *const inside =
-                                                                            static_cast<const Score*>(start.inside);
+    const auto* const folded = static_cast<const Score*>(start.folded);
+    const auto* const inside = static_cast<const Score*>(start.inside);
     const V add = splat(static_cast<Score>(start.add)), enclosing = splat(static_cast<Score>(start.enclosing));
     for (int64_t row = rows.first; row < rows.end; ++row) {
       const int64_t block = row / kBlock, from = shape.row(row);
@@ -95,10 +95,10 @@ struct Rna {
     const int64_t first_row = std::max(rows.first, padding);
     for (int64_t end = columns.end; end > columns.first; end -= kPanel) {
       const Span panel{std::max(columns.first, end - kPanel), end};
-      for (int64_t k = std::max(rows.first, padding); k < panel.end; k += kDepth) {
+      for (int64_t k = first_row; k < panel.end; k += kDepth) {
         const Span depth{k, std::min(k + kDepth, panel.end)};
         const Span some{first_row, std::min(rows.end, depth.end)};
-        if (some.first < some.end) {
+        if (!some.is_empty()) {
           multiply_panel(shape, static_cast<Score*>(c), static_cast<const Score*>(a), static_cast<const Score*>(b),
                          some, panel, depth, static_cast<Score*>(room));
         }

@@ -3,14 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/problem/structure.h"
 #include "core/rna/triangle.h"
 
 namespace mpmml::cpu {
-
-/// Rows or columns from `first` to `end`; multiples of the block.
-struct Span {
-  int64_t first, end;
-};
 
 /// What the inner table starts as: S2 + add, or what lies inside a pair of strand 1 and that pair, or a pair between strands.
 struct Start {
@@ -19,8 +15,8 @@ struct Start {
   int32_t add;
   const void* inside;  ///< null if no pair of strand 1 encloses all
   int32_t enclosing;
-  const int32_t*
-      between;  ///< by row: what a pair of its base and the one base of strand 1 is worth; null if there are more
+  /// By row: what a pair of its base and the one base of strand 1 is worth; null if there are more.
+  const int32_t* between;
 };
 
 /// A table that becomes closed: under pairs of its strand, and under products with `folded` from both sides. `folded` is the
@@ -33,6 +29,7 @@ struct Closing {
   int64_t min_loop;
 };
 
+/// Spans of rows and columns begin and end with blocks.
 struct RnaKernel {
   /// Bytes that multiply() needs.
   int64_t room;

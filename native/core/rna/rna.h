@@ -27,6 +27,8 @@ struct PairScores {
 struct Watch {
   const std::atomic<int32_t>* cancelled = nullptr;
   std::atomic<double>* done = nullptr;  ///< the share of all work: 1 in the end
+
+  bool is_cancelled() const { return cancelled && cancelled->load(std::memory_order_relaxed) != 0; }
 };
 
 /// The indices of two bases.

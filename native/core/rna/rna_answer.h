@@ -6,13 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/rna/intervals.h"
 #include "core/rna/rna_trace.h"
 #include "core/status.h"
 
 namespace mpmml {
 
 inline void check_cancelled(const Watch& watch) {
-  if (watch.cancelled && watch.cancelled->load(std::memory_order_relaxed) != 0) throw given_up();
+  if (watch.is_cancelled()) throw given_up();
 }
 
 inline void count_done(const Watch& watch, double share) {
@@ -67,7 +68,7 @@ template <class Score>
 std::vector<int32_t> all_scores(const InteractionRequest& request, const Score& score) {
   const auto n = static_cast<int64_t>(request.strand1.size()), m = static_cast<int64_t>(request.strand2.size());
   std::vector<int32_t> all;
-  all.reserve(static_cast<size_t>(n * (n + 1) / 2 * (m * (m + 1) / 2)));
+  all.reserve(static_cast<size_t>(count_of_intervals(n) * count_of_intervals(m)));
   for (int64_t a1 = 0; a1 < n; ++a1) {
     for (int64_t b1 = a1 + 1; b1 <= n; ++b1) {
       for (int64_t a2 = 0; a2 < m; ++a2) {

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "core/algebra/sentinels.h"
-#include "core/rna/triangle_block.h"
+#include "core/rna/intervals.h"
+#include "core/rounding.h"
 
 namespace mpmml {
 
@@ -20,32 +21,35 @@ class Triangle {
   static constexpr int64_t kBlock = kTriangleBlock;
 
   /// `reach` is the number of bases of the longest interval.
-  Triangle(int64_t bases, int64_t reach)
-      : reach_((std::min(reach, bases) + kBlock - 1) / kBlock * kBlock),
-        positions_((bases + kBlock) / kBlock * kBlock),
-        padding_(positions_ - bases - 1) {
-    rows_.resize(static_cast<size_t>(positions_));
-    for (int64_t row = 0; row < positions_; ++row) {
+  Triangle(int64_t bases, int64_t reach) {
+    const int64_t positions = round_up(bases + 1, kBlock);
+    sizes_ = {static_cast<int>(positions), static_cast<int>(positions - bases - 1),
+              static_cast<int>(round_up(std::min(reach, bases), kBlock))};
+    rows_.resize(static_cast<size_t>(positions));
+    for (int64_t row = 0; row < positions; ++row) {
       const int64_t block = row / kBlock;
       rows_[row] = elements_ - block * kBlock;
       elements_ += stride(block);
     }
   }
 
-  int64_t positions() const { return positions_; }
-  int64_t padding() const { return padding_; }
-  int64_t blocks() const { return positions_ / kBlock; }
-  int64_t end_column(int64_t block) const { return std::min(positions_, (block + 1) * kBlock + reach_); }
-  /// From one row of a block to the next.
-  int64_t stride(int64_t block) const { return end_column(block) - block * kBlock; }
+  const TriangleSizes& sizes() const { return sizes_; }
+  int64_t positions() const { return sizes_.positions; }
+  int64_t padding() const { return sizes_.padding; }
+  int64_t blocks() const { return positions() / kBlock; }
+  int64_t end_column(int64_t block) const { return sizes_.end_column(static_cast<int>(block)); }
+  int64_t stride(int64_t block) const { return sizes_.stride(static_cast<int>(block)); }
+  /// How many diagonals of blocks it has. The one at distance d from the first has blocks() − d of them.
+  int64_t diagonals() const { return end_column(0) / kBlock; }
   /// The element at this row and at column c is number row(position) + c.
   int64_t row(int64_t position) const { return rows_[position]; }
   int64_t elements() const { return elements_; }
   /// The number of element [a, b].
-  int64_t at(int64_t a, int64_t b) const { return rows_[a + padding_] + b + padding_; }
+  int64_t at(int64_t a, int64_t b) const { return rows_[a + padding()] + b + padding(); }
 
  private:
-  int64_t reach_, positions_, padding_, elements_ = 0;
+  TriangleSizes sizes_;
+  int64_t elements_ = 0;
   std::vector<int64_t> rows_;
 };
 

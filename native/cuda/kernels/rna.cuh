@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/algebra/sentinels.h"
-#include "core/rna/triangle_block.h"
+#include "core/rna/intervals.h"
 
 // Without it the parameters whose elements are chosen at run time are copied to local memory.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
