@@ -1,10 +1,10 @@
 /** Folding and interaction of RNA on a GPU: what the recurrence says, and the same as on the CPU. */
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { addon } from '../../lib/native.js'
 import { bpmax, type InteractionOptions, nussinov } from '../../lib/rna.js'
 import { expectError } from '../support/expect.js'
 import { Random } from '../support/generators.js'
-import { givenUp } from '../support/in-time.js'
+import { givenUp, inTime } from '../support/in-time.js'
 import { withoutCuda } from '../support/machine.js'
 import { expectStructure, randomStrand } from '../support/rna-expect.js'
 import { interactionTable, type Model } from '../support/rna-oracle.js'
@@ -99,6 +99,59 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     } finally {
       vi.unstubAllEnvs()
     }
+  })
+
+  describe('waits until others leave it the memory that it needs', () => {
+    afterEach(() => {
+      vi.unstubAllEnvs()
+    })
+
+    /** The table of a hairpin without a loop takes 96 MiB. */
+    const half = 5000
+    const hairpin = (bases: string, signal?: AbortSignal) =>
+      nussinov(bases[0]!.repeat(half) + bases[1]!.repeat(half), {
+        minLoop: 0,
+        storage: 'int16',
+        backend: 'cuda',
+        signal,
+      })
+    const pairs = Array.from({ length: half }, (_, i) => [i, 2 * half - 1 - i])
+
+    it('two folds, of which only one has room at a time', async () => {
+      vi.stubEnv('MPMML_DEVICE_MEMORY_MIB', '120')
+      const [gc, au] = await Promise.all([hairpin('GC'), hairpin('AU')])
+      expect(gc).toMatchObject({ score: 3 * half, pairs, backend: 'cuda' })
+      expect(au).toMatchObject({ score: 2 * half, pairs, backend: 'cuda' })
+    })
+
+    it('a fold beside an interaction, which leaves it none', async () => {
+      // The interaction takes 2650 MiB.
+      vi.stubEnv('MPMML_DEVICE_MEMORY_MIB', '2700')
+      const strands = [randomStrand(random, 60), randomStrand(random, 1200)] as const
+      await inTime(async () => {
+        const ended: string[] = []
+        let interaction: Promise<unknown> = Promise.resolve()
+        await new Promise<void>((begun) => {
+          const onProgress = () => begun()
+          interaction = bpmax(...strands, { backend: 'cuda', onProgress }).then(() => {
+            ended.push('interaction')
+            begun()
+          })
+        })
+        const controller = new AbortController()
+        const givenUp = hairpin('GC', controller.signal).catch((error: unknown) => error)
+        const fold = hairpin('GC').then(({ score }) => {
+          expect(score).toBe(3 * half)
+          ended.push('fold')
+        })
+        controller.abort()
+        expectError(await givenUp, 'ERR_MPMML_ABORTED', 'the folding was given up')
+        const isEarly = ended.length === 0
+        await Promise.all([interaction, fold])
+        expect(ended).toEqual(['interaction', 'fold'])
+        return isEarly
+      })
+    })
   })
 
   it('fails when an allocation fails, and works afterwards', async () => {

@@ -19,15 +19,9 @@ constexpr int kBlock = kTriangleBlock;
 constexpr int kThreads = 128;
 
 /// A Triangle as kernels read it.
-struct Shape {
-  int positions, padding, reach;  ///< reach: a multiple of the block
-  const int64_t* rows;            ///< by block: where element (first row, column 0) would be
+struct Shape : TriangleSizes {
+  const int64_t* rows;  ///< by block: where element (first row, column 0) would be
 
-  __device__ int end_column(int block) const { return min(positions, (block + 1) * kBlock + reach); }
-  __device__ int stride(int block) const { return end_column(block) - block * kBlock; }
-  __device__ bool has(int row, int block_of_column) const {
-    return block_of_column >= row / kBlock && block_of_column * kBlock < end_column(row / kBlock);
-  }
   __device__ int64_t row(int row) const {
     const int block = row / kBlock;
     return rows[block] + int64_t(row - block * kBlock) * stride(block);
@@ -73,21 +67,26 @@ struct Lanes<int32_t> {
   }
 };
 
+/// A table that is closed under products with `folded`: with itself if its strand alone is folded.
+template <class Score>
+struct Closed {
+  Shape shape;
+  Score* table;
+  const Score* folded;
+  const uint8_t* bases;  ///< by position
+};
+
 /// All tables of an interaction: of nodes a < b of strand 1.
 template <class Score>
 struct Tables {
-  Shape shape;
+  Closed<Score> strand1, strand2;  ///< S1 and S2
   Score* first;
   int64_t each;  ///< elements
   int n;
-  const Score* folded;  ///< S2
-  const Score* folded1;
-  Shape shape1;
-  const uint8_t* bases1;
-  const uint8_t* bases;  ///< of strand 2, by position
 
-  __device__ Score* table(int a, int b) const {
-    return first + (int64_t(a) * n - int64_t(a) * (a - 1) / 2 + b - a - 1) * each;
+  __device__ Score* table(int a, int b) const { return first + number_of_interval(n, a, b) * each; }
+  __device__ Closed<Score> closed(int a, int b) const {
+    return {strand2.shape, table(a, b), strand2.table, strand2.bases};
   }
 };
 
@@ -112,7 +111,7 @@ struct Product {
   }
 
   static __device__ uint4 read(const Shape& shape, const Score* table, int row, int col) {
-    if (row >= shape.positions || col < 0 || !shape.has(row, col / kBlock)) return nothing();
+    if (row >= shape.positions || col < 0 || !shape.has(row / kBlock, col / kBlock)) return nothing();
     return *reinterpret_cast<const uint4*>(table + shape.row(row) + col);
   }
 
@@ -121,7 +120,7 @@ struct Product {
     const int tables = all.n - length + 1;
     const int a = blockIdx.x % tables, b = a + length;
     const short2 tile = tiles[blockIdx.x / tables];
-    const Shape& shape = all.shape;
+    const Shape& shape = all.strand2.shape;
     const int first_row = tile.x, first_col = tile.y, end_col = min(first_col + kColumns, shape.positions);
     const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
     // A warp has 32 rows of 32 words, a thread 8 of 4.
@@ -183,7 +182,7 @@ struct Product {
 #pragma unroll
     for (int r = 0; r < 8; ++r) {
       const int to = first_row + row + r;
-      if (to >= shape.positions || col < 0 || !shape.has(to, col / kBlock)) continue;
+      if (to >= shape.positions || col < 0 || !shape.has(to / kBlock, col / kBlock)) continue;
       *reinterpret_cast<uint4*>(table + shape.row(to) + col) = make_uint4(sum[r][0], sum[r][1], sum[r][2], sum[r][3]);
     }
   }
@@ -191,39 +190,30 @@ struct Product {
   /// What tables are before the products: see cpu/rna_kernels.h.
   static __device__ void start(const Tables<Score>& all, const Pairs& within, const Pairs& between, int a, int b,
                                int row, int col, uint32_t (&sum)[8][4]) {
-    const Shape& shape = all.shape;
-    const int pad1 = all.shape1.padding;
-    const int add = all.folded1[all.shape1.row(a + pad1) + b + pad1];
-    const int base = all.bases1[a + pad1];
-    const int pair = b - a - 2 < within.min_loop ? 0 : within.of[base * 4 + all.bases1[b - 1 + pad1]];
-    const Score* const inside = b == a + 2 ? all.folded : pair > 0 ? all.table(a + 1, b - 1) : nullptr;
+    const Closed<Score>&strand1 = all.strand1, &strand2 = all.strand2;
+    const int pad1 = strand1.shape.padding;
+    const int add = strand1.table[strand1.shape.row(a + pad1) + b + pad1];
+    const int base = strand1.bases[a + pad1];
+    const int pair = b - a - 2 < within.min_loop ? 0 : within.of[base * 4 + strand1.bases[b - 1 + pad1]];
+    const Score* const inside = b == a + 2 ? strand2.table : pair > 0 ? all.table(a + 1, b - 1) : nullptr;
 #pragma unroll
     for (int r = 0; r < 8; ++r) {
-      const uint4 alone = read(shape, all.folded, row + r, col);
-      const uint4 others = pair > 0 ? read(shape, inside, row + r, col) : nothing();
+      const uint4 alone = read(strand2.shape, strand2.table, row + r, col);
+      const uint4 others = pair > 0 ? read(strand2.shape, inside, row + r, col) : nothing();
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         int scores[L::count];
 #pragma unroll
         for (int j = 0; j < L::count; ++j) {
           scores[j] = max(L::lane(word_of(alone, i), j) + add, L::lane(word_of(others, i), j) + pair);
-          if (b == a + 1 && col + i * L::count + j == row + r + 1 && row + r >= shape.padding) {
-            scores[j] = max(scores[j], between.of[base * 4 + all.bases[row + r]]);
+          if (b == a + 1 && col + i * L::count + j == row + r + 1 && row + r >= strand2.shape.padding) {
+            scores[j] = max(scores[j], between.of[base * 4 + strand2.bases[row + r]]);
           }
         }
         sum[r][i] = L::word(scores);
       }
     }
   }
-};
-
-/// A table that is closed.
-template <class Score>
-struct Closed {
-  Shape shape;
-  Score* table;
-  const Score* folded;
-  const uint8_t* bases;  ///< by position
 };
 
 /// Closes a block of each table. A block of threads has groups that take turns at what the block's scores are made of: if few
@@ -260,7 +250,7 @@ struct Close {
   static __device__ void run(const Closed<Score>& it, const Pairs& within, int row_block, int distance,
                              Shared& shared) {
     const int col_block = row_block + distance, first = row_block * kBlock, col = col_block * kBlock;
-    if (col_block * kBlock >= it.shape.positions || col >= it.shape.end_column(row_block)) return;
+    if (!it.shape.has(row_block, col_block)) return;
     const bool alone = it.table == it.folded;
     const int thread = threadIdx.x % kThreads, group = threadIdx.x / kThreads;
     auto& own = shared.group[group];
@@ -390,8 +380,7 @@ __global__ void __launch_bounds__(Close<Score, groups>::kAllThreads)
     close_interaction(const MPMML_GRID_CONSTANT Tables<Score> all, const MPMML_GRID_CONSTANT Pairs within, int length,
                       int distance) {
   __shared__ typename Close<Score, groups>::Shared shared;
-  const Closed<Score> it{all.shape, all.table(blockIdx.y, blockIdx.y + length), all.folded, all.bases};
-  Close<Score, groups>::run(it, within, blockIdx.x, distance, shared);
+  Close<Score, groups>::run(all.closed(blockIdx.y, blockIdx.y + length), within, blockIdx.x, distance, shared);
 }
 
 /// The same of strands that are folded alone.
