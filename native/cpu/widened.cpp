@@ -35,6 +35,7 @@ void WidenedProblem::widen(MatrixView& view, const Band& band, std::optional<Wor
     }
   });
   view = lines.copied_to(copy->data(), view, items);
+  view.storage = Storage::kElement;
 }
 
 }  // namespace mpmml::cpu

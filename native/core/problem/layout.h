@@ -121,14 +121,15 @@ struct Lines {
         line_stride(are_columns ? view.col_stride : view.row_stride),
         element_stride(are_columns ? view.row_stride : view.col_stride) {}
 
-  /// The view of a copy at `data` that holds the same lines of `items` matrices one after the other.
+  /// The view of a copy at `data` that holds the same lines of `items` matrices one after the other, stored in the same way.
   MatrixView copied_to(const void* data, const MatrixView& view, int64_t items) const {
     return {data,
             view.rows,
             view.cols,
             are_columns ? 1 : view.cols,
             are_columns ? view.rows : 1,
-            items == 1 ? 0 : view.rows * view.cols};
+            items == 1 ? 0 : view.rows * view.cols,
+            view.storage};
   }
 };
 

@@ -47,9 +47,8 @@ int64_t packed_bytes(const Problem& problem, const Cut& cut, const Plan& plan, c
     const Problem part = sub(problem, region);
     Launch launch = launch_of(part, plan);
     for (MatrixView* view : {&launch.a, &launch.b}) {
-      const Storage storage = kernel.takes_int16 ? view->storage : Storage::kElement;
       *view = Lines(*view).copied_to(nullptr, *view, items_of(*view, part.batch));
-      view->storage = storage;
+      if (!kernel.takes_int16) view->storage = Storage::kElement;
     }
     return kernel.packed_bytes(launch, side);
   };

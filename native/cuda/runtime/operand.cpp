@@ -11,7 +11,6 @@ namespace mpmml::cuda {
 Operand::Operand(const Operation& operation, const MatrixView& source, int64_t items, const Band& band)
     : operation_(operation), host_(host_layout(source, items, operation.dtype, true)), band_(band), is_copy_(true) {
   view_ = Lines(source).copied_to(nullptr, source, host_.items);
-  view_.storage = source.storage;
 }
 
 Operand::Operand(const Operation& operation, const MatrixView& view, int64_t items, const ValueRange& range,
@@ -87,7 +86,9 @@ void Operand::scan_lines(Lane& lane) {
 
 MatrixView Operand::view_to_be(const Kernel& kernel) const {
   if (kernel.takes_int16 || view_.storage == Storage::kElement) return view_;
-  return Lines(view_).copied_to(nullptr, view_, host_.items);
+  MatrixView widened = Lines(view_).copied_to(nullptr, view_, host_.items);
+  widened.storage = Storage::kElement;
+  return widened;
 }
 
 const MatrixView& Operand::view_for(const Kernel& kernel, Lane& lane, cudaStream_t stream, Room& room) {

@@ -88,7 +88,6 @@ class Batch {
     buffers_.push_back(device_.workspace(bytes));
     Gathered gathered{std::make_shared<ResidentMemory>(buffers_.back().get(), bytes, facts),
                       Lines(one).copied_to(buffers_.back().get(), one, count_)};
-    gathered.view.storage = one.storage;
     gathered.view.memory = gathered.memory.get();
     return gathered;
   }

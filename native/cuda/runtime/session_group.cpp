@@ -116,9 +116,7 @@ class HostOperands {
   void place(const Operation& operation, MatrixView& view, const Band& band, const HostLayout& host, char* data) {
     const Facts facts = facts_in(operation, scan_matrices(operation, view, 1, band), view.storage);
     memories_.push_back(std::make_unique<ResidentMemory>(data, host.bytes(), facts));
-    const Storage storage = view.storage;
     view = Lines(view).copied_to(data, view, 1);
-    view.storage = storage;
     view.memory = memories_.back().get();
   }
 

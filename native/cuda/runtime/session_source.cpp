@@ -26,7 +26,6 @@ Source Sources::find(const MatrixView& view, const Band& band) {
   source.copied = device_.workspace(host.bytes());
   device_.upload(host, source.copied.get(), problem_.cancelled);
   source.view = Lines(view).copied_to(source.copied.get(), view, host.items);
-  source.view.storage = view.storage;
   clear_outside(problem_.operation, host.items, source.view, band, device_.stream());
   source.band = {};
   const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
@@ -88,7 +87,6 @@ const MatrixView& Sources::cleared(Source& source) {
   const int64_t items = items_of(view, problem_.batch);
   source.cleared_buffer = device_.workspace(items * view.rows * view.cols * stored_bytes(dtype(), view.storage));
   source.cleared = Lines(view).copied_to(source.cleared_buffer.get(), view, items);
-  source.cleared.storage = view.storage;
   const MutableMatrixView to{
       source.cleared_buffer.get(), view.rows, view.cols, source.cleared.row_stride, source.cleared.col_stride,
       source.cleared.batch_stride};
