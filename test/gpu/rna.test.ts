@@ -145,7 +145,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
           ended.push('fold')
         })
         controller.abort()
-        expectError(await givenUp, 'ERR_MPMML_ABORTED', 'the folding was given up')
+        expectError(await givenUp, 'ERR_MPMML_ABORTED', 'folding was given up')
         const isEarly = ended.length === 0
         await Promise.all([interaction, fold])
         expect(ended).toEqual(['interaction', 'fold'])
