@@ -2,12 +2,9 @@
 // 0.
 // Compiled once for each instruction set (see vector.h).
 #pragma once
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
 #include "core/algebra/arithmetic.h"
 #include "cpu/bits.h"
+#include "cpu/intrinsics.h"
 #include "cpu/kernel.h"
 #include "cpu/packing.h"
 #include "cpu/vector.h"

@@ -122,7 +122,8 @@ class Epilogue {
 
   /// Writes the results from (row, col) on of a tile of MR × NR accumulators, of which rows × cols exist.
   template <int MR, int NR>
-  MPMML_HOST_DEVICE void store_tile(const Accumulator* tile, int64_t row, int64_t col, int64_t rows, int64_t cols) {
+  __attribute__((noinline)) void store_tile(const Accumulator* tile, int64_t row, int64_t col, int64_t rows,
+                                            int64_t cols) {
     bool overflowed = false;
     if (is_partial(row, col, rows, cols)) return store_part<NR>(tile, row, col, rows, cols);
     if constexpr (kAtOnce > 0) {
@@ -173,8 +174,8 @@ class Epilogue {
     write_witnesses(acc + inside.first, found + inside.first, row, col + inside.first, inside.end - inside.first);
   }
 
-  MPMML_HOST_DEVICE void write_witnesses(const Accumulator* acc, const int32_t* found, int64_t row, int64_t col,
-                                         int64_t cols) const {
+  __attribute__((noinline)) void write_witnesses(const Accumulator* acc, const int32_t* found, int64_t row, int64_t col,
+                                                 int64_t cols) const {
     const Witnesses& to = results_.witnesses;
     const Place place = at(row, col);
     int32_t* data = to.data + row * to.row_stride + col * to.col_stride;

@@ -3,13 +3,10 @@
 // afterwards: if many elements are true, all columns are found soon, and if few are, few rows are selected.
 // Compiled once for each instruction set (see vector.h).
 #pragma once
-#if defined(__AVX512BW__)
-#include <immintrin.h>
-#endif
-
 #include "core/algebra/arithmetic.h"
 #include "cpu/bit_packing.h"
 #include "cpu/epilogue.h"
+#include "cpu/intrinsics.h"
 #include "cpu/kernel.h"
 #include "cpu/vector.h"
 

@@ -101,20 +101,17 @@ class Packer {
         band_(request.band),
         granule_(request.granule) {}
 
-  /// Packs steps [first_k, end_k) of the panel that starts with lane `first_lane`; `to` is where the first step goes.
-  MPMML_HOST_DEVICE void pack(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
-    const bool whole = first_lane + width <= source_.lanes;
-    const Element* from = data_ + first_lane * source_.lane_stride + first_k * source_.k_stride;
-    if (whole && source_.lane_stride == 1) {
-      pack_adjacent_lanes(from, end_k - first_k, to);
-    } else if (whole && source_.k_stride == 1 && width % 4 == 0) {
-      const int64_t fours = (end_k - first_k) / 4 * 4;
-      pack_adjacent_steps(from, fours, to);
-      pack_any(from + fours, width, end_k - first_k - fours, to + fours * width);
-    } else {
-      const int64_t lanes = whole ? width : source_.lanes - first_lane;
-      pack_any(from, static_cast<int>(lanes), end_k - first_k, to);
-    }
+  /// Packs steps [first_k, end_k) of the panels of lanes [first_lane, end_lane). `to` is where the first step of the first one goes,
+  /// and panels are `stride` apart. Not inlined, so that it is compiled once.
+  __attribute__((noinline)) void pack(int64_t first_lane, int64_t end_lane, int64_t first_k, int64_t end_k, Stored* to,
+                                      int64_t stride) {
+    // What a copy has seen stays in registers.
+    Packer own = *this;
+    for (int64_t lane = first_lane; lane < end_lane; lane += width, to += stride)
+      own.pack_panel(lane, first_k, end_k, to);
+    lanes_ = own.lanes_;
+    fours_ = own.fours_;
+    ones_ = own.ones_;
   }
 
   /// The same if only some elements belong to the operand. Steps that no tile needs are left out.
@@ -134,7 +131,9 @@ class Packer {
     const int64_t first_whole = within(whole.first), after_whole = within(whole.end);
     const int64_t end_whole = after_whole > first_whole ? after_whole : first_whole;
     pack_some(first_lane, needed.first, first_whole, to + (needed.first - first_k) * width);
-    pack(first_lane, first_whole, end_whole, to + (first_whole - first_k) * width);
+    if (first_whole < end_whole) {
+      pack(first_lane, first_lane + width, first_whole, end_whole, to + (first_whole - first_k) * width, 0);
+    }
     pack_some(first_lane, end_whole, needed.end, to + (end_whole - first_k) * width);
   }
 
@@ -202,6 +201,21 @@ class Packer {
     }
   }
 
+  MPMML_HOST_DEVICE void pack_panel(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
+    const bool whole = first_lane + width <= source_.lanes;
+    const Element* from = data_ + first_lane * source_.lane_stride + first_k * source_.k_stride;
+    if (whole && source_.lane_stride == 1) {
+      pack_adjacent_lanes(from, end_k - first_k, to);
+    } else if (whole && source_.k_stride == 1 && width % 4 == 0) {
+      const int64_t fours = (end_k - first_k) / 4 * 4;
+      pack_adjacent_steps(from, fours, to);
+      pack_any(from + fours, width, end_k - first_k - fours, to + fours * width);
+    } else {
+      const int64_t lanes = whole ? width : source_.lanes - first_lane;
+      pack_any(from, static_cast<int>(lanes), end_k - first_k, to);
+    }
+  }
+
   MPMML_HOST_DEVICE void pack_adjacent_lanes(const Element* from, int64_t steps, Stored* to) {
     for (int64_t k = 0; k < steps; ++k) {
       MPMML_UNROLL
@@ -252,6 +266,9 @@ class Packer {
 
   /// Steps of which some elements don't belong to the operand: they are zero.
   MPMML_HOST_DEVICE void pack_some(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
+    if (first_k < end_k) pack_one_by_one(first_lane, first_k, end_k, to);
+  }
+  __attribute__((noinline)) void pack_one_by_one(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
     for (int64_t k = first_k; k < end_k; ++k, to += width) {
       for (int lane = 0; lane < width; ++lane) {
         const int64_t of_source = first_lane + lane;
@@ -295,38 +312,25 @@ MPMML_INLINE int64_t border_of(const PackRequest& request) {
   return ceil_div(request.source.k, steps_per_operand<Arithmetic>);
 }
 
-/// Calls `body` with runs of steps of each panel, in the order in which they are packed.
-template <int width, class Body>
-MPMML_INLINE void for_panels(const PackRequest& request, Body body) {
+template <class Arithmetic, int width, class Stored = typename Arithmetic::Operand>
+static Occurring pack(const PackRequest& request) {
+  Packer<Arithmetic, width, Stored> packer(request);
   const int64_t most = request.source.lane_stride == 1 ? kPackingSteps : request.KC;
+  const int64_t first_lane = request.first_panel * width, end_lane = request.end_panel * width;
   for (int64_t k = 0, end_k; k < request.source.k; k = end_k) {
     const int64_t end_slab = (k / request.KC + 1) * request.KC;
     end_k = k + most < end_slab ? k + most : end_slab;
     if (end_k > request.source.k) end_k = request.source.k;
-    for (int64_t panel = request.first_panel; panel < request.end_panel; ++panel) {
-      body(panel * width, k, end_k, offset_of<width>(request, panel, k));
+    const int64_t first = offset_of<width>(request, request.first_panel, k);
+    const int64_t stride = offset_of<width>(request, request.first_panel + 1, k) - first;
+    Stored* to = static_cast<Stored*>(request.packed) + first;
+    if (!request.is_partial) {
+      packer.pack(first_lane, end_lane, k, end_k, to, stride);
+      continue;
     }
+    for (int64_t lane = first_lane; lane < end_lane; lane += width, to += stride)
+      packer.pack_partial(lane, k, end_k, to);
   }
-}
-
-/// Not inlined, because it would change the code of pack().
-template <class Arithmetic, int width, class Stored>
-static __attribute__((noinline)) Occurring pack_part(const PackRequest& request) {
-  Packer<Arithmetic, width, Stored> packer(request);
-  auto* packed = static_cast<Stored*>(request.packed);
-  for_panels<width>(request,
-                    [&](int64_t lane, int64_t k, int64_t end_k, int64_t offset)
-                        __attribute__((always_inline)) { packer.pack_partial(lane, k, end_k, packed + offset); });
-  return packer.occurring();
-}
-
-template <class Arithmetic, int width, class Stored = typename Arithmetic::Operand>
-static Occurring pack(const PackRequest& request) {
-  if (request.is_partial) return pack_part<Arithmetic, width, Stored>(request);
-  Packer<Arithmetic, width, Stored> packer(request);
-  auto* packed = static_cast<Stored*>(request.packed);
-  for_panels<width>(request, [&](int64_t lane, int64_t k, int64_t end_k, int64_t offset)
-                                 __attribute__((always_inline)) { packer.pack(lane, k, end_k, packed + offset); });
   return packer.occurring();
 }
 

@@ -92,17 +92,17 @@ struct PivotLoops {
 
   /// tile = elements, and zero from `count` on.
   template <int width>
-  static void load_row(Work (&tile)[width], const Element* from, int64_t count) {
+  static __attribute__((noinline)) void load_row(Work (&tile)[width], const Element* from, int64_t count) {
     for (int64_t i = 0; i < count; ++i) tile[i] = to_tile(from[i]);
     for (int64_t i = count; i < width; ++i) tile[i] = kZero;
   }
-  static void store_row(Element* to, const Work* tile, int64_t count) {
+  static __attribute__((noinline)) void store_row(Element* to, const Work* tile, int64_t count) {
     for (int64_t i = 0; i < count; ++i) to[i] = to_element(tile[i]);
   }
-  static void load_nodes(Node* tile, const int32_t* from, int64_t count) {
+  static __attribute__((noinline)) void load_nodes(Node* tile, const int32_t* from, int64_t count) {
     for (int64_t i = 0; i < count; ++i) tile[i] = from[i];
   }
-  static void store_nodes(int32_t* to, const Node* tile, int64_t count) {
+  static __attribute__((noinline)) void store_nodes(int32_t* to, const Node* tile, int64_t count) {
     for (int64_t i = 0; i < count; ++i) to[i] = static_cast<int32_t>(tile[i]);
   }
 

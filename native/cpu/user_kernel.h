@@ -4,11 +4,9 @@
 #include <cmath>
 #include <cstring>
 #include <utility>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 #include "core/host_device.h"
+#include "cpu/intrinsics.h"
 #include "cpu/user_kernels.h"
 #include "cpu/vector.h"
 

@@ -5,14 +5,9 @@
 // (Adding doubles instead would take half as much time again, because on Zen 4 these additions share two pipes with the
 // maxima.)
 #pragma once
-#if defined(__aarch64__)
-#include <arm_neon.h>
-#elif defined(__AVX512F__)
-#include <immintrin.h>
-#endif
-
 #include "core/algebra/arithmetic.h"
 #include "core/algebra/range.h"
+#include "cpu/intrinsics.h"
 
 namespace mpmml::cpu {
 

@@ -1,11 +1,8 @@
 // Finds which k decides each accumulator of a tile, for witnesses. Compiled once for each instruction set (see vector.h).
 #pragma once
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
 #include "core/algebra/arithmetic.h"
 #include "cpu/epilogue.h"
+#include "cpu/intrinsics.h"
 #include "cpu/kernel.h"
 #include "cpu/vector.h"
 #include "cpu/wide.h"
