@@ -16,8 +16,18 @@ function commandsOf(folder: string): { file: string; command: string }[] {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
 }
 
+/** Builds that are configured already: several tests look at the same. */
+const configured = new Map<string, ReturnType<typeof configureNow>>()
+
 /** Configures a build with these options, in a folder that has addons of an earlier one. */
 function configure(options: Record<string, string>) {
+  const key = JSON.stringify(options)
+  const build = configured.get(key) ?? configureNow(options)
+  configured.set(key, build)
+  return build
+}
+
+function configureNow(options: Record<string, string>) {
   const folder = mkdtempSync(join(tmpdir(), 'mpmml-configure-'))
   try {
     const addons = join(folder, 'Release')
