@@ -11,7 +11,6 @@ import { placeOfProducts } from '../placement.js'
 import type { Watched } from '../product/diagnostics.js'
 import { NamesInGroup } from '../product/names.js'
 import { requireNoContradiction } from '../product/prepare.js'
-import { furtherOf } from '../product/request.js'
 import { readStructure, structure } from '../product/structure.js'
 import type { UserGroupedOptions, UserGroupedProduct, UserProductResult } from '../product/user-product.js'
 import { describeUser } from './messages.js'
@@ -114,8 +113,8 @@ async function run(
     made = await addon.multiplyUserGroup(
       nativeOf(semiring),
       products.map((product) => {
-        const { a, b, c, c0 } = matricesOf(product)
-        return [a, b, c, c0, furtherOf(product.lanes[0]!)]
+        const { a, b, c, c0, further } = matricesOf(product)
+        return [a, b, c, c0, further]
       }),
       requests,
       reports,

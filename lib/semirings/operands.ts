@@ -8,7 +8,7 @@ import { DeviceError, DTypeError, OptionError, ShapeError } from '../errors.js'
 import { writeLayout } from '../fields.js'
 import { shapeOf } from '../layout.js'
 import type { DenseMatrix } from '../matrix.js'
-import { addon, indexIn, type LaneMatrix } from '../native.js'
+import { addon, type FurtherMatrices, indexIn, type LaneMatrix } from '../native.js'
 import { userRequestAt as at, userRequestFields } from '../native-interface.js'
 import { requireApart } from '../overlap.js'
 import type { Names } from '../product/names.js'
@@ -22,7 +22,7 @@ import {
   requireOneDevice,
   sessionOf,
 } from '../product/prepare.js'
-import { asksField, type Call, type Product } from '../product/request.js'
+import { asksField, type Call, furtherOf, type Product } from '../product/request.js'
 import { type ReadStructure, writeStructure } from '../product/structure.js'
 import type { LaneType } from '../user-semiring.js'
 import { requireStillThere, requireThere, showShape, type View } from '../view.js'
@@ -207,20 +207,23 @@ export function allocateUserResult(product: UserProduct, name = 'the result'): v
   })
 }
 
-/** What native code gets for a lane of each matrix. */
+/** What native code gets for a lane of each matrix, and for further results. */
 export function matricesOf({ lanes }: UserProduct): {
   a: LaneMatrix[]
   b: LaneMatrix[]
   c: LaneMatrix[] | null
   c0: LaneMatrix[] | null
+  further: FurtherMatrices
 } {
   const all = (of: (lane: Product) => unknown) => lanes.map((lane) => of(lane) as LaneMatrix)
-  const [{ c, c0 }] = lanes as [Product]
+  const [head] = lanes as [Product]
+  const { c, c0 } = head
   return {
     a: all((lane) => lane.a.data),
     b: all((lane) => lane.b.data),
     c: c?.data ? all((lane) => lane.c!.data) : null,
     c0: c0 ? all((lane) => lane.c0!.data) : null,
+    further: furtherOf(head),
   }
 }
 

@@ -15,7 +15,7 @@ import { plainNames } from '../product/names.js'
 import { asProduct, longWorkSet, type ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { ProgressReports, shareOf } from '../product/progress.js'
-import { Call, furtherOf, type Product, type Result } from '../product/request.js'
+import { Call, type Product, type Result } from '../product/request.js'
 import { devicesOf, gopsOf, timingOf } from '../product/result.js'
 import { structure } from '../product/structure.js'
 import type { UserPlan, UserProductOptions, UserProductResult } from '../product/user-product.js'
@@ -144,7 +144,7 @@ async function run(product: UserProduct, cancel: Int32Array): Promise<UserProduc
         report,
         cancel,
         call.session ? call.session.native : null,
-        furtherOf(product.lanes[0]!),
+        matrices.further,
       ),
     )
   } catch (error) {
@@ -183,7 +183,7 @@ function computeNow(product: UserProduct): UserProductResult {
       request,
       report,
       call.session ? call.session.native : null,
-      furtherOf(product.lanes[0]!),
+      matrices.further,
     ),
   )
   return resultOf(product, made, report, 0)
