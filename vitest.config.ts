@@ -4,6 +4,9 @@ import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { PATIENCE } from './test/support/patience.js'
 
+// Certificates that each process would read before it starts, which takes it as long again. No test asks a server that shows one of them.
+delete process.env.NODE_EXTRA_CA_CERTS
+
 const hasGpu = ['/dev/nvidiactl', '/proc/driver/nvidia/version', '/dev/dxg'].some((path) => existsSync(path))
 if (!hasGpu) console.warn('test/gpu is left out: there is no GPU here')
 

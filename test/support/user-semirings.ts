@@ -71,14 +71,28 @@ function counted(name: 'max-plus' | 'min-plus'): Written {
 
 function bests(name: 'max-plus' | 'min-plus', k: 2 | 3 | 4): Written {
   const [zero, sign] = name === 'max-plus' ? [LEAST, -1] : [MOST, 1]
-  const sorted = (all: readonly number[]) =>
-    [...all, ...new Array<number>(k).fill(zero)].sort((x, y) => sign * (x - y)).slice(0, k)
+  const add = sum(zero)
+  /** The k best, the best one first. */
+  const sorted = (all: readonly number[]) => {
+    const best = new Array<number>(k).fill(zero)
+    for (const value of all) {
+      let place = k
+      for (; place > 0 && sign * (value - best[place - 1]!) < 0; place--)
+        if (place < k) best[place] = best[place - 1]!
+      if (place < k) best[place] = value
+    }
+    return best
+  }
   return {
     semiring: kBest(name, k),
     types: new Array<LaneType>(k).fill('int32'),
     zero: new Array<number>(k).fill(zero),
     plus: (x, y) => sorted([...x, ...y]),
-    times: (x, y) => sorted(x.flatMap((left) => y.map((right) => sum(zero)(left, right)))),
+    times: (x, y) => {
+      const sums: number[] = []
+      for (const left of x) for (const right of y) sums.push(add(left, right))
+      return sorted(sums)
+    },
     draw: (random) =>
       sorted(Array.from({ length: integer(random, 0, k) }, () => integer(random, -(2 ** 20), 2 ** 20))),
   }

@@ -67,9 +67,9 @@ function greatestProduct(x, y, from, to, ahead, start) {
 
 /** Of truth values, as 0 and 1: whether an odd number of pairs is 1. */
 function parityOfPairs(x, y, from, to, ahead, start) {
-  let parity = start
-  for (let k = from; k < to; k++) if (x[k] === 1 && y[k + ahead] === 1) parity = 1 - parity
-  return parity
+  let pairs = start
+  for (let k = from; k < to; k++) pairs += x[k] * y[k + ahead]
+  return pairs % 2
 }
 
 /** The sum of products, and the sum of the magnitudes of those that are finite in `magnitude`. */

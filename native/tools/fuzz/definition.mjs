@@ -152,11 +152,9 @@ export function cells(problem, item, rows, cols, asked = []) {
       let last = first + depth
       if (structure) {
         if (!belongs(bandC, i, j)) continue
-        const counts = (k) => belongs(bandA, i, k) && belongs(bandB, k, j)
-        // Those that count follow each other.
-        let [from, to] = [0, depth]
-        while (from < to && !counts(from)) from++
-        while (from < to && !counts(to - 1)) to--
+        // Of A's row and of B's column those that belong.
+        const from = Math.max(0, i - bandA[0], j - bandB[1])
+        const to = Math.max(from, Math.min(depth, i + bandA[1] + 1, j + bandB[0] + 1))
         last = first + to
         first += from
       }
