@@ -11,7 +11,7 @@
 namespace mpmml::addon {
 namespace {
 
-std::atomic<Engine*> replacement{nullptr};
+std::atomic<Engine*> replacing_engine{nullptr};
 
 }  // namespace
 
@@ -26,11 +26,11 @@ Engine& engine_of_build() {
 }
 
 Engine& engine() {
-  Engine* const other = replacement.load(std::memory_order_acquire);
+  Engine* const other = replacing_engine.load(std::memory_order_acquire);
   return other ? *other : engine_of_build();
 }
 
-void replace_engine(Engine& by) { replacement.store(&by, std::memory_order_release); }
+void replace_engine(Engine& by) { replacing_engine.store(&by, std::memory_order_release); }
 
 void find_name([[maybe_unused]] BackendKind backend, [[maybe_unused]] int device) {
 #if defined(MPMML_WITH_CUDA)

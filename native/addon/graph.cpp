@@ -44,7 +44,7 @@ void require_inside(Napi::Env env, int64_t length, int64_t first, int64_t steps1
 }
 
 template <class Request>
-graph::Source source_of(Napi::Env env, const Request& request) {
+graph::Source graph_of(Napi::Env env, const Request& request) {
   graph::Source source;
   source.nodes = request.nodes;
   source.zero = request.zero;
@@ -82,7 +82,7 @@ graph::Source source_of(Napi::Env env, const Request& request) {
 template <class Request>
 graph::Source list_of(Napi::Env env, const Request& request) {
   if (!request.from) malformed(env, "no edges");
-  return source_of(env, request);
+  return graph_of(env, request);
 }
 
 template <class Request>
@@ -116,7 +116,7 @@ graph::ValueType value_type(Napi::Env env, napi_typedarray_type type) {
 
 graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const graph::Watch& watch) {
   graph::Query query{};
-  query.source = source_of(env, request);
+  query.source = graph_of(env, request);
   query.rules = rules_of(request);
   query.direction = request.backward ? graph::Direction::kBackward : graph::Direction::kForward;
   query.roots = nodes_of(env, request.roots, "roots", query.source.nodes);

@@ -1,19 +1,13 @@
 // Products: off the event loop or on the calling thread, one or a group of them, on the host or on a device that has been opened.
 #include <algorithm>
-#include <chrono>
 
 #include "addon/background.h"
 #include "addon/engine.h"
 #include "addon/request.h"
+#include "core/host/clock.h"
 
 namespace mpmml::addon {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// A group as it is asked for. JavaScript's thread finds where the matrices are, and the thread that computes reads the rest.
 struct Members {

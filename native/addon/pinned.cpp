@@ -16,11 +16,11 @@
 namespace mpmml::addon {
 namespace {
 
-std::atomic<const PinnedMemory*> replacement{nullptr};
+std::atomic<const PinnedMemory*> replacing_memory{nullptr};
 
 /// The memory of this process, which no environment takes with it.
 const PinnedMemory& pinned_memory() {
-  if (const PinnedMemory* const other = replacement) return *other;
+  if (const PinnedMemory* const other = replacing_memory) return *other;
 #if defined(MPMML_WITH_CUDA)
   static const auto& of_build = *new PinnedMemory{new PinnedPool({cuda::allocate_pinned, cuda::free_pinned}),
                                                   [] { return engine_of_build().gpu_unusable(0).empty(); },
@@ -183,6 +183,6 @@ NativePinnedUse pinned_use() {
   return {static_cast<double>(use.limit), static_cast<double>(use.held), static_cast<double>(use.used)};
 }
 
-void replace_pinned(const PinnedMemory* by) { replacement = by; }
+void replace_pinned(const PinnedMemory* by) { replacing_memory = by; }
 
 }  // namespace mpmml::addon

@@ -16,7 +16,9 @@ namespace mpmml::addon {
 namespace {
 
 /// Other threads than JavaScript's read requests too.
-[[noreturn]] void malformed(const std::string& what) { throw std::invalid_argument("malformed request: " + what); }
+[[noreturn]] void malformed_request(const std::string& what) {
+  throw std::invalid_argument("malformed request: " + what);
+}
 
 Source source_in(const TypedArray& array) {
   Source source;
@@ -35,7 +37,7 @@ Source source_in(const TypedArray& array) {
       source.are_words = true;
       break;
     default:
-      malformed("a matrix of another type");
+      malformed_request("a matrix of another type");
   }
   source.bytes = static_cast<int64_t>(array.length) * stored_bytes(source.dtype, source.storage);
   return source;
@@ -44,7 +46,7 @@ Source source_in(const TypedArray& array) {
 /// A field that is an index into a list of `count`, or a size below that.
 uint64_t index_in(const double* fields, size_t field, uint64_t count) {
   const double value = fields[field];
-  if (!(value >= 0 && value < static_cast<double>(count))) malformed("field " + std::to_string(field));
+  if (!(value >= 0 && value < static_cast<double>(count))) malformed_request("field " + std::to_string(field));
   return static_cast<uint64_t>(value);
 }
 
@@ -61,7 +63,7 @@ DataType dtype_in(const double* fields, size_t field) {
 Band band_in(const double* fields, size_t first) {
   const auto reach = [&](size_t field) {
     const double value = fields[field];
-    if (std::isnan(value)) malformed("field " + std::to_string(field));
+    if (std::isnan(value)) malformed_request("field " + std::to_string(field));
     constexpr auto most = static_cast<double>(kAllDiagonals);
     return static_cast<int64_t>(std::clamp(value, -most, most));
   };
@@ -74,7 +76,7 @@ Operation operation_in(const double* fields) {
   operation.semiring = static_cast<SemiringId>(index_in(fields, F::semiring, std::size(kSemiringNames)));
   operation.dtype = dtype_in(fields, F::dtype);
   operation.overflow = static_cast<OverflowPolicy>(index_in(fields, F::overflow, std::size(kOverflowPolicyNames)));
-  if (!has_semiring(operation.semiring, operation.dtype)) malformed("a semiring without this element type");
+  if (!has_semiring(operation.semiring, operation.dtype)) malformed_request("a semiring without this element type");
   return operation;
 }
 
@@ -104,7 +106,7 @@ struct Reader {
   /// An offset or a stride.
   int64_t count_at(size_t field) const {
     const double count = fields[field];
-    if (!(count >= 0 && count <= static_cast<double>(kMostBytes))) malformed("field " + std::to_string(field));
+    if (!(count >= 0 && count <= static_cast<double>(kMostBytes))) malformed_request("field " + std::to_string(field));
     return static_cast<int64_t>(count);
   }
 
@@ -114,7 +116,7 @@ struct Reader {
     const __int128 last = static_cast<__int128>(offset) + static_cast<__int128>(batch - 1) * view.batch_stride +
                           static_cast<__int128>(view.rows - 1) * view.row_stride +
                           static_cast<__int128>(view.cols - 1) * view.col_stride;
-    if (last >= static_cast<__int128>(length)) malformed("a matrix reaches past its memory");
+    if (last >= static_cast<__int128>(length)) malformed_request("a matrix reaches past its memory");
     return static_cast<int64_t>(last) + 1;
   }
 
@@ -126,7 +128,7 @@ struct Reader {
   void require_type(const Source& source, Narrow narrow) const {
     const bool is_refused = (source.storage == Storage::kNarrow && narrow == Narrow::kRefused) ||
                             (source.are_words && !takes_words) || source.dtype != dtype;
-    if (!source.is_there || is_refused) malformed("a matrix of another type");
+    if (!source.is_there || is_refused) malformed_request("a matrix of another type");
   }
 
   /// The bytes of its source that a matrix takes.
@@ -182,7 +184,7 @@ static_assert(further_field_of_user(0) == UserRequestField::witnessOffset);
 MutableMatrixView further_result(const Reader& read, const Source& source, const char* name, size_t field, int64_t m,
                                  int64_t n, bool is_only_planned, bool is_on_device) {
   if (source.is_there) {
-    if (is_on_device && !source.memory) malformed(name + std::string(" isn't on the device"));
+    if (is_on_device && !source.memory) malformed_request(name + std::string(" isn't on the device"));
     return read.matrix<MutableMatrixView>(source, name, Narrow::kRefused, field, m, n);
   }
   if (is_only_planned) {
@@ -190,7 +192,7 @@ MutableMatrixView further_result(const Reader& read, const Source& source, const
     static int32_t planned;
     return row_major<void*>(&planned, m, n);
   }
-  if (!is_on_device) malformed(name + std::string(" has no memory"));
+  if (!is_on_device) malformed_request(name + std::string(" has no memory"));
   bytes_of_matrices(read.batch, m, n, kFurtherBytes);
   return row_major<void*>(nullptr, m, n);
 }
@@ -201,7 +203,7 @@ Source source_of(const Napi::Value& value, const Uses* uses) {
   if (is_missing(value)) return {};
   MemoryHandle* const handle = uses ? memory_handle(value) : nullptr;
   if (!handle) return source_in(typed_array(value));
-  if (handle->device != uses->device()) malformed("a memory of another device");
+  if (handle->device != uses->device()) malformed_request("a memory of another device");
   KnownMemory* const memory = uses->device()->known(handle->number);
   if (!memory) throw Error(ErrorCode::kDisposed, "a matrix has been disposed");
   return source_in(*memory);
@@ -214,7 +216,7 @@ Source source_in(KnownMemory& memory) {
 FurtherSources further_of(const Napi::Value& value, const Uses* uses) {
   FurtherSources sources;
   if (is_missing(value)) return sources;
-  if (!value.IsArray()) malformed("expected an array of further results");
+  if (!value.IsArray()) malformed_request("expected an array of further results");
   for (uint32_t index = 0; index < kFurtherCount; ++index) {
     sources[index] = source_of(value.As<Napi::Array>().Get(index), uses);
   }
@@ -229,7 +231,7 @@ Call read_call(const double* request) {
   for (size_t index = 0; index < kFurtherCount; ++index) {
     call.asks_further[index] = request[F::asksWitness + index] != 0;
     if (call.asks_further[index] && !is_idempotent(call.operation)) {
-      malformed(kFurtherResults[index].name + std::string(" of a semiring that has none"));
+      malformed_request(kFurtherResults[index].name + std::string(" of a semiring that has none"));
     }
   }
   call.is_only_planned = request[F::planOnly] != 0;
@@ -256,7 +258,7 @@ Places read_product(const Call& call, const Matrices& matrices, const double* me
   problem.a = read.matrix<MatrixView>(a, "a", Narrow::kTaken, F::aOffset, m, k);
   problem.b = read.matrix<MatrixView>(b, "b", Narrow::kTaken, F::bOffset, k, n);
   if (c.is_there) {
-    if (is_on_device && !c.memory) malformed("a result that isn't on the device");
+    if (is_on_device && !c.memory) malformed_request("a result that isn't on the device");
     problem.c = read.matrix<MutableMatrixView>(c, "out", Narrow::kRefused, F::cOffset, m, n);
   } else if (call.is_only_planned) {
     problem.c = read.layout<MutableMatrixView>(F::cOffset, m, n);
@@ -266,7 +268,7 @@ Places read_product(const Call& call, const Matrices& matrices, const double* me
     problem.c = row_major<void*>(nullptr, m, n);
     places.c = read.count_at(F::cOffset) * element;
   } else {
-    malformed("a product without a result");
+    malformed_request("a product without a result");
   }
   if (c0.is_there) problem.c0 = read.matrix<MatrixView>(c0, "accumulate", Narrow::kRefused, F::c0Offset, m, n);
   for (size_t index = 0; index < kFurtherCount; ++index) {
@@ -307,10 +309,10 @@ UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, cons
   for (size_t which = 0; which < std::size(given); ++which) {
     const Napi::Value& value = given[which];
     if (which >= 2 && is_missing(value)) continue;
-    if (!value.IsArray() || value.As<Napi::Array>().Length() != lanes) malformed("an array of lanes");
+    if (!value.IsArray() || value.As<Napi::Array>().Length() != lanes) malformed_request("an array of lanes");
     for (uint32_t lane = 0; lane < lanes; ++lane) {
       Source& source = matrices.lanes[which][lane] = source_of(value.As<Napi::Array>().Get(lane), uses);
-      if (!source.is_there) malformed("a lane that isn't there");
+      if (!source.is_there) malformed_request("a lane that isn't there");
     }
     if (which == 2) matrices.has_c = true;
     if (which == 3) matrices.has_c0 = true;
@@ -339,10 +341,10 @@ UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const User
       product.c0[lane] = read.matrix<MatrixView>(c0[lane], "accumulate", Narrow::kRefused, at(F::c0Lane0Offset), m, n);
     }
     if (matrices.has_c) {
-      if (uses && !c[lane].memory) malformed("a result that isn't on the device");
+      if (uses && !c[lane].memory) malformed_request("a result that isn't on the device");
       product.c[lane] = read.matrix<MutableMatrixView>(c[lane], "out", Narrow::kRefused, at(F::cLane0Offset), m, n);
     } else {
-      if (!uses) malformed("a product without a result");
+      if (!uses) malformed_request("a product without a result");
       bytes_of_matrices(product.batch, m, n, element_bytes(DataType::kInt32));
       call.makes_c = true;
     }
@@ -350,7 +352,7 @@ UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const User
   for (size_t index = 0; index < kFurtherCount; ++index) {
     if (fields[F::asksWitness + index] == 0) continue;
     const auto& [view, name, none] = kFurtherResults[index];
-    if (!product.semiring->selective) malformed(name + std::string(" of a semiring that has none"));
+    if (!product.semiring->selective) malformed_request(name + std::string(" of a semiring that has none"));
     const Source& source = matrices.further[index];
     const Reader read{fields, kFurtherType, product.batch, uses};
     product.*view =
@@ -420,18 +422,18 @@ Copy read_upload(const Napi::Value& array, const double* fields) {
 Copy read_download(const Napi::Value& memory, const Napi::Value& array, const double* fields, Uses& uses) {
   CopyRequest read(fields);
   const Source source = source_of(memory, &uses);
-  if (!source.memory) malformed("a matrix that isn't on the device");
+  if (!source.memory) malformed_request("a matrix that isn't on the device");
   read.copy.memory = read.reader(&uses).matrix<MatrixView>(source, "the matrix", Narrow::kTaken,
                                                            CopyField::memoryOffset, read.rows, read.cols);
   read.copy.array = read.reader(nullptr).matrix<MutableMatrixView>(source_of(array, nullptr), "out", Narrow::kTaken,
                                                                    CopyField::arrayOffset, read.rows, read.cols);
-  if (read.copy.array.storage != read.copy.memory.storage) malformed("a matrix of another type");
+  if (read.copy.array.storage != read.copy.memory.storage) malformed_request("a matrix of another type");
   return read.copy;
 }
 
 Copy read_fill(const double* fields) {
   CopyRequest read(fields);
-  if (!can_be(read.copy.dtype, read.copy.value)) malformed("a value that the type doesn't have");
+  if (!can_be(read.copy.dtype, read.copy.value)) malformed_request("a value that the type doesn't have");
   read.copy.array = row_major<void*>(nullptr, read.rows, read.cols);
   read.copy.bytes = bytes_of_matrices(read.copy.batch, read.rows, read.cols, element_bytes(read.copy.dtype));
   return read.copy;
@@ -445,7 +447,7 @@ Problem read_combine(const Napi::Value& c, const Napi::Value& d, const double* f
   const int64_t rows = size_in(fields, F::m), cols = size_in(fields, F::n);
   const Reader read{fields, problem.operation.dtype, problem.batch, &uses};
   const Source to = source_of(c, &uses), from = source_of(d, &uses);
-  if (!to.memory || !from.memory) malformed("a matrix that isn't on the device");
+  if (!to.memory || !from.memory) malformed_request("a matrix that isn't on the device");
   problem.c = read.matrix<MutableMatrixView>(to, "the matrix", Narrow::kRefused, F::cOffset, rows, cols);
   problem.b = read.matrix<MatrixView>(from, "d", Narrow::kTaken, F::bOffset, rows, cols);
   return problem;
@@ -456,17 +458,17 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
   using F = RequestField;
   Closing closing;
   closing.operation = operation_in(fields);
-  if (!is_idempotent(closing.operation)) malformed("a closure over a semiring that has none");
+  if (!is_idempotent(closing.operation)) malformed_request("a closure over a semiring that has none");
   closing.batch = size_in(fields, F::batch);
   closing.in_place = in_place;
   const int64_t n = closing.n = size_in(fields, F::n);
   bytes_of_matrices(closing.batch, n, n, element_bytes(closing.operation.dtype));
   const Reader read{fields, closing.operation.dtype, closing.batch, &uses};
   const Source source = source_of(matrix, &uses), target = source_of(out, &uses);
-  if (!source.memory || (target.is_there && !target.memory)) malformed("a matrix that isn't on the device");
+  if (!source.memory || (target.is_there && !target.memory)) malformed_request("a matrix that isn't on the device");
   if (in_place) {
     closing.matrix = read.matrix<MutableMatrixView>(source, "the matrix", Narrow::kRefused, F::aOffset, n, n);
-    if (!is_row_major(closing.matrix, closing.batch)) malformed("a matrix that isn't row-major");
+    if (!is_row_major(closing.matrix, closing.batch)) malformed_request("a matrix that isn't row-major");
   } else {
     const auto from = read.matrix<MatrixView>(source, "the matrix", Narrow::kTaken, F::aOffset, n, n);
     closing.matrix = {const_cast<void*>(from.data),
@@ -485,7 +487,7 @@ Closing read_closing(const Napi::Value& matrix, bool in_place, const Napi::Value
 MemoryCopy read_memory_copy(const Napi::Value& from, const Napi::Value& to, const double* fields, Uses& uses) {
   CopyRequest read(fields);
   const Source source = source_of(from, &uses), target = source_of(to, &uses);
-  if (!source.memory || !target.memory) malformed("a matrix that isn't on the device");
+  if (!source.memory || !target.memory) malformed_request("a matrix that isn't on the device");
   const Reader reader = read.reader(&uses);
   MemoryCopy copy{read.copy.dtype, read.copy.batch, {}, {}};
   copy.from =

@@ -1,23 +1,17 @@
 // Semirings of one's own: definitions, single values, and products.
 #include "addon/user.h"
 
-#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "addon/computation.h"
 #include "addon/request.h"
+#include "core/host/clock.h"
 #include "cpu/user_product.h"
 #include "generated/addon.h"
 
 namespace mpmml::addon {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 struct UserSemiringHandle : Handle {
   explicit UserSemiringHandle(std::shared_ptr<const UserSemiring> made)

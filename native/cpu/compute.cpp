@@ -1,10 +1,10 @@
 #include "cpu/compute.h"
 
-#include <chrono>
 #include <new>
 #include <optional>
 
 #include "core/algebra/dispatch.h"
+#include "core/host/clock.h"
 #include "core/host/host_memory.h"
 #include "core/problem/destination.h"
 #include "core/problem/overflow.h"
@@ -20,12 +20,6 @@
 
 namespace mpmml::cpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// C takes memory only now if it was made for this product.
 void claim_result(const Problem& problem) {

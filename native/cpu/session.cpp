@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstring>
 
 #include "core/algebra/arithmetic.h"
 #include "core/algebra/dispatch.h"
 #include "core/algebra/element_types.h"
+#include "core/host/clock.h"
 #include "core/host/host_memory.h"
 #include "core/host/workspace.h"
 #include "core/problem/scan.h"
@@ -252,11 +252,10 @@ class CpuSession final : public Session {
   }
 
   std::unique_ptr<Pending> multiply_user(const UserProduct& product, const Placement&) override {
-    using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     cpu::multiply_user(product);
     std::vector<Outcome> outcomes(1);
-    outcomes.front().timing.kernel = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    outcomes.front().timing.kernel = milliseconds_since(start);
     return std::make_unique<Done>(std::move(outcomes));
   }
 

@@ -1,7 +1,6 @@
 #include "core/closure/closure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -11,13 +10,12 @@
 #include "core/closure/in_flight.h"
 #include "core/closure/spread_closure.h"
 #include "core/closure/wide_closure.h"
+#include "core/host/clock.h"
 #include "core/problem/region.h"
 #include "core/status.h"
 
 namespace mpmml {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// A large batch is closed some matrices at a time, so that it can be given up, and needs less memory.
 constexpr double kStepsAtOnce = 6e10;
@@ -57,7 +55,7 @@ class ClosureWork final : public Pending {
     for (size_t item = 0; item < found_.size() && !outcome.gain; ++item) {
       if (found_[item] != kNoGain) outcome.gain = static_cast<int64_t>(item) * n_ + found_[item];
     }
-    outcome.timing.kernel = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+    outcome.timing.kernel = milliseconds_since(start_);
     return {outcome};
   }
 

@@ -14,7 +14,6 @@
 #include "core/closure/spread_closure.h"
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <exception>
 #include <optional>
@@ -23,12 +22,11 @@
 #include "core/algebra/dispatch.h"
 #include "core/closure/in_flight.h"
 #include "core/devices/joined.h"
+#include "core/host/clock.h"
 #include "core/status.h"
 
 namespace mpmml {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Rows of the buffers begin where kernels load whole chunks.
 constexpr int64_t kRowGranule = 32;
@@ -120,7 +118,7 @@ class ClosureByRows final : public Pending {
     Outcome outcome;
     // All have found the same.
     if (found_ != kNoGain) outcome.gain = found_;
-    outcome.timing.kernel = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+    outcome.timing.kernel = milliseconds_since(start_);
     return {outcome};
   }
 

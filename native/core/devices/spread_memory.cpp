@@ -7,14 +7,13 @@
 #include <string>
 
 #include "core/devices/parts.h"
+#include "core/host/pages.h"
 
 namespace mpmml {
 namespace {
 
 /// So many bytes take longer to allocate on one device after the other than threads take to wake (estimated).
 constexpr int64_t kWorthThreads = int64_t{64} << 20;
-
-constexpr int64_t kPage = 4096;
 
 Span in_both(Span x, Span y) { return {std::max(x.first, y.first), std::min(x.end, y.end)}; }
 

@@ -1,10 +1,12 @@
 // Large memory in large pages.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 
 namespace mpmml {
 
-/// What the processor's larger pages hold.
+/// What the processor's pages hold, and its larger ones.
+constexpr int64_t kPage = 4096;
 constexpr size_t kHugePage = size_t{2} << 20;
 
 /// Asks the system for huge pages in place of small ones, wherever a whole one fits. It helps memory that has not been written yet:

@@ -6,13 +6,12 @@
 
 #include "core/host/fault.h"
 #include "core/host/host_memory.h"
+#include "core/host/pages.h"
 #include "core/rounding.h"
 
 namespace mpmml {
 namespace {
 
-/// Pieces begin at pages, so that two are never in one.
-constexpr int64_t kPage = 4096;
 constexpr int64_t kBlockBytes = int64_t{64} << 20;
 /// Programs that multiply once need no block: it would take longer than the product.
 constexpr int kTimesWorthBlock = 2;
@@ -27,6 +26,7 @@ constexpr int64_t kShareLost = 8;
 /// A block must leave most of what is free.
 constexpr int64_t kShareOfFree = 4;
 
+/// Pieces begin at pages, so that two are never in one.
 int64_t bytes_of_piece(int64_t bytes) { return round_up(std::max<int64_t>(bytes, 1), kPage); }
 
 }  // namespace

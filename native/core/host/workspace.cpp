@@ -15,7 +15,7 @@
 namespace mpmml {
 namespace {
 
-constexpr size_t kMostKept = size_t{64} << 20;  ///< bytes that stay allocated between products
+constexpr size_t kMostKeptAllocated = size_t{64} << 20;  ///< bytes that stay allocated between products
 
 /// From this size on memory is requested in huge pages. Panels would otherwise be spread over many small pages, and
 /// each costs an entry of the translation buffer and a page fault.
@@ -38,15 +38,15 @@ struct Block {
   size_t capacity;
 };
 
-struct Kept {
+struct KeptBlocks {
   std::mutex mutex;
   std::vector<Block> blocks;
   size_t bytes = 0;
 };
 
-Kept& kept() {
+KeptBlocks& kept() {
   // Never destroyed, because threads may still return memory at the end of the process.
-  static Kept* const blocks = new Kept;
+  static KeptBlocks* const blocks = new KeptBlocks;
   return *blocks;
 }
 
@@ -68,7 +68,7 @@ Workspace::Workspace(int64_t size, Use use) : data_(nullptr) {
   const size_t most = use == Use::kMatrix ? capacity_ + capacity_ / 4 : SIZE_MAX;
   const bool must_fail = failing_allocations.must_fail();
   if (!must_fail) {
-    Kept& all = kept();
+    KeptBlocks& all = kept();
     std::lock_guard<std::mutex> lock(all.mutex);
     auto best = all.blocks.end();
     for (auto block = all.blocks.begin(); block != all.blocks.end(); ++block) {
@@ -95,16 +95,16 @@ Workspace::Workspace(int64_t size, Use use) : data_(nullptr) {
 }
 
 int64_t Workspace::kept_bytes() {
-  Kept& all = kept();
+  KeptBlocks& all = kept();
   std::lock_guard<std::mutex> lock(all.mutex);
   return static_cast<int64_t>(all.bytes);
 }
 
 Workspace::~Workspace() {
-  Kept& all = kept();
+  KeptBlocks& all = kept();
   {
     std::lock_guard<std::mutex> lock(all.mutex);
-    if (all.bytes + capacity_ <= kMostKept) {
+    if (all.bytes + capacity_ <= kMostKeptAllocated) {
       try {
         all.blocks.push_back({data_, capacity_});
         all.bytes += capacity_;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <list>
 #include <mutex>
 #include <unordered_map>
 
+#include "core/host/clock.h"
 #include "core/host/fault.h"
 #include "core/status.h"
 #include "cuda/device/device.h"
@@ -18,12 +18,6 @@
 
 namespace mpmml::cuda {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 std::string first_line(const char* log) {
   std::string text(log);
