@@ -1,13 +1,14 @@
 // The library's own threads: Node's pool has four, which files, DNS and zlib share.
 #pragma once
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <list>
 #include <memory>
 #include <mutex>
+
+#include "core/host/clock.h"
 
 namespace mpmml::addon {
 
@@ -65,8 +66,6 @@ class Executor : public std::enable_shared_from_this<Executor> {
   Executor(size_t most_threads, size_t most_in_flight, const Client* client, size_t most_on_devices = 0);
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   struct Running {
     Client* client;
     Task* task;  ///< null after the client has been told, because it may then destroy the task

@@ -1,16 +1,14 @@
 #include "cpu/yardsticks.h"
 
 #include <algorithm>
-#include <chrono>
 
+#include "core/host/clock.h"
 #include "core/host/joining_threads.h"
 #include "core/status.h"
 #include "cpu/machine.h"
 
 namespace mpmml::cpu {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 

@@ -7,12 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/host/clock.h"
 #include "core/session/session.h"
 
 namespace mpmml {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 class DelayedWork final : public Pending {
  public:

@@ -1,12 +1,12 @@
 #include "cuda/runtime/product.h"
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <optional>
 #include <utility>
 
 #include "core/algebra/dispatch.h"
+#include "core/host/clock.h"
 #include "core/problem/destination.h"
 #include "core/problem/levels.h"
 #include "core/problem/scan.h"
@@ -437,7 +437,7 @@ class CellProduct final : public OnStreams {
 
   /// Returns the milliseconds from now until all results are on the host.
   double download() {
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
     for (const auto& [part, event] : completed_) {
       const Problem on_host = sub(problem_, cut_.c[part]), on_device = sub(there_, cut_.c[part]);
@@ -453,7 +453,7 @@ class CellProduct final : public OnStreams {
       for (size_t copied = 0; copied < results_.size(); ++copied) queue.wait(index++);
       if (!executor_.watches_overflow()) count(completed);
     }
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    return milliseconds_since(start);
   }
 
   Timing times(double waited_and_copied) const {

@@ -1,8 +1,7 @@
 #include "cuda/runtime/session_source.h"
 
-#include <chrono>
-
 #include "core/algebra/dispatch.h"
+#include "core/host/clock.h"
 #include "core/problem/scan.h"
 #include "cuda/runtime/banded.h"
 #include "cuda/runtime/elementwise.h"
@@ -21,15 +20,14 @@ Source Sources::find(const MatrixView& view, const Band& band) {
     include_outside(source);
     return source;
   }
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   const HostLayout host = host_layout(view, problem_.batch, dtype(), true);
   source.copied = device_.workspace(host.bytes());
   device_.upload(host, source.copied.get(), problem_.cancelled);
   source.view = Lines(view).copied_to(source.copied.get(), view, host.items);
   clear_outside(problem_.operation, host.items, source.view, band, device_.stream());
   source.band = {};
-  const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - start;
-  copying_ += taken.count();
+  copying_ += milliseconds_since(start);
   source.facts = no_facts();
   source.is_exact = false;
   if (must_scan(problem_.operation) && !problem_.known) scan(source, host.elements());
