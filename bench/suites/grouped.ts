@@ -130,7 +130,8 @@ export const grouped: Suite = {
         async () => {
           const device = await bench.device()
           const outs = await Promise.all(sizes.map(({ m, n }) => device.full([m, n], 0)))
-          const into = products.map((product, at) => ({ ...product, out: outs[at]! }))
+          // Spread with another property, each would have a hidden class of its own in Node.js 20, and take 1 µs more to read.
+          const into = products.map(({ a, b }, at) => ({ a, b, out: outs[at]! }))
           await time(bench, `${count} products into out`, into)
         },
       ],
