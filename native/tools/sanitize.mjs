@@ -44,23 +44,12 @@ function run(command, args, { env = {}, cwd = root, quiet = false } = {}) {
 function copySources(name) {
   const copy = join(root, 'build', 'sanitize', name)
   mkdirSync(copy, { recursive: true })
-  for (const folder of ['lib', 'bench', 'native', 'test', 'docs']) {
-    rmSync(join(copy, folder), { recursive: true, force: true })
-  }
-  for (const path of [
-    ...['lib', 'bench', 'native', 'test', 'docs', 'CMakeLists.txt', 'package.json'],
-    ...['README.md', 'CHANGELOG.md', 'binding.gyp.md', 'LICENSE'],
-    ...[
-      'LICENSE',
-      'CHANGELOG.md',
-      'binding.gyp.md',
-      'tsconfig.json',
-      'tsconfig.test.json',
-      'vitest.config.ts',
-    ],
-  ]) {
+  const folders = ['lib', 'bench', 'native', 'test', 'docs']
+  const files = ['CMakeLists.txt', 'package.json', 'tsconfig.json', 'tsconfig.test.json', 'vitest.config.ts']
+  const documents = ['README.md', 'CHANGELOG.md', 'LICENSE', 'binding.gyp.md']
+  for (const folder of folders) rmSync(join(copy, folder), { recursive: true, force: true })
+  for (const path of [...folders, ...files, ...documents])
     cpSync(join(root, path), join(copy, path), { recursive: true, preserveTimestamps: true })
-  }
   const packages = join(copy, 'node_modules')
   if (!existsSync(packages)) symlinkSync(join(root, 'node_modules'), packages)
   return copy
