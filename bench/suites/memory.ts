@@ -77,7 +77,7 @@ async function watch(
 export const memory: Suite = {
   shows: `what ${AT_ONCE} small calls at once leave behind, over and over: memory, handles and threads after a warm-up and at the end`,
   grid(bench) {
-    const calls = bench.quick ? 200 : 1e5
+    const calls = bench.quick ? 1000 : 1e5
     const [a, b] = [integers([SIZE, SIZE], 1), integers([SIZE, SIZE], 2)]
     const out = matrix(SIZE, SIZE)
     const operands = SIZES.map((size) => integers([size, size], size))
