@@ -205,7 +205,7 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
     kinds[0] === 'wasm'
       ? 'build it in a clone: npm run build:wasm, which needs Emscripten'
       : root && existsSync(join(root, 'CMakeLists.txt'))
-        ? 'build it: npm rebuild mpmml, or in a clone npm run build'
+        ? 'build it: npm run build'
         : `build it from source: npm install ${sourcePackage}@${version}, which needs CMake and a C++ compiler`,
   ]
   const place = manifest ? '' : ' by this bundle'
