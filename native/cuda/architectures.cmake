@@ -6,7 +6,7 @@ set(mpmml_supported_archs 52 61 70 75 80 86 89 90 100 120)
 
 # mpmml_choose_architectures(asked known)
 #
-#   asked  MPMML_CUDA_ARCHS: a list such as 61;90 or sm_61;sm_90, or all, or nothing: then the GPUs of this machine. Without a
+#   asked  MPMML_CUDA_ARCHS: a list such as 61;90 or sm_61;sm_90;compute_61 (PTX), or all, or nothing: then the GPUs of this machine. Without a
 #          GPU it is the oldest architecture, because the driver of every newer GPU can compile its PTX. A machine whose GPUs are
 #          all too old for the toolkit is an error
 #   known  the architectures of the toolkit
@@ -39,14 +39,24 @@ function(mpmml_choose_architectures asked known)
     endif()
   elseif(NOT asked STREQUAL "")
     string(REGEX MATCHALL "[^;, ]+" archs "${asked}")
-    # As NVIDIA writes them.
-    list(TRANSFORM archs REPLACE "^(sm|compute)_" "")
-    foreach(arch ${archs})
+    list(TRANSFORM archs REPLACE "^sm_" "")
+    set(ptx ${archs})
+    list(FILTER ptx INCLUDE REGEX "^compute_")
+    list(TRANSFORM ptx REPLACE "^compute_" "")
+    list(FILTER archs EXCLUDE REGEX "^compute_")
+    foreach(arch ${archs} ${ptx})
       if(NOT arch IN_LIST known)
         message(FATAL_ERROR "mpmml: MPMML_CUDA_ARCHS names ${arch}, which this CUDA toolkit doesn't have; it has ${known}, and `all` means all of them that MPMML supports")
       endif()
     endforeach()
     mpmml_with_ptx(chosen ${archs})
+    foreach(arch ${ptx})
+      if("${arch}-real" IN_LIST chosen)
+        list(TRANSFORM chosen REPLACE "^${arch}-real$" "${arch}")
+      elseif(NOT arch IN_LIST chosen)
+        list(APPEND chosen ${arch}-virtual)
+      endif()
+    endforeach()
     set(lab ${chosen})
   elseif(machine)
     mpmml_with_ptx(chosen ${machine})

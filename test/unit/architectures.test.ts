@@ -71,7 +71,9 @@ describe.skipIf(missing !== undefined)(
     it('stops if the toolkit has no code for the only GPU, and names a toolkit that has', () => {
       const { status, stderr } = choose('', cuda13, ['6.1'])
       expect(status).not.toBe(0)
-      expect(stderr).toMatch(/no code for sm_61.*CUDA 12\.0 to 12\.9.*CUDACXX=\S+ npm run build.*MPMML_CUDA=OFF/)
+      expect(stderr).toMatch(
+        /no code for sm_61.*CUDA 12\.0 to 12\.9.*CUDACXX=\S+ npm run build.*MPMML_CUDA=OFF/,
+      )
     })
 
     it('says it if the toolkit has no code for one of several GPUs', () => {
@@ -81,13 +83,16 @@ describe.skipIf(missing !== undefined)(
     })
 
     it('is for the architectures that are named, whatever the machine has', () => {
-      for (const asked of ['61;90', '61 90', '61,90', 'sm_61;sm_90', 'compute_61 90']) {
+      for (const asked of ['61;90', '61 90', '61,90', 'sm_61;sm_90']) {
         expect(choose(asked, cuda12, ['8.0'])).toMatchObject({
           main: 'sm_61 sm_90 compute_90',
           lab: 'sm_61 sm_90 compute_90',
           note: '',
         })
       }
+      expect(choose('61 sm_70 90 compute_61 compute_52', cuda12).main).toBe(
+        'sm_61 sm_70 sm_90 compute_61 compute_90 compute_52',
+      )
       expect(choose('90', cuda13)).toMatchObject({
         main: 'sm_90 compute_90',
         lab: 'sm_90 compute_90',
