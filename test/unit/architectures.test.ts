@@ -106,7 +106,7 @@ describe.skipIf(missing !== undefined)(
       expect(choose('all', cuda13, ['8.6'])).toMatchObject({ main, lab: 'sm_86 compute_86' })
     })
 
-    it.each(['61', 'sm_61', '90;x', 'ALL'])('for %s is refused by a toolkit without it', (asked) => {
+    it.each(['61', 'sm_61', '90;x', 'ALL'])('refuses %s for a toolkit without it', (asked) => {
       const { status, stderr } = choose(asked, cuda13)
       expect(status).not.toBe(0)
       expect(stderr).toMatch(/MPMML_CUDA_ARCHS names \S+, which this CUDA toolkit doesn't have; it has 75;80/)
