@@ -11,6 +11,10 @@ exports.names = [
   '@mpmml/win32-x64',
   '@mpmml/cuda-linux-x64',
   '@mpmml/lab-linux-x64',
+  '@mpmml/cuda-linux-arm64',
+  '@mpmml/lab-linux-arm64',
+  '@mpmml/cuda12-linux-x64',
+  '@mpmml/lab12-linux-x64',
   '@mpmml/wasm',
 ]
 
@@ -31,6 +35,14 @@ exports.load = (name) => {
         return { addon: require('@mpmml/cuda-linux-x64') }
       case '@mpmml/lab-linux-x64':
         return { addon: require('@mpmml/lab-linux-x64') }
+      case '@mpmml/cuda-linux-arm64':
+        return { addon: require('@mpmml/cuda-linux-arm64') }
+      case '@mpmml/lab-linux-arm64':
+        return { addon: require('@mpmml/lab-linux-arm64') }
+      case '@mpmml/cuda12-linux-x64':
+        return { addon: require('@mpmml/cuda12-linux-x64') }
+      case '@mpmml/lab12-linux-x64':
+        return { addon: require('@mpmml/lab12-linux-x64') }
       case '@mpmml/wasm':
         return { addon: require('@mpmml/wasm') }
     }

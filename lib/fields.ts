@@ -1,7 +1,7 @@
 /** The fields of what native code reads and writes: flat arrays. */
 import { AddonError } from './errors.js'
 import type { Layout } from './layout.js'
-import { addon } from './native.js'
+import { addon, buildAgain } from './native.js'
 import { copyFields, memberFields, reportFields, requestFields } from './native-interface.js'
 
 export { copyAt, furtherResults, memberAt, reportAt, requestAt } from './native-interface.js'
@@ -14,7 +14,7 @@ for (const [known, exported] of [
 ]) {
   if (known!.join() === exported!.join()) continue
   throw new AddonError(
-    'the native addon has other fields than lib: it is of another version; run: npm rebuild mpmml',
+    `the native addon has other fields than lib: it is of another version; run: ${buildAgain()}`,
   )
 }
 

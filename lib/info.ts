@@ -4,7 +4,7 @@ import { configureCpu, limitPinned } from './environment.js'
 import { natively } from './errors.js'
 import { cores, exists, processor, runtime } from './host.js'
 import { type AddonKind, type AddonOrigin, driverTraces, largerAddons } from './load.js'
-import { addon, addonOrigin, type NativeDescription, version } from './native.js'
+import { addon, addonOrigin, buildAgain, type NativeDescription, version } from './native.js'
 
 /** A row of a device's table: its name and unit, and what the device has. */
 export type DeviceRows = Record<string, number | string>
@@ -69,11 +69,8 @@ export function cudaReason(
 ): string {
   // Reasons of other kinds say themselves what to do.
   const ways = new Map([
-    ['nvcc was not found', 'install the CUDA toolkit with nvcc, 11.2 or newer, then run: npm rebuild mpmml'],
-    [
-      'built without CUDA, because no NVIDIA driver was found',
-      'run: npm rebuild mpmml, or in a clone npm run build',
-    ],
+    ['nvcc was not found', `install the CUDA toolkit with nvcc, 12.0 or newer, then run: ${buildAgain()}`],
+    ['built without CUDA, because no NVIDIA driver was found', `run: ${buildAgain()}`],
   ])
   const [, way] = [...ways].find(([known]) => reason.includes(known)) ?? []
   const trace = built || way === undefined ? undefined : driverTraces.find(isThere)

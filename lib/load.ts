@@ -12,6 +12,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import * as addons from './addons.cjs'
 import { AddonError, OptionError } from './errors.js'
+import { driverTraces, needsCuda12 } from './nvidia.js'
 import { type Manifest, manifest, readManifest, root, version } from './package.js'
 
 /**
@@ -30,6 +31,8 @@ export interface AddonOrigin {
   readonly file: string
 }
 
+export { driverTraces }
+
 export const ownBuild = 'a build of its own'
 export const sourcePackage = '@mpmml/source'
 const wasmPackage = '@mpmml/wasm'
@@ -40,9 +43,6 @@ const fileNames: Record<AddonKind, string> = {
   wasm: join('wasm', 'addon.cjs'),
 }
 const platform = `${process.platform}-${process.arch}`
-
-/** Files that exist if there is an NVIDIA driver, on Linux and in the Windows Subsystem for Linux. */
-export const driverTraces = ['/proc/driver/nvidia/version', '/dev/nvidiactl', '/usr/lib/wsl/lib/libcuda.so.1']
 
 /**
  * Whether there is a driver: the file that tells, '' if there is none. Deno may forbid to look; then it is undefined, and an
@@ -60,17 +60,30 @@ function driverTrace(): string | undefined {
 declare const MPMML_ADDONS: readonly string[] | undefined
 const published = typeof MPMML_ADDONS === 'undefined' ? addons.names : MPMML_ADDONS
 
-/** The packages of this platform with an addon of this kind, for any C library. A bundle has no package.json to ask. */
+/**
+ * Returns the packages of this platform with an addon of this kind, for any C library: those that are published with this version. A
+ * package.json lists them; one that was packed without some of them, or is missing in a bundle, doesn't.
+ */
 function packagesOf(kind: AddonKind): string[] {
-  if (kind === 'cuda' || kind === 'lab') {
-    const known = manifest ? Object.keys(manifest.peerDependencies ?? {}) : published
-    return known.filter((name) => name === `@mpmml/${kind}-${platform}`)
-  }
-  const known = manifest ? Object.keys(manifest.optionalDependencies ?? {}) : published
-  if (kind === 'wasm') return known.filter((name) => name === wasmPackage)
-  return known.filter((name) =>
-    [`@mpmml/${platform}`, `@mpmml/${platform}-gnu`, `@mpmml/${platform}-musl`].includes(name),
+  const names = {
+    cpu: [`@mpmml/${platform}`, `@mpmml/${platform}-gnu`, `@mpmml/${platform}-musl`],
+    cuda: byCudaVersion(`@mpmml/cuda12-${platform}`, `@mpmml/cuda-${platform}`),
+    lab: byCudaVersion(`@mpmml/lab12-${platform}`, `@mpmml/lab-${platform}`),
+    wasm: [wasmPackage],
+  }[kind]
+  const listed = { ...manifest?.optionalDependencies, ...manifest?.peerDependencies }
+  return names.filter(
+    (name) => published.includes(name) && (!manifest || name in listed || folderOf(name) !== undefined),
   )
+}
+
+/** Orders a package built with CUDA 12 and its twin built with CUDA 13 by what this machine's driver and GPUs can run. */
+const byCudaVersion = (cuda12: string, cuda13: string) => (isOldGpu() ? [cuda12, cuda13] : [cuda13, cuda12])
+
+let oldGpu: boolean | undefined
+function isOldGpu(): boolean {
+  oldGpu ??= process.platform === 'linux' && driverTrace() !== '' && needsCuda12()
+  return oldGpu
 }
 
 /** Finds packages from this module, or from the bundle that it is in; undefined if the bundler has left it no URL. */
@@ -143,16 +156,33 @@ interface Candidate extends AddonOrigin {
   readonly problem: string
 }
 
+/** Options of the package `bindings` that are used here. Its types don't come with it. */
+type Bindings = (options: { bindings: string; module_root: string; try: string[][]; path: true }) => string
+
+/**
+ * Finds an addon in the build folder of a Git checkout or of the package with the sources; undefined if it wasn't built. Only these
+ * two have such a folder, and depend on `bindings`.
+ */
+function builtAddon(folder: string, kind: AddonKind): string | undefined {
+  const file = join(folder, 'build', 'Release', fileNames[kind])
+  if (!existsSync(file) || kind === 'wasm') return existsSync(file) ? file : undefined
+  const find = createRequire(join(folder, 'package.json'))('bindings') as Bindings
+  // Its own list begins with build/ and build/Debug, where an older addon may be.
+  const places = [['module_root', 'build', 'Release', 'bindings']]
+  return find({ bindings: fileNames[kind], module_root: folder, try: places, path: true })
+}
+
 function candidates(kinds: AddonKind[]): Candidate[] {
   for (const from of [ownBuild, sourcePackage]) {
     const folder = from === ownBuild ? root : folderOf(from)
     if (!folder) continue
-    const built = kinds
-      .map((kind) => ({ kind, from, file: join(folder, 'build', 'Release', fileNames[kind]), problem: '' }))
-      .filter(({ file }) => existsSync(file))
+    const built = kinds.flatMap((kind) => {
+      const file = builtAddon(folder, kind)
+      return file === undefined ? [] : [{ kind, from, file, problem: '' }]
+    })
     if (built.length > 0) return built
   }
-  return kinds.flatMap((kind) => {
+  const found = kinds.flatMap((kind) => {
     const known = packagesOf(kind)
     const installed = known.filter((from) => folderOf(from) !== undefined)
     if (installed.length === 0) return inBundle(kind, known)
@@ -163,6 +193,16 @@ function candidates(kinds: AddonKind[]): Candidate[] {
       return { kind, from, file: join(folder, fileNames[kind]), problem: wrongVersion(readManifest(folder)) }
     })
   })
+  // The laboratory built with the wrong CUDA comes after products built with the right one.
+  const isOfOtherCuda = ({ kind, from }: Candidate) =>
+    (kind === 'cuda' || kind === 'lab') && /^@mpmml\/(cuda|lab)12-/.test(from) !== isOldGpu()
+  const withCuda = found.filter(({ kind }) => kind === 'cuda' || kind === 'lab')
+  const others = found.filter((candidate) => !withCuda.includes(candidate))
+  return [
+    ...withCuda.filter((candidate) => !isOfOtherCuda(candidate)),
+    ...withCuda.filter(isOfOtherCuda),
+    ...others,
+  ]
 }
 
 /** What a bundler may have put into the program, or left out of it: to see which means to load it. */
@@ -205,7 +245,7 @@ function failure(kinds: AddonKind[], failed: Failure[]): string {
     kinds[0] === 'wasm'
       ? 'build it in a clone: npm run build:wasm, which needs Emscripten'
       : root && existsSync(join(root, 'CMakeLists.txt'))
-        ? 'build it: npm rebuild mpmml, or in a clone npm run build'
+        ? 'build it: npm run build'
         : `build it from source: npm install ${sourcePackage}@${version}, which needs CMake and a C++ compiler`,
   ]
   const place = manifest ? '' : ' by this bundle'

@@ -16,6 +16,13 @@ export const addon: Addon = loaded.addon
 /** Which addon it is, and where it comes from. */
 export const addonOrigin: AddonOrigin = loaded.origin
 
+/** Returns the command that renews the loaded addon: another build, or the package in the version of this library. */
+export function buildAgain(): string {
+  const { from } = addonOrigin
+  if (from === ownBuild) return 'npm run build'
+  return from === sourcePackage ? `npm rebuild ${sourcePackage}` : `npm install ${from}@${version}`
+}
+
 /** What to do if the addon lacks the laboratory's kernels. */
 export function withoutLaboratory(): string {
   const { from } = addonOrigin
@@ -34,6 +41,6 @@ export function indexIn<Name extends string>(list: readonly Name[], name: Name):
   const index = list.indexOf(name)
   if (index >= 0) return index
   throw new AddonError(
-    `the native addon doesn't know the name ${name}: it is of another version; run: npm rebuild mpmml`,
+    `the native addon doesn't know the name ${name}: it is of another version; run: ${buildAgain()}`,
   )
 }

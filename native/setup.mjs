@@ -1,6 +1,8 @@
-// Adds what a clone needs before it can run (npm start and npm test call it): the packages, the addons, the JavaScript. Arguments
-// go to native/build.mjs.
-// If nothing is missing it takes a second or two and prints nothing.
+// Prepares a Git checkout for npm start and npm test: installs the packages, builds the addons and compiles the TypeScript. Takes a
+// second or two and prints nothing if all of these exist.
+//
+//   node native/setup.mjs [argument…]    arguments go to native/build.mjs
+//   node native/setup.mjs javascript     compiles the TypeScript only: npm's script `prepare`
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -57,6 +59,12 @@ async function buildJavaScript(isInstalled) {
   await npm('the TypeScript build', 'run', '--silent', 'build:ts')
 }
 
+/** Runs npm's script `prepare`. `npx mpmml` in a Git checkout runs it too, and needs nothing if the command line is compiled. */
+async function prepare() {
+  if (process.env.npm_command === 'exec' && existsSync(join(root, 'dist', 'bench', 'cli.js'))) return
+  await npm('the TypeScript build', 'run', '--silent', 'build:ts')
+}
+
 async function setUp() {
   if (Number(process.versions.node.split('.')[0]) < 20) {
     throw new Failure(`Node.js 20 or newer is needed, but this is ${process.versions.node}`)
@@ -77,7 +85,7 @@ async function setUp() {
 }
 
 try {
-  await setUp()
+  await (process.argv[2] === 'javascript' ? prepare() : setUp())
 } catch (error) {
   if (!(error instanceof Failure)) throw error
   console.error(`mpmml: ${error.message}`)

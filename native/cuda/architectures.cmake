@@ -6,8 +6,9 @@ set(mpmml_supported_archs 52 61 70 75 80 86 89 90 100 120)
 
 # mpmml_choose_architectures(asked known)
 #
-#   asked  MPMML_CUDA_ARCHS: a list such as 61;90, or all, or nothing: then the GPUs of this machine. If it has none
-#          that the toolkit knows: the oldest architecture, because the driver of every newer GPU can compile its PTX
+#   asked  MPMML_CUDA_ARCHS: a list such as 61;90 or sm_61;sm_90;compute_61 (PTX), or all, or nothing: then the GPUs of this machine. Without a
+#          GPU it is the oldest architecture, because the driver of every newer GPU can compile its PTX. A machine whose GPUs are
+#          all too old for the toolkit is an error
 #   known  the architectures of the toolkit
 #
 # Sets, as CMake writes CUDA_ARCHITECTURES (90-real is machine code, 90-virtual PTX, 90 both):
@@ -38,23 +39,37 @@ function(mpmml_choose_architectures asked known)
     endif()
   elseif(NOT asked STREQUAL "")
     string(REGEX MATCHALL "[^;, ]+" archs "${asked}")
-    foreach(arch ${archs})
+    list(TRANSFORM archs REPLACE "^sm_" "")
+    set(ptx ${archs})
+    list(FILTER ptx INCLUDE REGEX "^compute_")
+    list(TRANSFORM ptx REPLACE "^compute_" "")
+    list(FILTER archs EXCLUDE REGEX "^compute_")
+    foreach(arch ${archs} ${ptx})
       if(NOT arch IN_LIST known)
         message(FATAL_ERROR "mpmml: MPMML_CUDA_ARCHS names ${arch}, which this CUDA toolkit doesn't have; it has ${known}, and `all` means all of them that MPMML supports")
       endif()
     endforeach()
     mpmml_with_ptx(chosen ${archs})
+    foreach(arch ${ptx})
+      if("${arch}-real" IN_LIST chosen)
+        list(TRANSFORM chosen REPLACE "^${arch}-real$" "${arch}")
+      elseif(NOT arch IN_LIST chosen)
+        list(APPEND chosen ${arch}-virtual)
+      endif()
+    endforeach()
     set(lab ${chosen})
   elseif(machine)
     mpmml_with_ptx(chosen ${machine})
     set(lab ${chosen})
+  elseif(missing)
+    message(FATAL_ERROR "mpmml: this CUDA toolkit has no code for sm_${missing}, the GPU of this machine: name the nvcc of CUDA 12.0 to 12.9, for example CUDACXX=/usr/local/cuda-12.9/bin/nvcc npm run build, or build for the CPU with MPMML_CUDA=OFF")
   else()
     set(chosen ${oldest})
     set(lab ${oldest}-virtual)
     set(note "no GPU was found; other GPUs than sm_${oldest} have to compile the kernels when they are first used, so name yours in MPMML_CUDA_ARCHS (for example MPMML_CUDA_ARCHS=90)")
   endif()
   if(missing)
-    set(note "this CUDA toolkit has no code for sm_${missing}, a GPU of this machine: an older or newer toolkit may have it")
+    set(note "this CUDA toolkit has no code for sm_${missing}, a GPU of this machine: CUDA 12.0 to 12.9 have it")
   endif()
   set(mpmml_architectures "${chosen}" PARENT_SCOPE)
   set(mpmml_lab_architectures "${lab}" PARENT_SCOPE)

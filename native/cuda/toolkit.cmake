@@ -11,7 +11,8 @@
 #
 # Unless it is asked for, CUDA is built only if this machine has a GPU.
 #
-# nvcc is looked for in CUDACXX, then on the PATH, then under CUDA_PATH, CUDA_HOME and /usr/local/cuda. CMake's own
+# nvcc is looked for in CUDACXX, then on the PATH, then under CUDA_PATH, CUDA_HOME and /usr/local/cuda. It must be of CUDA 12.0 or
+# newer: older ones lack the three-operand maxima (__viaddmax_s32, __vimax3_s32) and __grid_constant__. CMake's own
 # check_language(CUDA) isn't used, because it just answers "no" even if only the architectures are wrong.
 
 include(${CMAKE_CURRENT_LIST_DIR}/architectures.cmake)
@@ -35,9 +36,15 @@ macro(mpmml_find_cuda_toolkit)
   elseif(NOT mpmml_cuda_asked AND NOT mpmml_driver)
     set(MPMML_CUDA_STATUS "built without CUDA, because no NVIDIA driver was found (MPMML_CUDA=ON builds it in any case)")
   else()
-    find_program(MPMML_NVCC nvcc HINTS ENV CUDACXX PATHS ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin)
+    find_program(MPMML_NVCC nvcc PATHS ENV CUDA_PATH ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin)
     if(DEFINED ENV{CUDACXX})
-      set(MPMML_NVCC "$ENV{CUDACXX}")
+      # A name instead of a path is looked up on the PATH.
+      unset(mpmml_named_nvcc CACHE)
+      find_program(mpmml_named_nvcc NAMES "$ENV{CUDACXX}")
+      if(NOT mpmml_named_nvcc)
+        message(FATAL_ERROR "mpmml: CUDACXX must be the path of an nvcc, but $ENV{CUDACXX} doesn't exist: correct it or leave it out")
+      endif()
+      set(MPMML_NVCC "${mpmml_named_nvcc}")
     endif()
     if(MPMML_NVCC)
       mpmml_enable_cuda()
@@ -61,7 +68,7 @@ endmacro()
 macro(mpmml_enable_cuda)
   execute_process(COMMAND ${MPMML_NVCC} --list-gpu-arch OUTPUT_VARIABLE mpmml_nvcc_archs RESULT_VARIABLE mpmml_nvcc_result)
   if(NOT mpmml_nvcc_result EQUAL 0)
-    message(FATAL_ERROR "mpmml: ${MPMML_NVCC} --list-gpu-arch failed: CUDA 11.2 or newer is needed")
+    message(FATAL_ERROR "mpmml: ${MPMML_NVCC} --list-gpu-arch failed: CUDACXX must be the nvcc of CUDA 12.0 or newer")
   endif()
   string(REGEX MATCHALL "[0-9]+" mpmml_nvcc_archs "${mpmml_nvcc_archs}")
   mpmml_choose_architectures("${MPMML_CUDA_ARCHS}" "${mpmml_nvcc_archs}")
@@ -78,14 +85,14 @@ macro(mpmml_enable_cuda)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
   enable_language(CUDA)
+  if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.0)
+    message(FATAL_ERROR "mpmml: CUDA must be of version 12.0 or newer, but ${MPMML_NVCC} is of ${CMAKE_CUDA_COMPILER_VERSION}: install a newer toolkit, or name its nvcc in CUDACXX")
+  endif()
   find_package(CUDAToolkit REQUIRED)
   set(MPMML_CUDA_FOUND TRUE)
   set(MPMML_CUDA_TOOLKIT ${CMAKE_CUDA_COMPILER_VERSION})
   # Hopper's own instructions need 90a. Elsewhere these kernels are empty.
-  set(MPMML_CUDA_HOPPER_ARCHITECTURES ${mpmml_architectures})
-  if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.0)
-    string(REGEX REPLACE "(^|;)90(-real|)($|;)" "\\190a-real\\3" MPMML_CUDA_HOPPER_ARCHITECTURES "${mpmml_architectures}")
-  endif()
+  string(REGEX REPLACE "(^|;)90(-real|)($|;)" "\\190a-real\\3" MPMML_CUDA_HOPPER_ARCHITECTURES "${mpmml_architectures}")
   set(MPMML_CUDA_STATUS "built with CUDA ${MPMML_CUDA_TOOLKIT} for ${MPMML_CUDA_ARCHITECTURE_NAMES}")
 endmacro()
 

@@ -3,7 +3,7 @@
 //   npm run release                          all that this machine can make; the others it names, and why
 //   npm run release -- main linux-x64-gnu    these
 //
-//   --archs "80;90"   the GPU architectures; by default 75, 80, 90, 100 and 120, which takes about an hour
+//   --archs "80;90"   the GPU architectures; by default those of native/tools/release/packages.mjs, which take about an hour
 //   --build DIR       takes this machine's addons from a build folder, and compiles nothing for it. It was built with
 //                     MPMML_RELEASE=ON and MPMML_CPU_ISAS=all
 //   --repository URL  for package.json: publishing with provenance needs it
@@ -27,6 +27,7 @@ import { newestGlibc, problemsOf } from './release/check.mjs'
 import {
   addonManifest,
   addonPackages,
+  architecturesOf,
   filesIn,
   isInMain,
   isInSource,
@@ -42,7 +43,7 @@ import {
 
 const { values, positionals: asked } = parseArgs({
   options: {
-    archs: { type: 'string', default: '75;80;90;100;120' },
+    archs: { type: 'string' },
     build: { type: 'string' },
     repository: { type: 'string' },
     to: { type: 'string', default: join(root, 'dist-packages') },
@@ -77,9 +78,19 @@ function obstacle(row) {
   }
   if (row.kind === 'wasm') return runs('emcc', '--version') || values.build ? undefined : 'emcc was not found'
   if (!isNative(row)) return 'it has to be made on a machine of its platform'
-  const nvcc = process.env.CUDACXX ?? 'nvcc'
-  if (row.kind !== 'cpu' && !values.build && !runs(nvcc, '--version')) return 'nvcc was not found'
+  if (row.cuda === undefined || values.build) return undefined
+  const cuda = versionOfNvcc()
+  if (cuda === undefined) return 'nvcc was not found'
+  if (cuda !== row.cuda)
+    return `it needs CUDA ${row.cuda}, and nvcc is of CUDA ${cuda}: name another in CUDACXX`
   return undefined
+}
+
+/** Returns the major version of nvcc; undefined if it isn't installed. */
+function versionOfNvcc() {
+  const { stdout } = spawnSync(process.env.CUDACXX ?? 'nvcc', ['--version'], { encoding: 'utf8' })
+  const release = /release (\d+)\./.exec(stdout ?? '')?.[1]
+  return release && Number(release)
 }
 
 /** The folder of the WebAssembly addon, built if it isn't there. */
@@ -114,17 +125,19 @@ function addonOf(row) {
     return file
   }
   const folder = join(root, 'build', `release-${isCross(row) ? row.short : 'here'}`)
-  const withCuda = !isCross(row) && rows.some(({ kind }) => kind === 'cuda' || kind === 'lab')
+  // One build makes the addons of all packages that this machine's compilers build.
+  const withCuda = isCross(row) ? undefined : rows.find(({ cuda }) => cuda !== undefined)
+  const archs = withCuda && architecturesOf(withCuda)
   run(process.execPath, ['native/build.mjs', '--incremental'], {
     MPMML_BUILD_DIR: folder,
     MPMML_RELEASE: 'ON',
     MPMML_CPU_ISAS: 'all',
     MPMML_CUDA: withCuda ? 'ON' : 'OFF',
     MPMML_LAB: withCuda ? 'ON' : 'OFF',
-    MPMML_CUDA_ARCHS: withCuda ? values.archs : '',
-    // There are ten times as many kernels in the laboratory. Drivers compile them for other GPUs when they are first used.
-    MPMML_CUDA_LAB_ARCHS: withCuda ? '75-virtual;90' : '',
-    MPMML_CUDA_COMPRESS: withCuda ? 'size' : '',
+    MPMML_CUDA_ARCHS: withCuda ? (values.archs ?? archs.products) : '',
+    MPMML_CUDA_LAB_ARCHS: withCuda ? archs.lab : '',
+    // nvcc 12.4 doesn't have the option.
+    MPMML_CUDA_COMPRESS: withCuda?.cuda === 13 ? 'size' : '',
     ...(isCross(row) ? { CMAKE_TOOLCHAIN_FILE: join(root, row.cross.toolchain) } : {}),
   })
   return join(folder, 'Release', row.file)
@@ -237,3 +250,12 @@ console.log(
   `${total.length} packages in ${target}, ${total.reduce((sum, file) => sum + statSync(join(target, file)).size, 0)} bytes`,
 )
 if (failures.length > 0) fail(`${failures.length} things are wrong with these packages; they are above`)
+// Their dependencies on each other would otherwise be looked for in the registry.
+const runsHere = ({ os, kind }) => kind !== 'wasm' && os !== undefined
+const needed = [
+  'main',
+  ...addonPackages.filter((row) => runsHere(row) && isNative(row)).map(({ short }) => short),
+]
+  .map((short) => join(target, `mpmml-${short === 'main' ? '' : `${short}-`}${version}.tgz`))
+  .filter(existsSync)
+console.log(`To install them in another folder: npm install ${needed.join(' ')}`)

@@ -70,13 +70,13 @@ describe('info', () => {
     const advice = cudaReason(false, reason, (file) => file === '/dev/nvidiactl')
     expect(advice).toContain(reason)
     expect(advice).toContain('install the CUDA toolkit')
-    expect(advice).toContain('npm rebuild mpmml')
+    expect(advice).toContain('npm run build')
     expect(cudaReason(true, '', () => true)).toBe('')
     const before =
       'built without CUDA, because no NVIDIA driver was found (MPMML_CUDA=ON builds it in any case)'
     expect(cudaReason(false, before, () => false)).toBe(before)
     const now = cudaReason(false, before, (file) => file === '/dev/nvidiactl')
-    expect(now).toContain('This machine has an NVIDIA driver (/dev/nvidiactl): run: npm rebuild mpmml')
+    expect(now).toContain('This machine has an NVIDIA driver (/dev/nvidiactl): run: npm run build')
   })
 })
 

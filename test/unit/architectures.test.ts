@@ -68,21 +68,31 @@ describe.skipIf(missing !== undefined)(
       expect(choose('', cuda12)).toMatchObject({ main: 'sm_52 compute_52', lab: 'compute_52', note })
     })
 
-    it('says it if the toolkit has no code for a GPU', () => {
+    it('stops if the toolkit has no code for the only GPU, and names a toolkit that has', () => {
+      const { status, stderr } = choose('', cuda13, ['6.1'])
+      expect(status).not.toBe(0)
+      expect(stderr).toMatch(
+        /no code for sm_61.*CUDA 12\.0 to 12\.9.*CUDACXX=\S+ npm run build.*MPMML_CUDA=OFF/,
+      )
+    })
+
+    it('says it if the toolkit has no code for one of several GPUs', () => {
       const note = expect.stringContaining('no code for sm_61')
-      expect(choose('', cuda13, ['6.1'])).toMatchObject({ main: 'sm_75 compute_75', note })
       expect(choose('', cuda13, ['6.1', '9.0'])).toMatchObject({ main: 'sm_90 compute_90', note })
       expect(choose('', cuda12, ['6.1'])).toMatchObject({ main: 'sm_61 compute_61', note: '' })
     })
 
     it('is for the architectures that are named, whatever the machine has', () => {
-      for (const asked of ['61;90', '61 90', '61,90']) {
+      for (const asked of ['61;90', '61 90', '61,90', 'sm_61;sm_90']) {
         expect(choose(asked, cuda12, ['8.0'])).toMatchObject({
           main: 'sm_61 sm_90 compute_90',
           lab: 'sm_61 sm_90 compute_90',
           note: '',
         })
       }
+      expect(choose('61 sm_70 90 compute_61 compute_52', cuda12).main).toBe(
+        'sm_61 sm_70 sm_90 compute_61 compute_90 compute_52',
+      )
       expect(choose('90', cuda13)).toMatchObject({
         main: 'sm_90 compute_90',
         lab: 'sm_90 compute_90',
@@ -96,7 +106,7 @@ describe.skipIf(missing !== undefined)(
       expect(choose('all', cuda13, ['8.6'])).toMatchObject({ main, lab: 'sm_86 compute_86' })
     })
 
-    it.each(['61', 'sm_90', '90;x', 'ALL'])('for %s is refused by a toolkit without it', (asked) => {
+    it.each(['61', 'sm_61', '90;x', 'ALL'])('refuses %s for a toolkit without it', (asked) => {
       const { status, stderr } = choose(asked, cuda13)
       expect(status).not.toBe(0)
       expect(stderr).toMatch(/MPMML_CUDA_ARCHS names \S+, which this CUDA toolkit doesn't have; it has 75;80/)

@@ -49,7 +49,7 @@ describe('names of enumerators', () => {
       thrown(() => indexIn(addon.paths, 'sideways')),
       'ERR_MPMML_ADDON',
       'sideways',
-      'npm rebuild mpmml',
+      'npm run build',
     )
   })
 })

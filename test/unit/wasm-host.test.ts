@@ -103,6 +103,12 @@ describe.skipIf(missing)(
       expect(check('backend').found).toContain(`npm install ${native}@${version}`)
     })
 
+    it('computes by WebAssembly if that was installed by hand, though package.json lists no packages', () => {
+      publish()
+      installWasm()
+      expect(explained()).toMatchObject({ value: 5, kind: 'wasm' })
+    })
+
     it('says that there is no package for the platform', () => {
       publish('@mpmml/wasm', '@mpmml/plan9-mips')
       installWasm()

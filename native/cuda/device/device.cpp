@@ -64,8 +64,8 @@ Reason find_reason(int device, const void* function, const std::string& architec
     cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
     const std::string arch = std::to_string(major) + std::to_string(minor);
     return {"this build has no code for the architecture sm_" + arch + " of device " + std::to_string(device) +
-                " (it has " + architectures + "): rebuild with MPMML_CUDA_ARCHS=" + arch +
-                " and a CUDA toolkit that knows it (npm rebuild mpmml)",
+                " (it has " + architectures + "): build it from source with MPMML_CUDA_ARCHS=" + arch +
+                " and a CUDA toolkit that knows it (docs/building.md)",
             true};
   }
   return {"device " + std::to_string(device) + " can't be used: " + cudaGetErrorName(status) + " (" +

@@ -12,6 +12,17 @@ export const { version } = own
 const MiB = 2 ** 20
 
 /**
+ * GPU architectures of the packages with CUDA, as MPMML_CUDA_ARCHS: machine code for `sm`, and PTX. The oldest PTX serves GPUs that
+ * come between, such as sm_110. The laboratory has ten times as many kernels, so most GPUs compile its PTX at first use.
+ */
+export const architecturesOf = ({ cuda, cpu }) =>
+  cuda === 12
+    ? { products: '50;52;60;61;70', lab: '50-virtual;52;61' }
+    : cpu === 'arm64'
+      ? { products: '87;90;110;compute_90', lab: '87-virtual;90' }
+      : { products: '75;80;90;100;120;compute_90', lab: '75-virtual;90' }
+
+/**
  * The packages with addons. An addon is built by the machine's own compiler, or, if the machine is of another platform, by the
  * compiler in `cross`. `mostBytes` is for the packed package.
  */
@@ -37,8 +48,44 @@ export const addonPackages = [
   },
   { short: 'darwin-arm64', os: 'darwin', cpu: 'arm64', kind: 'cpu', mostBytes: 5 * MiB },
   { short: 'win32-x64', os: 'win32', cpu: 'x64', kind: 'cpu', mostBytes: 5 * MiB },
-  { short: 'cuda-linux-x64', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'cuda', mostBytes: 40 * MiB },
-  { short: 'lab-linux-x64', os: 'linux', cpu: 'x64', libc: 'glibc', kind: 'lab', mostBytes: 60 * MiB },
+  ...['x64', 'arm64'].flatMap((cpu) => [
+    {
+      short: `cuda-linux-${cpu}`,
+      os: 'linux',
+      cpu,
+      libc: 'glibc',
+      kind: 'cuda',
+      cuda: 13,
+      mostBytes: 40 * MiB,
+    },
+    {
+      short: `lab-linux-${cpu}`,
+      os: 'linux',
+      cpu,
+      libc: 'glibc',
+      kind: 'lab',
+      cuda: 13,
+      mostBytes: 60 * MiB,
+    },
+  ]),
+  {
+    short: 'cuda12-linux-x64',
+    os: 'linux',
+    cpu: 'x64',
+    libc: 'glibc',
+    kind: 'cuda',
+    cuda: 12,
+    mostBytes: 40 * MiB,
+  },
+  {
+    short: 'lab12-linux-x64',
+    os: 'linux',
+    cpu: 'x64',
+    libc: 'glibc',
+    kind: 'lab',
+    cuda: 12,
+    mostBytes: 60 * MiB,
+  },
   // For any system and processor.
   { short: 'wasm', kind: 'wasm', mostBytes: 1.5e6 },
 ].map((row) => ({
@@ -67,7 +114,7 @@ const isInstalledAlways = ({ kind }) => kind === 'cpu' || kind === 'wasm'
 export const mostBytesOfMain = 1 * MiB
 
 /** What only a build from source needs. */
-const buildDependencies = ['cmake-js', 'node-addon-api', 'node-api-headers']
+const buildDependencies = ['bindings', 'cmake-js', 'node-addon-api', 'node-api-headers']
 
 const pick = (object, keys) =>
   Object.fromEntries(keys.map((key) => [key, object[key]]).filter(([, value]) => value))

@@ -1,0 +1,139 @@
+/** Scripts of package.json in a Git checkout: builds that exist already, and build folders of other places. */
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { root, version } from '../../lib/native.js'
+
+const isPosix = process.platform !== 'win32'
+const hasNpx = isPosix && spawnSync('npx', ['--version']).status === 0
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-checkout-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** Returns the files of a folder with the times of their last change. */
+const filesIn = (path: string) =>
+  readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => [join(parentPath, name), statSync(join(parentPath, name)).mtimeMs])
+
+describe.skipIf(!hasNpx)(
+  hasNpx ? 'npx in a checkout' : 'npx in a checkout (skipped: npx was not found)',
+  () => {
+    it('runs the command and leaves the build as it was, at the first call and later', () => {
+      const built = () => [
+        ...filesIn(join(root, 'build', 'Release')),
+        ...filesIn(join(root, 'dist', 'bench')),
+      ]
+      const before = built()
+      expect(before.length).toBeGreaterThan(1)
+      // A cache of its own, in which the checkout isn't installed yet.
+      const env = { ...process.env, npm_config_cache: folder, npm_config_offline: 'true' }
+      for (const call of ['first', 'second']) {
+        const { status, stdout, stderr } = spawnSync('npx', ['mpmml', '--version'], {
+          cwd: root,
+          encoding: 'utf8',
+          env,
+        })
+        expect({ call, status, stdout }, stderr).toEqual({ call, status: 0, stdout: `${version}\n` })
+      }
+      expect(built()).toEqual(before)
+    })
+  },
+)
+
+describe.skipIf(!isPosix)(isPosix ? 'a build' : 'a build (skipped: cmake is a shell script)', () => {
+  /** A program that writes its arguments into a file. */
+  function program(name: string, prints: string) {
+    const file = join(folder, 'bin', name)
+    mkdirSync(join(folder, 'bin'), { recursive: true })
+    writeFileSync(file, `#!/bin/sh\necho "$@" >> ${join(folder, 'calls')}\necho '${prints}'\n`)
+    chmodSync(file, 0o755)
+    return file
+  }
+
+  /** Runs native/build.mjs with a pretended cmake in a build folder that was configured so. */
+  function build(cache: Record<string, string>, settings: object, env: NodeJS.ProcessEnv = {}) {
+    const cmake = program('cmake', 'cmake version 3.25.1')
+    program('ninja', '1.11.1')
+    const directory = join(folder, 'build')
+    mkdirSync(join(directory, 'CMakeFiles'), { recursive: true })
+    const entries = { CMAKE_HOME_DIRECTORY: root, CMAKE_COMMAND: cmake, ...cache }
+    const lines = Object.entries(entries).map(([name, value]) => `${name}:INTERNAL=${value}`)
+    writeFileSync(join(directory, 'CMakeCache.txt'), `${lines.join('\n')}\n`)
+    writeFileSync(join(directory, 'mpmml-settings.json'), JSON.stringify(settings))
+    const others = Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !/^(MPMML_|npm_)/.test(name)),
+    )
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(root, 'native', 'build.mjs'), '--incremental'],
+      {
+        encoding: 'utf8',
+        env: {
+          ...others,
+          PATH: `${join(folder, 'bin')}${delimiter}${process.env.PATH}`,
+          MPMML_BUILD_DIR: directory,
+          ...env,
+        },
+      },
+    )
+    return {
+      status,
+      stdout,
+      stderr,
+      kept: existsSync(join(directory, 'CMakeFiles')),
+      settings: JSON.parse(readFileSync(join(directory, 'mpmml-settings.json'), 'utf8')),
+      calls: existsSync(join(folder, 'calls')) ? readFileSync(join(folder, 'calls'), 'utf8') : '',
+    }
+  }
+
+  const lab = { MPMML_LAB: 'ON', MPMML_CUDA: 'ON', MPMML_CUDA_ARCHS: '61' }
+
+  it('keeps the settings of the build before it', () => {
+    const { status, stderr, settings, calls } = build({}, lab)
+    expect(status, stderr).toBe(0)
+    expect(settings).toMatchObject(lab)
+    expect(calls).toContain('-DMPMML_LAB=ON')
+  })
+
+  it('continues a folder that was configured here', () => {
+    const { stdout, kept } = build({}, lab)
+    expect(kept).toBe(true)
+    expect(stdout).not.toContain('anew')
+  })
+
+  it.each([
+    ['of a checkout that was moved', { CMAKE_HOME_DIRECTORY: '/nowhere/mpmml' }, '/nowhere/mpmml'],
+    ['of a checkout that was copied', { CMAKE_HOME_DIRECTORY: tmpdir() }, tmpdir()],
+    ['of another system', { CMAKE_CXX_COMPILER: '/nowhere/c++' }, '/nowhere/c++, which no longer exists'],
+  ])('configures a folder %s anew, with its settings, and says so', (_, cache, reason) => {
+    const { status, stderr, stdout, kept, settings } = build(cache, lab)
+    expect(status, stderr).toBe(0)
+    expect(stdout).toContain('mpmml: building anew, because the build folder was configured')
+    expect(stdout).toContain(reason)
+    expect(kept).toBe(false)
+    expect(settings).toMatchObject(lab)
+  })
+
+  it('does nothing for npx if an addon exists', () => {
+    mkdirSync(join(folder, 'build', 'Release'), { recursive: true })
+    writeFileSync(join(folder, 'build', 'Release', 'mpmml.node'), '')
+    const { status, calls, kept } = build({ CMAKE_HOME_DIRECTORY: '/nowhere' }, lab, { npm_command: 'exec' })
+    expect({ status, calls, kept }).toEqual({ status: 0, calls: '', kept: true })
+  })
+})
