@@ -45,6 +45,20 @@ describe.skipIf(reason !== undefined)(
       },
     )
 
+    it('takes more shared memory than a run before, and less again', async () => {
+      for (const m of [64, 128, 16, 128]) {
+        const { iterations } = await addon.labMicrobench({
+          name: 'shared-both',
+          x: 8,
+          y: 8,
+          bsi: 16,
+          bsj: 16,
+          m,
+        })
+        expect(iterations % m).toBe(0)
+      }
+    })
+
     it('counts operations as the thesis does', async () => {
       const operations = async (request: LabMicrobenchRequest) => {
         const result = await addon.labMicrobench({ m: 8, n: 100, ...request })

@@ -2,7 +2,7 @@
 
 #include <map>
 #include <mutex>
-#include <set>
+#include <tuple>
 #include <utility>
 
 #include "cuda/device/device.h"
@@ -22,24 +22,27 @@ void allow_shared_bytes(const void* function, int bytes) {
   if (bytes <= kSharedBytesUnasked) return;
   int device = 0;
   MPMML_CUDA(cudaGetDevice(&device));
-  static auto& allowed = *new std::set<std::pair<const void*, int>>;
+  // A function may be launched with other bytes later: laboratory kernels get theirs from the caller.
+  static auto& allowed = *new std::map<std::pair<const void*, int>, int>;
   const std::lock_guard<std::mutex> lock(mutex);
-  if (allowed.count({function, device})) return;
+  int& most = allowed[{function, device}];
+  if (bytes <= most) return;
   MPMML_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   // As many blocks at a time as fit: these kernels read device memory past the L1 cache.
   MPMML_CUDA(
       cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
-  allowed.insert({function, device});
+  most = bytes;
 }
 
 int resident_blocks(const Kernel& kernel, RangePath path, int device) {
   const int bytes = kernel.shape.shared_bytes;
   if (bytes > device_limits(device).shared_bytes_per_block) return 0;
-  static auto& known = *new std::map<std::pair<const void*, int>, int>;
+  static auto& known = *new std::map<std::tuple<const void*, int, int, int>, int>;
   const void* function = kernel.function(path);
+  const std::tuple key{function, kernel.shape.threads, bytes, device};
   {
     const std::lock_guard<std::mutex> lock(mutex);
-    const auto found = known.find({function, device});
+    const auto found = known.find(key);
     if (found != known.end()) return found->second;
   }
   MPMML_CUDA(cudaSetDevice(device));
@@ -47,7 +50,7 @@ int resident_blocks(const Kernel& kernel, RangePath path, int device) {
   int blocks = 0;
   MPMML_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, kernel.shape.threads, bytes));
   const std::lock_guard<std::mutex> lock(mutex);
-  return known[{function, device}] = blocks;
+  return known[key] = blocks;
 }
 
 const Kernel* witness_kernel(const Kernel& kernel, RangePath path, bool numbered, int device) {

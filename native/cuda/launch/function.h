@@ -4,8 +4,8 @@
 
 namespace mpmml::cuda {
 
-/// Lets the current device launch `function` with this many bytes of dynamic shared memory. Done once for each. If the
-/// GPU has less, throws Error(kCuda).
+/// Lets the current device launch `function` with up to this many bytes of dynamic shared memory. Asks CUDA only for more
+/// than before. If the GPU has less, throws Error(kCuda).
 void allow_shared_bytes(const void* function, int bytes);
 
 /// Blocks of the kernel that runs `path` that fit a multiprocessor of `device` at a time; 0 if none fits, because

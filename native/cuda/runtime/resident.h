@@ -8,20 +8,13 @@
 #include <vector>
 
 #include "core/problem/facts.h"
+#include "core/session/readers.h"
 #include "core/session/session.h"
 #include "cuda/runtime/levels.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/packed_forms.h"
 
 namespace mpmml::cuda {
-
-/// Copying from a memory to the host, which threads do that no stream knows of.
-class Reader {
- public:
-  virtual ~Reader() = default;
-  /// Waits until the memory isn't read any more. Doesn't throw.
-  virtual void wait_for_copy() = 0;
-};
 
 /// What scans of lines of a memory have found, for semirings whose ⊕ is a maximum or a minimum.
 struct KnownLines {
@@ -32,23 +25,23 @@ struct KnownLines {
 };
 
 /// All functions but the destructor and retire() are for the session's thread.
-class ResidentMemory final : public Memory, public std::enable_shared_from_this<ResidentMemory> {
+class ResidentMemory final : public Memory {
  public:
   /// Is told of bytes that don't count any more, and then gets what the memory held, which it must give back in the order
   /// of the session's stream.
   using Held = std::pair<DeviceBuffer, PackedForms>;
   using Release = std::function<void(int64_t bytes, std::shared_ptr<Held>)>;
 
-  ResidentMemory(DeviceBuffer buffer, int64_t bytes, Release release)
-      : Memory(buffer.get(), bytes), held_(std::make_shared<Held>()), release_(std::move(release)) {
-    held_->first = std::move(buffer);
-  }
+  ResidentMemory(DeviceBuffer buffer, int64_t bytes, int device, Release release)
+      : Memory(buffer.get(), bytes),
+        held_(std::make_shared<Held>(std::move(buffer), PackedForms(device))),
+        release_(std::move(release)) {}
   /// A part of other memory, which outlives it, with facts of its own.
   ResidentMemory(void* data, int64_t bytes, const Facts& facts)
       : Memory(data, bytes),
         facts_(facts),
         is_exact_(true),
-        held_(std::make_shared<Held>()),
+        held_(std::make_shared<Held>(DeviceBuffer(), PackedForms())),
         release_([](int64_t, const std::shared_ptr<Held>&) {}) {}
   ~ResidentMemory() override {
     ResidentMemory::retire();
@@ -108,16 +101,9 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
   }
 
   PackedForms& forms() { return held_->second; }
-  /// Whether its device looks for packed forms here: see SessionDevice::forms_of().
-  bool may_have_forms = false;
 
-  void read_by(const std::shared_ptr<Reader>& reader) { readers_.push_back(reader); }
-  void wait_for_readers() {
-    for (const auto& weak : readers_) {
-      if (const auto reader = weak.lock()) reader->wait_for_copy();
-    }
-    readers_.clear();
-  }
+  void read_by(const std::shared_ptr<Reader>& reader) { readers_.add(reader); }
+  void wait_for_readers() { readers_.wait(); }
 
  private:
   // Next to what a memory begins with: groups only read this.
@@ -126,7 +112,7 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
   std::list<KnownLines> known_lines_;  ///< the latest at the end
   std::shared_ptr<Held> held_;
   Release release_;
-  std::vector<std::weak_ptr<Reader>> readers_;
+  Readers readers_;
 };
 
 inline ResidentMemory& resident(Memory* memory) { return static_cast<ResidentMemory&>(*memory); }

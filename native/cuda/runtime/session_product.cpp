@@ -172,14 +172,13 @@ class ResidentProduct {
     const Plan plan = choose();
     const Kernel& kernel = executor_.kernel_for(plan, range(a_), range(b_));
     result_.outcome.plan = plan;
-    const bool is_apart =
-        writes_apart(problem_, may_overflow(problem_, plan.path)) || !takes_stores(problem_.c, dtype_, problem_.batch);
-    there_ = problem_;
+    ResultTarget target(problem_, may_overflow(problem_, plan.path), takes_stores(problem_.c, dtype_, problem_.batch));
     DeviceBuffer results;
-    if (is_apart) {
-      results = apart(dtype_);
-      there_.c = row_major(results.get(), problem_.m(), problem_.n());
+    if (target.is_separate()) {
+      results = device_.workspace(target.bytes());
+      target.place(results.get());
     }
+    there_ = target.there(problem_);
     const bool searches = executor_.leaves_further(*plan.variant, kernel);
     if ((searches && problem_.through.data) || repairs_in_place()) keep_c0();
     if (repairs_in_place()) c0_.view = kept_c0();
@@ -188,13 +187,17 @@ class ResidentProduct {
       sources_.cleared(b_);
     }
     // From here on a product that is given up leaves old and new elements.
-    if (!is_apart) write_c(false);
+    if (!target.is_separate()) write_c(false);
     write_further(false);
     there_.a = a_.view;
     there_.b = b_.view;
     there_.c0 = c0_.view;
     std::vector<ReadyPart> parts = prepare(plan, kernel);
     for (ReadyPart& part : parts) launch(part);
+    for (ReadyPart& part : parts) {
+      part.a.release_form();
+      part.b.release_form();
+    }
     executor_.require_no_overflow();
     if (searches) {
       for (const ReadyPart& part : parts) {
@@ -202,10 +205,11 @@ class ResidentProduct {
       }
     }
     result_.end = result_.launches.back().computed;
-    if (!is_apart) return;
-    write_c(false);
-    copy_inside(dtype_, problem_.batch, read_only(there_.c), problem_.structure.c, problem_.c, stream());
-    result_.end = nullptr;
+    target.commit([&](const MatrixView& from, const MutableMatrixView& c) {
+      write_c(false);
+      copy_inside(dtype_, problem_.batch, from, problem_.structure.c, c, stream());
+      result_.end = nullptr;
+    });
   }
 
   double steps_of_part(const Region& region) const {
@@ -254,7 +258,7 @@ class ResidentProduct {
       const Launch& launch = part.plan.launch;
       const int64_t kept =
           part.a.bytes_to_keep(kernel, launch, Side::kA) + part.b.bytes_to_keep(kernel, launch, Side::kB);
-      if (!device_.make_room(beside + kept, {a_.memory, b_.memory})) return false;
+      if (!device_.make_room_for_forms(beside, kept)) return false;
       part.a.keep_packed(kernel, launch, Side::kA, lane_);
       part.b.keep_packed(kernel, launch, Side::kB, lane_);
     }
@@ -269,13 +273,10 @@ class ResidentProduct {
       source->forms.clear();
       source->cleared_forms.clear();
     }
-    device_.drop_forms();
     int64_t most = 0;
     divide(
         whole(problem_),
-        [&](const Region& region) {
-          return device_.make_room(ready(plan, kernel, region, 0, false).plan.room_bytes, {});
-        },
+        [&](const Region& region) { return device_.make_room(ready(plan, kernel, region, 0, false).plan.room_bytes); },
         [&](const Region& region, double steps) {
           parts.push_back(ready(plan, kernel, region, steps, false));
           most = std::max(most, parts.back().plan.room_bytes);
@@ -344,7 +345,8 @@ class ResidentProduct {
                      keeps_forms ? &forms : nullptr, view_of(searched, region, side));
     };
     if (source.is_banded() && !kernel.packs_bands) return from(sources_.cleared(source), source.cleared_forms);
-    return from(source.view, source.memory ? device_.forms_of(*source.memory) : source.forms);
+    // What a reserved session has is dropped with the product.
+    return from(source.view, source.memory && device_.reserved() == 0 ? source.memory->forms() : source.forms);
   }
 
   Facts result_facts() const {
