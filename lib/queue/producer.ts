@@ -151,7 +151,7 @@ class Producer {
   #checkAt = 0
   /** Whether Redis may have lost the plan, which workers must find before any more of its jobs. */
   #mustPut = false
-  /** Is aborted, with { error }, when the work has to stop, whatever is being waited for. */
+  /** Is aborted, with { error }, when the work has to stop: every wait ends then. */
   readonly #stop = new AbortController()
   #stopWatching = () => {}
 
