@@ -98,11 +98,20 @@ export async function givenUpBy<T>(
   }
 }
 
-/** What is promised, or AbortedError as soon as the signal is aborted. What was begun goes on: others may wait for it too. */
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/**
+ * Waits for a promise, or rejects as soon as the signal is aborted. The work behind the promise goes on: others may wait for it too. The
+ * signal keeps nothing of it afterwards, unlike a promise that is raced with many others.
+ *
+ * @param errorOf - the error to reject with: AbortedError by default.
+ */
+export function unlessAborted<T>(
+  promise: Promise<T>,
+  signal: AbortSignal | undefined,
+  errorOf: (signal: AbortSignal) => unknown = (signal) => aborted(signal, 'the work'),
+): Promise<T> {
   if (!signal) return promise
   return new Promise((resolve, reject) => {
-    const giveUp = () => reject(aborted(signal, 'the work'))
+    const giveUp = () => reject(errorOf(signal))
     const forget = onAbort(signal, giveUp)
     promise.then(resolve, reject).finally(forget)
     if (signal.aborted) giveUp()

@@ -2,7 +2,7 @@
 
 import { oneOf, readSemiring, zeroOf } from '../built-in.js'
 import { typeNameOf } from '../elements.js'
-import { addon, type NativeSemiring } from '../native.js'
+import { addon, indexIn, type NativeSemiring } from '../native.js'
 import type { DataType } from '../variant-names.js'
 
 /** The semirings that paths are compared in. */
@@ -70,6 +70,13 @@ export function rulesOf(semiring: PathSemiring, type: number): PathRules {
     startKey: form.maximizes ? 0 - one : one,
   }
 }
+
+/** The rules as native code takes them. */
+export const nativeRulesOf = ({ semiring, extension, maximizes, zero }: PathRules) => ({
+  extension: indexIn(addon.pathExtensions, semiring === 'or-and' ? 'links' : extension),
+  maximizes,
+  noPath: zero,
+})
 
 /** The key of an edge. A product keeps the weight, because the keys of its paths have the sign. */
 export function edgeKey({ extension, maximizes }: PathRules, weight: number): number {

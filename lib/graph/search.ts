@@ -7,7 +7,7 @@ import { availableMemory } from '../free-memory.js'
 import type { Direction } from '../graph-core/rows.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { allocate } from '../matrix.js'
-import { addon, type GraphSearchRequest, type NativeDivision } from '../native.js'
+import { addon, type GraphSearchRequest, indexIn, type NativeDivision } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
@@ -15,7 +15,7 @@ import { type Graph, weightsOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'
 import type { ReadReduction, Reduced } from './reduction.js'
 import { refusalError } from './refusals.js'
-import type { Extension, PathRules } from './rules.js'
+import { nativeRulesOf, type PathRules } from './rules.js'
 import { type Calls, called } from './run.js'
 import type { Trees } from './walk.js'
 
@@ -123,12 +123,6 @@ const BYTES_PER_WORKER = 40
 /** The bytes that a search takes at most, with one thread. */
 export const searchBytes = (nodes: number, edges: number) => nodes * SEARCH.perNode + edges * SEARCH.perEdge
 
-/** The names of native code's enumerators, in their order. */
-const extensions: readonly (Extension | 'links')[] = ['sum', 'product', 'bottleneck', 'links']
-
-/** How native code finds paths, in the order of its enumerators. */
-const nativeMethods: readonly PathMethod[] = ['auto', 'search', 'dissection']
-
 /** What native code writes if it writes nothing. `type` is that of distances. */
 const nothingOf = (type: number) => ({
   distances: newArray(type, 0),
@@ -205,24 +199,19 @@ function questionOf(graph: Graph, query: Query, backward: boolean) {
   const [least, greatest] = finiteOf(rules.maximizes)
   return {
     ...sourceOf(graph, rules),
-    extension: extensions.indexOf(rules.semiring === 'or-and' ? 'links' : rules.extension),
-    maximizes: rules.maximizes,
-    noPath: rules.zero,
+    ...nativeRulesOf(rules),
     backward,
     roots,
     ends,
     limit: query.limit,
-    overflow: addon.overflowPolicies.indexOf(query.overflow),
+    overflow: indexIn(addon.overflowPolicies, query.overflow),
     least,
     most: greatest,
-    method: nativeMethods.indexOf(query.method ?? 'auto'),
+    method: indexIn(addon.pathMethods, query.method ?? 'auto'),
     memory: Math.max(0, Math.floor(spare)),
     mostWorkers: 1 + Math.max(0, Math.floor(spare / (nodes * BYTES_PER_WORKER))),
   }
 }
-
-/** What native code makes of the distances of each source, by its numbers. */
-const nativeReductions: readonly ReadReduction['kind'][] = ['eccentricity', 'mean', 'nearest']
 
 /** Searches one graph as {@link search} does, and makes numbers of the distances of each source. `type` is that of distances. */
 export async function searchReduced(
@@ -239,7 +228,7 @@ export async function searchReduced(
     ...questionOf(graph, query, false),
     ...nothingOf(type),
     noPath: zeroOf(rules.semiring, 'float64'),
-    reduction: 1 + nativeReductions.indexOf(reduction.kind),
+    reduction: indexIn(addon.pathReductions, reduction.kind),
     reduced: found.values,
     reached: found.reached,
     nearest: found.nodes ?? undefined,

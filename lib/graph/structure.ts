@@ -26,7 +26,7 @@ import type { ElementArray } from '../storage.js'
 import { readLimit } from './options.js'
 import type { KeyedLinkList, LinkList, NamedLinkList } from './paths.js'
 import { refusalError } from './refusals.js'
-import { type PathRules, rulesOf } from './rules.js'
+import { nativeRulesOf, type PathRules, rulesOf } from './rules.js'
 import { type Calls, called, type Watched, watched } from './run.js'
 
 /** What {@link components} gives. */
@@ -228,7 +228,7 @@ export async function spanningTree(graph: unknown, options?: SpanningTreeOptions
     const rules = rulesOf(semiring, given.type)
     const { nodes, from, to, weight } = given
     const source = { nodes, from, to, weights: weight, zero: rules.zero, hasZero: true }
-    const request = { ...source, extension: 0, maximizes: rules.maximizes, noPath: rules.zero }
+    const request = { ...source, ...nativeRulesOf(rules) }
     const { refusal, edges } = await called(addon.graphSpanningTree(request, report, cancel))
     requireAnswer(refusal, given, rules)
     return inSlices(pickingTree(given, new Int32Array(edges)), its.signal, what)

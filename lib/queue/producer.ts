@@ -3,7 +3,7 @@
  * storage, and the queue only says when to look: jobs that Redis has lost are put there again, unless their block is there.
  */
 import { randomUUID } from 'node:crypto'
-import { aborted, onAbort, signal } from '../abort.js'
+import { aborted, onAbort, signal, unlessAborted } from '../abort.js'
 import { type BlockJob, type BlockPlan, jobsOf } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
@@ -151,8 +151,8 @@ class Producer {
   #checkAt = 0
   /** Whether Redis may have lost the plan, which workers must find before any more of its jobs. */
   #mustPut = false
-  /** Rejects when the work has to stop, whatever is being waited for. */
-  #stopped: Promise<never> = new Promise(() => {})
+  /** Is aborted, with { error }, when the work has to stop: every wait ends then. */
+  readonly #stop = new AbortController()
   #stopWatching = () => {}
 
   constructor(
@@ -168,13 +168,12 @@ class Producer {
   /** Connects, and takes the plan over from a producer that died. */
   async begin(): Promise<void> {
     const { queue, name, lockMs, attempts, retryMs } = this.settings
-    let stop: (error: Error) => void = () => {}
     // What a listener throws ends the work, also where no promise waits for it.
     const tell = () => {
       try {
         this.#tell()
       } catch (error) {
-        stop(error as Error)
+        this.#stopWith(error)
       }
     }
     this.#connection = await connect(queue, {
@@ -190,11 +189,7 @@ class Producer {
         tell()
       },
     })
-    this.#stopped = new Promise<never>((_, reject) => {
-      stop = reject
-    })
-    this.#stopped.catch(() => {})
-    this.#watch(stop)
+    this.#watch()
     const { redis, packages } = this.#connection
     this.#queue = new packages.bull.Queue<JobData>(name, {
       connection: redis,
@@ -219,13 +214,13 @@ class Producer {
     this.#checkAt = performance.now() + lockMs
   }
 
-  #watch(stop: (error: Error) => void): void {
+  #watch(): void {
     const { signal, patienceMs } = this.settings
-    const forget = signal && onAbort(signal, () => stop(aborted(signal, 'the work')))
+    const forget = signal && onAbort(signal, () => this.#stopWith(aborted(signal, 'the work')))
     const timer = setInterval(
       () => {
         if (this.#connection.lostMs() < patienceMs) return
-        stop(
+        this.#stopWith(
           new QueueError(
             `the queue ${this.#connection.address} was lost for ${Math.round(patienceMs / 1000)} s (${this.#lost}): ` +
               'resume the work when it is back',
@@ -240,9 +235,14 @@ class Producer {
     }
   }
 
+  #stopWith(error: unknown): void {
+    // In an object: abort() has a reason of its own in place of undefined, which a listener may throw.
+    this.#stop.abort({ error })
+  }
+
   /** Commands wait while there is no connection: nothing waits longer than the work goes on. */
   #within<T>(work: Promise<T>): Promise<T> {
-    return Promise.race([work, this.#stopped])
+    return unlessAborted(work, this.#stop.signal, ({ reason }) => reason.error)
   }
 
   /** Becomes the one producer of the plan. */

@@ -135,11 +135,28 @@ void MemoryHandle::release(Napi::Env env) {
   Napi::MemoryManagement::AdjustExternalMemory(env, -charged);
 }
 
-Handle* handle_of(const Napi::Value& value, Handle::Kind kind) {
+namespace {
+
+/// Null if `value` is no external. Those of other addons have other kinds.
+Handle* any_handle(const Napi::Value& value) {
   void* data = nullptr;
-  if (napi_get_value_external(value.Env(), value, &data) != napi_ok || !data) return nullptr;
-  auto* const handle = static_cast<Handle*>(data);
-  return handle->kind == kind ? handle : nullptr;
+  return napi_get_value_external(value.Env(), value, &data) == napi_ok ? static_cast<Handle*>(data) : nullptr;
+}
+
+}  // namespace
+
+Handle* handle_of(const Napi::Value& value, Handle::Kind kind) {
+  Handle* const handle = any_handle(value);
+  return handle && handle->kind == kind ? handle : nullptr;
+}
+
+const char* handle_kind(const Napi::Value& value) {
+  const Handle* const handle = any_handle(value);
+  if (!handle) return "";
+  for (const auto& [kind, name] : kHandleKinds) {
+    if (kind == handle->kind) return name;
+  }
+  return "";
 }
 
 namespace {

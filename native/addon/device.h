@@ -15,6 +15,7 @@
 #include "addon/executor.h"
 #include "core/engine/execute.h"
 #include "core/session/session.h"
+#include "generated/enumerators.h"
 
 namespace mpmml::addon {
 
@@ -124,12 +125,7 @@ struct KnownMemory {
 
 /// What an external points to.
 struct Handle {
-  enum class Kind : uint64_t {
-    kDevice = 0x6d706d6d6c446576,
-    kMemory = 0x6d706d6d6c4d656d,
-    kUserSemiring = 0x6d706d6d6c557365,
-    kDivision = 0x6d706d6d6c446976
-  };
+  using Kind = HandleKind;
   explicit Handle(Kind what) : kind(what) {}
   const Kind kind;
 };

@@ -87,7 +87,7 @@ graph::Source list_of(Napi::Env env, const Request& request) {
 
 template <class Request>
 graph::Rules rules_of(const Request& request) {
-  return {static_cast<graph::Extension>(request.extension), request.maximizes, request.no_path};
+  return {request.extension, request.maximizes, request.no_path};
 }
 
 graph::Nodes nodes_of(Napi::Env env, const std::optional<TypedArray>& list, const char* name, int32_t nodes) {
@@ -125,7 +125,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   query.overflow = static_cast<graph::Overflow>(request.overflow);
   query.least = request.least;
   query.most = request.most;
-  query.method = static_cast<graph::Method>(request.method);
+  query.method = request.method;
   query.within = request.within;
   query.most_workers = request.most_workers;
   query.memory = request.memory;
@@ -140,7 +140,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   graph::Results& results = query.results;
   results.root_stride = request.root_stride;
   results.end_stride = request.end_stride;
-  results.reduction = static_cast<graph::Reduction>(request.reduction);
+  results.reduction = request.reduction;
   if (results.reduction != graph::Reduction::kNone) {
     const bool is_nearest = results.reduction == graph::Reduction::kNearest;
     const int64_t each = is_nearest ? request.most_nearest : 1;
@@ -194,9 +194,13 @@ graph::Crew crew() {
 graph::Watch watch_of(double* report, std::atomic<int32_t>* cancel) { return {cancel, steps_done_in(report)}; }
 
 GraphRefusal refusal_of(graph::Refusal&& it) {
-  return {
-      graph::kRefusalKindNames[it.kind],     static_cast<double>(it.at), it.from, it.to, it.value, std::move(it.cycle),
-      Floats(it.keys.begin(), it.keys.end())};
+  return {graph::kRefusalKindNames[static_cast<int>(it.kind)],
+          static_cast<double>(it.at),
+          it.from,
+          it.to,
+          it.value,
+          std::move(it.cycle),
+          Floats(it.keys.begin(), it.keys.end())};
 }
 
 /// A promise of an answer that `write` writes, or of why there is none.

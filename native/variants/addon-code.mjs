@@ -1,11 +1,14 @@
 // Writes what follows from addon.mjs: the C++ that reads and writes what crosses the addon, its exports, and lib's types.
-import { constants, functions, further, lists, requests, results, tables } from './addon.mjs'
+import { constants, functions, further, handles, lists, requests, results, tables } from './addon.mjs'
 
 /** clockMHz → clock_mhz */
 const snake = (name) => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()
 
 /** UserRequest → userRequest */
 const camel = (name) => name[0].toLowerCase() + name.slice(1)
+
+/** too many → kTooMany */
+const enumerator = (name) => `k${name.replaceAll(/(^| )(.)/g, (_, __, letter) => letter.toUpperCase())}`
 
 /** A line for each. */
 const lines = (all, print) => all.map(print).join('\n')
@@ -53,6 +56,43 @@ const byReference = (cpp) =>
   /^std::|^Napi|^[A-Z]\w*(Request|Settings|Source|Definition)$/.test(cpp) && !cpp.endsWith('*')
     ? `const ${cpp}&`
     : cpp
+
+/** generated/enumerators.h: core includes it, too. */
+export const enumeratorHeader = (notice) => `// ${notice}
+#pragma once
+#include <cstdint>
+
+namespace mpmml {
+
+/// The kind of an object that JavaScript only passes on. The values are unlike what other addons' objects begin with.
+enum class HandleKind : uint64_t {
+${lines(Object.keys(handles), (name) => `  ${enumerator(name)} = 0x${Buffer.from(`mpmml${name.slice(0, 3)}`).toString('hex')},`)}
+};
+struct NamedHandleKind {
+  HandleKind kind;
+  const char* name;
+};
+constexpr NamedHandleKind kHandleKinds[] = {
+${lines(Object.keys(handles), (name) => `    {HandleKind::${enumerator(name)}, "${name}"},`)}
+};
+
+${lines(
+  Object.values(lists).filter(({ enumeration }) => enumeration !== undefined),
+  ({ enumeration: { namespace, id, doc, members } }) => `namespace ${namespace} {
+
+/// ${doc}
+enum class ${id} : uint8_t {
+${lines(Object.entries(members), ([name, about]) => `  ${enumerator(name)},${about && `  ///< ${about}`}`)}
+};
+constexpr const char* k${id}Names[] = {${Object.keys(members)
+    .map((name) => `"${name}"`)
+    .join(', ')}};
+
+}  // namespace ${namespace}
+`,
+)}
+}  // namespace mpmml
+`
 
 /** generated/addon.h */
 export const addonHeader = (notice) => `// ${notice}
@@ -175,31 +215,43 @@ function positionsOf(fields) {
   return positions.join('\n')
 }
 
+/** Returns whether values of a type are typed arrays, or have some inside. */
+function hasArrays({ hasArrays: own = false, record }) {
+  if (own || record === undefined || !(record in requests)) return own
+  const { extends: base, fields } = requests[record]
+  return [...Object.values(fields), ...Object.values(base ? requests[base].fields : {})].some(({ type }) =>
+    hasArrays(type),
+  )
+}
+
+const callOf = ([name, signature]) => {
+  const taken = takesOf(signature)
+  const facts = {
+    takes: taken.map(([argument]) => argument),
+    hasArrays: taken.some(([, type]) => hasArrays(type)),
+    givesPromise: signature.gives?.isPromise === true,
+  }
+  return `  ${name}: ${JSON.stringify(facts)},`
+}
+
 /** lib/native-interface.ts */
 export const addonInterface = (notice) => `// ${notice}
 /** What the addon exports, what crosses it, and where the fields of its flat arrays are. */
 import type { ElementArray, OperandArray } from './storage.js'
 import type { DataType, InstructionSet, Semiring, VariantName } from './variant-names.js'
 
-/** A device that has been opened; opaque. */
-export interface NativeDevice {
-  readonly nativeDevice: unique symbol
+${lines(
+  Object.values(handles),
+  ({ ts, doc }) => `/** ${doc} Opaque. */
+export interface ${ts} {
+  readonly native${ts.slice('Native'.length)}: unique symbol
 }
-
-/** Memory of a device; opaque. It is given back when it is released or collected. */
-export interface NativeMemory {
-  readonly nativeMemory: unique symbol
-}
-
-/** A semiring of one's own; opaque. */
-export interface NativeUserSemiring {
-  readonly nativeUserSemiring: unique symbol
-}
-
-/** A graph that is divided by separators; its memory is freed when it is collected. */
-export interface NativeDivision {
-  readonly nativeDivision: unique symbol
-}
+`,
+)}
+/** The kinds of opaque objects. */
+export type HandleKind = ${Object.keys(handles)
+  .map((name) => `'${name}'`)
+  .join(' | ')}
 
 /** A lane of values. Of integers only the bits count. */
 export type LaneArray = Int32Array | Uint32Array | Float32Array
@@ -239,6 +291,18 @@ ${positionsOf(fields)}
 `,
 )}
 ${lines([...Object.entries(requests), ...Object.entries(results)], interfaceOf)}
+/** A function of the addon, as those need it that pass calls on (native/wasm). */
+export interface NativeCall {
+  /** The names of its arguments. */
+  readonly takes: readonly string[]
+  /** Whether arguments are typed arrays, or have some inside. */
+  readonly hasArrays: boolean
+  readonly givesPromise: boolean
+}
+export const nativeCalls: Readonly<Record<string, NativeCall>> = {
+${lines(Object.entries(functions), callOf)}
+}
+
 /** What the addon exports. */
 export interface Addon {
 ${lines(Object.entries(constants), ([name, { ts }]) => `  ${name}: ${ts}`)}

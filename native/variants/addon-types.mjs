@@ -38,18 +38,35 @@ export const int32Array = { ts: 'Int32Array', cpp: 'std::vector<int32_t>' }
 export const float64Array = { ts: 'Float64Array', cpp: 'Floats' }
 /** An Int32Array that native code of graphs has made. */
 export const nodeArray = { ts: 'Int32Array', cpp: 'graph::Array<int32_t>' }
+/** A type whose values are typed arrays, or have some inside: WebAssembly takes copies of them in its own memory. */
+const withArrays = (type) => ({ ...type, hasArrays: true })
+
 /** Typed arrays whose memory native code reads or writes while work runs. */
-export const elements = { ts: 'OperandArray', cpp: 'TypedArray', read: 'elements()' }
-export const int32Elements = { ts: 'Int32Array', cpp: 'TypedArray', read: 'elements(napi_int32_array)' }
-export const float64Elements = { ts: 'Float64Array', cpp: 'TypedArray', read: 'elements(napi_float64_array)' }
-export const strand = { ts: 'Uint8Array', cpp: 'std::vector<uint8_t>', read: 'bytes(1048576, 3)' }
+export const elements = withArrays({ ts: 'OperandArray', cpp: 'TypedArray', read: 'elements()' })
+export const int32Elements = withArrays({
+  ts: 'Int32Array',
+  cpp: 'TypedArray',
+  read: 'elements(napi_int32_array)',
+})
+export const float64Elements = withArrays({
+  ts: 'Float64Array',
+  cpp: 'TypedArray',
+  read: 'elements(napi_float64_array)',
+})
+export const strand = withArrays({
+  ts: 'Uint8Array',
+  cpp: 'std::vector<uint8_t>',
+  read: 'bytes(1048576, 3)',
+})
 
 /** A record by its name. */
-export const record = (name) => ({ ts: name, cpp: name, read: `record<${name}>()` })
+export const record = (name) => ({ ts: name, cpp: name, read: `record<${name}>()`, record: name })
 /** A record that may be missing. */
 export const maybe = (type) => ({ ...type, cpp: `std::optional<${type.cpp}>`, usual: 'std::nullopt' })
 
 export const list = (type) => ({
+  hasArrays: type.hasArrays,
+  record: type.record,
   ts: type.ts.includes('|') ? `(${type.ts})[]` : `${type.ts}[]`,
   cpp: `std::vector<${type.cpp}>`,
   read: `list<${type.cpp}>([](const In& in) { return in.${type.read}; })`,
@@ -72,14 +89,21 @@ export const variant = { ts: 'number', cpp: 'const Variant*', read: 'variant()' 
 
 /** What goes through as it is. */
 export const raw = (ts, mayBeLeftOut = false) => ({ ts, cpp: 'Napi::Value', read: 'value()', mayBeLeftOut })
+/** Typed arrays, or values that have some inside, which go through unchanged. */
+export const rawArrays = (ts, mayBeLeftOut) => withArrays(raw(ts, mayBeLeftOut))
 /** The Float64Array of a table of fields. */
-export const fields = (table) => ({
+export const fields = (table) =>
+  withArrays({ ts: 'Float64Array', cpp: 'const double*', read: `fields(${table}Field::count)` })
+export const report = withArrays({
   ts: 'Float64Array',
-  cpp: 'const double*',
-  read: `fields(${table}Field::count)`,
+  cpp: 'double*',
+  read: 'fields(ReportField::count)',
 })
-export const report = { ts: 'Float64Array', cpp: 'double*', read: 'fields(ReportField::count)' }
-export const cancel = { ts: 'Int32Array', cpp: 'std::atomic<int32_t>*', read: 'cancel()' }
+export const cancel = withArrays({
+  ts: 'Int32Array',
+  cpp: 'std::atomic<int32_t>*',
+  read: 'cancel()',
+})
 export const device = { ts: 'NativeDevice', cpp: 'std::shared_ptr<Device>', read: 'device()' }
 export const deviceOrNone = {
   ...named('NativeDevice | null', optional(device, 'nullptr')),
@@ -87,7 +111,7 @@ export const deviceOrNone = {
 }
 
 export const nothing = { ts: 'void', cpp: 'void' }
-export const promise = (type) => ({ ts: `Promise<${type.ts}>`, cpp: 'Napi::Value' })
+export const promise = (type) => ({ ts: `Promise<${type.ts}>`, cpp: 'Napi::Value', isPromise: true })
 
 /**
  * The fields of a record, one per line: its name, its type, and what it means, if the name doesn't say so.

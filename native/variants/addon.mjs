@@ -33,6 +33,7 @@ import {
   promise,
   properties,
   raw,
+  rawArrays,
   real,
   record,
   report,
@@ -42,6 +43,36 @@ import {
   variant,
 } from './addon-types.mjs'
 import { most } from './expressions.mjs'
+
+/**
+ * Objects that JavaScript only passes on: what each is. Native code marks them with their kind, and `handleKind` tells it.
+ */
+export const handles = {
+  device: { ts: 'NativeDevice', doc: 'A device that has been opened.' },
+  memory: {
+    ts: 'NativeMemory',
+    doc: 'Memory of a device. It is freed when it is released or collected.',
+  },
+  userSemiring: { ts: 'NativeUserSemiring', doc: "A semiring of one's own." },
+  division: {
+    ts: 'NativeDivision',
+    doc: 'A graph that is divided by separators; its memory is freed when it is collected.',
+  },
+}
+
+/**
+ * Enumerators whose names lib and native code share: the generator writes the enumeration (generated/enumerators.h), its names, and the
+ * TypeScript type.
+ */
+const enumerators = (namespace, id, doc, members) => ({
+  names: `${namespace}::k${id}Names`,
+  ids: `${namespace}::${id}`,
+  ts: Object.keys(members)
+    .map((name) => `'${name}'`)
+    .join(' | '),
+  enumeration: { namespace, id, doc, members },
+})
+const plain = (names) => Object.fromEntries(names.split(' ').map((name) => [name, '']))
 
 /** The lists of names of native code's enumerators, in their order: requests and reports have the indices. */
 export const lists = {
@@ -54,6 +85,41 @@ export const lists = {
   },
   backendChoices: { names: 'kBackendChoiceNames', ids: 'BackendChoice', ts: "'auto' | 'cpu' | 'cuda'" },
   backends: { names: 'kBackendNames', ids: 'BackendKind', ts: "'cpu' | 'cuda'" },
+  pathExtensions: enumerators(
+    'graph',
+    'Extension',
+    '⊗: the value of a path from the values of its edges. Paths of links have no values.',
+    plain('sum product bottleneck links'),
+  ),
+  pathMethods: enumerators(
+    'graph',
+    'Method',
+    'The way to find paths: the one with the least estimated time, searches, or dissection (dissection.h).',
+    plain('auto search dissection'),
+  ),
+  pathReductions: enumerators(
+    'graph',
+    'Reduction',
+    'Numbers that replace the distances of each root.',
+    plain('none eccentricity mean nearest'),
+  ),
+  refusalKinds: enumerators(
+    'graph',
+    'RefusalKind',
+    'Reasons for which a question about a graph has no answer.',
+    {
+      nan: 'the weight at `at` is NaN',
+      from: "edge `at` leaves a node that doesn't exist",
+      to: "edge `at` enters a node that doesn't exist",
+      negative: 'the weight at `at` is below 0, in a product',
+      gains: 'the weight at `at` makes paths better, which the question rules out',
+      cycle: 'a cycle gains, or there is one where there may be none',
+      inexact: 'a sum of integers is beyond 2^53',
+      overflow: "the distance from `from` to `to` isn't in the finite range",
+      'too many': 'the graph has more edges than can be numbered',
+      undivided: "dissection was asked for, and can't answer",
+    },
+  ),
 }
 
 const words = (text) => text.split(' ')
@@ -177,7 +243,7 @@ const graphSource = table`
 `
 
 const pathRules = table`
-  extension: ${count(0, 3)} 0: sum, 1: product, 2: bottleneck, 3: links.
+  extension: ${indexIn(lists.pathExtensions)} An index in {@link Addon.pathExtensions}.
   maximizes: ${flag}
   noPath: ${real} What distances have where there is no path.
 `
@@ -188,7 +254,11 @@ const answer = table`
   refusal: ${maybe(record('GraphRefusal'))} Why there is no answer.
 `
 
-const division = { ts: 'NativeDivision', cpp: 'std::shared_ptr<const graph::Division>', read: 'division()' }
+const division = {
+  ts: handles.division.ts,
+  cpp: 'std::shared_ptr<const graph::Division>',
+  read: 'division()',
+}
 
 const row = table`
   name: ${named('VariantName', literal)}
@@ -291,7 +361,7 @@ export const requests = {
     overflow: ${indexIn(lists.overflowPolicies)} An index in {@link Addon.overflowPolicies}.
     least: ${real}
     most: ${real}
-    method: ${count(0, 2)} 0: what takes the least time, 1: searches, 2: dissection.
+    method: ${indexIn(lists.pathMethods)} An index in {@link Addon.pathMethods}.
     within: ${limit} The milliseconds that another way takes, with which dissection is compared in place of searches.
     mostWorkers: ${integer(1, Number.MAX_SAFE_INTEGER)}
     memory: ${bytes} What dissection may take.
@@ -304,7 +374,7 @@ export const requests = {
     treePlace: ${bytes}
     rootStride: ${bytes}
     endStride: ${bytes}
-    reduction: ${optional(count(0, 3), 0)} What is made of the distances of each root: 0: nothing, 1: the worst, 2: the mean, 3: the nearest ends.
+    reduction: ${optional(indexIn(lists.pathReductions), '')} An index in {@link Addon.pathReductions}: numbers that replace the distances of each root.
     reduced: ${maybe(float64Elements)} Then nothing else is written.
     reached: ${maybe(int32Elements)}
     mostNearest: ${optional(integer(0, 2 ** 31 - 1), 0)} How many.
@@ -517,7 +587,7 @@ export const results = {
   GraphRefusal: object(
     'Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.',
   )`
-    kind: ${named("'nan' | 'from' | 'to' | 'negative' | 'gains' | 'cycle' | 'inexact' | 'overflow' | 'too many' | 'undivided'", literal)}
+    kind: ${named(lists.refusalKinds.ts, literal)}
     at: ${real}
     from: ${int}
     to: ${int}
@@ -578,11 +648,11 @@ export const constants = {
   refusedVariants: list(record('NativeRefusedVariant')),
 }
 
-const anyMatrix = raw('OperandArray | NativeMemory')
-const resultMatrix = raw('ElementArray | NativeMemory | null')
+const anyMatrix = rawArrays('OperandArray | NativeMemory')
+const resultMatrix = rawArrays('ElementArray | NativeMemory | null')
 const memory = raw('NativeMemory')
-const array = raw('OperandArray')
-const furtherMatrices = raw('FurtherMatrices', true)
+const array = rawArrays('OperandArray')
+const furtherMatrices = rawArrays('FurtherMatrices', true)
 const product = {
   a: anyMatrix,
   b: anyMatrix,
@@ -593,13 +663,13 @@ const product = {
 }
 const made = raw('Made')
 const userSemiring = {
-  ts: 'NativeUserSemiring',
+  ts: handles.userSemiring.ts,
   cpp: 'std::shared_ptr<const UserSemiring>',
   read: 'user_semiring()',
 }
-const laneArrays = raw('LaneArray[]')
-const lanesOfMatrix = raw('LaneMatrix[]')
-const lanesOrNone = raw('LaneMatrix[] | null')
+const laneArrays = rawArrays('LaneArray[]')
+const lanesOfMatrix = rawArrays('LaneMatrix[]')
+const lanesOrNone = rawArrays('LaneMatrix[] | null')
 const userProduct = {
   a: lanesOfMatrix,
   b: lanesOfMatrix,
@@ -653,6 +723,11 @@ export const functions = {
     doc: `Where code that the driver compiles for semirings of one's own is kept for later processes, and how many bytes of files there may be; an
 empty folder: nowhere. A folder that can't be used is none. Makes no CUDA call.`,
     takes: { folder: text, bytes },
+  },
+  handleKind: {
+    doc: "The kind of an object that native code has made; '' of any other value.",
+    takes: { handle: raw('unknown') },
+    gives: named("HandleKind | ''", literal),
   },
   openDevice: {
     doc: 'Opens a device; `backend` is an index in {@link Addon.backendChoices}, `deviceMemory` and `devices` are as in a request.',
@@ -737,10 +812,10 @@ given up. Reads the request before it returns. \`stepsDone\` is counted in the r
 is nowhere get it in one memory, at the offset that the member has; the promise gives it. Each kind of further results gets another memory in the same way.
 What a product is rejected with starts with "product <index>: ". Don't change the members until the promise settles.`,
     takes: {
-      arrays: raw('OperandArray[]'),
+      arrays: rawArrays('OperandArray[]'),
       request: fields('Request'),
-      members: raw('Float64Array'),
-      reports: raw('Float64Array'),
+      members: rawArrays('Float64Array'),
+      reports: rawArrays('Float64Array'),
       cancel,
       device: deviceOrNone,
     },
@@ -809,9 +884,9 @@ the lanes of C if that is null, and those of further results.`,
     doc: 'Several of them, one after the other, whose requests and reports follow each other; see multiplyGroup.',
     takes: {
       semiring: userSemiring,
-      products: raw('UserMatrices[]'),
-      requests: raw('Float64Array'),
-      reports: raw('Float64Array'),
+      products: rawArrays('UserMatrices[]'),
+      requests: rawArrays('Float64Array'),
+      reports: rawArrays('Float64Array'),
       cancel,
       device: deviceOrNone,
     },
@@ -859,7 +934,7 @@ most so many bytes, as far as blocks may be that small, as products are on a GPU
   },
   preferHugePages: {
     doc: "Asks the system for huge pages for an array that hasn't been written yet: they cost fewer page faults.",
-    takes: { array: raw('ElementArray') },
+    takes: { array: rawArrays('ElementArray') },
   },
   pinnedBuffer: {
     doc: "Zeros in pinned memory; null if CUDA can't be used.",

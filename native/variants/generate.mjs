@@ -11,7 +11,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { addonHeader, addonInterface, addonSource, exportsHeader } from './addon-code.mjs'
+import { addonHeader, addonInterface, addonSource, enumeratorHeader, exportsHeader } from './addon-code.mjs'
 import { closures } from './closures.mjs'
 import { expressionHeader, expressionTable } from './expression-code.mjs'
 import { listOf, sourceFiles } from './files.mjs'
@@ -339,6 +339,7 @@ function writeNative(directory, isas, withCuda) {
     ['semirings.h', semiringHeader()],
     ['element_types.h', elementTypesHeader()],
     ['refused.h', refusedHeader()],
+    ['enumerators.h', enumeratorHeader(noticeOfAddon)],
     ['addon.h', addonHeader(noticeOfAddon)],
     ['exports.h', exportsHeader(noticeOfAddon)],
     ['expressions.h', expressionHeader(noticeOfExpressions)],

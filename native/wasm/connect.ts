@@ -11,7 +11,15 @@ export async function connect(): Promise<Addon> {
   })
   const kind = globalThis.crossOriginIsolated ? 'threads' : 'single'
   const threads = kind === 'threads' ? (navigator.hardwareConcurrency ?? 1) : 1
-  const compiled = await Promise.race([compile(kind), refused])
-  const local = await Promise.race([startModule(kind, compiled, 0), refused])
-  return remote(local, worker, { compiled, kind, threads })
+  const starting = async () => {
+    const compiled = await compile(kind)
+    return { compiled, local: await startModule(kind, compiled, 0) }
+  }
+  try {
+    const { compiled, local } = await Promise.race([starting(), refused])
+    return remote(local, worker, { compiled, kind, threads })
+  } catch (error) {
+    worker.terminate()
+    throw error
+  }
 }

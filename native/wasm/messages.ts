@@ -1,8 +1,16 @@
-/** What a page and the worker that computes for it say to each other. */
+/** Messages between a page and the worker that computes for it. */
+import type { HandleKind } from '../../lib/native-interface.js'
 import { type Exports, isRecord, isTypedArray, type TypedArray } from './staging.js'
 
 /** Which module it is: with threads, which need shared memory, or without. */
 export type Kind = 'threads' | 'single'
+
+/** The worker as the page sees it, or the page as the worker does. */
+export interface Port<Sent, Received> {
+  postMessage(message: Sent, transfer: Transferable[]): void
+  onmessage: ((event: MessageEvent<Received>) => unknown) | null
+  onmessageerror?: ((event: MessageEvent) => unknown) | null
+}
 
 /** To the worker. */
 export type Request =
@@ -28,9 +36,20 @@ export type Reply =
   /** The memory of a device, whenever that may have changed. */
   | { device: number; use: unknown }
 
-/** What only the worker has: the page has its number. */
+/** The number of an object that only the worker has. */
 export interface Handle {
   readonly $handle: number
+}
+
+/** An object that a call of the worker has made. */
+export interface MadeHandle extends Handle {
+  /** As the addon says it. */
+  readonly kind: HandleKind
+  /** The number by which requests name a memory. */
+  readonly number?: number
+  /** The properties of a device. */
+  readonly description?: unknown
+  readonly use?: unknown
 }
 
 /** The place of an array among those of a message. */
@@ -38,8 +57,8 @@ interface Place {
   readonly $array: number
 }
 
-/** The value with what `replace` gives for all that isn't plain. */
-function mapped(value: unknown, replace: (inside: unknown) => unknown): unknown {
+/** The value with what `replace` gives for everything inside that isn't plain. */
+function mapped(value: unknown, replace: (inside: object) => unknown): unknown {
   if (Array.isArray(value)) return value.map((inside) => mapped(inside, replace))
   if (isRecord(value) && !('$handle' in value || '$array' in value)) {
     return Object.fromEntries(Object.entries(value).map(([key, inside]) => [key, mapped(inside, replace)]))
@@ -54,7 +73,7 @@ export function packed(
 ): { values: unknown; arrays: TypedArray[] } {
   const places = new Map<TypedArray, number>()
   const replaced = mapped(values, (value) => {
-    if (!isTypedArray(value)) return { $handle: handleOf(value as object) } satisfies Handle
+    if (!isTypedArray(value)) return { $handle: handleOf(value) } satisfies Handle
     if (!places.has(value)) places.set(value, places.size)
     return { $array: places.get(value)! } satisfies Place
   })
@@ -64,16 +83,16 @@ export function packed(
 /** Arguments as the addon takes them. */
 export const unpacked = (values: unknown, arrays: readonly TypedArray[], of: (handle: number) => unknown) =>
   mapped(values, (value) =>
-    '$array' in (value as object) ? arrays[(value as Place).$array] : of((value as Handle).$handle),
+    '$array' in value ? arrays[(value as Place).$array] : of((value as Handle).$handle),
   ) as unknown[]
 
-/** What a function gave, as it is sent: what isn't plain becomes a handle. */
-export const givenOf = (given: unknown, handleOf: (value: object) => Handle) =>
-  mapped(given, (value) => (isTypedArray(value) ? value.slice() : handleOf(value as object)))
+/** A function's result as the worker sends it: objects of the addon become handles. */
+export const givenOf = (given: unknown, handleOf: (value: object) => unknown) =>
+  mapped(given, (value) => (isTypedArray(value) ? value.slice() : handleOf(value)))
 
-/** The same as the page takes it. */
-export const takenFrom = (given: unknown, of: (handle: Handle) => unknown) =>
-  mapped(given, (value) => (isTypedArray(value) ? value : of(value as Handle)))
+/** A function's result as the page takes it. */
+export const takenFrom = (given: unknown, of: (handle: MadeHandle) => unknown) =>
+  mapped(given, (value) => ('$handle' in value ? of(value as MadeHandle) : value))
 
 /** Arguments by their names. */
 export const named = (names: readonly string[], values: readonly unknown[]): Exports =>

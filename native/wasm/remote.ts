@@ -2,50 +2,34 @@
  * The addon of a page. What gives a promise is computed by a worker, so that the page stays alive; with shared memory, by several.
  * What has to be known at once is computed on the page, by an instance of its own of the same module.
  */
-import { type Handle, type Kind, named, packed, type Reply, type Request, takenFrom } from './messages.js'
-import { copyElements, type Exports, TAKES, type TypedArray, type Written, writtenBy } from './staging.js'
+import { nativeCalls } from '../../lib/native-interface.js'
+import {
+  type Kind,
+  type MadeHandle,
+  named,
+  type Port,
+  packed,
+  type Reply,
+  type Request,
+  takenFrom,
+} from './messages.js'
+import { copyElements, type Exports, type TypedArray, type Written, writtenBy } from './staging.js'
 
 type Call = (...values: unknown[]) => unknown
 
-/** The functions that take arrays, and give what is known at once. */
-const AT_ONCE = new Set(['multiplySync', 'userSemiring', 'evaluateUserSemiring', 'multiplyUserSync'])
-/** What gives a promise is computed by the worker. */
-const PROMISING = [
-  ...Object.keys(TAKES).filter((name) => !AT_ONCE.has(name)),
-  ...['openDevice', 'closeDevice', 'cpuCeiling', 'cpuNaiveLoop'],
-]
-
-/** A device, or memory of one: it is in the worker. */
+/** An object of the addon, which is in the worker. */
 class Remote {
-  constructor(readonly handle: number) {}
+  constructor(readonly made: MadeHandle) {}
 }
 
 class RemoteDevice extends Remote {
-  constructor(
-    handle: number,
-    readonly description: unknown,
-    /** As the worker said it last. */
-    public use: unknown,
-  ) {
-    super(handle)
-  }
-}
+  /** As the worker said it last. */
+  use: unknown
 
-class RemoteMemory extends Remote {
-  constructor(
-    handle: number,
-    /** By which requests name it. */
-    readonly number: number,
-  ) {
-    super(handle)
+  constructor(made: MadeHandle) {
+    super(made)
+    this.use = made.use
   }
-}
-
-/** What the worker says of a device, or of memory of one. */
-export interface RemoteHandle extends Handle {
-  readonly number?: number
-  readonly description?: unknown
-  readonly use?: unknown
 }
 
 /** A call that the worker hasn't answered. */
@@ -76,10 +60,32 @@ const copyOf = (array: TypedArray): TypedArray => {
   return new Type(array)
 }
 
+function outOfMemory(arrays: readonly TypedArray[]): Error {
+  const bytes = arrays.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  return errorOf(
+    `there is no memory for a copy of the arrays of this call, ${Math.ceil(bytes / 2 ** 20)} MiB: compute with smaller ones`,
+    'ERR_MPMML_OUT_OF_MEMORY',
+  )
+}
+
+/** The copies that a message takes with it. */
+function copiesOf(arrays: readonly TypedArray[]): TypedArray[] {
+  try {
+    return arrays.map(copyOf)
+  } catch (error) {
+    throw error instanceof RangeError ? outOfMemory(arrays) : error
+  }
+}
+
+/** The worker, as a page hears of it. */
+export interface WorkerPort extends Port<Request, Reply> {
+  onerror?: ((event: ErrorEvent) => unknown) | null
+}
+
 /** `local` is the instance on the page, which has one thread. */
 export function remote(
   local: Exports,
-  worker: Worker,
+  worker: WorkerPort,
   start: { compiled: WebAssembly.Module; kind: Kind; threads: number },
 ): Exports {
   const resultsOf = writtenBy(local)
@@ -129,38 +135,42 @@ export function remote(
         copyElements(written.array, array, written)
       }
     })
-    call.resolve(takenFrom(data.given, (handle) => received(handle)))
+    call.resolve(takenFrom(data.given, received))
   }
 
-  function received({ $handle, number, description, use }: RemoteHandle): Remote {
-    const made =
-      number === undefined ? new RemoteDevice($handle, description, use) : new RemoteMemory($handle, number)
-    if (made instanceof RemoteDevice) devices.set($handle, new WeakRef(made))
-    collected.register(made, $handle, made)
-    return made
+  function received(made: MadeHandle): Remote {
+    const object = made.kind === 'device' ? new RemoteDevice(made) : new Remote(made)
+    if (object instanceof RemoteDevice) devices.set(made.$handle, new WeakRef(object))
+    collected.register(object, made.$handle, object)
+    return object
   }
 
   function handleOf(value: object): number {
-    const handle = value instanceof Remote ? value.handle : semirings.get(value)
+    const handle = value instanceof Remote ? value.made.$handle : semirings.get(value)
     if (handle === undefined) throw new TypeError('the worker has no such object')
     return handle
   }
 
   const computedThere = (name: string): Call => {
-    const names = TAKES[name] ?? []
+    const { takes } = nativeCalls[name]!
     return (...values) =>
       new Promise((resolve, reject) => {
         if (failure) throw failure
         const { values: replaced, arrays } = packed(values, handleOf)
-        const { report, cancel, ...others } = named(names, values)
+        const { report, cancel, ...others } = named(takes, values)
         const results = new Map<number, Written[]>()
         for (const written of resultsOf(name, { report, cancel, ...others })) {
           const place = arrays.indexOf(written.array)
           results.set(place, [...(results.get(place) ?? []), written])
         }
         const wanted = [...results.keys()]
-        const copies = arrays.map(copyOf)
+        const copies = copiesOf(arrays)
         const call = ++calls
+        post(
+          { call, name, values: replaced, arrays: copies, wanted },
+          copies.map(({ buffer }) => buffer as ArrayBuffer),
+        )
+        // Only a call that was posted is answered.
         pending.set(call, {
           results,
           wanted,
@@ -169,10 +179,6 @@ export function remote(
           resolve,
           reject,
         })
-        post(
-          { call, name, values: replaced, arrays: copies, wanted },
-          copies.map(({ buffer }) => buffer as ArrayBuffer),
-        )
       })
   }
 
@@ -189,9 +195,10 @@ export function remote(
     }
   }
 
+  const promising = Object.keys(nativeCalls).filter((name) => nativeCalls[name]!.givesPromise)
   return {
     ...local,
-    ...Object.fromEntries(PROMISING.map((name) => [name, computedThere(name)])),
+    ...Object.fromEntries(promising.map((name) => [name, computedThere(name)])),
     multiplySync: onlyWithout('multiplySync', 'call await mpmm(…); plan(…) takes arrays'),
     multiplyUserSync: onlyWithout('multiplyUserSync', 'call await mpmm(…)'),
     configureCpu(settings: { threads: number }) {
@@ -206,20 +213,20 @@ export function remote(
       const described = here()
       return { ...described, cpu: { ...described.cpu, threads: start.threads } }
     },
-    describeDevice: (device: RemoteDevice) => device.description,
+    describeDevice: ({ made }: Remote) => made.description,
     memoryUse: (device: RemoteDevice) => device.use,
-    memoryNumber: (memory: RemoteMemory) => memory.number,
-    release(memory: RemoteMemory) {
+    memoryNumber: ({ made }: Remote) => made.number,
+    release(memory: Remote) {
       collected.unregister(memory)
-      post({ release: memory.handle })
+      post({ release: memory.made.$handle })
     },
     userSemiring(definition: unknown) {
       const here = local.userSemiring as (definition: unknown) => object
       const made = here(definition)
       const handle = -1 - ++calls
+      post({ semiring: handle, definition })
       semirings.set(made, handle)
       collected.register(made, handle)
-      post({ semiring: handle, definition })
       return made
     },
     giveUp(cancel: Int32Array) {

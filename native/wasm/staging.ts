@@ -3,6 +3,8 @@
  * first, and what the call has written is copied back when it has succeeded.
  */
 
+import { type GraphSearchRequest, nativeCalls } from '../../lib/native-interface.js'
+
 export type TypedArray = Int32Array | Uint32Array | Float32Array | Float64Array | Uint8Array | Int16Array
 type Call = (...values: unknown[]) => unknown
 export type Exports = Record<string, unknown>
@@ -17,50 +19,6 @@ export interface Memory {
   /** Marks a view with so many elements as one of this memory, which stays where it is when that grows. */
   place(view: TypedArray, length: number): void
 }
-
-/** The names of the arguments of the functions that take arrays (native/variants/addon.mjs). */
-export const TAKES: Record<string, readonly string[]> = {
-  upload: ['device', 'array', 'request', 'cancel'],
-  download: ['device', 'memory', 'array', 'request', 'cancel'],
-  fill: ['device', 'request'],
-  combine: ['device', 'c', 'd', 'request'],
-  closeMatrix: [
-    'device',
-    'matrix',
-    'out',
-    'inPlace',
-    'reflexive',
-    'wantsNext',
-    'request',
-    'report',
-    'cancel',
-  ],
-  copyMatrix: ['device', 'from', 'to', 'request'],
-  multiplySync: ['a', 'b', 'c', 'c0', 'request', 'report', 'device', 'further'],
-  multiply: ['a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'further'],
-  multiplyGroup: ['arrays', 'request', 'members', 'reports', 'cancel', 'device'],
-  rnaFold: ['request', 'report', 'cancel'],
-  rnaInteract: ['request', 'report', 'cancel'],
-  graphSearch: ['request', 'report', 'cancel'],
-  graphComponents: ['request', 'report', 'cancel'],
-  graphOrder: ['request', 'report', 'cancel'],
-  graphSpanningTree: ['request', 'report', 'cancel'],
-  graphShortest: ['request', 'report', 'cancel'],
-  userSemiring: ['definition'],
-  evaluateUserSemiring: ['semiring', 'combine', 'x', 'y', 'out'],
-  multiplyUserSync: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'device', 'further'],
-  multiplyUser: ['semiring', 'a', 'b', 'c', 'c0', 'request', 'report', 'cancel', 'device', 'further'],
-  multiplyUserGroup: ['semiring', 'products', 'requests', 'reports', 'cancel', 'device'],
-  explainUser: ['semiring', 'request', 'device'],
-}
-/** Those of them that throw, and give no promise. */
-const THROW = new Set([
-  'multiplySync',
-  'multiplyUserSync',
-  'userSemiring',
-  'evaluateUserSemiring',
-  'explainUser',
-])
 
 /** All that is allocated starts at a multiple of it. */
 const ALIGNMENT = 16
@@ -83,10 +41,18 @@ interface Range {
   isShared: boolean
 }
 
-/** Arrays of one call, in the module's memory. */
+/** Elements of an array in the module's memory. */
+interface Place {
+  readonly range: Range
+  /** Bytes from the first of the range. */
+  readonly offset: number
+  readonly length: number
+}
+
+/** Arrays of one call, in the module's memory. Their places are those at its start: arrays can be transferred meanwhile. */
 class Staged {
   readonly #memory: Memory
-  readonly #rangeOf = new Map<TypedArray, Range>()
+  readonly #placeOf = new Map<TypedArray, Place>()
   readonly #block: number
 
   constructor(memory: Memory, arrays: ReadonlySet<TypedArray>) {
@@ -94,19 +60,18 @@ class Staged {
     const ranges: Range[] = []
     const lastOf = new Map<ArrayBufferLike, Range>()
     for (const array of [...arrays].sort((x, y) => x.byteOffset - y.byteOffset)) {
-      const { buffer, byteOffset: first, byteLength } = array
+      const { buffer, byteOffset: first, byteLength, length } = array
       const end = first + byteLength
-      const last = lastOf.get(buffer)
-      if (last && first < last.end) {
-        last.end = Math.max(last.end, end)
-        last.isShared = true
-        this.#rangeOf.set(array, last)
+      let range = lastOf.get(buffer)
+      if (range && first < range.end) {
+        range.end = Math.max(range.end, end)
+        range.isShared = true
       } else {
-        const range = { first, end, address: 0, isShared: false }
+        range = { first, end, address: 0, isShared: false }
         ranges.push(range)
         lastOf.set(buffer, range)
-        this.#rangeOf.set(array, range)
       }
+      this.#placeOf.set(array, { range, offset: first - range.first, length })
     }
     let bytes = 0
     for (const range of ranges) {
@@ -121,19 +86,18 @@ class Staged {
 
   /** The array in the module's memory, as that is now. */
   view<Of extends TypedArray>(array: Of): Of {
-    const { byteOffset } = array
-    const range = this.#rangeOf.get(array)!
+    const { range, offset, length } = this.#placeOf.get(array)!
     const Type = array.constructor as new (buffer: ArrayBufferLike, at: number, length: number) => Of
-    const address = range.address + byteOffset - range.first
-    const buffer = this.#memory.buffer(address + array.byteLength)
-    const view = new Type(buffer, address, array.length)
-    this.#memory.place(view, array.length)
+    const address = range.address + offset
+    const buffer = this.#memory.buffer(address + length * array.BYTES_PER_ELEMENT)
+    const view = new Type(buffer, address, length)
+    this.#memory.place(view, length)
     return view
   }
 
   /** Whether another array of the call has elements of it. */
   isShared(array: TypedArray): boolean {
-    return this.#rangeOf.get(array)!.isShared
+    return this.#placeOf.get(array)!.range.isShared
   }
 
   copyIn(array: TypedArray): void {
@@ -195,26 +159,7 @@ export interface Written {
 const replacesAll = ({ array, sizes, replaces }: Written) =>
   replaces === true && sizes.reduce((product, size) => product * size, 1) === array.length
 
-/** What a search in a graph is asked for by, as far as it says where results are. */
-interface Search {
-  readonly nodes: number
-  readonly roots?: Int32Array | null
-  readonly ends?: Int32Array | null
-  readonly distances: TypedArray
-  readonly next?: Int32Array | null
-  readonly trees?: Int32Array | null
-  readonly place: number
-  readonly treePlace: number
-  readonly rootStride: number
-  readonly endStride: number
-  /** If the distances are reduced to something, nothing else is written; and nothing at all if the graph is only divided. */
-  readonly reduced?: Float64Array | null
-  readonly reached?: Int32Array | null
-  readonly nearest?: Int32Array | null
-  readonly divides?: boolean
-}
-
-function resultsOfSearch(search: Search): Written[] {
+function resultsOfSearch(search: GraphSearchRequest): Written[] {
   const { nodes, distances, next, trees, place, treePlace, rootStride, endStride } = search
   const { reduced, reached, nearest, divides } = search
   if (divides) return []
@@ -233,9 +178,9 @@ function resultsOfSearch(search: Search): Written[] {
 
 const whole = (array: TypedArray): Written => ({ array, offset: 0, sizes: [array.length], strides: [1] })
 
-/** Copies the elements from one array to another of the same length. */
+/** Copies the elements from one array to another, unless that was transferred while a call ran: lib refuses it then. */
 export function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, strides }: Written): void {
-  if (sizes.some((size) => size === 0)) return
+  if (to.length !== from.length || sizes.some((size) => size === 0)) return
   // What is adjacent is copied at once: the innermost dimension has stride 1, and the next ones follow without a gap.
   const dimensions = sizes
     .map((size, index) => ({ size, stride: strides[index]! }))
@@ -335,7 +280,7 @@ export function writtenBy(addon: Exports): WrittenBy {
     } else if (name === 'download') {
       results.push(placed(named.array as TypedArray, copied, numbers, 0, 'array', ['rows', 'cols']))
     } else if (name === 'graphSearch') {
-      results.push(...resultsOfSearch(named.request as Search))
+      results.push(...resultsOfSearch(named.request as GraphSearchRequest))
     } else if (name === 'multiplyUser' || name === 'multiplyUserSync') {
       results.push(...ofUserProduct(named.c, named.further, numbers, 0))
     } else if (name === 'multiplyUserGroup') {
@@ -376,7 +321,8 @@ export function staged(addon: Exports, memory: Memory): Exports {
     timer = undefined
   }
 
-  const wrapped = (name: string, names: readonly string[]): Call => {
+  const wrapped = (name: string): Call => {
+    const { takes, givesPromise } = nativeCalls[name]!
     const call = addon[name] as Call
     const start = (values: unknown[]): unknown => {
       const arrays = new Set<TypedArray>()
@@ -384,7 +330,7 @@ export function staged(addon: Exports, memory: Memory): Exports {
       for (const value of values) {
         forEachArray(value, (array) => (arrays.has(array) ? repeated : arrays).add(array))
       }
-      const named = Object.fromEntries(names.map((argument, index) => [argument, values[index]]))
+      const named = Object.fromEntries(takes.map((argument, index) => [argument, values[index]]))
       const results = resultsOf(name, named)
       const staged = new Staged(memory, arrays)
       const report = isTypedArray(named.report) ? whole(named.report) : undefined
@@ -420,7 +366,7 @@ export function staged(addon: Exports, memory: Memory): Exports {
       started(current)
       return result.then(finish, fail).finally(() => ended(current))
     }
-    if (THROW.has(name)) return (...values) => start(values)
+    if (!givesPromise) return (...values) => start(values)
     return (...values) => {
       try {
         return start(values)
@@ -431,10 +377,10 @@ export function staged(addon: Exports, memory: Memory): Exports {
     }
   }
 
-  const functions = Object.entries(TAKES).map(([name, names]) => [name, wrapped(name, names)])
+  const withArrays = Object.keys(nativeCalls).filter((name) => nativeCalls[name]!.hasArrays)
   return {
     ...addon,
-    ...Object.fromEntries(functions),
+    ...Object.fromEntries(withArrays.map((name) => [name, wrapped(name)])),
     giveUp(cancel: Int32Array) {
       cancel[0] = 1
       for (const call of running) {

@@ -1,122 +1,136 @@
 /** The worker that computes for a page (remote.ts). */
-import { givenOf, named, type Reply, type Request, unpacked } from './messages.js'
-import type { RemoteHandle } from './remote.js'
-import { type Exports, TAKES } from './staging.js'
+import { type HandleKind, nativeCalls } from '../../lib/native-interface.js'
+import { givenOf, type MadeHandle, named, type Port, type Reply, type Request, unpacked } from './messages.js'
+import type { Exports } from './staging.js'
 
 type Call = (...values: unknown[]) => unknown
-const scope = globalThis as unknown as {
-  onmessage: (event: MessageEvent<Request>) => void
-  postMessage(reply: Reply, transfer?: Transferable[]): void
-}
+type Start = Extract<Request, { start: unknown }>
+type CallRequest = Extract<Request, { call: number }>
 
 /** Between two messages about how far calls are. */
 const REPORT_MS = 50
 
-/** What the page knows by numbers: devices, memories and semirings. */
-const objects = new Map<number, object>()
-const numbers = new WeakMap<object, number>()
-/** The device that a memory is of. */
-const deviceOf = new Map<number, number>()
-const running = new Map<number, { cancel: Int32Array | undefined; report: Float64Array | undefined }>()
-let last = 0
-let timer: ReturnType<typeof setInterval> | undefined
-
-/** Serves the page with the addon, which is there when what was promised is. Messages that come before wait for it. */
-export function serve(begin: (start: Extract<Request, { start: unknown }>) => Promise<Exports>): void {
-  let addon: Promise<Exports> | undefined
-  scope.onmessage = async ({ data }) => {
+/** Serves the page with the addon that `begin` promises. Messages that come before wait for it. */
+export function serve(page: Port<Reply, Request>, begin: (start: Start) => Promise<Exports>): void {
+  let service: Promise<Service> | undefined
+  page.onmessage = async ({ data }) => {
     if ('start' in data) {
-      addon = begin(data)
-      addon.then(
-        () => scope.postMessage({ started: '' }),
-        (error: Error) => scope.postMessage({ started: `the worker can't start: ${error.message}` }),
+      service = begin(data).then(
+        (addon) => new Service(addon, (reply, transfer = []) => page.postMessage(reply, transfer)),
+      )
+      service.then(
+        () => page.postMessage({ started: '' }, []),
+        (error: Error) => page.postMessage({ started: `the worker can't start: ${error.message}` }, []),
       )
       return
     }
+    // The page has been told why there is no addon.
+    const started = await service!.catch(() => undefined)
+    started?.take(data)
+  }
+}
+
+/** The addon and the objects in it that the page knows by numbers. */
+class Service {
+  readonly #objects = new Map<number, object>()
+  readonly #numbers = new WeakMap<object, number>()
+  /** The device of each memory. */
+  readonly #deviceOf = new Map<number, number>()
+  readonly #running = new Map<number, { cancel: Int32Array | undefined; report: Float64Array | undefined }>()
+  #last = 0
+  #timer: ReturnType<typeof setInterval> | undefined
+
+  constructor(
+    readonly addon: Exports,
+    readonly tell: (reply: Reply, transfer?: Transferable[]) => void,
+  ) {}
+
+  take(request: Exclude<Request, Start>): void {
+    if ('call' in request) this.#run(request)
+    else if ('semiring' in request) this.#makeSemiring(request.semiring, request.definition)
+    else if ('giveUp' in request) {
+      const cancel = this.#running.get(request.giveUp)?.cancel
+      if (cancel) this.#call('giveUp', cancel)
+    } else this.#release(request.release)
+  }
+
+  #call(name: string, ...values: unknown[]): unknown {
+    return (this.addon[name] as Call)(...values)
+  }
+
+  #makeSemiring(number: number, definition: unknown): void {
     try {
-      take(await addon!, data)
+      this.#objects.set(number, this.#call('userSemiring', definition) as object)
     } catch {
-      // The page has been told why there is no addon.
+      // The page has made it, so only memory can be missing. Calls with this semiring fail.
     }
   }
-}
 
-function take(addon: Exports, request: Exclude<Request, { start: unknown }>): void {
-  if ('call' in request) {
-    run(addon, request)
-  } else if ('semiring' in request) {
-    const make = addon.userSemiring as (definition: unknown) => object
-    objects.set(request.semiring, make(request.definition))
-  } else if ('giveUp' in request) {
-    const cancel = running.get(request.giveUp)?.cancel
-    if (cancel) (addon.giveUp as Call)(cancel)
-  } else {
-    const { release } = request
-    const memory = objects.get(release)
-    const device = deviceOf.get(release)
-    objects.delete(release)
-    deviceOf.delete(release)
-    if (memory === undefined || device === undefined) return
-    ;(addon.release as Call)(memory)
-    tellUse(addon, device)
+  #release(number: number): void {
+    const object = this.#objects.get(number)
+    const device = this.#deviceOf.get(number)
+    this.#objects.delete(number)
+    this.#deviceOf.delete(number)
+    if (object === undefined || device === undefined) return
+    this.#call('release', object)
+    this.#tellUse(device)
   }
-}
 
-function useOf(addon: Exports, device: number): unknown {
-  const found = objects.get(device)
-  try {
-    return found && (addon.memoryUse as Call)(found)
-  } catch {
-    return undefined
-  }
-}
-
-function tellUse(addon: Exports, device: number): void {
-  const use = useOf(addon, device)
-  if (use !== undefined) scope.postMessage({ device, use })
-}
-
-async function run(addon: Exports, request: Extract<Request, { call: number }>): Promise<void> {
-  const { call, name, arrays, wanted } = request
-  const values = unpacked(request.values, arrays, (handle) => objects.get(handle))
-  const { cancel, report, device } = named(TAKES[name] ?? [], values)
-  const number = numbers.get(device as object)
-  const watched = { cancel: cancel as Int32Array | undefined, report: report as Float64Array | undefined }
-  running.set(call, watched)
-  timer ??= setInterval(tellReports, REPORT_MS)
-  try {
-    const given = await (addon[name] as Call)(...values)
-    const encoded = givenOf(given, (object) => handleOf(addon, object, name, number))
-    if (number !== undefined) tellUse(addon, number)
-    const written = wanted.map((place) => arrays[place]!)
-    scope.postMessage(
-      { call, given: encoded, arrays: written },
-      written.map(({ buffer }) => buffer as ArrayBuffer),
-    )
-  } catch (error) {
-    const { message, code } = error as { message: string; code: unknown }
-    scope.postMessage({ call, error: { message, code }, report: watched.report })
-  } finally {
-    running.delete(call)
-    if (running.size === 0) {
-      clearInterval(timer)
-      timer = undefined
+  #tellUse(device: number): void {
+    const opened = this.#objects.get(device)
+    if (opened === undefined) return
+    try {
+      this.tell({ device, use: this.#call('memoryUse', opened) })
+    } catch {
+      // A device that was closed meanwhile has no memory.
     }
   }
-}
 
-function tellReports(): void {
-  for (const [call, { report }] of running) if (report) scope.postMessage({ call, report })
-}
-
-function handleOf(addon: Exports, object: object, name: string, device: number | undefined): RemoteHandle {
-  const handle = ++last
-  objects.set(handle, object)
-  numbers.set(object, handle)
-  if (name === 'openDevice') {
-    const description = (addon.describeDevice as Call)(object)
-    return { $handle: handle, description, use: (addon.memoryUse as Call)(object) }
+  async #run({ call, name, values, arrays, wanted }: CallRequest): Promise<void> {
+    let report: Float64Array | undefined
+    try {
+      const taken = unpacked(values, arrays, (handle) => this.#objects.get(handle))
+      const { device, ...others } = named(nativeCalls[name]!.takes, taken)
+      report = others.report as Float64Array | undefined
+      this.#running.set(call, { cancel: others.cancel as Int32Array | undefined, report })
+      this.#timer ??= setInterval(() => this.#tellReports(), REPORT_MS)
+      const number = this.#numbers.get(device as object)
+      const given = givenOf(await this.#call(name, ...taken), (object) => this.#handleOf(object, number))
+      if (number !== undefined) this.#tellUse(number)
+      const written = wanted.map((place) => arrays[place]!)
+      this.tell(
+        { call, given, arrays: written },
+        written.map(({ buffer }) => buffer as ArrayBuffer),
+      )
+    } catch (error) {
+      const { message, code } = error as { message: string; code: unknown }
+      this.tell({ call, error: { message, code }, report })
+    } finally {
+      this.#running.delete(call)
+      if (this.#running.size === 0) {
+        clearInterval(this.#timer)
+        this.#timer = undefined
+      }
+    }
   }
-  if (device !== undefined) deviceOf.set(handle, device)
-  return { $handle: handle, number: (addon.memoryNumber as Call)(object) as number }
+
+  #tellReports(): void {
+    for (const [call, { report }] of this.#running) if (report) this.tell({ call, report })
+  }
+
+  /** A handle of an object of the addon. Other values go unchanged. */
+  #handleOf(object: object, device: number | undefined): MadeHandle | object {
+    const kind = this.#call('handleKind', object) as HandleKind | ''
+    if (kind === '') return object
+    const handle = ++this.#last
+    this.#objects.set(handle, object)
+    this.#numbers.set(object, handle)
+    if (kind === 'device') {
+      const description = this.#call('describeDevice', object)
+      return { $handle: handle, kind, description, use: this.#call('memoryUse', object) }
+    }
+    if (kind !== 'memory') return { $handle: handle, kind }
+    if (device !== undefined) this.#deviceOf.set(handle, device)
+    return { $handle: handle, kind, number: this.#call('memoryNumber', object) as number }
+  }
 }

@@ -22,6 +22,14 @@ type Line = any
 
 type Role = 'worker' | 'producer'
 
+/** Codes of errors that another attempt can't change. */
+const finalCodes = [
+  ...['SHAPE', 'DTYPE', 'VALUE', 'OVERFLOW', 'VARIANT', 'OPTION', 'CYCLE', 'LIMIT', 'PACKAGE', 'EXISTS'],
+  ...['RESUME', 'CHANGED', 'ROOTS'],
+].map((name) => `ERR_MPMML_${name}`)
+/** Some of the other codes: what fails may be there again, or there may be room. */
+const passingCodes = ['FILE', 'OUT_OF_MEMORY', 'CUDA', 'CHUNK'].map((name) => `ERR_MPMML_${name}`)
+
 /** A worker or a producer, and what it has said. */
 class Member {
   #hasEnded = false
@@ -160,6 +168,26 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
 
   const repeated = () => [...computations()].filter(([, pids]) => pids.length > 1)
 
+  it('leave no promise with a reaction for each of them', async () => {
+    const reactions = new Map<unknown, number>()
+    const { then } = Promise.prototype
+    // biome-ignore lint/suspicious/noThenProperty: it counts
+    Promise.prototype.then = function (this: Promise<unknown>, ...args) {
+      reactions.set(this, (reactions.get(this) ?? 0) + 1)
+      return then.apply(this, args) as Promise<never>
+    }
+    try {
+      orders({ ms: 1 })
+      worker()
+      expect(await producer(100, { window: 4 }).end()).toMatchObject({ type: 'result', computed: 100 })
+    } finally {
+      // biome-ignore lint/suspicious/noThenProperty: as it was
+      Promise.prototype.then = then
+    }
+    expect(reactions.size).toBeGreaterThan(100)
+    expect(Math.max(...reactions.values())).toBeLessThan(10)
+  })
+
   it('are all done once by three workers', async () => {
     orders({ ms: 50 })
     const workers = [workerApart(), workerApart(), workerApart({ concurrency: 2 })]
@@ -292,6 +320,39 @@ describe.skipIf(!redisProgram)(`blocks on a queue${why}`, () => {
     const failed = await producer(1).end()
     expect(failed).toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
     expect(computations().get('c-0-0')).toHaveLength(1)
+  })
+
+  it.each([...finalCodes, ...passingCodes].map((code) => [code, finalCodes.includes(code) ? 1 : 2] as const))(
+    'fail with %s after attempts: %i',
+    async (code, attempts) => {
+      orders({ ms: 0, fails: { 'c-0-0': { times: 99, code } } })
+      const one = worker()
+      expect(await producer(1, { attempts: 2 }).end()).toMatchObject({ type: 'error' })
+      expect(one.of('failed').map(({ attempt, final }) => [attempt, final])).toEqual(
+        attempts === 1
+          ? [[1, true]]
+          : [
+              [1, false],
+              [2, true],
+            ],
+      )
+      expect(computations().get('c-0-0')).toHaveLength(attempts)
+    },
+  )
+
+  it('are left out of what a worker does as soon as they are done, or have failed', async () => {
+    orders({ ms: 20, fails: { 'c-1-0': { times: 1 } } })
+    const one = worker()
+    expect(await producer(3).end()).toMatchObject({ type: 'result', retries: 1 })
+    // The record of a worker is of one moment, and is written again and again.
+    for (;;) {
+      const [record] = (await queueStatus({ queue: redis.url })).workers
+      if (record?.blocks !== 3) continue
+      expect(record).toMatchObject({ failed: 1, now: [] })
+      break
+    }
+    one.stop()
+    expect(await one.end()).toEqual({ type: 'stopped', blocks: 3 })
   })
 
   it('that end each process fail in the end', async () => {

@@ -93,7 +93,7 @@ class Dijkstra {
     for (Reached<PathKey> least; frontier_.take(least, is_current);) {
       const auto [own, i] = least;
       if (own > limit) break;
-      if (is_inexact<K>(own)) throw Refusal{Refusal::kInexact};
+      if (is_inexact<K>(own)) throw Refusal{RefusalKind::kInexact};
       if (i != root && (wanted.is.empty() || wanted.is[i]) && --left == 0) limit = own;
       for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
         const PathKey candidate = K::extend(own, edge->key);
@@ -114,7 +114,7 @@ class Dijkstra {
     const auto is_current = [key](const Reached<PathKey>& reached) { return reached.key == key[reached.node]; };
     for (Reached<PathKey> least; frontier_.take(least, is_current);) {
       const auto [own, i] = least;
-      if (is_inexact<K>(own)) throw Refusal{Refusal::kInexact};
+      if (is_inexact<K>(own)) throw Refusal{RefusalKind::kInexact};
       if (!wanted.is.empty() && wanted.is[i] && --left == 0) break;
       for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
         const PathKey candidate = K::extend(own, edge->key);

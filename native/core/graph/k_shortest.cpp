@@ -54,7 +54,7 @@ class Deviating {
     const auto is_current = [this](const Reached<Key>& reached) { return reached.key == key_[reached.node]; };
     for (Reached<Key> least; frontier_.take(least, is_current);) {
       const auto [own, i] = least;
-      if (is_inexact<K>(own)) throw Refusal{Refusal::kInexact};
+      if (is_inexact<K>(own)) throw Refusal{RefusalKind::kInexact};
       if (i == target_) {
         found = path_to(path, place);
         break;
@@ -205,11 +205,11 @@ using Wide = Keys<Extension::kSum, int64_t, int64_t>;
 
 /// Integers with negative ones among them: see potentials.h.
 Reweighted without_negative(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
-  if (query.limit) throw Refusal{Refusal::kGains};
+  if (query.limit) throw Refusal{RefusalKind::kGains};
   const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);
   const Array<uint8_t> reaching = reached(back, {&query.to, 1}, query.watch);
   const Components components = components_of(rows, {&query.from, 1}, reaching.data(), query.watch);
-  if (3 * rows.largest * rows.nodes > static_cast<double>(kMostExact)) throw Refusal{Refusal::kInexact};
+  if (3 * rows.largest * rows.nodes > static_cast<double>(kMostExact)) throw Refusal{RefusalKind::kInexact};
   return reweight<Integers>(rows, components, query.watch);
 }
 
@@ -250,7 +250,7 @@ std::vector<RankedPath> k_shortest_paths(const RankedQuery& query, const Crew& c
   const auto of_floats = [&](auto zero) {
     using Key = decltype(zero);
     const auto rows = make_rows<Key>(query.source, rules, Direction::kForward, query.watch);
-    if (!rows.monotone) throw Refusal{Refusal::kGains};
+    if (!rows.monotone) throw Refusal{RefusalKind::kGains};
     const Key limit = limit_key<Key>(query.limit, false);
     return limit < zero ? std::vector<RankedPath>()
                         : ranked<Keys<Extension::kSum, Key, Key>>(query, rows, limit, zero, crew);

@@ -25,7 +25,7 @@ class FirstOverflow {
   }
   void end(Direction direction) const {
     if (place_ == kNone) return;
-    Refusal refusal{Refusal::kOverflow};
+    Refusal refusal{RefusalKind::kOverflow};
     refusal.from = direction == Direction::kForward ? found_.root : found_.end;
     refusal.to = direction == Direction::kForward ? found_.end : found_.root;
     refusal.value = found_.value;

@@ -59,10 +59,10 @@ class Checking {
 
   /// Throws Refusal for what is wrong.
   void end() const {
-    if (nan_ >= 0) throw Refusal{Refusal::kNan, nan_};
-    if (from_ >= 0) throw Refusal{Refusal::kFrom, from_};
-    if (to_ >= 0) throw Refusal{Refusal::kTo, to_};
-    if (negative_ >= 0) throw Refusal{Refusal::kNegative, negative_};
+    if (nan_ >= 0) throw Refusal{RefusalKind::kNan, nan_};
+    if (from_ >= 0) throw Refusal{RefusalKind::kFrom, from_};
+    if (to_ >= 0) throw Refusal{RefusalKind::kTo, to_};
+    if (negative_ >= 0) throw Refusal{RefusalKind::kNegative, negative_};
   }
 
  private:
@@ -97,7 +97,7 @@ class RowsMaker {
     const auto nodes = static_cast<uint32_t>(source_.nodes);
     const auto zero = static_cast<Weight>(source_.zero);
     const auto is_left_out = [&](int64_t e) { return weights && source_.has_zero && weights[e] == zero; };
-    if (source_.edges > std::numeric_limits<uint32_t>::max()) throw Refusal{Refusal::kTooMany};
+    if (source_.edges > std::numeric_limits<uint32_t>::max()) throw Refusal{RefusalKind::kTooMany};
     Checking checking(rules_);
     uint32_t* const count = rows_.start.data() + 1;
     for (int64_t first = 0; first < source_.edges; first += kBetweenLooks) {
@@ -150,7 +150,7 @@ class RowsMaker {
       }
       rows_.start[int64_t{i} + 1] = count;
       all += count;
-      if (all > static_cast<uint64_t>(std::numeric_limits<int32_t>::max())) throw Refusal{Refusal::kTooMany};
+      if (all > static_cast<uint64_t>(std::numeric_limits<int32_t>::max())) throw Refusal{RefusalKind::kTooMany};
       looker_.count(nodes);
     }
     checking.end();

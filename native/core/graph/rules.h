@@ -6,10 +6,9 @@
 #include <limits>
 #include <type_traits>
 
-namespace mpmml::graph {
+#include "generated/enumerators.h"
 
-/// ⊗: what a path's value is of its edges'. The paths of links have no values.
-enum class Extension : uint8_t { kSum, kProduct, kBottleneck, kLinks };
+namespace mpmml::graph {
 
 struct Rules {
   Extension extension;

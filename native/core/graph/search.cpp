@@ -204,7 +204,7 @@ struct CorrectingSearch {
 /// `rows` are let go of as soon as there are others in their place.
 template <class K, class Value>
 void search_correcting(const Query& query, const Crew& crew, Rows<typename K::EdgeKey> rows) {
-  if (query.limit) throw Refusal{Refusal::kGains};
+  if (query.limit) throw Refusal{RefusalKind::kGains};
   // A cycle from which no asked node is reached makes nothing better that was asked for.
   Array<uint8_t> reaching;
   if (query.ends.list) {
@@ -362,7 +362,7 @@ Method search(const Query& query, const Crew& crew) {
   if (query.roots.count == 0 || query.ends.count == 0) return query.method;
   const Method method = search_of_type(query, crew);
   // If a cycle gains, searches have said so, or that it doesn't matter.
-  if (query.method == Method::kDissection && method != query.method) throw Refusal{Refusal::kUndivided};
+  if (query.method == Method::kDissection && method != query.method) throw Refusal{RefusalKind::kUndivided};
   return method;
 }
 

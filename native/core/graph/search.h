@@ -9,19 +9,14 @@
 #include "core/graph/rules.h"
 #include "core/graph/source.h"
 #include "core/graph/watch.h"
+#include "generated/enumerators.h"
 
 namespace mpmml::graph {
 
 class Division;
 
-/// How paths are found: what takes the least time by estimate, or searches, or dissection (dissection.h).
-enum class Method : uint8_t { kAuto, kSearch, kDissection };
-
 enum class Overflow : uint8_t { kThrow, kSaturate, kWrap };
 enum class ValueType : uint8_t { kUint8, kInt32, kFloat32, kFloat64 };
-
-/// What is made of the distances of each root, in place of them.
-enum class Reduction : uint8_t { kNone, kWorst, kMean, kNearest };
 
 /// Where results go: arrays of the user's.
 struct Results {

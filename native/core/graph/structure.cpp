@@ -69,7 +69,7 @@ Refusal cycle_among(const Source& source, const Array<int32_t>& left, const Watc
       break;
     }
   }
-  Refusal refusal{Refusal::kCycle};
+  Refusal refusal{RefusalKind::kCycle};
   // It was walked against the edges.
   refusal.cycle.assign(walk.rbegin(), walk.rend() - place[node]);
   return refusal;
