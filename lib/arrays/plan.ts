@@ -35,7 +35,7 @@ import type {
 } from './job.js'
 import { blocksIn, identity, MOST_STEPS, pathStages, resultType } from './job.js'
 import { Journal, Output } from './journal.js'
-import { isNpy, isS3, isZarr } from './names.js'
+import { groupsOf, isNpy, isS3, isZarr } from './names.js'
 import {
   memoryOf,
   type ReadBegin,
@@ -49,6 +49,7 @@ import { loadHashes, loadZarrita } from './packages.js'
 import { greatestWeight } from './range-of.js'
 import { openSource } from './source.js'
 import { createTarget, extraBytes } from './target.js'
+import { isArrayMetadata } from './zarr-metadata.js'
 
 interface AnyRequest extends WorkOptions {
   /** Gives up. */
@@ -263,6 +264,10 @@ async function lookAround({
   signal,
 }: Asked): Promise<{ begun: AnyPlan | null; replaces: string | null }> {
   const { resume, overwrite } = begin
+  for (const group of groupsOf(output)) {
+    if (!isArrayMetadata(await new Output(group, signal).metadata())) continue
+    throw new OptionError(`the output ${output} is in the folder of a Zarr array, ${group}: name another one`)
+  }
   const place = new Output(output, signal)
   const plan = overwrite ? null : await place.begunPlan()
   if (plan) {
