@@ -33,7 +33,8 @@ files: with --memory or another option of blocks on disk, or if one of them is a
 other. --resume goes on after an interruption. A .zarr array may be in a bucket, s3://bucket/name.zarr, with the package aws4fetch and the
 variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and others.`
 
-const isZarr = (path: string) => /\.zarr[/\\]?$/i.test(path)
+/** Returns whether a name is of a Zarr array, which may be in groups. */
+export const isZarr = (path: string) => /\.zarr(?:[/\\]|$)/i.test(path) && !/\.npy$/i.test(path)
 
 /** Whether the work is done by blocks on disk: an option or a name says so. How much memory is free doesn't. */
 export function isOnDisk(flags: ArraysFlags, inputs: readonly string[], output: string | undefined): boolean {

@@ -11,6 +11,7 @@ import {
   describeArrays,
   inMemory,
   isOnDisk,
+  isZarr,
   requireOnDisk,
   runArrays,
 } from '../arrays.js'
@@ -148,7 +149,7 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
 const notStreamed = ['devices', 'next', 'verify', 'check', 'reduce'] as const
 
 /** Whether the input is a matrix that blocks on disk are read from. */
-const isMatrixOnDisk = (path: string) => /\.(npy|zarr)[/\\]?$/i.test(path)
+const isMatrixOnDisk = (path: string) => /\.npy$/i.test(path) || isZarr(path)
 
 const isList = ({ weights }: GraphFile): boolean => 'from' in weights
 

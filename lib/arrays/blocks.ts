@@ -243,7 +243,8 @@ async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<Abor
 }
 
 /**
- * Gives the output its name once all jobs have been done, and removes the folder of the work. It replaces an output of that name.
+ * Gives the output its name once all jobs have been done, and removes the folder of the work. It replaces only what had that name when
+ * the work was begun with `overwrite`, and only if it is unchanged: what others made meanwhile is an error, and stays.
  * Several processes may finish a plan at once, or one after the other: all of them succeed.
  *
  * @throws Rejects with ERR_MPMML_RESUME if a job hasn't been done or the work is gone, ERR_MPMML_CHANGED if an input has changed,

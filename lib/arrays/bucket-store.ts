@@ -4,7 +4,17 @@ import { ChangedError, ChunkError, FileError } from '../errors.js'
 import { atOnce } from './disk.js'
 import { formatAddress, parseAddress } from './names.js'
 import { encodeKey, REQUESTS_AT_ONCE, requestS3, type S3Answer, type S3Request, textOf } from './s3.js'
-import { type Expected, madeMeanwhile, type OpenFile, type Rows, type Store, type Stored } from './store.js'
+import {
+  arrayGone,
+  type Expected,
+  type Kept,
+  madeMeanwhile,
+  type OpenFile,
+  type Placement,
+  type Rows,
+  type Store,
+  type Stored,
+} from './store.js'
 
 /** The most keys of one answer; the least of all servers. */
 const KEYS = '1000'
@@ -105,15 +115,19 @@ export class BucketStore implements Store {
     })
   }
 
-  async removeUnder(path: string, kept: (name: string) => boolean = () => false): Promise<void> {
+  async removeUnder(path: string, kept: Kept = () => false): Promise<void> {
     for await (const page of this.#pagesUnder(path)) {
-      await this.remove(page.map(({ name }) => name).filter((name) => !kept(name)))
+      await this.remove(page.map(({ name }) => name).filter((name) => !kept(name.slice(path.length + 1))))
     }
   }
 
-  async drop(path: string, first: string): Promise<void> {
+  async drop(path: string, first: string, kept: Kept): Promise<void> {
     await this.remove([first])
-    await this.removeUnder(path)
+    await this.removeUnder(path, kept)
+  }
+
+  async identity(): Promise<null> {
+    return null
   }
 
   /** A server that doesn't know such requests writes over what is there. */
@@ -247,18 +261,18 @@ export class BucketStore implements Store {
   }
 
   /** zarr.json comes last: an array without it isn't there. What was to be overwritten has been removed when the work was begun. */
-  async place(array: string, output: string): Promise<boolean> {
+  async place({ array, output }: Placement): Promise<boolean> {
     const made = this.join(output, 'zarr.json')
     const source = this.join(array, 'zarr.json')
     const metadata = await this.readWhole(source)
-    if (!metadata)
-      throw new FileError(`${source} is gone: another process has completed the work, or removed it`)
+    if (!metadata) throw arrayGone(source)
     const isPlaced = async () => {
       const there = await this.readWhole(made)
       if (there && !there.equals(metadata)) throw madeMeanwhile(output)
       return there !== null
     }
     if (await isPlaced()) return false
+    await this.#requireOwn(array, output)
     const chunks = (await this.names(array)).filter((name) => name !== 'zarr.json')
     await atOnce(REQUESTS_AT_ONCE, chunks.length, (index) =>
       this.#copy(this.join(array, chunks[index]!), this.join(output, chunks[index]!)),
@@ -267,6 +281,23 @@ export class BucketStore implements Store {
     throw new FileError(
       `${made} can't be written: another process did something with it at the same moment: resume`,
     )
+  }
+
+  /** Throws ExistsError unless all objects of an output are copies of those of the array, which a process made that was ended. */
+  async #requireOwn(array: string, output: string): Promise<void> {
+    const there = await this.list(output)
+    const own = new Map((await this.list(array)).map((stored) => [stored.name.slice(array.length), stored]))
+    await atOnce(REQUESTS_AT_ONCE, there.length, async (index) => {
+      const copy = there[index]!
+      const original = own.get(copy.name.slice(output.length))
+      if (original && original.size === copy.size) {
+        if (original.version === copy.version) return
+        // The storage may give a copy another version.
+        const [bytes, copied] = await Promise.all([this.readWhole(original.name), this.readWhole(copy.name)])
+        if (bytes && copied?.equals(bytes)) return
+      }
+      throw madeMeanwhile(output)
+    })
   }
 
   // Objects have their names from the start.

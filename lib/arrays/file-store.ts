@@ -1,7 +1,8 @@
 /** Arrays in folders. */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import {
   type FileHandle,
+  link,
   lstat,
   mkdir,
   open,
@@ -11,15 +12,19 @@ import {
   rm,
   rmdir,
   stat,
+  unlink,
 } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { FileError } from '../errors.js'
 import { systemReason } from '../files/files.js'
 import { atOnce, readError, readRectangle, requireUnchanged, writeError, writeRectangle } from './disk.js'
-import { madeMeanwhile, type Store, type Stored } from './store.js'
+import { arrayGone, type Kept, madeMeanwhile, type Store, type Stored } from './store.js'
 
 const FILES_AT_ONCE = 16
+
+/** Attempts to give an array its name: processes that do the same can each take one. */
+const PLACING_ATTEMPTS = 6
 
 /** What the files of these names are. */
 export async function describeFiles(names: readonly string[]): Promise<Stored[]> {
@@ -47,6 +52,48 @@ async function entriesOf(path: string) {
     path: join(entry.parentPath ?? entry.path, entry.name),
     isFolder: entry.isDirectory(),
   }))
+}
+
+/** The identity of a file, link or folder; null if it isn't there, or is removed meanwhile. */
+async function identityOf(path: string): Promise<string | null> {
+  try {
+    const described = async (name: string) => {
+      const { ino, size, mtimeNs, birthtimeNs } = await lstat(name, { bigint: true })
+      return `${ino}-${size}-${mtimeNs}-${birthtimeNs}`
+    }
+    if (!(await lstat(path)).isDirectory()) return await described(path)
+    const entries = (await entriesOf(path)).filter(({ isFolder }) => !isFolder).map((entry) => entry.path)
+    const lines = entries.sort()
+    await atOnce(FILES_AT_ONCE, entries.length, async (index) => {
+      lines[index] = `${relative(path, entries[index]!)} ${await described(entries[index]!)}`
+    })
+    return createHash('sha256').update(lines.join('\n')).digest('hex')
+  } catch (error) {
+    return orNull(error as NodeJS.ErrnoException)
+  }
+}
+
+/** Gives a file or folder a name that nothing has; false if something has it. */
+async function movedToFree(from: string, to: string): Promise<boolean> {
+  if ((await lstat(from)).isDirectory()) return !(await isThere(to)) && moved(from, to)
+  try {
+    // Unlike rename, link never replaces a file that appears at this moment.
+    await link(from, to)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') throw error
+    if (code !== 'EEXIST') {
+      // The file system has no links.
+      if (await isThere(to)) return false
+      await rename(from, to)
+      return true
+    }
+    // Another process has linked it, and may not have removed the other name yet.
+    const [own, there] = await Promise.all([identityOf(from), identityOf(to)])
+    if (own === null || own !== there) return false
+  }
+  await unlink(from).catch(orNull)
+  return true
 }
 
 /** Renames; false if something is in the way that a file or folder can't replace. */
@@ -133,24 +180,37 @@ export const files: Store = {
       else await removeAll(path)
     }
   },
-  removeUnder: removeAll,
+  removeUnder: removeBut,
   // At once: a process that is about to move something aside there finds no place.
-  async drop(path) {
+  async drop(path, _first, kept) {
     const removed = `${path}.removed`
     await rename(path, removed).catch(orNull)
-    await removeAll(removed)
+    await removeBut(removed, kept)
+    if (await isThere(removed)) await moved(removed, path)
   },
+  identity: identityOf,
   // There is one place aside, which is never made free while the work is here: so only one process can move something there, and no process
   // the array that another has just put in its place.
-  async place(array, output, aside) {
+  async place({ array, output, aside, replaces }) {
     try {
-      if (await moved(array, output)) return false
-      await moved(output, aside).catch(orNull)
-      if (await moved(array, output)) return false
+      for (let attempt = 0; attempt < PLACING_ATTEMPTS; attempt++) {
+        if (await movedToFree(array, output)) return false
+        const there = await identityOf(output)
+        if (there === null) continue
+        if (there !== replaces) break
+        if ((await lstat(array)).isFile()) {
+          await rename(array, output)
+          return false
+        }
+        if (!(await moved(output, aside).catch(orNull)) || (await identityOf(aside)) === replaces) continue
+        // It was changed at the last moment.
+        await movedToFree(aside, output)
+        break
+      }
     } catch (error) {
       throw writeError(output, error)
     }
-    throw madeMeanwhile(output)
+    throw (await isThere(array)) ? madeMeanwhile(output) : arrayGone(array)
   },
   sweep,
 }
@@ -182,6 +242,17 @@ async function removeAll(path: string): Promise<void> {
     await rm(path, { recursive: true, force: true, maxRetries: 5 })
   } catch (error) {
     throw new FileError(`${path} can't be removed: ${systemReason(error)}`, { cause: error })
+  }
+}
+
+/** Removes a folder except what is `kept`, and the folders that this is in. */
+async function removeBut(path: string, kept: Kept = () => false): Promise<void> {
+  const names = (await files.names(path)) ?? []
+  if (!names.some(kept)) return removeAll(path)
+  // Folders come before what is in them.
+  for (const name of names.reverse()) {
+    if (name.endsWith('/')) await rmdir(join(path, name)).catch(() => {})
+    else if (!kept(name)) await removeAll(join(path, name))
   }
 }
 

@@ -74,6 +74,8 @@ interface PlanBase {
   readonly stages: readonly number[]
   /** The id of the plan that made the output, if it was complete when this one was made. */
   readonly madeBy?: string
+  /** The identity of what had the output's name when the work was begun with `overwrite`: only that is replaced. */
+  readonly replaces?: string
   /**
    * The file in which a .npy output grows, as its file system tells it from others: so the output is known once it has its name. Left
    * out for a Zarr array, which says itself what made it, and if the file system doesn't tell files apart. It isn't in the id.

@@ -16,12 +16,20 @@ import { isArrayMetadata } from './zarr-metadata.js'
 
 const PLAN = 'plan.json'
 
-/** What may be there besides the plan: what belongs to plans, and marks that they were dropped. */
-const isOwn = (name: string) =>
-  /^[0-9a-f]{32}(\.dropped$|(\.removed)?\/((temporary|array|done|steps|replaced)(\/.*)?)?$)/s.test(name)
+/** Returns whether a file or folder of the work on a plan is of this library, by its name in the plan's folder. */
+const isWork = (name: string) =>
+  /^(|temporary(\/.+-\d+-[0-9a-f]{16})?|array(\/(zarr\.json|c(\/\d+){0,2}))?|done(\/\d+(\/[a-z\d-]+)?)?|steps(\/\d+(\/\d+-\d+)?)?|replaced(\/.*)?)\/?$/s.test(
+    name,
+  )
 
-/** The files of arrays of this library. */
-const isChunk = (name: string) => /^c\/\d+\/\d+$/.test(name)
+/** Returns whether a name beside the plan is of this library: the work of a plan, or the mark that it was dropped. */
+function isOwn(name: string): boolean {
+  const [whole, work] = /^[0-9a-f]{32}(?:\.dropped$|(?:\.removed)?\/)(.*)/s.exec(name) ?? []
+  return whole !== undefined && isWork(work!)
+}
+
+/** Returns whether a file or folder is a part of a Zarr array: its metadata, of this version or the one before, or a chunk. */
+const isPart = (name: string) => /^(zarr\.json|\.zarray|\.zattrs|(c|\d+)([./]\d+)*\/?)$/.test(name)
 
 /** What the mark of a block that is done says: of which plan it is. */
 const markOf = (plan: AnyPlan, job: BlockJob) => Buffer.from(JSON.stringify({ plan: plan.id, job: job.name }))
@@ -81,7 +89,7 @@ export class Output {
     }
     // The plan goes first: what is left without it if the process ends here is never resumed, for it isn't whole.
     await store.remove([this.plan])
-    await store.removeUnder(partial, (name) => name.endsWith('.dropped'))
+    await store.removeUnder(partial, (name) => name.endsWith('.dropped') || !isOwn(name))
     return null
   }
 
@@ -98,19 +106,39 @@ export class Output {
     })
   }
 
-  /** Whether nothing has the name but one of its kind: of Zarr an array, not a group. */
-  async isReplaceable(): Promise<boolean> {
-    if (!isZarr(this.path)) return (await stat(this.path).catch(() => null))?.isFile() ?? true
+  /** The reason why what has the name is never replaced; null if nothing has it, or one of its kind: of Zarr an array, not a group. */
+  async obstacle(): Promise<string | null> {
+    if (!isZarr(this.path)) {
+      const isFile = (await stat(this.path).catch(() => null))?.isFile() ?? true
+      return isFile ? null : 'is no file'
+    }
     const metadata = await this.metadata()
-    if (metadata) return isArrayMetadata(metadata)
-    // A process that completes the same work has moved it aside; or an array was removed in part.
-    if (this.store.renames) return !(await this.isTaken())
-    return (await this.store.names(this.path))!.every(isChunk)
+    // Without metadata a process that completes the same work has moved it aside; or an array in a bucket was removed in part.
+    const isArray = metadata
+      ? isArrayMetadata(metadata)
+      : this.store.renames
+        ? !(await this.isTaken())
+        : (await this.stranger()) === undefined
+    return isArray ? null : 'is no Zarr array'
+  }
+
+  /** The name of a file in a Zarr array that is no part of it; undefined if there is none. A link is replaced itself, and not what it leads to. */
+  async stranger(): Promise<string | undefined> {
+    if (!isZarr(this.path)) return undefined
+    return (await this.store.names(this.path))?.find((name) => !isPart(name))
+  }
+
+  /** The identity of what an output that is complete may replace; null if there is nothing, or it is removed before the work. */
+  identity(): Promise<string | null> {
+    return this.store.identity(this.path).catch((error) => {
+      throw readError(this.path, error)
+    })
   }
 
   /** Removes what another array is to replace, unless that can be done at once when the other is complete. */
   async clear(): Promise<void> {
-    if (!this.store.renames) await this.store.drop(this.path, this.store.join(this.path, 'zarr.json'))
+    const { store, path } = this
+    if (!store.renames) await store.drop(path, store.join(path, 'zarr.json'), (name) => !isPart(name))
   }
 }
 
@@ -127,8 +155,9 @@ export class Journal {
   readonly #id: string
   /** Is there as long as the array has not got its name. */
   readonly #grown: string
+  readonly #replaces: string | undefined
 
-  constructor({ output: { path }, id }: AnyPlan, signal?: AbortSignal) {
+  constructor({ output: { path }, id, replaces }: AnyPlan, signal?: AbortSignal) {
     const output = new Output(path, signal)
     const { store } = output
     this.store = store
@@ -137,6 +166,7 @@ export class Journal {
     this.array = store.join(this.own, 'array')
     this.#output = output
     this.#id = id
+    this.#replaces = replaces
     this.#grown = isZarr(path) ? store.join(this.array, 'zarr.json') : this.array
   }
 
@@ -211,9 +241,10 @@ export class Journal {
 
   /** Gives the array its name. Other processes may do the same at the same moment: then this throws if the array is gone. */
   async place(): Promise<void> {
-    const { store } = this
+    const { store, array } = this
     const { path } = this.#output
-    const isCopied = await store.place(this.array, path, store.join(this.own, 'replaced'))
+    const aside = store.join(this.own, 'replaced')
+    const isCopied = await store.place({ array, output: path, aside, replaces: this.#replaces })
     if (!isCopied || !(await store.exists(this.#output.dropped(this.#id)))) return
     // The work was begun anew between the copies: some may be missing.
     await store.remove([store.join(path, 'zarr.json')])
@@ -224,7 +255,7 @@ export class Journal {
   async remove(): Promise<void> {
     const { store } = this
     const output = this.#output
-    await store.drop(this.own, this.#grown)
+    await store.drop(this.own, this.#grown, (name) => !isWork(name))
     // Of work that was dropped, by those who still did it. It is listed first: so nothing of work that is begun anew is in the list.
     const strays = store.renames ? [] : (await store.names(output.partial))!.filter(isOwn)
     const plan = await output.begunPlan().catch((error) => {

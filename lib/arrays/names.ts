@@ -1,8 +1,17 @@
 /** What names of arrays say: paths of files and folders, and addresses of S3. */
 import { FileError } from '../errors.js'
 
-export const isZarr = (path: string) => /\.zarr[/\\]?$/i.test(path)
 export const isNpy = (path: string) => /\.npy$/i.test(path)
+
+/** Returns whether a name is of a Zarr array, which may be in groups: `store.zarr/group/array`. */
+export const isZarr = (path: string) => /\.zarr(?:[/\\]|$)/i.test(path) && !isNpy(path)
+
+/** The groups that the name of a Zarr array has it in, from the outermost on. */
+export function groupsOf(path: string): string[] {
+  const name = path.replace(/[/\\]+$/, '')
+  const ends = [...name.matchAll(/[/\\]/g)].map(({ index }) => index)
+  return ends.map((end) => name.slice(0, end)).filter(isZarr)
+}
 
 /** The place of an object, or of all whose keys begin like that. */
 export interface Address {

@@ -3,10 +3,10 @@
 import type { FileHandle } from 'node:fs/promises'
 import { FileError } from '../errors.js'
 import { openForReading } from '../files/files.js'
-import { checkedContent } from '../files/npy-content.js'
+import { checkedContent, valueRefused } from '../files/npy-content.js'
 import { NpyProblem } from '../files/npy-header.js'
 import { readHeader } from '../files/npy-start.js'
-import type { FileType } from '../files/npy-types.js'
+import { booleansRefused, type FileType } from '../files/npy-types.js'
 import { swapBytes } from '../host.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { readError, readRectangle, requireUnchanged } from './disk.js'
@@ -50,9 +50,7 @@ export class NpySource implements ArraySource {
       const { type, shape } = checkedContent(header, size - dataOffset, undefined)
       if (shape.length !== 2)
         throw new NpyProblem(`expected a matrix (2-D), but its shape is (${shape.join(', ')})`)
-      if (type.dtype === 'uint8') {
-        throw new NpyProblem('expected numbers, but it holds booleans; convert with a.astype(numpy.int32)')
-      }
+      if (type.dtype === 'uint8') throw booleansRefused()
       return new NpySource(path, type, shape as [number, number], dataOffset, header.fortranOrder)
     })
   }
@@ -99,10 +97,7 @@ export class NpySource implements ArraySource {
 
   #refuse(value: number | bigint, outer: number, inner: number): never {
     const place = this.#byColumns ? [inner, outer] : [outer, inner]
-    throw new NpyProblem(
-      `its ${this.#type.name} value ${value} at index [${place.join(', ')}] is outside the range of int32, ` +
-        '−2147483648 … 2147483647; scale or clip the values first',
-    )
+    throw valueRefused(value, this.#type, place)
   }
 }
 

@@ -35,7 +35,7 @@ import type {
 } from './job.js'
 import { blocksIn, identity, MOST_STEPS, pathStages, resultType } from './job.js'
 import { Journal, Output } from './journal.js'
-import { isNpy, isS3, isZarr } from './names.js'
+import { groupsOf, isNpy, isS3, isZarr } from './names.js'
 import {
   memoryOf,
   type ReadBegin,
@@ -49,6 +49,7 @@ import { loadHashes, loadZarrita } from './packages.js'
 import { greatestWeight } from './range-of.js'
 import { openSource } from './source.js'
 import { createTarget, extraBytes } from './target.js'
+import { isArrayMetadata } from './zarr-metadata.js'
 
 interface AnyRequest extends WorkOptions {
   /** Gives up. */
@@ -182,14 +183,15 @@ export async function resumeOrBegin<Plan extends AnyPlan>(
   asked: Asked,
   { same, make, ready }: Beginning<Plan>,
 ): Promise<Plan> {
-  const there = await lookAround(asked)
+  const { begun: there, replaces } = await lookAround(asked)
   if (there) {
     const begun = same(there)
     await ready(begun)
     await new Journal(begun).sweep()
     return begun
   }
-  const plan = await make()
+  const made = await make()
+  const plan = replaces === null ? made : (identified<AnyPlan>({ ...made, replaces }) as Plan)
   await ready(plan)
   // Complete, and the process was ended before it could say so.
   const madeBy = asked.begin.resume ? await makerOf(plan, asked.signal) : undefined
@@ -255,21 +257,37 @@ export async function requireApart(output: string, input: string): Promise<void>
   }
 }
 
-/** The plan that is to be resumed; null if the work begins. */
-async function lookAround({ output, begin, signal }: Asked): Promise<AnyPlan | null> {
+/** The plan that is to be resumed, null if the work begins; and the identity of what the output replaces. */
+async function lookAround({
+  output,
+  begin,
+  signal,
+}: Asked): Promise<{ begun: AnyPlan | null; replaces: string | null }> {
   const { resume, overwrite } = begin
+  for (const group of groupsOf(output)) {
+    if (!isArrayMetadata(await new Output(group, signal).metadata())) continue
+    throw new OptionError(`the output ${output} is in the folder of a Zarr array, ${group}: name another one`)
+  }
   const place = new Output(output, signal)
   const plan = overwrite ? null : await place.begunPlan()
   if (plan) {
-    if (resume) return plan
+    if (resume) return { begun: plan, replaces: null }
     throw new ExistsError(
       `work on ${output} was begun and not finished (${output}.partial): go on with resume, or begin again with overwrite`,
     )
   }
   const isTaken = await place.isTaken()
   if (isTaken && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
+  // First the identity: so a file that others add is seen here, or has changed it at the end.
+  const replaces = overwrite ? await place.identity() : null
   await requireReplaceable(output, signal)
-  return null
+  const stranger = overwrite ? await place.stranger() : undefined
+  if (stranger !== undefined) {
+    throw new ExistsError(
+      `${output} is not replaced, because it has ${stranger}, which is no part of a Zarr array: move that away, or name another output`,
+    )
+  }
+  return { begun: null, replaces }
 }
 
 const exists = (output: string, resume: boolean) =>
@@ -318,12 +336,11 @@ async function makerOf(plan: AnyPlan, signal: AbortSignal | undefined): Promise<
   return stable(made) === stable(madeFrom(plan)) ? made?.plan : undefined
 }
 
-/** Throws unless nothing is in the way of an output but one of its kind. */
+/** Throws ExistsError if something has the output's name that is never replaced. */
 export async function requireReplaceable(output: string, signal: AbortSignal | undefined): Promise<void> {
-  if (await new Output(output, signal).isReplaceable()) return
-  throw new ExistsError(
-    `${output} exists and is no ${isZarr(output) ? 'Zarr array' : 'file'}, so it is not replaced: name another output`,
-  )
+  const obstacle = await new Output(output, signal).obstacle()
+  if (obstacle === null) return
+  throw new ExistsError(`${output} exists and ${obstacle}, so it is not replaced: name another output`)
 }
 
 export const differs = (what: string, was: unknown, is: unknown) =>

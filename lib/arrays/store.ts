@@ -1,5 +1,5 @@
 /** Where arrays are: folders of a file system, or what has a common prefix in a bucket of S3. */
-import { ExistsError } from '../errors.js'
+import { ExistsError, FileError } from '../errors.js'
 import type { Rectangle } from './disk.js'
 
 /** A file or an object. */
@@ -36,6 +36,19 @@ export interface Rows {
   readonly rows: number
 }
 
+/** Returns whether something is kept, by its name below what is removed. */
+export type Kept = (name: string) => boolean
+
+/** A complete array, and the name that it gets. */
+export interface Placement {
+  readonly array: string
+  readonly output: string
+  /** The place for the array that is replaced. */
+  readonly aside: string
+  /** The identity of what may be replaced; undefined if nothing may be. */
+  readonly replaces: string | undefined
+}
+
 /** What is written is there as a whole, or not there, whenever a process ends. */
 export interface Store {
   /** A name below another. */
@@ -60,18 +73,23 @@ export interface Store {
   makeFolders(paths: readonly string[]): Promise<boolean>
   /** Removes files, and folders (their names end with a slash) that are empty. */
   remove(paths: readonly string[]): Promise<void>
-  /** Removes all below a name, but what is to be `kept` in a bucket. */
-  removeUnder(path: string, kept?: (name: string) => boolean): Promise<void>
-  /** Removes all below a name so that what is left of it isn't taken for the whole: at once, or `first` first. */
-  drop(path: string, first: string): Promise<void>
+  /** Removes all below a name except what is `kept`, by its name from there on. */
+  removeUnder(path: string, kept?: Kept): Promise<void>
+  /** Removes all below a name, except what is `kept`, so that the rest isn't taken for the whole: at once, or `first` first. */
+  drop(path: string, first: string, kept: Kept): Promise<void>
   /**
-   * Gives an array its name. Other processes may do the same at the same moment: then this throws if the array is gone.
+   * The state of a file or folder with all its files, which tells it from any other and from itself after a change. Null if nothing has
+   * the name, and in a bucket, where an output is removed before its work begins.
+   */
+  identity(path: string): Promise<string | null>
+  /**
+   * Gives an array its name, and replaces nothing but what has the expected identity. Other processes may do the same at the same moment:
+   * then this throws if the array is gone.
    *
-   * @param aside - where an array goes that is in the way.
    * @returns whether it was copied piece by piece.
    * @throws ExistsError if another process has made something else there.
    */
-  place(array: string, output: string, aside: string): Promise<boolean>
+  place(placement: Placement): Promise<boolean>
   /** Removes what processes of this machine were writing when they were killed. */
   sweep(temporary: string): Promise<void>
   /**
@@ -99,8 +117,12 @@ export const rowAt = (position: number, memory: Uint8Array): Rectangle => ({
   pitch: memory.length,
 })
 
-/** That something has the output's name which {@link Store.place} must not replace. */
+/** The error for something with the output's name that {@link Store.place} must not replace. */
 export const madeMeanwhile = (output: string) =>
   new ExistsError(
-    `${output} was made by another process since this work was begun: remove it and resume, or begin again with overwrite`,
+    `${output} was made by another process, or changed, since this work was begun: move it away and resume, or begin again with overwrite`,
   )
+
+/** The error of a process that is late: the array has its name already, or is removed. */
+export const arrayGone = (array: string) =>
+  new FileError(`${array} is gone: another process has completed the work, or removed it`)

@@ -1,19 +1,22 @@
 /** What zarr.json says of a matrix. Source: Zarr core specification, version 3.1; sharding codec, version 1.0. */
-import { endianness } from 'node:os'
-import { show, showChoices, showList } from '../describe.js'
-import { bytesOfStored, isIntegers, rangeOf } from '../elements.js'
+import { show, showChoices, showList, typeName } from '../describe.js'
 import { FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
+import { NpyProblem } from '../files/npy-header.js'
+import { booleansRefused, type FileType, namedType } from '../files/npy-types.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { byteCodecs, type CodecEntry } from './codecs.js'
-import { type ArrayType, arrayTypes } from './job.js'
+import type { ArrayType } from './job.js'
 import { loadHashes, loadZarrita } from './packages.js'
 import type { Store } from './store.js'
 
 export interface ZarrMatrix {
   readonly path: string
   readonly shape: readonly [number, number]
+  /** The type of blocks in memory. */
   readonly dtype: ArrayType
+  /** The type of the elements in files, and how they are converted. */
+  readonly type: FileType
   /** Rows and columns of a file: a shard, or a chunk if there are no shards. */
   readonly file: readonly [number, number]
   /** Rows and columns of a chunk. */
@@ -22,8 +25,6 @@ export interface ZarrMatrix {
   readonly index: { readonly first: boolean; readonly checked: boolean } | null
   /** Whether the elements of a chunk's column are neighbours. */
   readonly byColumns: boolean
-  /** Whether the bytes of elements are in the other order than this machine's. */
-  readonly swapped: boolean
   readonly codecs: readonly CodecEntry[]
   /** What chunks hold that aren't there; null if the array doesn't say. */
   readonly fill: number | null
@@ -58,60 +59,99 @@ async function readMetadata(path: string, store: Store): Promise<Buffer> {
   throw new FileError(`${path} can't be read: ${expected}: there is no ${name}`)
 }
 
+function parseMetadata(path: string, bytes: Buffer): Json {
+  const wrong = `${path}: expected a Zarr array of version 3, but zarr.json`
+  let json: unknown
+  try {
+    json = JSON.parse(bytes.toString())
+  } catch (error) {
+    throw new FileError(`${wrong} is not JSON: ${(error as Error).message}`, { cause: error })
+  }
+  if (!isJson(json)) throw new FileError(`${wrong} has no object, but ${typeName(json)}`)
+  if (json.zarr_format !== 3) throw new FileError(`${wrong} has zarr_format ${show(json.zarr_format)}`)
+  if (json.node_type === 'group') {
+    throw new FileError(`${wrong} is of a group: name an array in it, such as ${path}/NAME`)
+  }
+  if (json.node_type !== 'array') throw new FileError(`${wrong} has node_type ${show(json.node_type)}`)
+  return json
+}
+
 /** @throws FileError for what isn't a matrix that can be read; PackageError without zarrita, or hash-wasm for checksums. */
 export async function readZarrMatrix(path: string, store: Store): Promise<ZarrMatrix> {
-  const zarr = await loadZarrita()
-  const bytes = await readMetadata(path, store)
+  // A missing package is reported before any work.
+  await loadZarrita()
+  const json = parseMetadata(path, await readMetadata(path, store))
   const refuse = (problem: string): never => {
     throw new FileError(`${path}: ${problem}`)
   }
-  let json: Json
-  let array: { shape: number[]; dtype: string }
-  try {
-    json = JSON.parse(bytes.toString()) as Json
-    // zarrita reads the metadata only; it asks for ranges if there are shards.
-    const get = async (key: string) => (key === '/zarr.json' ? new Uint8Array(bytes) : undefined)
-    array = await zarr.open.v3({ get, getRange: async () => undefined }, { kind: 'array' })
-  } catch (error) {
-    const reason = (error as Error).message
-    throw new FileError(`${path}: expected a Zarr array of version 3, but zarr.json is not one: ${reason}`, {
-      cause: error,
-    })
-  }
   requireUnderstood(json, refuse)
-  const { shape, dtype } = array
-  if (shape.length !== 2) refuse(`expected a matrix (2-D), but its shape is ${showList(shape)}`)
-  if (!shape.every((size) => Number.isInteger(size) && size >= 0 && size <= MAX_DIMENSION)) {
-    refuse(`expected dimensions of 0 … ${MAX_DIMENSION}, but its shape is ${showList(shape)}`)
-  }
-  if (!arrayTypes.includes(dtype as ArrayType)) {
-    refuse(`expected elements of type ${showChoices(arrayTypes)}, but they are of ${show(dtype)}`)
-  }
-  const { name: gridName, configuration: grid } = json.chunk_grid as { name?: unknown; configuration?: Json }
+  const shape = readShape(json.shape, refuse)
+  const grid = extension(json.chunk_grid)
   const file =
-    (gridName === 'regular' && pair(grid?.chunk_shape)) || refuse('its chunk grid is not a regular one')
+    (grid?.name === 'regular' && pair(grid.configuration?.chunk_shape)) ||
+    refuse('its chunk grid is not a regular one, with a chunk_shape of two sizes')
   const top = codecList(json.codecs) ?? refuse('its codecs are not a list of names')
   const sharding = top.find(({ name }) => name === 'sharding_indexed')
   if (sharding && top.length > 1) refuse('it has codecs around its shards, which this library does not read')
   const shards = sharding ? readSharding(sharding, file, refuse) : null
-  const pipeline = readPipeline(shards?.codecs ?? top, bytesOfStored(dtype as ArrayType), refuse)
-  // A missing package is said before any work.
-  if (shards?.index.checked || pipeline.codecs.some(({ name }) => name === 'crc32c')) await loadHashes()
-  const { separator, prefix } = readKeys(json.chunk_key_encoding as Json, refuse)
+  const { byColumns, endian, codecs } = readPipeline(shards?.codecs ?? top, refuse)
+  const { type, dtype } = readType(json.data_type, endian, refuse)
+  if (shards?.index.checked || codecs.some(({ name }) => name === 'crc32c')) await loadHashes()
+  const { separator, prefix } = readKeys(json.chunk_key_encoding, refuse)
   return {
     path,
-    shape: shape as [number, number],
-    dtype: dtype as ArrayType,
+    shape,
+    dtype,
+    type,
     file,
     chunk: shards?.chunk ?? file,
     index: shards?.index ?? null,
-    ...pipeline,
-    fill: readFill(json.fill_value, dtype as ArrayType, refuse),
+    byColumns,
+    codecs,
+    fill: readFill(json.fill_value, type, refuse),
     name: (row, col) => store.join(path, `${prefix}${row}${separator}${col}`),
   }
 }
 
 type Refuse = (problem: string) => never
+
+const isJson = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A name with a configuration, which stands as the name alone if it has none; undefined for anything else. */
+function extension(value: unknown): CodecEntry | undefined {
+  if (typeof value === 'string') return { name: value }
+  if (!isJson(value) || typeof value.name !== 'string') return undefined
+  const { name, configuration } = value
+  return configuration === undefined || isJson(configuration) ? { name, configuration } : undefined
+}
+
+function readShape(value: unknown, refuse: Refuse): [number, number] {
+  if (!Array.isArray(value)) return refuse(`its shape must be a list, but it is ${show(value)}`)
+  if (value.length !== 2) refuse(`expected a matrix (2-D), but its shape is ${showList(value)}`)
+  if (!value.every((size) => Number.isInteger(size) && size >= 0 && size <= MAX_DIMENSION)) {
+    refuse(`expected dimensions of 0 … ${MAX_DIMENSION}, but its shape is ${showList(value)}`)
+  }
+  return value as [number, number]
+}
+
+/** The type of elements: as .npy files have it, but for int16, which blocks keep. */
+function readType(value: unknown, endian: unknown, refuse: Refuse): { type: FileType; dtype: ArrayType } {
+  const data = extension(value)
+  if (!data) return refuse(`its data_type must be a name, but it is ${show(value)}`)
+  try {
+    const type = namedType(data.name, endian !== 'big')
+    if (type.size > 1 && endian === undefined) {
+      refuse("expected the codec bytes with endian 'little' or 'big', but it has none")
+    }
+    if (type.name === 'bool') throw booleansRefused()
+    if (type.name === 'int16') return { type: { ...type, convert: undefined }, dtype: 'int16' }
+    return { type, dtype: type.dtype as ArrayType }
+  } catch (error) {
+    if (error instanceof NpyProblem) return refuse(error.message)
+    throw error
+  }
+}
 
 /** What the metadata of an array may have. */
 const known: ReadonlySet<string> = new Set([
@@ -141,6 +181,16 @@ function requireUnderstood(json: Json, refuse: Refuse): void {
   if (!Array.isArray(transformers) || transformers.some(mustBe)) {
     refuse('it has storage transformers, which this library does not read')
   }
+  const { attributes = {}, dimension_names: dimensions } = json
+  if (!isJson(attributes)) refuse(`its attributes must be an object, but they are ${show(attributes)}`)
+  const isName = (name: unknown) => name === null || typeof name === 'string'
+  if (
+    dimensions !== undefined &&
+    dimensions !== null &&
+    !(Array.isArray(dimensions) && dimensions.every(isName))
+  ) {
+    refuse(`its dimension_names must be a list of names, but they are ${show(dimensions)}`)
+  }
 }
 
 const namedFills: Readonly<Record<string, number>> = {
@@ -150,26 +200,26 @@ const namedFills: Readonly<Record<string, number>> = {
 }
 
 /** A fill value: a number, or of floats a name, or their bits as "0x" and all of their hexadecimal digits. */
-function readFill(value: unknown, dtype: ArrayType, refuse: Refuse): number | null {
+function readFill(value: unknown, { name, size }: FileType, refuse: Refuse): number | null {
   // The specification has no such arrays, but some programs write them. Which matters only if chunks are missing.
   if (value === null) return null
-  const bytes = bytesOfStored(dtype)
-  if (isIntegers(dtype)) {
-    const [least, most] = rangeOf(dtype)
-    if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
+  if (!name.startsWith('float')) {
+    const values = 2 ** (8 * size)
+    const [least, end] = name.startsWith('u') ? [0, values] : [-values / 2, values / 2]
+    if (Number.isInteger(value) && (value as number) >= least && (value as number) < end)
       return value as number
-    return refuse(`its fill value must be an integer that ${dtype} holds, but it is ${show(value)}`)
+    return refuse(`its fill value must be an integer that ${name} holds, but it is ${show(value)}`)
   }
   if (typeof value === 'number') return value
   if (typeof value === 'string') {
     if (Object.hasOwn(namedFills, value)) return namedFills[value]!
-    if (/^0x[0-9a-f]+$/i.test(value) && value.length === 2 + 2 * bytes) {
+    if (/^0x[0-9a-f]+$/i.test(value) && value.length === 2 + 2 * size) {
       const bits = Buffer.from(value.slice(2), 'hex')
-      return bytes === 4 ? bits.readFloatBE() : bits.readDoubleBE()
+      return size === 4 ? bits.readFloatBE() : bits.readDoubleBE()
     }
   }
   return refuse(
-    `its fill value must be a number, "NaN", "Infinity", "-Infinity" or "0x" and ${2 * bytes} hexadecimal digits, ` +
+    `its fill value must be a number, "NaN", "Infinity", "-Infinity" or "0x" and ${2 * size} hexadecimal digits, ` +
       `but it is ${show(value)}`,
   )
 }
@@ -182,8 +232,8 @@ function pair(value: unknown): [number, number] | null {
 
 function codecList(value: unknown): CodecEntry[] | null {
   if (!Array.isArray(value)) return null
-  const list = value.map((entry) => (typeof entry === 'string' ? { name: entry } : (entry as CodecEntry)))
-  return list.every((entry) => typeof entry?.name === 'string') ? list : null
+  const list = value.map(extension)
+  return list.every((entry) => entry !== undefined) ? list : null
 }
 
 function readSharding({ configuration = {} }: CodecEntry, file: readonly [number, number], refuse: Refuse) {
@@ -205,7 +255,18 @@ function readSharding({ configuration = {} }: CodecEntry, file: readonly [number
   return { chunk, codecs, index: { first: place === 'start', checked: checksum !== undefined } }
 }
 
-function readPipeline(codecs: readonly CodecEntry[], size: number, refuse: Refuse) {
+/** The types of what codecs are configured with. */
+const parameters = {
+  level: 'integer',
+  checksum: 'boolean',
+  cname: 'string',
+  clevel: 'integer',
+  shuffle: 'string',
+  typesize: 'integer',
+  blocksize: 'integer',
+} as const
+
+function readPipeline(codecs: readonly CodecEntry[], refuse: Refuse) {
   const list = [...codecs]
   let byColumns = false
   if (list[0]?.name === 'transpose') {
@@ -216,24 +277,31 @@ function readPipeline(codecs: readonly CodecEntry[], size: number, refuse: Refus
     }
   }
   const bytes = list.shift()
+  // Elements of one byte have no order.
   const endian = bytes?.configuration?.endian
-  if (bytes?.name !== 'bytes' || (endian !== 'little' && endian !== 'big')) {
+  if (bytes?.name !== 'bytes' || (endian !== undefined && endian !== 'little' && endian !== 'big')) {
     refuse(`expected the codec bytes, with endian 'little' or 'big', but it has ${show(bytes?.name)}`)
   }
-  for (const { name } of list) {
+  for (const { name, configuration = {} } of list) {
     if (!byteCodecs.some((known) => known === name)) {
       refuse(`its codec ${show(name)} is not one of ${showChoices(byteCodecs)}`)
     }
+    for (const [parameter, type] of Object.entries(parameters)) {
+      const value = configuration[parameter]
+      if (value === undefined || (type === 'integer' ? Number.isInteger(value) : typeof value === type))
+        continue
+      refuse(`its codec ${show(name)} must have ${parameter} as ${type}, but it is ${show(value)}`)
+    }
   }
-  return { byColumns, swapped: size > 1 && (endian === 'little') !== (endianness() === 'LE'), codecs: list }
+  return { byColumns, endian, codecs: list }
 }
 
-function readKeys(encoding: Json | undefined, refuse: Refuse) {
+function readKeys(value: unknown, refuse: Refuse) {
+  const encoding = extension(value)
   const name = encoding?.name
   if (name !== 'default' && name !== 'v2')
     refuse(`its chunk keys are encoded as ${show(name)}: expected 'default' or 'v2'`)
-  const usual = name === 'default' ? '/' : '.'
-  const separator = ((encoding?.configuration as Json | undefined)?.separator as string | undefined) ?? usual
+  const separator = encoding?.configuration?.separator ?? (name === 'default' ? '/' : '.')
   if (separator !== '/' && separator !== '.')
     refuse(`its chunk keys have the separator ${show(separator)}: expected '/' or '.'`)
   return { separator, prefix: name === 'default' ? `c${separator}` : '' }

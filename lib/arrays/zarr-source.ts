@@ -1,6 +1,9 @@
 /** A matrix in a Zarr array, of which blocks are read. */
-import { bytesOfStored } from '../elements.js'
+import { bytesOfStored, rangeOf } from '../elements.js'
 import { ChunkError, FileError } from '../errors.js'
+import { valueRefused } from '../files/npy-content.js'
+import { NpyProblem } from '../files/npy-header.js'
+import { inSlices, type Steps } from '../graph-core/slices.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { CODEC_THREADS, codeAside } from './codec-pool.js'
 import { mostEncoded } from './codecs.js'
@@ -25,21 +28,22 @@ export class ZarrSource implements ArraySource {
   readonly extraBytes: number
   readonly #matrix: ZarrMatrix
   readonly #store: Store
+  /** Bytes of an element in files. */
   readonly #bytes: number
   readonly #isPlain: boolean
   /** The indices of the shards that were read last. */
   readonly #indices = new Map<string, Promise<BigUint64Array | null>>()
 
   private constructor(matrix: ZarrMatrix, store: Store) {
-    const { path, shape, dtype, chunk, codecs, swapped } = matrix
+    const { path, shape, dtype, chunk, codecs, type } = matrix
     this.path = path
     this.shape = shape
     this.dtype = dtype
     this.unit = chunk
     this.#matrix = matrix
     this.#store = store
-    this.#bytes = bytesOfStored(dtype)
-    this.#isPlain = codecs.length === 0 && !swapped
+    this.#bytes = type.size
+    this.#isPlain = codecs.length === 0 && !type.swapped && !type.convert
     const { buffered } = this.#store
     // Encoded and decoded, and what a request receives.
     const chunks = this.#isPlain ? buffered : (buffered > 0 ? 3 : 2) * CODEC_THREADS
@@ -72,14 +76,15 @@ export class ZarrSource implements ArraySource {
         ? [inCols, inRows, left * width + top]
         : [inRows, inCols, top * width + left]
       const pitch = chunk[byColumns ? 0 : 1] * this.#bytes
+      const inMemory = bytesOfStored(this.dtype)
       // Not in one statement: others add to it while this one waits.
       const read = await this.#readChunk(row, col, planned, {
         position: outer[0] * pitch + inner[0] * this.#bytes,
         pitch,
         width: (inner[1] - inner[0]) * this.#bytes,
         rows: outer[1] - outer[0],
-        memory: memory.subarray(at * this.#bytes),
-        memoryPitch: width * this.#bytes,
+        memory: memory.subarray(at * inMemory),
+        memoryPitch: width * inMemory,
       })
       bytesRead += read
     })
@@ -98,6 +103,7 @@ export class ZarrSource implements ArraySource {
     const path = this.#matrix.name(...place)
     const inFile = (row - place[0] * perFile[0]) * perFile[1] + (col - place[1] * perFile[1])
     const what = this.#matrix.index ? `${path}, chunk ${inFile}` : path
+    const [top, left] = [row * chunk[0], col * chunk[1]]
     try {
       const piece = await this.#piece(path, inFile, perFile[0] * perFile[1], planned)
       const file = piece === undefined ? null : await this.#store.open(path, expectedOf(planned))
@@ -106,7 +112,7 @@ export class ZarrSource implements ArraySource {
           const { position, length } = piece ?? { position: 0, length: file.size }
           return await (this.#isPlain
             ? this.#readPlain(file, position, length, part)
-            : this.#readCoded(file, position, length, part))
+            : this.#readCoded(file, position, length, part, [top, left]))
         } finally {
           await file.close()
         }
@@ -125,6 +131,7 @@ export class ZarrSource implements ArraySource {
           cause: error,
         })
       }
+      if (error instanceof NpyProblem) throw new FileError(`${what}: ${error.message}`, { cause: error })
       throw readError(what, error)
     }
   }
@@ -138,8 +145,14 @@ export class ZarrSource implements ArraySource {
   }
 
   /** Through its codecs, on another thread. */
-  async #readCoded(file: OpenFile, position: number, length: number, part: Rectangle): Promise<number> {
-    const { codecs, swapped } = this.#matrix
+  async #readCoded(
+    file: OpenFile,
+    position: number,
+    length: number,
+    part: Rectangle,
+    first: readonly [number, number],
+  ): Promise<number> {
+    const { codecs, type } = this.#matrix
     const size = this.#chunkBytes()
     const end = position + length
     if (end > file.size) throw new ChunkError(`it should end at byte ${end} of a file of ${file.size}`)
@@ -150,16 +163,42 @@ export class ZarrSource implements ArraySource {
     const decoded = await codeAside({
       bytes: encoded,
       codecs,
-      decoded: { size, swap: swapped ? this.#bytes : 1 },
+      decoded: { size, swap: type.swapped ? type.size : 1 },
     })
-    for (let row = 0; row < part.rows; row++) {
-      const from = part.position + row * part.pitch
-      part.memory.set(decoded.subarray(from, from + part.width), row * part.memoryPitch)
-    }
+    await inSlices(this.#placing(decoded, part, first), undefined, 'the work on arrays')
     return length
   }
 
+  /** Puts a part of a chunk into memory, converted to the type of the block. Its padding is never converted. */
+  *#placing(decoded: Uint8Array, part: Rectangle, [top, left]: readonly [number, number]): Steps<void> {
+    const { type, byColumns, chunk } = this.#matrix
+    const width = part.width / this.#bytes
+    for (let row = 0; row < part.rows; row++) {
+      const from = part.position + row * part.pitch
+      const bytes = decoded.subarray(from, from + part.width)
+      const memory = part.memory.subarray(row * part.memoryPitch)
+      if (!type.convert) memory.set(bytes)
+      else {
+        const bad = type.convert(bytes, width, elementsIn(memory, this.dtype, width) as Int32Array, 0)
+        if (bad >= 0) {
+          const element = from / this.#bytes + bad
+          const across = chunk[byColumns ? 0 : 1]
+          const [outer, inner] = [Math.floor(element / across), element % across]
+          const index = byColumns ? [top + inner, left + outer] : [top + outer, left + inner]
+          throw valueRefused(type.value(bytes, bad), type, index)
+        }
+      }
+      yield
+    }
+  }
+
   #fill(fill: number, { rows, width, memory, memoryPitch }: Rectangle): void {
+    const [least, most] = rangeOf(this.dtype)
+    if (fill < least || fill > most) {
+      throw new NpyProblem(
+        `it is not there, and the fill value ${fill} is outside the range of int32, −2147483648 … 2147483647; scale or clip the values first`,
+      )
+    }
     for (let row = 0; row < rows; row++) {
       elementsIn(memory.subarray(row * memoryPitch), this.dtype, width / this.#bytes).fill(fill)
     }

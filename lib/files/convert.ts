@@ -1,18 +1,16 @@
 /** Matrices of one element type as another. */
 
 import { zeroOf } from '../built-in.js'
-import { elementType, isIntegers, typeNameOf } from '../elements.js'
+import { elementType, isIntegers, newArray, typeNameOf } from '../elements.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import type { Matrix } from '../matrix.js'
 import type { ElementArray } from '../storage.js'
-import type { DataType } from '../variant-names.js'
-import { readHostView } from '../view.js'
+import type { DataType, Semiring } from '../variant-names.js'
+import { type HostView, readHostView } from '../view.js'
 import { ElementMaker, hasType, infiniteZero, typeFor, type Wanted } from './dense.js'
 import { newMatrixData } from './memory.js'
 import { gather } from './npy-content.js'
-
-/** Elements that are converted before the event loop has its turn. */
-const PER_TURN = 1 << 19
 
 /** The type of a matrix of a file that states its type, and the one that it is to have. */
 function typeOfTyped(dtype: DataType, wanted: Wanted, name: string): DataType {
@@ -32,6 +30,7 @@ export async function convertMatrix(
   matrix: Matrix<ElementArray>,
   wanted: Wanted,
   name: string,
+  signal: AbortSignal | undefined,
 ): Promise<Matrix<ElementArray>> {
   const from = typeNameOf(elementType(matrix.data))
   const to = typeOfTyped(from, wanted, name)
@@ -41,23 +40,34 @@ export async function convertMatrix(
   const shape = shapeOf(view)
   const count = view.batch * view.rows * view.cols
   const data = newMatrixData(count, name, to, wanted.maxBytes)
+  await inSlices(converting({ view, from, to, semiring, name }, data), signal, 'reading a file')
+  return { data, shape }
+}
+
+/** A conversion of elements. */
+interface Conversion {
+  readonly view: HostView<ElementArray>
+  readonly from: DataType
+  readonly to: DataType
+  readonly semiring: Semiring
+  /** The name of the matrix in messages. */
+  readonly name: string
+}
+
+function* converting({ view, from, to, semiring, name }: Conversion, data: ElementArray): Steps<void> {
   const make = new ElementMaker(semiring, to)
   const zero = hasType(semiring, from) ? zeroOf(semiring, from) : Number.NaN
   const infinity = infiniteZero(semiring)
-  let next = PER_TURN
-  const row = new (matrix.data.constructor as Int32ArrayConstructor)(view.cols)
-  for (let at = 0; at < count; at += view.cols) {
-    if (at >= next) {
-      next = at + PER_TURN
-      await new Promise((resolve) => setImmediate(resolve))
+  const block = newArray(view.type, Math.min(PER_STEP, data.length))
+  for (let first = 0; first < data.length; first += block.length) {
+    const count = Math.min(block.length, data.length - first)
+    gather(view, first, block.subarray(0, count))
+    for (let at = 0; at < count; at++) {
+      const value = block[at] === zero && !Number.isNaN(infinity) ? infinity : block[at]!
+      data[first + at] = make.of(value) ?? make.refuse(name, value, indexOf(first + at, shapeOf(view)))
     }
-    gather(view, at, row)
-    for (let col = 0; col < view.cols; col++) {
-      const value = row[col] === zero && !Number.isNaN(infinity) ? infinity : row[col]!
-      data[at + col] = make.of(value) ?? make.refuse(name, value, indexOf(at + col, shape))
-    }
+    yield
   }
-  return { data, shape }
 }
 
 function indexOf(at: number, shape: readonly number[]): number[] {

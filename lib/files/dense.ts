@@ -4,6 +4,7 @@ import { readSemiring, zeroOf } from '../built-in.js'
 import { show } from '../describe.js'
 import { isIntegers, rangeOf } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { Matrix, Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { joinOf } from '../orders.js'
@@ -83,7 +84,9 @@ export class ElementMaker {
     if (this.dtype === 'float64') return value
     if (this.#integers) {
       if (value === this.#infinity) return this.zero
-      return Math.trunc(value) === value && value >= this.#least && value <= this.#most ? value : undefined
+      return Math.trunc(value) === value && value >= this.#least && value <= this.#most
+        ? value + 0
+        : undefined
     }
     const rounded = Math.fround(value)
     if (rounded === value || Number.isNaN(value)) return value
@@ -107,18 +110,25 @@ export class ElementMaker {
   }
 }
 
-/** Puts entries into a dense matrix: what has none is the semiring's zero, and several of one place are joined by ⊕. */
-export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
+/**
+ * Puts entries into a dense matrix: what has none is the semiring's zero, and several of one place are joined by ⊕.
+ *
+ * A few bytes of a file can stand for 10^9 elements, and to fill them before the first entry would block the event loop for seconds.
+ * Until the end, elements are stored so that the 0 of new memory stands for the semiring's zero: see {@link exchanged}.
+ */
+export class DenseEntries implements EntrySink<Promise<Matrix<ElementArray>>> {
   readonly #name: string
   readonly #wanted: Wanted
+  readonly #signal: AbortSignal | undefined
   readonly #join: (x: number, y: number) => number
   #make!: ElementMaker
   #data!: ElementArray
   #cols = 0
 
-  constructor(name: string, wanted: Wanted) {
+  constructor(name: string, wanted: Wanted, signal: AbortSignal | undefined) {
     this.#name = name
     this.#wanted = wanted
+    this.#signal = signal
     this.#join = joinOf(readSemiring(wanted.semiring))
   }
 
@@ -127,7 +137,6 @@ export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
     this.#make = new ElementMaker(this.#wanted.semiring, dtype)
     this.#cols = cols!
     this.#data = newMatrixData(rows! * cols!, this.#name, dtype, this.#wanted.maxBytes)
-    if (this.#make.zero !== 0) this.#data.fill(this.#make.zero)
     return this.#make.accepted(values)
   }
 
@@ -139,18 +148,36 @@ export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
       const at = row[entry]! * this.#cols + col[entry]!
       const number = value[entry]!
       const element = make.of(number) ?? make.refuse(this.#name, number, [row[entry]!, col[entry]!])
-      const before = data[at]!
-      data[at] = before === zero ? element : this.#join(before, element)
+      const before = exchanged(data[at]!, zero)
+      data[at] = exchanged(before === zero ? element : this.#join(before, element), zero)
     }
   }
 
-  end(rows: number, cols: number): Matrix<ElementArray> {
-    return { data: this.#data, shape: [rows, cols] }
+  async end(rows: number, cols: number): Promise<Matrix<ElementArray>> {
+    const data = this.#data
+    await inSlices(exchangeAll(data, this.#make.zero), this.#signal, 'reading a file')
+    return { data, shape: [rows, cols] }
+  }
+}
+
+/** The value with `zero` and 0 in each other's place. It is its own inverse; −0 stays. */
+function exchanged(value: number, zero: number): number {
+  if (zero === 0) return value
+  if (value === zero) return 0
+  return Object.is(value, 0) ? zero : value
+}
+
+function* exchangeAll(data: ElementArray, zero: number): Steps<void> {
+  if (zero === 0) return
+  for (let from = 0; from < data.length; from += PER_STEP) {
+    const to = Math.min(from + PER_STEP, data.length)
+    for (let at = from; at < to; at++) data[at] = exchanged(data[at]!, zero)
+    yield
   }
 }
 
 /** Puts the elements of an array file into a matrix, column after column as the file has them. */
-export class DenseArray implements ArraySink<Matrix<ElementArray>> {
+export class DenseArray implements ArraySink<Promise<Matrix<ElementArray>>> {
   readonly #name: string
   readonly #wanted: Wanted
   #make!: ElementMaker
@@ -175,7 +202,7 @@ export class DenseArray implements ArraySink<Matrix<ElementArray>> {
       this.#make.of(value) ?? this.#make.refuse(this.#name, value, [row, col])
   }
 
-  end(): Matrix<ElementArray> {
+  async end(): Promise<Matrix<ElementArray>> {
     return { data: this.#data, shape: this.#shape, strides: [1, this.#shape[0]] }
   }
 }

@@ -141,19 +141,20 @@ export async function readLines<Result>(
   parser: LineParser<Result>,
   options: ReadFileOptions,
 ): Promise<Result> {
-  const work = new FileWork('reading a file', options)
-  const { file, size } = await openForReading(name, expected)
-  let source: ByteSource | undefined
-  try {
-    source = await sourceOf(file, size, name, isGzipName(name))
-    return await parseSource(source, name, parser, work)
-  } catch (error) {
-    if (error instanceof MpmmlError || (error as NodeJS.ErrnoException).syscall === undefined) throw error
-    throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
-  } finally {
-    source?.close()
-    await file.close()
-  }
+  return FileWork.run('reading a file', options, async (work) => {
+    const { file, size } = await openForReading(name, expected)
+    let source: ByteSource | undefined
+    try {
+      source = await sourceOf(file, size, name, isGzipName(name))
+      return await parseSource(source, name, parser, work)
+    } catch (error) {
+      if (error instanceof MpmmlError || (error as NodeJS.ErrnoException).syscall === undefined) throw error
+      throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
+    } finally {
+      source?.close()
+      await file.close()
+    }
+  })
 }
 
 async function parseSource<Result>(

@@ -69,13 +69,16 @@ export interface Offender {
 }
 
 /** The error for a value that the matrix can't hold. */
-export function outOfRange(bad: Offender, type: FileType, shape: Shape, header: NpyHeader): NpyProblem {
-  return new NpyProblem(
-    `its ${type.name} value ${bad.value} at index [${indices(bad.index, shape, header.fortranOrder).join(', ')}] ` +
+export const outOfRange = ({ index, value }: Offender, type: FileType, shape: Shape, header: NpyHeader) =>
+  valueRefused(value, type, indices(index, shape, header.fortranOrder))
+
+/** The error for the value of an element that the type of the result can't hold. */
+export const valueRefused = (value: number | bigint, type: FileType, index: readonly number[]) =>
+  new NpyProblem(
+    `its ${type.name} value ${value} at index [${index.join(', ')}] ` +
       `is outside the range of ${type.dtype === 'uint8' ? 'uint8, 0 … 255' : 'int32, −2147483648 … 2147483647'}; ` +
       'scale or clip the values first',
   )
-}
 
 /** The matrix whose elements are `data` in the file's order. */
 export function asMatrix(data: ElementArray, shape: Shape, header: NpyHeader): Matrix<ElementArray> {

@@ -24,6 +24,8 @@ export class NpyBuilder {
   #filled = 0
   /** Elements, or bytes if they need no conversion, that the matrix has. */
   #done = 0
+  /** Bytes whose order is this machine's. */
+  #swapped = 0
 
   /** @param size - the bytes that are to come. */
   constructor(size: number, asked: 'uint8' | undefined, name: string, maxBytes: number) {
@@ -45,6 +47,10 @@ export class NpyBuilder {
     if (!type.convert) {
       const target = Buffer.from(data.buffer, data.byteOffset, data.byteLength)
       this.#done += rest.copy(target, this.#done)
+      if (!type.swapped) return
+      const whole = this.#done - (this.#done % type.size)
+      swapBytes(target.subarray(this.#swapped, whole), type.size)
+      this.#swapped = whole
       return
     }
     for (let at = 0; at < rest.length; ) {
@@ -64,7 +70,6 @@ export class NpyBuilder {
     }
     const { type, data, shape, header } = this.#content
     if (type.convert) this.#convert()
-    else if (type.swapped) swapBytes(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), type.size)
     return asMatrix(data, shape, header)
   }
 

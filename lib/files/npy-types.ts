@@ -128,6 +128,24 @@ const refusals: Record<string, string> = {
   m: 'time spans; convert with a.astype(numpy.int64), and make them small enough for int32',
 }
 
+/** The letters of types by their names in NumPy and Zarr. */
+const codes = new Map([
+  ...Object.entries(types).map(([code, { name }]) => [name, code]),
+  ...Object.entries({ float16: 'e2', complex64: 'c8', complex128: 'c16', string: 'U', bytes: 'S' }),
+  ...Object.entries({ 'numpy.datetime64': 'M8', 'numpy.timedelta64': 'm8' }),
+] as [string, string][])
+
+/** The type with a name such as 'int64', as {@link fileType}. */
+export function namedType(name: string, isLittle: boolean): FileType {
+  const code = codes.get(name) ?? (/^r\d+$/.test(name) ? 'V' : undefined)
+  if (code === undefined) throw new NpyProblem(`expected ${names}, but its type is ${JSON.stringify(name)}`)
+  return fileType(`${isLittle ? '<' : '>'}${code}`)
+}
+
+/** The error for a file of booleans where only numbers are taken. */
+export const booleansRefused = () =>
+  new NpyProblem('expected numbers, but it holds booleans; convert with a.astype(numpy.int32)')
+
 /**
  * The type that `descr` names, and how it becomes `asked` (if nothing is asked for, the type nearest to it); throws
  * NpyProblem with the reason if it can't be taken exactly.

@@ -29,6 +29,9 @@ import { type FileOptions, FileWork, fileOptions } from './progress.js'
 /** Bytes of one read or write: enough for the full speed of a disk, few enough to stop soon after a signal. */
 const chunkBytes = 1 << 22
 
+/** Elements that JavaScript converts or gathers between two turns of the event loop: at most some milliseconds. */
+const PER_TURN = 1 << 18
+
 /** Reads at once: one thread doesn't copy as much as the memory takes. */
 const READERS = 4
 
@@ -70,17 +73,18 @@ export async function readNpy(path: string | URL, options?: ReadNpyOptions): Pro
 export async function readNpy(path: string | URL, options?: ReadNpyOptions): Promise<Matrix<ElementArray>> {
   const { dtype, maxBytes, ...rest } = readOptions.read(options)
   const name = pathOf(path)
-  const work = new FileWork('reading a file', rest)
-  const { file, size } = await openForReading(name, 'a NumPy .npy file')
-  try {
-    return await readMatrix(file, size, name, dtype, maxBytes, work)
-  } catch (error) {
-    if (error instanceof NpyProblem) throw new FileError(`${name}: ${error.message}`, { cause: error })
-    if (error instanceof MpmmlError) throw error
-    throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
-  } finally {
-    await file.close()
-  }
+  return FileWork.run('reading a file', rest, async (work) => {
+    const { file, size } = await openForReading(name, 'a NumPy .npy file')
+    try {
+      return await readMatrix(file, size, name, dtype, maxBytes, work)
+    } catch (error) {
+      if (error instanceof NpyProblem) throw new FileError(`${name}: ${error.message}`, { cause: error })
+      if (error instanceof MpmmlError) throw error
+      throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
+    } finally {
+      await file.close()
+    }
+  })
 }
 
 async function readMatrix(
@@ -141,7 +145,9 @@ async function readConverted(
   work: FileWork,
 ): Promise<Offender | undefined> {
   // A buffer of its own, not one of Node's pool: its start is aligned for every element type.
-  const buffer = Buffer.from(new ArrayBuffer(Math.min(chunkBytes, data.length * type.size)))
+  const buffer = Buffer.from(
+    new ArrayBuffer(Math.min(chunkBytes, PER_TURN * type.size, data.length * type.size)),
+  )
   const step = buffer.length / type.size
   for (let done = 0; done < data.length; done += step) {
     work.reached(done / data.length)
@@ -175,14 +181,15 @@ export async function writeNpy(
   const name = pathOf(path)
   const view = readHostView(matrix, 'matrix', 'result')
   requireThere(view, 'matrix')
-  const work = new FileWork(`writing ${name}`, asked)
-  await writeComplete(
-    name,
-    async (file) => {
-      for (const bytes of npyBytes(view, (done) => work.reached(done))) await writeFully(file, bytes)
-      work.end()
-    },
-    work.signal,
+  await FileWork.run(`writing ${name}`, asked, (work) =>
+    writeComplete(
+      name,
+      async (file) => {
+        for (const bytes of npyBytes(view, (done) => work.reached(done))) await writeFully(file, bytes)
+        work.end()
+      },
+      work.signal,
+    ),
   )
 }
 
@@ -190,11 +197,12 @@ export async function writeNpy(
 export function* npyBytes(
   view: HostView<ElementArray>,
   reached: (share: number) => void,
+  pieceBytes = chunkBytes,
 ): Generator<Uint8Array, void> {
   const { data, type } = view
   const size = bytesOf(type)
   const count = view.batch * view.rows * view.cols
-  const step = chunkBytes / size
+  const step = pieceBytes / size
   yield formatHeader(shapeOf(view), typeNameOf(type))
   if (isRowMajor(view) && littleEndian) {
     const start = firstByteOf(data) + view.offset * size
@@ -205,7 +213,7 @@ export function* npyBytes(
     }
     requireStillThere(view, 'matrix')
   } else {
-    const chunk = newArray(type, Math.min(count, step))
+    const chunk = newArray(type, Math.min(count, step, PER_TURN))
     const bytes = Buffer.from(chunk.buffer)
     for (let done = 0; done < count; done += chunk.length) {
       reached(done / count)

@@ -6,8 +6,9 @@ import { Readable } from 'node:stream'
 import * as zlib from 'node:zlib'
 import type { Entry, RandomAccessReader, ZipFile } from 'yauzl'
 import { show, showChoices, typeName } from '../describe.js'
+import { UINT8 } from '../elements.js'
 import { FileError, MpmmlError, OptionError } from '../errors.js'
-import type { Matrix, MatrixLike } from '../matrix.js'
+import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { boolean, Options, type OptionsOf, option } from '../options.js'
 import { longWorkSet } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
@@ -73,7 +74,7 @@ export async function readNpzArray(
   path: string | URL,
   wanted: string | undefined,
   dtype: 'uint8' | undefined,
-  sparse: (name: string) => EntrySink<Matrix<ElementArray>>,
+  sparse: (name: string) => EntrySink<Promise<Matrix<ElementArray>>>,
   options: ReadFileOptions & { maxBytes: number },
 ): Promise<Matrix<ElementArray>> {
   const name = pathOf(path)
@@ -99,29 +100,29 @@ export async function readSparseNpz<Result>(
   options: ReadFileOptions & { maxBytes: number },
 ): Promise<Result | undefined> {
   const { maxBytes } = options
-  const work = new FileWork('reading a file', options)
-  return withArchive(name, work, async (zip) => {
+  return withArchive(name, options, async (zip, _size, work) => {
     const there = await listArrays(zip, name)
     const names = [...there.keys()]
     const { isSparseArchive, readSparseArchive } = await import('./scipy.js')
     if (!isSparseArchive(names)) return undefined
     const total = [...there.values()].reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0)
     const progress = { done: 0, total }
-    const result = await readSparseArchive(name, names, sink, async (array) => {
+    const readPart = async (array: string) => {
       const entry = there.get(array)!
       // An element takes a byte or more of the matrix, and at most 8 here.
       requireWithin(Math.floor((entry.uncompressedSize - LONGEST_HEADER) / 8), maxBytes, name)
-      const pieces: Buffer[] = []
-      await readEntry(
-        zip,
-        entry,
-        `${name}, array ${show(array)}`,
-        (chunk) => pieces.push(chunk),
-        work,
-        progress,
-      )
-      return Buffer.concat(pieces)
-    })
+      const called = `${name}, array ${show(array)}`
+      requireInflatable(entry, called)
+      const bytes = allocate(entry.uncompressedSize, called, UINT8) as Uint8Array
+      let filled = 0
+      const take = (chunk: Buffer) => {
+        bytes.set(chunk, filled)
+        filled += chunk.length
+      }
+      await readEntry(zip, entry, called, take, work, progress)
+      return bytes.subarray(0, filled)
+    }
+    const result = await readSparseArchive({ name, names, read: readPart, work }, sink)
     work.end()
     return result
   })
@@ -138,9 +139,7 @@ export async function readSparseNpz<Result>(
 export async function npzNames(path: string | URL, options?: FileOptions): Promise<string[]> {
   const asked = fileOptions.read(options)
   const name = pathOf(path)
-  return withArchive(name, new FileWork('reading a file', asked), async (zip) => [
-    ...(await listArrays(zip, name)).keys(),
-  ])
+  return withArchive(name, asked, async (zip) => [...(await listArrays(zip, name)).keys()])
 }
 
 /** @param choose - says which arrays are wanted, of the names of those that are there; undefined: all. */
@@ -152,8 +151,7 @@ async function readArrays(
 ): Promise<Record<string, Matrix<ElementArray>>> {
   const name = pathOf(path)
   let budget = options.maxBytes
-  const work = new FileWork('reading a file', options)
-  return withArchive(name, work, async (zip, size) => {
+  return withArchive(name, options, async (zip, size, work) => {
     const there = await listArrays(zip, name)
     const names = new Set(choose([...there.keys()]) ?? there.keys())
     const entries = [...names].map((array) => {
@@ -182,26 +180,28 @@ async function readArrays(
 
 async function withArchive<Result>(
   name: string,
-  work: FileWork,
+  options: ReadFileOptions,
   read: (zip: ZipFile, size: number, work: FileWork) => Promise<Result>,
 ): Promise<Result> {
-  const { file, size } = await openForReading(name, 'a NumPy .npz file')
-  try {
-    const yauzl = await import('yauzl')
-    const reader = archiveReader(yauzl, file, size)
-    const zip = await yauzl.fromRandomAccessReaderPromise(reader, size, {
-      autoClose: false,
-      lazyEntries: true,
-    })
-    return await read(zip, size, work)
-  } catch (error) {
-    if (error instanceof MpmmlError) throw error
-    const { syscall, message } = error as NodeJS.ErrnoException
-    const reason = syscall === undefined ? `it is no .npz file, or a damaged one: ${message}` : undefined
-    throw new FileError(`${name} can't be read: ${reason ?? systemReason(error)}`, { cause: error })
-  } finally {
-    await file.close()
-  }
+  return FileWork.run('reading a file', options, async (work) => {
+    const { file, size } = await openForReading(name, 'a NumPy .npz file')
+    try {
+      const yauzl = await import('yauzl')
+      const reader = archiveReader(yauzl, file, size)
+      const zip = await yauzl.fromRandomAccessReaderPromise(reader, size, {
+        autoClose: false,
+        lazyEntries: true,
+      })
+      return await read(zip, size, work)
+    } catch (error) {
+      if (error instanceof MpmmlError) throw error
+      const { syscall, message } = error as NodeJS.ErrnoException
+      const reason = syscall === undefined ? `it is no .npz file, or a damaged one: ${message}` : undefined
+      throw new FileError(`${name} can't be read: ${reason ?? systemReason(error)}`, { cause: error })
+    } finally {
+      await file.close()
+    }
+  })
 }
 
 /**
@@ -278,6 +278,14 @@ async function readMatrixEntry(
   }
 }
 
+/** Refuses an array that claims more bytes than its compressed ones can give. */
+function requireInflatable({ compressedSize, uncompressedSize }: Entry, name: string): void {
+  if (uncompressedSize <= MOST_INFLATED * (compressedSize + 1)) return
+  throw new FileError(
+    `${name} claims ${uncompressedSize} bytes of ${compressedSize} compressed ones, more than deflate can make: it is damaged`,
+  )
+}
+
 interface Progress {
   done: number
   readonly total: number
@@ -292,16 +300,12 @@ async function readEntry(
   work: FileWork,
   progress: Progress,
 ): Promise<void> {
-  const { compressionMethod, compressedSize, uncompressedSize } = entry
   if (entry.isEncrypted()) throw new FileError(`${name} is encrypted: save it without a password`)
+  const { compressionMethod } = entry
   if (compressionMethod !== STORED && compressionMethod !== DEFLATED) {
     throw new FileError(`${name} is compressed by method ${compressionMethod}: only deflate can be read`)
   }
-  if (uncompressedSize > MOST_INFLATED * (compressedSize + 1)) {
-    throw new FileError(
-      `${name} claims ${uncompressedSize} bytes of ${compressedSize} compressed ones, more than deflate can make: it is damaged`,
-    )
-  }
+  requireInflatable(entry, name)
   const stream = await zip.openReadStreamPromise(entry)
   try {
     let checksum = 0
@@ -377,44 +381,41 @@ export async function writeNpz(
     requireThere(view, `matrix ${show(array)}`)
     return [array, view] as const
   })
-  const work = new FileWork(`writing ${name}`, rest)
   const bytesOfAll = views.reduce((sum, [, view]) => sum + view.batch * view.rows * view.cols * view.bytes, 0)
-  await writeComplete(
-    name,
-    async (file) => {
-      const { ZipFile } = await import('yazl')
-      const zip = new ZipFile()
-      const output = zip.outputStream as Readable
-      zip.on('error', (error) => output.destroy(error))
-      let before = 0
-      for (const [array, view] of views) {
-        const bytes = view.batch * view.rows * view.cols * view.bytes
-        const start = before
-        before += bytes
-        const pieces = function* () {
-          // Copies, because the stream asks for pieces before the last one is written.
-          for (const piece of npyBytes(view, (share) => work.reached((start + share * bytes) / bytesOfAll))) {
-            yield Buffer.from(piece)
-          }
-        }
-        const entry = {
-          compress,
-          // As NumPy has it: the same arrays make the same file.
-          mtime: new Date(1980, 0, 1),
-          forceDosTimestamp: true,
-          forceZip64Format: bytes >= 2 ** 31,
-        }
-        zip.addReadStreamLazy(`${array}.npy`, entry, (ready) => {
-          const input = Readable.from(pieces(), { objectMode: false, highWaterMark: 1 })
-          input.on('error', (error) => output.destroy(error))
-          ready(null, input)
-        })
+  const write = async (file: FileHandle, work: FileWork) => {
+    const { ZipFile } = await import('yazl')
+    const zip = new ZipFile()
+    const output = zip.outputStream as Readable
+    zip.on('error', (error) => output.destroy(error))
+    let before = 0
+    for (const [array, view] of views) {
+      const bytes = view.batch * view.rows * view.cols * view.bytes
+      const start = before
+      before += bytes
+      const pieces = function* () {
+        // Copies, because the stream asks for pieces before the last one is written.
+        const reached = (share: number) => work.reached((start + share * bytes) / bytesOfAll)
+        for (const piece of npyBytes(view, reached, PIECE)) yield Buffer.from(piece)
       }
-      zip.end()
-      await writeStream(file, output)
-      work.end()
-    },
-    work.signal,
+      const entry = {
+        compress,
+        // As NumPy has it: the same arrays make the same file.
+        mtime: new Date(1980, 0, 1),
+        forceDosTimestamp: true,
+        forceZip64Format: bytes >= 2 ** 31,
+      }
+      zip.addReadStreamLazy(`${array}.npy`, entry, (ready) => {
+        const input = Readable.from(pieces(), { objectMode: false, highWaterMark: 1 })
+        input.on('error', (error) => output.destroy(error))
+        ready(null, input)
+      })
+    }
+    zip.end()
+    await writeStream(file, output)
+    work.end()
+  }
+  await FileWork.run(`writing ${name}`, rest, (work) =>
+    writeComplete(name, (file) => write(file, work), work.signal),
   )
 }
 

@@ -96,9 +96,11 @@ export async function readMatrix(
           path,
           array,
           asked,
-          (called) => new DenseEntries(called, wanted),
+          (called) => new DenseEntries(called, wanted, rest.signal),
           { maxBytes, ...rest },
         )
   // These files state their type, which stands if nothing else is said.
-  return semiring === undefined && dtype === undefined ? matrix : convertMatrix(matrix, wanted, name)
+  return semiring === undefined && dtype === undefined
+    ? matrix
+    : convertMatrix(matrix, wanted, name, rest.signal)
 }

@@ -5,11 +5,16 @@
 
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
-import { swapBytes } from '../host.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { fromLatin1, swapBytes } from '../host.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type Accepted, EntryCollector, type EntrySink } from './entries.js'
 import { NpyProblem, parseHeader, parsePreamble, truncatedHeader } from './npy-header.js'
 import { fileType } from './npy-types.js'
+import type { FileWork } from './progress.js'
+
+/** Bytes of one step of a copy. */
+const COPIED = 1 << 20
 
 /** Whether arrays of these names are a sparse matrix. */
 export const isSparseArchive = (names: readonly string[]): boolean =>
@@ -32,22 +37,26 @@ interface Part {
 
 type Integers = ArrayLike<number | bigint>
 
-/**
- * Hands the entries of a sparse matrix to a sink.
- *
- * @param name - what errors call the file.
- * @param read - gives the bytes of an array's .npy file.
- */
+/** An archive that holds a sparse matrix. */
+interface Archive {
+  /** Its name in messages. */
+  readonly name: string
+  /** The names of its arrays. */
+  readonly names: readonly string[]
+  /** Reads the .npy file of an array, into memory that begins with it. */
+  read(array: string): Promise<Uint8Array>
+  readonly work: FileWork
+}
+
+/** Passes the entries of a sparse matrix to a sink. */
 export async function readSparseArchive<Result>(
-  name: string,
-  names: readonly string[],
+  { name, names, read, work }: Archive,
   sink: EntrySink<Result>,
-  read: (array: string) => Promise<Buffer>,
 ): Promise<Result> {
   const part = async (array: string): Promise<Part> => {
     if (!names.includes(array))
       throw new FileError(`${name}: expected an array ${show(array)}: it is not complete`)
-    return parsed(`${name}, array ${show(array)}`, await read(array))
+    return parsed(`${name}, array ${show(array)}`, await read(array), work)
   }
   const format = textOf(await part('format'))
   const needed = Object.hasOwn(places, format) ? places[format]! : undefined
@@ -61,7 +70,9 @@ export async function readSparseArchive<Result>(
   if (shape.length !== 2) {
     throw new FileError(`${name}: expected a matrix (2-D), but it is ${shape.length}-D`)
   }
-  const [rows, cols] = Array.from(shape, (size) => inRange(size, 0, MAX_DIMENSION, `${name}: a dimension`))
+  const [rows, cols] = Array.from(shape, (size) =>
+    inRange(size, 0, MAX_DIMENSION, () => `${name}: a dimension`),
+  )
   const { values, integral } = valuesOf(await part('data'))
   const accepted = sink.begin(
     { rows, cols, most: values.length, values: integral ? 'integer' : 'real' },
@@ -71,48 +82,115 @@ export async function readSparseArchive<Result>(
       },
     },
   )
-  const entries = new EntryCollector((block) => sink.take(block))
-  const add = (row: number, col: number, e: number) =>
-    entries.add(row, col, entryValue(values[e]!, integral, accepted, `${name}: the value of entry ${e}`))
   const [first, second] = [integersOf(await part(needed[0]!)), integersOf(await part(needed[1]!))]
-  const index = (value: number | bigint, size: number, e: number) =>
-    inRange(value, 0, size - 1, `${name}: the place of entry ${e}`)
   requireLength(second, values.length, `${name}, array ${show(needed[1])}`)
-  if (format === 'coo') {
-    requireLength(first, values.length, `${name}, array "row"`)
-    for (let e = 0; e < values.length; e++) add(index(first[e]!, rows!, e), index(second[e]!, cols!, e), e)
-  } else {
-    const lines = format === 'csr' ? rows! : cols!
-    requireLength(first, lines + 1, `${name}, array "indptr"`)
-    let e = 0
-    for (let line = 0; line < lines; line++) {
-      const end = inRange(first[line + 1]!, e, values.length, `${name}: the end of line ${line}`)
-      for (; e < end; e++) {
-        if (format === 'csr') add(line, index(second[e]!, cols!, e), e)
-        else add(index(second[e]!, rows!, e), line, e)
-      }
-    }
-    if (Number(first[0]) !== 0 || e !== values.length) {
-      throw new FileError(`${name}: its lines have ${e} entries, but it has ${values.length}: it is damaged`)
-    }
-  }
-  entries.flush()
+  const sizes = [rows!, cols!] as const
+  const entries = { name, values, integral, accepted, sizes, first, second }
+  await work.inSlices(
+    format === 'coo' ? pairs(entries, sink) : lines(entries, sink, format === 'csr' ? 0 : 1),
+  )
   return sink.end(rows!, cols!, integral)
 }
 
-function parsed(name: string, file: Buffer): Part {
+/** The arrays of a sparse matrix. */
+interface Entries {
+  readonly name: string
+  readonly values: Integers
+  readonly integral: boolean
+  readonly accepted: Accepted
+  readonly sizes: readonly [rows: number, cols: number]
+  readonly first: Integers
+  readonly second: Integers
+}
+
+/** Reads rows, columns and values one by one. */
+class EntryReader {
+  readonly #entries: Entries
+  readonly #collector: EntryCollector
+
+  constructor(entries: Entries, sink: EntrySink<unknown>) {
+    this.#entries = entries
+    this.#collector = new EntryCollector((block) => sink.take(block))
+  }
+
+  /** Passes entry `e` on. */
+  add(row: number, col: number, e: number): void {
+    const { name, values, integral, accepted } = this.#entries
+    const value = values[e]!
+    const checked = integral
+      ? inRange(value, accepted.least, accepted.most, () => `${name}: the value of entry ${e}`)
+      : (value as number)
+    this.#collector.add(row, col, checked)
+  }
+
+  /** The index of entry `e` along an axis. */
+  index(value: number | bigint, axis: 0 | 1, e: number): number {
+    const { name, sizes } = this.#entries
+    return inRange(value, 0, sizes[axis] - 1, () => `${name}: the place of entry ${e}`)
+  }
+
+  end(): void {
+    this.#collector.flush()
+  }
+}
+
+/** Entries in coordinate format. */
+function* pairs(entries: Entries, sink: EntrySink<unknown>): Steps<void> {
+  const { name, values, first, second } = entries
+  requireLength(first, values.length, `${name}, array "row"`)
+  const reader = new EntryReader(entries, sink)
+  for (let e = 0; e < values.length; e++) {
+    if (e % PER_STEP === 0) yield
+    reader.add(reader.index(first[e]!, 0, e), reader.index(second[e]!, 1, e), e)
+  }
+  reader.end()
+}
+
+/** Entries in compressed rows (axis 0) or columns (axis 1). */
+function* lines(entries: Entries, sink: EntrySink<unknown>, axis: 0 | 1): Steps<void> {
+  const { name, values, sizes, first, second } = entries
+  requireLength(first, sizes[axis] + 1, `${name}, array "indptr"`)
+  const reader = new EntryReader(entries, sink)
+  let e = 0
+  for (let line = 0; line < sizes[axis]; line++) {
+    if (line % PER_STEP === 0) yield
+    const end = inRange(first[line + 1]!, e, values.length, () => `${name}: the end of line ${line}`)
+    for (; e < end; e++) {
+      if (e % PER_STEP === 0) yield
+      if (axis === 0) reader.add(line, reader.index(second[e]!, 1, e), e)
+      else reader.add(reader.index(second[e]!, 0, e), line, e)
+    }
+  }
+  if (Number(first[0]) !== 0 || e !== values.length) {
+    throw new FileError(`${name}: its lines have ${e} entries, but it has ${values.length}: it is damaged`)
+  }
+  reader.end()
+}
+
+async function parsed(name: string, file: Uint8Array, work: FileWork): Promise<Part> {
   try {
     const { start, length } = parsePreamble(file)
-    if (file.length < start + length) throw truncatedHeader(file.length, start + length)
-    const { descr, shape } = parseHeader(file.toString('latin1', start, start + length))
-    // A copy, which is aligned for every type.
-    const bytes = Buffer.from(new ArrayBuffer(file.length - start - length))
-    file.copy(bytes, 0, start + length)
-    return { name, descr, shape, bytes }
+    const end = start + length
+    if (file.length < end) throw truncatedHeader(file.length, end)
+    const { descr, shape } = parseHeader(fromLatin1(file, start, end))
+    const bytes = Buffer.from(file.buffer, file.byteOffset + end, file.length - end)
+    // NumPy aligns the elements. The header of another writer may leave them at any byte.
+    const aligned = bytes.byteOffset % 8 === 0 ? bytes : await work.inSlices(copy(bytes))
+    return { name, descr, shape, bytes: aligned }
   } catch (error) {
     if (error instanceof NpyProblem) throw new FileError(`${name}: ${error.message}`, { cause: error })
     throw error
   }
+}
+
+/** Copies bytes to the start of a buffer. */
+function* copy(bytes: Buffer): Steps<Buffer> {
+  const result = Buffer.from(new ArrayBuffer(bytes.length))
+  for (let at = 0; at < bytes.length; at += COPIED) {
+    bytes.copy(result, at, at, at + COPIED)
+    yield
+  }
+  return result
 }
 
 /** The text that an array without dimensions holds, in bytes or in UTF-32. */
@@ -147,18 +225,10 @@ function valuesOf(part: Part): { values: Integers; integral: boolean } {
   return { values, integral: !isFloat(kind) }
 }
 
-function entryValue(
-  value: number | bigint,
-  integral: boolean,
-  { least, most }: Accepted,
-  what: string,
-): number {
-  return integral ? inRange(value, least, most, what) : (value as number)
-}
-
-function inRange(value: number | bigint, least: number, most: number, what: string): number {
+/** @param what - gives the name of the value in a message. */
+function inRange(value: number | bigint, least: number, most: number, what: () => string): number {
   if (value >= least && value <= most) return Number(value)
-  throw new FileError(`${what} must be from ${least} to ${most}, but it is ${value}`)
+  throw new FileError(`${what()} must be from ${least} to ${most}, but it is ${value}`)
 }
 
 function requireLength(values: Integers, length: number, what: string): void {

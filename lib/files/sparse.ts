@@ -3,6 +3,7 @@
 import { isFloat64Array, isInt32Array } from '../array-types.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
+import { atOnce, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { dimension } from '../matrix.js'
 import { choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
@@ -156,13 +157,27 @@ export async function writeEntries(
   const { format: asked, ...rest } = writeOptions.read(options)
   const name = pathOf(path)
   const format = formatOf(name, asked, formats)
-  requireEntries(entries)
-  const work = new FileWork(`writing ${name}`, rest)
-  await writeLines(name, format === 'dimacs' ? arcs(entries, name, work) : coordinates(entries, work), work)
+  requireEntryArrays(entries)
+  await FileWork.run(`writing ${name}`, rest, async (work) => {
+    await work.inSlices(checkingPlaces(entries))
+    await writeLines(name, format === 'dimacs' ? arcs(entries, name, work) : coordinates(entries, work), work)
+  })
 }
 
 /** @throws ShapeError, DTypeError, ValueError. */
-export function requireEntries({ shape, row, col, value }: SparseEntries): void {
+export function requireEntries(entries: SparseEntries): void {
+  requireEntryArrays(entries)
+  atOnce(checkingPlaces(entries))
+}
+
+/** @throws ShapeError, DTypeError. */
+function requireEntryArrays(entries: SparseEntries): void {
+  if (typeof entries !== 'object' || entries === null) {
+    throw new DTypeError(
+      `entries must be a sparse matrix { shape, row, col, value }, but it is ${typeName(entries)}: readEntries gives one`,
+    )
+  }
+  const { shape, row, col, value } = entries
   if (!(isInt32Array(row) && isInt32Array(col))) {
     throw new DTypeError(
       `row and col must be Int32Arrays, but they are ${typeName(row)} and ${typeName(col)}`,
@@ -174,13 +189,18 @@ export function requireEntries({ shape, row, col, value }: SparseEntries): void 
   if (!Array.isArray(shape) || shape.length !== 2) {
     throw new ShapeError(`shape must be [rows, cols], but it is ${show(shape)}`)
   }
-  const [rows, cols] = shape.map((size) => dimension(size, 'shape', shape)) as [number, number]
+  for (const size of shape) dimension(size, 'shape', shape)
   if (row.length !== col.length || row.length !== value.length) {
     throw new ShapeError(
       `row, col and value must have one entry each, but they have ${row.length}, ${col.length} and ${value.length}`,
     )
   }
+}
+
+/** @throws ValueError for an entry outside of the matrix. */
+function* checkingPlaces({ shape: [rows, cols], row, col }: SparseEntries): Steps<void> {
   for (let e = 0; e < row.length; e++) {
+    if (e % PER_STEP === 0) yield
     if (row[e]! >= 0 && row[e]! < rows && col[e]! >= 0 && col[e]! < cols) continue
     throw new ValueError(
       `entry ${e} stands at [${row[e]}, ${col[e]}], outside of the matrix of ${rows} × ${cols}: rows and columns count from 0`,

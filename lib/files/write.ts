@@ -82,5 +82,7 @@ export async function writeMatrix(
   ])
   const usual = typeNameOf(view.type) === 'uint8' ? 'or-and' : 'max-plus'
   const wanted = wantedOf(semiring ?? usual, undefined)
-  await writeTextMatrix(name, format, view, wanted.semiring, new FileWork(`writing ${name}`, rest))
+  await FileWork.run(`writing ${name}`, rest, (work) =>
+    writeTextMatrix(name, format, view, wanted.semiring, work),
+  )
 }

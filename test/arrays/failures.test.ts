@@ -171,8 +171,8 @@ describe('what is no array', () => {
   it.each<[string, (metadata: Record<string, unknown>) => void, RegExp]>([
     [
       'another type',
-      (m) => Object.assign(m, { data_type: 'int8' }),
-      /expected elements of type 'int16'.*'int8'/,
+      (m) => Object.assign(m, { data_type: 'complex64' }),
+      /expected .*int64.*complex numbers/,
     ],
     ['three dimensions', (m) => Object.assign(m, { shape: [1, 2, 3] }), /expected a matrix/],
     [
@@ -403,11 +403,15 @@ it.each([
   writeByHand(path, a, { chunks: [30, 30], fill: 7, without, ...(shards && { shards }) })
   const filled = { ...a, data: a.data.slice() }
   filled.data.fill(7, 0, 30 * a.shape[1])
+  // The listener may be called several times while one block is done.
+  let isAway = false
   const work = multiplyArrays(path, pathB, out, {
     ...on,
     memory: '64kB',
     onProgress: ({ blocks }) => {
-      if (blocks === 1) renameSync(path, `${path}.away`)
+      if (isAway || blocks < 1) return
+      isAway = true
+      renameSync(path, `${path}.away`)
     },
   })
   await expect(work).rejects.toEqual(coded('FILE'))

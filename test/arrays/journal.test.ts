@@ -193,7 +193,107 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       expect(place.below(partial)).toEqual(['thesis.txt'])
     })
 
+    it('stays in the folder of the work', async () => {
+      const { request, out, partial } = await begin()
+      const plan = await planBlocks(request)
+      await runAll(plan)
+      const names = [`${plan.id}/thesis.txt`, `${plan.id}/done/0/thesis.txt`]
+      for (const name of names) place.put(`${partial}/${name}`, 'ten years')
+      await finish(plan)
+      expect(await place.read(out)).toEqual(c)
+      const files = names.map((name) => `${partial}/${name}`)
+      expect(place.contents(partial)).toEqual(new Map(files.map((file) => [file, 'ten years'])))
+    })
+
+    /** Outputs that others make: of the same kind, with a file beside the chunks, and not complete. */
+    const others: [string, (out: string) => Promise<unknown>][] = [
+      ['an array', (out) => place.write(out, b)],
+      ...(place.isZarr
+        ? ([
+            [
+              'an array with notes',
+              async (out) => {
+                await place.write(out, b)
+                place.put(`${out}/notes.txt`, 'ten years')
+              },
+            ],
+            ['a chunk', async (out) => place.put(`${out}/c/0/0`, 'a chunk of somebody')],
+            ['notes', async (out) => place.put(`${out}/notes.txt`, 'ten years')],
+          ] as [string, (out: string) => Promise<unknown>][])
+        : []),
+    ]
+
+    it.each(others)('is not replaced by finish(): %s that was made after the plan', async (_, make) => {
+      const { request, out, done } = await begin()
+      const plan = await planBlocks(request)
+      await runAll(plan)
+      await make(out)
+      const before = place.contents(out)
+      for (let round = 0; round < 2; round++) {
+        await expect(finish(plan)).rejects.toEqual(coded('EXISTS', out))
+        expect(place.contents(out)).toEqual(before)
+      }
+      place.remove(out)
+      await finish(plan)
+      await done()
+    })
+
+    it.each(others)(
+      'is not replaced with overwrite: %s that was made or changed after the plan',
+      async (_, make) => {
+        const { request, out, done } = await begin()
+        await place.write(out, { ...a, data: a.data.map((value) => value >> 1) })
+        const plan = await planBlocks({ ...request, overwrite: true })
+        await runAll(plan)
+        await make(out)
+        const before = place.contents(out)
+        await expect(finish(plan)).rejects.toEqual(coded('EXISTS', out))
+        expect(place.contents(out)).toEqual(before)
+        place.remove(out)
+        await finish(plan)
+        await done()
+      },
+    )
+
+    it('is not replaced by a run that it is made in', async () => {
+      const { pathA, pathB, out, partial } = await begin()
+      const square = place.fresh()
+      await place.write(square, weights)
+      const edges = { nodes: 2, from: [0], to: [1], weight: [4] }
+      const runs = [
+        (options: ArraysOptions) => multiplyArrays(pathA, pathB, out, { ...on, ...options }),
+        (options: ArraysOptions) => shortestPathsArrays(square, out, { ...on, ...options }),
+        (options: ArraysOptions) => shortestPathsArrays(edges, out, options),
+      ]
+      for (const run of runs) {
+        // The first call comes before the output has its name.
+        const onProgress = () => {
+          if (place.contents(out).size > 0) return
+          if (place.isZarr) place.put(`${out}/zarr.json`, '{"zarr_format":3,"node_type":"array"}')
+          place.put(place.isZarr ? `${out}/notes.txt` : out, 'ten years')
+        }
+        await expect(run({ onProgress })).rejects.toEqual(coded('EXISTS', out))
+        expect([...place.contents(out).values()].at(place.isZarr ? 0 : -1)).toBe('ten years')
+        expect(place.contents(out).size).toBe(place.isZarr ? 2 : 1)
+        place.remove(out)
+        await run({ resume: true })
+        expect(place.contents(partial).size).toBe(0)
+        place.remove(out)
+      }
+    })
+
     if (!place.isZarr) return
+    it('is not replaced with overwrite: a file in an array', async () => {
+      const { request, out } = await begin()
+      await place.write(out, b)
+      place.put(`${out}/notes.txt`, 'ten years')
+      const before = place.contents(out)
+      await expect(planBlocks({ ...request, overwrite: true })).rejects.toEqual(
+        coded('EXISTS', /has notes\.txt, which is no part of a Zarr array: move that away/),
+      )
+      expect(place.contents(out)).toEqual(before)
+    })
+
     it.each<string | null>([
       JSON.stringify({ zarr_format: 3, node_type: 'group', attributes: {} }),
       '',

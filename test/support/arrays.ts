@@ -19,8 +19,20 @@ export interface Plain {
   data: Elements
 }
 
-const typeOf = (data: Elements) =>
-  (Object.keys(arrayTypes) as ArrayTypeName[]).find((name) => data instanceof arrayTypes[name])!
+/** Types of Zarr that blocks don't have. */
+export const otherTypes = {
+  int8: Int8Array,
+  uint8: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+  int64: BigInt64Array,
+  uint64: BigUint64Array,
+} as const
+
+type AnyElements = Elements | InstanceType<(typeof otherTypes)[keyof typeof otherTypes]>
+
+const typeOf = (data: AnyElements) =>
+  Object.entries({ ...arrayTypes, ...otherTypes }).find(([, type]) => data instanceof type)![0]
 
 /** Written by zarrita. */
 export async function writeZarr(
@@ -32,7 +44,7 @@ export async function writeZarr(
   const array = await zarr.create(new FileSystemStore(path), {
     shape,
     chunkShape: chunks,
-    dtype: typeOf(data),
+    dtype: typeOf(data) as ArrayTypeName,
     codecs: [{ name: 'bytes', configuration: { endian: 'little' } }, ...codecs],
     fillValue: 0,
   })
@@ -68,7 +80,10 @@ export interface HandMade {
   crc?: boolean
   /** The checksum is of what gzip gets, and not of what it makes. */
   crcFirst?: boolean
-  endian?: 'little' | 'big'
+  /** Null: the codec doesn't have it. */
+  endian?: 'little' | 'big' | null
+  /** The name of the type, if it isn't that of the elements. */
+  type?: unknown
   byColumns?: boolean
   index?: 'start' | 'end'
   indexCrc?: boolean
@@ -78,7 +93,11 @@ export interface HandMade {
 }
 
 /** Written from the specification: what isn't in `data` and chunks that are left out hold `fill`. */
-export function writeByHand(path: string, { shape, data }: Plain, made: HandMade): void {
+export function writeByHand(
+  path: string,
+  { shape, data }: { shape: readonly [number, number]; data: AnyElements },
+  made: HandMade,
+): void {
   const {
     chunks,
     shards,
@@ -95,7 +114,7 @@ export function writeByHand(path: string, { shape, data }: Plain, made: HandMade
   const { without = () => false, keys = { name: 'default', separator: '/' } } = made
   const codecs = [
     ...(byColumns ? [{ name: 'transpose', configuration: { order: [1, 0] } }] : []),
-    { name: 'bytes', configuration: { endian } },
+    { name: 'bytes', ...(endian && { configuration: { endian } }) },
     ...(crcFirst ? [{ name: 'crc32c' }] : []),
     ...(gzip ? [{ name: 'gzip', configuration: { level: 5 } }] : []),
     ...(crc ? [{ name: 'crc32c' }] : []),
@@ -105,7 +124,7 @@ export function writeByHand(path: string, { shape, data }: Plain, made: HandMade
     zarr_format: 3,
     node_type: 'array',
     shape,
-    data_type: typeOf(data),
+    data_type: made.type ?? typeOf(data),
     chunk_grid: { name: 'regular', configuration: { chunk_shape: file } },
     chunk_key_encoding: { name: keys.name, configuration: { separator: keys.separator } },
     fill_value: fillValue,
@@ -133,12 +152,15 @@ export function writeByHand(path: string, { shape, data }: Plain, made: HandMade
   }
   put('zarr.json', Buffer.from(JSON.stringify(metadata)))
   const chunkBytes = (row: number, col: number): Buffer => {
-    const values = new (data.constructor as Float64ArrayConstructor)(chunks[0] * chunks[1]).fill(fill)
+    const isWide = typeof data[0] === 'bigint'
+    const values = new (data.constructor as Float64ArrayConstructor)(chunks[0] * chunks[1]).fill(
+      isWide ? (BigInt(fill) as never) : fill,
+    )
     for (let i = 0; i < chunks[0]; i++) {
       for (let j = 0; j < chunks[1]; j++) {
         const [y, x] = [row * chunks[0] + i, col * chunks[1] + j]
         if (y >= shape[0] || x >= shape[1]) continue
-        values[byColumns ? j * chunks[0] + i : i * chunks[1] + j] = data[y * shape[1] + x]!
+        values[byColumns ? j * chunks[0] + i : i * chunks[1] + j] = data[y * shape[1] + x]! as number
       }
     }
     let bytes: Buffer = Buffer.from(values.buffer)
@@ -146,7 +168,7 @@ export function writeByHand(path: string, { shape, data }: Plain, made: HandMade
       const size = data.BYTES_PER_ELEMENT
       if (size === 2) bytes.swap16()
       else if (size === 4) bytes.swap32()
-      else bytes.swap64()
+      else if (size === 8) bytes.swap64()
     }
     if (crcFirst) bytes = Buffer.concat([bytes, checksum(bytes)])
     if (gzip) bytes = gzipSync(bytes)

@@ -1,5 +1,14 @@
 /** The places where arrays may be, as a suite that is the same for all of them sees them: .npy files, Zarr folders, Zarr in a bucket. And what work is done there. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, vi } from 'vitest'
@@ -70,7 +79,27 @@ export class Place {
       const prefix = `${path.slice(BUCKET.length)}/`
       return this.#server.keys(prefix).map((key) => key.slice(prefix.length))
     }
-    return existsSync(path) ? (readdirSync(path, { recursive: true }) as string[]).sort() : []
+    const isFolder = existsSync(path) && statSync(path).isDirectory()
+    return isFolder ? (readdirSync(path, { recursive: true }) as string[]).sort() : []
+  }
+
+  /** The bytes of the file or object with a name, and of all below it, by their names. */
+  contents(path: string): Map<string, string> {
+    const names = [path, ...this.below(path).map((name) => `${path}/${name}`)]
+    const files = names.flatMap((name): [string, string][] => {
+      if (this.#server) {
+        const stored = this.#server.objects.get(name.slice(BUCKET.length))
+        return stored ? [[name, stored.bytes.toString('latin1')]] : []
+      }
+      return existsSync(name) && statSync(name).isFile() ? [[name, readFileSync(name, 'latin1')]] : []
+    })
+    return new Map(files)
+  }
+
+  /** Removes what has a name, and all below it. */
+  remove(path: string): void {
+    if (!this.#server) rmSync(path, { recursive: true })
+    else for (const key of this.contents(path).keys()) this.#server.objects.delete(key.slice(BUCKET.length))
   }
 }
 

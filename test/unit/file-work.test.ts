@@ -1,0 +1,316 @@
+/** Progress, cancellation and turns of the event loop in the work on files. */
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { convertMatrix } from '../../lib/files/convert.js'
+import { DenseEntries, wantedOf } from '../../lib/files/dense.js'
+import { FileWork } from '../../lib/files/progress.js'
+import { readSparseArchive } from '../../lib/files/scipy.js'
+import {
+  type FileOptions,
+  readCsv,
+  readDimacs,
+  readEntries,
+  readMatrixMarket,
+  readNpz,
+  readTsv,
+  readVector,
+  readVectors,
+  writeCsv,
+  writeDimacs,
+  writeEntries,
+  writeMatrixMarket,
+  writeNpz,
+  writeTsv,
+} from '../../lib/files.js'
+import { readGraph } from '../../lib/graph.js'
+import {
+  AbortedError,
+  EPSILON,
+  FileError,
+  matrix,
+  readMatrix,
+  readNpy,
+  writeMatrix,
+  writeNpy,
+} from '../../lib/index.js'
+import { temporaryFiles } from '../support/matrix-files.js'
+import { bytesOf, format, int32, int64, npzOf } from '../support/scipy.js'
+
+const { folder, fresh } = temporaryFiles()
+
+const square = matrix(2, 2, [0, 7, 3, EPSILON])
+const entries = {
+  shape: [2, 2],
+  row: Int32Array.of(0, 1),
+  col: Int32Array.of(1, 0),
+  value: Int32Array.of(7, 3),
+} as const
+const csr = {
+  format: format('csr'),
+  shape: int64(2, 2),
+  indptr: int32(0, 1, 2),
+  indices: int32(1, 0),
+  data: int32(7, 3),
+}
+const graphml =
+  '<graphml><key id="w" for="edge" attr.name="weight" attr.type="int"/><graph edgedefault="directed"><node id="a"/><node id="b"/>' +
+  '<edge source="a" target="b"><data key="w">7</data></edge></graph></graphml>\n'
+
+const texts: Record<string, string> = {
+  '.mtx': '%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 7\n',
+  '.csv': '0,7\n3,1\n',
+  '.tsv': '0\t7\n3\t1\n',
+  '.gr': 'p sp 2 1\na 1 2 7\n',
+  '.graphml': graphml,
+}
+
+/** A file with a format by its extension. */
+async function file(ending: string): Promise<string> {
+  const path = fresh(ending)
+  if (ending === '.npy') await writeNpy(path, square)
+  else if (ending === '.int64.npy') {
+    const header = `{'descr': '<i8', 'fortran_order': False, 'shape': (1, 3), }`.padEnd(117)
+    writeFileSync(
+      path,
+      Buffer.concat([Buffer.from(`\x93NUMPY\x01\x00v\x00${header}\n`, 'latin1'), Buffer.alloc(24)]),
+    )
+  } else if (ending === '.npz') await writeNpz(path, { a: square })
+  else if (ending === '.row.npz') await writeNpz(path, { a: matrix(1, 2, [1, 2]) })
+  else if (ending === '.csr.npz') writeFileSync(path, await npzOf(csr))
+  else if (ending === '.mtx.gz') writeFileSync(path, gzipSync(texts['.mtx']!))
+  else writeFileSync(path, texts[ending]!)
+  return path
+}
+
+type Reader = (path: string, options: FileOptions) => Promise<unknown>
+const readers: [string, string, Reader][] = [
+  ['readNpy', '.npy', readNpy],
+  ['readNpy', '.int64.npy', readNpy],
+  ['readVector', '.int64.npy', readVector],
+  ['readNpz', '.npz', readNpz],
+  ['readVectors', '.row.npz', readVectors],
+  ...['.npy', '.npz', '.csr.npz', '.mtx', '.mtx.gz', '.csv', '.tsv', '.gr'].map(
+    (ending): [string, string, Reader] => ['readMatrix', ending, readMatrix],
+  ),
+  ...['.csr.npz', '.mtx', '.gr'].map((ending): [string, string, Reader] => [
+    'readEntries',
+    ending,
+    readEntries,
+  ]),
+  ...['.mtx', '.gr', '.graphml'].map((ending): [string, string, Reader] => ['readGraph', ending, readGraph]),
+  ['readGraph with keys', '.csv', (path, options) => readGraph(path, { keys: true, ...options })],
+  ['readMatrixMarket', '.mtx', readMatrixMarket],
+  ['readCsv', '.csv', readCsv],
+  ['readTsv', '.tsv', readTsv],
+  ['readDimacs', '.gr', readDimacs],
+]
+const writers: [string, string, Reader][] = [
+  ['writeNpy', '.npy', (path, options) => writeNpy(path, square, options)],
+  [
+    'writeNpy of a transpose',
+    '.npy',
+    (path, options) => writeNpy(path, { ...square, strides: [1, 2] }, options),
+  ],
+  ['writeNpz', '.npz', (path, options) => writeNpz(path, { a: square, b: square }, options)],
+  [
+    'compressed writeNpz',
+    '.npz',
+    (path, options) => writeNpz(path, { a: square }, { compress: true, ...options }),
+  ],
+  ...['.npy', '.npz', '.mtx', '.mtx.gz', '.csv', '.tsv', '.gr'].map((ending): [string, string, Reader] => [
+    'writeMatrix',
+    ending,
+    (path, options) => writeMatrix(path, square, options),
+  ]),
+  ...['.mtx', '.mtx.gz', '.gr'].map((ending): [string, string, Reader] => [
+    'writeEntries',
+    ending,
+    (path, options) => writeEntries(path, entries, options),
+  ]),
+  ['writeMatrixMarket', '.txt', (path, options) => writeMatrixMarket(path, square, options)],
+  ['writeCsv', '.txt', (path, options) => writeCsv(path, square, options)],
+  ['writeTsv', '.txt', (path, options) => writeTsv(path, square, options)],
+  ['writeDimacs', '.txt', (path, options) => writeDimacs(path, square, options)],
+]
+
+/** Values that a listener throws: errors of the library and of the system among them, and no errors at all. */
+const thrown = () => [
+  new Error('boom'),
+  new FileError('boom'),
+  new AbortedError('boom'),
+  Object.assign(new Error('boom'), { code: 'ENOENT', syscall: 'open', errno: -2 }),
+  'boom',
+  null,
+  undefined,
+]
+
+const outcome = (work: Promise<unknown>) =>
+  work.then(
+    () => 'it was not rejected',
+    (error: unknown) => ({ error }),
+  )
+
+describe('onProgress', () => {
+  // Each look at the clock is a second later, so that the listener is called for the smallest file.
+  let now = 0
+  beforeEach(() => {
+    vi.spyOn(performance, 'now').mockImplementation(() => (now += 1000))
+  })
+  afterEach(() => vi.restoreAllMocks())
+
+  it.each(readers)('of %s, %s: rejects with exactly what it throws', async (_, ending, read) => {
+    const path = await file(ending)
+    for (const error of thrown()) {
+      const onProgress = vi.fn(() => {
+        throw error
+      })
+      expect(await outcome(read(path, { onProgress }))).toEqual({ error })
+      expect(onProgress).toHaveBeenCalledTimes(1)
+    }
+    const last = ({ done }: { done: number }) => {
+      if (done === 1) throw 'the end'
+    }
+    expect(await outcome(read(path, { onProgress: last }))).toEqual({ error: 'the end' })
+  })
+
+  it.each(writers)(
+    'of %s, %s: rejects with exactly what it throws, and leaves no file',
+    async (_, ending, write) => {
+      const path = fresh(ending)
+      const before = readdirSync(folder)
+      for (const error of thrown()) {
+        const onProgress = vi.fn(() => {
+          throw error
+        })
+        expect(await outcome(write(path, { onProgress }))).toEqual({ error })
+        expect(onProgress).toHaveBeenCalledTimes(1)
+        expect(readdirSync(folder)).toEqual(before)
+      }
+      expect(existsSync(path)).toBe(false)
+    },
+  )
+})
+
+describe('long loops', () => {
+  // Each look at the clock is a second later: a slice ends after each step.
+  let now = 0
+  beforeEach(() => {
+    vi.spyOn(performance, 'now').mockImplementation(() => (now += 1000))
+  })
+  afterEach(() => vi.restoreAllMocks())
+
+  const COUNT = 100_000
+  const npy = (descr: string, shape: string, bytes: Uint8Array) =>
+    Buffer.concat([
+      Buffer.from(
+        `\x93NUMPY\x01\x00v\x00{'descr': '${descr}', 'fortran_order': False, 'shape': ${shape}, }`.padEnd(
+          127,
+        ),
+        'latin1',
+      ),
+      Buffer.from('\n'),
+      bytes,
+    ])
+  const vector = (values: Int32Array) => npy('<i4', `(${values.length},)`, bytesOf(values))
+  const zeros = () => new Int32Array(COUNT)
+  const formats: [string, Record<string, () => Uint8Array>][] = [
+    ['csr', { indptr: () => vector(Int32Array.of(0, COUNT)), indices: () => vector(zeros()) }],
+    ['csc', { indptr: () => vector(Int32Array.of(0, COUNT)), indices: () => vector(zeros()) }],
+    ['coo', { row: () => vector(zeros()), col: () => vector(zeros()) }],
+    ['csr', { indptr: () => vector(new Int32Array(COUNT + 1)), indices: () => vector(new Int32Array(0)) }],
+  ]
+
+  it.each(formats)('over the entries of %s hear the signal between steps', async (name, places) => {
+    const isEmpty = name === 'csr' && places.indices!().length < COUNT
+    const parts: Record<string, () => Uint8Array> = {
+      format: () => npy('|S3', '()', Buffer.from(name)),
+      shape: () => npy('<i8', '(2,)', bytesOf(BigInt64Array.of(isEmpty ? BigInt(COUNT) : 1n, 1n))),
+      data: () => vector(isEmpty ? new Int32Array(0) : zeros()),
+      ...places,
+    }
+    const controller = new AbortController()
+    let taken = 0
+    const sink = {
+      begin() {
+        // The next turn of the event loop aborts: only a loop that lets it turn hears that.
+        setImmediate(() => controller.abort('enough'))
+        return { least: -(2 ** 31), most: 2 ** 31 - 1, special: false }
+      },
+      take({ count }: { count: number }) {
+        taken += count
+      },
+      end: () => 'all of it was read',
+    }
+    const work = FileWork.run('reading a file', { signal: controller.signal }, (work) =>
+      readSparseArchive(
+        { name: 'a.npz', names: Object.keys(parts), read: async (array) => parts[array]!(), work },
+        sink,
+      ),
+    )
+    await expect(work).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
+    expect(taken).toBeLessThan(COUNT)
+  })
+
+  it('over the elements of a dense matrix of few entries hear the signal', async () => {
+    const controller = new AbortController()
+    const sink = new DenseEntries('a.gr', wantedOf('min-plus', undefined), controller.signal)
+    sink.begin({ rows: 300, cols: 300, most: 1, values: 'integer' })
+    const end = sink.end(300, 300)
+    setImmediate(() => controller.abort('enough'))
+    await expect(end).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
+  })
+
+  it('over the elements of one long row that is converted hear the signal', async () => {
+    const controller = new AbortController()
+    const row = matrix(1, COUNT, new Int32Array(COUNT))
+    const converted = convertMatrix(row, wantedOf('max-plus', 'float64'), 'a.npy', controller.signal)
+    setImmediate(() => controller.abort('enough'))
+    await expect(converted).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
+  })
+
+  it('over the entries that are written hear the signal', async () => {
+    const controller = new AbortController()
+    const [path, before] = [fresh('.mtx'), readdirSync(folder)]
+    const writing = writeEntries(
+      path,
+      { shape: [1, 1], row: zeros(), col: zeros(), value: zeros() },
+      { signal: controller.signal },
+    )
+    setImmediate(() => controller.abort('enough'))
+    await expect(writing).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: 'enough' })
+    expect(readdirSync(folder)).toEqual(before)
+  })
+})
+
+describe('entries in a dense matrix', () => {
+  it.each([
+    ['max-plus', [EPSILON, 0, -0, 5]],
+    ['min-plus', [2 ** 31 - 1, 0, 3]],
+    ['max-times', [0, 2]],
+    ['max-min', [EPSILON, 0, -4]],
+  ] as const)('of %s keep zeros, and the semiring’s', async (semiring, values) => {
+    for (const dtype of ['int32', 'float64', 'float32'] as const) {
+      if (semiring === 'max-times' && dtype === 'int32') continue
+      const sink = new DenseEntries('a.mtx', wantedOf(semiring, dtype), undefined)
+      sink.begin({ rows: 2, cols: values.length, most: undefined, values: 'real' })
+      const zero =
+        { 'max-plus': -1, 'min-plus': 1, 'max-times': 0, 'max-min': -1 }[semiring] *
+          Number.POSITIVE_INFINITY || 0
+      const given = values.map((value) => (Math.abs(value) >= 2 ** 31 - 1 ? zero : value))
+      const count = values.length
+      const row = new Int32Array(count)
+      const col = Int32Array.from(values, (_, at) => at)
+      sink.take({ row, col, value: Float64Array.from(given), count })
+      // Joined with itself, each entry stays.
+      sink.take({ row, col, value: Float64Array.from(given), count })
+      const { data, shape } = await sink.end(2, count)
+      const stored = dtype === 'int32' ? (zero < 0 ? EPSILON : 2 ** 31 - 1) : zero
+      const expected = given.map((value) =>
+        Object.is(value, zero) ? stored : dtype === 'int32' ? value + 0 : value,
+      )
+      expect([...data]).toEqual([...expected, ...expected.map(() => stored)])
+      expect(shape).toEqual([2, count])
+    }
+  })
+})
