@@ -39,6 +39,7 @@ export {
   type LinkList,
   longestPaths,
   mostReliablePaths,
+  type NamedIntegers,
   type NamedLinkList,
   type NamedPathOptions,
   type NamedPaths,

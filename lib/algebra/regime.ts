@@ -110,6 +110,7 @@ function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regim
     semiring: 'max-plus',
     exact: true,
     list: null,
+    names: null,
     tokens: tokens && { ...tokens, of: yield* picking(tokens.of, edge, new Int32Array(edge.length)) },
   }
   const system = new System(part, yield* timesOf(yield* prepare(part)))

@@ -4,7 +4,7 @@ import { readSemiring, requireSemiringType } from '../built-in.js'
 import { UINT8 } from '../elements.js'
 import { denseMatrix } from '../graph/dense.js'
 import { type PathSemiring, pathSemirings, rulesOf } from '../graph/rules.js'
-import { type EdgeList, readingEdges } from '../graph-core/edges.js'
+import { type EdgeList, type NamedEdgeList, readingEdges } from '../graph-core/edges.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
 import type { DenseMatrix } from '../matrix.js'
 import { readChoice } from '../options.js'
@@ -22,14 +22,17 @@ import { refuseTokens } from './tokens.js'
  * console.log(c.data[0]) // -1
  */
 export function weightMatrix<Data extends ElementArray = Int32Array>(
-  edges: EdgeList<Data>,
+  edges: EdgeList<Data> | NamedEdgeList<unknown, Data>,
   semiring: PathSemiring = 'max-plus',
 ): DenseMatrix<Data> {
   return atOnce(makingMatrix(edges, semiring)) as DenseMatrix<Data>
 }
 
 /** The matrix of an edge list, in slices. */
-export function* makingMatrix(edges: EdgeList, semiring: string): Steps<DenseMatrix<ElementArray>> {
+export function* makingMatrix(
+  edges: EdgeList | NamedEdgeList,
+  semiring: string,
+): Steps<DenseMatrix<ElementArray>> {
   const name = pathSemirings[readChoice(pathSemirings, semiring, 'semiring')]!
   refuseTokens(
     edges,

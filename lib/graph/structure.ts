@@ -15,7 +15,7 @@ import {
   takingEdges,
   wrongNode,
 } from '../graph-core/edges.js'
-import type { NodeNames } from '../graph-core/names.js'
+import { type NodeNames, naming } from '../graph-core/names.js'
 import { picking } from '../graph-core/rows.js'
 import { atOnce, inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
@@ -84,17 +84,6 @@ const linksOf = ({ nodes, from, to, weight, type }: Edges) => ({
 /** Throws the error for a refusal, if there is one. */
 function requireAnswer(refusal: GraphRefusal | undefined, edges: Edges, rules: PathRules): void {
   if (refusal) throw refusalError(refusal, { edges }, rules, false, undefined)
-}
-
-/** The nodes as the user calls them. */
-function* naming(nodes: Int32Array, names: NodeNames | null): Steps<unknown[]> {
-  const keys: unknown[] = []
-  for (let at = 0; at < nodes.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
-    const node = nodes[at]!
-    keys.push(names ? names.keys[node] : node)
-  }
-  return keys
 }
 
 const keysOf = (nodes: Int32Array, names: NodeNames | null) => atOnce(naming(nodes, names))
