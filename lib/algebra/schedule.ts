@@ -23,7 +23,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { edgesWithGaps, findingCriticalPath, Gaps } from './slack.js'
 import { refuseTokens } from './tokens.js'
 import { readVector, type Vector } from './vector.js'
-import { type Graph, readGraph, type Weights } from './weights.js'
+import { type Graph, keysOf, readGraph, type Weights } from './weights.js'
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
 export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
@@ -250,8 +250,6 @@ async function times(
 }
 
 const jobsOf = (nodes: number) => new Int32Array(nodes).map((_, i) => i)
-
-const keysOf = ({ names }: Graph) => names && { keys: names.keys }
 
 /** 1 for each job that is one of some. */
 function* marking(nodes: number, isOne: (job: number) => boolean): Steps<Uint8Array> {

@@ -64,6 +64,9 @@ export function numberOf({ list, rows }: Graph, k: number, i: number): number {
   return list ? list.index[k]! : i * rows.nodes + rows.to[k]!
 }
 
+/** The names of the nodes, as results have them. */
+export const keysOf = ({ names }: Graph) => names && { keys: names.keys }
+
 /** A matrix where JavaScript can read it. */
 export async function onHost<Data extends OperandArray>(
   matrix: MatrixLike<Data> | DeviceMatrix<Data>,
