@@ -16,6 +16,7 @@ import { inType } from './edge-file.js'
 import { fileOf, readMatrixFile } from './matrix-file.js'
 import { shapeText } from './output.js'
 import { PIPE_HELP, shownInput } from './pipes.js'
+import { nearestSpelling } from './spelling.js'
 
 /** A graph that was read. */
 export interface GraphFile {
@@ -160,8 +161,10 @@ export function nodesOf(names: readonly FileNode[], { path, nodes, firstNode, ke
   return names.map((name) => {
     if (typeof name === 'string') {
       if (known?.has(name)) return name
+      const meant = keys && nearestSpelling(name, keys)
+      const advice = meant === undefined ? '' : `: did you mean ${meant}?`
       throw new Error(
-        `there is no node ${name}: ${shownInput(path)} has ${counted(nodes, 'node')} of other names`,
+        `there is no node ${name}: ${shownInput(path)} has ${counted(nodes, 'node')} of other names${advice}`,
       )
     }
     const node = name - firstNode

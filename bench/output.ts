@@ -33,7 +33,7 @@ export function printJson(value: unknown): Promise<void> {
   return print(text)
 }
 
-const styles = { dim: [2, 22], red: [31, 39] } as const
+const styles = { dim: [2, 22], red: [31, 39], green: [32, 39], yellow: [33, 39] } as const
 
 /** The text in a colour, if the stream is a terminal that shows colours and NO_COLOR doesn't forbid them. */
 export function painted(stream: NodeJS.WriteStream, style: keyof typeof styles, text: string): string {

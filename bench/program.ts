@@ -1,6 +1,6 @@
 /** The command line: its commands, and how wrong usage is reported. */
 import { createRequire } from 'node:module'
-import { Command, Help } from 'commander'
+import { Command, CommanderError, Help, Option } from 'commander'
 import { type CommandName, commands } from './commands.js'
 import { oneLine } from './output.js'
 
@@ -38,7 +38,12 @@ function newProgram(asked = ''): Command {
     .description(
       'Max-plus, min-plus and ordinary products of int32, float32 and float64 matrices in files, and the paths and cycles of graphs',
     )
-    .version(version, '-V, --version', 'print the version')
+    .version(version, '-v, --version', 'print the version')
+    .addOption(new Option('-V').hideHelp())
+    .on('option:V', () => {
+      process.stdout.write(`${version}\n`)
+      throw new CommanderError(0, 'commander.version', version)
+    })
     .configureHelp({
       minWidthToWrap: 20,
       formatItem,

@@ -28,8 +28,11 @@ export {
   parseMatrixMarket,
   type ReadEdgeList,
 } from './graph/formats.js'
+export { type KShortestOptions, kShortestPaths, type RankedPath } from './graph/k-shortest.js'
 export type { NamedGraph } from './graph/named-edges.js'
+export { type NearestSources, type NearestSourcesOptions, nearestSources } from './graph/nearest.js'
 export type { FoundBy, PathMethod, PathOptions } from './graph/options.js'
+export { type PathEdgesOptions, pathEdges } from './graph/path-edges.js'
 export {
   type AnyWeights,
   type ClosureFunction,
@@ -39,6 +42,7 @@ export {
   type LinkList,
   longestPaths,
   mostReliablePaths,
+  type NamedIntegers,
   type NamedLinkList,
   type NamedPathOptions,
   type NamedPaths,
@@ -61,10 +65,7 @@ export {
   type ComponentOptions,
   components,
   type GraphComponents,
-  type KShortestOptions,
-  kShortestPaths,
   type OrderOptions,
-  type RankedPath,
   type SpanningTree,
   type SpanningTreeOptions,
   spanningTree,

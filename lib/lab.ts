@@ -55,3 +55,4 @@ export {
   type TuningFile,
   tune,
 } from './lab/tune.js'
+export { microbenchNames } from './variant-names.js'

@@ -9,7 +9,8 @@ import type { Command } from 'commander'
 import { addonText } from '../addon-text.js'
 import { newCommand } from '../commands.js'
 import { greatest } from '../extremes.js'
-import { bytes, oneLine, print, printJson } from '../output.js'
+import { bytes, oneLine, painted, print, printJson } from '../output.js'
+import { nearestSpelling } from '../spelling.js'
 
 /** The oldest Node.js that the package takes. */
 const OLDEST_NODE = 20
@@ -116,7 +117,9 @@ function nodeCheck(): Check {
 
 /** What is read when mpmml runs, and when it is built. A test compares them with the documentation. */
 const variables =
-  /^MPMML_(BACKEND|NUM_THREADS|CPU_ISAS?|ADDON|DEVICE_MEMORY_MIB|PINNED_MEMORY_MIB|CACHE|QUEUE_PASSWORD|WASM_THREADS|CUDA|CUDA_ARCHS|LAB|BUILD_DIR|WARNINGS_AS_ERRORS|RELEASE|SANITIZE|BUILD_VERBOSE)$/
+  'BACKEND NUM_THREADS CPU_ISA CPU_ISAS ADDON DEVICE_MEMORY_MIB PINNED_MEMORY_MIB CACHE QUEUE_PASSWORD WASM_THREADS CUDA CUDA_ARCHS LAB BUILD_DIR WARNINGS_AS_ERRORS RELEASE SANITIZE BUILD_VERBOSE'
+    .split(' ')
+    .map((name) => `MPMML_${name}`)
 
 /**
  * The variables of the environment.
@@ -124,18 +127,28 @@ const variables =
  * @param wrong - what the library says of them, if it refuses one.
  */
 function settingsCheck(wrong?: unknown): Check {
-  const names = Object.keys(process.env).filter((name) => /^(MPMML_|CUDA_VISIBLE_DEVICES$)/.test(name))
+  const names = Object.keys(process.env).filter((name) => /^(MPMML_|CUDA_VISIBLE_DEVICES$)/i.test(name))
   // What doctor prints is shown to others.
   const shownValue = (name: string) => (name === 'MPMML_QUEUE_PASSWORD' ? '…' : process.env[name])
   const settings = names.sort().map((name) => `${name}=${shownValue(name)}`)
   const found = settings.join(', ') || 'none of MPMML_… is set'
-  if (wrong !== undefined) {
-    return check('settings', 'problem', `${found}: ${messageOf(wrong)}`, 'correct the variable, or unset it')
-  }
-  const strangers = names.filter((name) => name.startsWith('MPMML_') && !variables.test(name))
-  if (strangers.length === 0) return check('settings', 'ok', found)
-  const advice = `${strangers.join(', ')} is none of mpmml's variables, which docs/products.md and docs/building.md list`
-  return check('settings', 'note', found, advice)
+  const unknown = names.filter((name) => /^MPMML_/i.test(name) && !variables.includes(name)).map(unknownText)
+  const advice =
+    unknown.length > 0
+      ? `${unknown.join('; ')}; docs/products.md and docs/building.md list all variables`
+      : null
+  if (wrong === undefined) return check('settings', advice === null ? 'ok' : 'note', found, advice)
+  const correction = 'correct the variable, or unset it'
+  const problem = `${found}: ${messageOf(wrong)}`
+  return check('settings', 'problem', problem, advice === null ? correction : `${correction}; ${advice}`)
+}
+
+/** "MPMML_THREADS is none of mpmml's variables, so it changes nothing: did you mean MPMML_NUM_THREADS?" */
+function unknownText(name: string): string {
+  const last = (word: string) => word.slice(word.lastIndexOf('_') + 1)
+  const meant =
+    nearestSpelling(name, variables) ?? variables.find((known) => last(known) === last(name.toUpperCase()))
+  return `${name} is none of mpmml's variables, so it changes nothing${meant === undefined ? '' : `: did you mean ${meant}?`}`
 }
 
 function memoryCheck(): Check {
@@ -232,11 +245,12 @@ async function toolkitCheck(): Promise<Check> {
 }
 
 const marks: Record<Status, string> = { ok: '✓', note: '·', problem: '✗' }
+const colours = { ok: 'green', note: 'yellow', problem: 'red' } as const
 
 function describe(checks: Check[]): string {
   const width = greatest(checks.map(({ name }) => name.length))
   const lines = checks.flatMap(({ name, status, found, advice }) => [
-    `${marks[status]} ${name.padEnd(width)}  ${found}`,
+    `${painted(process.stdout, colours[status], marks[status])} ${name.padEnd(width)}  ${found}`,
     ...(advice === null ? [] : [`  ${' '.repeat(width)}  → ${advice}`]),
   ])
   const problems = checks.filter(({ status }) => status === 'problem').length

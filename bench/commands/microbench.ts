@@ -5,7 +5,7 @@ import {
   type MicrobenchPoint,
   machine,
   microbenchCommandOptions,
-  microbenches,
+  microbenchNames,
 } from '../../lib/lab.js'
 import { libraryOption, optionOf, wholeNumber } from '../arguments.js'
 import { newCommand } from '../commands.js'
@@ -26,12 +26,7 @@ interface Flags extends Omit<MicrobenchOptions, 'constant' | 'device' | 'warmup'
 const parameterNames = ['x', 'y', 'k', 'max', 'm', 'bsi', 'bsj', 'gsi', 'gsj', 'n'] as const
 
 export function microbenchCommand(signal: AbortSignal): Command {
-  const names = microbenches().map(({ name }) => name)
-  const name = new Argument(
-    '<name>',
-    names.length > 0 ? 'what to run' : 'reg-reg, shared-one, shared-both, …',
-  )
-  if (names.length > 0) name.choices(names)
+  const name = new Argument('<name>', 'what to run').choices(microbenchNames)
   const command = newCommand('microbench').addArgument(name)
   for (const described of Object.values(microbenchCommandOptions)) command.addOption(optionOf(described))
   return command

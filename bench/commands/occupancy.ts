@@ -4,7 +4,7 @@ import type { VariantName } from '../../lib/index.js'
 import {
   type MicrobenchOptions,
   microbenchCommandOptions,
-  microbenches,
+  microbenchNames,
   microbenchOccupancy,
   occupancy,
 } from '../../lib/lab.js'
@@ -32,9 +32,7 @@ export function occupancyCommand(): Command {
     .option('--json', 'print one JSON value')
     .action(async (kernel: string, { json, device, ...parameters }: Flags) => {
       const given = Object.keys(parameters)
-      const known = microbenches()
-      // A build without the laboratory knows none of them; then parameters say that one is meant.
-      const isMicrobench = known.length === 0 ? given.length > 0 : known.some(({ name }) => name === kernel)
+      const isMicrobench = microbenchNames.includes(kernel)
       if (!isMicrobench && given.length > 0) {
         throw new Error(`${kernel} is no microbenchmark, so --${given[0]} means nothing for it`)
       }

@@ -4,7 +4,8 @@ import { OverflowError } from '../errors.js'
 import { type Components, findingComponents } from '../graph-core/components.js'
 import { leastOf, turned } from '../graph-core/cycles.js'
 import { greatestDivisor, signOf, unscaled } from '../graph-core/fractions.js'
-import { inSlices, type Steps } from '../graph-core/slices.js'
+import { naming } from '../graph-core/names.js'
+import { atOnce, inSlices, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { Options, type OptionsOf } from '../options.js'
 import type { MpmmOptions } from '../product/options.js'
@@ -19,15 +20,17 @@ export interface CycleOptions extends Pick<MpmmOptions, 'signal'> {
 }
 
 /** The mean of a cycle: the sum of its weights divided by the number of its edges, or of their tokens if they have some. */
-export interface CycleMean {
+export interface CycleMean<Key = number> {
   /** The mean is numerator / denominator. Of int32 weights they are exact and have no common divisor. */
   numerator: number
   /** At least 1. Of float weights it is the number of edges, or of their tokens. */
   denominator: number
   /** The mean as a number. */
   value: number
-  /** The nodes of a cycle that has this mean, in order; its last edge leads back to the first of them. */
-  cycle: number[]
+  /**
+   * The nodes of a cycle that has this mean, in order; its last edge leads back to the first of them. They are names if nodes have names.
+   */
+  cycle: Key[]
   /**
    * Its edges: `edges[k]` leads from `cycle[k]`. They are indices in the edge list; of an n × n matrix, an edge from i to j is
    * i·n + j.
@@ -57,7 +60,7 @@ const cycleOptions = new Options({ semiring: sumSemiring, signal } satisfies Opt
 /** Reads a graph, and does work on it in slices. */
 export async function onSpectral<Result>(
   weights: Weights,
-  options: CycleOptions,
+  options: CycleOptions | undefined,
   what: string,
   work: (spectral: Spectral) => Steps<Result>,
 ): Promise<Result> {
@@ -134,7 +137,8 @@ export function fractionOf(
   return [numerator / divisor, tokens / divisor]
 }
 
-export function asMean(spectral: Spectral, best: BestCycle): CycleMean {
+/** The mean of a cycle, with its nodes as the user calls them. */
+export function asMean(spectral: Spectral, best: BestCycle): CycleMean<unknown> {
   const { inner, graph, components } = spectral
   const [numerator, denominator] = fractionOf(spectral, best)
   const cycle = best.edges.map((_, at) => components.members[inner.to[best.edges.at(at - 1)!]!]!)
@@ -144,7 +148,7 @@ export function asMean(spectral: Spectral, best: BestCycle): CycleMean {
     numerator,
     denominator,
     value: numerator / denominator,
-    cycle: turned(cycle, first),
+    cycle: atOnce(naming(turned(cycle, first), graph.names)),
     edges: turned(edges, first),
   }
 }

@@ -2,10 +2,8 @@
 
 import { type Closed, closeWeights } from '../closure/close.js'
 import type { DeviceMatrix } from '../device/device.js'
-import { type EdgeList, isEdgeList } from '../graph-core/edges.js'
-import { inSlices } from '../graph-core/slices.js'
+import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
-import { addon } from '../native.js'
 import type { AnyOperand, AnyResult, ElementsOf } from '../product/options.js'
 import type {
   UserAlgebraOptions,
@@ -17,7 +15,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { readView } from '../view.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
-import { makingMatrix } from './weight-matrix.js'
+import { listMatrix } from './weight-matrix.js'
 
 /**
  * The star A* = I ⊕ A ⊕ A² ⊕ …, over a semiring whose ⊕ takes the better of two: element [i, j] is the weight of the best
@@ -56,7 +54,7 @@ export function star<
   Data extends OperandArray,
   Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
 >(
-  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> : never),
+  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> | NamedEdgeList<unknown, Data> : never),
   options?: AlgebraOptions<Out>,
 ): Promise<AlgebraResult<Out>>
 /**
@@ -92,11 +90,11 @@ export function plus<
   Data extends OperandArray,
   Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
 >(
-  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> : never),
+  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> | NamedEdgeList<unknown, Data> : never),
   options?: AlgebraOptions<Out>,
 ): Promise<AlgebraResult<Out>>
 export function plus(
-  a: AnyOperand | EdgeList,
+  a: AnyOperand | EdgeList | NamedEdgeList,
   options?: AlgebraOptions<AnyResult>,
 ): Promise<AlgebraResult<AnyResult>> {
   return closed(a, options, false)
@@ -104,12 +102,12 @@ export function plus(
 
 async function closed(a: unknown, value: unknown, reflexive: boolean): Promise<AlgebraResult<AnyResult>> {
   const options = readAlgebraOptions(value)
-  const { name } = addon.semirings[options.semiring]!
-  const matrix = isEdgeList(a) ? await inSlices(makingMatrix(a, name), options.signal, 'the matrix') : a
-  const view = readView(matrix, 'a', 'operand')
+  const listed = isEdgeList(a) ? await listMatrix(a, options) : null
+  const view = readView(listed ? listed.matrix : a, 'a', 'operand')
   const { distances, backend, device, timing }: Closed = await closeWeights(view, options, {
     reflexive,
     next: false,
+    names: listed?.names,
   })
   return { c: distances as AnyResult, backend, device, timing: { ...timing } }
 }

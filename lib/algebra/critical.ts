@@ -1,6 +1,7 @@
 /** Critical graphs: the cycles that have the best mean. */
 import { findingComponents } from '../graph-core/components.js'
 import { greatestDivisor } from '../graph-core/fractions.js'
+import { naming } from '../graph-core/names.js'
 import { type EdgeRows, picking, restrict, startsOf } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import {
@@ -14,7 +15,7 @@ import {
   type Spectral,
   solve,
 } from './best-cycles.js'
-import { numberOf, type Weights } from './weights.js'
+import { type NamedWeights, numberOf, type Weights } from './weights.js'
 
 /** The nodes and edges of cycles that have the best mean. */
 export interface CriticalGraph {
@@ -36,6 +37,17 @@ export interface CriticalGraph {
   cyclicity: number
 }
 
+/** A {@link CriticalGraph} of nodes that have names. */
+export interface NamedCriticalGraph<Key = unknown>
+  extends Omit<CriticalGraph, 'mean' | 'nodes' | 'components'> {
+  /** The mean of all its cycles. */
+  mean: CycleMean<Key>
+  /** The names of its nodes, in the order of their numbers. */
+  nodes: Key[]
+  /** Its strongly connected components, each by the names of its nodes; the one with the first node first. */
+  components: Key[][]
+}
+
 /**
  * The critical graph: all cycles with the best mean of the graph.
  *
@@ -47,10 +59,15 @@ export interface CriticalGraph {
  * const { mean, nodes, cyclicity } = await criticalGraph(matrix(2, 2, [3, 7, 2, 4]))
  * console.log(mean.value, nodes.join(), cyclicity) // 4.5 0,1 2
  */
+export function criticalGraph<Key>(
+  weights: NamedWeights<Key>,
+  options?: CycleOptions,
+): Promise<NamedCriticalGraph<Key> | null>
+export function criticalGraph(weights: Weights, options?: CycleOptions): Promise<CriticalGraph | null>
 export async function criticalGraph(
   weights: Weights,
-  options: CycleOptions = {},
-): Promise<CriticalGraph | null> {
+  options?: CycleOptions,
+): Promise<CriticalGraph | NamedCriticalGraph | null> {
   return await onSpectral(weights, options, 'the search for the critical graph', function* (spectral) {
     const critical = yield* findCritical(spectral)
     return critical && (yield* describeCritical(spectral, critical))
@@ -129,7 +146,10 @@ export function* findCritical(spectral: Spectral): Steps<Critical | null> {
   }
 }
 
-function* describeCritical(spectral: Spectral, critical: Critical): Steps<CriticalGraph> {
+function* describeCritical(
+  spectral: Spectral,
+  critical: Critical,
+): Steps<CriticalGraph | NamedCriticalGraph> {
   const { members } = spectral.components
   const sets = critical.parts.map((places) => places.map((p) => members[p]!))
   const nodes = new Int32Array(sets.reduce((total, { length }) => total + length, 0))
@@ -138,13 +158,18 @@ function* describeCritical(spectral: Spectral, critical: Critical): Steps<Critic
     nodes.set(set, at)
     at += set.length
   }
-  return {
-    mean: asMean(spectral, critical.best),
+  const described = {
+    mean: asMean(spectral, critical.best) as CycleMean,
     nodes: nodes.sort(),
     edges: yield* edgesOf(spectral, critical),
     components: sets,
     cyclicity: exactNumber(critical.divisors.reduce(leastMultiple, 1n), 'the cyclicity'),
   }
+  const { names } = spectral.graph
+  if (!names) return described
+  const components: unknown[][] = []
+  for (const set of sets) components.push(yield* naming(set, names))
+  return { ...described, nodes: yield* naming(nodes, names), components }
 }
 
 /** The numbers of the edges, ascending. They are marked, because sorting a million numbers takes a tenth of a second. */

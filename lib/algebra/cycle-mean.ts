@@ -15,7 +15,7 @@ import {
   type Spectral,
   solve,
 } from './best-cycles.js'
-import type { Weights } from './weights.js'
+import { keysOf, type NamedWeights, type Weights } from './weights.js'
 
 /**
  * The eigenvalue of a matrix: the λ of A ⊗ v = λ ⊗ v. An irreducible matrix, whose graph is strongly connected, has one only. Any
@@ -30,7 +30,15 @@ import type { Weights } from './weights.js'
  * const { value } = await eigenvalue(matrix(2, 2, [3, 7, 2, 4]))
  * console.log(value) // 4.5
  */
-export async function eigenvalue(weights: Weights, options: CycleOptions = {}): Promise<CycleMean | null> {
+export function eigenvalue<Key>(
+  weights: NamedWeights<Key>,
+  options?: CycleOptions,
+): Promise<CycleMean<Key> | null>
+export function eigenvalue(weights: Weights, options?: CycleOptions): Promise<CycleMean | null>
+export async function eigenvalue(
+  weights: Weights,
+  options?: CycleOptions,
+): Promise<CycleMean<unknown> | null> {
   return await onSpectral(weights, options, 'the search for the best cycle', function* (spectral) {
     const best = yield* bestOfAll(spectral)
     return best && asMean(spectral, best)
@@ -64,10 +72,18 @@ export async function eigenvalue(weights: Weights, options: CycleOptions = {}): 
  * const { numerator, denominator, cycle } = await maximumCycleMean(matrix(2, 2, [3, 7, 2, 4]))
  * console.log(`${numerator}/${denominator} by ${cycle.join(' → ')}`) // 9/2 by 0 → 1
  */
+export function maximumCycleMean<Key>(
+  weights: NamedWeights<Key>,
+  options?: Pick<CycleOptions, 'signal'>,
+): Promise<CycleMean<Key> | null>
 export function maximumCycleMean(
   weights: Weights,
   options?: Pick<CycleOptions, 'signal'>,
-): Promise<CycleMean | null> {
+): Promise<CycleMean | null>
+export function maximumCycleMean(
+  weights: Weights,
+  options?: Pick<CycleOptions, 'signal'>,
+): Promise<CycleMean<unknown> | null> {
   return meanOf(weights, options, 'max-plus')
 }
 
@@ -80,10 +96,18 @@ export function maximumCycleMean(
  * const { numerator, denominator } = await minimumCycleMean(graph)
  * console.log(numerator, denominator) // 7 2
  */
+export function minimumCycleMean<Key>(
+  weights: NamedWeights<Key>,
+  options?: Pick<CycleOptions, 'signal'>,
+): Promise<CycleMean<Key> | null>
 export function minimumCycleMean(
   weights: Weights,
   options?: Pick<CycleOptions, 'signal'>,
-): Promise<CycleMean | null> {
+): Promise<CycleMean | null>
+export function minimumCycleMean(
+  weights: Weights,
+  options?: Pick<CycleOptions, 'signal'>,
+): Promise<CycleMean<unknown> | null> {
   return meanOf(weights, options, 'min-plus')
 }
 
@@ -93,16 +117,18 @@ async function meanOf(
   weights: Weights,
   options: Pick<CycleOptions, 'signal'> | undefined,
   semiring: 'max-plus' | 'min-plus',
-): Promise<CycleMean | null> {
+): Promise<CycleMean<unknown> | null> {
   return await eigenvalue(weights, { ...meanOptions.read(options), semiring })
 }
 
 /** The cycle means of strongly connected components. */
-export interface ComponentMeans {
+export interface ComponentMeans<Key = number> {
   /** The component of each node. Edges between components lead from higher numbers to lower ones. */
   component: Int32Array
   /** The best cycle mean of each component; null if it has no cycle: it is one node without a self-loop. */
-  means: (CycleMean | null)[]
+  means: (CycleMean<Key> | null)[]
+  /** The names of the nodes, by their numbers, if they have names. */
+  keys?: ArrayLike<Key>
 }
 
 /**
@@ -115,28 +141,35 @@ export interface ComponentMeans {
  * const { component, means } = await componentCycleMeans(graph)
  * console.log(component.join(), means.map(({ value }) => value).join()) // 1,1,0 8,3.5
  */
+export function componentCycleMeans<Key>(
+  weights: NamedWeights<Key>,
+  options?: CycleOptions,
+): Promise<ComponentMeans<Key>>
+export function componentCycleMeans(weights: Weights, options?: CycleOptions): Promise<ComponentMeans>
 export async function componentCycleMeans(
   weights: Weights,
-  options: CycleOptions = {},
-): Promise<ComponentMeans> {
+  options?: CycleOptions,
+): Promise<ComponentMeans<unknown>> {
   return await onSpectral(weights, options, 'the search for the best cycles', function* (spectral) {
-    const means: (CycleMean | null)[] = []
+    const means: (CycleMean<unknown> | null)[] = []
     for (let component = 0; component < spectral.components.count; component++) {
       const best = yield* solve(spectral, component)
       means.push(best && asMean(spectral, best))
     }
-    return { component: spectral.components.of, means }
+    return { component: spectral.components.of, means, ...keysOf(spectral.graph) }
   })
 }
 
 /** The cycle times of nodes: entry i of each array is node i's. */
-export interface CycleTimes {
+export interface CycleTimes<Key = number> {
   /** Of int32 weights they are exact; the semiring's zero, −Infinity or Infinity, if no cycle can be reached. */
   numerators: Float64Array
   /** 0 for a node from which no cycle can be reached. */
   denominators: Float64Array
   /** numerators / denominators; the semiring's zero, −Infinity or Infinity, if no cycle can be reached. */
   values: Float64Array
+  /** The names of the nodes, by their numbers, if they have names. */
+  keys?: ArrayLike<Key>
 }
 
 /**
@@ -150,12 +183,14 @@ export interface CycleTimes {
  * const graph = { nodes: 3, from: [0, 1, 2], to: [1, 0, 2], weight: [3, 4, 2] }
  * console.log((await cycleTimes(graph)).values.join()) // 3.5,3.5,2
  */
-export async function cycleTimes(weights: Weights, options: CycleOptions = {}): Promise<CycleTimes> {
+export function cycleTimes<Key>(weights: NamedWeights<Key>, options?: CycleOptions): Promise<CycleTimes<Key>>
+export function cycleTimes(weights: Weights, options?: CycleOptions): Promise<CycleTimes>
+export async function cycleTimes(weights: Weights, options?: CycleOptions): Promise<CycleTimes<unknown>> {
   return await onSpectral(weights, options, 'the search for the best cycles', timesOf)
 }
 
 /** The cycle times of all nodes. */
-export function* timesOf(spectral: Spectral): Steps<CycleTimes> {
+export function* timesOf(spectral: Spectral): Steps<CycleTimes<unknown>> {
   const { components, graph } = spectral
   const { rows } = graph
   const { nodes } = rows
@@ -186,5 +221,5 @@ export function* timesOf(spectral: Spectral): Steps<CycleTimes> {
       values[i] = numerator / denominator
     }
   }
-  return { numerators, denominators, values }
+  return { numerators, denominators, values, ...keysOf(graph) }
 }

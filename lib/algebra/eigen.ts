@@ -18,12 +18,12 @@ import {
 import { type Critical, criticalCycle, findCritical } from './critical.js'
 import { PolicyIteration } from './howard.js'
 import { innerEdges } from './inner-edges.js'
-import type { Weights } from './weights.js'
+import { keysOf, type NamedWeights, type Weights } from './weights.js'
 
 /** An eigenvector: entry i of each array is node i's. */
-export interface Eigenvector {
-  /** The node whose entry is 0: the least of a component of the critical graph. */
-  node: number
+export interface Eigenvector<Key = number> {
+  /** The node whose entry is 0: the least of a component of the critical graph; its name if nodes have names. */
+  node: Key
   /**
    * The eigenvector is numerators / denominator. Of int32 weights they are exact. An entry that is the semiring's zero is
    * −Infinity (Infinity in min-plus).
@@ -36,14 +36,16 @@ export interface Eigenvector {
 }
 
 /** An eigenvalue and its eigenvectors. */
-export interface Eigenvectors {
+export interface Eigenvectors<Key = number> {
   /** The eigenvalue, as the mean of a cycle that attains it. */
-  eigenvalue: CycleMean
+  eigenvalue: CycleMean<Key>
   /**
    * A basis of the eigenspace: the eigenvectors are the vectors ⊕ over b of cᵇ ⊗ vectors[b], for any numbers cᵇ of which one at
    * least isn't the semiring's zero. There is one for each component of the critical graph, in the order of its components.
    */
-  vectors: Eigenvector[]
+  vectors: Eigenvector<Key>[]
+  /** The names of the nodes, by their numbers, if they have names. */
+  keys?: ArrayLike<Key>
 }
 
 /**
@@ -66,15 +68,20 @@ export interface Eigenvectors {
  * const { eigenvalue, vectors } = await eigenvectors(matrix(2, 2, [3, 7, 2, 4]))
  * console.log(eigenvalue.value, vectors[0].values.join()) // 4.5 0,-2.5
  */
+export function eigenvectors<Key>(
+  weights: NamedWeights<Key>,
+  options?: CycleOptions,
+): Promise<Eigenvectors<Key> | null>
+export function eigenvectors(weights: Weights, options?: CycleOptions): Promise<Eigenvectors | null>
 export async function eigenvectors(
   weights: Weights,
-  options: CycleOptions = {},
-): Promise<Eigenvectors | null> {
+  options?: CycleOptions,
+): Promise<Eigenvectors<unknown> | null> {
   return await onSpectral(weights, options, 'the search for the eigenvectors', function* (spectral) {
     const critical = yield* findCritical(spectral)
     if (!critical) return null
     requireRoom(critical.parts.length, spectral.components.of.length)
-    const vectors: Eigenvector[] = []
+    const vectors: Eigenvector<unknown>[] = []
     if (spectral.components.count === 1) {
       for (const [target] of critical.parts) {
         const cycle = criticalCycle(critical, target!)
@@ -86,12 +93,17 @@ export async function eigenvectors(
       for (const [target] of critical.parts)
         vectors.push(yield* vectorTo(spectral, critical, target!, before))
     }
-    return { eigenvalue: asMean(spectral, critical.best), vectors }
+    return { eigenvalue: asMean(spectral, critical.best), vectors, ...keysOf(spectral.graph) }
   })
 }
 
 /** The eigenvector of a critical place, in a graph of several components: policy iteration on all that leads there. */
-function* vectorTo(spectral: Spectral, critical: Critical, target: number, before: Rows): Steps<Eigenvector> {
+function* vectorTo(
+  spectral: Spectral,
+  critical: Critical,
+  target: number,
+  before: Rows,
+): Steps<Eigenvector<unknown>> {
   const { graph, inner, components } = spectral
   const { members, within } = yield* findingReached(before, Int32Array.of(components.members[target]!))
   // The part from which it can be reached is one component, and the other nodes are in none.
@@ -111,7 +123,7 @@ function* vectorTo(spectral: Spectral, critical: Critical, target: number, befor
 function* vectorOf(
   solved: Pick<Spectral, 'graph' | 'inner' | 'iteration'> & { components: { members: Int32Array } },
   cycle: number[],
-): Steps<Eigenvector> {
+): Steps<Eigenvector<unknown>> {
   const { graph, inner, iteration } = solved
   const { members } = solved.components
   const best = bestCycle(inner, iteration, cycle)
@@ -132,7 +144,8 @@ function* vectorOf(
     numerators[members[place]!] = numerator + 0
     values[members[place]!] = numerator / denominator + 0
   }
-  return { node: members[iteration.root]!, numerators, denominator, values }
+  const node = members[iteration.root]!
+  return { node: graph.names ? graph.names.keys[node] : node, numerators, denominator, values }
 }
 
 /** Throws OutOfMemoryError if the eigenvectors would be more than there is memory for. */

@@ -17,11 +17,12 @@ import { fillRequest } from '../device/requests.js'
 import { Resident, ResidentView, type Session } from '../device/resident.js'
 import { newArray, typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
+import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
 import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import { mpmm } from '../product/multiply.js'
-import type { AnyResult, ElementsOf, MpmmOptions } from '../product/options.js'
+import type { AnyResult, ElementsOf, MpmmOptions, ReadOptions } from '../product/options.js'
 import type {
   UserAlgebraOptions,
   UserAlgebraResult,
@@ -32,6 +33,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { type HostView, readView, requireStillThere } from '../view.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
+import { listMatrix } from './weight-matrix.js'
 
 /** A checked call. */
 interface Call extends Wanted {
@@ -52,7 +54,7 @@ interface Call extends Wanted {
  *
  * Don't write to, transfer or detach the arrays until the promise settles.
  *
- * @param a - a square matrix, or a batch of them. It may be a {@link DeviceMatrix}: then so is the result, on the same device.
+ * @param a - a square matrix, or a batch of them; an edge list is made a matrix first, as {@link weightMatrix} does. It may be a {@link DeviceMatrix}: then so is the result, on the same device.
  * @param n - an integer from 0 to 2^53 − 1
  * @returns c, of a's shape, and how it was computed.
  * @throws Rejects with what {@link mpmm} rejects with; ERR_MPMML_OPTION if n isn't such an integer; ERR_MPMML_SHAPE if a isn't
@@ -69,7 +71,11 @@ export function power<Data extends OperandArray>(
 export function power<
   Data extends OperandArray,
   Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
->(a: MatrixLike<Data>, n: number, options?: AlgebraOptions<Out>): Promise<AlgebraResult<Out>>
+>(
+  a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> | NamedEdgeList<unknown, Data> : never),
+  n: number,
+  options?: AlgebraOptions<Out>,
+): Promise<AlgebraResult<Out>>
 /**
  * The power over a semiring of your own, which has to have a `one` for A⁰. What powers rely on is checked once: see `checkSemiring`.
  *
@@ -84,12 +90,13 @@ export async function power(a: unknown, n: number, options?: unknown): Promise<u
   const own = userWorkOf(options)
   if (own) return own.power(a, n, options)
   const started = performance.now()
-  const call = check(a, n, options)
+  const algebra = readAlgebraOptions(options)
+  const matrix = isEdgeList(a) ? (await listMatrix(a, algebra)).matrix : a
+  const call = check(matrix, n, algebra)
   return onItsDevice(call, (session) => raise(session, call, started))
 }
 
-function check(matrix: unknown, n: unknown, value: unknown): Call {
-  const options = readAlgebraOptions(value)
+function check(matrix: unknown, n: unknown, options: ReadOptions): Call {
   const a = readView(matrix, 'a', 'operand')
   if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < 0) {
     throw new OptionError(`the exponent n must be an integer from 0 to 2^53 - 1, but it is ${show(n)}`)

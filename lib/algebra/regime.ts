@@ -4,6 +4,7 @@ import { zeroOf } from '../built-in.js'
 import { elementType, typeNameOf } from '../elements.js'
 import { LimitError, OverflowError, ValueError } from '../errors.js'
 import { fractionBits } from '../graph-core/fractions.js'
+import { nodeText } from '../graph-core/names.js'
 import { findingReached } from '../graph-core/reached.js'
 import { picking, restrict, transpose } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
@@ -15,7 +16,15 @@ import { prepare } from './best-cycles.js'
 import { type CycleTimes, timesOf } from './cycle-mean.js'
 import { MOST_STEPS } from './trajectory.js'
 import { readStates, readVector, type Vector } from './vector.js'
-import { type Graph, readGraph, type SumSemiring, sumSemiring, type Weights } from './weights.js'
+import {
+  type Graph,
+  keysOf,
+  type NamedWeights,
+  readGraph,
+  type SumSemiring,
+  sumSemiring,
+  type Weights,
+} from './weights.js'
 
 /** The options of {@link periodicRegime}. `undefined` means the default. */
 export interface RegimeOptions extends Pick<MpmmOptions, 'signal'> {
@@ -29,7 +38,7 @@ export interface RegimeOptions extends Pick<MpmmOptions, 'signal'> {
 }
 
 /** x(k + period) = x(k) + growth for all k from `transient` on, and both are the least such numbers. */
-export interface Regime {
+export interface Regime<Key = number> {
   /** The number of steps before the regime begins. */
   transient: number
   /** The number of steps after which it repeats itself; also called its cyclicity. */
@@ -39,6 +48,8 @@ export interface Regime {
    * from some step on.
    */
   growth: Float64Array
+  /** The names of the nodes, by their numbers, if they have names. */
+  keys?: ArrayLike<Key>
 }
 
 const regimeOptions = new Options({
@@ -75,7 +86,17 @@ const regimeOptions = new Options({
  * // So λ is 9/2.
  * console.log(transient, period, growth.join()) // 1 2 9,9
  */
-export async function periodicRegime(a: Weights, x0: Vector, options?: RegimeOptions): Promise<Regime> {
+export function periodicRegime<Key>(
+  a: NamedWeights<Key>,
+  x0: Vector,
+  options?: RegimeOptions,
+): Promise<Regime<Key>>
+export function periodicRegime(a: Weights, x0: Vector, options?: RegimeOptions): Promise<Regime>
+export async function periodicRegime(
+  a: Weights,
+  x0: Vector,
+  options?: RegimeOptions,
+): Promise<Regime<unknown>> {
   const { semiring, signal, limit } = regimeOptions.read(options)
   const graph = await readGraph(a, semiring, signal, WHAT)
   const read = graph.tokens ? readStates : readVector
@@ -86,7 +107,7 @@ export async function periodicRegime(a: Weights, x0: Vector, options?: RegimeOpt
 const WHAT = 'the search for the periodic regime'
 const EXACT = Number.MAX_SAFE_INTEGER
 
-function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regime> {
+function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regime<unknown>> {
   const { rows, tokens } = graph
   const { nodes } = rows
   const { weight, start: last, unit } = yield* scaled(graph, x0)
@@ -110,6 +131,7 @@ function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regim
     semiring: 'max-plus',
     exact: true,
     list: null,
+    names: graph.names,
     tokens: tokens && { ...tokens, of: yield* picking(tokens.of, edge, new Int32Array(edge.length)) },
   }
   const system = new System(part, yield* timesOf(yield* prepare(part)))
@@ -118,7 +140,7 @@ function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regim
   const transient = Math.max(0, (yield* findTransient(system, start, begin, period)) - depth + 1)
   const growth = new Float64Array(nodes)
   for (let i = 0; i < nodes; i++) growth[i] = system.growth(i, period) * unit + 0
-  return { transient, period, growth }
+  return { transient, period, growth, ...keysOf(graph) }
 }
 
 /** x(0) and what is remembered before it, the newest first: `depth` states. */
@@ -173,10 +195,10 @@ function* scaled(
 /** A system whose rates are known. */
 class System {
   readonly #graph: Graph
-  readonly #times: CycleTimes
+  readonly #times: CycleTimes<unknown>
   #looked = 0
 
-  constructor(graph: Graph, times: CycleTimes) {
+  constructor(graph: Graph, times: CycleTimes<unknown>) {
     this.#graph = graph
     this.#times = times
   }
@@ -215,7 +237,7 @@ class System {
       if (most !== same) regular = false
       if (Math.abs(most) > EXACT && most !== -Infinity) {
         throw new OverflowError(
-          `element ${i} is beyond 2^53 before the regime begins, so that it is not exact: use smaller numbers`,
+          `element ${nodeText(i, this.#graph.names)} is beyond 2^53 before the regime begins, so that it is not exact: use smaller numbers`,
         )
       }
       next[i] = most

@@ -1,18 +1,29 @@
 /** Start times of jobs with precedences: PERT and CPM. */
 import { signal } from '../abort.js'
 import { show } from '../describe.js'
-import { elementType, INT32, newArray } from '../elements.js'
-import { OverflowError, ValueError } from '../errors.js'
-import { longestPaths } from '../graph/paths.js'
-import { type EdgeList, makeEdges } from '../graph-core/edges.js'
-import { ownersOf } from '../graph-core/rows.js'
+import type { DeviceMatrix } from '../device/device.js'
+import { elementType, FLOAT64, INT32, newArray } from '../elements.js'
+import { CycleError, OverflowError, ValueError } from '../errors.js'
+import {
+  type Integers,
+  longestPaths,
+  type NamedIntegers,
+  shortestPaths,
+  type WeightsOf,
+} from '../graph/paths.js'
+import { cycleText } from '../graph-core/cycles.js'
+import { type EdgeList, type KeyedEdgeList, makeEdges, type NamedEdgeList } from '../graph-core/edges.js'
+import { type NodeNames, naming, nodeText } from '../graph-core/names.js'
+import { ownersOf, type WeightedRows } from '../graph-core/rows.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
-import type { MpmmOptions } from '../product/options.js'
-import type { ElementArray } from '../storage.js'
+import type { ElementsOf, MpmmOptions } from '../product/options.js'
+import type { ElementArray, OperandArray } from '../storage.js'
+import { edgesWithGaps, findingCriticalPath, Gaps } from './slack.js'
 import { refuseTokens } from './tokens.js'
 import { readVector, type Vector } from './vector.js'
-import { type Graph, readGraph, type Weights } from './weights.js'
+import { type Graph, keysOf, readGraph, type Weights } from './weights.js'
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
 export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
@@ -30,17 +41,21 @@ const earliestSet = {
 } satisfies OptionsOf<EarliestOptions>
 const earliestOptions = new Options(earliestSet)
 
-/** What {@link earliestStarts} gives. */
-export interface EarliestStarts<Data extends ElementArray = ElementArray> {
+/** Result of {@link earliestStarts}: arrays have an element for each job, lists have the names of jobs if they have names. */
+export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = number> {
   /** The earliest start of each job. */
   starts: Data
   /** When the last job ends: the greatest of starts[i] + durations[i]. It is 0 without jobs. */
   end: number
   /**
    * A critical path: the jobs of which each starts as soon as the one before it lets it; the first starts at its release, and the last
-   * ends last.
+   * ends last. Of several it is one with the most jobs, so that milestones, whose duration is 0, are in it.
    */
-  criticalPath: number[]
+  criticalPath: Key[]
+  /** All critical jobs, in the order of their numbers: those without which later the project ends later. */
+  critical: Key[]
+  /** The names of the jobs, by their numbers, if they have names. */
+  keys?: ArrayLike<Key>
 }
 
 /**
@@ -51,25 +66,51 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray> {
  * besides. If w is negative, it is a deadline: i starts at most −w after the start of j.
  *
  * The work is a search of longest paths: see {@link longestPaths}. Without circles each edge is looked at once. Over int32 it is exact,
- * over floats each sum is rounded.
+ * over floats each sum is rounded; a job is critical if it can be later by no more than rounding errors.
  *
- * @param precedences - an edge list, or an n × n matrix, in which −Infinity (EPSILON in int32) is no edge.
+ * @param precedences - an edge list, or an n × n matrix, in which −Infinity (EPSILON in int32) is no edge. If the nodes of an edge list
+ *   have names, so have jobs in the result and in errors.
  * @throws Rejects with CycleError (ERR_MPMML_CYCLE) if the weights around a circle have a sum above 0: then its jobs would start
- *   after themselves. Its `cycle` has the jobs and its `weight` by how much too long they take. With OverflowError
- *   (ERR_MPMML_OVERFLOW) if a time isn't an int32; and with what {@link maximumCycleMean} rejects with.
+ *   after themselves. Its `cycle` has the numbers of the jobs, its `keys` their names, and its `weight` by how much too long they take.
+ *   With OverflowError (ERR_MPMML_OVERFLOW) if a time isn't an int32; and with what {@link maximumCycleMean} rejects with.
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, on x = A ⊗ x ⊕ b; R. Sedgewick, K. Wayne,
  *   Algorithms, 4th edition, section 4.4
  * @example
  * // Walls, then the roof and the wires, then paint.
- * const jobs = { nodes: 4, from: [0, 0, 1, 2], to: [1, 2, 3, 3], weight: [5, 5, 3, 4] }
+ * const jobs = {
+ *   nodes: ['walls', 'roof', 'wires', 'paint'],
+ *   from: ['walls', 'walls', 'roof', 'wires'],
+ *   to: ['roof', 'wires', 'paint', 'paint'],
+ *   weight: [5, 5, 3, 4],
+ * }
  * const { starts, end, criticalPath } = await earliestStarts(jobs, { durations: [5, 3, 4, 2] })
- * console.log(starts.join(), end, criticalPath.join()) // 0,5,5,9 11 0,2,3
+ * console.log(starts.join(), end, criticalPath.join()) // 0,5,5,9 11 walls,wires,paint
  */
+export function earliestStarts<Key>(
+  precedences: NamedIntegers<Key>,
+  options?: EarliestOptions,
+): Promise<EarliestStarts<Int32Array, Key>>
+export function earliestStarts<Key, Data extends ElementArray>(
+  precedences: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
+  options?: EarliestOptions,
+): Promise<EarliestStarts<Data, Key>>
+export function earliestStarts<Data extends OperandArray>(
+  precedences: DeviceMatrix<Data>,
+  options?: EarliestOptions,
+): Promise<EarliestStarts<ElementsOf<Data>>>
+export function earliestStarts(
+  precedences: Integers,
+  options?: EarliestOptions,
+): Promise<EarliestStarts<Int32Array>>
+export function earliestStarts<Data extends ElementArray = Int32Array>(
+  precedences: WeightsOf<Data>,
+  options?: EarliestOptions,
+): Promise<EarliestStarts<Data>>
 export async function earliestStarts(
   precedences: Weights,
   options?: EarliestOptions,
-): Promise<EarliestStarts> {
-  return await earliest(await readProject(precedences, earliestOptions.read(options)))
+): Promise<EarliestStarts<ElementArray, unknown>> {
+  return (await start(await readProject(precedences, earliestOptions.read(options)))).result
 }
 
 /** The options of {@link latestStarts}. `undefined` means the default. */
@@ -83,17 +124,22 @@ const latestOptions = new Options({
   deadline: checkedLater<number | Vector>(),
 } satisfies OptionsOf<LatestOptions>)
 
-/** What {@link latestStarts} gives. */
-export interface LatestStarts<Data extends ElementArray = ElementArray> {
+/** Result of {@link latestStarts}. */
+export interface LatestStarts<Data extends ElementArray = ElementArray, Key = number> {
   /** The latest start of each job. */
   starts: Data
   /**
-   * How much each job may be later than its earliest start without missing a deadline. Jobs whose slack is 0 are critical. A
-   * negative slack says that deadlines can't be met, and by how much.
+   * Time by which each job may be later than its earliest start without missing a deadline. Jobs whose slack is 0 are critical. A
+   * negative slack says that deadlines can't be met, and by how much. Over floats, a slack that is no more than the rounding errors of the
+   * sums that it is made of is 0.
    */
   slack: Data
+  /** All jobs whose slack is 0 or negative, in the order of their numbers. */
+  critical: Key[]
+  /** The names of the jobs, by their numbers, if they have names. */
+  keys?: ArrayLike<Key>
   /** What {@link earliestStarts} gives for the same project. */
-  earliest: EarliestStarts<Data>
+  earliest: EarliestStarts<Data, Key>
 }
 
 /**
@@ -105,32 +151,57 @@ export interface LatestStarts<Data extends ElementArray = ElementArray> {
  * @throws Rejects with what {@link earliestStarts} rejects with.
  * @example
  * const jobs = { nodes: 4, from: [0, 0, 1, 2], to: [1, 2, 3, 3], weight: [5, 5, 3, 4] }
- * const { starts, slack } = await latestStarts(jobs, { durations: [5, 3, 4, 2] })
- * console.log(starts.join(), slack.join()) // 0,6,5,9 0,1,0,0
+ * const { starts, slack, critical } = await latestStarts(jobs, { durations: [5, 3, 4, 2] })
+ * console.log(starts.join(), slack.join(), critical.join()) // 0,6,5,9 0,1,0,0 0,2,3
  */
-export async function latestStarts(precedences: Weights, options?: LatestOptions): Promise<LatestStarts> {
-  const { deadline: asked, ...rest } = latestOptions.read(options)
+export function latestStarts<Key>(
+  precedences: NamedIntegers<Key>,
+  options?: LatestOptions,
+): Promise<LatestStarts<Int32Array, Key>>
+export function latestStarts<Key, Data extends ElementArray>(
+  precedences: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
+  options?: LatestOptions,
+): Promise<LatestStarts<Data, Key>>
+export function latestStarts<Data extends OperandArray>(
+  precedences: DeviceMatrix<Data>,
+  options?: LatestOptions,
+): Promise<LatestStarts<ElementsOf<Data>>>
+export function latestStarts(
+  precedences: Integers,
+  options?: LatestOptions,
+): Promise<LatestStarts<Int32Array>>
+export function latestStarts<Data extends ElementArray = Int32Array>(
+  precedences: WeightsOf<Data>,
+  options?: LatestOptions,
+): Promise<LatestStarts<Data>>
+export async function latestStarts(
+  precedences: Weights,
+  options?: LatestOptions,
+): Promise<LatestStarts<ElementArray, unknown>> {
+  const { deadline: given, ...rest } = latestOptions.read(options)
   const project = await readProject(precedences, rest)
-  const { graph, type, durations, signal } = project
-  const first = await earliest(project)
-  const deadline = await times(asked ?? first.end, graph, type, 'deadline')
+  const { graph, type, signal } = project
+  const deadline = given === undefined ? null : await times(given, graph, type, 'deadline')
+  const started = await start(project)
+  const { starts: first } = started.result
+  const late = deadline
+    ? await findSlack(started, (i) => started.gaps.deadline(i, deadline[i]!))
+    : started.slack
   const { nodes } = graph.rows
-  // x[i] is the least of deadline[j] − durations[j] less the longest path from i to j: a path that goes on to a last node.
-  const last = newArray(type, nodes)
-  for (let i = 0; i < nodes; i++)
-    last[i] = exactly(durations[i]! - deadline[i]!, type, () => `deadline[${i}] - durations[${i}]`)
-  const { distances } = await longestPaths(extended(graph, last, 'to'), {
-    targets: [nodes],
-    sources: jobsOf(nodes),
-    signal,
-  })
   const starts = newArray(type, nodes)
   const slack = newArray(type, nodes)
   for (let i = 0; i < nodes; i++) {
-    starts[i] = exactly(0 - distances.data[i]!, type, () => `the latest start of job ${i}`)
-    slack[i] = exactly(starts[i]! - first.starts[i]!, type, () => `the slack of job ${i}`)
+    const job = () => nodeText(i, graph.names)
+    starts[i] = exactly(first[i]! + late[i]!, type, () => `the latest start of job ${job()}`)
+    slack[i] = exactly(late[i]!, type, () => `the slack of job ${job()}`)
   }
-  return { starts, slack, earliest: first }
+  const isCritical = await inSlices(
+    marking(nodes, (i) => late[i]! <= 0),
+    signal,
+    WORK,
+  )
+  const critical = await inSlices(namingMarked(isCritical, graph.names), signal, WORK)
+  return { starts, slack, critical, ...keysOf(graph), earliest: started.result }
 }
 
 interface Project {
@@ -142,14 +213,15 @@ interface Project {
   readonly signal: AbortSignal | undefined
 }
 
-const PROJECT: Need = { what: 'a project', perNode: 200, perEdge: 48 }
+const WORK = 'the search for start times'
+const PROJECT: Need = { what: 'a project', perNode: 240, perEdge: 80 }
 
 async function readProject(
   precedences: Weights,
   { signal, ...options }: ReadOf<typeof earliestOptions>,
 ): Promise<Project> {
   refuseTokens(precedences, 'a project is done once: leave out `tokens`, and the edges that have some')
-  const graph = await readGraph(precedences, 'max-plus', signal, 'the search for start times')
+  const graph = await readGraph(precedences, 'max-plus', signal, WORK)
   const { nodes, weight } = graph.rows
   requireSpace(PROJECT, nodes, weight.length)
   const type = elementType(weight)
@@ -177,15 +249,44 @@ async function times(
   return isOne ? newArray(type, nodes).fill(read[0]!) : read
 }
 
-const jobsOf = (nodes: number) => Int32Array.from({ length: nodes }, (_, i) => i)
+const jobsOf = (nodes: number) => new Int32Array(nodes).map((_, i) => i)
 
-async function earliest({ graph, type, release, durations, signal }: Project): Promise<EarliestStarts> {
-  const { nodes } = graph.rows
-  const found = await longestPaths(extended(graph, release, 'from'), {
+/** 1 for each job that is one of some. */
+function* marking(nodes: number, isOne: (job: number) => boolean): Steps<Uint8Array> {
+  const marks = new Uint8Array(nodes)
+  for (let i = 0; i < nodes; i++) {
+    if (i % PER_STEP === PER_STEP - 1) yield
+    marks[i] = isOne(i) ? 1 : 0
+  }
+  return marks
+}
+
+const namingMarked = (marks: Uint8Array, names: NodeNames | null) =>
+  naming(
+    jobsOf(marks.length).filter((i) => marks[i] === 1),
+    names,
+  )
+
+/** A project with its earliest start times. */
+interface Started extends Project {
+  readonly result: EarliestStarts<ElementArray, unknown>
+  readonly gaps: Gaps
+  /** The edges, with their gaps as weights. */
+  readonly gapRows: WeightedRows<Float64Array>
+  /** Time by which each job may be later without a later end of the project. */
+  readonly slack: Float64Array
+}
+
+async function start(project: Project): Promise<Started> {
+  const { graph, type, release, durations, signal } = project
+  const { rows } = graph
+  const { nodes } = rows
+  const found = await longestPaths(extended(rows, release, 'from'), {
     sources: [nodes],
     targets: jobsOf(nodes),
-    paths: true,
     signal,
+  }).catch((error) => {
+    throw error instanceof CycleError ? waitingForItself(error, graph, type) : error
   })
   const starts: ElementArray = found.distances.data
   let last = -1
@@ -196,17 +297,59 @@ async function earliest({ graph, type, release, durations, signal }: Project): P
     last = i
     end = own
   }
-  if (last >= 0) exactly(end, type, () => `the end of job ${last}`)
-  return { starts, end, criticalPath: last < 0 ? [] : found.path(nodes, last)!.slice(1) }
+  if (last >= 0) exactly(end, type, () => `the end of job ${nodeText(last, graph.names)}`)
+  const gaps = await inSlices(Gaps.of({ rows, type, release, durations, starts }), signal, WORK)
+  const gapRows = await inSlices(edgesWithGaps(rows, gaps), signal, WORK)
+  const error = last < 0 ? 0 : gaps.endError(last)
+  const left = (i: number) => gaps.deadline(i, end, error)
+  const slack = await findSlack({ gapRows, signal }, left)
+  const isCritical = await inSlices(
+    marking(nodes, (i) => slack[i] === 0),
+    signal,
+    WORK,
+  )
+  const isLast = await inSlices(
+    marking(nodes, (i) => left(i) === 0),
+    signal,
+    WORK,
+  )
+  const path = await inSlices(findingCriticalPath(rows, gaps, isCritical, isLast), signal, WORK)
+  const result = {
+    starts,
+    end,
+    criticalPath: await inSlices(naming(path, graph.names), signal, WORK),
+    critical: await inSlices(namingMarked(isCritical, graph.names), signal, WORK),
+    ...keysOf(graph),
+  }
+  return { ...project, result, gaps, gapRows, slack }
+}
+
+/** Slack of each job, given the time from its end to its own deadline: the shortest path of gaps to a node after all jobs. */
+async function findSlack(
+  { gapRows, signal }: Pick<Started, 'gapRows' | 'signal'>,
+  toDeadline: (job: number) => number,
+): Promise<Float64Array> {
+  const { nodes } = gapRows
+  const left = new Float64Array(nodes).map((_, i) => toDeadline(i))
+  const { distances } = await shortestPaths(extended(gapRows, left, 'to'), {
+    sources: jobsOf(nodes),
+    targets: [nodes],
+    signal,
+  })
+  return distances.data
 }
 
 /** The graph with one more node, and an edge between it and each other: from it with these weights, or to it. */
-function extended({ rows }: Graph, weights: ElementArray, direction: 'from' | 'to'): EdgeList<Float64Array> {
+function extended<Data extends ElementArray>(
+  rows: WeightedRows,
+  weights: Data,
+  direction: 'from' | 'to',
+): EdgeList<Data> {
   const { nodes } = rows
   const count = rows.to.length
   const from = new Int32Array(count + nodes)
   const to = new Int32Array(count + nodes)
-  const weight = newArray(elementType(weights), count + nodes)
+  const weight = newArray(elementType(weights), count + nodes) as Data
   from.set(ownersOf(rows))
   to.set(rows.to)
   weight.set(rows.weight)
@@ -215,8 +358,30 @@ function extended({ rows }: Graph, weights: ElementArray, direction: 'from' | 't
     to[count + i] = direction === 'from' ? i : nodes
     weight[count + i] = weights[i]!
   }
-  // Of whatever type: it decides only what the results are called here.
-  return makeEdges(nodes + 1, from, to, weight as Float64Array)
+  return makeEdges(nodes + 1, from, to, weight)
+}
+
+/** The error for jobs whose waits are a circle of positive weight. */
+function waitingForItself({ cycle, weight }: CycleError, { rows, names }: Graph, type: number): CycleError {
+  let size = 0
+  for (const [at, i] of cycle.entries()) {
+    let lag = -Infinity
+    for (let k = rows.start[i]!; k < rows.start[i + 1]!; k++)
+      if (rows.to[k] === cycle[(at + 1) % cycle.length]) lag = Math.max(lag, rows.weight[k]!)
+    size += Math.abs(lag)
+  }
+  // Each decimal is half a unit of its last digit away from its float, and so is each sum.
+  const unit = type === INT32 ? 0 : type === FLOAT64 ? 2 ** -53 : 2 ** -24
+  const advice =
+    weight <= unit * size * (cycle.length + 1)
+      ? 'rounding of fractions makes as much, so the plan may be feasible: count in a smaller unit of whole numbers, such as minutes, or ' +
+        'let one of its deadlines be a little later'
+      : `shorten its jobs, or let one of its deadlines be ${show(weight)} later`
+  return new CycleError(
+    `the weights of jobs that wait for each other must have a sum of 0 or less, but the circle ${cycleText(cycle, names)} has the weight ` +
+      `${show(weight)}, above 0, so that each of its jobs would start that much after itself: ${advice}`,
+    { cycle, weight, keys: names ? cycle.map((job) => names.keys[job]) : undefined },
+  )
 }
 
 /** A time as the type holds it. */

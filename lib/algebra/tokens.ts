@@ -3,7 +3,14 @@ import { show, typeName } from '../describe.js'
 import { CycleError, DTypeError, OverflowError, ShapeError, ValueError } from '../errors.js'
 import { findingComponents } from '../graph-core/components.js'
 import { cycleText, leastOf, turned } from '../graph-core/cycles.js'
-import { type EdgeList, isEdgeList, isNodeArray, requireMemory } from '../graph-core/edges.js'
+import {
+  type EdgeList,
+  isEdgeList,
+  isNodeArray,
+  type KeyedEdgeList,
+  type NamedEdgeList,
+  requireMemory,
+} from '../graph-core/edges.js'
 import type { NodeNames } from '../graph-core/names.js'
 import type { EdgeRows, Rows } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
@@ -20,6 +27,20 @@ import type { ElementArray } from '../storage.js'
  */
 export interface TokenEdgeList<Data extends ElementArray = ElementArray> extends EdgeList<Data> {
   /** How many tokens each edge has, an integer of 0 or more; 1 for all if it is left out. */
+  readonly tokens?: ArrayLike<number> | undefined
+}
+
+/** A {@link TokenEdgeList} whose nodes have names. */
+export interface NamedTokenEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
+  extends NamedEdgeList<Key, Data> {
+  /** As in a {@link TokenEdgeList}. */
+  readonly tokens?: ArrayLike<number> | undefined
+}
+
+/** A {@link TokenEdgeList} with a name for each node, and numbers in the edges. */
+export interface KeyedTokenEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
+  extends KeyedEdgeList<Key, Data> {
+  /** As in a {@link TokenEdgeList}. */
   readonly tokens?: ArrayLike<number> | undefined
 }
 
@@ -41,7 +62,7 @@ const MOST = 2 ** 31 - 1
  * @throws CycleError for a cycle without a token, DTypeError, ShapeError and ValueError for what isn't tokens.
  */
 export function* readingTokens(
-  { tokens: given }: TokenEdgeList,
+  { tokens: given }: Pick<TokenEdgeList, 'tokens'>,
   rows: EdgeRows,
   names: NodeNames | null,
   length: number,

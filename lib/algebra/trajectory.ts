@@ -7,6 +7,7 @@ import type { Session } from '../device/resident.js'
 import { elementType, newArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, OptionError, OverflowError, ShapeError } from '../errors.js'
 import { isEdgeList } from '../graph-core/edges.js'
+import { nodeText } from '../graph-core/names.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } from '../matrix.js'
@@ -27,7 +28,7 @@ import { reporting } from '../product/progress.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireThere, type View } from '../view.js'
 import { placeOf } from './options.js'
-import type { TokenEdgeList } from './tokens.js'
+import type { NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
 import { readStates, readVector, type Vector } from './vector.js'
 import {
   type Graph,
@@ -100,7 +101,9 @@ export function trajectory<Data extends OperandArray>(
   options: TrajectoryOptions,
 ): Promise<DeviceMatrix<ElementsOf<Data>>>
 export function trajectory<Data extends OperandArray = Int32Array>(
-  a: MatrixLike<Data> | (Data extends ElementArray ? TokenEdgeList<Data> : never),
+  a:
+    | MatrixLike<Data>
+    | (Data extends ElementArray ? TokenEdgeList<Data> | NamedTokenEdgeList<unknown, Data> : never),
   x0: Vector,
   options: TrajectoryOptions,
 ): Promise<DenseMatrix<ElementsOf<Data>>>
@@ -336,7 +339,7 @@ async function onDevice(
  * @param drive - n × steps, row-major.
  */
 function* walk(
-  { rows, semiring, exact, tokens }: Graph,
+  { rows, semiring, exact, tokens, names }: Graph,
   last: ElementArray,
   steps: number,
   overflow: Overflow,
@@ -380,7 +383,7 @@ function* walk(
         best === none
           ? zero
           : exact
-            ? stored(best, finite, overflow, k + 1, i)
+            ? stored(best, finite, overflow, k + 1, () => nodeText(i, names))
             : single
               ? Math.fround(best)
               : best
@@ -391,10 +394,10 @@ function* walk(
 }
 
 /** A sum of int32, as the overflow policy stores it. */
-function stored(value: number, finite: Finite, overflow: Overflow, k: number, i: number): number {
+function stored(value: number, finite: Finite, overflow: Overflow, k: number, node: () => string): number {
   const kept = storedAs(overflow, value, finite)
   if (!Number.isNaN(kept)) return kept
   throw new OverflowError(
-    `element ${i} of x(${k}) is ${value}, outside the finite range ${finite[0]} to ${finite[1]}: use weights of float64, or choose overflow 'saturate' or 'wrap'`,
+    `element ${node()} of x(${k}) is ${value}, outside the finite range ${finite[0]} to ${finite[1]}: use weights of float64, or choose overflow 'saturate' or 'wrap'`,
   )
 }

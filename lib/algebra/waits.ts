@@ -2,8 +2,7 @@
 import { show } from '../describe.js'
 import { DTypeError } from '../errors.js'
 import { isEdgeList } from '../graph-core/edges.js'
-import type { ElementArray } from '../storage.js'
-import type { TokenEdgeList } from './tokens.js'
+import type { NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
 
 /**
  * Turns each edge round. In precedences, as {@link earliestStarts} takes them, an edge from i to j says that j starts after i. In a
@@ -20,7 +19,7 @@ import type { TokenEdgeList } from './tokens.js'
  * console.log(values.join()) // 4,4
  * ```
  */
-export function waitsFor<Data extends ElementArray>(edges: TokenEdgeList<Data>): TokenEdgeList<Data> {
+export function waitsFor<List extends TokenEdgeList | NamedTokenEdgeList>(edges: List): List {
   if (isEdgeList(edges)) return { ...edges, from: edges.to, to: edges.from }
   throw new DTypeError(
     `edges must be an edge list { nodes, from, to, weight }, but they are ${show(edges)}: ` +

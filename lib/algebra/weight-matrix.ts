@@ -4,32 +4,42 @@ import { readSemiring, requireSemiringType } from '../built-in.js'
 import { UINT8 } from '../elements.js'
 import { denseMatrix } from '../graph/dense.js'
 import { type PathSemiring, pathSemirings, rulesOf } from '../graph/rules.js'
-import { type EdgeList, readingEdges } from '../graph-core/edges.js'
-import { atOnce, type Steps } from '../graph-core/slices.js'
+import { type EdgeList, type NamedEdgeList, readingEdges } from '../graph-core/edges.js'
+import type { NodeNames } from '../graph-core/names.js'
+import { atOnce, inSlices, type Steps } from '../graph-core/slices.js'
 import type { DenseMatrix } from '../matrix.js'
+import { addon } from '../native.js'
 import { readChoice } from '../options.js'
+import type { ReadOptions } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { refuseTokens } from './tokens.js'
 
 /**
- * The matrix of an edge list, for functions that take matrices only, such as {@link power}: element [i, j] is the weight of the edge from
+ * The matrix of an edge list, for functions that take matrices only, such as {@link mpmm}: element [i, j] is the weight of the edge from
  * i to j, the better one of parallel edges; it is the semiring's zero where there is none. It takes n² elements, and blocks.
  *
  * @param semiring - 'max-plus' by default. In 'or-and' every edge counts, and the elements are bytes.
  * @throws DTypeError, ShapeError and ValueError for what is no edge list of this semiring, and for edges with tokens; OptionError; OutOfMemoryError.
  * @example
- * const { c } = await power(weightMatrix({ nodes: 2, from: [0, 1], to: [1, 0], weight: [2, -3] }), 2)
- * console.log(c.data[0]) // -1
+ * const a = weightMatrix({ nodes: 2, from: [0, 1], to: [1, 0], weight: [2, -3] })
+ * console.log((await mpmm(a, a)).c.data[0]) // -1
  */
 export function weightMatrix<Data extends ElementArray = Int32Array>(
-  edges: EdgeList<Data>,
+  edges: EdgeList<Data> | NamedEdgeList<unknown, Data>,
   semiring: PathSemiring = 'max-plus',
 ): DenseMatrix<Data> {
-  return atOnce(makingMatrix(edges, semiring)) as DenseMatrix<Data>
+  return atOnce(makingMatrix(edges, semiring)).matrix as DenseMatrix<Data>
+}
+
+/** An edge list as a matrix. */
+export interface ListMatrix {
+  readonly matrix: DenseMatrix<ElementArray>
+  /** The names of the nodes; null if they are numbered. */
+  readonly names: NodeNames | null
 }
 
 /** The matrix of an edge list, in slices. */
-export function* makingMatrix(edges: EdgeList, semiring: string): Steps<DenseMatrix<ElementArray>> {
+function* makingMatrix(edges: EdgeList | NamedEdgeList, semiring: string): Steps<ListMatrix> {
   const name = pathSemirings[readChoice(pathSemirings, semiring, 'semiring')]!
   refuseTokens(
     edges,
@@ -38,5 +48,13 @@ export function* makingMatrix(edges: EdgeList, semiring: string): Steps<DenseMat
   const read = yield* readingEdges(edges, 'the graph', name === 'or-and')
   const type = name === 'or-and' ? UINT8 : read.type
   requireSemiringType(readSemiring(name), type)
-  return yield* denseMatrix(read, rulesOf(name, type), type)
+  return { matrix: yield* denseMatrix(read, rulesOf(name, type), type), names: read.names }
+}
+
+/** The matrix of an edge list that is given in place of a matrix. */
+export async function listMatrix(
+  edges: EdgeList | NamedEdgeList,
+  { semiring, signal }: Pick<ReadOptions, 'semiring' | 'signal'>,
+): Promise<ListMatrix> {
+  return await inSlices(makingMatrix(edges, addon.semirings[semiring]!.name), signal, 'the matrix')
 }

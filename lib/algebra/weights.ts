@@ -6,6 +6,7 @@ import { DeviceMatrix } from '../device/device.js'
 import { INT32, isInteger, newArray, typeNameOf } from '../elements.js'
 import { ShapeError, ValueError } from '../errors.js'
 import { isEdgeList, readingEdges } from '../graph-core/edges.js'
+import type { NodeNames } from '../graph-core/names.js'
 import { inMemory, listRows, matrixRows, picking, type WeightedRows } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
@@ -14,7 +15,13 @@ import type { MatrixLike } from '../matrix.js'
 import { choice } from '../options.js'
 import type { OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere, type View } from '../view.js'
-import { readingTokens, type TokenEdgeList, type Tokens } from './tokens.js'
+import {
+  type KeyedTokenEdgeList,
+  type NamedTokenEdgeList,
+  readingTokens,
+  type TokenEdgeList,
+  type Tokens,
+} from './tokens.js'
 
 /** The semirings whose ⊗ is a sum. */
 export type SumSemiring = 'max-plus' | 'min-plus'
@@ -23,7 +30,10 @@ export type SumSemiring = 'max-plus' | 'min-plus'
  * A weighted graph: an edge list, or a square matrix, whose element [i, j] is the weight of the edge from i to j, and the
  * semiring's zero if there is none. A matrix of a device is copied from it.
  */
-export type Weights = TokenEdgeList | MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
+export type Weights = TokenEdgeList | NamedWeights | MatrixLike<OperandArray> | DeviceMatrix<OperandArray>
+
+/** A weighted graph whose nodes have names: so have those of results and errors. */
+export type NamedWeights<Key = unknown> = NamedTokenEdgeList<Key> | KeyedTokenEdgeList<Key>
 
 /** The option `semiring`. */
 export const sumSemiring = choice(['max-plus', 'min-plus'], 'max-plus')
@@ -38,6 +48,8 @@ export interface Graph {
   readonly list: ListedEdges | null
   /** Null if each edge has one token. */
   readonly tokens: Tokens | null
+  /** The names of the nodes; null if they are numbered. */
+  readonly names: NodeNames | null
 }
 
 /** Where the edges of rows are in an edge list. */
@@ -51,6 +63,9 @@ interface ListedEdges {
 export function numberOf({ list, rows }: Graph, k: number, i: number): number {
   return list ? list.index[k]! : i * rows.nodes + rows.to[k]!
 }
+
+/** The names of the nodes, as results have them. */
+export const keysOf = ({ names }: Graph) => names && { keys: names.keys }
 
 /** A matrix where JavaScript can read it. */
 export async function onHost<Data extends OperandArray>(
@@ -75,7 +90,7 @@ export async function readGraph(
 
 const ROWS: Need = { what: 'a graph', perNode: 16, perEdge: 28 }
 
-function* readList(given: TokenEdgeList, semiring: SumSemiring): Steps<Graph> {
+function* readList(given: TokenEdgeList | NamedWeights, semiring: SumSemiring): Steps<Graph> {
   const edges = yield* readingEdges(given)
   const { nodes, type, from, weight } = edges
   requireSpace(ROWS, nodes, from.length)
@@ -88,7 +103,7 @@ function* readList(given: TokenEdgeList, semiring: SumSemiring): Steps<Graph> {
   }
   const { rows, list, tokens } = yield* inMemory(nodes, making())
   yield* requireFinite(rows, type, (_, k) => `weight[${list.index[k]}]`)
-  return { rows, semiring, exact: type === INT32, list, tokens }
+  return { rows, semiring, exact: type === INT32, list, tokens, names: edges.names }
 }
 
 export function requireSquare(view: View): void {
@@ -101,7 +116,7 @@ function* readMatrix(view: HostView, semiring: SumSemiring): Steps<Graph> {
   const { type } = view
   const rows = yield* inMemory(view.rows, matrixRows(view, storedZeroOf(semiring, view), type))
   yield* requireFinite(rows, type, (i, k) => `element [${i}, ${rows.to[k]}]`)
-  return { rows, semiring, exact: type === INT32, list: null, tokens: null }
+  return { rows, semiring, exact: type === INT32, list: null, tokens: null, names: null }
 }
 
 /** Throws ValueError for a weight that isn't finite. `placeOf` is what messages call the weight of edge k of node i. */

@@ -8,6 +8,7 @@ import { INT32, newNarrowArray, newUnwrittenArray } from '../elements.js'
 import { CycleError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, reportAt, requestAt, writeLayout } from '../fields.js'
 import { cycleError } from '../graph-core/cycles.js'
+import type { NodeNames } from '../graph-core/names.js'
 import { inSlices } from '../graph-core/slices.js'
 import { type Elements, type Layout, rowMajorElements } from '../layout.js'
 import { allocate, type DenseMatrix } from '../matrix.js'
@@ -39,6 +40,8 @@ export interface Closing {
   readonly next: boolean
   /** What messages call the weights; 'a' by default. */
   readonly name?: string
+  /** The names of the nodes, for errors. */
+  readonly names?: NodeNames | null | undefined
 }
 
 /** A closure: on the device of the weights if they are on one, else in arrays. */
@@ -188,7 +191,7 @@ function writeClosing({ options, elements }: Call, matrix: Layout, out: Layout |
 
 /** The error for a cycle that gains; `gain` is what native code reported. */
 async function gainingCycle(session: Session, call: Call, gain: number): Promise<CycleError> {
-  const { matrix: weights, options, order, elements, name } = call
+  const { matrix: weights, options, order, elements, name, closing } = call
   const n = elements.rows
   const item = Math.floor(gain / n)
   const { type, bytes } = weights
@@ -215,7 +218,7 @@ async function gainingCycle(session: Session, call: Call, gain: number): Promise
     options.signal,
     'the closure',
   )
-  return cycleError({ ...found, batch: weights.batched ? item : undefined }, order)
+  return cycleError({ ...found, batch: weights.batched ? item : undefined }, order, closing.names)
 }
 
 function layoutOfItem({ offset, batchStride, rowStride, colStride }: View, item: number) {

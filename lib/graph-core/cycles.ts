@@ -1,7 +1,7 @@
 /** Cycles as users get them. */
 import { show } from '../describe.js'
 import { CycleError } from '../errors.js'
-import type { NodeNames } from './names.js'
+import { type NodeNames, nodeText } from './names.js'
 
 /** The place of the least node: a cycle is read from it on, so that it doesn't depend on where a search met it. */
 export const leastOf = (cycle: readonly number[]): number =>
@@ -49,7 +49,7 @@ export function cycleError(
 
 /** "0 → 3 → 0" */
 export function cycleText(cycle: readonly number[], names: NodeNames | null): string {
-  const text = (node: number) => names?.show(node) ?? `${node}`
+  const text = (node: number) => nodeText(node, names)
   const shown = cycle.slice(0, MOST_SHOWN).map(text)
   return [...shown, ...(cycle.length > MOST_SHOWN ? ['…'] : []), text(cycle[0]!)].join(' → ')
 }

@@ -61,7 +61,7 @@ export interface KeyedEdgeList<Key = unknown, Data extends ElementArray = Elemen
 }
 
 /** Whether `value` is meant as an edge list, of which parts may be missing: a matrix has none of them. */
-export const isEdgeList = (value: unknown): value is EdgeList =>
+export const isEdgeList = (value: unknown): value is EdgeList | NamedEdgeList =>
   typeof value === 'object' && value !== null && ('nodes' in value || 'from' in value || 'to' in value)
 
 /** The length of an array of numbers, or -1 for anything else. */

@@ -59,6 +59,20 @@ export function* readingNames(given: ArrayLike<unknown>, what: string): Steps<No
   return new NodeNames(keys, numbers)
 }
 
+/** Nodes as the user calls them: by their names, or by their numbers if they have none. */
+export function* naming(nodes: ArrayLike<number>, names: NodeNames | null): Steps<unknown[]> {
+  const keys: unknown[] = []
+  for (let at = 0; at < nodes.length; at++) {
+    if (at % PER_STEP === PER_STEP - 1) yield
+    const node = nodes[at]!
+    keys.push(names ? names.keys[node] : node)
+  }
+  return keys
+}
+
+/** A node in messages. */
+export const nodeText = (node: number, names: NodeNames | null): string => names?.show(node) ?? `${node}`
+
 /** Whether `value` can hold keys. */
 export const isKeyArray = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || isTypedArray(value)

@@ -116,6 +116,9 @@ export type WeightsOf<Data extends ElementArray = ElementArray> = MatrixLike<Dat
 /** int32 weights that aren't in an Int32Array; an edge list has them in a plain array. */
 export type Integers = MatrixLike<Int16Array> | EdgeList<never>
 
+/** int32 weights in a plain array, of edges whose nodes have names. */
+export type NamedIntegers<Key = unknown> = NamedEdgeList<Key, never> | KeyedEdgeList<Key, never>
+
 /** Asks for `next` and `path()`. */
 export type WithPaths = PathOptions & { paths: true }
 
@@ -140,6 +143,10 @@ export type WithPaths = PathOptions & { paths: true }
  *   ERR_MPMML_DISPOSED and ERR_MPMML_DEVICE for matrices of a device.
  */
 export interface PathFunction {
+  <Key>(
+    weights: NamedIntegers<Key>,
+    options?: NamedPathOptions<NoInfer<Key>>,
+  ): Promise<NamedPaths<Key, Int32Array>>
   <Key, Data extends ElementArray = Int32Array>(
     weights: NamedEdgeList<Key, Data>,
     options?: NamedPathOptions<NoInfer<Key>>,

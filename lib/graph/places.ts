@@ -2,7 +2,7 @@
 import { show } from '../describe.js'
 import { ValueError } from '../errors.js'
 import { isNode, wrongNode } from '../graph-core/edges.js'
-import type { NodeNames } from '../graph-core/names.js'
+import { type NodeNames, nodeText } from '../graph-core/names.js'
 import type { Query } from './search.js'
 
 /** Where the distance between two nodes is. */
@@ -67,8 +67,9 @@ export class Places {
   #among(node: number, places: Map<number, number> | undefined, name: string, asked: string): number {
     const place = places ? places.get(node) : node
     if (place !== undefined) return place
-    const text = this.names?.show(node) ?? node
-    throw new ValueError(`${name} is ${text}, which is not among the ${asked} that were asked for`)
+    throw new ValueError(
+      `${name} is ${nodeText(node, this.names)}, which is not among the ${asked} that were asked for`,
+    )
   }
 }
 

@@ -3,7 +3,7 @@ import { show } from '../describe.js'
 import { OptionError, OutOfMemoryError, OverflowError, ValueError } from '../errors.js'
 import { cycleError } from '../graph-core/cycles.js'
 import { wrongNode } from '../graph-core/edges.js'
-import type { NodeNames } from '../graph-core/names.js'
+import { type NodeNames, nodeText } from '../graph-core/names.js'
 import type { GraphRefusal } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import { exactWeight } from './cycles.js'
@@ -95,7 +95,7 @@ export function overflowError(
   { maximizes }: Pick<PathRules, 'maximizes'>,
   names: NodeNames | null,
 ): OverflowError {
-  const text = (node: number) => names?.show(node) ?? `${node}`
+  const text = (node: number) => nodeText(node, names)
   const [least, most] = finiteOf(maximizes)
   const where = item === undefined ? '' : ` in matrix ${item} of the batch`
   return new OverflowError(

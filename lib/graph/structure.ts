@@ -13,17 +13,14 @@ import {
   type KeyedEdgeList,
   type NamedEdgeList,
   takingEdges,
-  wrongNode,
 } from '../graph-core/edges.js'
-import type { NodeNames } from '../graph-core/names.js'
+import { type NodeNames, naming } from '../graph-core/names.js'
 import { picking } from '../graph-core/rows.js'
 import { atOnce, inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { addon, type GraphRefusal } from '../native.js'
-import { choice, Options, type OptionsOf, option, whole } from '../options.js'
-import { longWorkSet, type Progress } from '../product/options.js'
+import { choice, Options, type OptionsOf } from '../options.js'
 import type { ElementArray } from '../storage.js'
-import { readLimit } from './options.js'
 import type { KeyedLinkList, LinkList, NamedLinkList } from './paths.js'
 import { refusalError } from './refusals.js'
 import { nativeRulesOf, type PathRules, rulesOf } from './rules.js'
@@ -55,7 +52,7 @@ const componentOptions = new Options({
 const NEED: Need = { what: 'the work on a graph', perNode: 64, perEdge: 32 }
 
 /** Reads a graph and does the work on it off the event loop. */
-async function onGraph<Result>(
+export async function onGraph<Result>(
   graph: unknown,
   its: Watched,
   what: string,
@@ -82,22 +79,11 @@ const linksOf = ({ nodes, from, to, weight, type }: Edges) => ({
 })
 
 /** Throws the error for a refusal, if there is one. */
-function requireAnswer(refusal: GraphRefusal | undefined, edges: Edges, rules: PathRules): void {
+export function requireAnswer(refusal: GraphRefusal | undefined, edges: Edges, rules: PathRules): void {
   if (refusal) throw refusalError(refusal, { edges }, rules, false, undefined)
 }
 
-/** The nodes as the user calls them. */
-function* naming(nodes: Int32Array, names: NodeNames | null): Steps<unknown[]> {
-  const keys: unknown[] = []
-  for (let at = 0; at < nodes.length; at++) {
-    if (at % PER_STEP === PER_STEP - 1) yield
-    const node = nodes[at]!
-    keys.push(names ? names.keys[node] : node)
-  }
-  return keys
-}
-
-const keysOf = (nodes: Int32Array, names: NodeNames | null) => atOnce(naming(nodes, names))
+export const keysOf = (nodes: Int32Array, names: NodeNames | null) => atOnce(naming(nodes, names))
 
 /**
  * The components of a graph. Strong ones are numbered so that edges between them lead from lower numbers to higher ones, weak ones by
@@ -256,99 +242,4 @@ function* pickingTree(
     edges,
     total,
   }
-}
-
-/** The options of {@link kShortestPaths}. `undefined` means the default. */
-export interface KShortestOptions {
-  /** No longer paths than this. Not if a weight is negative. */
-  limit?: number | undefined
-  /** Gives up, with ERR_MPMML_ABORTED. */
-  signal?: AbortSignal | undefined
-  /** As in {@link shortestPaths}: `done` is the share of the paths that have been found. */
-  onProgress?: ((progress: Progress) => void) | undefined
-}
-
-const rankedOptions = new Options({
-  limit: option(undefined, readLimit),
-  ...longWorkSet,
-} satisfies OptionsOf<KShortestOptions>)
-
-const MOST_PATHS = 2 ** 24
-const count = whole(undefined, 1, MOST_PATHS)
-
-/** One of several paths. */
-export interface RankedPath<Key = number> {
-  /** The sum of its weights. */
-  readonly length: number
-  /** Its nodes, both ends included. */
-  readonly path: Key[]
-}
-
-/**
- * The k shortest paths from one node to another that pass no node twice, the shortest first; fewer if there are no more. Of parallel
- * edges the shortest counts. Of paths that are equally long always the same ones are taken.
- *
- * Lengths over int32 are exact, and weights may be negative there; those of floats may not.
- *
- * @throws Rejects with CycleError for a cycle of negative weight on the way; with OptionError, ValueError, DTypeError, and others as
- *   {@link shortestPaths}.
- * @see J. Y. Yen, Finding the k shortest loopless paths in a network, Management Science 17 (1971)
- * @example
- * const graph = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A'], to: ['B', 'C', 'C'], weight: [1, 2, 5] }
- * const paths = await kShortestPaths(graph, 'A', 'C', 3)
- * console.log(paths.map(({ length, path }) => `${length}: ${path.join(' → ')}`).join(', ')) // 3: A → B → C, 5: A → C
- */
-export function kShortestPaths<Key, Data extends ElementArray = Int32Array>(
-  graph: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
-  from: NoInfer<Key>,
-  to: NoInfer<Key>,
-  k: number,
-  options?: KShortestOptions,
-): Promise<RankedPath<Key>[]>
-export function kShortestPaths<Data extends ElementArray = Int32Array>(
-  graph: EdgeList<Data>,
-  from: number,
-  to: number,
-  k: number,
-  options?: KShortestOptions,
-): Promise<RankedPath[]>
-export async function kShortestPaths(
-  graph: unknown,
-  from: unknown,
-  to: unknown,
-  k: number,
-  options?: KShortestOptions,
-): Promise<RankedPath<unknown>[]> {
-  const { limit, ...its } = rankedOptions.read(options)
-  const most = count.read(k, 'k')!
-  return onGraph(graph, its, 'the search for paths', true, async (edges, { report, cancel }) => {
-    requireSemiringType(readSemiring('min-plus'), edges.type)
-    const rules = rulesOf('min-plus', edges.type)
-    const { nodes, weight, names } = edges
-    const numberOf = (node: unknown, name: string): number => {
-      if (names) return names.numberOf(node, name)
-      if (!isNode(node, nodes)) wrongNode(node, nodes, name)
-      return node
-    }
-    const request = {
-      nodes,
-      from: edges.from,
-      to: edges.to,
-      weights: weight,
-      zero: rules.zero,
-      hasZero: true,
-      source: numberOf(from, 'from'),
-      target: numberOf(to, 'to'),
-      most,
-      limit,
-    }
-    const { refusal, paths, lengths } = await called(addon.graphShortest(request, report, cancel))
-    if (refusal?.kind === 'gains' && limit === undefined) {
-      throw new OptionError(
-        'kShortestPaths takes negative weights only of integers, but one of these floats is negative',
-      )
-    }
-    requireAnswer(refusal, edges, rules)
-    return paths.map((path, at) => ({ length: lengths[at]!, path: keysOf(path, names) }))
-  })
 }

@@ -27,13 +27,11 @@ export function checkLaboratory(): void {
     throw new AddonError(`the laboratory's kernels are missing: ${withoutLaboratory()}`)
 }
 
-/** Throws AddonError as that does, and VariantError if there is nothing of this name among `rows`. */
-export function requireKnown(what: string, name: string, rows: readonly { readonly name: string }[]): void {
+/** Throws VariantError if `name` is none of the names, which every build knows, and AddonError as {@link checkLaboratory} does. */
+export function requireKnown(what: string, name: unknown, names: readonly string[]): void {
+  if (!names.includes(name as string))
+    throw new VariantError(`there is no ${what} ${show(name)}: expected ${showChoices(names)}`)
   checkLaboratory()
-  const names = rows.map((row) => row.name)
-  // An addon without CUDA has none: the call tells that, which is more to the point.
-  if (names.length === 0 || names.includes(name)) return
-  throw new VariantError(`there is no ${what} ${show(name)}: expected ${showChoices(names)}`)
 }
 
 /** The peaks of a device; undefined if its architecture isn't known. */

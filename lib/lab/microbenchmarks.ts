@@ -6,6 +6,7 @@ import { DTypeError, natively } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
 import { choice, Options, type OptionsOf, whole } from '../options.js'
 import type { DataType, Semiring } from '../variant-names.js'
+import { microbenchNames } from '../variant-names.js'
 import { peakOf, requireKnown } from './machine.js'
 import { deviceOrFirst, given, launchesSet } from './options.js'
 import { type Spread, spread } from './statistics.js'
@@ -86,7 +87,7 @@ export function microbenches(): Microbench[] {
 
 /** A request that names an existing microbenchmark, with its numbers checked. */
 export function readMicrobench(name: string, options: unknown): LabMicrobenchRequest {
-  requireKnown('microbenchmark', name, microbenches())
+  requireKnown('microbenchmark', name, microbenchNames)
   return { ...given(microbenchOptions.read(options)), name }
 }
 

@@ -479,6 +479,12 @@ export type DataType =${union(dataTypes.map(({ name }) => name))}
 
 /** The instruction sets that the CPU backend has micro-kernels for. */
 export type InstructionSet =${union(instructionSets.map(({ name }) => name))}
+
+/** The names of all microbenchmarks, also of those that a build doesn't have. */
+export const microbenchNames: readonly string[] = [${microbenchmarks.map(({ name }) => `'${name}'`).join(', ')}]
+
+/** The names of all bandwidths that can be measured, also of those that a build doesn't have. */
+export const bandwidthNames: readonly string[] = [${bandwidths.map(({ name }) => `'${name}'`).join(', ')}]
 `,
   )
 }

@@ -1,5 +1,5 @@
 /** Start times of jobs, against Bellman and Ford's rounds, and published projects. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, expectTypeOf, it } from 'vitest'
 import {
   cycleTimes,
   type EarliestOptions,
@@ -181,7 +181,12 @@ describe('projects', () => {
 
   it('without jobs', async () => {
     const none = { nodes: 0, from: [], to: [], weight: [] }
-    expect(await earliestStarts(none)).toEqual({ starts: new Int32Array(0), end: 0, criticalPath: [] })
+    expect(await earliestStarts(none)).toEqual({
+      starts: new Int32Array(0),
+      end: 0,
+      criticalPath: [],
+      critical: [],
+    })
     expect(await latestStarts(matrix(0, 0))).toMatchObject({ starts: new Int32Array(0) })
   })
 
@@ -219,6 +224,193 @@ describe('projects', () => {
     await expect(latestStarts(early, { deadline: -(2 ** 31) + 1, release: 1 })).rejects.toEqual(
       coded('OVERFLOW', /the slack of job 0/),
     )
+  })
+})
+
+/** A project of integers, and the same one in another unit of time, in which its times are fractions. */
+function inFractions({ nodes, from, to, weight }: Project, unit: number, type: typeof Float64Array) {
+  return { nodes, from, to, weight: type.from(weight, (value) => value * unit) }
+}
+
+describe('projects of fractions', () => {
+  it('finds no slack in a chain of decimals', async () => {
+    const durations = Float64Array.of(0.1, 0.2, 0.3)
+    const chain = { nodes: 3, from: [0, 1], to: [1, 2], weight: durations.slice(0, 2) }
+    const { slack, critical, earliest } = await latestStarts(chain, { durations })
+    expect([...slack]).toEqual([0, 0, 0])
+    expect(critical).toEqual([0, 1, 2])
+    expect(earliest.criticalPath).toEqual([0, 1, 2])
+    const { slack: beforeDeadline } = await latestStarts(chain, { durations, deadline: 0.6 })
+    expect([...beforeDeadline]).toEqual([0, 0, 0])
+  })
+
+  it('finds both of two chains critical that take the same decimals in another order, or joined', async () => {
+    const durations = Float64Array.of(0.1, 0.2, 0.3, 0.3, 0.2, 0.1, 0.6)
+    const chains = {
+      nodes: 7,
+      from: [0, 1, 3, 4],
+      to: [1, 2, 4, 5],
+      weight: Float64Array.of(0.1, 0.2, 0.3, 0.2),
+    }
+    const { critical } = await earliestStarts(chains, { durations })
+    expect(critical).toEqual([0, 1, 2, 3, 4, 5, 6])
+  })
+
+  it('keeps a slack that is small, and that no rounding makes', async () => {
+    const chains = { nodes: 2, from: [], to: [], weight: new Float64Array(0) }
+    const small = async (...durations: [number, number]) =>
+      (await latestStarts(chains, { durations: Float64Array.from(durations) })).slack[0]
+    expect(await small(1, 1 + 2 ** -40)).toBe(2 ** -40)
+    expect(await small(2 ** 40, 2 ** 40 + 2 ** -12)).toBe(2 ** -12)
+    expect(await small(1000.1, 1000.1 + 1e-11)).toBeCloseTo(1e-11, 12)
+    expect(await small(0.1, 0.1 + 1e-15)).toBeGreaterThan(0)
+  })
+
+  it.each(Array.from({ length: 120 }, (_, index) => index))(
+    'has the critical jobs of integers: project %i',
+    async (index) => {
+      const random = new Random(index + 900)
+      const nodes = random.integer(2, 12)
+      // Few different weights, so that several paths are critical.
+      const project = randomGraph(random, nodes, 3 * nodes, (i, j) =>
+        i < j ? random.integer(0, 4) : random.integer(-40, -20),
+      )
+      const durations = Array.from({ length: nodes }, () => random.integer(0, 5))
+      const expected = await latestStarts(project, { durations }).catch(() => null)
+      if (!expected) return
+      const [unit, type] = [
+        [0.1, Float64Array],
+        [1 / 3, Float64Array],
+        [0.01, Float32Array],
+        [0.25, Float64Array],
+      ][index % 4] as [number, typeof Float64Array]
+      const found = await latestStarts(inFractions(project, unit, type), {
+        durations: type.from(durations, (value) => value * unit),
+      })
+      expect(found.critical).toEqual(expected.critical)
+      expect(found.earliest.critical).toEqual(expected.earliest.critical)
+      expect(found.earliest.criticalPath).toEqual(expected.earliest.criticalPath)
+      for (const [job, slack] of expected.slack.entries()) {
+        if (slack === 0) expect(found.slack[job]).toBe(0)
+        else expect(found.slack[job]).toBeCloseTo(slack * unit, 4)
+      }
+    },
+  )
+
+  it('advises whole units if only rounding makes a circle too long', async () => {
+    const names = ['a', 'b', 'c']
+    const plan = {
+      nodes: names,
+      from: ['a', 'b', 'c'],
+      to: ['b', 'c', 'a'],
+      weight: Float64Array.of(0.1, 0.2, -0.3),
+    }
+    await expect(earliestStarts(plan)).rejects.toMatchObject({
+      code: 'ERR_MPMML_CYCLE',
+      keys: names,
+      message: expect.stringMatching(/a → b → c → a .*rounding.*minutes/),
+    })
+    const late = { ...plan, weight: Float64Array.of(0.1, 0.2, -0.25) }
+    const error = await earliestStarts(late).catch(({ message }) => message)
+    expect(error).toMatch(/shorten its jobs/)
+    expect(error).not.toMatch(/rounding/)
+  })
+})
+
+describe('critical jobs', () => {
+  /** The jobs on some path of tight edges to a job that ends last, by looking at all walks backward. */
+  function criticalOf(project: Project, starts: number[], durations: number[]): number[] {
+    const end = Math.max(...starts.map((time, i) => time + durations[i]!))
+    const found = new Set([...starts.keys()].filter((i) => starts[i]! + durations[i]! === end))
+    for (const j of found)
+      for (const [k, w] of project.weight.entries())
+        if (project.to[k] === j && starts[project.from[k]!]! + w === starts[j]) found.add(project.from[k]!)
+    return [...found].sort((a, b) => a - b)
+  }
+
+  it.each(Array.from({ length: 100 }, (_, index) => index))(
+    'are those of all chains: project %i',
+    async (index) => {
+      const random = new Random(index + 300)
+      const nodes = random.integer(1, 10)
+      const project = randomGraph(random, nodes, 2 * nodes, (i, j) =>
+        i < j ? random.integer(0, 3) : random.integer(-9, 0),
+      )
+      const durations = Array.from({ length: nodes }, () => random.integer(0, 3))
+      const result = await earliestStarts(project, { durations }).catch(() => null)
+      if (!result) return
+      expect(result.critical).toEqual(criticalOf(project, [...result.starts], durations))
+      expect(result.critical).toEqual(expect.arrayContaining(result.criticalPath))
+      expect(new Set(result.criticalPath).size).toBe(result.criticalPath.length)
+      expectCriticalPath(project, result.criticalPath, result.starts, Array(nodes).fill(0))
+    },
+  )
+
+  it('are both of two chains, and milestones', async () => {
+    const [start, a, b, c, d, done] = [0, 1, 2, 3, 4, 5]
+    const project: Project = { nodes: 6, from: [], to: [], weight: [] }
+    const durations = [0, 3, 4, 5, 2, 0]
+    for (const [i, j] of [
+      [start, a],
+      [start, c],
+      [a, b],
+      [c, d],
+      [b, done],
+      [d, done],
+      [c, done],
+    ] as const)
+      addEdge(project, i, j, durations[i]!)
+    const { criticalPath, critical } = await earliestStarts(project, { durations })
+    expect(critical).toEqual([start, a, b, c, d, done])
+    expect([
+      [start, a, b, done],
+      [start, c, d, done],
+    ]).toContainEqual(criticalPath)
+  })
+})
+
+describe('jobs with names', () => {
+  const named = {
+    nodes: ['walls', 'roof', 'wires', 'paint'],
+    from: ['walls', 'walls', 'roof', 'wires'],
+    to: ['roof', 'wires', 'paint', 'paint'],
+    weight: [5, 5, 3, 4],
+  }
+  const durations = [5, 3, 4, 2]
+
+  it('are what results and errors have', async () => {
+    const { starts, criticalPath, critical, keys } = await earliestStarts(named, { durations })
+    expectTypeOf(criticalPath).toEqualTypeOf<string[]>()
+    expectTypeOf(starts).toExtend<Int32Array>()
+    expect(criticalPath).toEqual(['walls', 'wires', 'paint'])
+    expect(critical).toEqual(['walls', 'wires', 'paint'])
+    expect([...Array.from(keys!)]).toEqual(named.nodes)
+    const late = await latestStarts(named, { durations })
+    expect(late.critical).toEqual(critical)
+    expect(late.earliest.criticalPath).toEqual(criticalPath)
+    await expect(earliestStarts(named, { durations: [5, 3, 4, 2 ** 31 - 1] })).rejects.toEqual(
+      coded('OVERFLOW', /the end of job paint/),
+    )
+    const round = {
+      ...named,
+      from: [...named.from, 'paint'],
+      to: [...named.to, 'walls'],
+      weight: [5, 5, 3, 4, -8],
+    }
+    await expect(latestStarts(round)).rejects.toMatchObject({
+      cycle: [0, 2, 3],
+      keys: ['walls', 'wires', 'paint'],
+      weight: 1,
+      message: expect.stringMatching(/walls → wires → paint → walls/),
+    })
+    await expect(latestStarts(round)).rejects.not.toMatchObject({ message: expect.stringMatching(/path/) })
+  })
+
+  it('are what a list with keys gives', async () => {
+    const keyed = { nodes: 2, keys: ['a', 'b'], from: [0], to: [1], weight: Float64Array.of(0.5) }
+    const { criticalPath, starts } = await earliestStarts(keyed)
+    expectTypeOf(starts).toExtend<Float64Array>()
+    expect(criticalPath).toEqual(['a', 'b'])
   })
 })
 

@@ -61,6 +61,25 @@ describe('doctor', () => {
     )
     expect(JSON.stringify(checks)).not.toContain('opensesame')
     expect(advice).toMatch(/^MPMML_THREADS is none of mpmml's variables, .*products\.md/)
+    expect(advice).toContain('did you mean MPMML_NUM_THREADS?')
+  })
+
+  it('names unknown variables also if another one is wrong, or they are spelled in small letters', async () => {
+    const env = { MPMML_NUM_THREADS: 'many', MPMML_BACKENDS: 'cpu', mpmml_addon: 'wasm', MPMML_ZZZZ: '1' }
+    const { stdout } = await mpmml(['doctor'], { env })
+    expect(stdout).toMatch(/MPMML_BACKENDS is none of .*did you mean MPMML_BACKEND\?/)
+    expect(stdout).toMatch(/mpmml_addon is none of .*did you mean MPMML_ADDON\?/)
+    expect(stdout).toMatch(/MPMML_ZZZZ is none of mpmml's variables, so it changes nothing;/)
+    expect(stdout).toMatch(/correct the variable/)
+  })
+
+  it('has colours in a terminal, and only there', async () => {
+    const terminal = 'process.stdout.isTTY=true;process.stdout.hasColors=()=>true'
+    const env = { NODE_OPTIONS: `--import "data:text/javascript,${terminal}"`, MPMML_THREADS: '1' }
+    const { stdout } = await mpmml(['doctor'], { env })
+    expect(stdout).toContain('\x1b[32m✓\x1b[39m Node.js')
+    expect(stdout).toContain('\x1b[33m·\x1b[39m settings')
+    expect((await mpmml(['doctor'])).stdout).not.toContain('\x1b')
   })
 
   it('knows the variables that the documentation has', async () => {

@@ -581,6 +581,10 @@ describe('nodes with names', () => {
   it('are named by errors', async () => {
     const file = write('roads.csv', roads)
     expect(await fails(['paths', file, '--from', 'X'])).toContain('there is no node X')
+    expect(await fails(['paths', file, '--from', 'a'])).toMatch(/there is no node a: .*did you mean A\?/)
+    const towns = write('towns.csv', 'Amsterdam,Utrecht,7\nUtrecht,Arnhem,2\n')
+    expect(await fails(['paths', towns, '--to', 'Amstredam'])).toContain('did you mean Amsterdam?')
+    expect(await fails(['paths', towns, '--to', 'Berlin'])).not.toContain('did you mean')
     const round = write('round.csv', 'A,B,-7\nB,A,2\n')
     expect(await fails(['paths', round, '--names'])).toContain('the cycle A → B → A has the weight -5')
     const numbers = dimacs('numbers', 2, [[1, 2, 3]])

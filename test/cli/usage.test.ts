@@ -97,5 +97,5 @@ describe('help', () => {
 
 it('prints the version', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  expect(await succeeds(['--version'])).toBe(`${version}\n`)
+  for (const flag of ['--version', '-v', '-V']) expect(await succeeds([flag])).toBe(`${version}\n`)
 })

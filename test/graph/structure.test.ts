@@ -160,6 +160,8 @@ describe('kShortestPaths', () => {
     ['negative integers', -2, (list: number[]) => Int32Array.from(list)],
     ['floats', 0, (list: number[]) => Float64Array.from(list, (weight) => weight / 2)],
     ['floats of 32 bits', 0, (list: number[]) => Float32Array.from(list, (weight) => weight / 2)],
+    ['negative floats', -2, (list: number[]) => Float64Array.from(list, (weight) => weight / 4)],
+    ['negative floats of 32 bits', -2, (list: number[]) => Float32Array.from(list, (weight) => weight / 4)],
   ])('are the first of all paths: %s', async (_, least, typed) => {
     const random = new Random(34)
     let compared = 0
@@ -200,10 +202,30 @@ describe('kShortestPaths', () => {
     expect(await kShortestPaths(graph, 'C', 'A', 5)).toEqual([])
     expect(await kShortestPaths(graph, 'B', 'B', 5)).toEqual([{ length: 0, path: ['B'] }])
     await expect(kShortestPaths(graph, 'A', 'X', 5)).rejects.toEqual(coded('VALUE', "to is 'X'"))
-    await expect(kShortestPaths(graph, 'A', 'C', 0)).rejects.toEqual(coded('OPTION', 'k'))
+    expect(await kShortestPaths(graph, 'A', 'C', 0)).toEqual([])
+    await expect(kShortestPaths(graph, 'A', 'X', 0)).rejects.toEqual(coded('VALUE', "to is 'X'"))
+    await expect(kShortestPaths(graph, 'A', 'C', -1)).rejects.toEqual(coded('OPTION', 'k'))
     const floats = { ...graph, weight: Float64Array.of(1, -2, 5) }
-    await expect(kShortestPaths(floats, 'A', 'C', 2)).rejects.toEqual(coded('OPTION', 'negative'))
+    await expect(kShortestPaths(floats, 'A', 'C', 2, { limit: 3 })).rejects.toEqual(coded('OPTION', 'limit'))
+    const endless = { ...graph, weight: Float64Array.of(1, -2, -Infinity) }
+    await expect(kShortestPaths(endless, 'A', 'C', 2)).rejects.toEqual(coded('VALUE', /weight\[2\]/))
     const round = { nodes: 3, from: [0, 1, 2, 1], to: [1, 2, 1, 2], weight: [1, 2, -3, 5] }
     await expect(kShortestPaths(round, 0, 2, 2)).rejects.toMatchObject({ cycle: [1, 2], weight: -1 })
+    const halves = { ...round, nodes: 4, weight: Float64Array.of(1, 0.5, -1, 5) }
+    await expect(kShortestPaths(halves, 0, 2, 2)).rejects.toMatchObject({ cycle: [1, 2], weight: -0.5 })
+    // A cycle that no path to the target passes is none of its business.
+    expect(
+      await kShortestPaths(
+        {
+          ...halves,
+          from: [...round.from, 0],
+          to: [...round.to, 3],
+          weight: Float64Array.of(1, 0.5, -1, 5, -2),
+        },
+        0,
+        3,
+        2,
+      ),
+    ).toEqual([{ length: -2, path: [0, 3] }])
   })
 })

@@ -1,0 +1,226 @@
+/** Several paths between two nodes. */
+import { readSemiring, requireSemiringType } from '../built-in.js'
+import { FLOAT64 } from '../elements.js'
+import { ValueError } from '../errors.js'
+import {
+  type EdgeList,
+  type Edges,
+  isNode,
+  type KeyedEdgeList,
+  type NamedEdgeList,
+  wrongNode,
+} from '../graph-core/edges.js'
+import { listRows, picking } from '../graph-core/rows.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { addon } from '../native.js'
+import { Options, type OptionsOf, option, whole } from '../options.js'
+import { longWorkSet, type Progress } from '../product/options.js'
+import type { ElementArray } from '../storage.js'
+import { readLimit } from './options.js'
+import { shortestPaths, transitiveClosure } from './paths.js'
+import { rulesOf } from './rules.js'
+import { type Calls, called } from './run.js'
+import { keysOf, onGraph, requireAnswer } from './structure.js'
+
+/** The options of {@link kShortestPaths}. `undefined` means the default. */
+export interface KShortestOptions {
+  /** No longer paths than this. Not if a weight is negative. */
+  limit?: number | undefined
+  /** Gives up, with ERR_MPMML_ABORTED. */
+  signal?: AbortSignal | undefined
+  /** As in {@link shortestPaths}: `done` is the share of the paths that have been found. */
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+const rankedOptions = new Options({
+  limit: option(undefined, readLimit),
+  ...longWorkSet,
+} satisfies OptionsOf<KShortestOptions>)
+
+const MOST_PATHS = 2 ** 24
+const count = whole(undefined, 0, MOST_PATHS)
+
+/** One of several paths. */
+export interface RankedPath<Key = number> {
+  /** The sum of its weights. */
+  readonly length: number
+  /** Its nodes, both ends included. */
+  readonly path: Key[]
+}
+
+/**
+ * The k shortest paths from one node to another that pass no node twice, the shortest first; fewer if there are no more. Of parallel
+ * edges the shortest counts. Of paths that are equally long always the same ones are taken. There are none if k is 0.
+ *
+ * Weights may be negative. Lengths over int32 are exact. Over floats each sum is rounded, and so is what paths are compared by if a weight
+ * is negative.
+ *
+ * @throws Rejects with CycleError for a cycle of negative weight on the way; with OptionError, ValueError, DTypeError, and others as
+ *   {@link shortestPaths}.
+ * @see J. Y. Yen, Finding the k shortest loopless paths in a network, Management Science 17 (1971)
+ * @example
+ * const graph = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A'], to: ['B', 'C', 'C'], weight: [1, 2, 5] }
+ * const paths = await kShortestPaths(graph, 'A', 'C', 3)
+ * console.log(paths.map(({ length, path }) => `${length}: ${path.join(' → ')}`).join(', ')) // 3: A → B → C, 5: A → C
+ */
+export function kShortestPaths<Key, Data extends ElementArray = Int32Array>(
+  graph: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
+  from: NoInfer<Key>,
+  to: NoInfer<Key>,
+  k: number,
+  options?: KShortestOptions,
+): Promise<RankedPath<Key>[]>
+export function kShortestPaths<Data extends ElementArray = Int32Array>(
+  graph: EdgeList<Data>,
+  from: number,
+  to: number,
+  k: number,
+  options?: KShortestOptions,
+): Promise<RankedPath[]>
+export async function kShortestPaths(
+  graph: unknown,
+  from: unknown,
+  to: unknown,
+  k: number,
+  options?: KShortestOptions,
+): Promise<RankedPath<unknown>[]> {
+  const { limit, ...its } = rankedOptions.read(options)
+  const most = count.read(k, 'k')!
+  return onGraph(graph, its, WORK, true, async (edges, calls) => {
+    requireSemiringType(readSemiring('min-plus'), edges.type)
+    const { nodes, names } = edges
+    const numberOf = (node: unknown, name: string): number => {
+      if (names) return names.numberOf(node, name)
+      if (!isNode(node, nodes)) wrongNode(node, nodes, name)
+      return node
+    }
+    const query = { source: numberOf(from, 'from'), target: numberOf(to, 'to'), most, limit }
+    if (most === 0) return []
+    const found = (await rank(edges, query, calls)) ?? (await rankReduced(edges, query, calls, its.signal))
+    return found.map(({ length, path }) => ({ length, path: keysOf(path, names) }))
+  })
+}
+
+const WORK = 'the search for paths'
+
+interface RankedQuery {
+  readonly source: number
+  readonly target: number
+  readonly most: number
+  readonly limit: number | undefined
+}
+
+interface Ranked {
+  readonly length: number
+  readonly path: Int32Array
+}
+
+/** The shortest paths by the weights of the edges; null if a float is negative and there is no limit. */
+async function rank(edges: Edges, query: RankedQuery, { report, cancel }: Calls): Promise<Ranked[] | null> {
+  const rules = rulesOf('min-plus', edges.type)
+  const { nodes, from, to, weight } = edges
+  const request = { nodes, from, to, weights: weight, zero: rules.zero, hasZero: true, ...query }
+  const { refusal, paths, lengths } = await called(addon.graphShortest(request, report, cancel))
+  if (refusal?.kind === 'gains' && query.limit === undefined) return null
+  requireAnswer(refusal, edges, rules)
+  return paths.map((path, at) => ({ path, length: lengths[at]! }))
+}
+
+/**
+ * The shortest paths of floats of which some are negative: by weights to which the distances of the nodes from the source are added, so
+ * that none is below 0. Only nodes on the way to the target count.
+ *
+ * @see D. B. Johnson, Efficient algorithms for shortest paths in sparse networks, Journal of the ACM 24 (1977)
+ */
+async function rankReduced(
+  edges: Edges,
+  query: RankedQuery,
+  calls: Calls,
+  signal: AbortSignal | undefined,
+): Promise<Ranked[]> {
+  const { names, from, to } = edges
+  const { source, target } = query
+  const links = await inSlices(
+    selecting(edges, () => true),
+    signal,
+    WORK,
+  )
+  const ahead = (await transitiveClosure(links, { sources: source, signal })).distances.data
+  const behind = (await transitiveClosure(links, { targets: target, signal })).distances.data
+  if (ahead[target] === 0) return []
+  const isBetween = (node: number) => ahead[node] === 1 && behind[node] === 1
+  const part = await inSlices(
+    selecting(edges, (e) => isBetween(from[e]!) && isBetween(to[e]!)),
+    signal,
+    WORK,
+  )
+  // Names are for errors: the node of the source is known by its number.
+  const sources = names ? [names.keys[source]] : [source]
+  const list = { ...part, ...(names && { keys: names.keys }) }
+  const { distances } = await shortestPaths(list as EdgeList<Float64Array>, {
+    sources: sources as number[],
+    signal,
+  })
+  const reduced = await inSlices(reducing(part, distances.data), signal, WORK)
+  const found = (await rank({ ...part, weight: reduced, type: FLOAT64, names }, query, calls))!
+  return await inSlices(measuring(part, edges.weight instanceof Float32Array, found), signal, WORK)
+}
+
+/** Some edges, with their weights in float64; those of infinite length are none. */
+function* selecting(
+  { nodes, from, to, weight }: Edges,
+  isIn: (edge: number) => boolean,
+): Steps<{ nodes: number; from: Int32Array; to: Int32Array; weight: Float64Array }> {
+  const selected = new Int32Array(from.length)
+  let count = 0
+  for (let e = 0; e < from.length; e++) {
+    if (e % PER_STEP === PER_STEP - 1) yield
+    if (weight[e] === Infinity || !isIn(e)) continue
+    if (weight[e] === -Infinity) {
+      throw new ValueError(
+        `weight[${e}] must be finite, because another weight is negative and lengths are compared by differences, but it is -Infinity: ` +
+          'leave the edge out, or give it a finite weight',
+      )
+    }
+    selected[count++] = e
+  }
+  const edges = selected.subarray(0, count)
+  return {
+    nodes,
+    from: yield* picking(from, edges, new Int32Array(count)),
+    to: yield* picking(to, edges, new Int32Array(count)),
+    weight: yield* picking(weight, edges, new Float64Array(count)),
+  }
+}
+
+type Part = Pick<Edges, 'nodes' | 'from' | 'to' | 'weight'>
+
+/** The weights less what each edge makes the way from the source longer at least, so that none is below 0. */
+function* reducing({ from, to, weight }: Part, distances: ElementArray): Steps<Float64Array> {
+  const reduced = new Float64Array(weight.length)
+  for (let e = 0; e < weight.length; e++) {
+    if (e % PER_STEP === PER_STEP - 1) yield
+    reduced[e] = Math.max(0, distances[from[e]!]! + weight[e]! - distances[to[e]!]!)
+  }
+  return reduced
+}
+
+/** The paths with the sums of their weights, by their lengths. */
+function* measuring(part: Part, isSingle: boolean, paths: readonly Ranked[]): Steps<Ranked[]> {
+  const { start, to, edge } = yield* listRows({ ...part, type: 0, names: null }, null)
+  const measured: Ranked[] = []
+  let looked = 0
+  for (const { path } of paths) {
+    let length = 0
+    for (let at = 1; at < path.length; at++) {
+      let best = Infinity
+      for (let k = start[path[at - 1]!]!; k < start[path[at - 1]! + 1]!; k++) {
+        if (++looked % PER_STEP === 0) yield
+        if (to[k] === path[at]) best = Math.min(best, part.weight[edge[k]!]!)
+      }
+      length = isSingle ? Math.fround(length + best) : length + best
+    }
+    measured.push({ path, length })
+  }
+  return measured.sort((a, b) => a.length - b.length)
+}

@@ -1,0 +1,134 @@
+/** The toolkit on edge lists whose nodes have names, against the same lists with numbers. */
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import {
+  componentCycleMeans,
+  criticalGraph,
+  cycleTimes,
+  eigenvalue,
+  eigenvectors,
+  maximumCycleMean,
+  minimumCycleMean,
+  periodicRegime,
+  plus,
+  power,
+  star,
+  trajectory,
+  waitsFor,
+  weightMatrix,
+} from '../../lib/algebra.js'
+import { coded } from '../support/coded.js'
+import { Random } from '../support/generators.js'
+import { randomGraph } from '../support/graphs.js'
+
+/** Names that objects, prototypes and numbers could be mistaken for. */
+const names = ['__proto__', 'constructor', '', '0', 1, null, 'é', 'a b'] as const
+type Name = (typeof names)[number]
+
+/** One graph three times: with numbers, with names, and with numbers and keys. */
+function graphs(index: number) {
+  const random = new Random(index + 20)
+  const count = random.integer(1, names.length)
+  const numbered = {
+    ...randomGraph(random, count, 2 * count, () => random.integer(-9, 9)),
+    tokens: undefined as number[] | undefined,
+  }
+  if (index % 2 === 0) numbered.tokens = numbered.weight.map(() => random.integer(1, 3))
+  const keys: readonly Name[] = names.slice(0, count)
+  const named = {
+    ...numbered,
+    nodes: keys,
+    from: numbered.from.map((node) => keys[node]!),
+    to: numbered.to.map((node) => keys[node]!),
+  }
+  return { numbered, named, keyed: { ...numbered, keys }, keys, count }
+}
+
+describe('nodes with names', () => {
+  it.each(Array.from({ length: 60 }, (_, index) => index))('are in all answers: graph %i', async (index) => {
+    const { numbered, named, keyed, keys, count } = graphs(index)
+    const nameOf = (node: number) => keys[node]!
+    const x0 = Array<number>(count).fill(0)
+    for (const list of [named, keyed]) {
+      for (const find of [maximumCycleMean, minimumCycleMean, eigenvalue]) {
+        const expected = await find(numbered)
+        expect(await find(list)).toEqual(expected && { ...expected, cycle: expected.cycle.map(nameOf) })
+      }
+      const critical = await criticalGraph(numbered)
+      expect(await criticalGraph(list)).toEqual(
+        critical && {
+          ...critical,
+          mean: { ...critical.mean, cycle: critical.mean.cycle.map(nameOf) },
+          nodes: [...critical.nodes].map(nameOf),
+          components: critical.components.map((nodes) => [...nodes].map(nameOf)),
+        },
+      )
+      const vectors = await eigenvectors(numbered)
+      expect(await eigenvectors(list)).toEqual(
+        vectors && {
+          eigenvalue: { ...vectors.eigenvalue, cycle: vectors.eigenvalue.cycle.map(nameOf) },
+          vectors: vectors.vectors.map((vector) => ({ ...vector, node: nameOf(vector.node) })),
+          keys: [...keys],
+        },
+      )
+      const means = await componentCycleMeans(numbered)
+      expect(await componentCycleMeans(list)).toEqual({
+        component: means.component,
+        means: means.means.map((mean) => mean && { ...mean, cycle: mean.cycle.map(nameOf) }),
+        keys: [...keys],
+      })
+      expect(await cycleTimes(list)).toEqual({ ...(await cycleTimes(numbered)), keys: [...keys] })
+      const regime = await periodicRegime(numbered, x0)
+      expect(await periodicRegime(list, x0)).toEqual({ ...regime, keys: [...keys] })
+      expect(await trajectory(list, x0, { steps: 5 })).toEqual(await trajectory(numbered, x0, { steps: 5 }))
+      expect(await maximumCycleMean(waitsFor(waitsFor(list)))).toEqual(await maximumCycleMean(list))
+    }
+  })
+
+  it.each([star, plus])('are taken by $name, whose error has them', async (close) => {
+    const list = { nodes: ['a', 'b', 'c'], from: ['a', 'b', 'c'], to: ['b', 'c', 'b'], weight: [5, 1, -1] }
+    const { c } = await close(list)
+    expect([...c.data]).toEqual([...(await close(weightMatrix(list))).c.data])
+    await expect(close({ ...list, weight: [5, 1, 1] })).rejects.toMatchObject({
+      code: 'ERR_MPMML_CYCLE',
+      cycle: [1, 2],
+      keys: ['b', 'c'],
+      message: expect.stringMatching(/b → c → b/),
+    })
+  })
+
+  it('are taken by power, as numbers are', async () => {
+    const list = { nodes: ['a', 'b'], from: ['a', 'b'], to: ['b', 'a'], weight: [2, -3] }
+    for (const n of [0, 1, 2, 5]) {
+      const expected = await power(weightMatrix(list), n)
+      expect((await power(list, n)).c).toEqual(expected.c)
+      expect((await power({ nodes: 2, from: [0, 1], to: [1, 0], weight: [2, -3] }, n)).c).toEqual(expected.c)
+    }
+    const floats = await power({ ...list, weight: Float64Array.of(0.5, 0.25) }, 2, { semiring: 'min-plus' })
+    expectTypeOf(floats.c.data).toExtend<Float64Array>()
+    expect([...floats.c.data]).toEqual([0.75, Infinity, Infinity, 0.75])
+    await expect(power({ ...list, tokens: [1, 1] } as never, 2)).rejects.toEqual(coded('VALUE', /tokens/))
+    await expect(power({ ...list, to: ['b', 'x'] }, 2)).rejects.toEqual(coded('VALUE', /to\[1\] is "?'?x/))
+  })
+
+  it('are in messages of states that overflow', async () => {
+    const list = { nodes: ['Arnhem', 'Breda'], from: ['Breda'], to: ['Arnhem'], weight: [2 ** 31 - 1] }
+    await expect(trajectory(list, [1, 0], { steps: 1 })).rejects.toEqual(coded('OVERFLOW', /element Breda/))
+    const cycle = {
+      ...list,
+      from: ['Arnhem', 'Breda'],
+      to: ['Breda', 'Arnhem'],
+      weight: [1, 1],
+      tokens: [0, 0],
+    }
+    await expect(maximumCycleMean(cycle)).rejects.toMatchObject({ keys: ['Arnhem', 'Breda'] })
+  })
+
+  it('are in the types of answers', async () => {
+    const list = { nodes: ['a'], from: ['a'], to: ['a'], weight: [2] }
+    expectTypeOf((await maximumCycleMean(list))!.cycle).toEqualTypeOf<string[]>()
+    expectTypeOf((await criticalGraph(list))!.nodes).toEqualTypeOf<string[]>()
+    const numbered = { nodes: 1, from: [0], to: [0], weight: [2] }
+    expectTypeOf((await maximumCycleMean(numbered))!.cycle).toEqualTypeOf<number[]>()
+    expectTypeOf((await criticalGraph(numbered))!.nodes).toExtend<Int32Array>()
+  })
+})
