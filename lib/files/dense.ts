@@ -4,6 +4,7 @@ import { readSemiring, zeroOf } from '../built-in.js'
 import { show } from '../describe.js'
 import { isIntegers, rangeOf } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
+import type { Steps } from '../graph-core/slices.js'
 import type { Matrix, Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { joinOf } from '../orders.js'
@@ -107,6 +108,9 @@ export class ElementMaker {
   }
 }
 
+/** Elements that are filled between two yields: up to 2 ms if their memory is new. */
+const PER_FILL = 1 << 18
+
 /** Puts entries into a dense matrix: what has none is the semiring's zero, and several of one place are joined by ⊕. */
 export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
   readonly #name: string
@@ -122,12 +126,17 @@ export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
     this.#join = joinOf(readSemiring(wanted.semiring))
   }
 
-  begin({ rows, cols, values }: EntriesHead): Accepted {
+  *begin({ rows, cols, values }: EntriesHead): Steps<Accepted> {
     const dtype = typeFor(this.#wanted, values, this.#name)
     this.#make = new ElementMaker(this.#wanted.semiring, dtype)
     this.#cols = cols!
     this.#data = newMatrixData(rows! * cols!, this.#name, dtype, this.#wanted.maxBytes)
-    if (this.#make.zero !== 0) this.#data.fill(this.#make.zero)
+    const { zero } = this.#make
+    const { length } = this.#data
+    for (let at = 0; zero !== 0 && at < length; at += PER_FILL) {
+      this.#data.fill(zero, at, Math.min(at + PER_FILL, length))
+      yield
+    }
     return this.#make.accepted(values)
   }
 
@@ -144,7 +153,8 @@ export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
     }
   }
 
-  end(rows: number, cols: number): Matrix<ElementArray> {
+  // biome-ignore lint/correctness/useYield: the other sink has work to do here
+  *end(rows: number, cols: number): Steps<Matrix<ElementArray>> {
     return { data: this.#data, shape: [rows, cols] }
   }
 }

@@ -5,6 +5,7 @@
 
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
+import { atOnce } from '../graph-core/slices.js'
 import { swapBytes } from '../host.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type Accepted, EntryCollector, type EntrySink } from './entries.js'
@@ -63,13 +64,15 @@ export async function readSparseArchive<Result>(
   }
   const [rows, cols] = Array.from(shape, (size) => inRange(size, 0, MAX_DIMENSION, `${name}: a dimension`))
   const { values, integral } = valuesOf(await part('data'))
-  const accepted = sink.begin(
-    { rows, cols, most: values.length, values: integral ? 'integer' : 'real' },
-    {
-      fail: (problem) => {
-        throw new FileError(`${name}: ${problem}`)
+  const accepted = atOnce(
+    sink.begin(
+      { rows, cols, most: values.length, values: integral ? 'integer' : 'real' },
+      {
+        fail: (problem) => {
+          throw new FileError(`${name}: ${problem}`)
+        },
       },
-    },
+    ),
   )
   const entries = new EntryCollector((block) => sink.take(block))
   const add = (row: number, col: number, e: number) =>
@@ -97,7 +100,7 @@ export async function readSparseArchive<Result>(
     }
   }
   entries.flush()
-  return sink.end(rows!, cols!, integral)
+  return atOnce(sink.end(rows!, cols!, integral))
 }
 
 function parsed(name: string, file: Buffer): Part {

@@ -20,7 +20,7 @@ function matrixParser(format: TextFormat, name: string, wanted: Wanted): LinePar
     case 'dimacs':
       return dimacsParser(new DenseEntries(name, wanted))
     default:
-      return csvParser(name, wanted)
+      return csvParser(name, wanted, format === 'tsv')
   }
 }
 

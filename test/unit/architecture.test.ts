@@ -285,7 +285,7 @@ const allowedInLib: Record<string, string[]> = {
   browser: ['files', 'graph', 'rna'],
   device: ['product'],
   product: ['device'],
-  files: ['product'],
+  files: ['product', 'graph-core'],
   'graph-core': [],
   closure: ['device', 'product', 'graph-core'],
   graph: ['device', 'product', 'files', 'graph-core', 'closure'],
