@@ -10,7 +10,7 @@ import {
   type Semiring,
   zeroOf,
 } from '../lib/index.js'
-import { type CsvFlags, isCsv, kindOfGraph, namingNodes } from './csv-kind.js'
+import { type CsvFlags, isCsv, kindOfGraph, namingNodes, note } from './csv-kind.js'
 import { dtypeOf, typesOf } from './dtype.js'
 import { inType } from './edge-file.js'
 import { fileOf, readMatrixFile } from './matrix-file.js'
@@ -91,9 +91,14 @@ export async function readGraphFile(
   if (!isMatrix) {
     const format = csv ? 'csv' : undefined
     const read = () => readGraph(file, { signal, format, tokens })
-    const list = isNamed
-      ? await readGraph(file, { signal, format, keys: true })
-      : await (csv ? namingNodes(path, 'say --names', read) : read())
+    const readNamed = () => readGraph(file, { signal, format, tokens, keys: true })
+    let list = isNamed ? await readNamed() : await (csv ? namingNodes(path, 'say --names', read) : read())
+    if (csv && !isNamed && hasIds(list)) {
+      note(
+        `the nodes of ${shownInput(path)} are taken as names, because numbers up to ${list.nodes - 1} would be as many nodes`,
+      )
+      list = await readNamed()
+    }
     const weight = inType(list.weight, types, true)
     return {
       path,
@@ -116,9 +121,26 @@ export async function readGraphFile(
   const dtype = dtypeOf(data)
   const zero = zeroOf(semiring, dtype)
   let edges = 0
-  for (const weight of data) if (weight !== zero) edges++
+  let zeros = 0
+  for (const weight of data) {
+    if (weight !== zero) edges++
+    if (weight === 0) zeros++
+  }
+  // Those of the diagonal are usual.
+  if (zero !== 0 && 2 * (zeros - rows!) > data.length) {
+    note(
+      `${zeros} of the ${data.length} elements of ${shownInput(path)} are 0, which are edges of weight 0: if 0 means no edge, write ${zero > 0 ? 'inf' : '-inf'} in its place`,
+    )
+  }
   return { path, weights: { ...matrix, data }, nodes: rows!, edges, firstNode, dtype }
 }
+
+/** Numbers of nodes from which they may be ids. */
+const LARGE = 2 ** 20
+/** More numbers than this for each edge are ids, such as those of OpenStreetMap. */
+const PER_EDGE = 32
+
+const hasIds = ({ nodes, from }: EdgeList) => nodes > LARGE && nodes > PER_EDGE * from.length
 
 export const graphRecord = ({ path, nodes, edges, firstNode }: GraphFile): GraphRecord => ({
   path,
@@ -159,9 +181,9 @@ export const cycleText = (names: readonly FileNode[]) => chainText([...names, ..
 export function nodesOf(names: readonly FileNode[], { path, nodes, firstNode, keys }: GraphFile): FileNode[] {
   const known = keys && new Set(keys)
   return names.map((name) => {
-    if (typeof name === 'string') {
-      if (known?.has(name)) return name
-      const meant = keys && nearestSpelling(name, keys)
+    if (known || typeof name === 'string') {
+      if (known?.has(`${name}`)) return `${name}`
+      const meant = keys && nearestSpelling(`${name}`, keys)
       const advice = meant === undefined ? '' : `: did you mean ${meant}?`
       throw new Error(
         `there is no node ${name}: ${shownInput(path)} has ${counted(nodes, 'node')} of other names${advice}`,

@@ -12,6 +12,7 @@ import { patienceSet, placeSet, workerSet } from './queue/options.js'
 import { foldSet, interactionSet } from './rna/options.js'
 
 export type { CommandOption } from './command-option.js'
+export { type CsvLook, lookAtCsv, namedNodeInCsv } from './files/csv-look.js'
 
 /**
  * The options of work on arrays on disk.

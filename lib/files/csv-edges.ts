@@ -1,92 +1,253 @@
-/** Edge lists in CSV: a line `FROM,TO,WEIGHT` for each edge, with nodes from 0; it may have the edge's tokens, too. */
+/** Edge lists in CSV: a line for each edge, whose columns the first line names, or else `FROM,TO,WEIGHT`. */
+
+import { show } from '../describe.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { MAX_DIMENSION } from '../matrix.js'
+import { cellsOfLine, cellText, isQuoted, nextCell, untilUnfinished } from './cells.js'
+import { decideDialect } from './dialect.js'
 import { EntryCollector, type EntrySink, MOST_INT32 } from './entries.js'
-import { headings, separate, separatorOf } from './separators.js'
-import type { LineParser } from './text.js'
+import { type EdgeColumns, edgeColumns, namesColumns, type Role, type Wishes } from './headings.js'
+import type { LineParser, TextReader } from './text.js'
 
 const COMMENT = '#'.charCodeAt(0)
 
-/** The tokens of edges, as many as have been read. */
+/** Names of the columns, in messages. */
+const shown: Record<Role, string> = {
+  from: 'the node where the edge begins',
+  to: 'the node where the edge ends',
+  weight: 'the weight',
+  tokens: 'the number of tokens',
+  none: 'a cell',
+}
+
+/** Takes the edges of a file; `Node` is a number or a name. */
+export interface EdgeCells<Node, Result> {
+  /** Reads the cell of a node. */
+  node(reader: TextReader, role: Role): Node
+  /** @param integral - whether the weight is written as an integer. */
+  add(from: Node, to: Node, weight: number, integral: boolean): void
+  /** Called after each window. */
+  flush(): void
+  /** Whether an edge has the node. */
+  has(name: string): boolean
+  begin(reader: TextReader): Steps<void>
+  end(): Steps<Result>
+}
+
+/** Tokens of edges, in the order of the edges. */
 export class TokenColumn {
-  #values = new Int32Array(1024)
+  readonly #pieces: Int32Array[] = []
   #count = 0
 
   add(tokens: number): void {
-    if (this.#count === this.#values.length) {
-      const larger = new Int32Array(2 * this.#count)
-      larger.set(this.#values)
-      this.#values = larger
-    }
-    this.#values[this.#count++] = tokens
+    const at = this.#count++ % PER_STEP
+    if (at === 0) this.#pieces.push(new Int32Array(PER_STEP))
+    this.#pieces.at(-1)![at] = tokens
   }
 
-  /** Null if no line had any. */
-  end(): Int32Array | null {
-    return this.#count === 0 ? null : this.#values.slice(0, this.#count)
+  /** Returns null if no line had any. */
+  *end(): Steps<Int32Array | null> {
+    if (this.#count === 0) return null
+    const tokens = new Int32Array(this.#pieces.length * PER_STEP)
+    for (const [index, piece] of this.#pieces.entries()) {
+      tokens.set(piece, index * PER_STEP)
+      yield
+    }
+    return tokens.subarray(0, this.#count)
   }
 }
 
-/**
- * @param nodes - how many there are; one more than the largest number in the file if undefined.
- * @param tokens - takes the fourth column; null if there may be none.
- */
-export function csvEdgesParser<Result>(
-  sink: EntrySink<Result>,
-  nodes: number | undefined,
-  tokens: TokenColumn | null = null,
-): LineParser<Result> {
-  const entries = new EntryCollector((block) => sink.take(block))
-  const most = nodes === undefined ? MAX_DIMENSION - 1 : nodes - 1
-  let largest = -1
-  let integral = true
-  let columns = 0
-  let begun = false
-  return {
-    lines(reader) {
-      while (reader.nextContent(COMMENT)) {
-        if (!begun) {
-          begun = true
-          reader.separator = separatorOf(reader)
-          sink.begin({ rows: nodes, cols: nodes, most: undefined, values: 'unknown' }, reader)
-          if (headings(reader)) {
-            reader.nextLine()
-            continue
-          }
-        }
-        if (most < 0) reader.fail('there is an edge, but no nodes')
-        const i = reader.integer('the node where the edge begins', 0, most)
-        separate(reader)
-        const j = reader.integer('the node where the edge ends', 0, most)
-        const isFirst = columns === 0
-        if (isFirst) columns = reader.atLineEnd() ? 2 : 3
-        if (columns === 2 && !reader.atLineEnd()) {
-          reader.fail(
-            'this edge has a weight, but the first one has none: write one for each edge, or for none',
-          )
-        }
-        let value = 1
-        if (columns > 2) {
-          if (reader.atLineEnd()) reader.fail('the weight is missing')
-          separate(reader)
-          value = reader.number('the weight')
-          integral &&= reader.integral
-        }
-        if (isFirst && columns === 3 && tokens && !reader.atLineEnd()) columns = 4
-        if (columns === 4) {
-          separate(reader)
-          tokens!.add(reader.integer('the number of tokens', 0, MOST_INT32))
-        }
-        entries.add(i, j, value)
-        reader.endLine()
-        if (i > largest) largest = i
-        if (j > largest) largest = j
+/** Options of {@link csvEdgesParser}. */
+export interface CsvEdgesWishes extends Wishes {
+  /** Whether the file's name says that tabs separate. */
+  readonly isTsv: boolean
+}
+
+/** Reads an edge list. The result has tokens if they are wanted and the file has them. */
+export function csvEdgesParser<Node, Result extends object>(
+  edges: EdgeCells<Node, Result>,
+  wishes: CsvEdgesWishes,
+): LineParser<Result & { tokens?: Int32Array }> {
+  const tokenColumn = new TokenColumn()
+  let columns: EdgeColumns | undefined
+  let headingLine = 1
+  /** Lines before the columns are known that are comments, or edges of nodes such as #1. */
+  const doubtfulComments: { line: number; text: string }[] = []
+
+  const begin = (reader: TextReader): EdgeColumns => {
+    const found = edgeColumns(decideDialect(reader, wishes.isTsv, true), wishes, (problem) =>
+      reader.fail(problem),
+    )
+    if (reader.nextContent(COMMENT) && found.isHeading) {
+      headingLine = reader.line
+      cellsOfLine(reader)
+    }
+    return found
+  }
+
+  const record = (reader: TextReader, { roles, isHeading }: EdgeColumns) => {
+    let from: Node | undefined
+    let to: Node | undefined
+    let weight = 1
+    let integral = true
+    let tokens = -1
+    for (let column = 0; ; column++) {
+      const role = roles[column]!
+      if (role === 'from') from = edges.node(reader, role)
+      else if (role === 'to') to = edges.node(reader, role)
+      else if (role === 'weight') {
+        weight = isQuoted(reader)
+          ? reader.numberIn(cellText(reader), shown.weight)
+          : reader.number(shown.weight)
+        integral = reader.integral
+      } else if (role === 'tokens') {
+        tokens = reader.integer(shown.tokens, 0, MOST_INT32)
+      } else cellText(reader)
+      const more = nextCell(reader)
+      if (more && column + 1 === roles.length) refuseLonger(reader, roles, isHeading)
+      if (!more && column + 1 < roles.length) refuseShorter(reader, roles[column + 1]!, wishes.named)
+      if (!more) break
+    }
+    reader.endLine()
+    edges.add(from!, to!, weight, integral)
+    if (tokens >= 0) tokenColumn.add(tokens)
+  }
+
+  /** Goes to the next record; returns false at the end of the window. */
+  const next = (reader: TextReader): boolean => {
+    while (reader.nextContent()) {
+      if (reader.bytes[reader.position] !== COMMENT) return true
+      if (wishes.named && /^#[^\s#!]/.test(reader.restOfLine())) {
+        const comment = { line: reader.line, text: reader.restOfLine() }
+        if (columns) requireComment(reader, comment, columns.roles.length)
+        else doubtfulComments.push(comment)
       }
-      entries.flush()
+      reader.nextLine()
+    }
+    return false
+  }
+
+  return {
+    *lines(reader) {
+      let looked = 0
+      while (next(reader)) {
+        if (!columns) {
+          const found = untilUnfinished(reader, () => begin(reader))
+          if (!found) return
+          yield* edges.begin(reader)
+          for (const comment of doubtfulComments) requireComment(reader, comment, found.roles.length)
+          columns = found
+          continue
+        }
+        const known = columns
+        if (untilUnfinished(reader, () => record(reader, known) ?? true) === undefined) break
+        if (++looked % PER_STEP === 0) yield
+      }
+      edges.flush()
     },
-    end(reader) {
-      if (!begun) sink.begin({ rows: nodes, cols: nodes, most: undefined, values: 'unknown' }, reader)
-      const count = nodes ?? largest + 1
-      return sink.end(count, count, integral)
+    *end(reader) {
+      const name = columns?.doubtful.find((each) => edges.has(each))
+      if (name !== undefined) {
+        reader.line = headingLine
+        reader.fail(
+          `the first line may name the columns, or be an edge: ${show(name)} is a node, too; put a heading such as from,to before it`,
+        )
+      }
+      if (!columns) yield* edges.begin(reader)
+      const result = yield* edges.end()
+      const tokens = yield* tokenColumn.end()
+      return tokens ? { ...result, tokens } : result
     },
+  }
+}
+
+function refuseLonger(reader: TextReader, roles: readonly Role[], isHeading: boolean): never {
+  if (roles.length === 2 && !isHeading) {
+    reader.fail('this edge has a weight, but the first one has none: write one for each edge, or for none')
+  }
+  const more = isHeading
+    ? `the heading has ${roles.length} names`
+    : 'name the columns in the first line, such as from,to,weight'
+  return reader.fail(
+    `expected the end of the line, but it goes on with ${show(reader.restOfLine())}: ${more}`,
+  )
+}
+
+function refuseShorter(reader: TextReader, role: Role, named: boolean): never {
+  if (named)
+    reader.fail(
+      `expected ${role === 'to' ? 'FROM,TO' : 'FROM,TO,WEIGHT or the cells that the first line has'}, but ${shown[role]} is missing`,
+    )
+  if (role === 'weight') reader.fail(`${shown.weight} is missing`)
+  const separators = reader.separator < 0 ? 'a blank' : show(String.fromCharCode(reader.separator))
+  return reader.fail(`expected ${separators} and ${shown[role]}, but the line ends`)
+}
+
+/** Refuses a line that begins with # and may be an edge. */
+function requireComment(
+  reader: TextReader,
+  { line, text }: { line: number; text: string },
+  cells: number,
+): void {
+  const separator = reader.separator < 0 ? /\s+/ : String.fromCharCode(reader.separator)
+  const parts = text.slice(1).split(separator)
+  if (parts.length !== cells || namesColumns(parts)) return
+  reader.line = line
+  reader.fail(
+    `${show(text)} may be a comment, or an edge of a node whose name begins with #: write a blank after the # of a comment, or enclose the name in quotation marks`,
+  )
+}
+
+/** Advice for nodes that aren't numbers from 0 to the largest one. */
+const ADVICE = ': number the nodes from 0, or read them as names by keys: true'
+
+/** Edges between nodes with numbers, which go to a sink. */
+export class NumberedCells<Read, Result> implements EdgeCells<number, Result> {
+  readonly #sink: EntrySink<Read>
+  readonly #entries: EntryCollector
+  readonly #nodes: number | undefined
+  readonly #resultOf: (read: Read) => Result
+  #largest = -1
+  #integral = true
+
+  /** @param nodes - number of nodes; one more than the largest number in the file if undefined. */
+  constructor(sink: EntrySink<Read>, nodes: number | undefined, resultOf: (read: Read) => Result) {
+    this.#sink = sink
+    this.#entries = new EntryCollector((block) => sink.take(block))
+    this.#nodes = nodes
+    this.#resultOf = resultOf
+  }
+
+  *begin(reader: TextReader): Steps<void> {
+    yield* this.#sink.begin(
+      { rows: this.#nodes, cols: this.#nodes, most: undefined, values: 'unknown' },
+      reader,
+    )
+  }
+
+  node(reader: TextReader, role: Role): number {
+    const most = (this.#nodes ?? MAX_DIMENSION) - 1
+    if (most < 0) reader.fail('there is an edge, but no nodes')
+    return reader.integer(shown[role], 0, most, ADVICE)
+  }
+
+  add(from: number, to: number, weight: number, integral: boolean): void {
+    this.#entries.add(from, to, weight)
+    this.#integral &&= integral
+    if (from > this.#largest) this.#largest = from
+    if (to > this.#largest) this.#largest = to
+  }
+
+  flush(): void {
+    this.#entries.flush()
+  }
+
+  has(): boolean {
+    return false
+  }
+
+  *end(): Steps<Result> {
+    const count = this.#nodes ?? this.#largest + 1
+    return this.#resultOf(yield* this.#sink.end(count, count, this.#integral))
   }
 }

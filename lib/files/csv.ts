@@ -3,19 +3,21 @@
 import { show } from '../describe.js'
 import { bytesOfStored, newArray } from '../elements.js'
 import { FileError } from '../errors.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { toUtf8 } from '../host.js'
 import { allocate, MAX_DIMENSION, type Matrix } from '../matrix.js'
 import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
+import { cellText, isQuoted, lookAhead, nextCell, untilUnfinished } from './cells.js'
 import { ElementMaker, infiniteZero, typeFor, type Wanted } from './dense.js'
+import { decideDialect } from './dialect.js'
 import { LEAST_INT32, MOST_INT32 } from './entries.js'
+import { isWord } from './headings.js'
 import { newMatrixData, requireWithin } from './memory.js'
-import { headings, separatorOf } from './separators.js'
 import type { LineParser, TextReader } from './text.js'
 
 const COMMENT = '#'.charCodeAt(0)
-const QUOTATION = '"'.charCodeAt(0)
 
 /** What stands for the semiring's zero, whatever that is. */
 const zeros = [toUtf8('.'), toUtf8('ε')]
@@ -25,8 +27,11 @@ const cellsText = (count: number) => (count === 1 ? '1 cell' : `${count} cells`)
 const newFloats = (length: number, name: string) =>
   allocate(length, name, addon.dataTypes.indexOf('float64'), newArray) as Float64Array
 
-/** @param name - what errors call the file. */
-export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<ElementArray>> {
+/**
+ * @param name - name of the file in errors.
+ * @param isTsv - whether it is TSV, where tabs separate.
+ */
+export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LineParser<Matrix<ElementArray>> {
   // The type of an element may follow from the numbers yet to come.
   const leastBytes = bytesOfStored(wanted.dtype ?? 'int32')
   const infinity = infiniteZero(wanted.semiring)
@@ -46,9 +51,9 @@ export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<Eleme
       return value
     }
     for (const word of zeros) if (reader.skipIf(word)) return zero
-    const next = reader.bytes[reader.position]
-    if (next === QUOTATION || next === reader.separator || reader.atLineEnd()) {
-      const reason = next === QUOTATION ? `is a text, ${show(reader.word())}` : 'is empty'
+    const quoted = isQuoted(reader)
+    if (quoted || reader.bytes[reader.position] === reader.separator || reader.atLineEnd()) {
+      const reason = quoted ? `is a text, ${show(reader.word())}` : 'is empty'
       const names =
         rows === 0 && col === 0
           ? ', and leave out names of rows and columns (in pandas by index=False, header=False)'
@@ -60,26 +65,17 @@ export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<Eleme
     return special
   }
 
-  const line = (reader: TextReader) => {
+  function* row(reader: TextReader): Steps<void> {
     const start = count
-    for (;;) {
+    do {
       if (count === values.length) {
         requireWithin(count * leastBytes, wanted.maxBytes, name)
-        const larger = newFloats(2 * count, name)
-        larger.set(values)
-        values = larger
+        values = yield* enlarged(values, name)
       }
       values[count] = cell(reader, count - start)
       count++
-      if (reader.atLineEnd()) break
-      if (reader.separator < 0) continue
-      if (reader.bytes[reader.position] !== reader.separator) {
-        reader.fail(
-          `expected ${show(String.fromCharCode(reader.separator))} or the end of the line, but got ${show(reader.restOfLine())}`,
-        )
-      }
-      reader.position++
-    }
+      if (count % PER_STEP === 0) yield
+    } while (nextCell(reader))
     if (rows++ === 0) cols = count
     if (count - start !== cols) {
       reader.fail(`this row has ${cellsText(count - start)}, but the first row has ${cols}`)
@@ -91,48 +87,78 @@ export function csvParser(name: string, wanted: Wanted): LineParser<Matrix<Eleme
   }
 
   return {
-    lines(reader) {
+    *lines(reader) {
       while (reader.nextContent(COMMENT)) {
-        if (begun) {
-          line(reader)
-          continue
+        if (!begun) {
+          if (!untilUnfinished(reader, () => decideDialect(reader, isTsv, false))) return
+          begun = true
+          if (!reader.nextContent(COMMENT)) return
+          if (isHeading(reader)) {
+            reader.nextLine()
+            continue
+          }
         }
-        begun = true
-        reader.separator = separatorOf(reader)
-        if (headings(reader)) reader.nextLine()
-        else line(reader)
+        yield* row(reader)
       }
     },
-    end() {
+    *end() {
       if (rows === 0)
         throw new FileError(`${name}: expected a row of numbers in each line, but it has no row`)
       const dtype = typeFor(wanted, integral ? 'integer' : 'real', name)
       const data =
         dtype === 'float64' && count === values.length && 8 * count <= wanted.maxBytes
           ? values
-          : converted(values.subarray(0, count), dtype, wanted, name, cols)
+          : yield* converted(values.subarray(0, count), dtype, wanted, name, cols)
       return { data, shape: [rows, cols] }
     },
   }
 }
 
+/** Returns whether no cell of the line can be meant as a number. */
+const isHeading = (reader: TextReader): boolean =>
+  lookAhead(reader, () => {
+    do {
+      const quoted = isQuoted(reader)
+      if (!isWord(cellText(reader), quoted)) return false
+    } while (nextCell(reader))
+    return true
+  }) ?? false
+
+/** Elements that are copied between two yields: up to 2 ms if their memory is new. */
+const PER_COPY = 1 << 18
+
+/** Returns an array of twice the length with the values of the old one. */
+function* enlarged(values: Float64Array, name: string): Steps<Float64Array> {
+  const larger = newFloats(2 * values.length, name)
+  yield* copying(values, larger)
+  return larger
+}
+
+function* copying(from: Float64Array, to: Float64Array): Steps<void> {
+  for (let at = 0; at < from.length; at += PER_COPY) {
+    to.set(from.subarray(at, at + PER_COPY), at)
+    yield
+  }
+}
+
 /** The numbers as elements of a type. */
-function converted(
+function* converted(
   values: Float64Array,
   dtype: DataType,
   { semiring, maxBytes }: Wanted,
   name: string,
   cols: number,
-): ElementArray {
+): Steps<ElementArray> {
   const data = newMatrixData(values.length, name, dtype, maxBytes)
   if (dtype === 'float64') {
-    data.set(values)
+    yield* copying(values, data as Float64Array)
     return data
   }
   const make = new ElementMaker(semiring, dtype)
   for (let at = 0; at < values.length; at++) {
     const value = values[at]!
     data[at] = make.of(value) ?? make.refuse(name, value, [Math.floor(at / cols), at % cols])
+    if (at % PER_COPY === 0) yield
   }
   return data
 }

@@ -4,7 +4,7 @@ import { readSemiring, zeroOf } from '../built-in.js'
 import { show } from '../describe.js'
 import { isIntegers, rangeOf } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
-import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import type { Steps } from '../graph-core/slices.js'
 import type { Matrix, Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { joinOf } from '../orders.js'
@@ -110,33 +110,35 @@ export class ElementMaker {
   }
 }
 
-/**
- * Puts entries into a dense matrix: what has none is the semiring's zero, and several of one place are joined by ⊕.
- *
- * A few bytes of a file can stand for 10^9 elements, and to fill them before the first entry would block the event loop for seconds.
- * Until the end, elements are stored so that the 0 of new memory stands for the semiring's zero: see {@link exchanged}.
- */
-export class DenseEntries implements EntrySink<Promise<Matrix<ElementArray>>> {
+/** Elements that are filled between two yields: up to 2 ms if their memory is new. */
+const PER_FILL = 1 << 18
+
+/** Puts entries into a dense matrix: what has none is the semiring's zero, and several of one place are joined by ⊕. */
+export class DenseEntries implements EntrySink<Matrix<ElementArray>> {
   readonly #name: string
   readonly #wanted: Wanted
-  readonly #signal: AbortSignal | undefined
   readonly #join: (x: number, y: number) => number
   #make!: ElementMaker
   #data!: ElementArray
   #cols = 0
 
-  constructor(name: string, wanted: Wanted, signal: AbortSignal | undefined) {
+  constructor(name: string, wanted: Wanted) {
     this.#name = name
     this.#wanted = wanted
-    this.#signal = signal
     this.#join = joinOf(readSemiring(wanted.semiring))
   }
 
-  begin({ rows, cols, values }: EntriesHead): Accepted {
+  *begin({ rows, cols, values }: EntriesHead): Steps<Accepted> {
     const dtype = typeFor(this.#wanted, values, this.#name)
     this.#make = new ElementMaker(this.#wanted.semiring, dtype)
     this.#cols = cols!
     this.#data = newMatrixData(rows! * cols!, this.#name, dtype, this.#wanted.maxBytes)
+    const { zero } = this.#make
+    const { length } = this.#data
+    for (let at = 0; zero !== 0 && at < length; at += PER_FILL) {
+      this.#data.fill(zero, at, Math.min(at + PER_FILL, length))
+      yield
+    }
     return this.#make.accepted(values)
   }
 
@@ -148,36 +150,19 @@ export class DenseEntries implements EntrySink<Promise<Matrix<ElementArray>>> {
       const at = row[entry]! * this.#cols + col[entry]!
       const number = value[entry]!
       const element = make.of(number) ?? make.refuse(this.#name, number, [row[entry]!, col[entry]!])
-      const before = exchanged(data[at]!, zero)
-      data[at] = exchanged(before === zero ? element : this.#join(before, element), zero)
+      const before = data[at]!
+      data[at] = before === zero ? element : this.#join(before, element)
     }
   }
 
-  async end(rows: number, cols: number): Promise<Matrix<ElementArray>> {
-    const data = this.#data
-    await inSlices(exchangeAll(data, this.#make.zero), this.#signal, 'reading a file')
-    return { data, shape: [rows, cols] }
-  }
-}
-
-/** The value with `zero` and 0 in each other's place. It is its own inverse; −0 stays. */
-function exchanged(value: number, zero: number): number {
-  if (zero === 0) return value
-  if (value === zero) return 0
-  return Object.is(value, 0) ? zero : value
-}
-
-function* exchangeAll(data: ElementArray, zero: number): Steps<void> {
-  if (zero === 0) return
-  for (let from = 0; from < data.length; from += PER_STEP) {
-    const to = Math.min(from + PER_STEP, data.length)
-    for (let at = from; at < to; at++) data[at] = exchanged(data[at]!, zero)
-    yield
+  // biome-ignore lint/correctness/useYield: the other sink has work to do here
+  *end(rows: number, cols: number): Steps<Matrix<ElementArray>> {
+    return { data: this.#data, shape: [rows, cols] }
   }
 }
 
 /** Puts the elements of an array file into a matrix, column after column as the file has them. */
-export class DenseArray implements ArraySink<Promise<Matrix<ElementArray>>> {
+export class DenseArray implements ArraySink<Matrix<ElementArray>> {
   readonly #name: string
   readonly #wanted: Wanted
   #make!: ElementMaker
@@ -202,7 +187,7 @@ export class DenseArray implements ArraySink<Promise<Matrix<ElementArray>>> {
       this.#make.of(value) ?? this.#make.refuse(this.#name, value, [row, col])
   }
 
-  async end(): Promise<Matrix<ElementArray>> {
+  end(): Matrix<ElementArray> {
     return { data: this.#data, shape: this.#shape, strides: [1, this.#shape[0]] }
   }
 }

@@ -7,6 +7,7 @@
 
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
+import type { Steps } from '../graph-core/slices.js'
 import { fromLatin1 } from '../host.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type Accepted, EntryCollector, type EntrySink, requireCount, requireRoom } from './entries.js'
@@ -21,7 +22,7 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
   let arcs = 0
   let count = 0
   let accepted: Accepted
-  const problem = (reader: TextReader) => {
+  function* problem(reader: TextReader): Steps<void> {
     if (nodes >= 0) reader.fail('there is a second line that begins with p')
     reader.skipBlanks()
     const { bytes, position } = reader
@@ -34,11 +35,11 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
     nodes = reader.integer('the number of nodes', 0, MAX_DIMENSION)
     arcs = reader.integer('the number of arcs', 0, MAX_DIMENSION)
     requireRoom(reader, arcs, 'a 1 1 1\n'.length, 'arcs')
-    accepted = sink.begin({ rows: nodes, cols: nodes, most: arcs, values: 'integer' }, reader)
+    accepted = yield* sink.begin({ rows: nodes, cols: nodes, most: arcs, values: 'integer' }, reader)
     reader.endLine()
   }
   return {
-    lines(reader) {
+    *lines(reader) {
       while (reader.nextContent(COMMENT)) {
         const kind = reader.bytes[reader.position++]
         if (kind === ARC) {
@@ -49,7 +50,7 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
           entries.add(from - 1, to - 1, reader.integer('the weight', accepted.least, accepted.most))
           reader.endLine()
         } else if (kind === PROBLEM) {
-          problem(reader)
+          yield* problem(reader)
         } else if (kind === NODE) {
           if (nodes < 0) reader.fail('a node comes before the line "p sp NODES ARCS"')
           reader.index('the node that paths begin at', nodes)
@@ -63,12 +64,12 @@ export function dimacsParser<Result>(sink: EntrySink<Result>): LineParser<Result
       }
       entries.flush()
     },
-    end(reader) {
+    *end(reader) {
       if (nodes < 0) {
         throw new FileError(`${reader.name}: there is no line "p sp NODES ARCS": is it a DIMACS .gr file?`)
       }
       requireCount(reader, count, arcs, 'arcs')
-      return sink.end(nodes, nodes, true)
+      return yield* sink.end(nodes, nodes, true)
     },
   }
 }

@@ -1,5 +1,6 @@
 /** The entries of sparse files: what the readers of formats hand over, and what edge lists are made of. */
 import { FileError } from '../errors.js'
+import type { Steps } from '../graph-core/slices.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
 import { requireWithin } from './memory.js'
@@ -51,10 +52,10 @@ export interface Accepted {
 /** What takes the entries of a file. */
 export interface EntrySink<Result> {
   /** Called once, before any entry. May refuse what the file says, in its line. */
-  begin(head: EntriesHead, reader: Pick<Source, 'fail'>): Accepted
+  begin(head: EntriesHead, reader: Pick<Source, 'fail'>): Steps<Accepted>
   take(block: EntryBlock): void
   /** The sizes, and whether all values were written as integers. */
-  end(rows: number, cols: number, integral: boolean): Result
+  end(rows: number, cols: number, integral: boolean): Steps<Result>
 }
 
 /** Collects entries, and hands them over in blocks. */
@@ -111,15 +112,26 @@ export interface EntryArrays {
   value: Int32Array | Float64Array
 }
 
-/** Keeps entries in arrays: int32 if all of them are integers that it holds, else float64. */
+/** Entries of a piece if the file doesn't say how many it has: copying one takes less than 1 ms. */
+const PIECE = 1 << 16
+
+/** Arrays of some of the entries. */
+interface Piece extends EntryBlock {
+  readonly value: Float64Array<ArrayBuffer>
+}
+
+/**
+ * Keeps entries in arrays: int32 if all of them are integers that it holds, else float64. They come in pieces, which are put together at
+ * the end: to enlarge one array would copy all of it at once.
+ */
 export class EntryList implements EntrySink<EntryArrays> {
   readonly #name: string
   readonly #graph: boolean
   readonly #maxBytes: number
-  #row = new Int32Array(0)
-  #col = new Int32Array(0)
-  #value: Int32Array | Float64Array = new Float64Array(0)
+  readonly #pieces: Piece[] = []
   #count = 0
+  #areInt32 = true
+  #bytesPerEntry = 16
 
   /** @param graph - whether it is one: then it must be square, and its weights finite. */
   constructor(name: string, graph: boolean, maxBytes = Number.POSITIVE_INFINITY) {
@@ -128,59 +140,67 @@ export class EntryList implements EntrySink<EntryArrays> {
     this.#maxBytes = maxBytes
   }
 
-  begin({ rows, cols, most, values }: EntriesHead, reader: Pick<Source, 'fail'>): Accepted {
+  // biome-ignore lint/correctness/useYield: the other sink has work to do here
+  *begin({ rows, cols, most, values }: EntriesHead, reader: Pick<Source, 'fail'>): Steps<Accepted> {
     if (this.#graph && rows !== cols) {
       reader.fail(`a graph has a square matrix, but this one is ${rows} × ${cols}`)
     }
-    if (values === 'integer' || values === 'pattern') this.#value = new Int32Array(0)
-    this.#grow(0, most ?? 1024)
+    if (values === 'integer' || values === 'pattern') this.#bytesPerEntry = 12
+    this.#requireWithin(most ?? 0)
     return { least: LEAST_INT32, most: MOST_INT32, special: !this.#graph }
   }
 
   take({ row, col, value, count }: EntryBlock): void {
-    const start = this.#count
-    const end = start + count
-    if (end > this.#row.length) this.#grow(end, Math.max(end, 2 * this.#row.length))
-    this.#row.set(row.subarray(0, count), start)
-    this.#col.set(col.subarray(0, count), start)
-    this.#value.set(value.subarray(0, count), start)
-    this.#count = end
+    this.#requireWithin(this.#count + count)
+    let piece = this.#pieces.at(-1)
+    if (!piece || piece.count + count > piece.row.length) {
+      piece = {
+        row: this.#made(PIECE, 'int32') as Int32Array,
+        col: this.#made(PIECE, 'int32') as Int32Array,
+        value: this.#made(PIECE, 'float64') as Float64Array<ArrayBuffer>,
+        count: 0,
+      }
+      this.#pieces.push(piece)
+    }
+    piece.row.set(row.subarray(0, count), piece.count)
+    piece.col.set(col.subarray(0, count), piece.count)
+    for (let e = 0; e < count; e++) {
+      const number = value[e]!
+      piece.value[piece.count + e] = number
+      if ((number | 0) !== number) this.#areInt32 = false
+    }
+    piece.count += count
+    this.#count += count
   }
 
-  end(rows: number, cols: number, integral: boolean): EntryArrays {
-    const kept = <Data extends Int32Array | Float64Array>(data: Data): Data =>
-      (data.length === this.#count ? data : data.slice(0, this.#count)) as Data
-    const value = kept(this.#value)
-    const isInt32 = (number: number) => (number | 0) === number
-    return {
-      rows,
-      cols,
-      row: kept(this.#row),
-      col: kept(this.#col),
-      value:
-        integral && value instanceof Float64Array && value.every(isInt32) ? Int32Array.from(value) : value,
+  *end(rows: number, cols: number, integral: boolean): Steps<EntryArrays> {
+    const count = this.#count
+    const row = this.#made(count, 'int32') as Int32Array
+    const col = this.#made(count, 'int32') as Int32Array
+    const value = this.#made(count, integral && this.#areInt32 ? 'int32' : 'float64')
+    let start = 0
+    // Each piece is let go once it is copied.
+    for (let piece = this.#pieces.shift(); piece; piece = this.#pieces.shift()) {
+      row.set(piece.row.subarray(0, piece.count), start)
+      col.set(piece.col.subarray(0, piece.count), start)
+      value.set(piece.value.subarray(0, piece.count), start)
+      start += piece.count
+      yield
     }
+    return { rows, cols, row, col, value }
   }
 
-  /** Makes room for `needed` entries, and for as many as `wished` if so many may be. */
-  #grow(needed: number, wished: number): void {
-    const bytes = 2 * Int32Array.BYTES_PER_ELEMENT + this.#value.BYTES_PER_ELEMENT
-    requireWithin(needed * bytes, this.#maxBytes, this.#name)
-    const length = Math.min(wished, Math.floor(this.#maxBytes / bytes))
-    const made = <Data extends Int32Array | Float64Array>(old: Data): Data => {
-      const type = addon.dataTypes.indexOf(old instanceof Int32Array ? 'int32' : 'float64')
-      const larger = allocate(
-        length,
-        `the entries of ${this.#name}`,
-        type,
-        undefined,
-        'give the process more memory, or split the file',
-      ) as Data
-      larger.set(old)
-      return larger
-    }
-    this.#row = made(this.#row)
-    this.#col = made(this.#col)
-    this.#value = made(this.#value)
+  #requireWithin(count: number): void {
+    requireWithin(count * this.#bytesPerEntry, this.#maxBytes, this.#name)
+  }
+
+  #made(length: number, dtype: 'int32' | 'float64'): Int32Array | Float64Array {
+    return allocate(
+      length,
+      `the entries of ${this.#name}`,
+      addon.dataTypes.indexOf(dtype),
+      undefined,
+      'give the process more memory, or split the file',
+    ) as Int32Array | Float64Array
   }
 }

@@ -1,22 +1,18 @@
-/** Text files of any size, compressed by gzip or not, read in windows of whole lines. */
+/** Reads text files of any size, compressed by gzip or not, in slices between which the event loop turns. */
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { FileError, MpmmlError } from '../errors.js'
 import { openForReading, readFully, systemReason } from './files.js'
+import { LineFeed, WINDOW } from './line-feed.js'
 import { isGzipName } from './names.js'
 import { FileWork, type ReadFileOptions } from './progress.js'
-import { type LineParser, TextReader } from './text.js'
+import type { LineParser } from './text.js'
 
-/** A window takes some milliseconds, between which the event loop turns. */
-const WINDOW = 1 << 19
-
-/** A line that is longer than any matrix has, if it isn't the whole of a wrong file. */
-const LONGEST_LINE = 1 << 28
+/** Name of the work in messages. */
+const READING = 'reading a file'
 
 /** Deflate makes at most so many bytes of one. */
 export const MOST_INFLATED = 1032
-
-const NEWLINE = 10
 
 /** Bytes one after the other. */
 interface ByteSource {
@@ -141,12 +137,12 @@ export async function readLines<Result>(
   parser: LineParser<Result>,
   options: ReadFileOptions,
 ): Promise<Result> {
-  return FileWork.run('reading a file', options, async (work) => {
+  return FileWork.run(READING, options, async (work) => {
     const { file, size } = await openForReading(name, expected)
     let source: ByteSource | undefined
     try {
       source = await sourceOf(file, size, name, isGzipName(name))
-      return await parseSource(source, name, parser, work)
+      return await work.inSlices(parsing(source, new LineFeed(name, parser), work))
     } catch (error) {
       if (error instanceof MpmmlError || (error as NodeJS.ErrnoException).syscall === undefined) throw error
       throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
@@ -157,44 +153,20 @@ export async function readLines<Result>(
   })
 }
 
-async function parseSource<Result>(
+async function* parsing<Result>(
   source: ByteSource,
-  name: string,
-  parser: LineParser<Result>,
+  feed: LineFeed<Result>,
   work: FileWork,
-): Promise<Result> {
-  const reader = new TextReader(name)
-  let buffer = Buffer.allocUnsafeSlow(WINDOW)
-  let filled = 0
+): AsyncGenerator<void, Result, void> {
+  const chunk = Buffer.allocUnsafeSlow(WINDOW)
   for (;;) {
-    // One byte is kept for the line break that the last line may lack.
-    if (filled > buffer.length / 2) buffer = larger(buffer, filled, reader)
-    const start = filled
-    const came = await source.fill(buffer.subarray(0, buffer.length - 1), start)
+    const count = await source.fill(chunk, 0)
     work.reached(source.share)
-    filled += came
-    if (came === 0) {
-      if (filled > 0) {
-        buffer[filled++] = NEWLINE
-        reader.window(buffer, filled, 0)
-        parser.lines(reader)
-      }
-      work.end()
-      return parser.end(reader)
-    }
-    const whole = start + buffer.subarray(start, filled).lastIndexOf(NEWLINE) + 1
-    if (whole === start) continue
-    reader.window(buffer, whole, filled - whole + source.later)
-    parser.lines(reader)
-    filled = buffer.copy(buffer, 0, whole, filled)
+    yield* feed.bytes(chunk.subarray(0, count), source.later, count === 0)
+    if (count === 0) break
+    yield
   }
-}
-
-function larger(buffer: Buffer, filled: number, reader: TextReader): Buffer<ArrayBuffer> {
-  if (2 * buffer.length > LONGEST_LINE) {
-    reader.fail(`the line has more than ${filled} bytes: is this a text file?`)
-  }
-  const next = Buffer.allocUnsafeSlow(2 * buffer.length)
-  buffer.copy(next, 0, 0, filled)
-  return next
+  const result = yield* feed.end()
+  work.end()
+  return result
 }

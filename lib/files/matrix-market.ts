@@ -1,5 +1,6 @@
 /** Matrix Market's formats (.mtx): coordinate, for sparse matrices, and array. https://math.nist.gov/MatrixMarket/formats.html */
 import { show } from '../describe.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import {
   type Accepted,
@@ -74,29 +75,29 @@ export function matrixMarketParser<Result>(
   let banner: Banner | undefined
   let body: LineParser<Result> | undefined
   return {
-    lines(reader) {
+    *lines(reader) {
       banner ??= readBanner(reader, arrays !== undefined)
       if (!body && reader.nextContent(COMMENT)) {
         body =
           banner.format === 'array'
             ? arrayParser(banner, arrays!, reader)
-            : coordinateParser(banner, sink, reader)
+            : yield* coordinateParser(banner, sink, reader)
       }
-      body?.lines(reader)
+      if (body) yield* body.lines(reader)
     },
-    end(reader) {
+    *end(reader) {
       banner ??= readBanner(reader, arrays !== undefined)
       const sizes = banner.format === 'array' ? 'ROWS COLUMNS' : 'ROWS COLUMNS ENTRIES'
-      return body ? body.end(reader) : reader.fail(`the line "${sizes}" is missing`)
+      return body ? yield* body.end(reader) : reader.fail(`the line "${sizes}" is missing`)
     },
   }
 }
 
-function coordinateParser<Result>(
+function* coordinateParser<Result>(
   { field, symmetry }: Banner,
   sink: EntrySink<Result>,
   reader: TextReader,
-): LineParser<Result> {
+): Steps<LineParser<Result>> {
   const rows = reader.integer('the number of rows', 0, MAX_DIMENSION)
   const cols = reader.integer('the number of columns', 0, MAX_DIMENSION)
   const said = reader.integer('the number of entries', 0, MAX_DIMENSION)
@@ -104,7 +105,7 @@ function coordinateParser<Result>(
   const skew = symmetry === 'skew-symmetric'
   const general = symmetry === 'general'
   if (!general) requireSquare(reader, rows, cols, symmetry)
-  const { least, most, special } = sink.begin(
+  const { least, most, special } = yield* sink.begin(
     { rows, cols, most: general ? said : 2 * said, values: field },
     reader,
   )
@@ -112,7 +113,7 @@ function coordinateParser<Result>(
   const entries = new EntryCollector((block) => sink.take(block))
   let count = 0
   return {
-    lines(reader) {
+    *lines(reader) {
       while (reader.nextContent(COMMENT)) {
         if (count++ === said) requireCount(reader, count, said, 'entries')
         const i = reader.index('the row', rows) - 1
@@ -127,12 +128,13 @@ function coordinateParser<Result>(
         entries.add(i, j, value)
         if (!general && i !== j) entries.add(j, i, skew ? 0 - value : value)
         reader.endLine()
+        if (count % PER_STEP === 0) yield
       }
       entries.flush()
     },
-    end(reader) {
+    *end(reader) {
       requireCount(reader, count, said, 'entries')
-      return sink.end(rows, cols, field !== 'real')
+      return yield* sink.end(rows, cols, field !== 'real')
     },
   }
 }
@@ -157,7 +159,7 @@ function arrayParser<Result>(
   let col = 0
   let count = 0
   return {
-    lines(reader) {
+    *lines(reader) {
       while (reader.nextContent(COMMENT)) {
         // Some programs write more than one element in a line.
         do {
@@ -169,11 +171,13 @@ function arrayParser<Result>(
           sink.set(row, col, value)
           if (!general && row !== col) sink.set(col, row, skew ? 0 - value : value)
           if (++row === rows) row = first(++col)
+          if (count % PER_STEP === 0) yield
         } while (!reader.atLineEnd())
         reader.endLine()
       }
     },
-    end(reader) {
+    // biome-ignore lint/correctness/useYield: other parsers have work to do here
+    *end(reader) {
       requireCount(reader, count, said, 'elements')
       return sink.end()
     },

@@ -74,7 +74,7 @@ export async function readNpzArray(
   path: string | URL,
   wanted: string | undefined,
   dtype: 'uint8' | undefined,
-  sparse: (name: string) => EntrySink<Promise<Matrix<ElementArray>>>,
+  sparse: (name: string) => EntrySink<Matrix<ElementArray>>,
   options: ReadFileOptions & { maxBytes: number },
 ): Promise<Matrix<ElementArray>> {
   const name = pathOf(path)

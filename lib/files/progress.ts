@@ -108,7 +108,7 @@ export class FileWork {
   }
 
   /** Runs a long loop in slices, between which the event loop turns and the signal is checked. */
-  inSlices<Result>(steps: Steps<Result>): Promise<Result> {
+  inSlices<Result>(steps: Steps<Result> | AsyncGenerator<void, Result, void>): Promise<Result> {
     return inSlices(steps, this.signal, this.#what)
   }
 }

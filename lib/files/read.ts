@@ -96,7 +96,7 @@ export async function readMatrix(
           path,
           array,
           asked,
-          (called) => new DenseEntries(called, wanted, rest.signal),
+          (called) => new DenseEntries(called, wanted),
           { maxBytes, ...rest },
         )
   // These files state their type, which stands if nothing else is said.

@@ -74,13 +74,15 @@ export async function readSparseArchive<Result>(
     inRange(size, 0, MAX_DIMENSION, () => `${name}: a dimension`),
   )
   const { values, integral } = valuesOf(await part('data'))
-  const accepted = sink.begin(
-    { rows, cols, most: values.length, values: integral ? 'integer' : 'real' },
-    {
-      fail: (problem) => {
-        throw new FileError(`${name}: ${problem}`)
+  const accepted = await work.inSlices(
+    sink.begin(
+      { rows, cols, most: values.length, values: integral ? 'integer' : 'real' },
+      {
+        fail: (problem) => {
+          throw new FileError(`${name}: ${problem}`)
+        },
       },
-    },
+    ),
   )
   const [first, second] = [integersOf(await part(needed[0]!)), integersOf(await part(needed[1]!))]
   requireLength(second, values.length, `${name}, array ${show(needed[1])}`)
@@ -89,7 +91,7 @@ export async function readSparseArchive<Result>(
   await work.inSlices(
     format === 'coo' ? pairs(entries, sink) : lines(entries, sink, format === 'csr' ? 0 : 1),
   )
-  return sink.end(rows!, cols!, integral)
+  return work.inSlices(sink.end(rows!, cols!, integral))
 }
 
 /** The arrays of a sparse matrix. */

@@ -121,11 +121,12 @@ export async function isSparseFile(path: string | URL): Promise<boolean> {
   if (format !== 'matrix-market') return format === 'dimacs'
   const found = new FirstLine()
   const look: LineParser<void> = {
-    lines(reader) {
+    // biome-ignore lint/correctness/useYield: the first line ends it
+    *lines(reader) {
       found.sparse = /^%%MatrixMarket\s+matrix\s+coordinate\s/i.test(reader.restOfLine())
       throw found
     },
-    end() {},
+    *end() {},
   }
   await readLines(name, 'a matrix', look, {}).catch((error) => {
     if (error !== found) throw error

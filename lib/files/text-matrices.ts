@@ -13,21 +13,16 @@ import type { LineParser } from './text.js'
 export type TextFormat = Exclude<FileFormat, 'npy' | 'npz'>
 
 /** What reads a matrix of a format, which messages call `name`. */
-function matrixParser(
-  format: TextFormat,
-  name: string,
-  wanted: Wanted,
-  signal: AbortSignal | undefined,
-): LineParser<Matrix<ElementArray> | Promise<Matrix<ElementArray>>> {
+function matrixParser(format: TextFormat, name: string, wanted: Wanted): LineParser<Matrix<ElementArray>> {
   switch (format) {
     case 'matrix-market':
-      return matrixMarketParser(new DenseEntries(name, wanted, signal), new DenseArray(name, wanted))
+      return matrixMarketParser(new DenseEntries(name, wanted), new DenseArray(name, wanted))
     case 'dimacs':
-      return dimacsParser(new DenseEntries(name, wanted, signal))
+      return dimacsParser(new DenseEntries(name, wanted))
     default:
-      return csvParser(name, wanted)
+      return csvParser(name, wanted, format === 'tsv')
   }
 }
 
 export const readTextMatrix = (name: string, format: TextFormat, wanted: Wanted, options: ReadFileOptions) =>
-  readLines(name, 'a matrix', matrixParser(format, name, wanted, options.signal), options)
+  readLines(name, 'a matrix', matrixParser(format, name, wanted), options)

@@ -1,18 +1,19 @@
 /** Numbers in text, read from its bytes: a regular expression for each would take longer than the disk. */
-import { isUint8Array } from '../array-types.js'
-import { show, typeName } from '../describe.js'
-import { DTypeError, FileError } from '../errors.js'
+import { show } from '../describe.js'
+import { FileError } from '../errors.js'
+import type { Steps } from '../graph-core/slices.js'
 import { fromLatin1, fromUtf8, toUtf8 } from '../host.js'
+import { adviceFor } from './advice.js'
 import { HALF_DIGITS, nearest } from './decimal.js'
 
 const NEWLINE = 10
-const RETURN = 13
 const SPACE = 32
 const TAB = 9
 const ZERO = 48
 const MINUS = 45
 const PLUS = 43
 const POINT = 46
+const COMMA = 44
 /** e as a lower-case letter: what the bit that tells E from e is set in. */
 const EXPONENT = 101
 const LOWER_CASE = 32
@@ -37,15 +38,18 @@ const usualWords: [Uint8Array, number][] = [
 ]
 const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 
-/** What reads lines: it is given windows of whole lines, one after the other, and then the end. */
+/** Parser of a text, which gets windows of whole lines, one after the other. */
 export interface LineParser<Result> {
-  /** Reads all lines of the reader's window. */
-  lines(reader: TextReader): void
-  /** Called after the last line. */
-  end(reader: TextReader): Result
+  /**
+   * Reads the lines of the reader's window. A record of several lines whose end isn't in the window may be left: the next window
+   * begins with it.
+   */
+  lines(reader: TextReader): Steps<void>
+  /** Returns the result, after the last line. */
+  end(reader: TextReader): Steps<Result>
 }
 
-/** Text, line by line, in a window of whole lines: each ends with a line break, the last one too. */
+/** Text in UTF-8, line by line, in a window of whole lines: each ends with \n, the last one too. */
 export class TextReader {
   bytes: Uint8Array = new Uint8Array(0)
   /** What errors call the text. */
@@ -59,26 +63,26 @@ export class TextReader {
   line = 1
   /** Whether the number last read was written as an integer. */
   integral = true
-  /** What may stand between numbers besides spaces and tabs. */
+  /** Byte between cells; -1 if blanks are. */
   separator = -1
-  #begun = false
+  /** Whether a comma may be a decimal point. */
+  decimalComma = false
+  /** Whether the window is the last one. */
+  isLast = false
+  /** Byte of the decimal point that the numbers have; -1 as long as none has one. */
+  #point = -1
 
   constructor(name: string) {
     this.name = name
   }
 
-  /** Goes on with the first `end` of `bytes`, which end with a line break; at most `later` bytes come after them. */
-  window(bytes: Uint8Array, end: number, later: number): void {
+  /** Goes on with the lines of `bytes`; at most `later` bytes come after them. */
+  window(bytes: Uint8Array, later: number, isLast: boolean): void {
     this.bytes = bytes
     this.position = 0
-    this.end = end
+    this.end = bytes.length
     this.later = later
-    if (this.#begun) return
-    this.#begun = true
-    if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
-      this.fail('the text is in UTF-16: save it as UTF-8')
-    }
-    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) this.position = 3
+    this.isLast = isLast
   }
 
   /** At most so many bytes are left of the text. */
@@ -86,27 +90,18 @@ export class TextReader {
     return this.end - this.position + this.later
   }
 
+  /** Skips spaces, and tabs unless they separate cells. */
   skipBlanks(): void {
     const { bytes } = this
+    const tab = this.separator === TAB ? SPACE : TAB
     let byte = bytes[this.position]
-    while (byte === SPACE || byte === TAB) byte = bytes[++this.position]
+    while (byte === SPACE || byte === tab) byte = bytes[++this.position]
   }
 
   /** Whether nothing but blanks is left of the line; they are skipped. */
   atLineEnd(): boolean {
     this.skipBlanks()
-    const byte = this.bytes[this.position]
-    if (byte === RETURN) this.#requireBreak()
-    return byte === NEWLINE || byte === RETURN
-  }
-
-  /** What follows a carriage return would be lost if it weren't the end of the line. */
-  #requireBreak(): void {
-    const { bytes } = this
-    let at = this.position
-    while (bytes[at] === RETURN || bytes[at] === SPACE || bytes[at] === TAB) at++
-    if (bytes[at] === NEWLINE) return
-    this.fail('a carriage return without a line break is in it: end lines by \\n or \\r\\n')
+    return this.bytes[this.position] === NEWLINE
   }
 
   nextLine(): void {
@@ -125,13 +120,14 @@ export class TextReader {
 
   /** The rest of the line, shortened. */
   restOfLine(): string {
-    const end = this.bytes.indexOf(NEWLINE, this.position)
-    return fromUtf8(this.bytes, this.position, Math.min(end, this.position + SHORTENED)).trim()
+    return this.#text(this.position, this.bytes.indexOf(NEWLINE, this.position), SHORTENED).trim()
   }
 
-  /** Whether {@link restOfLine} shortens the line. */
-  get isLong(): boolean {
-    return this.bytes.indexOf(NEWLINE, this.position) > this.position + SHORTENED
+  /** Text of the bytes up to `end`, of which at most `most` are taken, but no part of a character. */
+  #text(start: number, end: number, most: number): string {
+    let last = Math.min(end, start + most)
+    while (last < end && (this.bytes[last]! & 0xc0) === 0x80) last--
+    return fromUtf8(this.bytes, start, last)
   }
 
   /** The bytes up to the next blank, separator or line end, shortened. */
@@ -139,7 +135,7 @@ export class TextReader {
     this.skipBlanks()
     let end = this.position
     while (!this.ends(end)) end++
-    return fromUtf8(this.bytes, this.position, Math.min(end, this.position + 400))
+    return this.#text(this.position, end, 400)
   }
 
   /** Goes behind what {@link word} gave. */
@@ -150,13 +146,13 @@ export class TextReader {
   /** Whether no number goes on at `at`. */
   ends(at: number): boolean {
     const byte = this.bytes[at]
-    return byte === NEWLINE || byte === SPACE || byte === RETURN || byte === TAB || byte === this.separator
+    return byte === NEWLINE || byte === SPACE || byte === TAB || byte === this.separator
   }
 
   /** Reads a decimal number, correctly rounded; `what` is what errors call it. */
-  number(what: string): number {
+  number(what: string, advice = ''): number {
     const value = this.decimal()
-    return Number.isNaN(value) ? this.#wrongNumber(what) : value
+    return Number.isNaN(value) ? this.#wrongNumber(what, this.word(), advice) : value
   }
 
   /** Whether the next word is `word`; goes behind it if it is. */
@@ -203,7 +199,12 @@ export class TextReader {
     let digits = at - first
     let exponent = 0
     this.integral = true
-    if (byte === POINT) {
+    if (byte === POINT || (byte === COMMA && this.decimalComma)) {
+      if (byte !== this.#point) {
+        // One of them would be a thousands separator.
+        if (this.#point >= 0) return Number.NaN
+        this.#point = byte
+      }
       this.integral = false
       const point = at
       digit = bytes[++at]! - ZERO
@@ -239,7 +240,7 @@ export class TextReader {
     } else {
       value = this.#rounded(first, last, exponent)
       if (Number.isNaN(value) && at - start <= LONGEST_NUMBER) {
-        value = Math.abs(Number(fromLatin1(bytes, start, at)))
+        value = Math.abs(Number(fromLatin1(bytes, start, at).replace(',', '.')))
       }
       if (!Number.isFinite(value)) return Number.NaN
     }
@@ -265,25 +266,37 @@ export class TextReader {
 
   /** The number that a text is, which was taken from the line; otherwise as {@link number}. */
   numberIn(text: string, what: string): number {
-    const value = decimal.test(text) ? Number(text) : Number.NaN
+    const pointed = this.decimalComma ? text.replace(',', '.') : text
+    const value = decimal.test(pointed) ? Number(pointed) : Number.NaN
+    this.integral = /^[+-]?\d+$/.test(text)
     return Number.isFinite(value) ? value : this.#wrongNumber(what, text)
   }
 
-  #wrongNumber(what: string, word = this.word()): never {
+  #wrongNumber(what: string, word = this.word(), advice = ''): never {
     if (word === '') this.fail(`${what} is missing`)
-    if (decimal.test(word)) this.fail(`${what} is ${show(word)}, beyond the range of numbers`)
-    return this.fail(`${what} must be a number, but it is ${show(word)}`)
+    const pointed = this.decimalComma ? word.replace(',', '.') : word
+    if (!decimal.test(pointed)) {
+      this.fail(`${what} must be a number, but it is ${show(word)}${advice || adviceFor(word)}`)
+    }
+    if (!Number.isFinite(Number(pointed))) this.fail(`${what} is ${show(word)}, beyond the range of numbers`)
+    return this.fail(
+      `${what} is ${show(word)}, but numbers before it have another decimal point: write all with a point, and none with thousands separators`,
+    )
   }
 
-  /** Reads an integer from `least` to `most`. */
-  integer(what: string, least: number, most: number): number {
+  /**
+   * Reads an integer from `least` to `most`.
+   *
+   * @param advice - end of the message for another text, such as `: scale it`.
+   */
+  integer(what: string, least: number, most: number, advice = ''): number {
     const start = this.position
-    const value = this.number(what)
+    const value = this.number(what, advice)
     if (this.integral && value >= least && value <= most) return value + 0
     // As it was written: a number so large may have been rounded.
     this.position = start
     const expected = this.integral ? `from ${least} to ${most}` : 'an integer'
-    return this.fail(`${what} must be ${expected}, but it is ${this.word()}`)
+    return this.fail(`${what} must be ${expected}, but it is ${this.word()}${advice}`)
   }
 
   /** The same for integers from 1 on, which are most of a large file. */
@@ -322,30 +335,4 @@ export class TextReader {
   fail(problem: string): never {
     throw new FileError(`${this.name}, line ${this.line}: ${problem}`)
   }
-}
-
-/** Parses all of a text in memory. */
-export function parseText<Result>(
-  content: Uint8Array | string,
-  name: string,
-  parser: LineParser<Result>,
-): Result {
-  if (typeof content !== 'string' && !isUint8Array(content)) {
-    throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
-  }
-  const bytes = typeof content === 'string' ? toUtf8(content) : content
-  const reader = new TextReader(name)
-  const whole = bytes.lastIndexOf(NEWLINE) + 1
-  if (whole > 0) {
-    reader.window(bytes, whole, bytes.length - whole)
-    parser.lines(reader)
-  }
-  if (whole < bytes.length) {
-    const rest = new Uint8Array(bytes.length - whole + 1)
-    rest.set(bytes.subarray(whole))
-    rest[rest.length - 1] = NEWLINE
-    reader.window(rest, rest.length, 0)
-    parser.lines(reader)
-  }
-  return parser.end(reader)
 }

@@ -1,17 +1,20 @@
-/** Edge lists in text: DIMACS shortest-path files, Matrix Market coordinate files, and CSV. */
+/** Edge lists in text: DIMACS shortest-path files, Matrix Market coordinate files, CSV and GraphML. */
 
+import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
-import { csvEdgesParser, TokenColumn } from '../files/csv-edges.js'
+import { cellText } from '../files/cells.js'
+import { csvEdgesParser, type EdgeCells, NumberedCells } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import { type EntryArrays, EntryList, type EntrySink } from '../files/entries.js'
+import { parseText } from '../files/line-feed.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
-import { parseText } from '../files/text.js'
+import type { LineParser, TextReader } from '../files/text.js'
 import { type EdgeList, makeEdges } from '../graph-core/edges.js'
+import type { Steps } from '../graph-core/slices.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { boolean, Options, type OptionsOf, whole } from '../options.js'
+import { boolean, Options, type OptionsOf, option, whole } from '../options.js'
 import { graphmlParser } from './graphml.js'
-import { namedCsvParser } from './named-csv.js'
-import type { NamedGraph } from './named-edges.js'
+import { NamedEdges, type NamedGraph } from './named-edges.js'
 
 /** What the readers make. */
 export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
@@ -64,26 +67,45 @@ export function parseMatrixMarket(content: Uint8Array | string, name = 'the matr
   return edgesOf(parseText(content, name, matrixMarketParser(edgeSink(name))))
 }
 
+/** The option `weight` of readers of graphs: the name of a column or an attribute, or null for edges of weight 1. */
+export const weightOption = option<string | null, undefined>(undefined, (value, name) => {
+  if (typeof value === 'string' || value === null) return value
+  throw new OptionError(
+    `option ${name} must be the name of a column or an attribute, or null, but it is ${show(value)}`,
+  )
+})
+
 /** The options of {@link parseEdgeCsv}. `undefined` means the default. */
 export interface CsvOptions {
-  /** How many nodes there are; one more than the largest number in the file by default. */
+  /** How many nodes there are; one more than the largest number in the file by default. Not with `keys`. */
   nodes?: number | undefined
   /** Whether the cells of nodes are their names, not their numbers; false by default. */
   keys?: boolean | undefined
-  /** Whether lines may have a fourth cell, the edge's tokens; false by default. Not with `keys`. */
+  /** Whether edges may have tokens: in the column of this name, or in the fourth one if no line names them; false by default. */
   tokens?: boolean | undefined
+  /**
+   * The name of the column of weights, or null: then each edge weighs 1. By default the column that is named weight, or the only one with a
+   * name of weights, or with numbers.
+   */
+  weight?: string | null | undefined
 }
 
 const csvOptions = new Options({
   nodes: whole(undefined, 0, MAX_DIMENSION),
   keys: boolean(false),
   tokens: boolean(false),
+  weight: weightOption,
 } satisfies OptionsOf<CsvOptions>)
 
 /**
- * Reads an edge list in CSV: a line `FROM,TO,WEIGHT` for each edge, with nodes from 0. Semicolons, tabs or spaces may take the
- * place of the commas. The first line may hold names of the columns, which are not looked at. Lines that begin with # are comments. Without a
- * third column all weights are 1. With the option `tokens` there may be a fourth one: `FROM,TO,WEIGHT,TOKENS`.
+ * Reads an edge list in CSV: a line for each edge. A first line that names columns, such as `from,to,weight`, says which is which: columns may
+ * stand in any order, and others are left out. Known are from, source, src, tail, u, start and origin; to, target, dst, head, v, end and
+ * destination; weight, cost, length, distance, duration, time and value; and tokens. Without such a line the cells are `FROM,TO,WEIGHT`, and
+ * with the option `tokens` `FROM,TO,WEIGHT,TOKENS`. Without a column of weights all weights are 1.
+ *
+ * Nodes are numbers from 0 unless `keys` says that they have names. Cells are separated by commas, semicolons, tabs, bars or blanks, which
+ * all of the first lines decide, or a line such as `sep=;` before them; where semicolons or tabs separate, a comma may be the decimal point. Cells
+ * may be in quotation marks. Lines that begin with # are comments. The text is UTF-8, or UTF-16 if its first bytes say so.
  *
  * The weights are int32 if all of them are integers in its range, and float64 otherwise.
  *
@@ -97,39 +119,81 @@ export function parseEdgeCsv(
   content: Uint8Array | string,
   name: string | undefined,
   options: CsvOptions & { keys: true },
-): NamedGraph
+): NamedGraph & { readonly tokens?: Int32Array }
 export function parseEdgeCsv(content: Uint8Array | string, name?: string, options?: CsvOptions): ReadEdgeList
 export function parseEdgeCsv(
   content: Uint8Array | string,
   name = 'the edge list',
   options?: CsvOptions,
 ): ReadEdgeList {
-  const { nodes, keys, tokens } = csvOptions.read(options)
-  if (keys) {
-    requireNumbers(tokens)
-    if (nodes === undefined) return parseText(content, name, namedCsvParser(name))
-    throw new OptionError(
-      'option nodes is for nodes with numbers, but option keys says that they have names: leave out one of them',
-    )
-  }
-  const column = tokens ? new TokenColumn() : null
-  const entries = parseText(content, name, csvEdgesParser(edgeSink(name), nodes, column))
-  return withTokens(edgesOf(entries), column)
+  const { nodes, keys, ...wishes } = csvOptions.read(options)
+  if (!keys) return parseText(content, name, numberedCsv(name, wishes, nodes))
+  if (nodes === undefined) return parseText(content, name, namedCsv(name, wishes))
+  throw new OptionError(
+    'option nodes is for nodes with numbers, but option keys says that they have names: leave out one of them',
+  )
 }
 
-/** Refuses tokens of edges whose nodes have names. */
-export function requireNumbers(tokens: boolean): void {
-  if (tokens) {
-    throw new OptionError(
-      'option tokens is for nodes with numbers, but option keys says that they have names: leave out one of them',
-    )
-  }
+/** What is asked of the columns of CSV, and how much memory it may take. */
+interface CsvWishes {
+  readonly tokens: boolean
+  readonly weight: string | null | undefined
+  readonly maxBytes?: number
 }
 
-/** An edge list with the tokens that were read, if there were any. */
-export function withTokens(edges: ReadEdgeList, column: TokenColumn | null): ReadEdgeList {
-  const tokens = column?.end()
-  return tokens ? { ...edges, tokens } : edges
+/** Returns whether a file's name says that tabs separate. */
+export const isTsv = (name: string) => /\.tsv(\.gz)?$/i.test(name)
+
+/** Returns a parser of CSV whose nodes have numbers. */
+export function numberedCsv(
+  name: string,
+  { maxBytes, ...wishes }: CsvWishes,
+  nodes?: number,
+): LineParser<ReadEdgeList> {
+  const cells = new NumberedCells(edgeSink(name, maxBytes), nodes, edgesOf)
+  return csvEdgesParser(cells, { ...wishes, named: false, isTsv: isTsv(name) })
+}
+
+/** Returns a parser of CSV whose nodes have names. */
+export function namedCsv(
+  name: string,
+  { maxBytes, ...wishes }: CsvWishes,
+): LineParser<NamedGraph & { tokens?: Int32Array }> {
+  return csvEdgesParser(new NamedCells(new NamedEdges(name, maxBytes)), {
+    ...wishes,
+    named: true,
+    isTsv: isTsv(name),
+  })
+}
+
+/** Edges between nodes with names, which are texts as they stand in the file: `1` and `01` are two nodes. */
+class NamedCells implements EdgeCells<string, NamedGraph> {
+  readonly #edges: NamedEdges<string>
+
+  constructor(edges: NamedEdges<string>) {
+    this.#edges = edges
+  }
+
+  *begin(): Steps<void> {}
+
+  node(reader: TextReader): string {
+    const name = cellText(reader)
+    return name === '' ? reader.fail('the name of a node is missing') : name
+  }
+
+  add(from: string, to: string, weight: number): void {
+    this.#edges.add(from, to, weight)
+  }
+
+  flush(): void {}
+
+  has(name: string): boolean {
+    return this.#edges.has(name)
+  }
+
+  end(): Steps<NamedGraph> {
+    return this.#edges.ending()
+  }
 }
 
 /**

@@ -1,7 +1,6 @@
 /** Graphs in GraphML: their nodes and edges, and one number of each edge. */
 
 import { show } from '../describe.js'
-import { requireWithin } from '../files/memory.js'
 import type { LineParser, TextReader } from '../files/text.js'
 import { fromUtf8 } from '../host.js'
 import { NamedEdges, type NamedGraph } from './named-edges.js'
@@ -56,7 +55,7 @@ export function graphmlParser(
   weight = 'weight',
   maxBytes = Number.POSITIVE_INFINITY,
 ): LineParser<NamedGraph> {
-  const edges = new NamedEdges<string>()
+  const edges = new NamedEdges<string>(name, maxBytes)
   let rest = ''
   /** Of the graphs that are open, one within the other, whether their edges lead one way if they don't say it themselves. */
   const directed: boolean[] = []
@@ -163,19 +162,19 @@ export function graphmlParser(
     rest = text.slice(last)
     if (rest.length > LONGEST)
       reader.fail('a comment, a tag or a text has more than 2^24 characters: is this GraphML?')
-    requireWithin(edges.bytes, maxBytes, name)
   }
 
   return {
-    lines(reader) {
+    // biome-ignore lint/correctness/useYield: a window is one step
+    *lines(reader) {
       const text = rest + fromUtf8(reader.bytes, reader.position, reader.end)
       reader.position = reader.end
       take(text, reader)
     },
-    end(reader) {
+    *end(reader) {
       if (!isGraph) reader.fail('there is no <graph>: is this GraphML?')
       if (/<\w/.test(rest)) reader.fail('the file ends within a tag: it is not complete')
-      return edges.end()
+      return yield* edges.ending()
     },
   }
 }

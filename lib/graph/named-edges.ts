@@ -1,10 +1,11 @@
 /** Edge lists whose nodes get their numbers in the order in which their names come. */
 
 import { show } from '../describe.js'
-import { newArray } from '../elements.js'
-import { DTypeError, OutOfMemoryError, ValueError } from '../errors.js'
+import { DTypeError, ValueError } from '../errors.js'
+import { EntryCollector, EntryList } from '../files/entries.js'
+import { requireWithin } from '../files/memory.js'
 import type { EdgeList } from '../graph-core/edges.js'
-import { addon } from '../native.js'
+import { atOnce, type Steps } from '../graph-core/slices.js'
 
 /** A graph whose nodes have names, as the readers make it. */
 export interface NamedGraph<Key = string> extends EdgeList<Int32Array | Float64Array> {
@@ -17,68 +18,74 @@ export interface NamedGraph<Key = string> extends EdgeList<Int32Array | Float64A
   readonly weight: Int32Array | Float64Array
 }
 
-const BYTES_PER_EDGE = 16
+/** Bytes of a name, in addition to its characters. */
+const BYTES_PER_NAME = 64
+
+/** Maps that the names are divided among: to enlarge one map of all names would take long at once. */
+const MAPS = 256
+
+/** Returns the number of the map of a name. Only texts are divided. */
+function mapOf(key: unknown): number {
+  if (typeof key !== 'string') return 0
+  let hash = key.length
+  for (let at = Math.max(key.length - 6, 0); at < key.length; at++)
+    hash = (hash * 31 + key.charCodeAt(at)) | 0
+  return (hash ^ (hash >> 8)) & (MAPS - 1)
+}
 
 export class NamedEdges<Key> {
   readonly #keys: Key[] = []
-  readonly #numbers = new Map<Key, number>()
-  #from = new Int32Array(64)
-  #to = new Int32Array(64)
-  #weight = new Float64Array(64)
-  #count = 0
-  #integral = true
+  readonly #maps = Array.from({ length: MAPS }, () => new Map<Key, number>())
+  readonly #list: EntryList
+  readonly #entries: EntryCollector
+  readonly #name: string
+  readonly #maxBytes: number
+  #nameBytes = 0
+
+  /** @param name - name of the graph in errors. */
+  constructor(name = 'the graph', maxBytes = Number.POSITIVE_INFINITY) {
+    this.#name = name
+    this.#maxBytes = maxBytes
+    this.#list = new EntryList(name, true, maxBytes)
+    this.#entries = new EntryCollector((block) => this.#list.take(block))
+  }
+
+  /** Number of nodes so far. */
+  get nodes(): number {
+    return this.#keys.length
+  }
+
+  has(key: Key): boolean {
+    return this.#maps[mapOf(key)]!.has(key)
+  }
 
   /** The number of a node, which is new if it wasn't named before. */
   node(key: Key): number {
-    const known = this.#numbers.get(key)
+    const map = this.#maps[mapOf(key)]!
+    const known = map.get(key)
     if (known !== undefined) return known
     const node = this.#keys.length
     this.#keys.push(key)
-    this.#numbers.set(key, node)
+    map.set(key, node)
+    this.#nameBytes += BYTES_PER_NAME + (typeof key === 'string' ? key.length : 0)
+    if (this.#nameBytes > this.#maxBytes) requireWithin(this.#nameBytes, this.#maxBytes, this.#name)
     return node
   }
 
-  /** Bytes of the edges. */
-  get bytes(): number {
-    return this.#count * BYTES_PER_EDGE
+  add(from: Key, to: Key, weight: number): void {
+    const first = this.node(from)
+    this.#entries.add(first, this.node(to), weight)
   }
 
-  add(from: Key, to: Key, weight: number): void {
-    if (this.#count === this.#from.length) this.#grow()
-    const e = this.#count++
-    this.#from[e] = this.node(from)
-    this.#to[e] = this.node(to)
-    this.#weight[e] = weight
-    if ((weight | 0) !== weight) this.#integral = false
+  /** Returns the graph. The event loop may have its turn at the yields. */
+  *ending(): Steps<NamedGraph<Key>> {
+    this.#entries.flush()
+    const { row, col, value } = yield* this.#list.end(this.#keys.length, this.#keys.length, true)
+    return { nodes: this.#keys.length, keys: this.#keys, from: row, to: col, weight: value }
   }
 
   end(): NamedGraph<Key> {
-    const weight = this.#weight.subarray(0, this.#count)
-    const type = addon.dataTypes.indexOf(this.#integral ? 'int32' : 'float64')
-    const kept = newArray(type, this.#count) as Int32Array | Float64Array
-    kept.set(weight)
-    return {
-      nodes: this.#keys.length,
-      keys: this.#keys,
-      from: this.#from.slice(0, this.#count),
-      to: this.#to.slice(0, this.#count),
-      weight: kept,
-    }
-  }
-
-  #grow(): void {
-    const length = 2 * this.#count
-    try {
-      const [from, to, weight] = [new Int32Array(length), new Int32Array(length), new Float64Array(length)]
-      from.set(this.#from)
-      to.set(this.#to)
-      weight.set(this.#weight)
-      this.#from = from
-      this.#to = to
-      this.#weight = weight
-    } catch (error) {
-      throw new OutOfMemoryError(`there is no memory for ${length} edges`, { cause: error })
-    }
+    return atOnce(this.ending())
   }
 }
 

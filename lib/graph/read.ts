@@ -1,21 +1,26 @@
 /** Graphs in files. */
 
+import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
-import { csvEdgesParser, TokenColumn } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
-import type { EntryArrays, EntrySink } from '../files/entries.js'
 import { pathOf } from '../files/files.js'
 import { readLines } from '../files/lines.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
 import { type MemoryOptions, maxBytes } from '../files/memory.js'
 import { formatOf } from '../files/names.js'
 import type { FileOptions } from '../files/progress.js'
-import type { LineParser } from '../files/text.js'
 import { boolean, choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
-import { edgeSink, edgesOf, type ReadEdgeList, requireNumbers, withTokens } from './formats.js'
+import {
+  edgeSink,
+  edgesOf,
+  isTsv,
+  namedCsv,
+  numberedCsv,
+  type ReadEdgeList,
+  weightOption,
+} from './formats.js'
 import { graphmlParser } from './graphml.js'
-import { namedCsvParser } from './named-csv.js'
 import type { NamedGraph } from './named-edges.js'
 
 /** The formats that {@link readGraph} reads. */
@@ -23,15 +28,20 @@ export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv' | 'graphml'
 
 /** The options of {@link readGraph}. `undefined` means the default. */
 export interface ReadGraphOptions extends FileOptions, MemoryOptions {
-  /** By the end of the file's name if left out: .gr, .mtx, .csv or .graphml, and .gz after it if gzip has compressed the file. */
+  /** By the end of the file's name if left out: .gr, .mtx, .csv, .tsv or .graphml, and .gz after it if gzip has compressed the file. */
   format?: GraphFormat | undefined
   /**
    * Whether nodes have the names that the file gives them, as `keys`; false by default. The cells of CSV are names then, and not
    * numbers; GraphML has names anyway, which are left out if this is false. DIMACS and Matrix Market have numbers only.
    */
   keys?: boolean | undefined
-  /** Whether lines of CSV may have a fourth cell, the edge's tokens; false by default. Not with `keys`. */
+  /** Whether edges of CSV may have tokens, in the column of this name or the fourth cell; false by default. */
   tokens?: boolean | undefined
+  /**
+   * The name of the column of CSV that has the weights, or null: then each edge weighs 1. By default the column that is named weight, or the
+   * only one with a name of weights, or with numbers.
+   */
+  weight?: string | null | undefined
 }
 
 const lineFormats = ['dimacs', 'matrix-market', 'csv'] as const
@@ -40,19 +50,10 @@ const readOptions = new Options({
   format: choice(formats, undefined),
   keys: boolean(false),
   tokens: boolean(false),
+  weight: weightOption,
   maxBytes,
   ...longWorkSet,
 } satisfies OptionsOf<ReadGraphOptions>)
-type LineFormat = (typeof lineFormats)[number]
-const parsers: Record<
-  LineFormat,
-  (sink: EntrySink<EntryArrays>, tokens: TokenColumn | null) => LineParser<EntryArrays>
-> = {
-  dimacs: dimacsParser,
-  'matrix-market': (sink) => matrixMarketParser(sink),
-  csv: (sink, tokens) => csvEdgesParser(sink, undefined, tokens),
-}
-
 /**
  * Reads a graph from a file: see {@link parseDimacs}, {@link parseMatrixMarket}, {@link parseEdgeCsv} and {@link parseGraphml}. What gzip has
  * compressed is decompressed.
@@ -68,24 +69,32 @@ const parsers: Record<
 export function readGraph(path: string | URL, options: ReadGraphOptions & { keys: true }): Promise<NamedGraph>
 export function readGraph(path: string | URL, options?: ReadGraphOptions): Promise<ReadEdgeList>
 export async function readGraph(path: string | URL, options?: ReadGraphOptions): Promise<ReadEdgeList> {
-  const { format, keys, tokens, maxBytes, ...rest } = readOptions.read(options)
+  const { format, keys, tokens, weight, maxBytes, ...rest } = readOptions.read(options)
   const name = pathOf(path)
   const isGraphml = format === 'graphml' || (format === undefined && /\.graphml(\.gz)?$/i.test(name))
   if (isGraphml) {
     const named = await readLines(name, 'a graph', graphmlParser(name, undefined, maxBytes), rest)
     return keys ? named : numbered(named)
   }
-  const known = formatOf(name, format, lineFormats)
+  const known = format === undefined && isTsv(name) ? 'csv' : formatOf(name, format, lineFormats)
+  if (known === 'csv') {
+    const wishes = { tokens, weight, maxBytes }
+    if (keys) return readLines(name, 'a graph', namedCsv(name, wishes), rest)
+    return readLines(name, 'a graph', numberedCsv(name, wishes), rest)
+  }
   if (keys) {
-    requireNumbers(tokens)
-    if (known === 'csv') return readLines(name, 'a graph', namedCsvParser(name, maxBytes), rest)
     throw new OptionError(
       `option keys is for files that name nodes, CSV and GraphML, but ${name} has numbers: leave it out`,
     )
   }
-  const column = tokens ? new TokenColumn() : null
-  const parser = parsers[known](edgeSink(name, maxBytes), column)
-  return withTokens(edgesOf(await readLines(name, 'a graph', parser, rest)), column)
+  if (weight !== undefined) {
+    throw new OptionError(
+      `option weight is for files that name what weighs the edges, CSV and GraphML, but it is ${show(weight)} for ${name}: leave it out`,
+    )
+  }
+  const sink = edgeSink(name, maxBytes)
+  const parser = known === 'dimacs' ? dimacsParser(sink) : matrixMarketParser(sink)
+  return edgesOf(await readLines(name, 'a graph', parser, rest))
 }
 
 const numbered = ({ nodes, from, to, weight }: NamedGraph): ReadEdgeList => ({ nodes, from, to, weight })

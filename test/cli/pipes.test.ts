@@ -452,11 +452,9 @@ describe('a CSV file', () => {
     }
   })
 
-  it('with decimal commas is refused, and not taken apart at them', async () => {
+  it('takes commas for decimal points where semicolons separate', async () => {
     const german = file('german.csv', 'a;b;1,5\nb;c;2,5\n')
-    expect(await fails(['paths', german, '--names'])).toContain(
-      "line 1: the weight must be a number, but it is '1,5'",
-    )
+    expect(await json(['paths', german, '--from', 'a', '--to', 'c'])).toMatchObject({ pairs: [{ value: 4 }] })
   })
 
   it('that begins with numbers of no nodes is a matrix', async () => {

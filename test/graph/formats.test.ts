@@ -209,9 +209,11 @@ describe('CSV', () => {
     expect(read('0,1,5,-1\n')).toThrow(refusal('line 1: the number of tokens must be'))
     expect(read('0,1,5,0.5\n')).toThrow(refusal('line 1'))
     expect(() => parseEdgeCsv('0,1,5,2\n')).toThrow(refusal('line 1'))
-    expect(() => parseEdgeCsv('a,b,5,2\n', 'it', { tokens: true, keys: true })).toThrow(
-      coded('OPTION', /option tokens/),
-    )
+    expect(parseEdgeCsv('a,b,5,2\n', 'it', { tokens: true, keys: true })).toMatchObject({
+      keys: ['a', 'b'],
+      weight: Int32Array.of(5),
+      tokens: Int32Array.of(2),
+    })
   })
 
   it('many edges', () => {

@@ -202,11 +202,23 @@ describe('Matrix Market', () => {
     [`${array}2 2\n1\n2\n3000\n`, 'has 4 elements, but there are only 3'],
     [`${array}1 1\n1\n2\n`, 'has 1 elements, but there are more'],
     ['%%MatrixMarket matrix array real symmetric\n2 3\n1\n', 'a symmetric matrix is square'],
-    [Buffer.from(`\ufeff${array}`, 'utf16le').toString('latin1'), 'UTF-16'],
   ])('refuses %j', async (text, message) => {
     await expect(readMatrix(file('.mtx', Buffer.from(text, 'latin1')))).rejects.toEqual(
       coded('FILE', message),
     )
+  })
+
+  it.each([
+    ['in UTF-16', (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le')],
+    ['with lines that end in \\r', (text: string) => Buffer.from(text.replaceAll('\n', '\r'))],
+    [
+      'with lines that end in \\r\\n and \\r',
+      (text: string) => Buffer.from(text.replace('\n', '\r\n').replace(/\n$/, '\r')),
+    ],
+  ])('reads a file %s', async (_, bytes) => {
+    for (const text of [`${array}2 1\n7\n-8\n`, `${coordinate}% comment\n2 1 2\n2 1 -8\n1 1 7\n`]) {
+      expect(shown(await readMatrix(file('.mtx', bytes(text)))).rows).toEqual([[7], [-8]])
+    }
   })
 
   it('refuses a matrix that there is no memory for, before it allocates any', async () => {

@@ -1,0 +1,158 @@
+/** Looks at CSV files before they are read: edges and matrices both have only numbers, so that a command line has to guess. */
+import { cellsOfLine, untilUnfinished } from './cells.js'
+import { decideDialect } from './dialect.js'
+import { edgeColumns, isWord, namesColumns } from './headings.js'
+import { readLines } from './lines.js'
+import type { LineParser } from './text.js'
+
+const COMMENT = '#'.charCodeAt(0)
+
+/** Lines of data that are counted. */
+const MOST_ROWS = 4
+
+/** The result of {@link lookAtCsv}. */
+export interface CsvLook {
+  /** Cells of the first line of data; 0 if there is none. */
+  readonly columns: number
+  /** Lines of data, of which no more than 4 are counted. */
+  readonly rows: number
+  /** Whether the first line names the columns. */
+  readonly hasHeading: boolean
+  /** Whether it names the columns where edges begin and end. */
+  readonly isList: boolean
+  /** Whether edges have weights. */
+  readonly hasWeights: boolean
+  /** Whether a column is named tokens. */
+  readonly hasTokens: boolean
+  /** Whether the nodes of each of the lines are whole numbers from 0. */
+  readonly isNumbered: boolean
+}
+
+const nothing: CsvLook = {
+  columns: 0,
+  rows: 0,
+  hasHeading: false,
+  isList: false,
+  hasWeights: true,
+  hasTokens: false,
+  isNumbered: true,
+}
+
+/** Ends the reading of a file with a result. */
+class Found<Result> extends Error {
+  constructor(readonly result: Result) {
+    super()
+  }
+}
+
+/** Reads a file until `lines` throws {@link Found}. */
+async function find<Result>(path: string, lines: LineParser<Result>['lines'], none: Result): Promise<Result> {
+  const parser: LineParser<Result> = {
+    lines,
+    // biome-ignore lint/correctness/useYield: nothing is left to do
+    *end() {
+      return none
+    },
+  }
+  try {
+    return await readLines(path, 'a graph', parser, {})
+  } catch (error) {
+    return error instanceof Found ? error.result : none
+  }
+}
+
+/**
+ * Looks at the first lines of a CSV file, compressed or not.
+ *
+ * @returns what they show; no columns if the file can't be read, for which the reader has the error.
+ * @example
+ * await writeFile('roads.csv', 'from,to,km\n0,1,4\n')
+ * const { columns, isList, isNumbered } = await lookAtCsv('roads.csv')
+ * console.log(columns, isList, isNumbered) // 3 true true
+ */
+export function lookAtCsv(path: string): Promise<CsvLook> {
+  const isTsv = /\.tsv(\.gz)?$/i.test(path)
+  return find(
+    path,
+    function* (reader) {
+      if (!reader.nextContent(COMMENT)) return
+      const records = untilUnfinished(reader, () => decideDialect(reader, isTsv, false))
+      if (records) throw new Found(lookOf(records))
+    },
+    nothing,
+  )
+}
+
+function lookOf(records: readonly (readonly string[])[]): CsvLook {
+  const [first = []] = records
+  const isList = namesColumns(first)
+  const hasHeading = isList || first.every((cell) => isWord(cell))
+  const body = records.slice(hasHeading ? 1 : 0, (hasHeading ? 1 : 0) + MOST_ROWS)
+  const [from, to] = isList ? placesOf(records) : [0, 1]
+  return {
+    columns: (hasHeading && body.length > 0 ? body[0]! : hasHeading ? [] : first).length,
+    rows: body.length,
+    hasHeading,
+    isList,
+    hasWeights: isList ? rolesOf(records)?.includes('weight') !== false : first.length !== 2,
+    hasTokens: first.some((cell) => /^tokens$/i.test(cell)),
+    isNumbered: body.every((cells) => [from, to].every((column) => /^\d+$/.test(cells[column] ?? ''))),
+  }
+}
+
+/** Returns what the columns are; undefined if that isn't clear. */
+function rolesOf(records: readonly (readonly string[])[]) {
+  try {
+    const wishes = { weight: undefined, named: true, tokens: true }
+    return edgeColumns(records, wishes, (problem) => {
+      throw new Error(problem)
+    }).roles
+  } catch {
+    return undefined
+  }
+}
+
+function placesOf(records: readonly (readonly string[])[]): [number, number] {
+  const roles = rolesOf(records)
+  return roles ? [roles.indexOf('from'), roles.indexOf('to')] : [0, 1]
+}
+
+/**
+ * Returns the first node of a list of edges that has a name, or a number too large for nodes.
+ *
+ * @returns undefined if all nodes have numbers, and if the file is no list of edges.
+ * @example
+ * await writeFile('roads.csv', '0,1,4\n1,Oslo,5\n')
+ * console.log(await namedNodeInCsv('roads.csv')) // Oslo
+ */
+export function namedNodeInCsv(path: string): Promise<string | undefined> {
+  const isTsv = /\.tsv(\.gz)?$/i.test(path)
+  let places: [number, number] | undefined
+  return find<string | undefined>(
+    path,
+    function* (reader) {
+      while (reader.nextContent(COMMENT)) {
+        if (!places) {
+          const records = untilUnfinished(reader, () => decideDialect(reader, isTsv, false))
+          if (!records) return
+          const isList = namesColumns(records[0] ?? [])
+          const columns = records.at(-1)?.length ?? 0
+          if (!isList && (columns < 2 || columns > 3)) throw new Found(undefined)
+          places = isList ? placesOf(records) : [0, 1]
+          if (isList || (records[0]?.every((cell) => isWord(cell)) && records.length > 1)) cellsOfLine(reader)
+          continue
+        }
+        const cells = untilUnfinished(reader, () => cellsOfLine(reader))
+        if (!cells) return
+        for (const column of places) {
+          const name = cells[column] ?? ''
+          if (/^\d{10,}$/.test(name) || (name !== '' && !/^[-+]?[.\d]/.test(name))) {
+            throw new Found(/^ε$|^[-+]?(nan|inf(inity)?)$/i.test(name) ? undefined : name)
+          }
+        }
+        yield
+      }
+    },
+    undefined,
+  )
+}

@@ -1,0 +1,132 @@
+/**
+ * The separator of a CSV file, decided from all of its first lines: a comma may be part of a name or a number, so that one line, or one
+ * character of it, doesn't tell.
+ */
+import { showAny } from '../describe.js'
+import { FileError } from '../errors.js'
+import { awaitMore, cellText, nextCell, untilUnfinished } from './cells.js'
+import type { TextReader } from './text.js'
+
+const COMMENT = '#'.charCodeAt(0)
+const COMMA = ','.charCodeAt(0)
+const TAB = '\t'.charCodeAt(0)
+/** Blanks, of which any number separate cells. */
+const BLANKS = -1
+
+/** In the order in which they are taken if nothing else decides. */
+const candidates = [TAB, ';'.charCodeAt(0), COMMA, '|'.charCodeAt(0)]
+
+/** Records and bytes that are looked at. */
+const MOST_RECORDS = 64
+const MOST_BYTES = 1 << 14
+
+/** Records of a file under one separator. */
+interface Sample {
+  readonly separator: number
+  readonly records: readonly (readonly string[])[]
+  /** Cells of the first record. */
+  readonly columns: number
+  /** Whether all records have as many cells, two or more. */
+  readonly isEven: boolean
+  /** Whether all cells behind the first line look like numbers. */
+  readonly isNumeric: boolean
+  /** Whether a third or later column looks like numbers. */
+  readonly isWeighted: boolean
+  /** Whether more of the text must come before the first record ends. */
+  readonly isUnfinished: boolean
+}
+
+/** Cells that somebody may have meant as numbers, with whatever marks the digits are grouped by. */
+const looksNumeric = (cell: string) =>
+  /^[-+]?[\d.,]*\d[\d.,]*(e[-+]?\d+)?$|^[-+−]?(inf|infinity|∞|nan|ε|\.)$/i.test(cell)
+
+/**
+ * Decides the separator of the lines that follow, and whether their commas are decimal points; `reader` gets both. Skips a line such as
+ * `sep=;`, by which Excel is told the separator.
+ *
+ * @param isTsv - whether the file's name says that tabs separate.
+ * @param isList - whether lines are edges: then two cells of each of two separators are two meanings, such as 0;1,5.
+ * @returns the first records; fewer than the file has.
+ */
+export function decideDialect(reader: TextReader, isTsv: boolean, isList: boolean): Sample['records'] {
+  // A tab at the end of the line isn't part of its text.
+  const told = /^"?sep=([,;|]?)"?$/i.exec(reader.restOfLine())?.[1]
+  if (told !== undefined) reader.nextLine()
+  const only = told === undefined ? null : (told || '\t').charCodeAt(0)
+  const samples = (only === null ? [...candidates, BLANKS] : [only]).map((each) => sampleOf(reader, each))
+  if (!reader.isLast && samples.some(({ isUnfinished }) => isUnfinished)) awaitMore()
+  const { separator, records } = only === null ? best(reader, samples, isTsv, isList) : samples[0]!
+  reader.separator = separator
+  reader.decimalComma = separator === TAB || separator === candidates[1]
+  return records
+}
+
+function sampleOf(reader: TextReader, separator: number): Sample {
+  const { position, line, end } = reader
+  const records: string[][] = []
+  reader.separator = separator
+  const isFinished = untilUnfinished(reader, () => {
+    try {
+      while (records.length < MOST_RECORDS && reader.nextContent(COMMENT)) {
+        const cells: string[] = []
+        do {
+          cells.push(cellText(reader))
+          if (reader.position - position > MOST_BYTES) {
+            if (records.length === 0) records.push(cells)
+            return true
+          }
+        } while (nextCell(reader))
+        records.push(cells)
+        reader.endLine()
+      }
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error
+    }
+    return true
+  })
+  Object.assign(reader, { position, line, end, separator: BLANKS })
+  const columns = records[0]?.length ?? 0
+  const body = records.length > 1 ? records.slice(1) : records
+  const isColumnNumeric = (column: number) => body.every((cells) => looksNumeric(cells[column] ?? ''))
+  const numeric = Array.from({ length: columns }, (_, column) => isColumnNumeric(column))
+  return {
+    separator,
+    records,
+    columns,
+    isEven: columns > 1 && records.every((cells) => cells.length === columns),
+    isNumeric: numeric.every(Boolean),
+    isWeighted: columns > 2 && numeric.includes(true),
+    isUnfinished: records.length === 0 && !isFinished,
+  }
+}
+
+function best(reader: TextReader, samples: readonly Sample[], isTsv: boolean, isList: boolean): Sample {
+  const blanks = samples.at(-1)!
+  const [tab] = samples
+  const even = samples.slice(0, -1).filter(({ isEven }) => isEven)
+  const rank = ({ isNumeric, isWeighted, columns }: Sample) =>
+    (isNumeric ? 2 ** 24 : 0) + (isWeighted ? 2 ** 23 : 0) + columns
+  const [first, second] = even.sort((a, b) => rank(b) - rank(a))
+  if (isTsv && tab!.isEven) return tab!
+  // Such as 0 1 4,5, which isn't an edge from a node 0 1 4.
+  const isPlain = blanks.isEven && blanks.isNumeric
+  if (isPlain && first && first !== tab && !first.isNumeric && blanks.columns > first.columns) return blanks
+  const isTie =
+    first &&
+    second &&
+    (rank(first) === rank(second) || (isList && first.columns === 2 && second.columns === 2))
+  if (isTie && first !== tab) {
+    const names = [first, second].map(({ separator }) => `'${String.fromCharCode(separator)}'`)
+    reader.fail(
+      `the separator may be ${showAny(names)}: put a line sep=${names[0]![1]} before it, or quote the cells that have the other one`,
+    )
+  }
+  if (first) return first
+  // No separator divides all lines evenly: the error comes where the one of the first line fails.
+  const matches = ({ records, columns }: Sample) =>
+    columns < 2 ? 0 : records.filter((cells) => cells.length === columns).length
+  const uneven = samples.slice(0, -1).filter(({ columns }) => columns > 1)
+  const tabbed = isTsv && tab!.records.some((cells) => cells.length > 1) ? tab : undefined
+  if (isPlain) return blanks
+  return tabbed ?? uneven.sort((a, b) => matches(b) - matches(a))[0] ?? blanks
+}

@@ -1,0 +1,183 @@
+/** Names of columns in the first line of CSV: whether it has names, and which column is what of an edge. */
+import { show, showAll, showAny } from '../describe.js'
+
+/** What a column is of an edge. */
+export type Role = 'from' | 'to' | 'weight' | 'tokens' | 'none'
+
+/** Ends of names that say what kind of name of a node it is. */
+const NODE =
+  '(?:node|vertex|id|nodeid|vertexid|stop|station|city|place|point|name|key|label|index|idx|number|nr|no)?'
+
+/** Names, in lower case and without blanks and marks. */
+const roles: readonly [Role, RegExp][] = [
+  [
+    'from',
+    new RegExp(`^(?:from|source|src|tail|start|origin|orig|begin|predecessor|von|quelle|u|i)${NODE}$`),
+  ],
+  ['to', new RegExp(`^(?:to|target|dst|dest|destination|head|end|sink|successor|nach|ziel|v|j)${NODE}$`)],
+  ['from', /^(?:node|vertex|station|stop|city)(?:from|1|a|u|i)$/],
+  ['to', /^(?:node|vertex|station|stop|city)(?:to|2|b|v|j)$/],
+  ['tokens', /^(?:tokens?|marking)$/],
+  [
+    'weight',
+    /^(?:weights?|w|costs?|lengths?|len|dist|distances?|durations?|dur|(?:travel|run|running)?times?|values?|val|capacity|price|gewicht|kosten|l[aä]nge|distanz|dauer|zeit|weg|(?:milli|micro|nano)?seconds|minutes|hours|days|km|miles|met(?:er|re)s?|(?:travel)?time(?:in)?(?:s|sec|min|h))$/,
+  ],
+  ['none', /^(?:|id|.*id|index|idx|unnamed\d*|nr|no|#)$/],
+]
+
+/** Names of columns that a message shows. */
+const KNOWN =
+  'from, source, src, tail, u, start or origin; to, target, dst, head, v, end or destination; and weight, cost, length, distance, duration, time or value'
+
+/** A name without its unit: `Distance (km)`, `Weg, km` and `travel_time` are distance, weg and traveltime. */
+const plain = (name: string) =>
+  name
+    .toLowerCase()
+    .replace(/[([{].*$|,.*$/, '')
+    .replace(/[\s_.:-]+/g, '')
+
+/** Longer texts are no names of columns. */
+const LONGEST_NAME = 60
+
+function roleOf(name: string): Role | undefined {
+  // A capital letter is a node rather than a column.
+  if (name.length > LONGEST_NAME || /^[A-Z]$/.test(name)) return undefined
+  const text = plain(name)
+  return roles.find(([, pattern]) => pattern.test(text))?.[0]
+}
+
+/** Returns whether a cell can't be meant as a number: it begins with a letter, or is a quoted text. */
+export const isWord = (cell: string, quoted = false): boolean =>
+  !/^(ε|na|n\/a|null|none|nan|inf(inity)?)$/i.test(cell) &&
+  (/^[_\p{L}]/u.test(cell) || (quoted && !/^\s*([-+]?[\d.]|$)/.test(cell)))
+
+/** Returns whether a cell is meant as a number, however it is written. */
+const isNumberLike = (cell: string) => /^[-+−]?[\d.,]*\d/.test(cell)
+
+/** Returns whether cells name the columns where edges begin and end. */
+export function namesColumns(cells: readonly string[]): boolean {
+  const found = cells.map(roleOf)
+  return found.includes('from') && found.includes('to')
+}
+
+/** What the caller wants of the columns. */
+export interface Wishes {
+  /** Name of the column of weights; null for none, and undefined if the heading decides. */
+  readonly weight: string | null | undefined
+  /** Whether the cells of nodes are names. */
+  readonly named: boolean
+  /** Whether edges may have tokens. */
+  readonly tokens: boolean
+}
+
+/** What the columns of a file are. */
+export interface EdgeColumns {
+  readonly roles: readonly Role[]
+  /** Whether the first line names them. */
+  readonly isHeading: boolean
+  /** Names in a first line that may be an edge as well. */
+  readonly doubtful: readonly string[]
+}
+
+/**
+ * Returns what the columns of an edge list are.
+ *
+ * @param records - the first lines, of which the first may name the columns.
+ * @param fail - refuses the first line.
+ */
+export function edgeColumns(
+  records: readonly (readonly string[])[],
+  wishes: Wishes,
+  fail: (problem: string) => never,
+): EdgeColumns {
+  const [cells = []] = records
+  const found = cells.map(roleOf)
+  const columnsOf = (role: Role) => [...found.keys()].filter((column) => found[column] === role)
+  const [from, to] = [columnsOf('from'), columnsOf('to')]
+  const hasNumber = cells.some(isNumberLike)
+  if (from.length > 0 && to.length > 0) {
+    if (hasNumber) {
+      fail(
+        `it has names of columns, ${show(cells[from[0]!])} and ${show(cells[to[0]!])}, and a number: put a heading such as from,to,weight before it if it is an edge`,
+      )
+    }
+    for (const [role, columns] of [
+      ['begin', from],
+      ['end', to],
+    ] as const) {
+      if (columns.length > 1) {
+        const names = columns.map((column) => show(cells[column]))
+        fail(
+          `edges must ${role} in one column, but ${showAll(names)} may be it: name one from or to, and rename the others`,
+        )
+      }
+    }
+    const weight = weightColumn(records, found, wishes, fail)
+    const tokens = wishes.tokens ? columnsOf('tokens')[0] : undefined
+    const role = (column: number): Role => {
+      if (column === from[0]) return 'from'
+      if (column === to[0]) return 'to'
+      if (column === weight) return 'weight'
+      return column === tokens ? 'tokens' : 'none'
+    }
+    const isDoubtful = wishes.named && cells.length === 2
+    return {
+      roles: cells.map((_, column) => role(column)),
+      isHeading: true,
+      doubtful: isDoubtful ? cells : [],
+    }
+  }
+  if (typeof wishes.weight === 'string') {
+    fail(
+      `option weight names the column ${show(wishes.weight)}, but the first line names no columns: ${KNOWN} are known`,
+    )
+  }
+  const layout: Role[] = ['from', 'to', 'weight', 'tokens']
+  const most = wishes.tokens ? 4 : 3
+  const positional = layout
+    .slice(0, Math.min(Math.max(cells.length, 2), most))
+    .map((role) => (role === 'weight' && wishes.weight === null ? 'none' : role))
+  const isData = wishes.named
+    ? cells.length < 3 || isNumberLike(cells[2]!)
+    : !cells.every((cell) => isWord(cell))
+  if (isData || cells.length < 2) return { roles: positional, isHeading: false, doubtful: [] }
+  // Single letters say nothing.
+  if (!wishes.named && cells.every((cell) => cell.length === 1)) {
+    return { roles: positional, isHeading: true, doubtful: [] }
+  }
+  if (wishes.named && !isWord(cells[2]!)) return { roles: positional, isHeading: false, doubtful: [] }
+  const names = showAny(cells.slice(0, 4).map((cell) => show(cell)))
+  return fail(
+    `a heading must name the columns where edges begin and end, but it is ${names}: ${KNOWN} are known${wishes.named ? '' : '; if these are nodes, read them as names (keys: true)'}`,
+  )
+}
+
+/** Returns the column of weights; undefined if there is none. */
+function weightColumn(
+  records: readonly (readonly string[])[],
+  found: readonly (Role | undefined)[],
+  { weight }: Wishes,
+  fail: (problem: string) => never,
+): number | undefined {
+  if (weight === null) return undefined
+  const [cells = []] = records
+  const all = () => showAll(cells.map((cell) => show(cell)))
+  if (weight !== undefined) {
+    const column = cells.indexOf(weight)
+    if (column < 0)
+      fail(`option weight must be the name of a column, but it is ${show(weight)}: the columns are ${all()}`)
+    return column
+  }
+  const exact = cells.findIndex((cell) => cell.toLowerCase() === 'weight')
+  if (exact >= 0) return exact
+  const body = records.slice(1)
+  const hasNumbers = (column: number) => body.some((record) => isNumberLike(record[column] ?? ''))
+  const columns = [...cells.keys()]
+  const known = columns.filter((column) => found[column] === 'weight')
+  const possible =
+    known.length > 0 ? known : columns.filter((column) => found[column] === undefined && hasNumbers(column))
+  if (possible.length < 2) return possible[0]
+  return fail(
+    `the weight must be one column, but ${showAll(possible.map((column) => show(cells[column])))} may be it: choose one by the option weight, such as weight: ${show(cells[possible[0]!])}`,
+  )
+}

@@ -1,0 +1,138 @@
+/**
+ * Feeds parsers with the lines of a text: decodes its bytes strictly, turns all line ends into \n, and hands over windows of whole lines.
+ * It needs no files, so that texts in memory go the same way.
+ */
+import { isUint8Array } from '../array-types.js'
+import { typeName } from '../describe.js'
+import { DTypeError } from '../errors.js'
+import { atOnce, type Steps } from '../graph-core/slices.js'
+import { toUtf8 } from '../host.js'
+import { StrictDecoder } from './encoding.js'
+import { type LineParser, TextReader } from './text.js'
+
+/** Bytes that are parsed between two yields: up to 2 ms of work. */
+export const WINDOW = 1 << 16
+
+/** Bytes of a line that is longer than those of any matrix. */
+const LONGEST_LINE = 1 << 28
+
+const NEWLINE = 10
+
+export class LineFeed<Result> {
+  readonly #reader: TextReader
+  readonly #parser: LineParser<Result>
+  readonly #decoder: StrictDecoder
+  /** Lines that aren't parsed yet, as the first `#filled` bytes. */
+  #bytes = new Uint8Array(2 * WINDOW)
+  #filled = 0
+  /** End of the last complete line among them. */
+  #whole = 0
+  /** Size at which an incomplete record is tried again: twice its last one, so that all tries together are linear. */
+  #needed = 0
+  #hasBegun = false
+  #endsInReturn = false
+
+  /** @param name - name of the text in errors. */
+  constructor(name: string, parser: LineParser<Result>) {
+    this.#reader = new TextReader(name)
+    this.#decoder = new StrictDecoder(name)
+    this.#parser = parser
+  }
+
+  /**
+   * Parses the next bytes of the text, as far as their lines are complete.
+   *
+   * @param later - upper bound of the number of bytes that follow them.
+   */
+  *bytes(bytes: Uint8Array, later: number, isLast: boolean): Steps<void> {
+    yield* this.text(this.#decoder.decode(bytes, isLast), later, isLast)
+  }
+
+  /** Parses the next characters of the text. */
+  *text(given: string, later: number, isLast: boolean): Steps<void> {
+    const reader = this.#reader
+    const text = this.#normalized(given)
+    const start = this.#filled
+    this.#append(text)
+    if (isLast && this.#filled > 0 && this.#bytes[this.#filled - 1] !== NEWLINE) this.#append('\n')
+    const last = this.#bytes.subarray(start, this.#filled).lastIndexOf(NEWLINE)
+    if (last >= 0) this.#whole = start + last + 1
+    const whole = this.#whole
+    const zero = text.indexOf('\0')
+    if (zero >= 0) {
+      reader.line += countLines(this.#bytes.subarray(0, start)) + countLines(toUtf8(text.slice(0, zero)))
+      reader.fail('it has a character of code 0: is this a text file? Save it as UTF-8')
+    }
+    if (whole === 0 || (whole < this.#needed && !isLast)) {
+      if (this.#filled > LONGEST_LINE)
+        reader.fail(`the line has more than ${start} bytes: is this a text file?`)
+      return
+    }
+    reader.window(this.#bytes.subarray(0, whole), this.#filled - whole + later, isLast)
+    yield* this.#parser.lines(reader)
+    const { position } = reader
+    this.#bytes.copyWithin(0, position, this.#filled)
+    this.#filled -= position
+    this.#whole -= position
+    this.#needed = 2 * this.#whole
+  }
+
+  end(): Steps<Result> {
+    return this.#parser.end(this.#reader)
+  }
+
+  /** Returns the text with \n for every line end, without a byte order mark. */
+  #normalized(given: string): string {
+    if (given === '') return given
+    const marked = !this.#hasBegun && given.startsWith('\ufeff')
+    const text = given.slice(marked || (this.#endsInReturn && given.startsWith('\n')) ? 1 : 0)
+    this.#hasBegun = true
+    this.#endsInReturn = given.endsWith('\r')
+    return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
+  }
+
+  #append(text: string): void {
+    const bytes = toUtf8(text)
+    const length = this.#filled + bytes.length
+    if (length > this.#bytes.length) {
+      const larger = new Uint8Array(2 * length)
+      larger.set(this.#bytes.subarray(0, this.#filled))
+      this.#bytes = larger
+    }
+    this.#bytes.set(bytes, this.#filled)
+    this.#filled = length
+  }
+}
+
+/** Parses all of a text in memory. */
+export function parseText<Result>(
+  content: Uint8Array | string,
+  name: string,
+  parser: LineParser<Result>,
+): Result {
+  if (typeof content !== 'string' && !isUint8Array(content)) {
+    throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
+  }
+  return atOnce(parsing(content, new LineFeed(name, parser)))
+}
+
+function* parsing<Result>(content: Uint8Array | string, feed: LineFeed<Result>): Steps<Result> {
+  const { length } = content
+  for (let at = 0, end = 0; at < length; at = end) {
+    end = Math.min(at + WINDOW, length)
+    const later = length - end
+    if (typeof content !== 'string') yield* feed.bytes(content.subarray(at, end), later, later === 0)
+    else {
+      // No pair of surrogates is divided.
+      if (later > 0 && (content.charCodeAt(end) & 0xfc00) === 0xdc00) end++
+      yield* feed.text(content.slice(at, end), length - end, end === length)
+    }
+  }
+  return yield* feed.end()
+}
+
+function countLines(bytes: Uint8Array): number {
+  let count = 0
+  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) count++
+  return count
+}
