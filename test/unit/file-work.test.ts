@@ -241,6 +241,7 @@ describe('long loops', () => {
       take({ count }: { count: number }) {
         taken += count
       },
+      // biome-ignore lint/correctness/useYield: the sink has no work at the end
       *end() {
         return 'all of it was read'
       },
