@@ -1,10 +1,18 @@
 /** Products, copies and combinations one after another, none of which is waited for. */
 import { describe, expect, it } from 'vitest'
-import { type Device, type DeviceMatrix, mpmm, variants } from '../../lib/index.js'
+import {
+  type Device,
+  type DeviceMatrix,
+  mpmm,
+  mpmmGrouped,
+  type Semiring,
+  variants,
+} from '../../lib/index.js'
+import { algebras } from './algebras.js'
 import { expectElements } from './expect.js'
 import { Random, randomMatrix } from './generators.js'
 import { type Dense, oracle, type Strided } from './oracle.js'
-import { expectIs } from './resident.js'
+import { expectIs, expectRejected, type Made, made } from './resident.js'
 
 export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
   const chain = (count: number, size: number) =>
@@ -114,6 +122,8 @@ export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
     })
   })
 
+  describe('semirings in turn', () => crossings(open))
+
   it('of many small ones', async () => {
     const one = await open().full([4, 4], 1)
     const sum = [await open().full([4, 4], 0), await open().full([4, 4], 0)]
@@ -122,4 +132,76 @@ export function chains(backend: 'cpu' | 'cuda', open: () => Device): void {
     expect([...(await sum[0]!.download()).data]).toEqual(new Array(16).fill(1000))
     await Promise.all(running)
   })
+}
+
+/** Results of one semiring as operands of another, where NaN, −0 and infinities meet: facts of results must be true. */
+function crossings(open: () => Device): void {
+  const [nan, infinity] = [Number.NaN, Number.POSITIVE_INFINITY]
+  const pairs = [
+    [nan, nan],
+    [nan, 5],
+    [0, nan],
+    [nan, -infinity],
+    [nan, infinity],
+    [infinity, -infinity],
+    [infinity, -0],
+    [-0, -0],
+    [-3, 5],
+  ] as const
+  const types = ['float32', 'float64'] as const
+  const floats = (type: (typeof types)[number], value: number): Made =>
+    made(type === 'float32' ? Float32Array.of(value) : Float64Array.of(value), [1, 1])
+
+  const semirings = [...new Set(algebras.filter(({ type }) => type === 'float64').map((one) => one.semiring))]
+  const takes = (semiring: Semiring, value: number) => semiring !== 'max-times' || !(value < 0)
+
+  it.each(types.flatMap((type) => semirings.map((semiring) => [semiring, type] as const)))(
+    'take results of %s on %s',
+    async (semiring, type) => {
+      const upload = (value: number) => open().upload(floats(type, value) as never) as Promise<DeviceMatrix>
+      const options = { semiring } as never
+      /** Ways to a result of two values. */
+      const ways: Record<string, (x: DeviceMatrix, y: DeviceMatrix) => Promise<DeviceMatrix>> = {
+        'a product': async (x, y) => (await mpmm(x, y, options)).c,
+        'a product added to C0': async (x, y) =>
+          (await mpmm(x, x, { semiring, accumulate: y } as never)).c as DeviceMatrix,
+        'a combination': (x, y) => x.combine(y, options),
+        'a group': async (x, y) => {
+          const products = [
+            { a: x, b: y },
+            { a: y, b: x },
+          ]
+          const [first, second] = (await mpmmGrouped(products as never, options)).map(
+            ({ c }) => c as unknown as DeviceMatrix,
+          )
+          second!.dispose()
+          return first!
+        },
+      }
+      const three = await upload(3)
+      for (const [way, compute] of Object.entries(ways)) {
+        for (const [x, y] of pairs) {
+          if (!takes(semiring, x) || !takes(semiring, y)) continue
+          const [X, Y] = [await upload(x), await upload(y)]
+          const C = await compute(X, Y)
+          const c = await C.download()
+          for (const next of semirings) {
+            const what = `${way} of ${x} and ${y}, then ${next}`
+            const product = mpmm(C, three, { semiring: next } as never) as unknown as Promise<{
+              c: DeviceMatrix
+            }>
+            if (!takes(next, c.data[0]!)) {
+              await expectRejected(product, 'VALUE')
+              continue
+            }
+            const { c: result } = await product
+            const algebra = { semiring: next, type }
+            expectIs(await result.download(), algebra, c, floats(type, 3), undefined, what)
+            result.dispose()
+          }
+          for (const one of new Set([X, Y, C])) one.dispose()
+        }
+      }
+    },
+  )
 }

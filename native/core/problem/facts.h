@@ -183,10 +183,8 @@ Facts facts_of_combination(const Facts& c, const Facts& d, Storage storage_d) {
     Facts facts = c;
     facts.merge(d);
     include_all_of<S>(storage_d, facts);
-    if constexpr (std::is_floating_point_v<Element>) {
-      // NaN isn't chosen; if there is nothing else, the result is zero.
-      (S::maximizes ? facts.has_lowest : facts.has_highest) = true;
-    }
+    // NaN isn't chosen; if there is nothing else, the result is zero.
+    if constexpr (std::is_floating_point_v<Element>) facts.merge(facts_of_value(S::zero));
     become_results<S>(facts);
     return facts;
   }
@@ -204,12 +202,13 @@ Facts facts_of_product(const Facts& a, Storage storage_a, const Facts& b, Storag
     include_all_of<S>(storage_a, facts);
     include_all_of<S>(storage_b, facts);
     facts.has_negative |= storage_a != Storage::kElement || storage_b != Storage::kElement;
-    facts.has_lowest = facts.has_highest = true;
+    facts.merge(facts_of_value(S::zero));
     become_results<S>(facts);
     return facts;
   } else {
+    // Where candidates are NaN, nothing may be left but zero.
     Facts facts = no_facts();
-    facts.has_negative = !S::restricts_elements && (a.has_negative || b.has_negative);
+    facts.has_negative = !S::restricts_elements && (a.has_negative || b.has_negative || S::zero < 0);
     return facts;
   }
 }
