@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "addon/engine.h"
@@ -10,7 +11,7 @@
 #include "core/host/fault.h"
 #include "core/status.h"
 #include "generated/addon.h"
-#include "testing/delayed.h"
+#include "testing/altered.h"
 #include "testing/pretended_devices.h"
 
 namespace mpmml::addon {
@@ -19,22 +20,24 @@ namespace {
 /// What the build's backends are wrapped in.
 struct Wrapped {
   int devices = 0;  ///< so many are pretended; 0: none
-  std::chrono::microseconds delay{0};
+  Alteration processor;
 };
 
 /// Engines are kept: some may still compute.
 void wrap(void (*change)(Wrapped& wrapped, int64_t to), int64_t to) {
   static std::mutex mutex;
   static Wrapped wrapped;
-  static auto& made = *new std::map<std::pair<int, int64_t>, Engine*>;
+  static auto& made = *new std::map<std::tuple<int, int64_t, int64_t>, Engine*>;
   const std::lock_guard<std::mutex> lock(mutex);
   change(wrapped, to);
   Engine& of_build = engine_of_build();
-  if (wrapped.devices == 0 && wrapped.delay.count() == 0) return replace_engine(of_build);
-  Engine*& other = made[{wrapped.devices, wrapped.delay.count()}];
+  const Alteration& alteration = wrapped.processor;
+  const bool is_altered = alteration.delay.count() > 0 || alteration.block_bytes > 0;
+  if (wrapped.devices == 0 && !is_altered) return replace_engine(of_build);
+  Engine*& other = made[{wrapped.devices, alteration.delay.count(), alteration.block_bytes}];
   if (!other) {
     Backends backends = of_build.backends();
-    if (wrapped.delay.count() > 0) backends.processor = delayed(backends.processor, wrapped.delay);
+    if (is_altered) backends.processor = altered(backends.processor, alteration);
     if (wrapped.devices > 0) {
       backends.without_gpu = of_build.gpu_unusable(0);
       const auto& one = backends.without_gpu.empty() ? backends.gpu : backends.processor;
@@ -54,8 +57,12 @@ void fail_thread(int64_t nth, int64_t count) { failing_threads.set(nth, count); 
 void fail_driver(int64_t nth, int64_t count) { failing_drivers.set(nth, count); }
 
 void delay_work(double milliseconds) {
-  wrap([](Wrapped& wrapped, int64_t to) { wrapped.delay = std::chrono::microseconds(to); },
+  wrap([](Wrapped& wrapped, int64_t to) { wrapped.processor.delay = std::chrono::microseconds(to); },
        static_cast<int64_t>(milliseconds * 1000));
+}
+
+void divide_products(double bytes) {
+  wrap([](Wrapped& wrapped, int64_t to) { wrapped.processor.block_bytes = to; }, static_cast<int64_t>(bytes));
 }
 
 void pretend_devices(int count) {

@@ -848,6 +848,11 @@ those that there are.`,
     doc: 'For tests: from now on work on the CPU shows as done only so many milliseconds later; on devices, on those that are opened from now on.',
     takes: { milliseconds: number(0, 1e6) },
   },
+  divideProducts: {
+    doc: `For tests: from now on products of arrays on the CPU, or on pretended devices that are the CPU, are computed in blocks whose results take at
+most so many bytes, as far as blocks may be that small, as products are on a GPU with little memory. 0: they aren't divided.`,
+    takes: { bytes: number(0, 1e12) },
+  },
   preferHugePages: {
     doc: "Asks the system for huge pages for an array that hasn't been written yet: they cost fewer page faults.",
     takes: { array: raw('ElementArray') },

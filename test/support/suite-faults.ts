@@ -1,8 +1,9 @@
 /** Whole operations whose allocations fail, one after the other: the same for both backends. */
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Device,
   type DeviceMatrix,
+  EPSILON,
   type MatrixLike,
   type MpmmOptions,
   matrix,
@@ -38,9 +39,13 @@ const same = (c: MatrixLike, expected: Dense | number) => {
   if (wrong >= 0) expect.fail(`element ${wrong} is ${data[wrong]} and should be ${of(wrong)}`)
 }
 
+const UNTOUCHED = 77
+
+/** Location in which products of arrays are computed. */
+type Where = { backend?: 'cpu' | 'cuda'; devices?: number[] }
+
 /** Products of arrays, by what they need memory for. */
-function hostProducts(backend: 'cpu' | 'cuda'): Record<string, Operation> {
-  const UNTOUCHED = 77
+function hostProducts(where: Where): Record<string, Operation> {
   type Case = { a: MatrixLike & Strided; b: MatrixLike & Strided; options?: MpmmOptions }
   const random = (rows: number, cols: number, seed: number) => randomMatrix(rows, cols, seed) as Case['a']
   const large = (rows: number, cols: number, seed: number) => {
@@ -81,7 +86,7 @@ function hostProducts(backend: 'cpu' | 'cuda'): Record<string, Operation> {
     const { rows, cols, batch: items } = expected
     const shape = items > 1 ? [items, rows, cols] : [rows, cols]
     const into = (out: MatrixLike, run: (all: MpmmOptions) => unknown): Attempt => ({
-      run: async () => run({ ...options, backend, out: out as never }),
+      run: async () => run({ ...options, ...where, out: out as never }),
       check: () => same(out, expected),
       unchanged: () => same(out, UNTOUCHED),
     })
@@ -101,7 +106,7 @@ function hostProducts(backend: 'cpu' | 'cuda'): Record<string, Operation> {
     operations[`${name}, over a semiring of one’s own`] = async () => {
       const out = { data: new Int32Array(items * rows * cols).fill(UNTOUCHED), shape }
       return {
-        run: () => mpmm(a as never, b as never, { semiring: greatestSums, backend, out: out as never }),
+        run: () => mpmm(a as never, b as never, { semiring: greatestSums, ...where, out: out as never }),
         check: () => same(out, expected),
         unchanged: () => same(out, UNTOUCHED),
       }
@@ -114,8 +119,7 @@ function hostProducts(backend: 'cpu' | 'cuda'): Record<string, Operation> {
       matrix(rows, cols, new Int32Array(rows * cols).fill(UNTOUCHED)),
     )
     return {
-      run: () =>
-        mpmmGrouped(members.map(({ a, b }, index) => ({ a, b, out: outs[index]! })) as never, { backend }),
+      run: () => mpmmGrouped(members.map(({ a, b }, index) => ({ a, b, out: outs[index]! })) as never, where),
       check: () =>
         outs.forEach((out, index) => {
           same(out, expected[index]!)
@@ -127,6 +131,49 @@ function hostProducts(backend: 'cpu' | 'cuda'): Record<string, Operation> {
     }
   }
   return operations
+}
+
+/** Products of arrays that run in blocks: no value can fail them, but the later blocks need memory too. */
+function blockProducts(
+  where: Where,
+  [m, k, n]: readonly [number, number, number],
+): Record<string, Operation> {
+  const [a, b] = [randomMatrix(m, k, 1), randomMatrix(k, n, 2)]
+  const c0 = randomMatrix(m, n, 3)
+  const zeroOfFloats = (x: number) => (x === EPSILON ? Number.NEGATIVE_INFINITY : x)
+  const floats = ({ data, shape }: MatrixLike) =>
+    ({ data: Float32Array.from(data, zeroOfFloats), shape }) as unknown as MatrixLike
+  const into = (start: MatrixLike, options: MpmmOptions, expected: Dense): Operation => {
+    const isFloat = (start.data as unknown) instanceof Float32Array
+    const [x, y] = isFloat ? [floats(a), floats(b)] : [a, b]
+    return async () => {
+      const out = { data: start.data.slice(), shape: [m, n] } as MatrixLike
+      return {
+        run: () => mpmm(x as never, y as never, { ...where, ...options, out: out as never }),
+        check: () => same(out, expected),
+        unchanged: () => same(out, dense(start as Strided)),
+      }
+    }
+  }
+  const untouched = matrix(m, n, new Int32Array(m * n).fill(UNTOUCHED))
+  const product = oracle(a, b) as Dense
+  const isBelow = (at: number) => at % n < Math.floor(at / n)
+  const upper = { ...product, data: product.data.map((x, at) => (isBelow(at) ? UNTOUCHED : x)) }
+  return {
+    'of int32, saturating': into(untouched, { overflow: 'saturate' }, product),
+    'of int32': into(untouched, {}, product),
+    'of float32': into(
+      floats(untouched),
+      {},
+      { ...product, data: Float32Array.from(product.data, zeroOfFloats) as never },
+    ),
+    'added to `out`': into(
+      c0,
+      { overflow: 'wrap', accumulate: true },
+      oracle(a, b, { c0, overflow: 'wrap' }) as Dense,
+    ),
+    'of a triangle': into(untouched, { overflow: 'saturate', structure: { c: 'upper' } }, upper),
+  }
 }
 
 /** What can be asked of a device. */
@@ -306,10 +353,10 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
   }
 
   const operations = (kind: string): Record<string, Operation> =>
-    kind === 'arrays' ? hostProducts(backend) : deviceOperations(backend, () => device)
+    kind === 'arrays' ? hostProducts({ backend }) : deviceOperations(backend, () => device)
 
-  it.each(['arrays', 'a device'])('on %s: an error or the right result, and no trace of it', async (kind) => {
-    for (const [name, operation] of Object.entries(operations(kind))) {
+  async function expectErrorsOrResults(all: Record<string, Operation>) {
+    for (const [name, operation] of Object.entries(all)) {
       let nth = 0
       do {
         expect(++nth, `${name} never succeeds`).toBeLessThan(200)
@@ -321,6 +368,47 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
         }
       } while (!(await attempt(operation, nth, ALL)))
     }
+  }
+
+  it.each(['arrays', 'a device'])('on %s: an error or the right result, and no trace of it', (kind) =>
+    expectErrorsOrResults(operations(kind)),
+  )
+
+  describe('several devices', () => {
+    beforeAll(() => addon.pretendDevices(3))
+    afterAll(() => addon.pretendDevices(0))
+
+    it('leave no trace of what fails on one of them', async () => {
+      const { 'a few elements': few, large, 'a batch': batch } = hostProducts({ devices: [0, 1, 2] })
+      await expectErrorsOrResults({ few: few!, large: large!, batch: batch! })
+    })
+  })
+
+  describe('blocks', () => {
+    const before = process.env.MPMML_DEVICE_MEMORY_MIB
+    beforeAll(() => {
+      process.env.MPMML_DEVICE_MEMORY_MIB = '1'
+      addon.divideProducts(2 ** 16)
+    })
+    afterAll(() => {
+      addon.divideProducts(0)
+      addon.pretendDevices(0)
+      if (before === undefined) delete process.env.MPMML_DEVICE_MEMORY_MIB
+      else process.env.MPMML_DEVICE_MEMORY_MIB = before
+    })
+
+    // Parts on pretended GPUs would wait for the memory of each other.
+    it.each(backend === 'cuda' ? [0] : [0, 3])(
+      'leave `out` unchanged if a later one fails, on %i pretended devices',
+      async (count) => {
+        addon.pretendDevices(count)
+        const where = count === 0 ? { backend } : { devices: [0, 1, 2] }
+        // On a GPU more than the least limit.
+        await expectErrorsOrResults(
+          blockProducts(where, backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]),
+        )
+      },
+    )
   })
 
   it.each(['arrays', 'a device'])('on %s: memory doesn’t grow', async (kind) => {

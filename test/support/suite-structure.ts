@@ -13,6 +13,7 @@ import {
   plan,
 } from '../../lib/index.js'
 import { expectError, thrown } from './expect.js'
+import { type Dense, oracle } from './oracle.js'
 import {
   type AnyMatrix,
   algebraOf,
@@ -75,6 +76,28 @@ function programs(backend: 'cpu' | 'cuda'): void {
       for (const way of ['new', 'out'] as const)
         expectRight(one, await compute(place, one, way), place.expectation, way)
     }
+  })
+
+  it.each([
+    ['rows', [9, 3, 1]],
+    ['columns', [9, 1, 3]],
+  ] as const)('stores each item of a batch whose sums might overflow, in %s of `out`', async (_, strides) => {
+    // Each sum is near 0, but by the ends of both operands it might be ±2^31.
+    const ends = (sign: number, stepOf: (at: number) => number) =>
+      Int32Array.from(
+        { length: 18 },
+        (_, at) => sign * (stepOf(at) === 1 ? -1 : 1) * 2 ** 30 + ((at * 7) % 5),
+      )
+    const shape = [2, 3, 3]
+    const [a, b] = [
+      { data: ends(1, (at) => at % 3), shape },
+      { data: ends(-1, (at) => Math.floor(at / 3) % 3), shape },
+    ]
+    const out = { data: new Int32Array(18).fill(7), shape, strides } as never
+    const { c } = await mpmm(a as never, b as never, { backend, structure: { c: 'upper' }, out })
+    const { data } = oracle(a, b) as Dense
+    const expected = Array.from(data, (value, at) => (at % 3 < Math.floor(at / 3) % 3 ? 7 : value))
+    expect(Array.from(elementsOf(c as AnyMatrix).data)).toEqual(expected)
   })
 
   it('multiplies a result that has garbage outside by itself, as a closure of a triangle does', async () => {

@@ -85,13 +85,15 @@ class DividedProduct {
       : peers_(peers), problem_(problem), regions_(regions), parts_(peers.count()) {
     size_t busy = 0;
     for (size_t device = 0; device < peers_.count(); ++device) busy += has_work(device);
-    is_apart_ = writes_apart(problem_, busy > 1) && (is_resident() || !peers_.session(0).writes_at_finish());
+    // What is written when all parts have been started can't fail any more.
+    const bool may_fail = busy > 1 && (is_resident() || !peers_.session(0).writes_at_finish());
     const auto prepare = [&](size_t device) {
       if (!has_work(device)) return;
       Part& mine = parts_[device];
       mine.problem = part_for(peers_, device, problem_, regions_[device], mine.kept);
       peers_.put_on_piece(device, mine.problem);
-      mine.problem.c = mine.target = peers_.on_piece(device, mine.problem.c);
+      mine.problem.c = peers_.on_piece(device, mine.problem.c);
+      mine.target.emplace(mine.problem, may_fail);
       mine.problem.stopped = stopped_.get();
       mine.kept.push_back(stopped_);
     };
@@ -141,14 +143,15 @@ class DividedProduct {
       to.kept().insert(to.kept().end(), mine.kept.begin(), mine.kept.end());
       if (!mine.work) continue;
       to.add({device, std::move(mine.work), index});
-      if (is_apart_) to.add({device, copy(device, read_only(mine.problem.c), mine.target)});
+      mine.target->commit(
+          [&](const MatrixView& from, const MutableMatrixView& c) { to.add({device, copy(device, from, c)}); });
     }
   }
 
  private:
   struct Part {
     Problem problem;
-    MutableMatrixView target;  ///< where its results go in the end
+    std::optional<ResultTarget> target;
     Kept kept;
     std::unique_ptr<Pending> work;  ///< uses what is kept
     Outcome outcome;
@@ -203,15 +206,14 @@ class DividedProduct {
   void start_part(size_t device, const Placement& where) {
     Part& mine = parts_[device];
     Problem& part = mine.problem;
-    if (is_apart_) {
-      const int64_t bytes = part.outputs() * element_bytes(part.operation.dtype);
-      const std::shared_ptr<Memory> apart = peers_.session(device).allocate(bytes);
-      mine.kept.push_back(apart);
-      part.c = row_major(apart->data(), part.m(), part.n());
-      part.c.memory = apart.get();
-      part.keeps_c = false;
+    if (mine.target->is_separate()) {
+      const std::shared_ptr<Memory> separate = peers_.session(device).allocate(mine.target->bytes());
+      mine.kept.push_back(separate);
+      mine.target->place(separate->data(), separate.get());
+      const MatrixView c = read_only(part.c);
+      part = mine.target->there(part);
       // What is outside stays as it is, though the whole is copied back.
-      if (!part.structure.c.is_all(part.m(), part.n())) copy(device, read_only(mine.target), part.c)->finish();
+      if (!part.structure.c.is_all(part.m(), part.n())) copy(device, c, part.c)->finish();
     }
     Placement place = peers_.place(device, for_part(problem_, regions_[device], where));
     place.shared_b = shared_.get();
@@ -224,7 +226,7 @@ class DividedProduct {
     if (!mine.work) return;
     of_part(device, [&] {
       mine.outcome = std::move(mine.work->finish().front());
-      if (is_apart_) copy(device, read_only(mine.problem.c), mine.target)->finish();
+      mine.target->commit([&](const MatrixView& from, const MutableMatrixView& c) { copy(device, from, c)->finish(); });
     });
     mine.work.reset();
   }
@@ -261,7 +263,6 @@ class DividedProduct {
   std::vector<Part> parts_;
   std::unique_ptr<SharedOperand> shared_;
   const std::shared_ptr<std::atomic<int32_t>> stopped_ = std::make_shared<std::atomic<int32_t>>(0);
-  bool is_apart_ = false;
 };
 
 }  // namespace

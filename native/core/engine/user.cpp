@@ -7,7 +7,6 @@
 
 #include "core/engine/execute.h"
 #include "core/host/device_threads.h"
-#include "core/host/workspace.h"
 #include "core/problem/destination.h"
 #include "core/session/logarithms.h"
 #include "core/session/user_operands.h"
@@ -59,38 +58,30 @@ Outcome multiply_at_once(Session& session, const UserProduct& product, const Pla
   return outcome;
 }
 
-/// Results in host memory of their own, until all are there.
-class Apart {
+/// All results of a product in separate host memory, until all are computed.
+class SeparateResults {
  public:
-  explicit Apart(const UserProduct& product) : product_(product), there_(product) {
+  explicit SeparateResults(const UserProduct& product) : there_(product) {
     there_.keeps_c = false;
-    for (size_t lane = 0; lane < product.lane_count(); ++lane) move_away(there_.c[lane]);
-    for_further(product, [&](const FurtherResult& it) { move_away(there_.*it.view); });
+    for (size_t lane = 0; lane < product.lane_count(); ++lane) separate(there_.c[lane]);
+    for_further(product, [&](const FurtherResult& it) { separate(there_.*it.view); });
   }
 
   /// The product with its results there.
   const UserProduct& there() const { return there_; }
 
   void commit() const {
-    for (size_t lane = 0; lane < product_.lane_count(); ++lane) copy_back(there_.c[lane], product_.c[lane]);
-    for_further(product_, [&](const FurtherResult& it) { copy_back(there_.*it.view, product_.*it.view); });
+    for (const Destination& destination : destinations_) destination.commit();
   }
 
  private:
-  // All have 32 bits.
-  static constexpr DataType kElement = DataType::kInt32;
-
-  void move_away(MutableMatrixView& view) {
-    memory_.emplace_back(product_.outputs() * element_bytes(kElement));
-    view = row_major(memory_.back().data(), product_.m, product_.n);
-  }
-  void copy_back(const MutableMatrixView& from, const MutableMatrixView& to) const {
-    copy_rows(to, product_.structure.c, kElement, from.data, 0, product_.batch * product_.m);
+  void separate(MutableMatrixView& result) {
+    // All have 32 bits.
+    result = destinations_.emplace_back(result, there_.batch, DataType::kInt32, there_.structure.c).view();
   }
 
-  const UserProduct& product_;
-  std::deque<Workspace> memory_;
   UserProduct there_;
+  std::deque<Destination> destinations_;
 };
 
 /// Two halves of C. Nothing if it is one result.
@@ -140,9 +131,9 @@ Outcome multiply_on(Session& session, const UserProduct& product, const Placemen
       if (!may_fit_in_halves(product, error)) throw;
     }
   }
-  const Apart apart(product);
-  Outcome outcome = multiply_in_parts(session, apart.there(), where);
-  apart.commit();
+  const SeparateResults separate(product);
+  Outcome outcome = multiply_in_parts(session, separate.there(), where);
+  separate.commit();
   return outcome;
 }
 
@@ -186,9 +177,9 @@ bool Engine::is_for_gpu(const UserProduct& product, const Request& request) {
 Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& where,
                                    const std::vector<int>& devices) {
   const std::unique_lock<std::mutex> lock = await_several(product.cancelled);
-  std::optional<Apart> apart;
-  if (!may_overwrite(product)) apart.emplace(product);
-  const UserProduct& whole = apart ? apart->there() : product;
+  std::optional<SeparateResults> separate;
+  if (!may_overwrite(product)) separate.emplace(product);
+  const UserProduct& whole = separate ? separate->there() : product;
   const std::vector<Region> regions = parts_of(product, devices.size());
   std::vector<SessionPool::Loan> loans;
   for (size_t index = 0; index < regions.size(); ++index) {
@@ -203,7 +194,7 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
       throw of_device(several_backend().kind(), devices[index], error);
     }
   });
-  if (apart) apart->commit();
+  if (separate) separate->commit();
   Outcome outcome;
   for (const Outcome& part : outcomes) outcome.timing.overlap(part.timing);
   return outcome;

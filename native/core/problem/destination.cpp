@@ -2,24 +2,20 @@
 
 #include <cstring>
 
-#include "core/algebra/dispatch.h"
 #include "core/problem/structured.h"
 #include "core/problem/with_size.h"
 
 namespace mpmml {
 
-bool values_may_fail(const Operation& operation) { return overflow_fails(operation) || restricts_elements(operation); }
-
-Destination::Destination(const Problem& problem, bool may_fail) : problem_(problem), view_(problem.c) {
-  if (!writes_apart(problem, may_fail)) return;
-  apart_.emplace(problem.outputs() * element_bytes(problem.operation.dtype));
-  view_ = row_major(apart_->data(), problem.m(), problem.n());
+Destination::Destination(const ResultTarget& target, int64_t batch, DataType dtype, const Band& band)
+    : ResultTarget(target), batch_(batch), dtype_(dtype), band_(band) {
+  if (is_separate()) place(memory_.emplace(bytes()).data());
 }
 
 void Destination::commit(const ForRows& for_rows) const {
-  if (!apart_) return;
-  for_rows(problem_.batch * problem_.m(), [this](int64_t first, int64_t end) {
-    copy_rows(problem_.c, problem_.structure.c, problem_.operation.dtype, apart_->data(), first, end);
+  ResultTarget::commit([&](const MatrixView& from, const MutableMatrixView& to) {
+    for_rows(batch_ * to.rows,
+             [&](int64_t first, int64_t end) { copy_rows(to, band_, dtype_, from.data, first, end); });
   });
 }
 

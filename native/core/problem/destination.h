@@ -1,39 +1,75 @@
-// C changes only if the product succeeds. So results are either written into C at once, or into separate memory that is
-// copied into C at the end. This class decides which.
+// C changes only if the product succeeds. So results are either written into C at once, or into separate memory until nothing
+// can fail any more. ResultTarget decides which, for every backend and for products in parts or in groups.
 #pragma once
 #include <functional>
 #include <optional>
+#include <utility>
 
 #include "core/host/workspace.h"
 #include "core/problem/problem.h"
 
 namespace mpmml {
 
-/// Whether results that a product writes before it is certain to succeed go to memory apart from C first. All that computes
-/// products asks this.
-inline bool writes_apart(const Problem& problem, bool may_fail) { return may_fail && problem.keeps_c; }
-
 /// Whether a result may turn out to overflow after others have been written: only 64-bit sums can.
 inline bool may_overflow(const Problem& problem, RangePath path) {
   return path == RangePath::kWide && problem.operation.overflow == OverflowPolicy::kThrow;
 }
-
-/// Whether values that are only seen when other results have been written may fail a product: a sum that overflows, or an
-/// element that the semiring hasn't.
-bool values_may_fail(const Operation& operation);
 
 /// Copies rows [first, end) of all batch · M rows of dense results to `c`, the product's C or its witness. What is outside
 /// of the band stays as it is.
 void copy_rows(const MutableMatrixView& c, const Band& band, DataType dtype, const void* dense, int64_t first,
                int64_t end);
 
-class Destination {
+/// The place to which the results of a product are written: C, or separate memory that the caller provides.
+class ResultTarget {
  public:
-  /// `may_fail`: as writes_apart() has it. Throws Error(kOutOfMemory).
-  Destination(const Problem& problem, bool may_fail);
+  /// `may_fail`: whether the product may fail after its first result is written, because of a value or for want of memory.
+  /// `is_reachable`: whether the results can be written into C where they are computed.
+  ResultTarget(const Problem& problem, bool may_fail, bool is_reachable = true)
+      : ResultTarget(problem.c, problem.batch, problem.operation.dtype,
+                     (may_fail && problem.keeps_c) || !is_reachable) {}
+  ResultTarget(const MutableMatrixView& c, int64_t batch, DataType dtype, bool is_separate)
+      : c_(c), view_(c), bytes_(batch * c.rows * c.cols * element_bytes(dtype)), is_separate_(is_separate) {}
 
-  /// Where to write results.
+  bool is_separate() const { return is_separate_; }
+  /// Size of the separate memory, in which results are row-major.
+  int64_t bytes() const { return bytes_; }
+  /// Sets the separate memory: `data` in `memory` of a session, or in other memory if that is null.
+  void place(void* data, Memory* memory = nullptr) {
+    view_ = row_major(data, c_.rows, c_.cols);
+    view_.memory = memory;
+  }
+
   const MutableMatrixView& view() const { return view_; }
+  /// `problem`, the product of this target, with its results at view().
+  Problem there(Problem problem) const {
+    problem.c = view_;
+    problem.keeps_c = problem.keeps_c && !is_separate_;
+    return problem;
+  }
+
+  /// Calls `copy(from, to)` from separate memory to C, if there is any. After the call nothing else may fail.
+  template <class Copy>
+  void commit(Copy&& copy) const {
+    if (is_separate_) copy(read_only(view_), c_);
+  }
+
+ private:
+  const MutableMatrixView c_;
+  MutableMatrixView view_;
+  const int64_t bytes_;
+  const bool is_separate_;
+};
+
+/// A target whose separate memory is the host's.
+class Destination : public ResultTarget {
+ public:
+  /// Throws Error(kOutOfMemory).
+  Destination(const Problem& problem, bool may_fail)
+      : Destination(ResultTarget(problem, may_fail), problem.batch, problem.operation.dtype, problem.structure.c) {}
+  /// Keeps results in a band of `c` separate.
+  Destination(const MutableMatrixView& c, int64_t batch, DataType dtype, const Band& band)
+      : Destination(ResultTarget(c, batch, dtype, true), batch, dtype, band) {}
 
   /// Copies rows [first, end) of all batch · M rows. May be called for parts of them, in any order and from any
   /// threads.
@@ -44,9 +80,12 @@ class Destination {
   void commit(const ForRows& for_rows = [](int64_t rows, const CopyRows& copy) { copy(0, rows); }) const;
 
  private:
-  const Problem& problem_;
-  MutableMatrixView view_;
-  std::optional<Workspace> apart_;
+  Destination(const ResultTarget& target, int64_t batch, DataType dtype, const Band& band);
+
+  const int64_t batch_;
+  const DataType dtype_;
+  const Band band_;
+  std::optional<Workspace> memory_;
 };
 
 }  // namespace mpmml

@@ -56,8 +56,7 @@ std::vector<Region> blocks_of(const Problem& problem, int64_t bytes,
 }
 
 void InBlocks::compute() {
-  Problem target = problem_;
-  target.c = destination_.view();
+  const Problem there = destination_.there(problem_);
   std::optional<OverflowError> overflow;
   Region before{};
   for (const Region& block : blocks_) {
@@ -65,7 +64,7 @@ void InBlocks::compute() {
     if (overflow && !(block.items == before.items && block.rows == before.rows)) break;
     before = block;
     try {
-      const Outcome part = multiply_(sub(target, block));
+      const Outcome part = multiply_(sub(there, block));
       outcome_.take_plan(part.plan);
       outcome_.timing.add(part.timing);
     } catch (const OverflowError& error) {

@@ -23,22 +23,20 @@ class InBlocks {
   /// Computes a block. Throws Error, as Session::multiply() does.
   using Multiply = std::function<Outcome(const Problem& block)>;
 
-  /// `may_fail`: whether values may fail the product. Then results are kept apart until all are there, because each block
-  /// looks at its own values.
-  InBlocks(const Problem& problem, std::vector<Region> blocks, bool may_fail, Multiply multiply)
+  /// A later block may fail: it allocates memory of its own, and sees its own values.
+  InBlocks(const Problem& problem, std::vector<Region> blocks, Multiply multiply)
       : problem_(problem),
         blocks_(std::move(blocks)),
-        destination_(problem, may_fail),
-        is_apart_(destination_.view().data != problem.c.data),
+        destination_(problem, blocks_.size() > 1),
         multiply_(std::move(multiply)) {}
 
   /// Does what can be done before C changes. Throws Error.
   void start() {
-    if (is_apart_) compute();
+    if (destination_.is_separate()) compute();
   }
   /// Does the rest.
   Outcome finish() {
-    if (!is_apart_) compute();
+    if (!destination_.is_separate()) compute();
     destination_.commit();
     return std::move(outcome_);
   }
@@ -49,7 +47,6 @@ class InBlocks {
   const Problem& problem_;
   const std::vector<Region> blocks_;
   const Destination destination_;
-  const bool is_apart_;
   const Multiply multiply_;
   Outcome outcome_;
 };

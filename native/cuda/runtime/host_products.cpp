@@ -26,12 +26,12 @@ std::vector<Outcome> multiply_and_fetch(Session& session, Problems asked, const 
   int64_t bytes = 0;
   for (const Problem& problem : asked) bytes += result_bytes(problem);
   const std::shared_ptr<Memory> memory = session.allocate(bytes);
-  std::vector<Problem> there(asked.begin(), asked.end());
+  std::vector<Problem> there;
   auto* at = static_cast<char*>(memory->data());
-  for (Problem& problem : there) {
-    problem.c = row_major<void*>(at, problem.m(), problem.n());
-    problem.c.memory = memory.get();
-    problem.keeps_c = false;
+  for (const Problem& problem : asked) {
+    ResultTarget target(problem, true, false);
+    target.place(at, memory.get());
+    there.push_back(target.there(problem));
     at += result_bytes(problem);
   }
   std::vector<Outcome> outcomes = session.multiply(there, where)->finish();
@@ -83,7 +83,7 @@ class HostProduct final : public Pending {
       static_cast<SharedB*>(where_.shared_b)->refuse();
       throw given_up();
     }
-    blocks_.emplace(problem_, std::move(blocks), values_may_fail(problem_.operation) || where_.variant,
+    blocks_.emplace(problem_, std::move(blocks),
                     [this](const Problem& block) { return std::move(start(block)->finish().front()); });
     blocks_->start();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -146,12 +147,11 @@ class SmallProduct final : public OnStreams {
     ring.release(stream);
     a_.arrived(stream);
     const Plan plan = choose(a_, b_);
-    target_ = host_of(problem_, problem_.c, problem_.operation.dtype);
-    writes_there_ = can_write_there(plan);
-    c_ = writes_there_ ? target_.data : static_cast<char*>(ring.acquire());
-    Problem there = problem_;
+    host_ = host_of(problem_, problem_.c, problem_.operation.dtype);
+    target_.emplace(problem_, may_overflow(problem_, plan.path), is_c_reachable());
+    target_->place(target_->is_separate() ? ring.acquire() : host_.data);
+    Problem there = target_->there(problem_);
     there.c0 = c0_.view();
-    there.c = row_major<void*>(c_, problem_.m(), problem_.n());
     RegionPlan planned = plan_region(plan, whole(problem_), there, a_, b_);
     times_ = executor_.launch(planned, a_, b_, stream);
     ring.release(stream);
@@ -160,15 +160,17 @@ class SmallProduct final : public OnStreams {
 
  private:
   /// Whether the kernel can write its results where they belong.
-  bool can_write_there(const Plan& plan) const {
-    return target_.is_all_written() && reinterpret_cast<uintptr_t>(target_.data) % kMatrixAlignment == 0 &&
-           !writes_apart(problem_, may_overflow(problem_, plan.path)) && is_direct(target_, Band{});
+  bool is_c_reachable() const {
+    return host_.is_all_written() && reinterpret_cast<uintptr_t>(host_.data) % kMatrixAlignment == 0 &&
+           is_direct(host_, Band{});
   }
 
   Outcome fetch() override {
     lane_.ring(0).finish();
     fetched();
-    if (!writes_there_) target_.scatter(0, target_.elements(), c_);
+    target_->commit([&](const MatrixView& from, const MutableMatrixView&) {
+      host_.scatter(0, host_.elements(), static_cast<const char*>(from.data));
+    });
     problem_.count_steps(static_cast<double>(problem_.outputs()));
     outcome_.timing.h2d = a_.arrival(*begin_);
     outcome_.timing.analysis = times_.packed->since(*times_.started);
@@ -201,9 +203,8 @@ class SmallProduct final : public OnStreams {
   DeviceBuffer memory_;
   int64_t used_ = 0;  ///< of the memory, and of the slot
   Operand a_, b_, c0_;
-  HostLayout target_{};
-  char* c_ = nullptr;  ///< where the kernel writes
-  bool writes_there_ = false;
+  HostLayout host_{};  ///< of C
+  std::optional<ResultTarget> target_;
   Event* begin_ = nullptr;
   LaunchTimes times_{};
 };
@@ -260,16 +261,11 @@ class CellProduct final : public OnStreams {
   ~CellProduct() override { end(); }
 
   void start() {
-    TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
-    start_uploads(uploads);
-    for (const Result& result : results_) {
-      const HostLayout host = host_of(problem_, problem_.*result.view, result.dtype);
-      if (host.dense() && !is_pinned(host.data)) pages_.emplace_back(host.data, host.bytes());
-    }
-    compute_cells(uploads);
+    compute();
     sharing_.received();
     if (executor_.watches_overflow()) await_parts();
     executor_.require_no_overflow();
+    prepare_download();
   }
 
  private:
@@ -293,9 +289,21 @@ class CellProduct final : public OnStreams {
     return std::move(outcome_);
   }
 
+  void compute() {
+    TransferQueue uploads(TransferQueue::Direction::kUpload, lane_, [this] { return problem_.is_cancelled(); });
+    start_uploads(uploads);
+    for (const Result& result : results_) {
+      const HostLayout host = host_of(problem_, problem_.*result.view, result.dtype);
+      if (host.dense() && !is_pinned(host.data)) pages_.emplace_back(host.data, host.bytes());
+    }
+    compute_cells(uploads);
+  }
+
   void allocate_result(MutableMatrixView Problem::* view, DataType dtype) {
-    DeviceBuffer memory(problem_.outputs() * element_bytes(dtype), lane_.device(), lane_.compute(0));
-    there_.*view = row_major(memory.get(), problem_.m(), problem_.n());
+    ResultTarget target(problem_.*view, problem_.batch, dtype, true);
+    DeviceBuffer memory(target.bytes(), lane_.device(), lane_.compute(0));
+    target.place(memory.get());
+    there_.*view = target.view();
     results_.push_back({view, dtype, std::move(memory)});
   }
 
@@ -435,22 +443,30 @@ class CellProduct final : public OnStreams {
     problem_.count_steps(static_cast<double>(sub(problem_, cut_.c[completed.part]).outputs()));
   }
 
-  /// Returns the milliseconds from now until all results are on the host.
-  double download() {
-    const auto start = Clock::now();
-    TransferQueue queue(TransferQueue::Direction::kDownload, lane_, [this] { return problem_.is_cancelled(); });
+  /// Takes what a download needs, so that none fails for want of memory when C has changed, here or on another device.
+  void prepare_download() {
+    downloads_ = std::make_unique<TransferQueue>(TransferQueue::Direction::kDownload, lane_,
+                                                 [this] { return problem_.is_cancelled(); });
     for (const auto& [part, event] : completed_) {
       const Problem on_host = sub(problem_, cut_.c[part]), on_device = sub(there_, cut_.c[part]);
       for (const Result& result : results_) {
         const auto view = result.view;
-        queue.add({host_of(on_host, on_host.*view, result.dtype), static_cast<char*>((on_device.*view).data), nullptr,
-                   event});
+        downloads_->add({host_of(on_host, on_host.*view, result.dtype), static_cast<char*>((on_device.*view).data),
+                         nullptr, event});
       }
     }
-    queue.start();
+    downloads_->prepare();
+  }
+
+  /// Returns the milliseconds from now until all results are on the host.
+  double download() {
+    const auto start = Clock::now();
+    // Its threads have ended when this returns or throws.
+    const std::unique_ptr<TransferQueue> queue = std::move(downloads_);
+    queue->start();
     size_t index = 0;
     for (const Completed& completed : completed_) {
-      for (size_t copied = 0; copied < results_.size(); ++copied) queue.wait(index++);
+      for (size_t copied = 0; copied < results_.size(); ++copied) queue->wait(index++);
       if (!executor_.watches_overflow()) count(completed);
     }
     return milliseconds_since(start);
@@ -489,6 +505,7 @@ class CellProduct final : public OnStreams {
   std::vector<Completed> completed_;  ///< parts of C, in the order in which they are complete
   Event* begin_ = nullptr;
   std::deque<Pages> pages_;
+  std::unique_ptr<TransferQueue> downloads_;
   Sharing sharing_;
 };
 

@@ -65,11 +65,10 @@ class Batch {
     batch.a = a.view;
     batch.b = b.view;
     batch.c0 = c0.view;
-    batch.c = row_major(c.memory->data(), batch.m(), batch.n());
-    batch.c.memory = c.memory.get();
     // The results aren't seen before they are scattered.
-    batch.keeps_c = false;
-    QueuedProduct queued = queue_product(batch, where, planner, device_, lane);
+    ResultTarget target(batch, true, false);
+    target.place(c.memory->data(), c.memory.get());
+    QueuedProduct queued = queue_product(target.there(batch), where, planner, device_, lane);
     scatter(c);
     queued.share = 1.0 / static_cast<double>(count_);
     queued.end = nullptr;

@@ -172,14 +172,13 @@ class ResidentProduct {
     const Plan plan = choose();
     const Kernel& kernel = executor_.kernel_for(plan, range(a_), range(b_));
     result_.outcome.plan = plan;
-    const bool is_apart =
-        writes_apart(problem_, may_overflow(problem_, plan.path)) || !takes_stores(problem_.c, dtype_, problem_.batch);
-    there_ = problem_;
+    ResultTarget target(problem_, may_overflow(problem_, plan.path), takes_stores(problem_.c, dtype_, problem_.batch));
     DeviceBuffer results;
-    if (is_apart) {
-      results = apart(dtype_);
-      there_.c = row_major(results.get(), problem_.m(), problem_.n());
+    if (target.is_separate()) {
+      results = device_.workspace(target.bytes());
+      target.place(results.get());
     }
+    there_ = target.there(problem_);
     const bool searches = executor_.leaves_further(*plan.variant, kernel);
     if ((searches && problem_.through.data) || repairs_in_place()) keep_c0();
     if (repairs_in_place()) c0_.view = kept_c0();
@@ -188,7 +187,7 @@ class ResidentProduct {
       sources_.cleared(b_);
     }
     // From here on a product that is given up leaves old and new elements.
-    if (!is_apart) write_c(false);
+    if (!target.is_separate()) write_c(false);
     write_further(false);
     there_.a = a_.view;
     there_.b = b_.view;
@@ -202,10 +201,11 @@ class ResidentProduct {
       }
     }
     result_.end = result_.launches.back().computed;
-    if (!is_apart) return;
-    write_c(false);
-    copy_inside(dtype_, problem_.batch, read_only(there_.c), problem_.structure.c, problem_.c, stream());
-    result_.end = nullptr;
+    target.commit([&](const MatrixView& from, const MutableMatrixView& c) {
+      write_c(false);
+      copy_inside(dtype_, problem_.batch, from, problem_.structure.c, c, stream());
+      result_.end = nullptr;
+    });
   }
 
   double steps_of_part(const Region& region) const {

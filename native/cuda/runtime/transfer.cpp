@@ -142,16 +142,22 @@ void TransferQueue::add(Transfer transfer) {
   parts_ += parts;
 }
 
-void TransferQueue::start() {
+int TransferQueue::threads() const {
   int64_t staged = 0;
   for (const Entry& entry : entries_) {
     if (!entry.pinned) staged += entry.transfer.host.bytes();
   }
   const int64_t most = std::min(kMostThreads, std::max(1u, std::thread::hardware_concurrency()));
-  const int threads = static_cast<int>(std::clamp<int64_t>(staged / kBytesPerThread, 1, most));
-  for (int thread = 0; thread < threads; ++thread) lane_.ring(thread);
-  if (threads == 1) return work(0);
-  for (int thread = 0; thread < threads; ++thread) {
+  return static_cast<int>(std::clamp<int64_t>(staged / kBytesPerThread, 1, most));
+}
+
+void TransferQueue::prepare() { lane_.ring(threads() - 1); }
+
+void TransferQueue::start() {
+  prepare();
+  const int count = threads();
+  if (count == 1) return work(0);
+  for (int thread = 0; thread < count; ++thread) {
     if (!start_thread(thread)) {
       // At its limit of threads the process works with the threads that it has.
       if (thread == 0) work(0);

@@ -71,6 +71,8 @@ class TransferQueue {
   TransferQueue(const TransferQueue&) = delete;
 
   void add(Transfer transfer);
+  /// Takes the pinned memory that start() needs. Throws Error(kOutOfMemory).
+  void prepare();
   /// Starts as many threads as the bytes are worth. If there are only few bytes, it copies them before it returns.
   void start();
   /// Whether wait(index) would return or throw at once.
@@ -86,6 +88,7 @@ class TransferQueue {
     int64_t left;
   };
 
+  int threads() const;
   bool start_thread(int thread);
   void work(int thread);
   void run_part(Entry& entry, int64_t part, int thread);

@@ -1,4 +1,4 @@
-#include "testing/delayed.h"
+#include "testing/altered.h"
 
 #include <algorithm>
 #include <exception>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/host/clock.h"
+#include "core/session/blocks.h"
 #include "core/session/session.h"
 
 namespace mpmml {
@@ -32,11 +33,11 @@ class DelayedWork final : public Pending {
 
 bool is_gone(const std::weak_ptr<Memory>& memory) { return memory.expired(); }
 
-class DelayedSession final : public Session {
+class AlteredSession final : public Session {
  public:
-  DelayedSession(std::unique_ptr<Session> session, std::chrono::microseconds by)
-      : session_(std::move(session)), length_(by) {}
-  ~DelayedSession() override {
+  AlteredSession(std::unique_ptr<Session> session, const Alteration& alteration)
+      : session_(std::move(session)), alteration_(alteration) {}
+  ~AlteredSession() override {
     if (running_.use_count() > 1 || !std::all_of(memories_.begin(), memories_.end(), is_gone)) std::terminate();
   }
 
@@ -75,7 +76,7 @@ class DelayedSession final : public Session {
   void follow(const Moment* moment) override { session_->follow(moment); }
   void receive(Session& from, const Memory& source, int64_t source_at, Memory& target, int64_t target_at,
                int64_t bytes) override {
-    session_->receive(*static_cast<DelayedSession&>(from).session_, source, source_at, target, target_at, bytes);
+    session_->receive(*static_cast<AlteredSession&>(from).session_, source, source_at, target, target_at, bytes);
   }
 
   ValueRange range(const Operation& operation, int64_t batch, const MatrixView& matrix) override {
@@ -99,7 +100,9 @@ class DelayedSession final : public Session {
   }
 
   std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
-    return later(session_->multiply(problems, where));
+    const Problem& first = problems.front();
+    const bool divides = alteration_.block_bytes > 0 && problems.size() == 1 && !first.c.memory && first.has_steps();
+    return later(divides ? multiply_in_blocks(first, where) : session_->multiply(problems, where));
   }
   bool writes_at_finish() const override { return session_->writes_at_finish(); }
   Plan plan(const Problem& problem, const Placement& where) override { return session_->plan(problem, where); }
@@ -118,8 +121,19 @@ class DelayedSession final : public Session {
  private:
   std::unique_ptr<Pending> later(std::unique_ptr<Pending> work) {
     // One after the other, as in a stream.
-    end_ = std::max(end_, Clock::now()) + length_;
+    end_ = std::max(end_, Clock::now()) + alteration_.delay;
     return std::make_unique<DelayedWork>(std::move(work), end_, running_);
+  }
+
+  std::unique_ptr<Pending> multiply_in_blocks(const Problem& problem, const Placement& where) {
+    const auto bytes_of = [](const Problem& block) { return block.outputs() * element_bytes(block.operation.dtype); };
+    InBlocks blocks(problem, blocks_of(problem, alteration_.block_bytes, bytes_of), [&](const Problem& block) {
+      return std::move(session_->multiply(block, where)->finish().front());
+    });
+    blocks.start();
+    std::vector<Outcome> outcomes;
+    outcomes.push_back(blocks.finish());
+    return std::make_unique<Done>(std::move(outcomes));
   }
 
   std::shared_ptr<Memory> watched(std::shared_ptr<Memory> memory) {
@@ -129,16 +143,16 @@ class DelayedSession final : public Session {
   }
 
   const std::unique_ptr<Session> session_;
-  const std::chrono::microseconds length_;
+  const Alteration alteration_;
   Clock::time_point end_{};
   std::vector<std::weak_ptr<Memory>> memories_;
   const std::shared_ptr<void> running_ = std::make_shared<int>();  ///< shared by what hasn't ended
 };
 
-class DelayedBackend final : public Backend {
+class AlteredBackend final : public Backend {
  public:
-  DelayedBackend(std::shared_ptr<Backend> backend, std::chrono::microseconds by)
-      : backend_(std::move(backend)), by_(by) {}
+  AlteredBackend(std::shared_ptr<Backend> backend, const Alteration& alteration)
+      : backend_(std::move(backend)), alteration_(alteration) {}
 
   BackendKind kind() const override { return backend_->kind(); }
   const std::vector<const Variant*>& variants() const override { return backend_->variants(); }
@@ -172,18 +186,18 @@ class DelayedBackend final : public Backend {
     return backend_->interact(request, where);
   }
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {
-    return std::make_unique<DelayedSession>(backend_->open(device, device_memory), by_);
+    return std::make_unique<AlteredSession>(backend_->open(device, device_memory), alteration_);
   }
 
  private:
   const std::shared_ptr<Backend> backend_;
-  const std::chrono::microseconds by_;
+  const Alteration alteration_;
 };
 
 }  // namespace
 
-std::shared_ptr<Backend> delayed(std::shared_ptr<Backend> backend, std::chrono::microseconds by) {
-  return std::make_shared<DelayedBackend>(std::move(backend), by);
+std::shared_ptr<Backend> altered(std::shared_ptr<Backend> backend, const Alteration& alteration) {
+  return std::make_shared<AlteredBackend>(std::move(backend), alteration);
 }
 
 }  // namespace mpmml

@@ -1,0 +1,22 @@
+// Backends that work as a GPU's does, for tests on machines without one: later, or in blocks.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "core/session/backend.h"
+
+namespace mpmml {
+
+struct Alteration {
+  /// Duration for which work shows as under way after it has been done, one work after the other. A session that is closed
+  /// before what it has allocated and started has ended ends the process.
+  std::chrono::microseconds delay{0};
+  /// Greatest size of the results of a block in which a product of arrays is computed, in bytes; 0: it isn't divided.
+  int64_t block_bytes = 0;
+};
+
+/// Returns a backend with the devices of `backend`.
+std::shared_ptr<Backend> altered(std::shared_ptr<Backend> backend, const Alteration& alteration);
+
+}  // namespace mpmml
