@@ -7,7 +7,7 @@ import { PATIENCE } from '../support/patience.js'
 
 const reason = withoutCuda()
 
-/** What a program prints with this much device memory. */
+/** Output of a program with so much device memory; with 0, all that is free. */
 function run(mebibytes: number, body: string): unknown {
   const { stdout, stderr } = spawnSync(
     process.execPath,
@@ -28,7 +28,7 @@ function run(mebibytes: number, body: string): unknown {
     {
       encoding: 'utf8',
       timeout: PATIENCE,
-      env: { ...process.env, MPMML_DEVICE_MEMORY_MIB: String(mebibytes) },
+      env: { ...process.env, ...(mebibytes > 0 && { MPMML_DEVICE_MEMORY_MIB: String(mebibytes) }) },
     },
   )
   expect(stderr).toBe('')
@@ -74,6 +74,91 @@ describe.skipIf(reason !== undefined)(
         `,
       )
       expect(result).toEqual([true, true, true])
+    })
+
+    it('drops packed forms for products of arrays, and stays within the limit', () => {
+      // Five matrices of 16 MiB, each of which leaves two forms of 16 MiB. A product of arrays takes what they leave.
+      const limit = 400
+      const result = run(
+        limit,
+        `
+        const kept = []
+        for (let i = 0; i < 5; i++) {
+          kept.push(await device.upload(square(2048, i)))
+          const { c } = await mpmm(kept[i], kept[i])
+          c.dispose()
+        }
+        const n = 4000, a = square(n, 7), b = square(n, 8)
+        const { c, backend } = await mpmm(a, b, { backend: 'cuda' })
+        const wrong = []
+        for (let sample = 0; sample < 300; sample++) {
+          const i = (sample * 7919) % n, j = (sample * 104729) % n
+          let best = -Infinity
+          for (let k = 0; k < n; k++) best = Math.max(best, a.data[i * n + k] + b.data[k * n + j])
+          if (c.data[i * n + j] !== best) wrong.push([i, j])
+        }
+        const before = (await mpmm(kept[0].view({ rows: [0, 1] }), kept[0])).c
+        const row = (await before.download()).data
+        const expected = (await mpmm(matrix(1, 2048, square(2048, 0).data.slice(0, 2048)), square(2048, 0), { backend: 'cpu' })).c
+        console.log(JSON.stringify([backend, wrong, device.memory().reserved / 2 ** 20, same(row, expected.data)]))
+        `,
+      ) as [string, unknown[], number, boolean]
+      const [backend, wrong, reserved, isSame] = result
+      expect([backend, wrong, isSame]).toEqual(['cuda', [], true])
+      // The driver gives memory in chunks.
+      expect(reserved).toBeLessThan(limit + 64)
+    })
+
+    it('drops packed forms if the driver has no more memory', () => {
+      const result = run(
+        0,
+        `
+        const { addon } = await import(${JSON.stringify(new URL('../../dist/lib/native.js', import.meta.url).href)})
+        const A = await device.upload(square(1024, 1)), a = square(900, 2), b = square(900, 3)
+        const expected = (await mpmm(a, b, { backend: 'cpu' })).c.data
+        const product = () => mpmm(a, b, { backend: 'cuda' })
+        // Now the streams and the pinned memory exist.
+        await product()
+        const right = []
+        for (let nth = 1; nth <= 5; nth++) {
+          (await mpmm(A, A)).c.dispose()
+          addon.failAllocation(nth)
+          right.push(same((await product()).c.data, expected))
+          addon.failAllocation(0)
+        }
+        console.log(JSON.stringify(right))
+        `,
+      )
+      expect(result).toEqual([true, true, true, true, true])
+    })
+
+    it('computes on two sessions that drop the forms of each other', () => {
+      const result = run(
+        200,
+        `
+        const other = await openDevice({ backend: 'cuda' })
+        const sources = [1, 2, 3, 4].map((seed) => square(1024, seed))
+        const expected = []
+        for (const source of sources) expected.push((await mpmm(source, source, { backend: 'cpu' })).c.data)
+        const there = await Promise.all(sources.map((source, i) => (i % 2 ? other : device).upload(source)))
+        const large = square(3000, 5), best = (await mpmm(large, large, { backend: 'cpu' })).c.data
+        const right = []
+        for (let round = 0; round < 6; round++) {
+          const all = await Promise.all([
+            ...there.map((matrix) => mpmm(matrix, matrix)),
+            mpmm(large, large, { backend: 'cuda' }),
+          ])
+          right.push(same(all.pop().c.data, best))
+          for (const [i, { c }] of all.entries()) {
+            right.push(same((await c.download()).data, expected[i]))
+            c.dispose()
+          }
+        }
+        await other.close()
+        console.log(JSON.stringify([right.length, right.every(Boolean)]))
+        `,
+      )
+      expect(result).toEqual([30, true])
     })
 
     it('a matrix without room is an error, and the next call works', () => {

@@ -10,6 +10,7 @@
 
 #include "core/status.h"
 #include "cuda/runtime/memory.h"
+#include "cuda/runtime/packed_forms.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -42,6 +43,16 @@ int64_t capacity_beside(int64_t held, int device, int64_t limit) {
   const DeviceMemory memory = device_memory(device);
   const int64_t capacity = memory.free + memory.pooled - kHeadroom;
   return std::max<int64_t>((limit > 0 ? std::min(capacity, limit) : capacity) - held, 0);
+}
+
+/// Size of the packed forms that exceed what matrices that stay and reservations leave, in bytes. Little has room always.
+int64_t surplus_of_forms(int device, int64_t limit) {
+  const int64_t forms = bytes_of_forms(device) - little_memory(limit);
+  if (forms <= 0) return 0;
+  Ledgers& all = ledgers();
+  const std::lock_guard<std::mutex> lock(all.mutex);
+  const Ledger& ledger = all.of_device[device];
+  return std::min(forms, ledger.reserved + forms - capacity_beside(ledger.held, device, limit));
 }
 
 void change_held(int device, int64_t bytes) {
@@ -85,7 +96,7 @@ int64_t device_capacity(int device, int64_t limit) {
 
 int64_t little_memory(int64_t limit) {
   constexpr int64_t kLittle = int64_t{64} << 20;
-  return limit > 0 ? std::min(limit, kLittle) : kLittle;
+  return limit > 0 ? 0 : kLittle;
 }
 
 bool can_have(int device, int64_t bytes, int64_t limit) {
@@ -121,7 +132,14 @@ Reservation admit(int device, int64_t bytes, int64_t limit, const std::function<
   }
   ledger.reserved += bytes;
   leave();
-  return Reservation(device, bytes);
+  lock.unlock();
+  Reservation reservation(device, bytes);
+  // No form is added meanwhile that has no room, because the bytes are reserved. Forms that products hold follow soon.
+  for (int64_t surplus; (surplus = surplus_of_forms(device, limit)) > 0;) {
+    if (is_cancelled()) throw given_up();
+    if (drop_forms(device, surplus) == 0) await_others();
+  }
+  return reservation;
 }
 
 }  // namespace mpmml::cuda

@@ -8,6 +8,7 @@
 
 #include "core/host/fault.h"
 #include "cuda/device/error.h"
+#include "cuda/runtime/packed_forms.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -69,17 +70,20 @@ DeviceBuffer::DeviceBuffer(int64_t bytes, int device, cudaStream_t stream, bool 
   const cudaMemPool_t pool = pool_of(device, is_for_peers);
   pooled_ = pool != nullptr;
   const auto size = static_cast<size_t>(bytes > 0 ? bytes : 1);
-  before_allocation();
-  if (pooled_) {
-    cudaError_t error = cudaMallocFromPoolAsync(&data_, size, pool, stream);
-    if (error == cudaErrorMemoryAllocation && give_back_kept(device, !is_for_peers)) {
-      cudaGetLastError();
-      error = cudaMallocFromPoolAsync(&data_, size, pool, stream);
-    }
-    check(error, "cudaMallocFromPoolAsync", __FILE__, __LINE__);
-  } else {
-    MPMML_CUDA(cudaMalloc(&data_, size));
+  const auto allocate = [&] {
+    if (failing_allocations.must_fail()) return cudaErrorMemoryAllocation;
+    const cudaError_t error = pooled_ ? cudaMallocFromPoolAsync(&data_, size, pool, stream) : cudaMalloc(&data_, size);
+    // Otherwise the next call would report it.
+    if (error == cudaErrorMemoryAllocation) cudaGetLastError();
+    return error;
+  };
+  cudaError_t error = allocate();
+  if (error == cudaErrorMemoryAllocation && give_back_kept(device, !is_for_peers)) error = allocate();
+  while (error == cudaErrorMemoryAllocation && drop_forms(device, static_cast<int64_t>(size)) > 0) {
+    if (is_for_peers) give_back_kept(device, false);
+    error = allocate();
   }
+  check(error, pooled_ ? "cudaMallocFromPoolAsync" : "cudaMalloc", __FILE__, __LINE__);
 }
 
 DeviceBuffer::~DeviceBuffer() {

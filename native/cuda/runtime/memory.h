@@ -13,7 +13,8 @@ namespace mpmml::cuda {
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  /// Other devices can read it directly only if it `is_for_peers`. That makes each allocation take longer.
+  /// Other devices can read it directly only if it `is_for_peers`. That makes each allocation take longer. If the device has
+  /// no room, packed forms of matrices are dropped. Throws Error(kOutOfMemory).
   DeviceBuffer(int64_t bytes, int device, cudaStream_t stream, bool is_for_peers = false);
   ~DeviceBuffer();
   DeviceBuffer(DeviceBuffer&& other) noexcept { swap(other); }
@@ -23,6 +24,7 @@ class DeviceBuffer {
   }
 
   void* get() const { return data_; }
+  cudaStream_t stream() const { return stream_; }
 
  private:
   void swap(DeviceBuffer& other) {

@@ -120,16 +120,10 @@ PackedKey Operand::key_for(const Kernel& kernel, const Launch& launch, Side side
   return key;
 }
 
-const PackedForm* Operand::find(const PackedKey& key) const {
-  for (const PackedForm& form : resident_forms_ ? *resident_forms_ : own_forms_) {
-    if (form.key == key) return &form;
-  }
-  return nullptr;
-}
-
-int64_t Operand::bytes_to_keep(const Kernel& kernel, const Launch& launch, Side side) const {
-  if (!kernel.pack || !keeps_forms(kernel) || find(key_for(kernel, launch, side))) return 0;
-  return kernel.packed_bytes(launch, side);
+int64_t Operand::bytes_to_keep(const Kernel& kernel, const Launch& launch, Side side) {
+  if (!kernel.pack || !keeps_forms(kernel)) return 0;
+  held_form_ = forms().find(key_for(kernel, launch, side), launch.stream);
+  return held_form_ ? 0 : kernel.packed_bytes(launch, side);
 }
 
 int64_t Operand::bytes_beside(const Kernel& kernel, const Launch& launch, Side side) const {
@@ -156,24 +150,21 @@ void Operand::keep_packed(const Kernel& kernel, const Launch& launch, Side side,
 
 void* Operand::kept_form(const Kernel& kernel, const Launch& launch, Side side, int64_t bytes, Lane& lane) {
   const PackedKey key = key_for(kernel, launch, side);
-  if (const PackedForm* form = find(key)) {
-    if (form->done) form->done->hold(launch.stream);
-    return form->buffer.get();
+  held_form_ = forms().find(key, launch.stream);
+  if (held_form_) {
+    if (held_form_->done) held_form_->done->hold(launch.stream);
+    return held_form_->buffer.get();
   }
-  PackedForms& forms = is_copy_ ? own_forms_ : *resident_forms_;
   // What uses the forms of matrices that stay is queued in the same stream.
   Event* const done = is_copy_ ? &lane.event() : nullptr;
-  forms.push_back({key, DeviceBuffer(bytes, lane.device(), launch.stream), bytes, done});
+  const auto form = std::make_shared<PackedForm>(key, DeviceBuffer(bytes, lane.device(), launch.stream), bytes, done);
   Launch packing = launch;
   void*& target = side == Side::kA ? packing.packed_a : packing.packed_b;
-  target = forms.back().buffer.get();
-  try {
-    kernel.pack(packing, side);
-  } catch (...) {
-    forms.pop_back();
-    throw;
-  }
+  target = form->buffer.get();
+  kernel.pack(packing, side);
   if (done) done->record(launch.stream);
+  forms().add(form);
+  held_form_ = form;
   return target;
 }
 

@@ -3,6 +3,7 @@
 // is ready. A call makes operands from host matrices and drops them. Those of resident matrices belong to the matrix's
 // memory (resident.h).
 #pragma once
+#include <memory>
 #include <optional>
 
 #include "core/plan/plan.h"
@@ -68,10 +69,16 @@ class Operand {
   void* packed_for(const Kernel& kernel, const Launch& launch, Side side, Lane& lane, Room& room);
   /// Packs that form unless it already exists, if it is kept.
   void keep_packed(const Kernel& kernel, const Launch& launch, Side side, Lane& lane);
-  /// The bytes that packed_for() allocates for a form that is kept.
-  int64_t bytes_to_keep(const Kernel& kernel, const Launch& launch, Side side) const;
+  /// The bytes that packed_for() allocates for a form that is kept. If the form exists, it is held.
+  int64_t bytes_to_keep(const Kernel& kernel, const Launch& launch, Side side);
+  /// Lets others drop the form of a matrix that stays, after all launches that use it are queued. Until then their thread must
+  /// not wait for memory that others have reserved: they may wait for the form.
+  void release_form() { held_form_.reset(); }
   /// Forgets the forms of a copy. Nothing may use them any more.
-  void drop_forms() { own_forms_.clear(); }
+  void drop_forms() {
+    release_form();
+    own_forms_.clear();
+  }
   /// What view_for() and packed_for() take of a room. The launch has the view_to_be().
   int64_t bytes_beside(const Kernel& kernel, const Launch& launch, Side side) const;
 
@@ -88,7 +95,7 @@ class Operand {
   }
   PackedKey key_for(const Kernel& kernel, const Launch& launch, Side side) const;
   void* kept_form(const Kernel& kernel, const Launch& launch, Side side, int64_t bytes, Lane& lane);
-  const PackedForm* find(const PackedKey& key) const;
+  PackedForms& forms() { return resident_forms_ ? *resident_forms_ : own_forms_; }
 
   Operation operation_;
   HostLayout host_;
@@ -107,6 +114,7 @@ class Operand {
   Event* widened_ = nullptr;
   PackedForms own_forms_;
   PackedForms* resident_forms_ = nullptr;
+  std::shared_ptr<const PackedForm> held_form_;  ///< the form used last
 };
 
 }  // namespace mpmml::cuda

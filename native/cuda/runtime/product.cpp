@@ -409,7 +409,7 @@ class CellProduct final : public OnStreams {
 
   /// Drops the forms that earlier cells have packed, once these are computed, if there is no room for those of a cell beside
   /// them. There is enough for the forms of one plan, but cells may have several.
-  void make_room(const RegionPlan& plan, const Operand& a, const Operand& b) {
+  void make_room(const RegionPlan& plan, Operand& a, Operand& b) {
     const auto bytes = [&] {
       return a.bytes_to_keep(*plan.kernel, plan.launch, Side::kA) +
              b.bytes_to_keep(*plan.kernel, plan.launch, Side::kB);

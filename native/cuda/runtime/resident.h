@@ -32,23 +32,23 @@ struct KnownLines {
 };
 
 /// All functions but the destructor and retire() are for the session's thread.
-class ResidentMemory final : public Memory, public std::enable_shared_from_this<ResidentMemory> {
+class ResidentMemory final : public Memory {
  public:
   /// Is told of bytes that don't count any more, and then gets what the memory held, which it must give back in the order
   /// of the session's stream.
   using Held = std::pair<DeviceBuffer, PackedForms>;
   using Release = std::function<void(int64_t bytes, std::shared_ptr<Held>)>;
 
-  ResidentMemory(DeviceBuffer buffer, int64_t bytes, Release release)
-      : Memory(buffer.get(), bytes), held_(std::make_shared<Held>()), release_(std::move(release)) {
-    held_->first = std::move(buffer);
-  }
+  ResidentMemory(DeviceBuffer buffer, int64_t bytes, int device, Release release)
+      : Memory(buffer.get(), bytes),
+        held_(std::make_shared<Held>(std::move(buffer), PackedForms(device))),
+        release_(std::move(release)) {}
   /// A part of other memory, which outlives it, with facts of its own.
   ResidentMemory(void* data, int64_t bytes, const Facts& facts)
       : Memory(data, bytes),
         facts_(facts),
         is_exact_(true),
-        held_(std::make_shared<Held>()),
+        held_(std::make_shared<Held>(DeviceBuffer(), PackedForms())),
         release_([](int64_t, const std::shared_ptr<Held>&) {}) {}
   ~ResidentMemory() override {
     ResidentMemory::retire();
@@ -108,8 +108,6 @@ class ResidentMemory final : public Memory, public std::enable_shared_from_this<
   }
 
   PackedForms& forms() { return held_->second; }
-  /// Whether its device looks for packed forms here: see SessionDevice::forms_of().
-  bool may_have_forms = false;
 
   void read_by(const std::shared_ptr<Reader>& reader) { readers_.push_back(reader); }
   void wait_for_readers() {

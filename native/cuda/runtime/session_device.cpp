@@ -47,7 +47,8 @@ void SessionDevice::release(int64_t bytes, std::shared_ptr<ResidentMemory::Held>
 std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes, bool is_for_peers) {
   DeviceBuffer buffer = workspace(bytes, is_for_peers);
   auto memory = std::make_shared<ResidentMemory>(
-      std::move(buffer), bytes, [self = shared_from_this()](int64_t size, std::shared_ptr<ResidentMemory::Held> held) {
+      std::move(buffer), bytes, device(),
+      [self = shared_from_this()](int64_t size, std::shared_ptr<ResidentMemory::Held> held) {
         self->release(size, std::move(held));
       });
   if (reserved_ == 0) hold(device(), bytes);
@@ -56,83 +57,49 @@ std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes, bool is_f
   return memory;
 }
 
-PackedForms& SessionDevice::forms_of(ResidentMemory& memory) {
-  if (!memory.may_have_forms) {
-    if (packed_.size() == packed_.capacity()) forget_without_forms();
-    packed_.push_back(memory.weak_from_this());
-    memory.may_have_forms = true;
-  }
-  return memory.forms();
+bool SessionDevice::has_capacity(int64_t bytes) const {
+  if (reserved_ > 0) return bytes + used_ <= reserved_;
+  return bytes + bytes_of_forms(device()) <= device_capacity(device(), limit_) - reserved_bytes(device());
 }
 
-void SessionDevice::forget_without_forms() {
-  const auto has_none = [](const std::weak_ptr<ResidentMemory>& weak) {
-    const auto memory = weak.lock();
-    if (!memory) return true;
-    memory->may_have_forms = !memory->forms().empty();
-    return !memory->may_have_forms;
-  };
-  packed_.erase(std::remove_if(packed_.begin(), packed_.end(), has_none), packed_.end());
-}
-
-int64_t SessionDevice::bytes_of_forms() {
-  forget_without_forms();
-  int64_t bytes = 0;
-  for (const auto& weak : packed_) {
-    for (const PackedForm& form : weak.lock()->forms()) bytes += form.bytes;
-  }
-  return bytes;
-}
-
-bool SessionDevice::fits(int64_t bytes) {
-  if (reserved_ > 0) return bytes + bytes_of_forms() + used_ <= reserved_;
-  const bool is_little = limit_ == 0 && bytes <= little_memory(0);
-  return is_little || bytes + bytes_of_forms() <= device_capacity(device(), limit_) - reserved_bytes(device());
-}
-
-bool SessionDevice::drop_forms_of_one(Kept kept) {
-  for (const auto& weak : packed_) {
-    const auto memory = weak.lock();
-    if (!memory || memory->forms().empty() || std::find(kept.begin(), kept.end(), memory.get()) != kept.end()) continue;
-    memory->forms().clear();
-    return true;
-  }
-  return false;
-}
-
-bool SessionDevice::drop_forms() {
-  bool dropped = false;
-  while (drop_forms_of_one({})) dropped = true;
-  if (dropped) MPMML_CUDA(cudaStreamSynchronize(stream()));
-  return dropped;
-}
-
-bool SessionDevice::make_room(int64_t bytes, Kept kept) {
-  while (!fits(bytes)) {
-    if (drop_forms_of_one(kept)) continue;
+bool SessionDevice::make_room(int64_t bytes) {
+  const auto fits = [&] { return (reserved_ == 0 && bytes <= little_memory(limit_)) || has_capacity(bytes); };
+  while (!fits()) {
     if (reserved_ > 0) return false;
-    // What has been freed comes back when the device gets there. Products of others on this device end by themselves.
+    if (drop_forms(device(), bytes) > 0) continue;
+    // What has been freed comes back when the device gets there. Products of others on this device end by themselves, and
+    // release the forms that they hold.
     MPMML_CUDA(cudaStreamSynchronize(stream()));
-    if (fits(bytes)) return true;
-    if (reserved_bytes(device()) == 0) return false;
+    if (fits()) return true;
+    if (reserved_bytes(device()) == 0 && bytes_of_forms(device()) == 0) return false;
     if (is_set(cancelled_)) throw given_up();
     await_others();
   }
   return true;
 }
 
+bool SessionDevice::make_room_for_forms(int64_t room, int64_t forms) {
+  const auto fits = [&] {
+    // Forms stay, so that all of them count.
+    const int64_t all = room + (forms > 0 ? forms + bytes_of_forms(device()) : 0);
+    return (reserved_ == 0 && all <= little_memory(limit_)) || has_capacity(room + forms);
+  };
+  while (!fits()) {
+    if (reserved_ > 0 || drop_forms(device(), room + forms) == 0) return false;
+  }
+  return true;
+}
+
 DeviceBuffer SessionDevice::workspace(int64_t bytes, bool is_for_peers) {
-  const bool has_room = make_room(bytes, {});
-  for (bool has_waited = false; has_room;) {
+  const bool has_room = make_room(bytes);
+  for (bool has_waited = false; has_room; has_waited = true) {
     try {
       return DeviceBuffer(bytes, device(), stream(), is_for_peers);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kOutOfMemory) throw;
     }
-    if (drop_forms_of_one({})) continue;
     if (has_waited) break;
     MPMML_CUDA(cudaStreamSynchronize(stream()));
-    has_waited = true;
   }
   const std::string needed =
       in_mebibytes(bytes) + " of device memory are needed, but device " + std::to_string(device());

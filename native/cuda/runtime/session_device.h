@@ -1,5 +1,4 @@
-// What a session and its matrices share: the streams, the memory (if it is short, packed forms are dropped first), and
-// what the host copies and asks.
+// What a session and its matrices share: the streams, the memory, and what the host copies and asks.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -59,11 +58,12 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   /// For work in the session's stream. Throws Error(kOutOfMemory).
   DeviceBuffer workspace(int64_t bytes, bool is_for_peers = false);
 
-  /// The packed forms of a memory, to which some may be added.
-  PackedForms& forms_of(ResidentMemory& memory);
-  /// Drops packed forms until `bytes` more can be had, but none of `kept`, and waits for products that have reserved memory.
-  /// Returns whether they can. Throws given_up().
-  bool make_room(int64_t bytes, std::initializer_list<const Memory*> kept);
+  /// Drops packed forms until `bytes` more can be had, and waits for products that have reserved memory or hold forms. Returns
+  /// whether they can. Throws given_up(). The caller must hold no form.
+  bool make_room(int64_t bytes);
+  /// Drops packed forms until the device has `room` bytes to work in and `forms` bytes for forms that stay. Returns whether it
+  /// has, without waiting for other products: the caller may hold forms.
+  bool make_room_for_forms(int64_t room, int64_t forms);
 
   /// No work of more steps is queued at once if it can be divided, so that it can be given up: 20 ms on an H200.
   static constexpr double kMostSteps = 3e11;
@@ -76,9 +76,6 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
     queue();
     count_queued(steps, stream);
   }
-
-  /// Drops all packed forms, and waits until their memory has come back. Returns whether there were any.
-  bool drop_forms();
 
   MemoryUse use();
 
@@ -121,18 +118,13 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   unsigned long long* overflow() { return &results_on_device()->overflow; }
 
  private:
-  using Kept = std::initializer_list<const Memory*>;
-
   void limit_queued(double steps);
   void count_queued(double steps, cudaStream_t stream);
 
   /// The facts that `queue` has put into its argument.
   template <class Queue>
   Facts scan(Queue&& queue);
-  int64_t bytes_of_forms();
-  void forget_without_forms();
-  bool fits(int64_t bytes);
-  bool drop_forms_of_one(Kept kept);
+  bool has_capacity(int64_t bytes) const;
   void release(int64_t bytes, std::shared_ptr<ResidentMemory::Held> held);
 
   Lane lane_;
@@ -141,8 +133,6 @@ class SessionDevice : public std::enable_shared_from_this<SessionDevice> {
   const std::atomic<int32_t>* cancelled_ = nullptr;
   std::atomic<int64_t> used_{0}, peak_{0};
   std::atomic<std::thread::id> owner_{};
-  /// The memories that may have forms: of thousands few have any. Only used by the session's thread.
-  std::vector<std::weak_ptr<ResidentMemory>> packed_;
   /// Work in the stream that takes long, oldest first.
   struct Turn {
     Event end;

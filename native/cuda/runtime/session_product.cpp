@@ -194,6 +194,10 @@ class ResidentProduct {
     there_.c0 = c0_.view;
     std::vector<ReadyPart> parts = prepare(plan, kernel);
     for (ReadyPart& part : parts) launch(part);
+    for (ReadyPart& part : parts) {
+      part.a.release_form();
+      part.b.release_form();
+    }
     executor_.require_no_overflow();
     if (searches) {
       for (const ReadyPart& part : parts) {
@@ -254,7 +258,7 @@ class ResidentProduct {
       const Launch& launch = part.plan.launch;
       const int64_t kept =
           part.a.bytes_to_keep(kernel, launch, Side::kA) + part.b.bytes_to_keep(kernel, launch, Side::kB);
-      if (!device_.make_room(beside + kept, {a_.memory, b_.memory})) return false;
+      if (!device_.make_room_for_forms(beside, kept)) return false;
       part.a.keep_packed(kernel, launch, Side::kA, lane_);
       part.b.keep_packed(kernel, launch, Side::kB, lane_);
     }
@@ -269,13 +273,10 @@ class ResidentProduct {
       source->forms.clear();
       source->cleared_forms.clear();
     }
-    device_.drop_forms();
     int64_t most = 0;
     divide(
         whole(problem_),
-        [&](const Region& region) {
-          return device_.make_room(ready(plan, kernel, region, 0, false).plan.room_bytes, {});
-        },
+        [&](const Region& region) { return device_.make_room(ready(plan, kernel, region, 0, false).plan.room_bytes); },
         [&](const Region& region, double steps) {
           parts.push_back(ready(plan, kernel, region, steps, false));
           most = std::max(most, parts.back().plan.room_bytes);
@@ -344,7 +345,8 @@ class ResidentProduct {
                      keeps_forms ? &forms : nullptr, view_of(searched, region, side));
     };
     if (source.is_banded() && !kernel.packs_bands) return from(sources_.cleared(source), source.cleared_forms);
-    return from(source.view, source.memory ? device_.forms_of(*source.memory) : source.forms);
+    // What a reserved session has is dropped with the product.
+    return from(source.view, source.memory && device_.reserved() == 0 ? source.memory->forms() : source.forms);
   }
 
   Facts result_facts() const {
