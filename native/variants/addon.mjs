@@ -853,6 +853,10 @@ those that there are.`,
 most so many bytes, as far as blocks may be that small, as products are on a GPU with little memory. 0: they aren't divided.`,
     takes: { bytes: number(0, 1e12) },
   },
+  rememberedReaders: {
+    doc: 'For tests: how many copies to arrays, ended or under way, the matrices on GPUs remember.',
+    gives: real,
+  },
   preferHugePages: {
     doc: "Asks the system for huge pages for an array that hasn't been written yet: they cost fewer page faults.",
     takes: { array: raw('ElementArray') },

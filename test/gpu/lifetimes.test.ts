@@ -1,11 +1,26 @@
 /** How matrices on a device end, on a GPU. */
-import { describe } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { openDevice } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
 import { onOne } from '../support/homes.js'
 import { withoutCuda } from '../support/machine.js'
 import { lifetimeSuite } from '../support/suite-lifetimes.js'
 
 const reason = withoutCuda()
 
-describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () =>
-  lifetimeSuite(onOne('cuda'), { size: 4096, options: {} }),
-)
+describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+  lifetimeSuite(onOne('cuda'), { size: 4096, options: {} })
+
+  it('forgets copies of a matrix that have ended', async () => {
+    const device = await openDevice({ backend: 'cuda' })
+    const a = await device.full([40, 40], 1)
+    const before = addon.rememberedReaders()
+    for (let copy = 0; copy < 1000; copy++) await a.download()
+    for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 50 }, () => a.download()))
+    expect(addon.rememberedReaders() - before).toBeLessThanOrEqual(128)
+    await a.combine(a)
+    expect(addon.rememberedReaders()).toBeLessThanOrEqual(before)
+    a.dispose()
+    await device.close()
+  })
+})

@@ -8,20 +8,13 @@
 #include <vector>
 
 #include "core/problem/facts.h"
+#include "core/session/readers.h"
 #include "core/session/session.h"
 #include "cuda/runtime/levels.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/packed_forms.h"
 
 namespace mpmml::cuda {
-
-/// Copying from a memory to the host, which threads do that no stream knows of.
-class Reader {
- public:
-  virtual ~Reader() = default;
-  /// Waits until the memory isn't read any more. Doesn't throw.
-  virtual void wait_for_copy() = 0;
-};
 
 /// What scans of lines of a memory have found, for semirings whose ⊕ is a maximum or a minimum.
 struct KnownLines {
@@ -109,13 +102,8 @@ class ResidentMemory final : public Memory {
 
   PackedForms& forms() { return held_->second; }
 
-  void read_by(const std::shared_ptr<Reader>& reader) { readers_.push_back(reader); }
-  void wait_for_readers() {
-    for (const auto& weak : readers_) {
-      if (const auto reader = weak.lock()) reader->wait_for_copy();
-    }
-    readers_.clear();
-  }
+  void read_by(const std::shared_ptr<Reader>& reader) { readers_.add(reader); }
+  void wait_for_readers() { readers_.wait(); }
 
  private:
   // Next to what a memory begins with: groups only read this.
@@ -124,7 +112,7 @@ class ResidentMemory final : public Memory {
   std::list<KnownLines> known_lines_;  ///< the latest at the end
   std::shared_ptr<Held> held_;
   Release release_;
-  std::vector<std::weak_ptr<Reader>> readers_;
+  Readers readers_;
 };
 
 inline ResidentMemory& resident(Memory* memory) { return static_cast<ResidentMemory&>(*memory); }

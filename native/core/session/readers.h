@@ -1,0 +1,57 @@
+// Copies from a matrix to the host that no stream knows of, because threads carry them out.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace mpmml {
+
+/// A copy from a memory to the host.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  /// Waits until the memory isn't read any more. Doesn't throw.
+  virtual void wait_for_copy() = 0;
+};
+
+/// The copies from one memory that may be under way. Forgets those that have ended, so that a matrix which is only read
+/// doesn't grow with each copy. For one thread.
+class Readers {
+ public:
+  ~Readers() { forget(readers_.begin()); }
+
+  void add(const std::shared_ptr<Reader>& reader) {
+    if (readers_.size() == readers_.capacity()) {
+      forget(std::remove_if(readers_.begin(), readers_.end(), [](const auto& weak) { return weak.expired(); }));
+    }
+    readers_.push_back(reader);
+    all_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  void wait() {
+    for (const auto& weak : readers_) {
+      if (const auto reader = weak.lock()) reader->wait_for_copy();
+    }
+    forget(readers_.begin());
+  }
+
+  /// The readers that all memories of the process remember, for tests.
+  static int64_t remembered() { return all_.load(std::memory_order_relaxed); }
+
+ private:
+  using Weak = std::vector<std::weak_ptr<Reader>>;
+
+  /// Forgets the readers from `first` on.
+  void forget(Weak::iterator first) {
+    if (first == readers_.end()) return;
+    all_.fetch_sub(readers_.end() - first, std::memory_order_relaxed);
+    readers_.erase(first, readers_.end());
+  }
+
+  static inline std::atomic<int64_t> all_{0};
+  Weak readers_;
+};
+
+}  // namespace mpmml
