@@ -45,10 +45,10 @@ int64_t capacity_beside(int64_t held, int device, int64_t limit) {
   return std::max<int64_t>((limit > 0 ? std::min(capacity, limit) : capacity) - held, 0);
 }
 
-/// Size of the packed forms that exceed what matrices that stay and reservations leave, in bytes.
+/// Size of the packed forms that exceed what matrices that stay and reservations leave, in bytes. Little has room always.
 int64_t surplus_of_forms(int device, int64_t limit) {
-  const int64_t forms = bytes_of_forms(device);
-  if (forms == 0) return 0;
+  const int64_t forms = bytes_of_forms(device) - little_memory(limit);
+  if (forms <= 0) return 0;
   Ledgers& all = ledgers();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const Ledger& ledger = all.of_device[device];

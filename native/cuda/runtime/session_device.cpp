@@ -79,9 +79,12 @@ bool SessionDevice::make_room(int64_t bytes) {
 }
 
 bool SessionDevice::make_room_for_forms(int64_t room, int64_t forms) {
-  // A form stays, so that even a small one counts.
-  if (forms == 0 && reserved_ == 0 && room <= little_memory(limit_)) return true;
-  while (!has_capacity(room + forms)) {
+  const auto fits = [&] {
+    // Forms stay, so that all of them count.
+    const int64_t all = room + (forms > 0 ? forms + bytes_of_forms(device()) : 0);
+    return (reserved_ == 0 && all <= little_memory(limit_)) || has_capacity(room + forms);
+  };
+  while (!fits()) {
     if (reserved_ > 0 || drop_forms(device(), room + forms) == 0) return false;
   }
   return true;
