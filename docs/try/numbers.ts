@@ -42,7 +42,7 @@ export function* inRows({ data, shape, strides, offset = 0 }: Matrix<ElementArra
   return { rows, cols, values }
 }
 
-/** Reads a line for each row; `wrong` makes the error of what is no matrix. */
+/** Reads a matrix with a line for each row. `wrong` makes errors of messages. */
 export function* readNumbers(
   text: string,
   name: string,
