@@ -1,5 +1,7 @@
 /** Lines of cells: CSV with commas, semicolons, tabs or spaces. */
 
+import { PER_STEP, type Steps } from './slices.js'
+
 /** What was entered can't be computed with. `field` says where it stands; it is the first one by default. */
 export class InputError extends Error {
   constructor(
@@ -29,14 +31,37 @@ export async function textIn(file: File): Promise<string> {
   return text
 }
 
+export interface Line {
+  readonly line: number
+  readonly cells: string[]
+}
+
 /** The cells of each line that isn't empty or a comment; a cell in quotation marks may hold separators. */
-export function cellsOf(text: string): { line: number; cells: string[] }[] {
+export function* readCells(text: string): Steps<Line[]> {
   const lines = text
     .split(/\r\n|\n|\r/)
     .map((content, index) => ({ line: index + 1, content: content.trim() }))
   const full = lines.filter(({ content }) => content !== '' && !content.startsWith('#'))
   const separator = separatorOf(full.map(({ content }) => content))
-  return full.map(({ line, content }) => ({ line, cells: split(content, separator) }))
+  const read: Line[] = []
+  let characters = 0
+  for (const { line, content } of full) {
+    read.push({ line, cells: split(content, separator) })
+    characters += content.length
+    if (characters < PER_STEP) continue
+    characters = 0
+    yield
+  }
+  return read
+}
+
+/** The cells of a text that is short. */
+export function cellsOf(text: string): Line[] {
+  const steps = readCells(text)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
 }
 
 /** What all lines have; otherwise what some have. */

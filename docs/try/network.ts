@@ -9,10 +9,14 @@ import {
 } from 'mpmml/graph'
 import { cellsOf, InputError, reading, textIn } from './csv.js'
 import { html, picture, shown, svg } from './dom.js'
+import type { Steps } from './slices.js'
 
-/** More nodes than this would only be a knot. */
+/** More nodes or edges than these would only be a knot. */
 const MOST_DRAWN = 80
+const MOST_DRAWN_EDGES = 400
 const MOST_LINES = 20_000
+/** Letters in which the last line stands. */
+const MOST_LETTERS = 10_000
 
 const parsers = new Map<string, (text: string, name: string) => ReadEdgeList | NamedGraph>([
   ['graphml', parseGraphml],
@@ -23,7 +27,15 @@ const parsers = new Map<string, (text: string, name: string) => ReadEdgeList | N
 const tooMany = (edges: number) =>
   new InputError(`These are ${edges} edges, and this page takes ${MOST_LINES}: the library takes more.`)
 
+/** The graph that was read last: each change of a field asks for its edges and for the choices of other fields. */
+let last: { text: string; graph: NamedGraph } | undefined
+
 export function readEdges(text: string): NamedGraph {
+  if (last?.text !== text) last = { text, graph: parseEdges(text) }
+  return last.graph
+}
+
+function parseEdges(text: string): NamedGraph {
   const graph = reading(() => parseEdgeCsv(text, 'the edges', { keys: true }))
   if (graph.weight.length === 0) throw new InputError('Enter a line for each edge: from, to, weight.')
   if (graph.weight.length > MOST_LINES) throw tooMany(graph.weight.length)
@@ -33,7 +45,7 @@ export function readEdges(text: string): NamedGraph {
 
 /** What is said of edges that have no weights. */
 export const weightless = (text: string): Node | false =>
-  cellsOf(text).at(-1)!.cells.length === 2 &&
+  cellsOf(text.trimEnd().slice(-MOST_LETTERS)).at(-1)?.cells.length === 2 &&
   html('p', { class: 'hint' }, 'The edges have no weights: each weighs 1.')
 
 /** A file of edges as lines of CSV. */
@@ -60,9 +72,9 @@ export type Places = readonly { x: number; y: number }[]
  * Places in which edges pull and nodes push each other (T. Fruchterman, E. Reingold, Graph drawing by force-directed placement, 1991). They start on a
  * circle, so that the same graph always looks the same.
  */
-export function placesOf({ keys, from, to }: NamedGraph): Places | null {
+export function* placesOf({ keys, from, to }: NamedGraph): Steps<Places | null> {
   const nodes = keys.length
-  if (nodes > MOST_DRAWN) return null
+  if (nodes > MOST_DRAWN || from.length > MOST_DRAWN_EDGES) return null
   const at = keys.map((_, node) => {
     const angle = (2 * Math.PI * node) / nodes - Math.PI / 2
     return { x: Math.cos(angle), y: Math.sin(angle) }
@@ -91,6 +103,8 @@ export function placesOf({ keys, from, to }: NamedGraph): Places | null {
       place.x += (x / length) * Math.min(length, heat)
       place.y += (y / length) * Math.min(length, heat)
     })
+    // At most 3160 pairs of nodes and 400 edges have moved.
+    yield
   }
   const range = (values: number[]) => [Math.min(...values), Math.max(...values)] as const
   const [left, right] = range(at.map(({ x }) => x))

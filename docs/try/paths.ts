@@ -4,7 +4,8 @@ import { longestPaths, mostReliablePaths, type NamedGraph, shortestPaths, widest
 import { InputError } from './csv.js'
 import { html, shown, table } from './dom.js'
 import { drawNetwork, edgeLines, type Marks, notDrawn, placesOf, readEdges, weightless } from './network.js'
-import type { Tool, Values } from './tool.js'
+import { inSlices } from './slices.js'
+import { MOST_ROWS, type Tool, type Values } from './tool.js'
 
 const kinds = {
   shortest: {
@@ -29,8 +30,6 @@ const kinds = {
   },
 } as const
 
-const MOST_ROWS = 200
-
 const isKind = (name: string): name is keyof typeof kinds => Object.hasOwn(kinds, name)
 
 /** Each edge in both ways. */
@@ -51,15 +50,17 @@ function marksOf(
   better: (x: number, y: number) => boolean,
   count: number,
 ): Marks {
-  const edges = path.slice(1).map((node, index) => {
-    const between = Array.from(graph.from.keys()).filter(
-      (edge) => graph.from[edge] === path[index] && graph.to[edge] === node,
-    )
-    return (
-      between.reduce((best, edge) => (better(graph.weight[edge]!, graph.weight[best]!) ? edge : best)) % count
-    )
-  })
-  return { nodes: new Set(path), edges: new Set(edges), bothWays: graph.from.length > count }
+  const { from, to, weight } = graph
+  // A path of the library passes a node once.
+  const after = new Map(path.slice(1).map((node, index) => [path[index]!, node]))
+  const best = new Map<number, number>()
+  for (let edge = 0; edge < from.length; edge++) {
+    if (after.get(from[edge]!) !== to[edge]) continue
+    const other = best.get(from[edge]!)
+    if (other === undefined || better(weight[edge]!, weight[other]!)) best.set(from[edge]!, edge)
+  }
+  const edges = new Set(Array.from(best.values(), (edge) => edge % count))
+  return { nodes: new Set(path), edges, bothWays: from.length > count }
 }
 
 /** The nodes to choose from; as long as the edges can't be read, those that were chosen. */
@@ -138,10 +139,19 @@ console.log(distances.data.at(-1)) // 273`,
     })
     const distances = found.distances.data
     const path = found.path(source, target)
-    const places = placesOf(read)
+    const places = await inSlices(placesOf(read), signal)
     const marks = marksOf(graph, path ?? [], better, read.from.length)
     const words = path?.map((node) => graph.keys[node]).join(' → ')
-    const reached = (node: number) => found.path(source, node) !== null
+    const rows = graph.keys.slice(0, MOST_ROWS).map((key) => [key, ''])
+    await inSlices(
+      (function* () {
+        for (const [node, row] of rows.entries()) {
+          row[1] = found.path(source, node) === null ? 'no path' : shown(distances[node]!)
+          yield
+        }
+      })(),
+      signal,
+    )
     return (width) => [
       html(
         'p',
@@ -158,9 +168,7 @@ console.log(distances.data.at(-1)) // 273`,
       table(
         graph.keys.length > MOST_ROWS ? `From ${from} to the first ${MOST_ROWS} nodes` : `From ${from}`,
         ['to', 'weight of the best path'],
-        graph.keys
-          .slice(0, MOST_ROWS)
-          .map((key, node) => [key, reached(node) ? shown(distances[node]!) : 'no path']),
+        rows,
         (node) => marks.nodes.has(node),
       ),
     ]

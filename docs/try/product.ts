@@ -3,15 +3,26 @@ import {
   type ElementArray,
   formatNpy,
   type Matrix,
-  matrix,
   mpmm,
   OverflowError,
   parseNpy,
   type Semiring,
   zeroOf,
 } from 'mpmml'
-import { cellsOf, InputError, numberOf, reading, textIn } from './csv.js'
+import { InputError, reading, textIn } from './csv.js'
 import { html, shown, table } from './dom.js'
+import {
+  inRows,
+  type Numbers,
+  operandOf,
+  random,
+  readNumbers,
+  type Type,
+  typeOf,
+  types,
+  withZeros,
+} from './numbers.js'
+import { forEachIndex, inSlices, type Steps } from './slices.js'
 import type { Tool } from './tool.js'
 
 const semirings: Record<Semiring, string> = {
@@ -25,60 +36,35 @@ const semirings: Record<Semiring, string> = {
   'xor-and': 'whether an odd number of a and b are both true',
 }
 
-const types = {
-  int32: Int32Array,
-  float32: Float32Array,
-  float64: Float64Array,
-  uint8: Uint8Array,
-}
-type Type = keyof typeof types
-
 /** Rows and columns that are shown. */
 const SHOWN = 16
 /** Elements that are written into a field; a larger matrix of a file is kept as it is. */
 const MOST_WRITTEN = 2500
 const MOST_SIZE = 4096
 
-interface Numbers {
-  readonly rows: number
-  readonly cols: number
-  /** NaN is the semiring's zero. */
-  readonly values: ArrayLike<number>
-}
-
 /** Matrices of files that are too large for a field, by what the field says instead. */
 const kept = new Map<string, Numbers>()
-
-/** The elements one row after the other: a file may have the columns first. */
-function inRows({ data, shape, strides, offset = 0 }: Matrix<ElementArray>): ElementArray {
-  const [rows, cols] = shape as readonly [number, number]
-  const [down, right] = (strides ?? [cols, 1]) as readonly [number, number]
-  if (down === cols && right === 1) return data.subarray(offset, offset + rows * cols)
-  return data.map((_, at) => data[offset + Math.floor(at / cols) * down + (at % cols) * right]!)
-}
 
 async function textOf(file: File): Promise<string> {
   if (!/\.npy$/i.test(file.name)) return await textIn(file)
   const bytes = new Uint8Array(await file.arrayBuffer())
   const read = reading(() => parseNpy(bytes))
   if (read.shape.length === 3) throw new InputError(`${file.name} is a batch of matrices: give one matrix.`)
-  const [rows, cols] = read.shape as readonly [number, number]
-  const values = inRows(read)
-  if (values.some(Number.isNaN)) throw new InputError(`${file.name} has NaN, which this page doesn’t take.`)
+  const { signal } = new AbortController()
+  const numbers = await inSlices(inRows(read), signal)
+  const { rows, cols, values } = numbers
+  if (
+    !(await inSlices(
+      forEachIndex(values.length, (at) => !Number.isNaN(values[at])),
+      signal,
+    ))
+  )
+    throw new InputError(`${file.name} has NaN, which this page doesn’t take.`)
   const row = (index: number) => Array.from(values.subarray(index * cols, (index + 1) * cols)).join(',')
   if (values.length <= MOST_WRITTEN) return Array.from({ length: rows }, (_, index) => row(index)).join('\n')
   const name = `file ${file.name}: ${rows} × ${cols}`
-  kept.set(name, { rows, cols, values })
+  kept.set(name, numbers)
   return name
-}
-
-/** Whole numbers from −1000 to 1000, the same ones every time. */
-function random(rows: number, cols: number, seed: number): Float64Array {
-  let state = seed
-  return Float64Array.from({ length: rows * cols }, () => {
-    state = (Math.imul(state, 1664525) + 1013904223) | 0
-    return ((state >>> 8) % 2001) - 1000
-  })
 }
 
 /** Why sums may be of the type that a path is called by. */
@@ -91,7 +77,7 @@ const paths: Record<string, string> = {
   wrapping: 'Sums of 64 bits are taken modulo 2^32.',
 }
 
-function read(text: string, name: string, seed: number): Numbers {
+function* read(text: string, name: string, seed: number): Steps<Numbers> {
   const wrong = (message: string) => new InputError(message, name.toLowerCase())
   const file = kept.get(text.trim())
   if (file) return file
@@ -103,76 +89,9 @@ function read(text: string, name: string, seed: number): Numbers {
     if (!(rows >= 1 && cols >= 1 && rows <= MOST_SIZE && cols <= MOST_SIZE)) {
       throw wrong(`Rows and columns must be from 1 to ${MOST_SIZE}.`)
     }
-    return { rows, cols, values: random(rows, cols, seed) }
+    return yield* random(rows, cols, seed)
   }
-  const lines = cellsOf(text)
-  const cols = lines[0]?.cells.length ?? 0
-  if (cols === 0) throw wrong(`Enter matrix ${name}: a line for each row.`)
-  const values = lines.flatMap(({ line, cells }) => {
-    if (cells.length !== cols) {
-      throw wrong(`Line ${line}: expected ${cols} numbers, as in the first row, but found ${cells.length}.`)
-    }
-    return cells.map((cell) => {
-      const value = numberOf(cell)
-      const isZero = /^([.ε]|)$/.test(cell)
-      if (Number.isNaN(value) && !isZero)
-        throw wrong(`Line ${line}: expected a number, or . for the semiring’s zero, but found “${cell}”.`)
-      return value
-    })
-  })
-  return { rows: lines.length, cols, values }
-}
-
-const hasType = (semiring: Semiring, type: Type): boolean => {
-  try {
-    zeroOf(semiring, type)
-    return true
-  } catch {
-    return false
-  }
-}
-
-const holds = (type: Type, value: number) =>
-  type === 'int32' ? (value | 0) === value : type === 'uint8' ? value === 0 || value === 1 : true
-
-/** The same with NaN for the zero of int32, if that has all values: files hold it as an int32, and people write an infinity. */
-function withZeros(numbers: Numbers, semiring: Semiring): Numbers {
-  if (!hasType(semiring, 'int32')) return numbers
-  const zeros = [zeroOf(semiring, 'int32'), zeroOf(semiring, 'float64')]
-  const values = Float64Array.from(numbers.values, (value) => (zeros.includes(value) ? Number.NaN : value))
-  return values.every((value) => Number.isNaN(value) || holds('int32', value))
-    ? { ...numbers, values }
-    : numbers
-}
-
-/** The type of both operands: the first that has all values exactly. */
-function typeOf(semiring: Semiring, asked: string, ...operands: Numbers[]): Type {
-  const known = (Object.keys(types) as Type[]).filter((type) => hasType(semiring, type))
-  if (asked !== 'automatic') {
-    const found = known.find((type) => type === asked)
-    if (!found)
-      throw new InputError(`${semiring} has elements of ${known.join(', ')}, not of ${asked}.`, 'type')
-    return found
-  }
-  const fits = (type: Type) =>
-    operands.every(({ values }) =>
-      Array.from(values).every((value) => Number.isNaN(value) || holds(type, value)),
-    )
-  const order = (['int32', 'float64', 'uint8'] as const).filter((type) => known.includes(type))
-  return order.find(fits) ?? order[0]!
-}
-
-function operand({ rows, cols, values }: Numbers, name: string, semiring: Semiring, type: Type) {
-  const zero = zeroOf(semiring, type)
-  const wrong = Array.from(values).find((value) => !Number.isNaN(value) && !holds(type, value))
-  if (wrong !== undefined)
-    throw new InputError(
-      `It has ${shown(wrong)}, which ${type === 'uint8' ? 'is no truth value, 0 or 1' : `isn’t an ${type}`}.`,
-      name.toLowerCase(),
-    )
-  const Type = types[type] as Float64ArrayConstructor
-  const elements = Type.from(values, (value) => (Number.isNaN(value) ? zero : value))
-  return matrix(rows, cols, elements as ElementArray)
+  return yield* readNumbers(text, name, wrong)
 }
 
 /** Offers the result as a file. */
@@ -213,7 +132,9 @@ console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
   async answer({ a, b, semiring: name, type: asked }, signal) {
     const semiring = name as Semiring
     if (!Object.hasOwn(semirings, semiring)) throw new InputError(`There is no semiring ${name}.`, 'semiring')
-    const [left, right] = [withZeros(read(a!, 'A', 1), semiring), withZeros(read(b!, 'B', 2), semiring)]
+    const inTime = <Result>(steps: Steps<Result>) => inSlices(steps, signal)
+    const left = await inTime(withZeros(await inTime(read(a!, 'A', 1)), semiring))
+    const right = await inTime(withZeros(await inTime(read(b!, 'B', 2)), semiring))
     if (left.cols !== right.rows) {
       throw new InputError(
         `B must have as many rows as A has columns: A is ${left.rows} × ${left.cols}, B is ${right.rows} × ${right.cols}.`,
@@ -221,12 +142,14 @@ console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
       )
     }
     const multiplied = async (type: Type) => {
-      const [x, y] = [operand(left, 'A', semiring, type), operand(right, 'B', semiring, type)]
+      const x = await inTime(operandOf(left, 'A', semiring, type))
+      const y = await inTime(operandOf(right, 'B', semiring, type))
       const before = performance.now()
       const result = await mpmm(x, y, { semiring, signal })
       return { result, type, ms: performance.now() - before }
     }
-    const { result, type, ms } = await multiplied(typeOf(semiring, asked!, left, right)).catch((error) => {
+    const chosen = await inTime(typeOf(semiring, asked!, left, right))
+    const { result, type, ms } = await multiplied(chosen).catch((error) => {
       if (!(error instanceof OverflowError)) throw error
       if (asked === 'automatic') return multiplied('float64')
       throw new Error('An element of C is beyond int32: choose float64 as its type, or automatic.')

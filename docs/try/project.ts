@@ -3,7 +3,7 @@ import { CycleError } from 'mpmml'
 import { latestStarts } from 'mpmml/algebra'
 import { cellsOf, InputError, numberOf } from './csv.js'
 import { html, picture, shown, svg, table } from './dom.js'
-import type { Tool } from './tool.js'
+import { MOST_ROWS, type Tool } from './tool.js'
 
 interface Plan {
   readonly names: readonly string[]
@@ -163,17 +163,21 @@ console.log(earliest.end, earliest.criticalPath, slack) // 35 [ 0, 2, 3 ] Int32A
     return (width) => [
       html('p', { class: 'answer' }, `All is done after `, html('strong', {}, shown(end)), '.'),
       html('p', {}, `What decides it: ${criticalPath.map((job) => names[job]).join(' → ')}`),
-      chart(plan, starts, slack, end, width),
+      names.length > MOST_ROWS
+        ? html('p', {}, `${names.length} jobs: too many to draw.`)
+        : chart(plan, starts, slack, end, width),
       table(
-        'Starts',
+        names.length > MOST_ROWS ? `Starts of the first ${MOST_ROWS} jobs` : 'Starts',
         ['job', 'takes', 'earliest', 'latest', 'slack'],
-        names.map((name, job) => [
-          name,
-          shown(durations[job]!),
-          shown(starts[job]!),
-          shown(latest[job]!),
-          shown(slack[job]!),
-        ]),
+        names
+          .slice(0, MOST_ROWS)
+          .map((name, job) => [
+            name,
+            shown(durations[job]!),
+            shown(starts[job]!),
+            shown(latest[job]!),
+            shown(slack[job]!),
+          ]),
         (job) => slack[job] === 0,
       ),
     ]

@@ -3,22 +3,24 @@ import { criticalGraph, maximumCycleMean } from 'mpmml/algebra'
 import type { NamedGraph } from 'mpmml/graph'
 import { html, shown, table } from './dom.js'
 import { drawNetwork, edgeLines, notDrawn, placesOf, readEdges, weightless } from './network.js'
-import type { Tool } from './tool.js'
+import { forEachIndex, inSlices, type Steps } from './slices.js'
+import { MOST_ROWS, type Tool } from './tool.js'
 
 /**
  * The earliest departures that repeat with a period: `to` departs at least `weight` after `from` of the period before. If no circuit has a
  * greater mean, each is found after as many rounds as there are nodes.
  */
-function departuresOf({ nodes, from, to, weight }: NamedGraph, period: number): Float64Array {
+function* departuresOf({ nodes, from, to, weight }: NamedGraph, period: number): Steps<Float64Array> {
   const departures = new Float64Array(nodes)
   for (let round = 0, later = true; round < nodes && later; round++) {
     later = false
-    for (let edge = 0; edge < from.length; edge++) {
+    yield* forEachIndex(from.length, (edge) => {
       const time = departures[from[edge]!]! + weight[edge]! - period
-      if (time <= departures[to[edge]!]! + 1e-9) continue
+      if (time <= departures[to[edge]!]! + 1e-9) return
       departures[to[edge]!] = time
       later = true
-    }
+    })
+    yield
   }
   return departures
 }
@@ -60,7 +62,7 @@ console.log(best.value, best.cycle.map((node) => keys[node])) // 15 [ 'Airport',
     const { keys, nodes, from, to, weight } = graph
     const edges = { nodes, from, to, weight }
     const best = await maximumCycleMean(edges, { signal })
-    const places = placesOf(graph)
+    const places = await inSlices(placesOf(graph), signal)
     if (best === null || best.value <= 0) {
       const why = best ? 'No circuit takes any time' : 'Nothing waits for itself in a circle'
       return (width) => [
@@ -75,7 +77,7 @@ console.log(best.value, best.cycle.map((node) => keys[node])) // 15 [ 'Airport',
     const { numerator, denominator, value, edges: taken } = best
     const isShort = Number(shown(value)) === value || !Number.isInteger(numerator)
     const period = isShort ? shown(value) : `${shown(numerator)}/${denominator} ≈ ${shown(value)}`
-    const departures = departuresOf(graph, value)
+    const departures = await inSlices(departuresOf(graph, value), signal)
     const sum = taken.map((edge) => shown(weight[edge]!)).join(' + ')
     return (width) => [
       html(
@@ -95,9 +97,11 @@ console.log(best.value, best.cycle.map((node) => keys[node])) // 15 [ 'Airport',
         ? drawNetwork(graph, places, marks, `The graph; the circuit ${circuit} decides`, width)
         : html('p', {}, notDrawn(graph)),
       table(
-        'A timetable with this period',
+        keys.length > MOST_ROWS
+          ? `A timetable with this period, its first ${MOST_ROWS} departures`
+          : 'A timetable with this period',
         ['departure', 'minute'],
-        keys.map((key, node) => [key, shown(departures[node]!)]),
+        keys.slice(0, MOST_ROWS).map((key, node) => [key, shown(departures[node]!)]),
         (node) => marks.nodes.has(node),
       ),
     ]

@@ -1,4 +1,5 @@
 /** Critical graphs: the cycles that have the best mean. */
+import { requireEnd } from '../graph-core/caps.js'
 import { findingComponents } from '../graph-core/components.js'
 import { greatestDivisor } from '../graph-core/fractions.js'
 import { naming } from '../graph-core/names.js'
@@ -230,6 +231,7 @@ export function criticalCycle({ rows: { start, to, edge } }: Critical, place: nu
   const by = new Map<number, { from: number; edge: number }>()
   const queue = [place]
   for (let at = 0; !by.has(place); at++) {
+    requireEnd(at + 1, queue.length, 'the search for a critical cycle')
     const p = queue[at]!
     for (let k = start[p]!; k < start[p + 1]!; k++) {
       const j = to[k]!

@@ -18,6 +18,7 @@
  *   which compares it with others
  */
 
+import { requireEnd } from '../graph-core/caps.js'
 import { scaled, signOf } from '../graph-core/fractions.js'
 import { type EdgeRows, picking, transpose } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
@@ -115,9 +116,12 @@ export class PolicyIteration {
     this.#target = -1
     this.#settled = false
     if (target) this.#aimAt(target)
+    // No graph is known that takes more rounds than it has edges: T. D. Hansen, U. Zwick, Lower bounds for Howard's algorithm, 2010.
+    const { start } = this.inner
+    const most = this.rounds + SHALLOW + 2 * (start[end]! - start[first]!)
     do {
       yield
-      this.rounds++
+      requireEnd(++this.rounds, most, 'the search for the best cycle')
       yield* this.#evaluate()
       yield
     } while (yield* this.#error === 0 ? this.#improve() : this.#improveCarefully())
@@ -200,6 +204,7 @@ export class PolicyIteration {
     let p = place
     do {
       edges.push(this.policy[p]!)
+      requireEnd(edges.length, this.policy.length, 'a cycle')
       p = this.#next[p]!
     } while (p !== place)
     return edges
@@ -217,7 +222,7 @@ export class PolicyIteration {
     do {
       sum += cost[p]!
       size += Math.abs(cost[p]!)
-      length++
+      requireEnd(++length, cost.length, 'a cycle')
       tokens += tokensOf[this.policy[p]!]!
       p = next[p]!
     } while (p !== place)

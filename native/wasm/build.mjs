@@ -78,6 +78,9 @@ for (const [name, threads] of Object.entries(kinds)) {
   run('cmake', '--build', folder, '--parallel', String(availableParallelism()))
 }
 
+// native/wasm reads which functions take arrays and which give promises.
+run(process.execPath, join(root, 'native', 'variants', 'generate.mjs'), '--typescript', join(root, 'lib'))
+
 rmSync(target, { recursive: true, force: true })
 mkdirSync(target, { recursive: true })
 for (const name of Object.keys(kinds)) {

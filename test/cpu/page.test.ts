@@ -25,7 +25,7 @@ vi.mock('../../lib/load.js', async (original) => {
 })
 
 afterAll(async () => {
-  // Answers to calls that were given up may be on their way.
+  // Answers to aborted calls may be on their way.
   while (module.page.memory.used.size > 0) await turn()
 })
 
@@ -170,7 +170,7 @@ describe('a call', () => {
   }
 
   it.each(Object.keys(nativeCalls).filter((name) => nativeCalls[name]!.givesPromise))(
-    'of %s goes to the worker, which answers arguments that are wrong',
+    'is answered by the worker if its arguments are wrong: %s',
     async (name) => {
       const { addon, sent } = watched()
       const fields = (length: number) => new Float64Array(length)
@@ -190,7 +190,7 @@ describe('a call', () => {
     },
   )
 
-  it('that can’t be posted is rejected and forgotten', async () => {
+  it('rejects and forgets what can’t be posted', async () => {
     const { addon, port, sent, post } = watched()
     const cancel = new Int32Array(1)
     const request = { nodes: 1, from: new Int32Array(0), to: new Int32Array(0), zero: 0 }
@@ -210,7 +210,7 @@ describe('a call', () => {
     expect(await order()).toMatchObject({ order: new Int32Array(1) })
   })
 
-  it('that was given up has its memory released when it comes', async () => {
+  it('releases the memory that an aborted call has made', async () => {
     const { addon, sent } = watched()
     const device = await (addon.openDevice as Call)(1, 0, 0, 0)
     const names = addon.copyFields as string[]

@@ -90,6 +90,7 @@ describe('memory that is full', () => {
     return staged(native() as unknown as Exports, memory)
   }
   const outOfMemory = { code: 'ERR_MPMML_OUT_OF_MEMORY' }
+  const atOnce = ['multiplySync', 'multiplyUserSync', 'userSemiring', 'evaluateUserSemiring']
   const arrays = () => new Int32Array(64)
 
   /** Arguments of the right forms, with an array each: memory is missing before native code sees them. */
@@ -105,7 +106,7 @@ describe('memory that is full', () => {
     ),
   )('makes %s reject if it gives a promise, and throw otherwise', async (name, call) => {
     const started = () => (full()[name] as (...values: unknown[]) => unknown)(...valuesOf(call))
-    if (call.givesPromise) await expect(started()).rejects.toMatchObject(outOfMemory)
+    if (!atOnce.includes(name)) await expect(started()).rejects.toMatchObject(outOfMemory)
     else expect(started).toThrow(expect.objectContaining(outOfMemory))
   })
 })

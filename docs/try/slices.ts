@@ -1,0 +1,42 @@
+/** Long work of the page in slices, between which the browser draws and hears its user. */
+
+/** Work that yields after {@link PER_STEP} elements at most. */
+export type Steps<Result> = Generator<void, Result, void>
+
+/** Elements between two yields: about 100 µs. */
+export const PER_STEP = 1 << 13
+/** Milliseconds of work before other tasks have their turn. */
+const SLICE_MS = 5
+
+/** A turn by a message, because timers in a row wait for 4 ms each. */
+const turn = () =>
+  new Promise<void>((resolve) => {
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = () => {
+      port1.close()
+      resolve()
+    }
+    port2.postMessage(null)
+  })
+
+/** Does the work in slices. Throws the reason of the signal when that is aborted. */
+export async function inSlices<Result>(steps: Steps<Result>, signal: AbortSignal): Promise<Result> {
+  for (;;) {
+    signal.throwIfAborted()
+    const end = performance.now() + SLICE_MS
+    do {
+      const { done, value } = steps.next()
+      if (done) return value
+    } while (performance.now() < end)
+    await turn()
+  }
+}
+
+/** Calls `act` for each index below `count`, and stops at the first for which it returns false. Returns whether none did. */
+export function* forEachIndex(count: number, act: (index: number) => unknown): Steps<boolean> {
+  for (let index = 0; index < count; index++) {
+    if (act(index) === false) return false
+    if (index % PER_STEP === PER_STEP - 1) yield
+  }
+  return true
+}
