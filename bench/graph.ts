@@ -126,8 +126,8 @@ export async function readGraphFile(
     if (weight !== zero) edges++
     if (weight === 0) zeros++
   }
-  // Those of the diagonal are usual.
-  if (zero !== 0 && 2 * (zeros - rows!) > data.length) {
+  // Zeros on the diagonal alone are usual.
+  if (zero !== 0 && 2 * zeros > data.length && zeros > rows!) {
     note(
       `${zeros} of the ${data.length} elements of ${shownInput(path)} are 0, which are edges of weight 0: if 0 means no edge, write ${zero > 0 ? 'inf' : '-inf'} in its place`,
     )

@@ -62,7 +62,7 @@ export function cycleMeanCommand(signal: AbortSignal): Command {
     .addHelpText(
       'after',
       `${GRAPH_HELP}
-A .csv may have a fourth column, tokens: then a mean is the weight of a cycle divided by its tokens.`,
+A .csv may have a column tokens: then a mean is the weight of a cycle divided by its tokens.`,
     )
     .action(async (path: string, flags: Flags) => {
       await openPipes(command, { inputs: [path] }, flags, signal)

@@ -3,7 +3,6 @@
  * doubled quotation marks in it (RFC 4180). All functions work at the position of a reader and take linear time.
  */
 import { show } from '../describe.js'
-import { fromUtf8 } from '../host.js'
 import type { TextReader } from './text.js'
 
 const NEWLINE = 10
@@ -32,31 +31,14 @@ export function cellText(reader: TextReader): string {
   for (let byte = bytes[end]!; byte !== NEWLINE; byte = bytes[++end]!) {
     if (separator < 0 ? reader.ends(end) : byte === separator) break
     if (byte === QUOTATION) quotations++
+    if (end - position > LONGEST_CELL) refuseLong(reader)
   }
   reader.position = end
-  requireShort(reader, end - position)
-  const text = shortText(bytes, position, end) ?? fromUtf8(bytes, position, end).trim()
+  const text = reader.textOf(position, end).trim()
   if (quotations % 2 === 1) {
     reader.fail(
       `the cell ${show(text)} has one quotation mark: enclose the cell in quotation marks and double those in it`,
     )
-  }
-  return text
-}
-
-/** Characters of most cells: a string of more is made sooner by the decoder. */
-const SHORT = 24
-
-/** Returns a short text of ASCII; undefined for others. */
-function shortText(bytes: Uint8Array, start: number, given: number): string | undefined {
-  if (given - start > SHORT) return undefined
-  let end = given
-  while (end > start && bytes[end - 1]! <= 32) end--
-  let text = ''
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at]!
-    if (byte >= 0x80) return undefined
-    text += String.fromCharCode(byte)
   }
   return text
 }
@@ -68,11 +50,11 @@ function quotedText(reader: TextReader): string {
   for (; ; end += 2) {
     end = bytes.indexOf(QUOTATION, end)
     if (end < 0) endless(reader)
+    if (end - position > LONGEST_CELL) refuseLong(reader)
     if (bytes[end + 1] !== QUOTATION) break
     doubled = true
   }
-  requireShort(reader, end - position)
-  const text = fromUtf8(bytes, position + 1, end)
+  const text = reader.textOf(position + 1, end)
   reader.position = end + 1
   if (!reader.ends(end + 1)) {
     reader.fail(
@@ -86,7 +68,7 @@ function quotedText(reader: TextReader): string {
 /** Ends a window within a quoted cell. */
 function endless(reader: TextReader): never {
   if (reader.isLast) reader.fail('a cell begins with a quotation mark, but none ends it: add it')
-  requireShort(reader, reader.end - reader.position)
+  if (reader.end - reader.position > LONGEST_CELL) refuseLong(reader)
   return awaitMore()
 }
 
@@ -95,9 +77,8 @@ export function awaitMore(): never {
   throw unfinished
 }
 
-function requireShort(reader: TextReader, length: number): void {
-  if (length <= LONGEST_CELL) return
-  reader.fail(
+function refuseLong(reader: TextReader): never {
+  return reader.fail(
     `a cell must have at most ${LONGEST_CELL} bytes, but this one is longer: is a quotation mark missing?`,
   )
 }

@@ -9,7 +9,12 @@ import { EntryCollector, type EntrySink, MOST_INT32 } from './entries.js'
 import { type EdgeColumns, edgeColumns, namesColumns, type Role, type Wishes } from './headings.js'
 import type { LineParser, TextReader } from './text.js'
 
+const NEWLINE = 10
 const COMMENT = '#'.charCodeAt(0)
+const EXCLAMATION = '!'.charCodeAt(0)
+
+/** Comments before the first edge that are looked at. */
+const MOST_DOUBTFUL = 64
 
 /** Names of the columns, in messages. */
 const shown: Record<Role, string> = {
@@ -117,14 +122,25 @@ export function csvEdgesParser<Node, Result extends object>(
   const next = (reader: TextReader): boolean => {
     while (reader.nextContent()) {
       if (reader.bytes[reader.position] !== COMMENT) return true
-      if (wishes.named && /^#[^\s#!]/.test(reader.restOfLine())) {
+      if (wishes.named && mayBeName(reader)) {
         const comment = { line: reader.line, text: reader.restOfLine() }
         if (columns) requireComment(reader, comment, columns.roles.length)
-        else doubtfulComments.push(comment)
+        else if (doubtfulComments.length < MOST_DOUBTFUL) doubtfulComments.push(comment)
       }
       reader.nextLine()
     }
     return false
+  }
+
+  /** Returns whether the # of a comment may be the first character of a name: no blank follows it, but separators do. */
+  const mayBeName = (reader: TextReader): boolean => {
+    const { bytes, position, separator } = reader
+    const next = bytes[position + 1]!
+    if (reader.ends(position + 1) || next === COMMENT || next === EXCLAMATION) return false
+    if (!columns || separator < 0) return true
+    let cells = 1
+    for (let at = position; bytes[at] !== NEWLINE; at++) if (bytes[at] === separator) cells++
+    return cells === columns.roles.length
   }
 
   return {

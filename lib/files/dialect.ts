@@ -5,8 +5,9 @@
 import { showAny } from '../describe.js'
 import { FileError } from '../errors.js'
 import { awaitMore, cellText, nextCell, untilUnfinished } from './cells.js'
-import type { TextReader } from './text.js'
+import { TextReader } from './text.js'
 
+const NEWLINE = 10
 const COMMENT = '#'.charCodeAt(0)
 const COMMA = ','.charCodeAt(0)
 const TAB = '\t'.charCodeAt(0)
@@ -53,7 +54,8 @@ export function decideDialect(reader: TextReader, isTsv: boolean, isList: boolea
   const told = /^"?sep=([,;|]?)"?$/i.exec(reader.restOfLine())?.[1]
   if (told !== undefined) reader.nextLine()
   const only = told === undefined ? null : (told || '\t').charCodeAt(0)
-  const samples = (only === null ? [...candidates, BLANKS] : [only]).map((each) => sampleOf(reader, each))
+  const first = beginning(reader)
+  const samples = (only === null ? [...candidates, BLANKS] : [only]).map((each) => sampleOf(first, each))
   if (!reader.isLast && samples.some(({ isUnfinished }) => isUnfinished)) awaitMore()
   const { separator, records } = only === null ? best(reader, samples, isTsv, isList) : samples[0]!
   reader.separator = separator
@@ -61,30 +63,36 @@ export function decideDialect(reader: TextReader, isTsv: boolean, isList: boolea
   return records
 }
 
+/** Returns a reader of the first lines; the last one is cut off if it is long. */
+function beginning({ name, bytes, position, isLast }: TextReader): TextReader {
+  const reader = new TextReader(name)
+  const some = bytes.subarray(position, position + MOST_BYTES)
+  const whole = some.lastIndexOf(NEWLINE) + 1
+  if (whole > 0) reader.window(some.subarray(0, whole), 0, isLast)
+  else reader.window(Uint8Array.of(...some, NEWLINE), 0, true)
+  return reader
+}
+
 function sampleOf(reader: TextReader, separator: number): Sample {
-  const { position, line, end } = reader
   const records: string[][] = []
+  reader.position = 0
   reader.separator = separator
+  let cells: string[] = []
   const isFinished = untilUnfinished(reader, () => {
     try {
       while (records.length < MOST_RECORDS && reader.nextContent(COMMENT)) {
-        const cells: string[] = []
-        do {
-          cells.push(cellText(reader))
-          if (reader.position - position > MOST_BYTES) {
-            if (records.length === 0) records.push(cells)
-            return true
-          }
-        } while (nextCell(reader))
+        cells = []
+        do cells.push(cellText(reader))
+        while (nextCell(reader))
         records.push(cells)
         reader.endLine()
       }
     } catch (error) {
       if (!(error instanceof FileError)) throw error
+      if (records.length === 0) records.push(cells)
     }
     return true
   })
-  Object.assign(reader, { position, line, end, separator: BLANKS })
   const columns = records[0]?.length ?? 0
   const body = records.length > 1 ? records.slice(1) : records
   const isColumnNumeric = (column: number) => body.every((cells) => looksNumeric(cells[column] ?? ''))
@@ -127,6 +135,10 @@ function best(reader: TextReader, samples: readonly Sample[], isTsv: boolean, is
     columns < 2 ? 0 : records.filter((cells) => cells.length === columns).length
   const uneven = samples.slice(0, -1).filter(({ columns }) => columns > 1)
   const tabbed = isTsv && tab!.records.some((cells) => cells.length > 1) ? tab : undefined
-  if (isPlain) return blanks
-  return tabbed ?? uneven.sort((a, b) => matches(b) - matches(a))[0] ?? blanks
+  if (isPlain || (blanks.isEven && blanks.isWeighted && !isTsv)) return blanks
+  const line = reader.restOfLine()
+  const occurring = samples
+    .slice(0, -1)
+    .find(({ separator }) => line.includes(String.fromCharCode(separator)))
+  return tabbed ?? uneven.sort((a, b) => matches(b) - matches(a))[0] ?? occurring ?? blanks
 }

@@ -7,6 +7,7 @@ import {
   EntryCollector,
   type EntrySink,
   LEAST_INT32,
+  MOST_INT32,
   requireCount,
   requireRoom,
 } from './entries.js'
@@ -119,7 +120,7 @@ function* coordinateParser<Result>(
         const i = reader.index('the row', rows) - 1
         const j = reader.index('the column', cols) - 1
         let value = 1
-        if (field === 'integer') value = reader.integer('the entry', least, most)
+        if (field === 'integer') value = reader.integer('the entry', least, most, beyond(most))
         else if (field === 'real') value = special ? reader.floating('the entry') : reader.number('the entry')
         if (!general && (i < j || (skew && i === j))) {
           reader.fail(`a ${symmetry} file has entries below the diagonal${skew ? '' : ' and on it'} only`)
@@ -165,7 +166,7 @@ function arrayParser<Result>(
         do {
           if (count++ === said) requireCount(reader, count, said, 'elements')
           let value: number
-          if (values === 'integer') value = reader.integer('the element', least, most)
+          if (values === 'integer') value = reader.integer('the element', least, most, beyond(most))
           else value = special ? reader.floating('the element') : reader.number('the element')
           if (skew && values === 'integer') requireNegative(reader, value, most)
           sink.set(row, col, value)
@@ -184,10 +185,15 @@ function arrayParser<Result>(
   }
 }
 
+/** Returns the advice for integers that the element type doesn't hold. */
+const beyond = (most: number) =>
+  most === MOST_INT32 ? ": read it with dtype: 'float64', or write real in the first line of the file" : ''
+
 function requireSquare(reader: TextReader, rows: number, cols: number, symmetry: Symmetry): void {
   if (rows !== cols) reader.fail(`a ${symmetry} matrix is square, but this one is ${rows} × ${cols}`)
 }
 
 function requireNegative(reader: TextReader, value: number, most: number): void {
-  if (value === LEAST_INT32 && 0 - value > most) reader.fail('the entry −2^31 has no negative in int32')
+  if (value === LEAST_INT32 && 0 - value > most)
+    reader.fail(`the entry −2^31 has no negative in int32${beyond(most)}`)
 }

@@ -1,5 +1,6 @@
 /** Text files, read whole and written so that they appear when they are complete. */
 import { FileError } from '../errors.js'
+import { StrictDecoder } from './encoding.js'
 import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from './files.js'
 
 /** Far more than any results take; a wrong file is refused before it fills the memory. */
@@ -16,7 +17,7 @@ export async function readText(path: string | URL, expected: string): Promise<st
     }
     const bytes = new Uint8Array(size)
     const length = await readFully(file, bytes, 0)
-    return new TextDecoder().decode(bytes.subarray(0, length))
+    return new StrictDecoder(name).decode(bytes.subarray(0, length), true)
   } catch (error) {
     if (error instanceof FileError) throw error
     throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })

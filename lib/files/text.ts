@@ -27,6 +27,12 @@ const LONGEST_NUMBER = 2000
 
 /** So many bytes of a line tell what it is. */
 const SHORTENED = 1000
+/** Bytes of a word that messages show. */
+const MOST_OF_WORD = 400
+
+/** Characters of most names, and the number of names that are remembered. */
+const SHORT = 24
+const REMEMBERED = 1 << 12
 
 /** What stands for numbers that have no digits. */
 const infinities = /^([+-]?)(inf|infinity|∞)$/i
@@ -71,6 +77,7 @@ export class TextReader {
   isLast = false
   /** Byte of the decimal point that the numbers have; -1 as long as none has one. */
   #point = -1
+  readonly #texts: string[] = Array.from({ length: REMEMBERED }, () => '')
 
   constructor(name: string) {
     this.name = name
@@ -112,8 +119,11 @@ export class TextReader {
   /** Skips empty lines, and those that begin with the byte `comment`. Whether there is another line in the window. */
   nextContent(comment = -1): boolean {
     while (this.position < this.end) {
-      if (!this.atLineEnd() && this.bytes[this.position] !== comment) return true
-      this.nextLine()
+      if (this.bytes[this.position] === NEWLINE) {
+        this.position++
+        this.line++
+      } else if (!this.atLineEnd() && this.bytes[this.position] !== comment) return true
+      else this.nextLine()
     }
     return false
   }
@@ -121,6 +131,30 @@ export class TextReader {
   /** The rest of the line, shortened. */
   restOfLine(): string {
     return this.#text(this.position, this.bytes.indexOf(NEWLINE, this.position), SHORTENED).trim()
+  }
+
+  /**
+   * Returns the text of bytes. Names of nodes occur again and again: a text that is remembered needs no decoding, and maps know its hash.
+   */
+  textOf(start: number, end: number): string {
+    const { bytes } = this
+    const length = end - start
+    let hash = length
+    for (let at = start; at < end; at++) {
+      const byte = bytes[at]!
+      if (byte >= 0x80 || length > SHORT) return fromUtf8(bytes, start, end)
+      hash = (Math.imul(hash, 31) + byte) | 0
+    }
+    const slot = (hash ^ (hash >>> 12)) & (REMEMBERED - 1)
+    const known = this.#texts[slot]!
+    if (known.length === length) {
+      let at = 0
+      while (at < length && known.charCodeAt(at) === bytes[start + at]) at++
+      if (at === length) return known
+    }
+    const text = fromLatin1(bytes, start, end)
+    this.#texts[slot] = text
+    return text
   }
 
   /** Text of the bytes up to `end`, of which at most `most` are taken, but no part of a character. */
@@ -133,9 +167,10 @@ export class TextReader {
   /** The bytes up to the next blank, separator or line end, shortened. */
   word(): string {
     this.skipBlanks()
+    const most = this.position + MOST_OF_WORD
     let end = this.position
-    while (!this.ends(end)) end++
-    return this.#text(this.position, end, 400)
+    while (end <= most && !this.ends(end)) end++
+    return this.#text(this.position, end, MOST_OF_WORD)
   }
 
   /** Goes behind what {@link word} gave. */

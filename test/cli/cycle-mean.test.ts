@@ -99,6 +99,15 @@ describe('cycle-mean', () => {
     )
   })
 
+  it('of nodes with names divides by tokens, too', async () => {
+    const file = write('rail.csv', 'from,to,minutes,tokens\nBA,AB,27,0\nAB,BA,27,3\nAB,AB,4,1\n')
+    expect(await json(['cycle-mean', file, '--names'])).toMatchObject({
+      mean: { numerator: 18, denominator: 1 },
+    })
+    const columns = write('columns.csv', 'id,source,target,weight\n0,0,1,7\n1,1,0,2\n')
+    expect(await json(['cycle-mean', columns])).toMatchObject({ mean: { numerator: 9, denominator: 2 } })
+  })
+
   describe('of random edges with tokens, as all simple cycles say', () => {
     const random = new Random(77)
     it.each(Array.from({ length: 8 }, (_, index) => index))('graph %i', async (index) => {

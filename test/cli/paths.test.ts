@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
+import { EPSILON, fails, json, readNumbers, runMpmml, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()
 const INFINITY = 2 ** 31 - 1
@@ -533,6 +533,20 @@ it('--help says how nodes are numbered', async () => {
   expect(help.replace(/\s+/g, ' ')).toContain('.gr and .mtx count from 1, .csv, .npy and .npz from 0')
 })
 
+it('says that zeros of a matrix are edges, if most of its elements are', async () => {
+  const file = writeNumbers(path('adjacency.npy'), [4, 4], [0, 5, 0, 0, 5, 0, 1, 0, 0, 1, 0, 2, 0, 0, 2, 0])
+  const { status, stderr } = await runMpmml(['paths', file, '--json'])
+  expect([status, stderr]).toEqual([
+    0,
+    `mpmml: 10 of the 16 elements of ${file} are 0, which are edges of weight 0: if 0 means no edge, write inf in its place\n`,
+  ])
+  expect((await runMpmml(['paths', file, '--semiring', 'max-times', '--json'])).stderr).not.toContain(
+    'edges of weight 0',
+  )
+  const few = writeNumbers(path('few.npy'), [3, 3], [0, 5, 1, 5, 0, 1, 1, 1, 0])
+  expect((await runMpmml(['paths', few, '--json'])).stderr).toBe('')
+})
+
 it('EPSILON is no edge of longest paths', async () => {
   const file = writeNumbers(path('dag.npy'), [2, 2], [EPSILON, 5, EPSILON, EPSILON])
   const out = path('dag-d.npy')
@@ -576,6 +590,47 @@ describe('nodes with names', () => {
     expect(pairs(await json(['paths', graphml, '--from', '1', '--to', '0']))).toEqual([
       { from: 1, to: 0, value: 1, path: [1, 0] },
     ])
+  })
+
+  it('are ids if their numbers would be far more nodes than there are edges', async () => {
+    const file = write('osm.csv', '178877282,178877283,5\n178877283,178877300,7\n')
+    const { status, stdout, stderr } = await runMpmml([
+      'paths',
+      file,
+      '--from',
+      '178877282',
+      '--to',
+      '178877300',
+      '--json',
+    ])
+    expect([status, stderr]).toEqual([
+      0,
+      `mpmml: the nodes of ${file} are taken as names, because numbers up to 178877300 would be as many nodes\n`,
+    ])
+    expect(JSON.parse(stdout)).toMatchObject({
+      graph: { nodes: 3 },
+      pairs: [{ value: 12, path: ['178877282', '178877283', '178877300'] }],
+    })
+    const larger = write('larger.csv', '5423871221,5423871222,5\n')
+    expect(await fails(['paths', larger])).toContain('such as 5423871221: say --names')
+    expect(await fails(['paths', write('minus.csv', '-7,1,5\n')])).toContain(
+      'or read them as names by --names',
+    )
+  })
+
+  it('are found by the names of the columns', async () => {
+    const file = write('ids.csv', 'id,target,source,km\n7,B,A,4\n8,C,B,5\n')
+    expect(await json(['paths', file, '--from', 'A', '--to', 'C'])).toMatchObject({ pairs: [{ value: 9 }] })
+    const numbers = write('id-numbers.csv', 'id,source,target,weight\n1,0,1,7\n2,1,2,2\n3,0,2,50\n')
+    expect(await json(['paths', numbers, '--from', '0', '--to', '2'])).toMatchObject({
+      pairs: [{ value: 9 }],
+    })
+    const links = write('id-links.csv', 'id,source,target\n1,0,1\n2,1,2\n')
+    expect((await runMpmml(['paths', links, '--json'])).stderr).toMatch(/have no weights: each weighs 1\n$/)
+    const tabs = write('zones.tsv', 'Zone 1\tZone 2\t4\nZone 2\tZone 3\t5\n')
+    expect(await json(['paths', tabs, '--from', 'Zone 1', '--to', 'Zone 3'])).toMatchObject({
+      pairs: [{ value: 9 }],
+    })
   })
 
   it('are named by errors', async () => {

@@ -40,6 +40,30 @@ describe('DIMACS', () => {
     expect(lists(parseDimacs(content))).toEqual(expected)
   })
 
+  it('skips the title, and the nodes that paths begin and end at', () => {
+    // As generators for the maximum flow write them, too.
+    for (const line of ['t a title 9', 'n 2', 'n 2 s', 'n 1 t']) {
+      const text = `p sp 2 1\n${line}\na 1 2 3\n`
+      if (/^n \d \w/.test(line))
+        expect(() => parseDimacs(text)).toThrow(refusal('line 2: expected the end of the line'))
+      else expect(lists(parseDimacs(text)).edges).toEqual([[0, 1, 3]])
+    }
+    expect(() => parseDimacs('p sp 2 1\nn 9\na 1 2 3\n')).toThrow(
+      refusal('line 2: the node that paths begin at must be from 1 to 2, but it is 9'),
+    )
+    expect(() => parseDimacs('p sp 2 1\nn 9 s\na 1 2 3\n')).toThrow(
+      refusal('must be from 1 to 2, but it is 9'),
+    )
+    expect(() => parseDimacs('n 1\np sp 2 0\n')).toThrow(refusal('line 1: a node comes before'))
+  })
+
+  it.each(['\r', '\r\n'])('takes lines that end in %j', (end) => {
+    expect(lists(parseDimacs(text.replaceAll('\n', end)))).toEqual(expected)
+    expect(lists(parseDimacs(Buffer.from(`\ufeff${text.replaceAll('\n', end)}`, 'utf16le')))).toEqual(
+      expected,
+    )
+  })
+
   it('a graph without arcs', () => {
     expect(lists(parseDimacs('p sp 5 0'))).toEqual({ nodes: 5, edges: [], type: 'Int32Array' })
   })
@@ -145,6 +169,10 @@ describe('Matrix Market', () => {
     [`${banner('real')}2 2 1\n1 3 1\n`, 'line 3: the column must be from 1 to 2, but it is 3'],
     [`${banner('integer')}2 2 1\n1 1 0.5\n`, 'the entry must be an integer'],
     [`${banner('integer')}2 2 1\n1 1 2147483648\n`, 'the entry must be from'],
+    [
+      `${banner('integer')}2 2 1\n1 1 2147483648\n`,
+      "but it is 2147483648: read it with dtype: 'float64', or write real",
+    ],
     [
       `${banner('integer', 'symmetric')}2 2 1\n1 2 1\n`,
       'a symmetric file has entries below the diagonal and on it only',

@@ -26,7 +26,7 @@ describe('parseFasta', () => {
   })
 
   it('takes a sequence without a first line', () => {
-    expect(parseFasta('gat\ntaca')).toEqual([{ name: '', description: '', sequence: 'GAUUACA' }])
+    expect(parseFasta('; bare\n\ngattaca\n')).toEqual([{ name: '', description: '', sequence: 'GAUUACA' }])
   })
 
   it.each([
@@ -41,6 +41,12 @@ describe('parseFasta', () => {
       "line 3, column 2: expected a base, A, C, G, U or T, in upper or lower case, but found '-'",
     ],
     ['AC GU', 'line 1, column 3'],
+    [
+      'gat\ntaca',
+      'line 2: several lines of bases may be one strand or several: write a line such as >name before each strand',
+    ],
+    ['ACGU\rACGU\r', 'line 2: several lines'],
+    ['ACGU\n>two\nA\nC\n\n>\nACGU\nAC\n>three\n', "the record 'three' has no bases"],
     ['>one\n>two\nA', "line 1: the record 'one' has no bases"],
     ['>one\nA\n>two', "line 3: the record 'two' has no bases"],
   ])('refuses %j', (text, message) => {
@@ -50,6 +56,29 @@ describe('parseFasta', () => {
       /^x\.fasta: /,
       message,
     )
+  })
+})
+
+describe('parseFasta of bytes', () => {
+  it('decodes UTF-8 and UTF-16', () => {
+    const expected = [{ name: 'é', description: '', sequence: 'GC' }]
+    expect(parseFasta(Buffer.from('>é\nGC\n'))).toEqual(expected)
+    expect(parseFasta(new Uint8Array(Buffer.from('\ufeff>é\nGC\n', 'utf16le')))).toEqual(expected)
+  })
+
+  it('refuses other encodings, and what is no text', () => {
+    expectError(
+      thrown(() => parseFasta(Buffer.from('>\xe9\nGC\n', 'latin1'), 'x')),
+      'ERR_MPMML_FILE',
+      'x, line 1: byte 1',
+    )
+    for (const given of [undefined, 5, ['>a'], new Int32Array(2)]) {
+      expectError(
+        thrown(() => parseFasta(given as never)),
+        'ERR_MPMML_DTYPE',
+        'Uint8Array',
+      )
+    }
   })
 })
 

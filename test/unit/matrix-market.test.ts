@@ -201,6 +201,11 @@ describe('Matrix Market', () => {
     [`${array}1000000000 1000000000\n1\n`, 'bytes follow: it is not complete'],
     [`${array}2 2\n1\n2\n3000\n`, 'has 4 elements, but there are only 3'],
     [`${array}1 1\n1\n2\n`, 'has 1 elements, but there are more'],
+    [
+      '%%MatrixMarket matrix array integer skew-symmetric\n2 2\n-2147483648\n',
+      'line 3: the entry −2^31 has no negative in int32',
+    ],
+    [`${array}1 1\n3000000000\n`, "but it is 3000000000: read it with dtype: 'float64'"],
     ['%%MatrixMarket matrix array real symmetric\n2 3\n1\n', 'a symmetric matrix is square'],
   ])('refuses %j', async (text, message) => {
     await expect(readMatrix(file('.mtx', Buffer.from(text, 'latin1')))).rejects.toEqual(
@@ -219,6 +224,16 @@ describe('Matrix Market', () => {
     for (const text of [`${array}2 1\n7\n-8\n`, `${coordinate}% comment\n2 1 2\n2 1 -8\n1 1 7\n`]) {
       expect(shown(await readMatrix(file('.mtx', bytes(text)))).rows).toEqual([[7], [-8]])
     }
+  })
+
+  it('reads integers beyond int32 as float64, and −2^31 where it has a negative', async () => {
+    const large = file('.mtx', `${coordinate}1 2 2\n1 1 3000000000\n1 2 -2147483648\n`)
+    expect(shown(await readMatrix(large, { dtype: 'float64' })).rows).toEqual([[3000000000, -2147483648]])
+    const skew = file('.mtx', '%%MatrixMarket matrix array integer skew-symmetric\n2 2\n-2147483648\n')
+    expect(shown(await readMatrix(skew, { dtype: 'float64' })).rows).toEqual([
+      [0, 2147483648],
+      [-2147483648, 0],
+    ])
   })
 
   it('refuses a matrix that there is no memory for, before it allocates any', async () => {

@@ -1,0 +1,111 @@
+/** Work on files in steps, between which the event loop has its turn, and limits on what a file may take. */
+import { writeFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { DenseEntries, wantedOf } from '../../lib/files/dense.js'
+import { EntryCollector, EntryList } from '../../lib/files/entries.js'
+import { readMatrix } from '../../lib/files.js'
+import { readGraph } from '../../lib/graph.js'
+import type { Steps } from '../../lib/graph-core/slices.js'
+import { useFolder } from '../cli/support.js'
+import { coded } from '../support/coded.js'
+
+const path = useFolder()
+const reader = {
+  fail(problem: string): never {
+    throw new Error(problem)
+  },
+}
+
+/** The number of yields, and the result. */
+function run<Result>(steps: Steps<Result>): { yields: number; result: Result } {
+  for (let yields = 0; ; yields++) {
+    const { done, value } = steps.next()
+    if (done) return { yields, result: value }
+  }
+}
+
+describe('steps', () => {
+  it('fill a dense matrix of a sparse file in parts', () => {
+    const sink = new DenseEntries('it', wantedOf('max-plus', undefined))
+    const { yields } = run(sink.begin({ rows: 2000, cols: 2000, most: 1, values: 'integer' }))
+    expect(yields).toBeGreaterThanOrEqual(4_000_000 / 2 ** 18)
+    expect(run(sink.end(2000, 2000)).result.data.every((value) => value === -(2 ** 31))).toBe(true)
+  })
+
+  it.each([true, false])('put entries together in parts, where all are integers: %s', (integral) => {
+    const list = new EntryList('it', true)
+    run(list.begin({ rows: undefined, cols: undefined, most: undefined, values: 'unknown' }, reader))
+    const entries = new EntryCollector((block) => list.take(block))
+    const count = 300_001
+    for (let e = 0; e < count; e++) entries.add(e % 7, e % 5, integral ? e : e / 2)
+    entries.flush()
+    const { yields, result } = run(list.end(7, 7, integral))
+    expect(yields).toBeGreaterThanOrEqual(Math.floor(count / 2 ** 16))
+    expect([result.row.length, result.value.constructor.name]).toEqual([
+      count,
+      integral ? 'Int32Array' : 'Float64Array',
+    ])
+    expect(result.row.every((row, e) => row === e % 7) && result.col.every((col, e) => col === e % 5)).toBe(
+      true,
+    )
+    expect(result.value.every((value: number, e: number) => value === (integral ? e : e / 2))).toBe(true)
+  })
+})
+
+describe('one long line', () => {
+  it('is read, and given up when the signal says so', async () => {
+    const cells = 200_000
+    const file = path('long.csv')
+    writeFileSync(file, Array.from({ length: cells }, (_, at) => at).join())
+    const { data, shape } = await readMatrix(file)
+    expect(shape).toEqual([1, cells])
+    expect(data.every((value, at) => value === at)).toBe(true)
+    const controller = new AbortController()
+    setImmediate(() => controller.abort('enough'))
+    await expect(readMatrix(file, { signal: controller.signal })).rejects.toMatchObject({
+      code: 'ERR_MPMML_ABORTED',
+      cause: 'enough',
+    })
+  })
+})
+
+describe('maxBytes', () => {
+  it('counts edges, and names of nodes', async () => {
+    const file = path('names.csv')
+    writeFileSync(file, Array.from({ length: 20_000 }, (_, e) => `${'x'.repeat(50)}${e},b,1\n`).join(''))
+    await expect(readGraph(file, { keys: true, maxBytes: 1e6 })).rejects.toEqual(coded('LIMIT', 'maxBytes'))
+    expect((await readGraph(file, { keys: true, maxBytes: 1e7 })).nodes).toBe(20_001)
+    const numbers = path('numbers.csv')
+    writeFileSync(numbers, '0,1,0.5\n'.repeat(10_000))
+    await expect(readGraph(numbers, { maxBytes: 159_999 })).rejects.toEqual(coded('LIMIT', 'maxBytes'))
+    expect((await readGraph(numbers, { maxBytes: 160_000 })).from).toHaveLength(10_000)
+  })
+})
+
+/** Texts that take long if they are looked at again and again. */
+const SIZE = 1 << 20
+const filled = (part: string) => part.repeat(Math.ceil(SIZE / part.length))
+
+describe('hostile text', () => {
+  it.each([
+    ['a quotation mark that nothing ends', `from,to,weight\n"a",${' '.repeat(SIZE)}x"y,1`],
+    ['only quotation marks', filled('"')],
+    ['quotation marks that nothing ends', filled('"a\n')],
+    ['blanks in quotation marks', `"${filled(' ')}`],
+    ['one letter', filled('a')],
+    ['only commas', filled(',')],
+    ['only digits', filled('9')],
+    ['only marks', filled('\ufeff')],
+    ['zeros', filled('\0')],
+    ['lines of other cells', filled('a;b,c|d\te "f\n')],
+    ['many sep lines', filled('sep=;\n')],
+  ])('ends with a code: %s', async (_, text) => {
+    for (const name of ['hostile.csv', 'hostile.tsv']) {
+      writeFileSync(path(name), text)
+      for (const keys of [true, false]) {
+        await expect(readGraph(path(name), { keys } as { keys: true })).rejects.toEqual(coded('FILE'))
+      }
+      await expect(readMatrix(path(name))).rejects.toEqual(coded('FILE'))
+    }
+  })
+})
