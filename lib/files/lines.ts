@@ -2,6 +2,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { FileError, MpmmlError } from '../errors.js'
+import { inSlices, type Steps } from '../graph-core/slices.js'
 import { openForReading, readFully, systemReason } from './files.js'
 import { isGzipName } from './names.js'
 import { FileWork, type ReadFileOptions } from './progress.js'
@@ -9,6 +10,12 @@ import { type LineParser, TextReader } from './text.js'
 
 /** A window takes some milliseconds, between which the event loop turns. */
 const WINDOW = 1 << 19
+
+/** Bytes of a chunk for {@link readText}. */
+const CHUNK = 1 << 16
+
+/** Name of the work in messages. */
+const READING = 'reading a file'
 
 /** A line that is longer than any matrix has, if it isn't the whole of a wrong file. */
 const LONGEST_LINE = 1 << 28
@@ -129,24 +136,55 @@ async function sourceOf(file: FileHandle, size: number, name: string, gzip: bool
   return new PlainSource(file, size, name)
 }
 
+/** Parser of a text that comes in chunks, which may end anywhere. */
+export interface TextFeed<Result> {
+  /**
+   * Parses the next bytes.
+   *
+   * @param later - upper bound of the number of bytes that follow them.
+   */
+  bytes(bytes: Uint8Array, later: number, isLast: boolean): Steps<void>
+  /** Returns the result, after the last bytes. */
+  end(): Steps<Result>
+}
+
 /**
  * Reads a text file with a parser. What gzip has compressed is decompressed, whatever the file's name is.
  *
  * @param expected - what messages say that the file should be.
  * @throws FileError, OutOfMemoryError, AbortedError, and what the parser and the listener throw.
  */
-export async function readLines<Result>(
+export const readLines = <Result>(
   name: string,
   expected: string,
   parser: LineParser<Result>,
   options: ReadFileOptions,
+): Promise<Result> =>
+  readSource(name, expected, options, (source, work) => parseSource(source, name, parser, work))
+
+/** Reads a file as {@link readLines} does, with a parser of chunks. */
+export const readText = <Result>(
+  name: string,
+  expected: string,
+  feed: TextFeed<Result>,
+  options: ReadFileOptions,
+): Promise<Result> =>
+  readSource(name, expected, options, (source, work) =>
+    inSlices(feeding(source, feed, work), options.signal, READING),
+  )
+
+async function readSource<Result>(
+  name: string,
+  expected: string,
+  options: ReadFileOptions,
+  parse: (source: ByteSource, work: FileWork) => Promise<Result>,
 ): Promise<Result> {
-  const work = new FileWork('reading a file', options)
+  const work = new FileWork(READING, options)
   const { file, size } = await openForReading(name, expected)
   let source: ByteSource | undefined
   try {
     source = await sourceOf(file, size, name, isGzipName(name))
-    return await parseSource(source, name, parser, work)
+    return await parse(source, work)
   } catch (error) {
     if (error instanceof MpmmlError || (error as NodeJS.ErrnoException).syscall === undefined) throw error
     throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
@@ -154,6 +192,24 @@ export async function readLines<Result>(
     source?.close()
     await file.close()
   }
+}
+
+async function* feeding<Result>(
+  source: ByteSource,
+  feed: TextFeed<Result>,
+  work: FileWork,
+): AsyncGenerator<void, Result, void> {
+  const chunk = Buffer.allocUnsafeSlow(CHUNK)
+  for (;;) {
+    const length = await source.fill(chunk, 0)
+    work.reached(source.share)
+    yield* feed.bytes(chunk.subarray(0, length), source.later, length === 0)
+    if (length === 0) break
+    yield
+  }
+  const result = yield* feed.end()
+  work.end()
+  return result
 }
 
 async function parseSource<Result>(

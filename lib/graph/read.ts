@@ -5,7 +5,7 @@ import { csvEdgesParser, TokenColumn } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import type { EntryArrays, EntrySink } from '../files/entries.js'
 import { pathOf } from '../files/files.js'
-import { readLines } from '../files/lines.js'
+import { readLines, readText } from '../files/lines.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
 import { type MemoryOptions, maxBytes } from '../files/memory.js'
 import { formatOf } from '../files/names.js'
@@ -13,8 +13,8 @@ import type { FileOptions } from '../files/progress.js'
 import type { LineParser } from '../files/text.js'
 import { boolean, choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
-import { edgeSink, edgesOf, type ReadEdgeList, requireNumbers, withTokens } from './formats.js'
-import { graphmlParser } from './graphml.js'
+import { edgeSink, edgesOf, type ReadEdgeList, requireNumbers, weightOption, withTokens } from './formats.js'
+import { GraphmlParser } from './graphml.js'
 import { namedCsvParser } from './named-csv.js'
 import type { NamedGraph } from './named-edges.js'
 
@@ -27,11 +27,16 @@ export interface ReadGraphOptions extends FileOptions, MemoryOptions {
   format?: GraphFormat | undefined
   /**
    * Whether nodes have the names that the file gives them, as `keys`; false by default. The cells of CSV are names then, and not
-   * numbers; GraphML has names anyway, which are left out if this is false. DIMACS and Matrix Market have numbers only.
+   * numbers; GraphML has names always. DIMACS and Matrix Market have numbers only.
    */
   keys?: boolean | undefined
   /** Whether lines of CSV may have a fourth cell, the edge's tokens; false by default. Not with `keys`. */
   tokens?: boolean | undefined
+  /**
+   * Name of the attribute of GraphML's edges that is their weight, or null for edges that weigh 1 each. By default the attribute
+   * `weight`, in any spelling, or else the only one of a usual name, such as `cost`, `distance` or `length`; 1 if edges have no numbers.
+   */
+  weight?: string | null | undefined
 }
 
 const lineFormats = ['dimacs', 'matrix-market', 'csv'] as const
@@ -40,6 +45,7 @@ const readOptions = new Options({
   format: choice(formats, undefined),
   keys: boolean(false),
   tokens: boolean(false),
+  weight: weightOption,
   maxBytes,
   ...longWorkSet,
 } satisfies OptionsOf<ReadGraphOptions>)
@@ -68,12 +74,17 @@ const parsers: Record<
 export function readGraph(path: string | URL, options: ReadGraphOptions & { keys: true }): Promise<NamedGraph>
 export function readGraph(path: string | URL, options?: ReadGraphOptions): Promise<ReadEdgeList>
 export async function readGraph(path: string | URL, options?: ReadGraphOptions): Promise<ReadEdgeList> {
-  const { format, keys, tokens, maxBytes, ...rest } = readOptions.read(options)
+  const { format, keys, tokens, weight, maxBytes, ...rest } = readOptions.read(options)
   const name = pathOf(path)
   const isGraphml = format === 'graphml' || (format === undefined && /\.graphml(\.gz)?$/i.test(name))
   if (isGraphml) {
-    const named = await readLines(name, 'a graph', graphmlParser(name, undefined, maxBytes), rest)
-    return keys ? named : numbered(named)
+    const parser = new GraphmlParser(name, await import('saxes'), weight, maxBytes)
+    return readText(name, 'a graph', parser, rest)
+  }
+  if (weight !== undefined) {
+    throw new OptionError(
+      `option weight is for files whose edges have attributes, which ${name} has not: leave it out`,
+    )
   }
   const known = formatOf(name, format, lineFormats)
   if (keys) {
@@ -87,5 +98,3 @@ export async function readGraph(path: string | URL, options?: ReadGraphOptions):
   const parser = parsers[known](edgeSink(name, maxBytes), column)
   return withTokens(edgesOf(await readLines(name, 'a graph', parser, rest)), column)
 }
-
-const numbered = ({ nodes, from, to, weight }: NamedGraph): ReadEdgeList => ({ nodes, from, to, weight })

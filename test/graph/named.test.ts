@@ -13,7 +13,6 @@ import {
   fromNgraph,
   longestPaths,
   parseEdgeCsv,
-  parseGraphml,
   shortestPaths,
   transitiveClosure,
   verifyPaths,
@@ -173,78 +172,6 @@ describe('files that name nodes', () => {
     ['a\n', 'line 1: expected'],
   ])('CSV that is wrong: %j', (text, message) => {
     expect(() => parseEdgeCsv(text, 'g', { keys: true })).toThrow(coded('FILE', message))
-  })
-
-  const graphml = (inner: string, head = '') =>
-    `<?xml version="1.0"?>\n<graphml>${head}<!-- <node id="no"/> -->\n<graph id="G" edgedefault="undirected">\n${inner}\n</graph></graphml>`
-
-  const weightKey = '<key id="w" for="edge" attr.name="weight"/>'
-
-  it('GraphML: directions, weights and their default', () => {
-    const key = '<key id="d1" for="edge" attr.name="weight" attr.type="double"><default>2.5</default></key>'
-    const inner = `<node id="a"/><node id='b &amp; c'><data key="d0">9</data></node>
-      <edge source="a" target="b &amp; c"><data key="d0">8</data><data key="d1">4</data></edge>
-      <edge source="a" target="d" directed="true"/>`
-    const { keys, from, to, weight } = parseGraphml(graphml(inner, key))
-    expect(keys).toEqual(['a', 'b & c', 'd'])
-    expect([[...from], [...to], [...weight]]).toEqual([
-      [0, 1, 0],
-      [1, 0, 2],
-      [4, 4, 2.5],
-    ])
-    expect(parseGraphml(graphml(inner)).weight).toEqual(Int32Array.of(1, 1, 1))
-  })
-
-  it('GraphML: an attribute that has a key for each type, as networkx writes it', () => {
-    const keys = ['long', 'double'].map(
-      (type) => `<key id="${type}" for="edge" attr.name="weight" attr.type="${type}"/>`,
-    )
-    const inner = `<edge source="a" target="b" directed="true"><data key="long">4</data></edge>
-      <edge source="b" target="c" directed="true"><data key="double">0.5</data></edge>`
-    expect(parseGraphml(graphml(inner, keys.join(''))).weight).toEqual(Float64Array.of(4, 0.5))
-  })
-
-  it('GraphML: a graph within a node has directions of its own', () => {
-    const inner = `<node id="n"><graph edgedefault="directed"><edge source="x" target="y"/></graph></node>
-      <edge source="a" target="b"/>`
-    const { keys, from } = parseGraphml(graphml(inner))
-    expect([keys, [...from]]).toEqual([
-      ['n', 'x', 'y', 'a', 'b'],
-      [1, 3, 4],
-    ])
-  })
-
-  it('GraphML: names that stand for no character, and that objects have', () => {
-    const inner =
-      '<node id="&#x110000;&a;&constructor;&#233;"/><constructor/><__proto__/><toString></toString>'
-    expect(parseGraphml(graphml(inner, '<!DOCTYPE g [<!ENTITY a "b">]>')).keys).toEqual([
-      '&#x110000;&a;&constructor;é',
-    ])
-  })
-
-  it('GraphML: a tag, and a comment, that have no end', () => {
-    expect(() => parseGraphml(graphml(`\n${'<node id="a" '.repeat(1e6)}`))).toThrow(
-      coded('FILE', `line 5: a tag has no end: '<node id="a" '`),
-    )
-    expect(() => parseGraphml(graphml(`<!--${' '.repeat(2 ** 24)}`))).toThrow(
-      coded('FILE', 'a comment, a tag or a text has more than 2^24 characters'),
-    )
-  })
-
-  it.each(['<!', '<!--', '<![CDATA['])('GraphML: many %s that have no end are looked at once', (begin) => {
-    expect(parseGraphml(`<graphml><graph>${begin.repeat(3e6 / begin.length)}`).nodes).toBe(0)
-  })
-
-  it.each([
-    ['<graphml/>', 'there is no <graph>'],
-    [graphml('<edge source="a"/>'), 'line 4: <edge> has no attribute target'],
-    [graphml('<hyperedge/>'), 'hyperedges'],
-    [graphml('').replace('</graphml>', '<node id="a"'), 'not complete'],
-    [graphml('<edge source="a" target="b"><data key="w">1e999</data></edge>', weightKey), 'beyond the range'],
-    [graphml('<edge source="a" target="b"><data key="w">inf</data></edge>', weightKey), "but it is 'inf'"],
-    [graphml('<edge source="a" target="b"><data key="w"/></edge>', weightKey), 'the weight is missing'],
-  ])('GraphML that is wrong: %j', (text, message) => {
-    expect(() => parseGraphml(text, 'g')).toThrow(coded('FILE', message))
   })
 })
 
