@@ -1,14 +1,13 @@
 /** Reads XML in chunks by the package saxes, with limits on what a hostile text can take. */
 import type { SaxesParser, SaxesTagPlain } from 'saxes'
-import { FileError } from '../errors.js'
+import { FileError, MpmmlError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
 import type { Saxes } from './saxes.js'
 
-/** Most characters of a tag, a comment, a declaration or a CDATA section. */
+/** Most characters from the beginning of a tag, a comment or other markup to the end of the next tag. */
 const LONGEST_MARKUP = 2 ** 20
 /** Most characters of a text that is kept. */
 const LONGEST_TEXT = 2 ** 24
-const MOST_ATTRIBUTES = 1000
 const MOST_LEVELS = 1000
 /** Characters that are parsed at once, in about a millisecond. */
 const SLICE = 1 << 14
@@ -31,42 +30,31 @@ export class XmlReader {
   readonly #handler: XmlHandler
   readonly #parser: SaxesParser
   #level = 0
-  #attributes = 0
   #keepsText = false
   #text = ''
+  readonly #add = (text: string): void => {
+    if (!this.#keepsText) return
+    this.#text += text
+    this.#requireShort(this.#text.length)
+  }
   #written = 0
-  /** Place behind the last piece of markup. */
+  /** Place behind the last tag. */
   #done = 0
-  /** Place where markup began that has no end yet; -1 for none. */
+  /** Place where a tag, or other markup, began after it; -1 for none. */
   #begun = -1
 
   /** @param name - name of the document in errors. */
   constructor(name: string, saxes: Saxes, handler: XmlHandler) {
     this.#name = name
     this.#handler = handler
+    // More handlers would double the time: V8 takes an object for a dictionary if that many properties are added to it.
     const parser = new saxes.SaxesParser()
-    this.#parser = parser
-    parser.on('error', ({ message }) => {
-      // Begins with the place.
-      const problem = message.replace(/^[\d:]+ /, '').replace(/\.$/, '')
-      this.fail(`the text must be well-formed XML, but it has an error (${problem}): correct it`)
-    })
     parser.on('opentag', (tag) => this.#open(tag))
     parser.on('closetag', () => this.#close())
-    parser.on('attribute', () => {
-      if (++this.#attributes > MOST_ATTRIBUTES) this.fail(`a tag has more than ${MOST_ATTRIBUTES} attributes`)
-    })
-    const markupEnds = () => {
-      this.#done = parser.position
-    }
-    parser.on('comment', markupEnds)
-    parser.on('processinginstruction', markupEnds)
-    parser.on('xmldecl', markupEnds)
-    parser.on('doctype', markupEnds)
-    parser.on('cdata', (text) => {
-      markupEnds()
-      this.#add(text)
-    })
+    parser.on('text', this.#add)
+    parser.on('cdata', this.#add)
+    parser.off('text')
+    this.#parser = parser
   }
 
   /** The number of the line, from 1. */
@@ -78,13 +66,13 @@ export class XmlReader {
   keepText(): void {
     this.#keepsText = true
     this.#text = ''
-    this.#parser.on('text', (text) => this.#add(text))
+    this.#parser.on('text', this.#add)
   }
 
   *write(text: string): Steps<void> {
     for (let at = 0; at < text.length; at += SLICE) {
       const slice = text.slice(at, at + SLICE)
-      this.#parser.write(slice)
+      this.#parse(slice)
       this.#requireBounded(slice)
       yield
     }
@@ -92,7 +80,18 @@ export class XmlReader {
 
   /** Ends the document. Throws FileError if it is incomplete. */
   end(): void {
-    this.#parser.close()
+    this.#parse(null)
+  }
+
+  #parse(slice: string | null): void {
+    try {
+      this.#parser.write(slice)
+    } catch (error) {
+      if (error instanceof MpmmlError) throw error
+      // The message begins with the place.
+      const problem = (error as Error).message.replace(/^[\d:]+ /, '').replace(/\.$/, '')
+      this.fail(`the text must be well-formed XML, but it has an error (${problem}): correct it`)
+    }
   }
 
   fail(problem: string, line = this.line): never {
@@ -101,7 +100,6 @@ export class XmlReader {
 
   #open({ name, attributes }: SaxesTagPlain): void {
     this.#done = this.#parser.position
-    this.#attributes = 0
     this.#passText()
     if (++this.#level > MOST_LEVELS) this.fail(`elements are nested more than ${MOST_LEVELS} deep`)
     this.#handler.open(name, attributes)
@@ -119,12 +117,6 @@ export class XmlReader {
     this.#keepsText = false
     this.#parser.off('text')
     this.#handler.text(this.#text)
-  }
-
-  #add(text: string): void {
-    if (!this.#keepsText) return
-    this.#text += text
-    this.#requireShort(this.#text.length)
   }
 
   #requireShort(length: number): void {

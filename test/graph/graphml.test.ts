@@ -405,7 +405,7 @@ describe('GraphML that is refused', () => {
     [
       'many attributes',
       `<graphml ${Array.from({ length: 1e6 }, (_, at) => `a${at}=""`).join(' ')}`,
-      'more than 1000 attributes',
+      'more than 1048576 characters',
     ],
     ['a comment without an end', `<graphml><!--${'- <'.repeat(3e6)}`, 'more than 1048576 characters'],
     ['CDATA without an end', `<graphml><![CDATA[${']]'.repeat(5e6)}`, 'more than 1048576 characters'],
