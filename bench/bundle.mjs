@@ -18,8 +18,8 @@ const { output } = await bundle.write({
 await bundle.close()
 renameSync(join(folder, 'plot.bundle.js'), input)
 
-/** Writes the licences of the packages that something was taken from. */
-function writeLicences(file) {
+/** Writes the licences of the packages whose code the chunks of a bundle hold. */
+function writeLicences(output, file) {
   const packages = new Set(
     output
       .flatMap((chunk) => Object.keys(chunk.modules ?? {}))
@@ -27,14 +27,16 @@ function writeLicences(file) {
       .filter((path) => path !== undefined),
   )
   const licences = [...packages].sort().map((path) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+    const { name, version, license, author } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
     const file = readdirSync(path).find((entry) => /^licen[cs]e/i.test(entry))
-    const text = file ? readFileSync(join(path, file), 'utf8').trim() : `${license}`
+    const text = file
+      ? readFileSync(join(path, file), 'utf8').trim()
+      : `${license}, ${author?.name ?? author}`
     return `${name} ${version}\n\n${text}\n`
   })
   writeFileSync(file, licences.join(`\n${'-'.repeat(80)}\n\n`))
 }
-writeLicences(join(folder, 'plot.licences.txt'))
+writeLicences(output, join(folder, 'plot.licences.txt'))
 
 // To find, read and link some 70 small files takes a third of the time of `import 'mpmml'`. What only some calls need stays
 // apart, in dist/lib/parts. The compiler's other files stay for tests that look inside.
@@ -84,13 +86,14 @@ const browserLibrary = await rolldown({
 })
 const inBrowsers = join(root, 'dist', 'browser')
 rmSync(inBrowsers, { recursive: true, force: true })
-await browserLibrary.write({
+const { output: browserOutput } = await browserLibrary.write({
   dir: inBrowsers,
   chunkFileNames: 'parts/[name].js',
   comments: false,
   minify: true,
 })
 await browserLibrary.close()
+writeLicences(browserOutput, join(inBrowsers, 'licences.txt'))
 
 const library = await rolldown({
   input: Object.fromEntries(entries.map((file) => [basename(file, '.js'), file])),

@@ -1,5 +1,6 @@
 /** Graphs in files, whose nodes keep the numbers that the file gives them. */
 import { extname } from 'node:path'
+import { Option } from 'commander'
 import { type EdgeList, type KeyedEdgeList, readGraph } from '../lib/graph.js'
 import {
   CycleError,
@@ -7,6 +8,7 @@ import {
   type ElementArray,
   FileError,
   type Matrix,
+  OptionError,
   type Semiring,
   zeroOf,
 } from '../lib/index.js'
@@ -41,7 +43,18 @@ export interface GraphFlags extends CsvFlags {
   isNamed?: boolean | undefined
   /** Whether its edges may have tokens. */
   tokens?: boolean | undefined
+  /** Name of the column or attribute that is the weight; false for edges of weight 1. */
+  weight?: string | false | undefined
 }
+
+/** The options `--weight` and `--no-weight`. */
+export const weightOptions = () => [
+  new Option('--weight <name>', 'column of a .csv or attribute of a .graphml file that is the weight'),
+  new Option('--no-weight', 'each edge weighs 1, whatever numbers it has'),
+]
+
+/** Returns whether nodes have names, by the end of the file's name. */
+export const namesNodes = (path: string): boolean => /\.graphml(\.gz)?$/i.test(path)
 
 /** What --json says of it. */
 export type GraphRecord = Pick<GraphFile, 'path' | 'nodes' | 'edges' | 'firstNode'>
@@ -50,8 +63,8 @@ export type GraphRecord = Pick<GraphFile, 'path' | 'nodes' | 'edges' | 'firstNod
 export const GRAPH_HELP = `
 A graph is a DIMACS .gr file, a Matrix Market .mtx file, an edge list in .csv (FROM,TO,WEIGHT), a .graphml file, or a square .npy
 or .npz matrix of weights, in which the semiring's zero is no edge; text may be compressed (.gr.gz). --matrix says that a .csv is such a
-matrix. Nodes have the numbers that they have in the file: .gr and .mtx count from 1, .csv, .npy and .npz from 0, and so do the nodes
-of .graphml where they aren't named.
+matrix. Nodes have the numbers that they have in the file: .gr and .mtx count from 1, .csv, .npy and .npz from 0. Those of .graphml have
+names.
 ${PIPE_HELP}`
 
 const firstNodes: Record<string, 0 | 1> = {
@@ -73,7 +86,7 @@ export async function readGraphFile(
   path: string,
   semiring: Semiring,
   signal: AbortSignal,
-  { isNamed = false, tokens = false, ...flags }: GraphFlags = {},
+  { isNamed = false, tokens = false, weight: flag, ...flags }: GraphFlags = {},
 ): Promise<GraphFile> {
   const file = fileOf(path).path
   const ending = extname(file.replace(/\.gz$/i, '')).toLowerCase()
@@ -86,12 +99,18 @@ export async function readGraphFile(
   }
   const csv = isCsv(file)
   const isMatrix = csv
-    ? (await kindOfGraph(path, isNamed ? { edges: true } : flags, semiring !== 'or-and', tokens)) === 'matrix'
+    ? (await kindOfGraph(
+        path,
+        isNamed || flag !== undefined ? { edges: true } : flags,
+        semiring !== 'or-and',
+        tokens,
+      )) === 'matrix'
     : ending === '.npy' || ending === '.npz'
   if (!isMatrix) {
-    const format = csv ? 'csv' : undefined
-    const read = () => readGraph(file, { signal, format, tokens })
-    const readNamed = () => readGraph(file, { signal, format, tokens, keys: true })
+    const format = csv ? ('csv' as const) : undefined
+    const options = { signal, format, tokens, weight: flag === false ? null : flag }
+    const read = () => readGraph(file, options)
+    const readNamed = () => readGraph(file, { ...options, keys: true })
     let list = isNamed ? await readNamed() : await (csv ? namingNodes(path, 'say --names', read) : read())
     if (csv && !isNamed && hasIds(list)) {
       note(
@@ -109,6 +128,11 @@ export async function readGraphFile(
       firstNode,
       dtype: dtypeOf(weight),
     }
+  }
+  if (flag !== undefined) {
+    throw new OptionError(
+      `option --weight is for edges that have attributes, but ${shownInput(path)} is a matrix: leave it out`,
+    )
   }
   const matrix = await readMatrixFile(path, { semiring }, signal)
   const [rows, cols, ...more] = matrix.shape

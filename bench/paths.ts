@@ -225,9 +225,9 @@ export async function readGraphOf(request: PathsRequest, signal: AbortSignal): P
   return read(request, signal)
 }
 
-const read = ({ graph, semiring, edges, matrix, isNamed }: PathsRequest, signal: AbortSignal) =>
+const read = ({ graph, semiring, edges, matrix, isNamed, weight }: PathsRequest, signal: AbortSignal) =>
   withStatus(`reading ${shownInput(graph)}`, () =>
-    readGraphFile(graph, semiring, signal, { edges, matrix, isNamed }),
+    readGraphFile(graph, semiring, signal, { edges, matrix, isNamed, weight }),
   )
 
 function pairsOf(

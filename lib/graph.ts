@@ -22,6 +22,7 @@ export {
 } from './graph/adapters.js'
 export {
   type CsvOptions,
+  type GraphmlOptions,
   parseDimacs,
   parseEdgeCsv,
   parseGraphml,

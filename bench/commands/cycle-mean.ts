@@ -15,6 +15,7 @@ import {
   type GraphRecord,
   graphRecord,
   readGraphFile,
+  weightOptions,
 } from '../graph.js'
 import { labelled, print, printJson, table, withStatus } from '../output.js'
 import { graphFormatOption, openPipes, type PipeFlags, shownInput } from '../pipes.js'
@@ -23,6 +24,7 @@ interface Flags extends PipeFlags, CsvFlags {
   semiring: 'max-plus' | 'min-plus'
   components?: true
   names?: true
+  weight?: string | false
   json?: true
 }
 
@@ -47,7 +49,7 @@ interface CycleMeanRecord {
 
 export function cycleMeanCommand(signal: AbortSignal): Command {
   const command = newCommand('cycle-mean')
-  for (const option of csvOptions()) command.addOption(option)
+  for (const option of [...csvOptions(), ...weightOptions()]) command.addOption(option)
   return command
     .argument('<GRAPH>', 'a .gr, .mtx, .csv, .graphml or .npy file')
     .addOption(
@@ -55,7 +57,7 @@ export function cycleMeanCommand(signal: AbortSignal): Command {
         .choices(['max-plus', 'min-plus'])
         .default('max-plus'),
     )
-    .addOption(new Option('--names', 'the .csv or .graphml file names its nodes').conflicts('matrix'))
+    .addOption(new Option('--names', 'the .csv file names its nodes').conflicts('matrix'))
     .option('--components', 'also show the mean of each strongly connected component that has a cycle')
     .addOption(graphFormatOption())
     .option('--json', 'print one JSON value')
@@ -73,11 +75,11 @@ A .csv may have a column tokens: then a mean is the weight of a cycle divided by
 
 async function compute(
   path: string,
-  { semiring, components, names, edges, matrix }: Flags,
+  { semiring, components, names, edges, matrix, weight }: Flags,
   signal: AbortSignal,
 ): Promise<CycleMeanRecord> {
   const graph = await withStatus(`reading ${shownInput(path)}`, () =>
-    readGraphFile(path, semiring, signal, { edges, matrix, isNamed: names, tokens: true }),
+    readGraphFile(path, semiring, signal, { edges, matrix, isNamed: names, tokens: true, weight }),
   )
   const find = semiring === 'max-plus' ? maximumCycleMean : minimumCycleMean
   const mean = await withStatus('looking for the best cycle', async () => find(graph.weights, { signal }))

@@ -17,7 +17,15 @@ import {
 } from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { type CsvFlags, csvOptions } from '../csv-kind.js'
-import { type FileNode, GRAPH_HELP, type GraphFile, namingCycles, readGraphFile } from '../graph.js'
+import {
+  type FileNode,
+  GRAPH_HELP,
+  type GraphFile,
+  namesNodes,
+  namingCycles,
+  readGraphFile,
+  weightOptions,
+} from '../graph.js'
 import { print, printJson } from '../output.js'
 import {
   askedNodes,
@@ -53,10 +61,9 @@ export function pathsCommand(signal: AbortSignal): Command {
     .option('--from <node,…>', 'only paths from these nodes', fileNodes)
     .option('--to <node,…>', 'only paths to these nodes; shows their nodes', fileNodes)
     .addOption(
-      new Option(
-        '--names',
-        'the .csv or .graphml file names its nodes; said by names in --from or --to, too',
-      ).conflicts('matrix'),
+      new Option('--names', 'the .csv file names its nodes; said by names in --from or --to, too').conflicts(
+        'matrix',
+      ),
     )
     .addOption(optionOf(pathsCommandOptions.limit))
     .addOption(optionOf(pathsCommandOptions.method))
@@ -72,6 +79,7 @@ export function pathsCommand(signal: AbortSignal): Command {
     )
   const options = [
     ...csvOptions(),
+    ...weightOptions(),
     ...closureOptions(pathSemirings, 'min-plus'),
     ...blocksOptions(),
     ...formatOptions(graphFormatOption()),
@@ -91,7 +99,7 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
     .action(async (graph: string, { json, check, names, ...flags }: Flags) => {
       const refused = [
         ...['devices', 'from', 'to', 'names', 'limit', 'method', 'reduce', 'next', 'verify', 'check'],
-        ...['edges', 'format', 'all'],
+        ...['edges', 'format', 'all', 'weight'],
       ]
       const asked = { ...flags, names, check }
       const isMatrix = isMatrixOnDisk(graph)
@@ -104,8 +112,9 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
       const isStreamed = !isMatrix && isOnDisk(flags, [], flags.output)
       if (isStreamed) requireOnDisk(command, asked, [...notStreamed, 'all'], flags.output)
       const { output } = flags
-      const mayName = hasNodeNames(graph === PIPE ? `.${flags.format}` : graph) && !flags.matrix
-      const isNamed = names === true || (mayName && hasNames([flags.from, flags.to]))
+      const input = graph === PIPE ? `.${flags.format}` : graph
+      const mayName = /\.[ct]sv(\.gz)?$/i.test(input) && !flags.matrix
+      const isNamed = names === true || namesNodes(input) || (mayName && hasNames([flags.from, flags.to]))
       const [from, to] = [flags.from, flags.to].map((list, at) =>
         isNamed ? list?.map(String) : list && numbersIn(command, list, at === 0 ? '--from' : '--to'),
       )
@@ -168,9 +177,6 @@ async function stream(request: Streamed, file: GraphFile, signal: AbortSignal): 
     runArrays('paths', { ...request, inputs: [graph], output: output! }, signal, { weights, ...asked }),
   )
 }
-
-/** Whether a file of this name can name its nodes. */
-const hasNodeNames = (path: string) => /\.([ct]sv|graphml)(\.gz)?$/i.test(path)
 
 /** Numbers, or names of nodes. */
 const fileNodes = (text: string): FileNode[] => text.split(',').map((part) => part.trim())

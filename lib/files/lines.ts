@@ -2,6 +2,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { FileError, MpmmlError } from '../errors.js'
+import type { Steps } from '../graph-core/slices.js'
 import { openForReading, readFully, systemReason } from './files.js'
 import { LineFeed, WINDOW } from './line-feed.js'
 import { isGzipName } from './names.js'
@@ -125,24 +126,36 @@ async function sourceOf(file: FileHandle, size: number, name: string, gzip: bool
   return new PlainSource(file, size, name)
 }
 
+/** Parser of a text that comes in chunks, which may end anywhere. */
+export interface TextFeed<Result> {
+  /**
+   * Parses the next bytes.
+   *
+   * @param later - upper bound of the number of bytes that follow them.
+   */
+  bytes(bytes: Uint8Array, later: number, isLast: boolean): Steps<void>
+  /** Returns the result, after the last bytes. */
+  end(): Steps<Result>
+}
+
 /**
- * Reads a text file with a parser. What gzip has compressed is decompressed, whatever the file's name is.
+ * Reads a text file with a parser. A file that gzip has compressed is decompressed, regardless of its name.
  *
- * @param expected - what messages say that the file should be.
+ * @param expected - name of the expected content in messages.
  * @throws FileError, OutOfMemoryError, AbortedError, and what the parser and the listener throw.
  */
-export async function readLines<Result>(
+export const readText = <Result>(
   name: string,
   expected: string,
-  parser: LineParser<Result>,
+  feed: TextFeed<Result>,
   options: ReadFileOptions,
-): Promise<Result> {
-  return FileWork.run(READING, options, async (work) => {
+): Promise<Result> =>
+  FileWork.run(READING, options, async (work) => {
     const { file, size } = await openForReading(name, expected)
     let source: ByteSource | undefined
     try {
       source = await sourceOf(file, size, name, isGzipName(name))
-      return await work.inSlices(parsing(source, new LineFeed(name, parser), work))
+      return await work.inSlices(feeding(source, feed, work))
     } catch (error) {
       if (error instanceof MpmmlError || (error as NodeJS.ErrnoException).syscall === undefined) throw error
       throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
@@ -151,11 +164,18 @@ export async function readLines<Result>(
       await file.close()
     }
   })
-}
 
-async function* parsing<Result>(
+/** Reads a text file as {@link readText} does, with a parser of lines. */
+export const readLines = <Result>(
+  name: string,
+  expected: string,
+  parser: LineParser<Result>,
+  options: ReadFileOptions,
+): Promise<Result> => readText(name, expected, new LineFeed(name, parser), options)
+
+async function* feeding<Result>(
   source: ByteSource,
-  feed: LineFeed<Result>,
+  feed: TextFeed<Result>,
   work: FileWork,
 ): AsyncGenerator<void, Result, void> {
   const chunk = Buffer.allocUnsafeSlow(WINDOW)

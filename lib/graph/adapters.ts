@@ -9,8 +9,11 @@ import { edgeWeight, NamedEdges, type NamedGraph } from './named-edges.js'
 
 /** The options of {@link fromGraphology} and the like. `undefined` means the default. */
 export interface GraphAdapterOptions {
-  /** The attribute that is the weight: 'weight' by default, and 1 for edges that lack it. An edge that lacks what is named is an error. */
-  weight?: string | undefined
+  /**
+   * Name of the attribute that is the weight, or null for edges that weigh 1 each. By default the attribute 'weight', or 1 if no edge has
+   * it. An edge that lacks the weight that others have, or that the option names, is an error; null and undefined are no weights.
+   */
+  weight?: string | null | undefined
   /**
    * Whether edges lead one way only. By default graphs that know whether they are directed say it themselves; others (Cytoscape,
    * ngraph, tables) are taken as directed.
@@ -36,7 +39,9 @@ function readFlag(value: unknown, name: string): boolean {
   throw new OptionError(`option ${name} must be true or false, but it is ${show(value)}`)
 }
 
-const adapting = { weight: option(undefined, readName), directed: option(undefined, readFlag) }
+const readWeight = (value: unknown, name: string) => (value === null ? null : readName(value, name))
+
+const adapting = { weight: option(undefined, readWeight), directed: option(undefined, readFlag) }
 const options = new Options(adapting satisfies OptionsOf<GraphAdapterOptions>)
 const arrowOptions = new Options({
   ...adapting,
@@ -44,33 +49,59 @@ const arrowOptions = new Options({
   to: option('to', readName),
 } satisfies OptionsOf<ArrowOptions>)
 
-/** Adds edges with the weights that options say. */
-class Adapted<Key> {
-  readonly edges = new NamedEdges<Key>()
-  readonly #weight: string | undefined
-  readonly #directed: boolean | undefined
+/** The options of all adapters, read. */
+interface Adapting {
+  weight: string | null | undefined
+  directed: boolean | undefined
+}
 
-  constructor({ weight, directed }: { weight: string | undefined; directed: boolean | undefined }) {
+/** Collects edges with the weights that options name. */
+class Adapted<Key> {
+  readonly #edges = new NamedEdges<Key>()
+  readonly #weight: string | null | undefined
+  readonly #directed: boolean | undefined
+  #hasWeights = false
+  /** First edge without a weight. */
+  #lacking: (() => string) | undefined
+
+  constructor({ weight, directed }: Adapting) {
     this.#weight = weight
     this.#directed = directed
   }
 
-  /** `attributes` has the weight, or is it. */
-  add(from: Key, to: Key, attributes: unknown, isDirected: boolean): void {
-    const text = () => `the edge from ${show(from)} to ${show(to)}`
-    const weight = this.#weightOf(attributes, text)
-    this.edges.add(from, to, weight)
-    if (!(this.#directed ?? isDirected) && from !== to) this.edges.add(to, from, weight)
+  node(key: Key): void {
+    this.#edges.node(key)
   }
 
-  #weightOf(attributes: unknown, text: () => string): number {
-    if (typeof attributes === 'number' && this.#weight === undefined) return edgeWeight(attributes, text)
+  /** Adds an edge. `attributes` has the weight, or is it. */
+  add(from: Key, to: Key, attributes: unknown, isDirected: boolean): void {
+    const weight = this.#weightOf(attributes, () => `the edge from ${show(from)} to ${show(to)}`)
+    this.#edges.add(from, to, weight)
+    if (!(this.#directed ?? isDirected) && from !== to) this.#edges.add(to, from, weight)
+  }
+
+  end(): NamedGraph<Key> {
+    if (this.#lacking && this.#hasWeights) this.#refuse(this.#lacking)
+    return this.#edges.end()
+  }
+
+  #weightOf(attributes: unknown, edge: () => string): number {
+    if (this.#weight === null) return 1
+    const isWeight = typeof attributes === 'number' && this.#weight === undefined
     const name = this.#weight ?? 'weight'
-    const value = (attributes as Record<string, unknown> | null | undefined)?.[name]
-    if (value !== undefined && value !== null) return edgeWeight(value, text)
-    if (this.#weight === undefined) return 1
+    const value = isWeight ? attributes : (attributes as Record<string, unknown> | null | undefined)?.[name]
+    if (value === undefined || value === null) {
+      if (this.#weight !== undefined) this.#refuse(edge)
+      this.#lacking ??= edge
+      return 1
+    }
+    this.#hasWeights = true
+    return edgeWeight(value, edge)
+  }
+
+  #refuse(edge: () => string): never {
     throw new ValueError(
-      `${text()} has no attribute ${show(name)}: leave option weight out, and all edges have the weight 1`,
+      `${edge()} must have a weight in ${show(this.#weight ?? 'weight')}, but it has none: give it one, or pass weight: null, and each edge weighs 1`,
     )
   }
 }
@@ -128,12 +159,12 @@ export function fromGraphology(graph: GraphologyLike, its?: GraphAdapterOptions)
   requireMethods(graph, 'a graphology graph', ['forEachNode', 'forEachEdge'])
   const adapted = new Adapted<string>(options.read(its))
   graph.forEachNode((node) => {
-    adapted.edges.node(node)
+    adapted.node(node)
   })
   graph.forEachEdge((_edge, attributes, source, target, _a, _b, undirected) => {
     adapted.add(source, target, attributes, !undirected)
   })
-  return adapted.edges.end()
+  return adapted.end()
 }
 
 /** What {@link fromCytoscape} needs. */
@@ -163,12 +194,12 @@ export function fromCytoscape(cy: CytoscapeLike, its?: GraphAdapterOptions): Nam
   requireMethods(cy, 'a Cytoscape instance', ['nodes', 'edges'])
   const adapted = new Adapted<string>(options.read(its))
   cy.nodes().forEach((node) => {
-    adapted.edges.node(node.id())
+    adapted.node(node.id())
   })
   cy.edges().forEach((edge) => {
     adapted.add(edge.source().id(), edge.target().id(), edge.data(), true)
   })
-  return adapted.edges.end()
+  return adapted.end()
 }
 
 /** What {@link fromNgraph} needs. */
@@ -208,14 +239,14 @@ export function fromNgraph(graph: NgraphLike, its?: GraphAdapterOptions): NamedG
   const adapted = new Adapted<string | number>(options.read(its))
   // A callback that gives something true ends the visits.
   graph.forEachNode(({ id }) => {
-    adapted.edges.node(id)
+    adapted.node(id)
     return undefined
   })
   graph.forEachLink(({ fromId, toId, data }) => {
     adapted.add(fromId, toId, data, true)
     return undefined
   })
-  return adapted.edges.end()
+  return adapted.end()
 }
 
 /** What {@link fromGraphlib} needs. */
@@ -244,10 +275,10 @@ export interface GraphlibLike {
 export function fromGraphlib(graph: GraphlibLike, its?: GraphAdapterOptions): NamedGraph {
   requireMethods(graph, 'a graphlib graph', ['nodes', 'edges', 'edge', 'isDirected'])
   const adapted = new Adapted<string>(options.read(its))
-  for (const node of graph.nodes()) adapted.edges.node(node)
+  for (const node of graph.nodes()) adapted.node(node)
   const directed = graph.isDirected()
   for (const edge of graph.edges()) adapted.add(edge.v, edge.w, graph.edge(edge), directed)
-  return adapted.edges.end()
+  return adapted.end()
 }
 
 /** What {@link fromArrow} needs of a table. */
@@ -280,7 +311,7 @@ export function fromArrow(table: ArrowLike, its?: ArrowOptions): NamedGraph<unkn
   }
   const name = rest.weight ?? 'weight'
   const ends = [column(from), column(to)] as const
-  const weights = rest.weight === undefined ? table.getChild(name) : column(name)
+  const weights = typeof rest.weight === 'string' ? column(name) : table.getChild(name)
   for (let row = 0; row < table.numRows; row++) {
     const [source, target] = [ends[0].get(row), ends[1].get(row)]
     if (source === null || target === null) {
@@ -290,5 +321,5 @@ export function fromArrow(table: ArrowLike, its?: ArrowOptions): NamedGraph<unkn
     }
     adapted.add(source, target, { [name]: weights?.get(row) }, true)
   }
-  return adapted.edges.end()
+  return adapted.end()
 }

@@ -1,7 +1,8 @@
 /** Edge lists in text: DIMACS shortest-path files, Matrix Market coordinate files, CSV and GraphML. */
 
-import { show } from '../describe.js'
-import { OptionError } from '../errors.js'
+import { isUint8Array } from '../array-types.js'
+import { show, typeName } from '../describe.js'
+import { DTypeError, OptionError } from '../errors.js'
 import { cellText } from '../files/cells.js'
 import { csvEdgesParser, type EdgeCells, NumberedCells } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
@@ -10,11 +11,12 @@ import { parseText } from '../files/line-feed.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
 import type { LineParser, TextReader } from '../files/text.js'
 import { type EdgeList, makeEdges } from '../graph-core/edges.js'
-import type { Steps } from '../graph-core/slices.js'
+import { atOnce, type Steps } from '../graph-core/slices.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { boolean, Options, type OptionsOf, option, whole } from '../options.js'
-import { graphmlParser } from './graphml.js'
+import { GraphmlParser } from './graphml.js'
 import { NamedEdges, type NamedGraph } from './named-edges.js'
+import { requireSaxes } from './saxes.js'
 
 /** What the readers make. */
 export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
@@ -196,18 +198,35 @@ class NamedCells implements EdgeCells<string, NamedGraph> {
   }
 }
 
+/** The options of {@link parseGraphml}. `undefined` means the default. */
+export interface GraphmlOptions {
+  /** Name of the edges' attribute that is their weight: see `readGraph`. */
+  weight?: string | null | undefined
+}
+
+const graphmlOptions = new Options({ weight: weightOption } satisfies OptionsOf<GraphmlOptions>)
+
 /**
  * Reads a graph in GraphML, with the names that it has for its nodes. Undirected edges lead both ways.
  *
  * @param name - what errors call it.
- * @param weight - the name of the edges' attribute that is their weight; edges that lack it have the file's default, or 1.
- * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OutOfMemoryError.
+ * @throws FileError with the number of the line; DTypeError for content that is neither text nor bytes; OptionError; OutOfMemoryError.
  * @see http://graphml.graphdrawing.org/specification.html
  * @example
- * const text = '<graphml><graph edgedefault="directed"><node id="A"/><edge source="A" target="B"/></graph></graphml>'
+ * const text = '<graphml><graph edgedefault="directed"><node id="A"/><node id="B"/><edge source="A" target="B"/></graph></graphml>'
  * const { keys, from, to } = parseGraphml(text)
  * console.log(keys.join(), from.join(), to.join()) // A,B 0 1
  */
-export function parseGraphml(content: Uint8Array | string, name = 'the graph', weight?: string): NamedGraph {
-  return parseText(content, name, graphmlParser(name, weight))
+export function parseGraphml(
+  content: Uint8Array | string,
+  name = 'the graph',
+  options?: GraphmlOptions,
+): NamedGraph {
+  const { weight } = graphmlOptions.read(options)
+  const parser = new GraphmlParser(name, requireSaxes(), weight)
+  if (typeof content === 'string') atOnce(parser.characters(content))
+  else if (isUint8Array(content)) atOnce(parser.bytes(content, 0, true))
+  else
+    throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
+  return atOnce(parser.end())
 }

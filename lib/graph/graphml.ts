@@ -1,186 +1,340 @@
-/** Graphs in GraphML: their nodes and edges, and one number of each edge. */
-
-import { show } from '../describe.js'
-import type { LineParser, TextReader } from '../files/text.js'
-import { fromUtf8 } from '../host.js'
+/** Graphs in GraphML: their nodes, by name, and edges with the attribute that is the weight. */
+import { show, showAny } from '../describe.js'
+import { newArray } from '../elements.js'
+import { FileError } from '../errors.js'
+import { StrictDecoder } from '../files/encoding.js'
+import type { TextFeed } from '../files/lines.js'
+import { requireWithin } from '../files/memory.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { addon } from '../native.js'
 import { NamedEdges, type NamedGraph } from './named-edges.js'
+import type { Saxes } from './saxes.js'
+import {
+  chooseWeight,
+  EdgeAttribute,
+  isDecimal,
+  isSurely,
+  numberOf,
+  type PlacedText,
+} from './weight-attribute.js'
+import { type XmlAttributes, type XmlHandler, XmlReader } from './xml.js'
 
-/**
- * What begins at a `<`: comments, declarations, and tags with their names, attributes and whether they are closed at once. But for
- * comments none has another `<` in it, so that no text is looked at again and again.
- */
-const markup =
-  /<(?:!--[\s\S]*?-->|!\[CDATA\[[\s\S]*?\]\]>|[!?][^<>]*>|(\/?)([\w:.-]+)((?:[^<>"']|"[^<"]*"|'[^<']*')*?)(\/?)>)/y
-/** Whether what begins at a `<` may have others in it. */
-const isComment = (text: string, at: number) =>
-  text.startsWith('<!--', at) || text.startsWith('<![CDATA[', at)
-const attribute = /([\w:.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
-/** The last character of Unicode. */
-const MOST_CODE = 0x10ffff
-const entities = new Map([
-  ['amp', '&'],
-  ['lt', '<'],
-  ['gt', '>'],
-  ['quot', '"'],
-  ['apos', "'"],
+/** Elements that GraphML defines, and those that they stand in; '' for the document. */
+const parents = new Map<string, readonly string[]>([
+  ['graphml', ['']],
+  ['key', ['graphml', 'graph']],
+  ['default', ['key']],
+  ['graph', ['graphml', 'node']],
+  ['node', ['graph']],
+  ['edge', ['graph']],
+  ['hyperedge', ['graph']],
+  ['locator', ['graph', 'node']],
+  ['port', ['node', 'port']],
+  ['data', ['graphml', 'graph', 'node', 'edge', 'port']],
+  ['desc', ['graphml', 'key', 'graph', 'node', 'edge', 'port']],
 ])
-/** Characters of a tag that messages show. */
-const SHOWN = 60
-/** Characters of a comment or a tag, and of the text before it. */
-const LONGEST = 2 ** 24
+/** Elements whose content is the user's own. */
+const open = new Set(['data', 'default', 'desc'])
+/** XML attributes of edges that GraphML defines. */
+const ofEdges = new Set(['id', 'source', 'target', 'directed', 'sourceport', 'targetport'])
+/** Element in which yEd has the text that it draws at an edge. */
+const LABEL = 'EdgeLabel'
 
-/** What an object has of its own by a name that is a stranger's. */
-const ownOf = <Value>(values: Record<string, Value>, name: string): Value | undefined =>
-  Object.hasOwn(values, name) ? values[name] : undefined
+/** Memory that the limit counts. */
+const BYTES_PER_EDGE = 16
+const BYTES_PER_NAME = 64
+const BYTES_PER_CHARACTER = 2
 
-/** What stands for no character stays as it is, as unknown names do. */
-const decoded = (text: string) =>
-  text.replace(/&(#x?[\da-f]+|\w+);/gi, (whole, name: string) => {
-    if (!name.startsWith('#')) return entities.get(name) ?? whole
-    const hexadecimal = /^#x/i.test(name)
-    const code = Number.parseInt(name.slice(hexadecimal ? 2 : 1), hexadecimal ? 16 : 10)
-    return code <= MOST_CODE ? String.fromCodePoint(code) : whole
-  })
+const directions = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
 
-interface Open {
-  readonly from: string
-  readonly to: string
-  readonly directed: boolean
-  weight: number | undefined
-}
+/** Parser of one GraphML document, which comes in chunks. */
+export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
+  readonly #name: string
+  readonly #wanted: string | null | undefined
+  readonly #maxBytes: number
+  readonly #xml: XmlReader
+  readonly #decoder: StrictDecoder
+  readonly #edges = new NamedEdges<string>()
+  /** Names of the open elements; '' for one of another namespace. */
+  readonly #path: string[] = ['']
+  /** Level of the element whose content isn't GraphML's; 0 for none. */
+  #foreign = 0
+  /** Namespace prefix of the document's elements, with its colon. */
+  #prefix = ''
+  /** Directions of the open graphs, one within the other. */
+  readonly #directed: (boolean | undefined)[] = []
+  #graphs = 0
+  /** Attributes of edges by id. */
+  readonly #attributes = new Map<string, EdgeAttribute>()
+  /** Ids of attributes that a <key> for edges names. */
+  readonly #declared = new Set<string>()
+  /** Whether an edge has the attribute that is certainly the weight, so that others are left out. */
+  #isSure = false
+  /** Attribute whose default or value is read. */
+  #key: EdgeAttribute | undefined
+  #data: EdgeAttribute | undefined
+  /** Edges of the list before the open edge; -1 if none is open. */
+  #first = -1
+  #hasNodes = false
+  /** Numbers of nodes and of edges so far. */
+  #nodes = 0
+  #count = 0
+  #nameBytes = 0
+  /** Lines of edges that lead to nodes which aren't declared, by name. */
+  readonly #missing = new Map<string, number>()
 
-/** @param weight - the name of the attribute that is the weight. */
-export function graphmlParser(
-  name: string,
-  weight = 'weight',
-  maxBytes = Number.POSITIVE_INFINITY,
-): LineParser<NamedGraph> {
-  const edges = new NamedEdges<string>(name, maxBytes)
-  let rest = ''
-  /** Of the graphs that are open, one within the other, whether their edges lead one way if they don't say it themselves. */
-  const directed: boolean[] = []
-  let isGraph = false
-  /** The ids that the file has for the attribute: one for each of its types. */
-  const keys = new Set<string>()
-  /** What edges have that lack it. */
-  let usual = 1
-  let open: Open | undefined
-  /** Whose text is read: the weight's of an edge, or its default. */
-  let reads: 'weight' | 'default' | undefined
-  let inKey = false
-
-  const required = (attributes: Map<string, string>, what: string, tag: string, reader: TextReader) =>
-    attributes.get(what) ?? reader.fail(`<${tag}> has no attribute ${what}`)
-
-  const starts: Record<string, (attributes: Map<string, string>, reader: TextReader) => void> = {
-    graph(attributes) {
-      isGraph = true
-      directed.push(attributes.get('edgedefault') !== 'undirected')
-    },
-    key(attributes, reader) {
-      const isOfEdges = ['edge', 'all', undefined].includes(attributes.get('for'))
-      if (!isOfEdges || attributes.get('attr.name') !== weight) return
-      keys.add(required(attributes, 'id', 'key', reader))
-      inKey = true
-    },
-    default() {
-      if (inKey) reads = 'default'
-    },
-    node(attributes, reader) {
-      edges.node(required(attributes, 'id', 'node', reader))
-    },
-    edge(attributes, reader) {
-      const own = attributes.get('directed')
-      open = {
-        from: required(attributes, 'source', 'edge', reader),
-        to: required(attributes, 'target', 'edge', reader),
-        directed: own === undefined ? directed.at(-1) !== false : own === 'true',
-        weight: undefined,
-      }
-    },
-    data(attributes) {
-      if (open && keys.has(attributes.get('key')!)) reads = 'weight'
-    },
-    hyperedge(_, reader) {
-      reader.fail('the graph has hyperedges, which are no edges from one node to another')
-    },
-  }
-  const ends: Record<string, () => void> = {
-    graph() {
-      directed.pop()
-    },
-    key() {
-      inKey = false
-    },
-    edge() {
-      if (!open) return
-      const value = open.weight ?? usual
-      edges.add(open.from, open.to, value)
-      if (!open.directed && open.from !== open.to) edges.add(open.to, open.from, value)
-      open = undefined
-    },
+  /**
+   * @param name - name of the document in errors.
+   * @param weight - name of the edges' attribute that is the weight, null for edges of weight 1.
+   */
+  constructor(name: string, saxes: Saxes, weight?: string | null, maxBytes = Number.POSITIVE_INFINITY) {
+    this.#name = name
+    this.#wanted = weight
+    this.#maxBytes = maxBytes
+    this.#xml = new XmlReader(name, saxes, this)
+    this.#decoder = new StrictDecoder(name)
   }
 
-  /** Reads all tags that are complete in the text. */
-  const take = (text: string, reader: TextReader) => {
-    let last = 0
-    for (let at = text.indexOf('<'); at >= 0; at = text.indexOf('<', at)) {
-      markup.lastIndex = at
-      const found = markup.exec(text)
-      if (!found) {
-        const next = text.indexOf('<', at + 1)
-        if (next < 0 || isComment(text, at)) break
-        if (/[\w/]/.test(text[at + 1]!)) {
-          reader.line += lines(text.slice(last, at))
-          reader.fail(`a tag has no end: ${show(text.slice(at, Math.min(next, at + SHOWN)))}`)
-        }
-        at = next
-        continue
-      }
-      const [whole, closing, qualified, given, closed] = found
-      const before = text.slice(last, at)
-      at += whole.length
-      last = at
-      reader.line += lines(before)
-      const tag = qualified?.replace(/^.*:/, '')
-      if (reads && tag !== undefined) {
-        const value = reader.numberIn(decoded(before).trim(), 'the weight')
-        if (reads === 'default') usual = value
-        else open!.weight = value
-        reads = undefined
-      }
-      reader.line += lines(whole)
-      if (tag === undefined) continue
-      if (!closing) {
-        const attributes = new Map<string, string>()
-        for (const [, name, double, single] of given!.matchAll(attribute))
-          attributes.set(name!, decoded(double ?? single!))
-        ownOf(starts, tag)?.(attributes, reader)
-      }
-      if (closing || closed) ownOf(ends, tag)?.()
+  *bytes(bytes: Uint8Array, _later: number, isLast: boolean): Steps<void> {
+    yield* this.characters(this.#decoder.decode(bytes, isLast))
+  }
+
+  /** Parses the next characters of the document. */
+  *characters(text: string): Steps<void> {
+    for (const _ of this.#xml.write(text)) {
+      let bytes = this.#nameBytes + BYTES_PER_EDGE * this.#count
+      for (const attribute of this.#attributes.values()) bytes += attribute.bytes
+      requireWithin(bytes, this.#maxBytes, this.#name)
+      yield
     }
-    rest = text.slice(last)
-    if (rest.length > LONGEST)
-      reader.fail('a comment, a tag or a text has more than 2^24 characters: is this GraphML?')
   }
 
-  return {
-    // biome-ignore lint/correctness/useYield: a window is one step
-    *lines(reader) {
-      const text = rest + fromUtf8(reader.bytes, reader.position, reader.end)
-      reader.position = reader.end
-      take(text, reader)
-    },
-    *end(reader) {
-      if (!isGraph) reader.fail('there is no <graph>: is this GraphML?')
-      if (/<\w/.test(rest)) reader.fail('the file ends within a tag: it is not complete')
-      return yield* edges.ending()
-    },
+  *end(): Steps<NamedGraph> {
+    this.#xml.end()
+    if (this.#graphs === 0)
+      this.#refuse('the document must have a <graph>, but it has none: is this GraphML?')
+    const graph = yield* this.#edges.ending()
+    this.#requireDeclared()
+    yield
+    return { ...graph, weight: yield* this.#weights(graph) }
   }
-}
 
-function lines(text: string): number {
-  let count = 0
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count++
-  return count
+  open(qualified: string, attributes: XmlAttributes): void {
+    const parent = this.#path.at(-1)!
+    const level = this.#path.length
+    if (level === 1) this.#prefix = /^[^:]*:/.exec(qualified)?.[0] ?? ''
+    const isOwn = this.#prefix === '' ? !qualified.includes(':') : qualified.startsWith(this.#prefix)
+    const tag = isOwn ? qualified.slice(this.#prefix.length) : ''
+    this.#path.push(tag)
+    if (this.#foreign > 0) {
+      if (this.#first >= 0 && qualified.endsWith(LABEL)) this.#keep(this.#attributeOf(LABEL))
+      return
+    }
+    const allowed = parents.get(tag)
+    if (allowed && !allowed.includes(parent)) {
+      const places = showAny(allowed.map((name) => (name === '' ? 'the document' : `<${name}>`)))
+      this.#fail(
+        `<${tag}> must stand in ${places}, but it stands in ${parent === '' ? 'the document' : `<${parent}>`}`,
+      )
+    }
+    if (level === 1 && tag !== 'graphml') {
+      this.#fail(`the document must be GraphML, but its first element is <${qualified}>`)
+    }
+    if (tag === '' || open.has(tag)) this.#foreign = level
+    this.#start(tag, parent, attributes)
+  }
+
+  text(text: string): void {
+    if (this.#data) this.#value(this.#data, text)
+    this.#data = undefined
+  }
+
+  close(): void {
+    const tag = this.#path.pop()
+    if (this.#path.length === this.#foreign) this.#foreign = 0
+    if (this.#foreign > 0) return
+    if (tag === 'graph') this.#directed.pop()
+    if (tag === 'key') this.#key = undefined
+    if (tag === 'edge') this.#first = -1
+  }
+
+  #fail(problem: string, line?: number): never {
+    return this.#xml.fail(problem, line)
+  }
+
+  /** Throws the error for a document that has been read to its end. */
+  #refuse(problem: string): never {
+    throw new FileError(`${this.#name}: ${problem}`)
+  }
+
+  #start(tag: string, parent: string, attributes: XmlAttributes): void {
+    const required = (name: string) =>
+      attributes[name] ?? this.#fail(`<${tag}> must have the attribute ${name}, but it has none`)
+    if (tag === 'graph') this.#startGraph(parent, attributes)
+    else if (tag === 'key') this.#startKey(required('id'), attributes)
+    else if (tag === 'default') this.#keep(this.#key)
+    else if (tag === 'node') this.#startNode(required('id'))
+    else if (tag === 'edge') this.#startEdge(required('source'), required('target'), attributes)
+    else if (tag === 'data' && parent === 'edge') this.#keep(this.#attributeOf(required('key')))
+    else if (tag === 'hyperedge') {
+      this.#fail('an edge must lead from one node to another, but <hyperedge> joins several: leave it out')
+    } else if (tag === 'locator') {
+      this.#fail('the graph must stand in one file, but <locator> names another: put its content here')
+    }
+  }
+
+  #startGraph(parent: string, attributes: XmlAttributes): void {
+    if (parent === 'graphml' && this.#graphs++ > 0) {
+      this.#fail('the file must have one <graph>, but it has several: save each in a file of its own')
+    }
+    const { edgedefault } = attributes
+    if (edgedefault !== undefined && edgedefault !== 'directed' && edgedefault !== 'undirected') {
+      this.#fail(`edgedefault must be 'directed' or 'undirected', but it is ${show(edgedefault)}`)
+    }
+    this.#directed.push(edgedefault === undefined ? undefined : edgedefault === 'directed')
+  }
+
+  #startKey(id: string, attributes: XmlAttributes): void {
+    const { for: domain, 'attr.name': name, 'attr.type': type } = attributes
+    const isOfEdges = domain === undefined || domain === 'edge' || domain === 'all'
+    const attribute = this.#attributeOf(id)
+    if (isOfEdges) this.#key = attribute
+    // One id may be declared for nodes and for edges.
+    if (!isOfEdges && this.#declared.has(id)) return
+    if (isOfEdges) this.#declared.add(id)
+    attribute.name = name ?? id
+    attribute.isBoolean = type === 'boolean'
+  }
+
+  #startNode(id: string): void {
+    this.#hasNodes = true
+    if (this.#isNew(id)) return
+    if (!this.#missing.delete(id)) {
+      this.#fail(
+        `the id of a node must occur once, but ${show(id)} occurs again: give each node an id of its own`,
+      )
+    }
+  }
+
+  #startEdge(from: string, to: string, attributes: XmlAttributes): void {
+    const { directed } = attributes
+    const own = directed === undefined ? undefined : directions.get(directed.trim())
+    if (directed !== undefined && own === undefined) {
+      this.#fail(`directed must be 'true' or 'false', but it is ${show(directed)}`)
+    }
+    const leads = own ?? this.#directed.at(-1)
+    if (leads === undefined) {
+      this.#fail(
+        '<graph> must say in edgedefault what its edges are, but it has none: ' +
+          'add edgedefault="undirected" (as NetworkX and igraph read it) or edgedefault="directed"',
+      )
+    }
+    this.#first = this.#count
+    this.#add(from, to)
+    if (!leads && from !== to) this.#add(to, from)
+    for (const name in attributes) {
+      if (ofEdges.has(name) || name.includes(':')) continue
+      this.#value(this.#attributeOf(`@${name}`, name), attributes[name]!)
+    }
+  }
+
+  #add(from: string, to: string): void {
+    for (const name of [from, to]) if (this.#isNew(name)) this.#missing.set(name, this.#xml.line)
+    this.#edges.add(from, to, 1)
+    this.#count++
+  }
+
+  /** Returns whether a name is that of no node so far, and makes it one. */
+  #isNew(name: string): boolean {
+    if (this.#edges.node(name) < this.#nodes) return false
+    this.#nodes++
+    this.#nameBytes += BYTES_PER_NAME + BYTES_PER_CHARACTER * name.length
+    return true
+  }
+
+  #attributeOf(id: string, name?: string): EdgeAttribute {
+    let attribute = this.#attributes.get(id)
+    if (!attribute) {
+      attribute = new EdgeAttribute(id, name)
+      this.#attributes.set(id, attribute)
+    }
+    return attribute
+  }
+
+  #keep(attribute: EdgeAttribute | undefined): void {
+    if (!attribute) return
+    this.#data = attribute
+    this.#xml.keepText()
+  }
+
+  /** Takes the text of an attribute: of the open edge, or the default of the open key. */
+  #value(attribute: EdgeAttribute, text: string): void {
+    if (this.#wanted === null) return
+    const value = { text: text.trim(), line: this.#xml.line }
+    if (this.#first < 0) {
+      if (value.text !== '') attribute.fallback = value
+      return
+    }
+    const isSure = isSurely(attribute.name, this.#wanted)
+    if (this.#isSure && !isSure) return
+    attribute.add(this.#first, this.#count, value)
+    this.#isSure ||= isSure
+  }
+
+  /** Refuses edges that lead to nodes which the document doesn't have, unless it declares none. */
+  #requireDeclared(): void {
+    for (const [name, line] of this.#hasNodes ? this.#missing : []) {
+      this.#fail(
+        `an edge must join nodes of the file, but there is no <node> with the id ${show(name)}: correct the name, or add the node`,
+        line,
+      )
+    }
+  }
+
+  *#weights(graph: NamedGraph): Steps<NamedGraph['weight']> {
+    if (this.#wanted === null) return graph.weight
+    const fail = (problem: string) => this.#refuse(problem)
+    const attribute = chooseWeight(this.#attributes.values(), this.#wanted, fail)
+    if (!attribute) return graph.weight
+    const { name, wrong, fallback } = attribute
+    if (wrong) this.#wrongNumber(wrong)
+    const usual = fallback ? numberOf(fallback.text) : Number.NaN
+    const weights = yield* attribute.values(this.#count, fail)
+    let isIntegral = true
+    for (let edge = 0; edge < weights.length; edge++) {
+      if (edge % PER_STEP === PER_STEP - 1) yield
+      let weight = weights[edge]!
+      if (Number.isNaN(weight)) {
+        if (!fallback) this.#noWeight(graph, edge, name)
+        if (Number.isNaN(usual)) this.#wrongNumber(fallback)
+        weight = usual
+        weights[edge] = usual
+      }
+      if ((weight | 0) !== weight) isIntegral = false
+    }
+    yield
+    const kept = newArray(addon.dataTypes.indexOf(isIntegral ? 'int32' : 'float64'), weights.length)
+    kept.set(weights)
+    return kept as NamedGraph['weight']
+  }
+
+  #noWeight({ keys, from, to }: NamedGraph, edge: number, name: string): never {
+    const [source, target] = [from, to].map((nodes) => show(keys[nodes[edge]!]))
+    return this.#refuse(
+      `each edge must have ${show(name)}, the weight, but the edge from ${source} to ${target} has none: add it, or a <default> to its <key>`,
+    )
+  }
+
+  #wrongNumber({ text, line }: PlacedText): never {
+    if (text === '') this.#fail('the weight is missing', line)
+    const problem = isDecimal(text)
+      ? `is ${show(text)}, beyond the range of numbers`
+      : `must be a number, but it is ${show(text)}`
+    return this.#fail(`the weight ${problem}`, line)
+  }
 }

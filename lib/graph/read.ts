@@ -4,7 +4,7 @@ import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { dimacsParser } from '../files/dimacs.js'
 import { pathOf } from '../files/files.js'
-import { readLines } from '../files/lines.js'
+import { readLines, readText } from '../files/lines.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
 import { type MemoryOptions, maxBytes } from '../files/memory.js'
 import { formatOf } from '../files/names.js'
@@ -20,7 +20,7 @@ import {
   type ReadEdgeList,
   weightOption,
 } from './formats.js'
-import { graphmlParser } from './graphml.js'
+import { GraphmlParser } from './graphml.js'
 import type { NamedGraph } from './named-edges.js'
 
 /** The formats that {@link readGraph} reads. */
@@ -38,8 +38,9 @@ export interface ReadGraphOptions extends FileOptions, MemoryOptions {
   /** Whether edges of CSV may have tokens, in the column of this name or the fourth cell; false by default. */
   tokens?: boolean | undefined
   /**
-   * The name of the column of CSV that has the weights, or null: then each edge weighs 1. By default the column that is named weight, or the
-   * only one with a name of weights, or with numbers.
+   * Name of the weights: a column of CSV, or an attribute of GraphML's edges. Null gives each edge the weight 1. By default it is the name
+   * `weight`, in any spelling, or else the only usual name, such as `cost`, `distance` or `length`. Then CSV takes the only other column with
+   * numbers, and edges without numbers weigh 1.
    */
   weight?: string | null | undefined
 }
@@ -73,8 +74,8 @@ export async function readGraph(path: string | URL, options?: ReadGraphOptions):
   const name = pathOf(path)
   const isGraphml = format === 'graphml' || (format === undefined && /\.graphml(\.gz)?$/i.test(name))
   if (isGraphml) {
-    const named = await readLines(name, 'a graph', graphmlParser(name, undefined, maxBytes), rest)
-    return keys ? named : numbered(named)
+    const parser = new GraphmlParser(name, await import('saxes'), weight, maxBytes)
+    return readText(name, 'a graph', parser, rest)
   }
   const known = format === undefined && isTsv(name) ? 'csv' : formatOf(name, format, lineFormats)
   if (known === 'csv') {
@@ -96,5 +97,3 @@ export async function readGraph(path: string | URL, options?: ReadGraphOptions):
   const parser = known === 'dimacs' ? dimacsParser(sink) : matrixMarketParser(sink)
   return edgesOf(await readLines(name, 'a graph', parser, rest))
 }
-
-const numbered = ({ nodes, from, to, weight }: NamedGraph): ReadEdgeList => ({ nodes, from, to, weight })

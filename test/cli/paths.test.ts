@@ -587,9 +587,27 @@ describe('nodes with names', () => {
     expect(pairs(await json(['paths', graphml, '--from', '7', '--to', 'n1']))).toEqual([
       { from: '7', to: 'n1', value: 1, path: ['7', 'n1'] },
     ])
-    expect(pairs(await json(['paths', graphml, '--from', '1', '--to', '0']))).toEqual([
-      { from: 1, to: 0, value: 1, path: [1, 0] },
+    expect(await fails(['paths', graphml, '--from', '1', '--to', '7'])).toContain('there is no node 1')
+    const numbers = write(
+      'numbers.graphml',
+      '<graphml><graph edgedefault="directed"><node id="2"/><node id="1"/><node id="007"/><edge source="1" target="2" minutes="5"/><edge source="2" target="007" minutes="7"/></graph></graphml>',
+    )
+    const asked = ['--from', '1', '--to', '2,007']
+    expect(pairs(await json(['paths', numbers, ...asked, '--weight', 'minutes']))).toEqual([
+      { from: '1', to: '2', value: 5, path: ['1', '2'] },
+      { from: '1', to: '007', value: 12, path: ['1', '2', '007'] },
     ])
+    expect(pairs(await json(['paths', numbers, ...asked, '--no-weight']))).toMatchObject([
+      { value: 1 },
+      { value: 2 },
+    ])
+    expect(await fails(['paths', numbers, ...asked])).toContain(
+      "they have numbers in 'minutes': name the weight by option --weight",
+    )
+    const roads = dimacs('weightless', 2, [[1, 2, 3]])
+    expect(await fails(['paths', roads, '--weight', 'minutes'])).toContain('option --weight is for files')
+    const mean = await json(['cycle-mean', numbers, '--weight', 'minutes'])
+    expect(mean).toMatchObject({ graph: { nodes: 3, edges: 2 }, mean: null })
   })
 
   it('are ids if their numbers would be far more nodes than there are edges', async () => {

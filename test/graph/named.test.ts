@@ -1,6 +1,6 @@
 /** Nodes by the user's own names: in edge lists, in files, and in graphs of other libraries. */
 import { Graph as GraphlibGraph, type Label } from '@dagrejs/graphlib'
-import { Int64, Table, tableFromArrays, vectorFromArray } from 'apache-arrow'
+import { Float64, Int64, Table, tableFromArrays, vectorFromArray } from 'apache-arrow'
 import cytoscape from 'cytoscape'
 import { DirectedGraph, MultiGraph, UndirectedGraph } from 'graphology'
 import createGraph from 'ngraph.graph'
@@ -13,7 +13,6 @@ import {
   fromNgraph,
   longestPaths,
   parseEdgeCsv,
-  parseGraphml,
   shortestPaths,
   transitiveClosure,
   verifyPaths,
@@ -174,78 +173,6 @@ describe('files that name nodes', () => {
   ])('CSV that is wrong: %j', (text, message) => {
     expect(() => parseEdgeCsv(text, 'g', { keys: true })).toThrow(coded('FILE', message))
   })
-
-  const graphml = (inner: string, head = '') =>
-    `<?xml version="1.0"?>\n<graphml>${head}<!-- <node id="no"/> -->\n<graph id="G" edgedefault="undirected">\n${inner}\n</graph></graphml>`
-
-  const weightKey = '<key id="w" for="edge" attr.name="weight"/>'
-
-  it('GraphML: directions, weights and their default', () => {
-    const key = '<key id="d1" for="edge" attr.name="weight" attr.type="double"><default>2.5</default></key>'
-    const inner = `<node id="a"/><node id='b &amp; c'><data key="d0">9</data></node>
-      <edge source="a" target="b &amp; c"><data key="d0">8</data><data key="d1">4</data></edge>
-      <edge source="a" target="d" directed="true"/>`
-    const { keys, from, to, weight } = parseGraphml(graphml(inner, key))
-    expect(keys).toEqual(['a', 'b & c', 'd'])
-    expect([[...from], [...to], [...weight]]).toEqual([
-      [0, 1, 0],
-      [1, 0, 2],
-      [4, 4, 2.5],
-    ])
-    expect(parseGraphml(graphml(inner)).weight).toEqual(Int32Array.of(1, 1, 1))
-  })
-
-  it('GraphML: an attribute that has a key for each type, as networkx writes it', () => {
-    const keys = ['long', 'double'].map(
-      (type) => `<key id="${type}" for="edge" attr.name="weight" attr.type="${type}"/>`,
-    )
-    const inner = `<edge source="a" target="b" directed="true"><data key="long">4</data></edge>
-      <edge source="b" target="c" directed="true"><data key="double">0.5</data></edge>`
-    expect(parseGraphml(graphml(inner, keys.join(''))).weight).toEqual(Float64Array.of(4, 0.5))
-  })
-
-  it('GraphML: a graph within a node has directions of its own', () => {
-    const inner = `<node id="n"><graph edgedefault="directed"><edge source="x" target="y"/></graph></node>
-      <edge source="a" target="b"/>`
-    const { keys, from } = parseGraphml(graphml(inner))
-    expect([keys, [...from]]).toEqual([
-      ['n', 'x', 'y', 'a', 'b'],
-      [1, 3, 4],
-    ])
-  })
-
-  it('GraphML: names that stand for no character, and that objects have', () => {
-    const inner =
-      '<node id="&#x110000;&a;&constructor;&#233;"/><constructor/><__proto__/><toString></toString>'
-    expect(parseGraphml(graphml(inner, '<!DOCTYPE g [<!ENTITY a "b">]>')).keys).toEqual([
-      '&#x110000;&a;&constructor;é',
-    ])
-  })
-
-  it('GraphML: a tag, and a comment, that have no end', () => {
-    expect(() => parseGraphml(graphml(`\n${'<node id="a" '.repeat(1e6)}`))).toThrow(
-      coded('FILE', `line 5: a tag has no end: '<node id="a" '`),
-    )
-    expect(() => parseGraphml(graphml(`<!--${' '.repeat(2 ** 24)}`))).toThrow(
-      coded('FILE', 'a comment, a tag or a text has more than 2^24 characters'),
-    )
-  })
-
-  it.each(['<!', '<!--', '<![CDATA['])('GraphML: many %s that have no end are looked at once', (begin) => {
-    expect(parseGraphml(`<graphml><graph>${begin.repeat(3e6 / begin.length)}`).nodes).toBe(0)
-  })
-
-  it.each([
-    ['<graphml/>', 'there is no <graph>'],
-    [graphml('<edge source="a"/>'), 'line 4: <edge> has no attribute target'],
-    [graphml('<hyperedge/>'), 'hyperedges'],
-    [graphml('').replace('</graphml>', '<node id="a"'), 'not complete'],
-    [graphml('<edge source="a" target="b"><data key="w">1e999</data></edge>', weightKey), 'beyond the range'],
-    [graphml('<edge source="a" target="b"><data key="w">inf</data></edge>', weightKey), "but it is 'inf'"],
-    [graphml('<edge source="a" target="b"><data key="w"/></edge>', weightKey), 'the weight is missing'],
-  ])('GraphML that is wrong: %j', (text, message) => {
-    expect(() => parseGraphml(text, 'g')).toThrow(coded('FILE', message))
-  })
 })
 
 describe('graphs of other libraries', () => {
@@ -257,7 +184,7 @@ describe('graphs of other libraries', () => {
     const made = (graph: DirectedGraph | UndirectedGraph) => {
       for (const node of ['c', 'a', 'b']) graph.addNode(node)
       graph.addEdge('a', 'b', { weight: 3 })
-      graph.addEdge('b', 'c', { minutes: 0.5 })
+      graph.addEdge('b', 'c', { weight: 1 })
       return graph
     }
     expect(fromGraphology(made(new DirectedGraph()))).toEqual({ ...expected, ...weights })
@@ -266,14 +193,14 @@ describe('graphs of other libraries', () => {
       weight: Int32Array.of(3, 3, 1, 1),
     })
     expect(fromGraphology(made(new UndirectedGraph()), { directed: true }).from).toEqual(expected.from)
-    expect(() => fromGraphology(made(new DirectedGraph()), { weight: 'weight' })).toThrow(
-      coded('VALUE', "the edge from 'b' to 'c' has no attribute"),
+    expect(() => fromGraphology(made(new DirectedGraph()), { weight: 'minutes' })).toThrow(
+      coded('VALUE', "the edge from 'a' to 'b' must have a weight in 'minutes', but it has none"),
     )
     const mixed = new MultiGraph()
     for (const node of [5, 7]) mixed.addNode(node)
     mixed.addDirectedEdge(5, 7, { weight: 4 })
     mixed.addUndirectedEdge(7, 5, { weight: 0.5 })
-    mixed.addUndirectedEdge(7, 7)
+    mixed.addUndirectedEdge(7, 7, { weight: 1 })
     expect(fromGraphology(mixed)).toEqual({
       ...{ nodes: 2, keys: ['5', '7'], from: Int32Array.of(0, 1, 0, 1), to: Int32Array.of(1, 0, 1, 1) },
       weight: Float64Array.of(4, 0.5, 0.5, 1),
@@ -287,7 +214,7 @@ describe('graphs of other libraries', () => {
       elements: [
         ...['c', 'a', 'b'].map((id) => ({ data: { id } })),
         { data: { id: 'ab', source: 'a', target: 'b', weight: 3 } },
-        { data: { id: 'bc', source: 'b', target: 'c' } },
+        { data: { id: 'bc', source: 'b', target: 'c', weight: 1 } },
       ],
     })
     expect(fromCytoscape(cy)).toEqual({ ...expected, ...weights })
@@ -299,9 +226,9 @@ describe('graphs of other libraries', () => {
     const graph = createGraph()
     graph.addNode('c')
     graph.addLink('a', 'b', 3)
-    graph.addLink('b', 'c', { minutes: 2 })
+    graph.addLink('b', 'c', { weight: 1 })
     expect(fromNgraph(graph)).toEqual({ ...expected, ...weights })
-    graph.addLink(1, '1')
+    graph.addLink(1, '1', 5)
     expect(fromNgraph(graph).keys).toEqual(['c', 'a', 'b', 1, '1'])
     // A visit ends when a callback gives something: 0 is the number of the first node.
     expect(fromNgraph(graph, { directed: false }).from).toHaveLength(6)
@@ -312,7 +239,7 @@ describe('graphs of other libraries', () => {
       const graph = new GraphlibGraph({ directed, multigraph: true })
       graph.setNode('c')
       graph.setEdge('a', 'b', 3)
-      graph.setEdge('b', 'c')
+      graph.setEdge('b', 'c', 1)
       return graph
     }
     expect(fromGraphlib(made(true))).toEqual({ ...expected, ...weights })
@@ -344,6 +271,47 @@ describe('graphs of other libraries', () => {
     )
     expect(() => fromArrow(columns(['B', null], 4n, 5n))).toThrow(
       coded('VALUE', "row 1 of the table has no node in column 'to'"),
+    )
+  })
+
+  it('takes edges without any weight as edges of weight 1, and refuses them beside others', () => {
+    const made = (...labels: unknown[]) => {
+      const graph = new GraphlibGraph({ multigraph: true })
+      for (const [at, label] of labels.entries()) graph.setEdge('a', 'b', label as Label, `${at}`)
+      return graph
+    }
+    for (const none of [undefined, null, {}, { weight: null }, { minutes: 7 }, 'road']) {
+      expect(fromGraphlib(made(none, none)).weight).toEqual(Int32Array.of(1, 1))
+      for (const labels of [
+        [none, 4],
+        [4, none],
+        [{ weight: 4 }, none],
+      ]) {
+        expect(() => fromGraphlib(made(...labels))).toThrow(
+          coded(
+            'VALUE',
+            "the edge from 'a' to 'b' must have a weight in 'weight', but it has none: give it one",
+          ),
+        )
+        expect(fromGraphlib(made(...labels), { weight: null }).weight).toEqual(Int32Array.of(1, 1))
+      }
+      expect(() => fromGraphlib(made({ km: 1 }, none), { weight: 'km' })).toThrow(coded('VALUE', "in 'km'"))
+    }
+    expect(fromGraphlib(made(0, { weight: 0 })).weight).toEqual(Int32Array.of(0, 0))
+    const table = (...weight: (number | null)[]) =>
+      new Table({
+        from: vectorFromArray(['A', 'B']),
+        to: vectorFromArray(['B', 'C']),
+        weight: vectorFromArray(weight, new Float64()),
+      })
+    expect(fromArrow(table(null, null)).weight).toEqual(Int32Array.of(1, 1))
+    expect(() => fromArrow(table(0, null))).toThrow(coded('VALUE', "from 'B' to 'C' must have a weight"))
+    expect(() => fromArrow(table(null, null), { weight: 'weight' })).toThrow(
+      coded('VALUE', "from 'A' to 'B'"),
+    )
+    expect(fromArrow(table(0, null), { weight: null }).weight).toEqual(Int32Array.of(1, 1))
+    expect(() => fromArrow(table(0, 1), { weight: 7 as never })).toThrow(
+      coded('OPTION', 'option weight must'),
     )
   })
 

@@ -1,0 +1,5 @@
+/** The XML parser, which bundles for browsers hold. */
+import * as saxes from 'saxes'
+import type * as inNode from '../../graph/saxes.js'
+
+export const requireSaxes: typeof inNode.requireSaxes = () => saxes

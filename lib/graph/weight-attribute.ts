@@ -1,0 +1,186 @@
+/** Attributes of edges in files that name them, and the choice of the one that is the weight. */
+import { show, showAll } from '../describe.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
+
+/** Name of the weight that needs no option, in any spelling. */
+const USUAL = 'weight'
+/** Names that mean a weight if no attribute is called weight, and one of them occurs alone. */
+const synonyms = new Set([
+  'w',
+  'weights',
+  'edgeweight',
+  'cost',
+  'length',
+  'distance',
+  'duration',
+  'time',
+  'value',
+])
+const simplified = (name: string) => name.toLowerCase().replace(/[-_ .]/g, '')
+
+const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+/** Forms of XML Schema, Python and Java. */
+const infinity = /^([+-]?)(inf|infinity)$/i
+/** More characters than the exact decimal digits of any float64. */
+const LONGEST_NUMBER = 2000
+
+/** Returns whether a text is a decimal number, of any size. */
+export const isDecimal = (text: string): boolean => text.length <= LONGEST_NUMBER && decimal.test(text)
+
+/** Returns the number that a text is; NaN if it is none, or is beyond the range of numbers. */
+export function numberOf(text: string): number {
+  if (isDecimal(text)) {
+    const value = Number(text)
+    return Number.isFinite(value) ? value : Number.NaN
+  }
+  const found = text.length <= LONGEST_NUMBER && infinity.exec(text)
+  if (!found) return Number.NaN
+  return found[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+}
+
+/** A text in a file that should be a number. */
+export interface PlacedText {
+  readonly text: string
+  readonly line: number
+}
+
+/** Most names in a message. */
+const MOST_SHOWN = 8
+const FIRST_CAPACITY = 8
+const BYTES_PER_VALUE = 12
+
+/** An attribute of edges, with its numbers. */
+export class EdgeAttribute {
+  /** Id of the attribute in the file. */
+  readonly id: string
+  /** The id, unless a declaration names the attribute. */
+  name: string
+  /** Value of edges that lack one. */
+  fallback: PlacedText | undefined
+  /** First value that is no number. */
+  wrong: PlacedText | undefined
+  isBoolean = false
+  #edges = new Int32Array(FIRST_CAPACITY)
+  #values = new Float64Array(FIRST_CAPACITY)
+  #count = 0
+
+  constructor(id: string, name = id) {
+    this.id = id
+    this.name = name
+  }
+
+  get bytes(): number {
+    return BYTES_PER_VALUE * this.#values.length
+  }
+
+  /** Returns whether edges carry numbers under this name. */
+  get isNumeric(): boolean {
+    const usual = this.fallback ? numberOf(this.fallback.text) : Number.NaN
+    return !this.isBoolean && (this.#count > 0 || !Number.isNaN(usual))
+  }
+
+  get isPresent(): boolean {
+    return this.#count > 0 || this.wrong !== undefined || this.fallback !== undefined
+  }
+
+  /** Adds the value of the edges from `first` up to `end`, which are the directions of one edge. */
+  add(first: number, end: number, { text, line }: PlacedText): void {
+    const value = numberOf(text)
+    if (Number.isNaN(value)) {
+      this.wrong ??= { text, line }
+      return
+    }
+    for (let edge = first; edge < end; edge++) this.#append(edge, value)
+  }
+
+  /** Adds the values of another attribute of the same name. */
+  join(other: EdgeAttribute): void {
+    this.fallback ??= other.fallback
+    this.wrong ??= other.wrong
+    this.isBoolean &&= other.isBoolean
+    for (let at = 0; at < other.#count; at++) this.#append(other.#edges[at]!, other.#values[at]!)
+  }
+
+  /** Returns the value of each of `count` edges; NaN stands for none. `fail` throws the error for an edge that has several. */
+  *values(count: number, fail: (problem: string) => never): Steps<Float64Array> {
+    const values = new Float64Array(count).fill(Number.NaN)
+    for (let at = 0; at < this.#count; at++) {
+      if (at % PER_STEP === PER_STEP - 1) yield
+      const edge = this.#edges[at]!
+      if (!Number.isNaN(values[edge])) {
+        fail(`an edge must have one value of ${show(this.name)}, but one has several: keep one`)
+      }
+      values[edge] = this.#values[at]!
+    }
+    return values
+  }
+
+  #append(edge: number, value: number): void {
+    const at = this.#count++
+    if (at === this.#values.length) {
+      const [edges, values] = [new Int32Array(2 * at), new Float64Array(2 * at)]
+      edges.set(this.#edges)
+      values.set(this.#values)
+      this.#edges = edges
+      this.#values = values
+    }
+    this.#edges[at] = edge
+    this.#values[at] = value
+  }
+}
+
+/** Returns whether the name is certainly that of the weight, whatever other attributes occur. */
+export const isSurely = (name: string, wanted: string | undefined): boolean => name === (wanted ?? USUAL)
+
+/**
+ * Returns the attribute that is the weight; null if no edge carries a number, so that each weighs 1.
+ *
+ * @param fail - throws the error for a weight that isn't clear.
+ */
+export function chooseWeight(
+  attributes: Iterable<EdgeAttribute>,
+  wanted: string | undefined,
+  fail: (problem: string) => never,
+): EdgeAttribute | null {
+  const present = joined(attributes)
+  const namesOf = (list: readonly EdgeAttribute[]) => {
+    const names = list.slice(0, MOST_SHOWN).map(({ name }) => show(name))
+    return showAll(list.length > names.length ? [...names, 'others'] : names)
+  }
+  if (wanted !== undefined) {
+    const lower = wanted.toLowerCase()
+    const found =
+      present.find(({ name }) => name === wanted) ??
+      present.find(({ id }) => id === wanted) ??
+      only(present.filter(({ name }) => name.toLowerCase() === lower))
+    if (found) return found
+    const there = present.length === 0 ? 'edges have no attributes' : `edges have ${namesOf(present)}`
+    return fail(`option weight must name an attribute of edges, but ${show(wanted)} is none: ${there}`)
+  }
+  const exact = present.find(({ name }) => name === USUAL)
+  if (exact) return exact
+  const numeric = present.filter(({ isNumeric }) => isNumeric)
+  const usual = present.filter(({ name }) => simplified(name) === USUAL)
+  const known = usual.length > 0 ? usual : numeric.filter(({ name }) => synonyms.has(simplified(name)))
+  if (known.length === 1) return known[0]!
+  if (numeric.length === 0 && usual.length === 0) return null
+  return fail(
+    `the weight of edges must be clear, but they have numbers in ${namesOf(numeric.length > 0 ? numeric : usual)}: ` +
+      'name the weight by option weight, or say that each edge weighs 1 (weight: null, --no-weight)',
+  )
+}
+
+/** The attributes that occur: those of one name are one, as NetworkX writes an id for each type of its values. */
+function joined(attributes: Iterable<EdgeAttribute>): EdgeAttribute[] {
+  const names = new Map<string, EdgeAttribute>()
+  for (const attribute of attributes) {
+    if (!attribute.isPresent) continue
+    const known = names.get(attribute.name)
+    if (known) known.join(attribute)
+    else names.set(attribute.name, attribute)
+  }
+  return [...names.values()]
+}
+
+const only = <Value>(values: readonly Value[]): Value | undefined =>
+  values.length === 1 ? values[0] : undefined
