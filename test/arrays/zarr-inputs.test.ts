@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { multiplyArrays, planBlocks, shortestPathsArrays } from '../../lib/arrays.js'
 import { MpmmlError, readNpy, writeNpy } from '../../lib/index.js'
-import { type HandMade, otherTypes, type Plain, writeByHand } from '../support/arrays.js'
+import { type HandMade, otherTypes, type Plain, readZarr, writeByHand } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
-import { randomMatrix } from '../support/generators.js'
+import { Random, randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { Place } from '../support/places.js'
 
@@ -291,4 +291,36 @@ describe('metadata', () => {
       )
     },
   )
+})
+
+it('arrays of any shape and layout are written, and read again', async () => {
+  const random = new Random(15)
+  for (let round = 0; round < 25; round++) {
+    const [rows, cols] = [random.pick([0, 1, 2, 7, 33, 64]), random.pick([0, 1, 3, 16, 50])]
+    const dtype = random.pick(['int32', 'float32', 'float64'] as const)
+    const Elements = { int32: Int32Array, float32: Float32Array, float64: Float64Array }[dtype]
+    const none = dtype === 'int32' ? -(2 ** 31) : Number.NEGATIVE_INFINITY
+    const data = Elements.from({ length: rows * cols }, () =>
+      random.chance(0.1) ? none : random.integer(-1000, 1000) / (dtype === 'int32' ? 1 : 4),
+    )
+    // In max-plus, a product with 0 on the diagonal and no other edges changes nothing.
+    const same = Elements.from({ length: cols * cols }, (_, at) => (at % (cols + 1) === 0 ? 0 : none))
+    const [a, b, made, back] = [fresh('.npy'), fresh('.npy'), fresh('.zarr'), fresh('.npy')]
+    await writeNpy(a, { shape: [rows, cols], data })
+    await writeNpy(b, { shape: [cols, cols], data: same })
+    const chunks: [number, number] = [random.pick([1, 4, 8]), random.pick([2, 8, 16])]
+    const shards = random.chance(0.5)
+    const layout = {
+      chunks,
+      codec: random.pick(['none', 'zstd', 'gzip', 'blosc'] as const),
+      ...(shards && { shards: [chunks[0] * 2, chunks[1] * 3] as [number, number] }),
+    }
+    const what = `round ${round}: ${dtype} [${rows}, ${cols}] ${JSON.stringify(layout)}`
+    await multiplyArrays(a, b, made, { backend: 'cpu', ...layout })
+    await multiplyArrays(made, b, back, { backend: 'cpu' })
+    const read = await readNpy(back)
+    expect(read.shape, what).toEqual([rows, cols])
+    expect(read.data, what).toEqual(data)
+    if (rows * cols > 0) expect((await readZarr(made)).data, what).toEqual(data)
+  }
 })
