@@ -69,7 +69,7 @@ export interface ArraysResult {
 
 /**
  * The options of {@link shortestPathsArrays}. Those that {@link ArraysOptions} has not are for edge lists and files of graphs, whose
- * paths are searched on the CPU; `block.cols`, `block.depth` and `deviceMemory` are for matrices.
+ * paths are searched on the CPU; `block.cols`, `block.depth`, `device` and `deviceMemory` are for matrices, and refused for edge lists.
  */
 export interface PathsArraysOptions<Key = unknown> extends ArraysOptions {
   /** The nodes that paths begin at, by numbers, or by names if nodes have names: the rows. All nodes if it is left out. */
