@@ -54,7 +54,7 @@ async function entriesOf(path: string) {
   }))
 }
 
-/** The identity of a file, link or folder; null if it isn't there, or is removed meanwhile. */
+/** The identity of a file, link or folder; null if it doesn't exist, or is removed meanwhile. */
 async function identityOf(path: string): Promise<string | null> {
   try {
     const described = async (name: string) => {

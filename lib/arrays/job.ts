@@ -74,7 +74,7 @@ interface PlanBase {
   readonly stages: readonly number[]
   /** The id of the plan that made the output, if it was complete when this one was made. */
   readonly madeBy?: string
-  /** The identity of what had the output's name when the work was begun with `overwrite`: only that is replaced. */
+  /** The identity of the file or folder with the output's name when the work was begun with `overwrite`: no other is replaced. */
   readonly replaces?: string
   /**
    * The file in which a .npy output grows, as its file system tells it from others: so the output is known once it has its name. Left
@@ -306,7 +306,7 @@ export const blocksIn = (length: number, size: number): number => Math.ceil(leng
  * @param together - of a product: so many rows of blocks are done for each column of blocks of B, which then is read once for all of
  *   them; 1 if left out.
  * @throws OptionError (ERR_MPMML_OPTION) if the plan has no such stage, or `together` isn't an integer of 1 or more; ResumeError
- *   (ERR_MPMML_RESUME) for what is no plan.
+ *   (ERR_MPMML_RESUME) for any other value than a plan.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
@@ -406,7 +406,7 @@ function isJob(plan: BlockPlan, stage: number, [step, i, j]: readonly number[]):
 /**
  * All jobs, stage by stage.
  *
- * @throws ResumeError (ERR_MPMML_RESUME) for what is no plan.
+ * @throws ResumeError (ERR_MPMML_RESUME) for any other value than a plan.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })

@@ -390,7 +390,7 @@ describe('onProgress', () => {
     ],
   ]
 
-  it.each(runs)('of %s: rejects with exactly what it throws, and the work can be resumed', async (_, run) => {
+  it.each(runs)('ends %s with exactly what it throws, and the work can be resumed', async (_, run) => {
     const thrown = [
       new Error('boom'),
       new FileError('boom'),

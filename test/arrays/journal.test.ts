@@ -150,7 +150,7 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       await done()
     })
 
-    it('that was begun anew stays when the plan before it is finished once more', async () => {
+    it('stays when it was begun anew, and the plan before it is finished once more', async () => {
       const { request, out, partial, done } = await begin()
       const old = await planBlocks({ ...request, semiring: 'min-plus' })
       await runAll(old)

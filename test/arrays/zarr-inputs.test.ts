@@ -138,7 +138,7 @@ describe('the types of elements', () => {
     }
   })
 
-  it('of padding and of chunks that are there are no reason to refuse a fill value', async () => {
+  it('leave a fill value unchecked in padding, and check it where a chunk is missing', async () => {
     const square = fresh('.npy')
     await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
     const whole = { shape: [3, 2] as const, data: BigInt64Array.of(1n, 2n, 3n, 4n, 5n, 6n) }
@@ -184,7 +184,7 @@ describe('the types of elements', () => {
   })
 })
 
-/** The values that others may stand for: a missing separator is the usual one, and the level of gzip says nothing to who reads. */
+/** Values of the metadata that have substitutes: the separator has a default, and readers ignore the level of gzip. */
 const acceptedOf: Record<string, string[]> = {
   chunks: [
     'attributes',
@@ -273,7 +273,7 @@ describe('metadata', () => {
             )
         }
       }
-      // All others are refused whatever they are replaced by.
+      // Any substitute of another value is refused.
       expect([...accepted.keys()].sort()).toEqual(acceptedOf[name])
       const levels = accepted.get('codecs.2.configuration.level') ?? []
       expect(levels.every((level) => level === undefined || Number.isInteger(level))).toBe(true)

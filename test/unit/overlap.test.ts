@@ -48,7 +48,7 @@ describe('views', () => {
     expect(Math.min(...found)).toBeGreaterThan(1000)
   })
 
-  it('of int16 and int32 overlap if they have a byte in common', () => {
+  it('overlap as int16 and int32 if they have a byte in common', () => {
     const random = new Random(4)
     const found = [0, 0]
     const memory = new ArrayBuffer(800)

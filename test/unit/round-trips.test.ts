@@ -1,4 +1,4 @@
-/** What is written is read again: .npy, .npz and SciPy's .npz of any shape, layout and type, drawn with a seed. */
+/** Round trips of .npy, .npz and SciPy's .npz: matrices of any shape, layout and type, drawn with a seed. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readEntries, readNpz, writeNpz } from '../../lib/files.js'
@@ -29,7 +29,7 @@ interface Drawn {
   readonly elements: number[]
 }
 
-/** A view of a matrix, or of a batch: of whole memory, of every so many elements, transposed, or with strides of 0. */
+/** A view of a matrix, or of a batch: of whole memory, with gaps between elements, transposed, or with strides of 0. */
 function draw(random: Random, batched = random.chance(0.3)): Drawn {
   const type = random.pick(Object.keys(types) as Type[])
   const shape = Array.from({ length: batched ? 3 : 2 }, () => random.pick(SIZES))
@@ -60,7 +60,7 @@ function draw(random: Random, batched = random.chance(0.3)): Drawn {
   return { view: isPlain ? { data, shape } : { data, shape, strides, offset }, type, shape, elements }
 }
 
-/** That what was read is the same: the type, the shape, and each element, by its sign and NaN too. */
+/** Compares a matrix with the drawn one: the type, the shape, and each element, by its sign and NaN too. */
 function expectSame(
   read: { data: unknown; shape: readonly number[] },
   { type, shape, elements }: Drawn,
@@ -75,7 +75,7 @@ function expectSame(
 }
 
 describe('a matrix that is written', () => {
-  it('to .npy is read as it was', async () => {
+  it('survives .npy', async () => {
     const random = new Random(11)
     const path = fresh('.npy')
     for (let round = 0; round < 150; round++) {
@@ -92,7 +92,7 @@ describe('a matrix that is written', () => {
     }
   })
 
-  it('to .npz is read as it was, under any name', async () => {
+  it('survives .npz, under any name', async () => {
     const random = new Random(12)
     const names = ['a', '__proto__', 'constructor', 'a/b', 'ε ∞', ' ', '.npy', 'a.npy', '0', 'x'.repeat(900)]
     const path = fresh('.npz')
