@@ -298,7 +298,8 @@ it('arrays of any shape and layout are written, and read again', async () => {
   for (let round = 0; round < 25; round++) {
     const [rows, cols] = [random.pick([0, 1, 2, 7, 33, 64]), random.pick([0, 1, 3, 16, 50])]
     const dtype = random.pick(['int32', 'float32', 'float64'] as const)
-    const Elements = { int32: Int32Array, float32: Float32Array, float64: Float64Array }[dtype]
+    const types = { int32: Int32Array, float32: Float32Array, float64: Float64Array }
+    const Elements = types[dtype] as Int32ArrayConstructor
     const none = dtype === 'int32' ? -(2 ** 31) : Number.NEGATIVE_INFINITY
     const data = Elements.from({ length: rows * cols }, () =>
       random.chance(0.1) ? none : random.integer(-1000, 1000) / (dtype === 'int32' ? 1 : 4),
