@@ -283,7 +283,7 @@ export class BucketStore implements Store {
     )
   }
 
-  /** Throws ExistsError unless all objects of an output are copies of those of the array, which a process made that was ended. */
+  /** Throws ExistsError unless each object of an output is a copy of an object of the array: a process that was ended left such copies. */
   async #requireOwn(array: string, output: string): Promise<void> {
     const there = await this.list(output)
     const own = new Map((await this.list(array)).map((stored) => [stored.name.slice(array.length), stored]))

@@ -54,7 +54,7 @@ async function entriesOf(path: string) {
   }))
 }
 
-/** The identity of a file, link or folder; null if it isn't there, or is removed meanwhile. */
+/** The identity of a file, link or folder; null if it doesn't exist, or is removed meanwhile. */
 async function identityOf(path: string): Promise<string | null> {
   try {
     const described = async (name: string) => {
@@ -245,14 +245,26 @@ async function removeAll(path: string): Promise<void> {
   }
 }
 
-/** Removes a folder except what is `kept`, and the folders that this is in. */
+/** The files below a folder by their names from there on. Another process may remove some, or all, at the same moment. */
+async function* filesBelow(path: string, base = ''): AsyncGenerator<string> {
+  for (const entry of (await readdir(path, { withFileTypes: true }).catch(orNull)) ?? []) {
+    if (entry.isDirectory()) yield* filesBelow(join(path, entry.name), `${base}${entry.name}/`)
+    else yield `${base}${entry.name}`
+  }
+}
+
+/** Removes a folder except the files that are `kept`, and the folders that these are in. */
 async function removeBut(path: string, kept: Kept = () => false): Promise<void> {
-  const names = (await files.names(path)) ?? []
+  const names: string[] = []
+  for await (const name of filesBelow(path)) names.push(name)
   if (!names.some(kept)) return removeAll(path)
-  // Folders come before what is in them.
-  for (const name of names.reverse()) {
-    if (name.endsWith('/')) await rmdir(join(path, name)).catch(() => {})
-    else if (!kept(name)) await removeAll(join(path, name))
+  for (const name of names) {
+    if (kept(name)) continue
+    await removeAll(join(path, name))
+    // Up to the first folder that isn't empty.
+    for (let folder = dirname(name); folder !== '.'; folder = dirname(folder)) {
+      await rmdir(join(path, folder)).catch(() => {})
+    }
   }
 }
 

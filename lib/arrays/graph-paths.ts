@@ -301,7 +301,11 @@ class RowsWork {
     this.#pace = pace
   }
 
-  async run(signal: AbortSignal | undefined): Promise<void> {
+  run(signal: AbortSignal | undefined): Promise<void> {
+    return this.#pace.run(() => this.#run(signal))
+  }
+
+  async #run(signal: AbortSignal | undefined): Promise<void> {
     const plan = this.#plan
     const isDone = await isFinished(plan, signal)
     if (isDone) this.#pace.skip(this.#pace.total)

@@ -74,7 +74,7 @@ interface PlanBase {
   readonly stages: readonly number[]
   /** The id of the plan that made the output, if it was complete when this one was made. */
   readonly madeBy?: string
-  /** The identity of what had the output's name when the work was begun with `overwrite`: only that is replaced. */
+  /** The identity of the file or folder with the output's name when the work was begun with `overwrite`: no other is replaced. */
   readonly replaces?: string
   /**
    * The file in which a .npy output grows, as its file system tells it from others: so the output is known once it has its name. Left
@@ -181,10 +181,30 @@ export function requireAnyPlan(plan: AnyPlan): void {
 
 function requireMade<Plan extends AnyPlan>(plan: Plan, isRight: (plan: Plan) => boolean): void {
   const { id, file: _, ...rest } = plan ?? {}
-  if (identity(rest) === id && isRight(plan)) return
-  throw new ResumeError(
-    'the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes',
-  )
+  if (typeof id === 'string' && isIdentity(rest, id) && isRight(plan)) return
+  throw changedPlan()
+}
+
+function isIdentity(plan: object, id: string): boolean {
+  try {
+    return identity(plan) === id
+  } catch {
+    // It is no JSON.
+    return false
+  }
+}
+
+const changedPlan = () =>
+  new ResumeError('the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes')
+
+/** Throws ResumeError unless a plan has what its jobs follow from. Unlike {@link requirePlan} it takes no time for many stages. */
+function requireSizes(plan: BlockPlan): void {
+  const { kind, output, block, stages } = (plan ?? {}) as { [Name in keyof BlockPlan]?: unknown }
+  const { shape } = (output ?? {}) as Unknown
+  const { rows, cols, size } = (block ?? {}) as Unknown
+  const sizes = kind === 'multiply' ? [rows, cols] : kind === 'shortest-paths' ? [size] : []
+  const isRight = sizes.length > 0 && sizes.every(isCount) && isPair(shape, isDimension)
+  if (!isRight || !Array.isArray(stages)) throw changedPlan()
 }
 
 /** The most products that a block is accumulated from, and blocks of a diagonal: there are lists of them. */
@@ -285,17 +305,23 @@ export const blocksIn = (length: number, size: number): number => Math.ceil(leng
  *
  * @param together - of a product: so many rows of blocks are done for each column of blocks of B, which then is read once for all of
  *   them; 1 if left out.
- * @throws OptionError (ERR_MPMML_OPTION) if the plan has no such stage, or `together` isn't an integer of 1 or more.
+ * @throws OptionError (ERR_MPMML_OPTION) if the plan has no such stage, or `together` isn't an integer of 1 or more; ResumeError
+ *   (ERR_MPMML_RESUME) for any other value than a plan.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
  * console.log([...jobsOf(plan, 0)].map(({ name }) => name).join()) // c-0-0,c-0-1,c-1-1,c-1-0
  */
-export function* jobsOf(plan: BlockPlan, stage: number, together = 1): Generator<BlockJob, void> {
+export function jobsOf(plan: BlockPlan, stage: number, together = 1): Generator<BlockJob, void> {
+  requireSizes(plan)
   requireStage(plan, stage)
   if (!isCount(together)) {
     throw new OptionError(`together must be an integer of 1 or more, but it is ${show(together)}`)
   }
+  return jobsIn(plan, stage, together)
+}
+
+function* jobsIn(plan: BlockPlan, stage: number, together: number): Generator<BlockJob, void> {
   if (plan.kind === 'multiply') {
     const { output, block } = plan
     const [down, across] = [blocksIn(output.shape[0], block.rows), blocksIn(output.shape[1], block.cols)]
@@ -380,12 +406,17 @@ function isJob(plan: BlockPlan, stage: number, [step, i, j]: readonly number[]):
 /**
  * All jobs, stage by stage.
  *
- * @throws Nothing.
+ * @throws ResumeError (ERR_MPMML_RESUME) for any other value than a plan.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
  * console.log([...allJobs(plan)].length, plan.stages.join()) // 4 4
  */
-export function* allJobs(plan: BlockPlan): Generator<BlockJob, void> {
+export function allJobs(plan: BlockPlan): Generator<BlockJob, void> {
+  requireSizes(plan)
+  return jobsOfStages(plan)
+}
+
+function* jobsOfStages(plan: BlockPlan): Generator<BlockJob, void> {
   for (let stage = 0; stage < plan.stages.length; stage++) yield* jobsOf(plan, stage)
 }

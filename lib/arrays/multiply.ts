@@ -6,7 +6,7 @@ import { DTypeError, OptionError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { type FoundBy, type PathOptions, pathSet } from '../graph/options.js'
 import { type EdgeList, isEdgeList, type KeyedEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
-import { checkedLater, choice, listener, Options, type OptionsOf } from '../options.js'
+import { checkedLater, choice, LEFT_OUT, listener, Options, type OptionsOf } from '../options.js'
 import { finish, isFinished, unlessFinished } from './blocks.js'
 import { Engine } from './engine.js'
 import { type GraphDone, graphPaths, isGraphName } from './graph-paths.js'
@@ -69,7 +69,7 @@ export interface ArraysResult {
 
 /**
  * The options of {@link shortestPathsArrays}. Those that {@link ArraysOptions} has not are for edge lists and files of graphs, whose
- * paths are searched on the CPU; `block.cols`, `block.depth` and `deviceMemory` are for matrices.
+ * paths are searched on the CPU; `block.cols`, `block.depth`, `device` and `deviceMemory` are for matrices, and refused for edge lists.
  */
 export interface PathsArraysOptions<Key = unknown> extends ArraysOptions {
   /** The nodes that paths begin at, by numbers, or by names if nodes have names: the rows. All nodes if it is left out. */
@@ -162,7 +162,8 @@ export async function shortestPathsArrays(
         `weights must be the path of a matrix or a graph, or an edge list { nodes, from, to, weight }, but it is ${typeName(weights)}`,
       )
     }
-    const { onProgress, backend, device: _, deviceMemory: __, ...work } = rest
+    const { onProgress, backend, device, deviceMemory, ...work } = rest
+    requireForEdges({ device: device === LEFT_OUT ? undefined : device, deviceMemory }, work.block)
     const memory = memoryOf(work)
     const done = await graphPaths({
       ...{ weights, output: distances, work: { ...work, memory }, onProgress, backend },
@@ -179,6 +180,27 @@ export async function shortestPathsArrays(
   const { sources: _, targets: __, limit: ___, method: ____, ...ofMatrix } = options
   return run(ofMatrix, (rest, ready) =>
     begin({ kind: 'shortest-paths', a: weights, c: distances, ...rest }, ready),
+  )
+}
+
+/** Throws OptionError for options of products of blocks, which searches of an edge list don't have. */
+function requireForEdges(
+  given: Readonly<Record<string, unknown>>,
+  {
+    rows,
+    cols = rows,
+    depth = rows,
+  }: { rows?: number | undefined; cols?: number | undefined; depth?: number | undefined },
+): void {
+  const [name] = Object.entries(given).find(([, value]) => value !== undefined) ?? []
+  if (name !== undefined) {
+    throw new OptionError(
+      `option ${name} is for the paths of matrices on disk, and those of an edge list are searched on the CPU: leave it out`,
+    )
+  }
+  if (cols === rows && depth === rows) return
+  throw new OptionError(
+    'option block must have only rows for an edge list, whose distances are cut into blocks of whole rows: leave out cols and depth',
   )
 }
 
@@ -231,7 +253,7 @@ async function run(
   )
   let spent: Spent
   try {
-    spent = await compute(engine, planned, progress, signal)
+    spent = await progress.run(() => compute(engine, planned, progress, signal))
   } finally {
     await engine.close()
   }

@@ -1,4 +1,5 @@
 /** How far work on arrays is, as its listener is told. */
+import { ProgressListener } from '../files/progress.js'
 import type { ArraysProgress } from './options.js'
 
 /** Between two calls of `onProgress`. */
@@ -8,7 +9,7 @@ const INTERVAL_MS = 250
 export class Pace {
   /** All blocks. */
   readonly total: number
-  readonly #listener: ((progress: ArraysProgress) => void) | undefined
+  readonly #listener: ProgressListener<ArraysProgress>
   readonly #started = performance.now()
   #told = 0
   #blocks = 0
@@ -17,7 +18,12 @@ export class Pace {
 
   constructor(total: number, listener: ((progress: ArraysProgress) => void) | undefined) {
     this.total = total
-    this.#listener = listener
+    this.#listener = new ProgressListener(listener)
+  }
+
+  /** Runs the work, and rejects with exactly what the listener threw. */
+  run<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#listener.run(work)
   }
 
   /** Blocks that had been done before. */
@@ -48,7 +54,7 @@ export class Pace {
     const { total } = this
     // What was done before says nothing of the pace.
     const left = total - this.skipped - done
-    this.#listener?.({
+    this.#listener.tell({
       done: total === 0 ? 1 : Math.min(1, (this.skipped + done) / total),
       blocks: this.skipped + this.#blocks,
       total,

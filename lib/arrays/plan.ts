@@ -110,7 +110,7 @@ const LEAST_CHUNK = 64
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
  * console.log(plan.output.shape.join(), plan.block.rows, plan.stages.join()) // 2,2 1 4
  */
-export function planBlocks(request: BlockRequest): Promise<BlockPlan> {
+export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
   return begin(request, async () => {})
 }
 
@@ -124,13 +124,16 @@ export async function begin(
   ready: (plan: BlockPlan) => Promise<void>,
 ): Promise<BlockPlan> {
   const read = requestOptions.read(request, 'request')
-  const { kind } = request
+  const { kind, a, b, c } = read
   if (kind !== 'multiply' && kind !== 'shortest-paths') {
     throw new OptionError(`kind must be 'multiply' or 'shortest-paths', but it is ${show(kind)}`)
   }
-  const asked = await askedOf(read, request.c, kind === 'multiply' ? 'max-plus' : 'min-plus')
-  const inputs: ArraySource[] = [await openSource(readPath(request.a), asked.signal)]
-  if (kind === 'multiply') inputs.push(await openSource(readPath(request.b), asked.signal))
+  if (kind === 'shortest-paths' && b !== undefined) {
+    throw new OptionError(`b must be left out for paths, which are of one matrix, but it is ${show(b)}`)
+  }
+  const asked = await askedOf(read, c as string | URL, kind === 'multiply' ? 'max-plus' : 'min-plus')
+  const inputs: ArraySource[] = [await openSource(readPath(a as string | URL), asked.signal)]
+  if (kind === 'multiply') inputs.push(await openSource(readPath(b as string | URL), asked.signal))
   const planned: PlannedInput[] = []
   for (const input of inputs) planned.push(await planInput(input))
   for (const { path } of planned) await requireApart(asked.output, path)

@@ -1,5 +1,6 @@
 /** Text files, read whole and written so that they appear when they are complete. */
-import { FileError } from '../errors.js'
+import { typeName } from '../describe.js'
+import { DTypeError, FileError } from '../errors.js'
 import { StrictDecoder } from './encoding.js'
 import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from './files.js'
 
@@ -29,11 +30,12 @@ export async function readText(path: string | URL, expected: string): Promise<st
 /**
  * Writes a text file as UTF-8. It appears under its name, or that of the file that a link leads to, only when it is complete.
  *
- * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason.
+ * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason, and with DTypeError for any other value than a string.
  * @example
  * await writeText('notes.txt', 'ε absorbs')
  * console.log(await readFile('notes.txt', 'utf8')) // ε absorbs
  */
 export async function writeText(path: string | URL, text: string): Promise<void> {
+  if (typeof text !== 'string') throw new DTypeError(`text must be a string, but it is ${typeName(text)}`)
   await writeComplete(pathOf(path), (file) => writeFully(file, new TextEncoder().encode(text)))
 }

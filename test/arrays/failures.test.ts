@@ -15,8 +15,8 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { decodeBytes, encodeBytes } from '../../lib/arrays/codecs.js'
 import { xxh64Of } from '../../lib/arrays/packages.js'
-import { type ArraysOptions, multiplyArrays } from '../../lib/arrays.js'
-import { readNpy, writeNpy } from '../../lib/index.js'
+import { type ArraysOptions, multiplyArrays, planBlocks, shortestPathsArrays } from '../../lib/arrays.js'
+import { AbortedError, FileError, ResumeError, readNpy, writeNpy } from '../../lib/index.js'
 import { root, runProgram } from '../cli/support.js'
 import { type HandMade, type Plain, readZarr, spoil, writeByHand, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
@@ -374,6 +374,75 @@ describe('the checksum of zstd', () => {
       await expect(decodeBytes(encoded, codecs, length)).rejects.toThrow()
     }
   })
+})
+
+describe('onProgress', () => {
+  const square = { nodes: 80, from: [0], to: [1], weight: [4] }
+  const runs: [string, (out: string, options: ArraysOptions) => Promise<unknown>][] = [
+    ['multiplyArrays', (out, options) => multiplyArrays(pathS, pathS, out, { ...on, ...options })],
+    [
+      'shortestPathsArrays',
+      (out, options) => shortestPathsArrays(pathS, out, { ...on, semiring: 'max-min', ...options }),
+    ],
+    [
+      'shortestPathsArrays of edges',
+      (out, options) => shortestPathsArrays(square, out, { block: 32, ...options }),
+    ],
+  ]
+
+  it.each(runs)('ends %s with exactly what it throws, and the work can be resumed', async (_, run) => {
+    const thrown = [
+      new Error('boom'),
+      new FileError('boom'),
+      new ResumeError('boom'),
+      new AbortedError('boom'),
+      Object.assign(new Error('boom'), { code: 'ENOENT', syscall: 'open', errno: -2 }),
+      null,
+      undefined,
+    ]
+    // At the first call, in the middle, and when the output has its name.
+    for (const from of [0, 0.4, 1]) {
+      const out = fresh('.npy')
+      for (const error of thrown) {
+        const isBegun = existsSync(`${out}.partial`)
+        const work = run(out, {
+          resume: isBegun,
+          overwrite: !isBegun && existsSync(out),
+          onProgress: ({ done }) => {
+            if (done >= from) throw error
+          },
+        })
+        const end = await work.then(
+          () => 'it was completed',
+          (error: unknown) => ({ error }),
+        )
+        expect(end).toEqual({ error })
+      }
+      if (existsSync(`${out}.partial`)) await run(out, { resume: true })
+      expect(existsSync(out)).toBe(true)
+    }
+  })
+})
+
+it.each<[object, RegExp]>([
+  [{ device: 7 }, /option device is for the paths of matrices on disk/],
+  [{ device: 0 }, /option device is for/],
+  [{ deviceMemory: '1GiB' }, /option deviceMemory is for/],
+  [{ block: { cols: 4 } }, /option block must have only rows/],
+  [{ block: { rows: 4, cols: 2 } }, /option block must have only rows/],
+  [{ block: { rows: 4, depth: 2 } }, /option block must have only rows/],
+  [{ block: { depth: 2 } }, /option block must have only rows/],
+])('paths of edges refuse %j', async (options, message) => {
+  const out = fresh('.npy')
+  const edges = { nodes: 2, from: [0], to: [1], weight: [4] }
+  await expect(shortestPathsArrays(edges, out, options)).rejects.toEqual(coded('OPTION', message))
+  await expect(planBlocks({ kind: 'shortest-paths', a: pathS, b: pathS, c: out } as never)).rejects.toEqual(
+    coded('OPTION', /b must be left out for paths/),
+  )
+  await expect(
+    planBlocks({ kind: 'shortest-paths', a: pathS, c: out, onProgress: () => {} } as never),
+  ).rejects.toEqual(coded('OPTION', /no option 'onProgress'/))
+  expect(existsSync(`${out}.partial`)).toBe(false)
 })
 
 it('an input that changes while it is read is found', async () => {

@@ -1,5 +1,6 @@
 /** Unfinished work, and outputs that are there, in every place where arrays may be: what goes on, what is replaced, and what is left alone. */
 import { describe, expect, it } from 'vitest'
+import { Journal } from '../../lib/arrays/journal.js'
 import {
   type ArraysOptions,
   allJobs,
@@ -134,6 +135,40 @@ describe.each(['.npy', '.zarr', 's3'] as const)('%s:', (kind) => {
       )
       // What was begun is still there, and goes on without saying the blocks again.
       await work({ ...rest, resume: true })
+      await done()
+    })
+
+    it('is resumed with the overflow policy that it was begun with only', async () => {
+      const { work, done } = await begin()
+      await cutOff(work, 2, { ...on, overflow: 'saturate' })
+      for (const other of [{}, { overflow: 'throw' }, { overflow: 'wrap' }] as const) {
+        await expect(work({ ...on, ...other, resume: true })).rejects.toEqual(
+          coded('RESUME', /overflow was "saturate" and is now "(throw|wrap)"/),
+        )
+      }
+      await work({ ...on, overflow: 'saturate', resume: true })
+      await done()
+    })
+
+    it('stays when it was begun anew, and the plan before it is finished once more', async () => {
+      const { request, out, partial, done } = await begin()
+      const old = await planBlocks({ ...request, semiring: 'min-plus' })
+      await runAll(old)
+      await finish(old)
+      const anew = await planBlocks({ ...request, overwrite: true })
+      const [first] = allJobs(anew)
+      await runBlock(anew, first!, { backend: 'cpu' })
+      const before = place.contents(partial)
+      // The output of the old plan is replaced when the new one is complete, or was removed from its bucket.
+      if (kind === 's3') await expect(finish(old)).rejects.toEqual(coded('RESUME', /is gone/))
+      else await finish(old)
+      expect(place.contents(partial)).toEqual(before)
+      // Another process may begin anew after the last look at the plan.
+      await new Journal(old).remove()
+      expect(place.contents(partial)).toEqual(before)
+      expect(place.contents(out).size > 0).toBe(kind !== 's3')
+      await runAll(anew)
+      await finish(anew)
       await done()
     })
 

@@ -269,7 +269,7 @@ it('keys may have any characters', async () => {
 })
 
 describe('a server that fails', () => {
-  it.each([503, 'reset', 'late'] as const)('now and then (%s) is asked again', async (failure) => {
+  it.each([503, 429, 'reset', 'late'] as const)('now and then (%s) is asked again', async (failure) => {
     let requests = 0
     server.fails = () => (++requests % 10 === 0 ? failure : undefined)
     await work()

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { multiplyArrays, planBlocks, shortestPathsArrays } from '../../lib/arrays.js'
 import { MpmmlError, readNpy, writeNpy } from '../../lib/index.js'
-import { type HandMade, otherTypes, type Plain, writeByHand } from '../support/arrays.js'
+import { type HandMade, otherTypes, type Plain, readZarr, writeByHand } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
-import { randomMatrix } from '../support/generators.js'
+import { Random, randomMatrix } from '../support/generators.js'
 import { oracle, type Strided } from '../support/oracle.js'
 import { Place } from '../support/places.js'
 
@@ -138,7 +138,7 @@ describe('the types of elements', () => {
     }
   })
 
-  it('of padding and of chunks that are there are no reason to refuse a fill value', async () => {
+  it('leave a fill value unchecked in padding, and check it where a chunk is missing', async () => {
     const square = fresh('.npy')
     await writeNpy(square, { shape: [2, 2], data: Int32Array.of(0, 1, 2, 3) })
     const whole = { shape: [3, 2] as const, data: BigInt64Array.of(1n, 2n, 3n, 4n, 5n, 6n) }
@@ -184,7 +184,7 @@ describe('the types of elements', () => {
   })
 })
 
-/** The values that others may stand for: a missing separator is the usual one, and the level of gzip says nothing to who reads. */
+/** Values of the metadata that have substitutes: the separator has a default, and readers ignore the level of gzip. */
 const acceptedOf: Record<string, string[]> = {
   chunks: [
     'attributes',
@@ -273,7 +273,7 @@ describe('metadata', () => {
             )
         }
       }
-      // All others are refused whatever they are replaced by.
+      // Any substitute of another value is refused.
       expect([...accepted.keys()].sort()).toEqual(acceptedOf[name])
       const levels = accepted.get('codecs.2.configuration.level') ?? []
       expect(levels.every((level) => level === undefined || Number.isInteger(level))).toBe(true)
@@ -291,4 +291,37 @@ describe('metadata', () => {
       )
     },
   )
+})
+
+it('arrays of any shape and layout are written, and read again', async () => {
+  const random = new Random(15)
+  for (let round = 0; round < 25; round++) {
+    const [rows, cols] = [random.pick([0, 1, 2, 7, 33, 64]), random.pick([0, 1, 3, 16, 50])]
+    const dtype = random.pick(['int32', 'float32', 'float64'] as const)
+    const types = { int32: Int32Array, float32: Float32Array, float64: Float64Array }
+    const Elements = types[dtype] as Int32ArrayConstructor
+    const none = dtype === 'int32' ? -(2 ** 31) : Number.NEGATIVE_INFINITY
+    const data = Elements.from({ length: rows * cols }, () =>
+      random.chance(0.1) ? none : random.integer(-1000, 1000) / (dtype === 'int32' ? 1 : 4),
+    )
+    // In max-plus, a product with 0 on the diagonal and no other edges changes nothing.
+    const same = Elements.from({ length: cols * cols }, (_, at) => (at % (cols + 1) === 0 ? 0 : none))
+    const [a, b, made, back] = [fresh('.npy'), fresh('.npy'), fresh('.zarr'), fresh('.npy')]
+    await writeNpy(a, { shape: [rows, cols], data })
+    await writeNpy(b, { shape: [cols, cols], data: same })
+    const chunks: [number, number] = [random.pick([1, 4, 8]), random.pick([2, 8, 16])]
+    const shards = random.chance(0.5)
+    const layout = {
+      chunks,
+      codec: random.pick(['none', 'zstd', 'gzip', 'blosc'] as const),
+      ...(shards && { shards: [chunks[0] * 2, chunks[1] * 3] as [number, number] }),
+    }
+    const what = `round ${round}: ${dtype} [${rows}, ${cols}] ${JSON.stringify(layout)}`
+    await multiplyArrays(a, b, made, { backend: 'cpu', ...layout })
+    await multiplyArrays(made, b, back, { backend: 'cpu' })
+    const read = await readNpy(back)
+    expect(read.shape, what).toEqual([rows, cols])
+    expect(read.data, what).toEqual(data)
+    if (rows * cols > 0) expect((await readZarr(made)).data, what).toEqual(data)
+  }
 })

@@ -160,7 +160,7 @@ describe('onProgress', () => {
   })
   afterEach(() => vi.restoreAllMocks())
 
-  it.each(readers)('of %s, %s: rejects with exactly what it throws', async (_, ending, read) => {
+  it.each(readers)('ends %s, %s, with exactly what it throws', async (_, ending, read) => {
     const path = await file(ending)
     for (const error of thrown()) {
       const onProgress = vi.fn(() => {
@@ -176,7 +176,7 @@ describe('onProgress', () => {
   })
 
   it.each(writers)(
-    'of %s, %s: rejects with exactly what it throws, and leaves no file',
+    'ends %s, %s, with exactly what it throws, and leaves no file',
     async (_, ending, write) => {
       const path = fresh(ending)
       const before = readdirSync(folder)
