@@ -1,7 +1,8 @@
 /** Sequences in FASTA. */
 
-import { show } from '../describe.js'
-import { FileError } from '../errors.js'
+import { typedArrayName } from '../array-types.js'
+import { show, typeName } from '../describe.js'
+import { DTypeError, FileError } from '../errors.js'
 import { expectedBases, wrongLetter } from './strand.js'
 
 /** A record of a FASTA file. */
@@ -19,16 +20,18 @@ export interface FastaRecord {
  * at the end of lines left out; a line that starts with ; is a comment. The sequence may come without a first line, if there is
  * only one.
  *
+ * @param text - the text of the file, or its bytes in UTF-8.
  * @param name - what messages call the text.
  * @throws FileError (ERR_MPMML_FILE) for a letter that is no base, with its line and column; for a record without bases, and if
- *   there is no record.
+ *   there is no record; DTypeError (ERR_MPMML_DTYPE) for what is neither a text nor bytes.
  * @example
  * const [{ name, sequence }] = parseFasta('>one a strand\nGGGaaa\nTTT\n')
  * console.log(name, sequence) // one GGGAAAUUU
  */
-export function parseFasta(text: string, name = 'the text'): FastaRecord[] {
+export function parseFasta(text: string | Uint8Array, name = 'the text'): FastaRecord[] {
+  if (typeof name !== 'string') throw new DTypeError(`name must be a string, but it is ${show(name)}`)
   const records: { head: string; line: number; parts: string[] }[] = []
-  for (const [index, raw] of text
+  for (const [index, raw] of textOf(text, name)
     .replace(/^\uFEFF/, '')
     .split(/\r\n|\n|\r/)
     .entries()) {
@@ -56,4 +59,22 @@ export function parseFasta(text: string, name = 'the text'): FastaRecord[] {
     const [, word, rest] = /^(\S*)\s*(.*)$/s.exec(head)!
     return { name: word!, description: rest!, sequence: parts.join('').toUpperCase().replaceAll('T', 'U') }
   })
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function textOf(given: unknown, name: string): string {
+  if (typeof given === 'string') return given
+  if (typedArrayName(given) !== 'Uint8Array') {
+    throw new DTypeError(
+      `${name} must be a string or the bytes of a file in a Uint8Array, but it is ${typeName(given)}: readFasta takes a path`,
+    )
+  }
+  try {
+    return utf8.decode(given as Uint8Array)
+  } catch (error) {
+    throw new FileError(`${name} must be UTF-8, but some of its bytes are not: save it in this encoding`, {
+      cause: error,
+    })
+  }
 }
