@@ -444,6 +444,12 @@ export type ElementsOf<Data extends OperandArray> = Data extends ElementArray
   ? Data
   : ${narrow.map(({ stored, dataType }) => `Data extends ${stored.array} ? ${dataType.array} : `).join('')}never
 
+/** An array of this type whose memory is an ArrayBuffer, as that of all arrays is that the library makes or takes. */
+export type OrdinaryArray<Data> = ${[...new Set(storedTypes.map(({ stored }) => stored.array))].map((array) => `Data extends ${array} ? ${array}<ArrayBuffer> : `).join('')}Data
+
+/** The types of arrays, in memory of any kind, that arrays of type Data are of. */
+export type KindOf<Data, Kind = OperandArray> = Kind extends unknown ? (Data extends Kind ? Kind : never) : never
+
 /** The arrays of operands that go with elements in arrays of this type. */
 export type OperandsOf<Data> = ${narrow.map(({ stored, dataType }) => `Data extends ${dataType.array} ? Data | ${stored.array} : `).join('')}Data
 
