@@ -5,7 +5,7 @@ import { DeviceMatrix } from '../device/device.js'
 import { ResidentView, SharedMemory } from '../device/resident.js'
 import { reportAt as at } from '../fields.js'
 import { shapeOf } from '../layout.js'
-import { type DenseMatrix, rowMajor } from '../matrix.js'
+import { type DenseMatrix, type MatrixLike, rowMajor } from '../matrix.js'
 import { addon, type Made, type NativeVariant } from '../native.js'
 import type { ElementArray, KindOf, OperandArray, OrdinaryArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
@@ -115,6 +115,21 @@ export type ResultOf<
         C0 extends DeviceMatrix<ElementArray> ? 'device' : 'host'
       >
     >
+
+/** What options must have besides, as far as types tell: a matrix to accumulate to, and an `out` of the result's elements. */
+export type Fitting<
+  A extends OperandArray,
+  B extends OperandArray,
+  C0 extends AnyAccumulate,
+  Out extends AnyResult | undefined,
+> = ([C0] extends [true] ? ([Out] extends [AnyResult] ? unknown : { out: AnyResult }) : unknown) &
+  ([Out] extends [never]
+    ? unknown
+    : [Out] extends [MatrixLike<infer Data>]
+      ? [Data] extends [KindOf<ElementsOfBoth<A, B>, ElementArray>]
+        ? unknown
+        : { out: MatrixLike<KindOf<ElementsOfBoth<A, B>, ElementArray>> }
+      : unknown)
 
 const { variants, backends, paths } = addon
 
