@@ -132,7 +132,8 @@ export const isInteger = (type: number): boolean => integers[type]!
 export const bytesOf = (type: number): 1 | 2 | 4 | 8 => sizes[type]!
 
 /** An array of `length` elements over the whole of a buffer. */
-export const arrayOver = (type: number, buffer: ArrayBuffer): OrdinaryArray<ElementArray> => new arrays[type]!(buffer)
+export const arrayOver = (type: number, buffer: ArrayBuffer): OrdinaryArray<ElementArray> =>
+  new arrays[type]!(buffer)
 
 /** Zeros. Throws RangeError if there is no memory for them. */
 export function newArray(type: number, length: number): OrdinaryArray<ElementArray> {

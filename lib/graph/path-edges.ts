@@ -35,8 +35,8 @@ const edgesOptions = new Options({
 } satisfies OptionsOf<PathEdgesOptions>)
 
 /**
- * The edges that a path goes along, such as one of {@link shortestPaths} or {@link kShortestPaths}: of parallel edges the best, and of
- * those that are equally good the first. It looks at each edge of the graph once.
+ * The edges that a path goes along, such as one of {@link shortestPaths} or {@link kShortestPaths}: of parallel edges the
+ * best, and of equally good edges the first. It looks at each edge of the graph once.
  *
  * @param graph - an edge list: that of the path.
  * @param path - nodes by their numbers, or by their names if they have names.

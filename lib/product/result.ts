@@ -116,7 +116,7 @@ export type ResultOf<
       >
     >
 
-/** What options must have besides, as far as types tell: a matrix to accumulate to, and an `out` of the result's elements. */
+/** Members that options must have, as far as types tell: a matrix to accumulate to, and an `out` of the result's elements. */
 export type Fitting<
   A extends OperandArray,
   B extends OperandArray,

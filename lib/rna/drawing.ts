@@ -17,11 +17,11 @@ export interface Drawable {
 
 /** The options of {@link drawInteraction}. `undefined` means the default. */
 export interface DrawingOptions {
-  /** What the first strand is called; 'strand 1' by default. */
+  /** Name of the first strand; 'strand 1' by default. */
   name1?: string | undefined
-  /** What the second strand is called; 'strand 2' by default. */
+  /** Name of the second strand; 'strand 2' by default. */
   name2?: string | undefined
-  /** As in the options of {@link bpmax}, true by default: the second strand is drawn from 3′ to 5′. */
+  /** Whether the second strand is drawn from 3′ to 5′, like in {@link bpmax}; true by default. */
   antiparallel?: boolean | undefined
 }
 
@@ -71,8 +71,8 @@ const BETWEEN = '#c2410c'
  * Draws an interaction as SVG: the first strand above from 5′ to 3′, and below it the second, or the window of it. Bases that
  * pair with each other are below each other, so there are gaps in the shorter parts. Pairs of a strand are arcs.
  *
- * @throws ValueError for sequences with other letters; ShapeError if the pairs aren't of these sequences; DTypeError for what is no
- *   interaction; OptionError.
+ * @throws ValueError for sequences with other letters; ShapeError if the pairs aren't of these sequences; DTypeError if `found` isn't
+ *   an interaction; OptionError.
  * @example
  * const svg = drawInteraction('GGG', 'CCC', await bpmax('GGG', 'CCC'), { name1: 'query' })
  * console.log(svg.startsWith('<svg')) // true

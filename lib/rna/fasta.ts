@@ -23,7 +23,7 @@ export interface FastaRecord {
  * @param text - the text of the file, or its bytes in UTF-8.
  * @param name - what messages call the text.
  * @throws FileError (ERR_MPMML_FILE) for a letter that is no base, with its line and column; for a record without bases, and if
- *   there is no record; DTypeError (ERR_MPMML_DTYPE) for what is neither a text nor bytes.
+ *   there is no record; DTypeError (ERR_MPMML_DTYPE) if `text` is neither a string nor bytes.
  * @example
  * const [{ name, sequence }] = parseFasta('>one a strand\nGGGaaa\nTTT\n')
  * console.log(name, sequence) // one GGGAAAUUU

@@ -485,10 +485,10 @@ export type DataType =${union(dataTypes.map(({ name }) => name))}
 /** The instruction sets that the CPU backend has micro-kernels for. */
 export type InstructionSet =${union(instructionSets.map(({ name }) => name))}
 
-/** The names of all microbenchmarks, also of those that a build doesn't have. */
+/** The names of all microbenchmarks, whether a build has them or not. */
 export const microbenchNames: readonly string[] = [${microbenchmarks.map(({ name }) => `'${name}'`).join(', ')}]
 
-/** The names of all bandwidths that can be measured, also of those that a build doesn't have. */
+/** The names of all bandwidths that can be measured, whether a build has them or not. */
 export const bandwidthNames: readonly string[] = [${bandwidths.map(({ name }) => `'${name}'`).join(', ')}]
 `,
   )

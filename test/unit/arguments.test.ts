@@ -13,7 +13,7 @@ import * as semirings from '../../lib/semirings.js'
 const folder = mkdtempSync(join(tmpdir(), 'mpmml-arguments-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** What strangers and mistakes hand in. */
+/** Wrong values of every type. */
 const wrongValues: readonly [string, unknown][] = [
   ['undefined', undefined],
   ['null', null],
@@ -35,7 +35,7 @@ const wrongValues: readonly [string, unknown][] = [
 
 type Call = (...args: unknown[]) => unknown
 
-/** Arguments that are right; the last ones of those that take options are the options. */
+/** Right arguments of a function. */
 interface Case {
   readonly args: readonly unknown[]
   /** Whether the last argument is an object of options. */
