@@ -25,7 +25,7 @@ import { onGraph } from './structure.js'
 export interface PathEdgesOptions {
   /** The semiring that parallel edges are compared in; 'min-plus' by default. */
   semiring?: PathSemiring | undefined
-  /** Gives up, with ERR_MPMML_ABORTED. */
+  /** Aborts the search, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
