@@ -1,6 +1,6 @@
-/** What a wrong name may have been meant for. */
+/** Finds the known name that a misspelled one stands for. */
 
-/** So many changed characters make another word. */
+/** Largest number of changed characters in a misspelled name. */
 const MOST_CHANGES = 2
 
 /** The known name that is spelled most like a wrong one; undefined if none is like it. Capitals count for nothing. */

@@ -4,6 +4,7 @@ import { showAny } from './describe.js'
 import {
   type ElementArray,
   type NarrowArray,
+  type OrdinaryArray,
   type StoredType,
   storedArrays,
   widened,
@@ -131,10 +132,11 @@ export const isInteger = (type: number): boolean => integers[type]!
 export const bytesOf = (type: number): 1 | 2 | 4 | 8 => sizes[type]!
 
 /** An array of `length` elements over the whole of a buffer. */
-export const arrayOver = (type: number, buffer: ArrayBuffer): ElementArray => new arrays[type]!(buffer)
+export const arrayOver = (type: number, buffer: ArrayBuffer): OrdinaryArray<ElementArray> =>
+  new arrays[type]!(buffer)
 
 /** Zeros. Throws RangeError if there is no memory for them. */
-export function newArray(type: number, length: number): ElementArray {
+export function newArray(type: number, length: number): OrdinaryArray<ElementArray> {
   return type === INT32 ? new Int32Array(length) : new arrays[type]!(length)
 }
 
@@ -152,7 +154,7 @@ const LEAST_FRESH = 2 ** 25
  * 256 KB took 20 of the 130 µs of a whole 256³ product on a GPU (host of an H200). Products on the CPU take the same time
  * either way, within 3 %: they write to arrays that clearing would have brought into the caches (4 KB to 600 KB).
  */
-export function newUnwrittenArray(type: number, length: number): ElementArray {
+export function newUnwrittenArray(type: number, length: number): OrdinaryArray<ElementArray> {
   const bytes = length * bytesOf(type)
   const memory = bytes < LEAST_UNWRITTEN || bytes > mostBytes ? null : unwritten(bytes)
   if (memory === null) return newArray(type, length)

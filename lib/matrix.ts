@@ -12,7 +12,7 @@ import {
 } from './elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
 import { availableMemory } from './free-memory.js'
-import type { ElementArray, MatrixArray, OperandArray } from './storage.js'
+import type { ElementArray, MatrixArray, OperandArray, OrdinaryArray } from './storage.js'
 import { lengthOf, requireOrdinaryBuffer } from './storage.js'
 
 /** [rows, cols] of a matrix, or [batch, rows, cols] of a batch of them. */
@@ -36,7 +36,7 @@ export interface Matrix<Data extends MatrixArray = Int32Array> {
 }
 
 /** A {@link Matrix} that has all its properties: what the library makes. */
-export type DenseMatrix<Data extends MatrixArray = Int32Array> = Required<Matrix<Data>>
+export type DenseMatrix<Data extends MatrixArray = Int32Array> = Required<Matrix<OrdinaryArray<Data>>>
 
 /**
  * Whatever is taken as a matrix: a {@link Matrix}, a scijs `ndarray` (which calls its strides `stride`) or a stdlib
@@ -68,7 +68,7 @@ const SMALL_ALLOCATION = 16 * 2 ** 20
  * An array of `length` elements of a type (by its number), made by `make`. Throws OutOfMemoryError, which names `name` and gives
  * the advice. `besides` are bytes of arrays that were made before, and that haven't been written yet: the system doesn't count them.
  */
-export function allocate<Data extends OperandArray = ElementArray>(
+export function allocate<Data extends OperandArray = OrdinaryArray<ElementArray>>(
   length: number,
   name: Name,
   type: number,
@@ -139,7 +139,7 @@ export function matrix(first: unknown, second?: unknown, third?: unknown): Dense
   const shape = readShape(listed ? (first as ArrayLike<unknown>) : [first, second])
   const length = shape.reduce((product, size) => product * size, 1)
   return {
-    data: elements(listed ? second : third, length, shape),
+    data: elements(listed ? second : third, length, shape) as OrdinaryArray<MatrixArray>,
     shape,
     strides: rowMajor(shape),
     offset: 0,

@@ -5,8 +5,8 @@
  * Types come first: the interface of a function's options has the docs that editors show and the reference prints, which a type
  * that is computed from values would lose. {@link OptionsOf} lets the compiler refuse a set that lacks a name of it, or has another.
  */
-import { type Name, show, showChoices } from './describe.js'
-import { OptionError } from './errors.js'
+import { type Name, show, showChoices, typeName } from './describe.js'
+import { DTypeError, OptionError } from './errors.js'
 
 /** A number that isn't given. */
 export const LEFT_OUT = -1
@@ -154,6 +154,20 @@ export class Options<S extends Set> {
 
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+
+/** Throws DTypeError unless `value` is an object that has these properties; `expected` says what it must be. */
+export function requireObject(
+  value: unknown,
+  name: string,
+  expected: string,
+  properties: readonly string[] = [],
+): asserts value is Record<string, unknown> {
+  const isObject = typeof value === 'object' && value !== null
+  const missing = isObject ? properties.find((property) => !(property in value)) : undefined
+  if (isObject && missing === undefined) return
+  const actual = missing === undefined ? typeName(value) : `an object without ${missing}`
+  throw new DTypeError(`${name} must be ${expected}, but it is ${actual}`)
+}
 
 /** Throws OptionError unless `options` is an object without other properties than `names`; `what` is what it is called. */
 export function requireNames(

@@ -3,10 +3,10 @@
  * names on the object can't deceive native code.
  */
 import type { Name } from './describe.js'
-import type { ElementArray, OperandArray } from './element-types.js'
+import type { ElementArray, KindOf, OperandArray, OrdinaryArray } from './element-types.js'
 import { DTypeError } from './errors.js'
 
-export type { ElementArray, OperandArray }
+export type { ElementArray, KindOf, OperandArray, OrdinaryArray }
 
 /** The array of any matrix: only lanes of semirings that users write are of uint32. */
 export type MatrixArray = OperandArray | Uint32Array

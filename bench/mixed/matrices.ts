@@ -131,7 +131,7 @@ export function place(source: DenseMatrix<OperandArray>, name: LayoutName): Plac
     data[place] = elements[index]!
   })
   const strides = (shape.length === 3 ? layout.strides : layout.strides.slice(1)) as Shape
-  const placed = { data, shape, strides, offset: layout.offset }
+  const placed = { data: data as never, shape, strides, offset: layout.offset }
   return { matrix: placed, read: () => readFrom(data, shape, layout) }
 }
 

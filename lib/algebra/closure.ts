@@ -52,7 +52,10 @@ export function star<Data extends OperandArray>(
 ): Promise<AlgebraResult<DeviceMatrix<ElementsOf<Data>>>>
 export function star<
   Data extends OperandArray,
-  Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
+  Out extends
+    | DenseMatrix<ElementsOf<Data>>
+    | MatrixLike<ElementsOf<Data>>
+    | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
 >(
   a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> | NamedEdgeList<unknown, Data> : never),
   options?: AlgebraOptions<Out>,
@@ -88,7 +91,10 @@ export function plus<Data extends OperandArray>(
 ): Promise<AlgebraResult<DeviceMatrix<ElementsOf<Data>>>>
 export function plus<
   Data extends OperandArray,
-  Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
+  Out extends
+    | DenseMatrix<ElementsOf<Data>>
+    | MatrixLike<ElementsOf<Data>>
+    | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
 >(
   a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> | NamedEdgeList<unknown, Data> : never),
   options?: AlgebraOptions<Out>,

@@ -70,7 +70,10 @@ export function power<Data extends OperandArray>(
 ): Promise<AlgebraResult<DeviceMatrix<ElementsOf<Data>>>>
 export function power<
   Data extends OperandArray,
-  Out extends MatrixLike<ElementsOf<Data>> | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
+  Out extends
+    | DenseMatrix<ElementsOf<Data>>
+    | MatrixLike<ElementsOf<Data>>
+    | DeviceMatrix<ElementsOf<Data>> = DenseMatrix<ElementsOf<Data>>,
 >(
   a: MatrixLike<Data> | (Data extends ElementArray ? EdgeList<Data> | NamedEdgeList<unknown, Data> : never),
   n: number,

@@ -2,7 +2,7 @@
  * Slack of jobs and critical paths, from earliest start times.
  *
  * An edge from i to j of weight w has the gap x[j] − (x[i] + w). The slack of a job is the least sum of gaps on a path to a job that
- * ends, plus what is left to that job's deadline. So the slack of a job on a critical path is a sum of zeros, and no rounding adds to it.
+ * ends, plus the time from its end to its deadline. So the slack of a job on a critical path is a sum of zeros, and no rounding adds to it.
  *
  * Sums of floats are rounded, and so are decimals such as 0.1. A gap that is no wider than the rounding errors of the two sums is 0. If all
  * times are multiples of one power of 2, no sum is rounded, and no gap is changed.
@@ -64,7 +64,7 @@ export class Gaps {
     return this.#error[i]! + this.#rounding(starts[i]!, durations[i]!)
   }
 
-  /** Whether job i starts at its release. */
+  /** Returns whether job i starts at its release. */
   isReleased(i: number): boolean {
     const { starts, release } = this.#jobs
     return this.#gap(release[i]!, 0, starts[i]!, this.#error[i]!) <= 0

@@ -33,14 +33,14 @@ export interface TokenEdgeList<Data extends ElementArray = ElementArray> extends
 /** A {@link TokenEdgeList} whose nodes have names. */
 export interface NamedTokenEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
   extends NamedEdgeList<Key, Data> {
-  /** As in a {@link TokenEdgeList}. */
+  /** Number of tokens of each edge: see {@link TokenEdgeList}. */
   readonly tokens?: ArrayLike<number> | undefined
 }
 
 /** A {@link TokenEdgeList} with a name for each node, and numbers in the edges. */
 export interface KeyedTokenEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
   extends KeyedEdgeList<Key, Data> {
-  /** As in a {@link TokenEdgeList}. */
+  /** Number of tokens of each edge: see {@link TokenEdgeList}. */
   readonly tokens?: ArrayLike<number> | undefined
 }
 

@@ -71,7 +71,7 @@ export const keysOf = ({ names }: Graph) => names && { keys: names.keys }
 export async function onHost<Data extends OperandArray>(
   matrix: MatrixLike<Data> | DeviceMatrix<Data>,
 ): Promise<MatrixLike<Data>> {
-  return matrix instanceof DeviceMatrix ? await matrix.download() : matrix
+  return matrix instanceof DeviceMatrix ? ((await matrix.download()) as MatrixLike<Data>) : matrix
 }
 
 /** Reads a graph in slices, for work that messages call `what`; weights that aren't finite, other than zero, are refused. */

@@ -30,7 +30,7 @@ import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf } from '../options.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
 import { ready } from '../placement.js'
-import type { ElementArray, OperandArray } from '../storage.js'
+import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { type HostView, readHostView, readView, requireStillThere, requireThere, showShape } from '../view.js'
 import { pinnedResult } from './pinned.js'
@@ -186,7 +186,7 @@ export class Device {
    * console.log(a.shape.join(' × '), a.dtype) // 2 × 3 int32
    * await device.close()
    */
-  async upload<Data extends OperandArray>(matrix: MatrixLike<Data>): Promise<DeviceMatrix<Data>> {
+  async upload<Data extends OperandArray>(matrix: MatrixLike<Data>): Promise<DeviceMatrix<KindOf<Data>>> {
     const view = readHostView(matrix, 'matrix', 'operand')
     const session = this.#session
     requireOpen(session)
@@ -487,7 +487,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   download<Out extends MatrixLike<Data>>(out: Out): Promise<Out>
   /** The same into an array of its own. */
   download(): Promise<DenseMatrix<Data>>
-  async download(out?: MatrixLike<Data>): Promise<MatrixLike<Data>> {
+  async download(out?: MatrixLike<Data>): Promise<MatrixLike<Data> | DenseMatrix<Data>> {
     const from = readView(this, 'the matrix', 'operand') as ResidentView
     const into = out === undefined ? null : readHostView(out, 'out', 'operand')
     requireThere(from, 'the matrix')

@@ -41,7 +41,7 @@ export async function pinned<Type extends keyof PinnedArrays>(
   dtype: Type,
   length: number,
 ): Promise<PinnedArrays[Type]> {
-  if (!Object.hasOwn(storedArrays, dtype)) {
+  if (typeof dtype !== 'string' || !Object.hasOwn(storedArrays, dtype)) {
     throw new DTypeError(`dtype must be ${showChoices(Object.keys(storedArrays))}, but it is ${show(dtype)}`)
   }
   const bytes = bytesOf(dtype, length)

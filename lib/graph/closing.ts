@@ -12,7 +12,7 @@ import { findingReached } from '../graph-core/reached.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
 import { LEFT_OUT } from '../options.js'
-import type { ElementArray } from '../storage.js'
+import type { ElementArray, OrdinaryArray } from '../storage.js'
 import { type HostView, readHostView } from '../view.js'
 import { exactWeight, listedKeys, matrixKeys } from './cycles.js'
 import { denseMatrix } from './dense.js'
@@ -41,7 +41,7 @@ export interface Ways {
 }
 
 export const asMatrix = <Data extends ElementArray>(data: Data, shape: Shape): DenseMatrix<Data> => ({
-  data,
+  data: data as OrdinaryArray<Data>,
   shape,
   strides: rowMajor(shape),
   offset: 0,

@@ -26,9 +26,9 @@ import { keysOf, onGraph, requireAnswer } from './structure.js'
 export interface KShortestOptions {
   /** No longer paths than this. Not if a weight is negative. */
   limit?: number | undefined
-  /** Gives up, with ERR_MPMML_ABORTED. */
+  /** Aborts the search, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
-  /** As in {@link shortestPaths}: `done` is the share of the paths that have been found. */
+  /** Listener of progress: `done` is the share of the paths that have been found. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
@@ -40,7 +40,7 @@ const rankedOptions = new Options({
 const MOST_PATHS = 2 ** 24
 const count = whole(undefined, 0, MOST_PATHS)
 
-/** One of several paths. */
+/** Path with its length. */
 export interface RankedPath<Key = number> {
   /** The sum of its weights. */
   readonly length: number
@@ -128,7 +128,7 @@ async function rank(edges: Edges, query: RankedQuery, { report, cancel }: Calls)
 
 /**
  * The shortest paths of floats of which some are negative: by weights to which the distances of the nodes from the source are added, so
- * that none is below 0. Only nodes on the way to the target count.
+ * that none is below 0. Only nodes on paths to the target count.
  *
  * @see D. B. Johnson, Efficient algorithms for shortest paths in sparse networks, Journal of the ACM 24 (1977)
  */
@@ -195,7 +195,7 @@ function* selecting(
 
 type Part = Pick<Edges, 'nodes' | 'from' | 'to' | 'weight'>
 
-/** The weights less what each edge makes the way from the source longer at least, so that none is below 0. */
+/** The weight of each edge less the difference of its ends' distances from the source, which is 0 or more. */
 function* reducing({ from, to, weight }: Part, distances: ElementArray): Steps<Float64Array> {
   const reduced = new Float64Array(weight.length)
   for (let e = 0; e < weight.length; e++) {

@@ -25,13 +25,13 @@ import { walk } from './walk.js'
 
 /** The options of {@link nearestSources}. `undefined` means the default. */
 export interface NearestSourcesOptions {
-  /** What paths are compared in: 'min-plus', that of {@link shortestPaths}, by default. */
+  /** Semiring that paths are compared in: 'min-plus', that of {@link shortestPaths}, by default. */
   semiring?: Exclude<PathSemiring, 'or-and'> | undefined
   /** Paths with worse values count as none, and what is farther isn't searched. Not if an edge makes paths better. */
   limit?: number | undefined
-  /** Gives up, with ERR_MPMML_ABORTED. */
+  /** Aborts the search, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
-  /** As in {@link shortestPaths}: `done` is the share of the search. */
+  /** Listener of progress: `done` is the share of the search. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 

@@ -25,7 +25,7 @@ import { onGraph } from './structure.js'
 export interface PathEdgesOptions {
   /** The semiring that parallel edges are compared in; 'min-plus' by default. */
   semiring?: PathSemiring | undefined
-  /** Gives up, with ERR_MPMML_ABORTED. */
+  /** Aborts the search, with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
@@ -35,8 +35,8 @@ const edgesOptions = new Options({
 } satisfies OptionsOf<PathEdgesOptions>)
 
 /**
- * The edges that a path goes along, such as one of {@link shortestPaths} or {@link kShortestPaths}: of parallel edges the best, and of
- * those that are equally good the first. It looks at each edge of the graph once.
+ * The edges that a path goes along, such as one of {@link shortestPaths} or {@link kShortestPaths}: of parallel edges the
+ * best, and of equally good edges the first. It looks at each edge of the graph once.
  *
  * @param graph - an edge list: that of the path.
  * @param path - nodes by their numbers, or by their names if they have names.

@@ -4,8 +4,8 @@ import { OptionError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type Option, option } from '../options.js'
 
-/** So many of the best targets of each source: `{ nearest: 5 }`, or the text 'nearest 5'. */
-export type Nearest = `nearest ${number}` | { readonly nearest: number }
+/** Number of best targets of each source: `{ nearest: 5 }`, or the text 'nearest=5' or 'nearest 5'. */
+export type Nearest = `nearest ${number}` | `nearest=${number}` | { readonly nearest: number }
 
 /** What {@link reducePaths} makes of the distances of each source. */
 export type Reduction = 'eccentricity' | 'mean' | Nearest

@@ -10,7 +10,7 @@ import { allocate } from '../matrix.js'
 import { addon, type GraphSearchRequest, indexIn, type NativeDivision } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
-import type { ElementArray } from '../storage.js'
+import type { ElementArray, OrdinaryArray } from '../storage.js'
 import { type Graph, weightsOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'
 import type { ReadReduction, Reduced } from './reduction.js'
@@ -75,7 +75,7 @@ export function makeArray(
   type: number,
   [batch, rows, cols]: readonly [number, number, number],
   besides = 0,
-): ElementArray {
+): OrdinaryArray<ElementArray> {
   const length = batch * rows * cols
   try {
     return allocate(length, name, type, newArray, undefined, besides)

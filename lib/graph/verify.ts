@@ -1,7 +1,7 @@
 /** Whether what path functions gave is right. */
 
 import { signal } from '../abort.js'
-import { showList } from '../describe.js'
+import { showList, typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { INT32, typeNameOf } from '../elements.js'
 import { DTypeError, ShapeError } from '../errors.js'
@@ -9,7 +9,7 @@ import type { NodeNumbers } from '../graph-core/edges.js'
 import type { NodeNames } from '../graph-core/names.js'
 import { inSlices } from '../graph-core/slices.js'
 import type { MatrixLike } from '../matrix.js'
-import { choice, Options, type OptionsOf, readChoice } from '../options.js'
+import { choice, Options, type OptionsOf, readChoice, requireObject } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { type HostView, readView, requireThere, showShape } from '../view.js'
 import type { Graph } from './keyed.js'
@@ -77,6 +77,7 @@ export async function verifyPaths(
   result: Verifiable,
   options?: VerifyOptions,
 ): Promise<Verified> {
+  requireObject(result, 'result', 'the result of a path function, or { distances }', ['distances'])
   const { signal: its, semiring: wished = result.semiring } = verifyOptions.read(options)
   const { sources, targets } = result
   const semiring = pathSemirings[readChoice(pathSemirings, wished, 'semiring')]!
@@ -90,6 +91,8 @@ export async function verifyPaths(
 }
 
 async function verify(question: Question, { distances, next, path }: Verifiable): Promise<Verified> {
+  if (path !== undefined && typeof path !== 'function')
+    throw new DTypeError(`path of the result must be a function, but it is ${typeName(path)}`)
   const { query, batch, batched, closing } = question
   const values = await readResult(distances, 'distances', question.type, question)
   const nodes = next === undefined ? null : await readResult(next, 'next', INT32, question)

@@ -1,4 +1,5 @@
 /** How many operations a kernel does per byte that it moves: its place on a roofline. */
+import { requireObject } from '../options.js'
 import type { Variant } from '../variants.js'
 
 /** Operations per byte; an addition, a multiplication or a maximum is one, so that a step is two. */
@@ -134,17 +135,17 @@ function exponentIntensity({ BM = 0, BN = 0 }: Record<string, number>): Intensit
  * The intensity of a CUDA variant on row-major operands of 32 bits; undefined if it isn't known (other
  * accumulators, operands that the MPMML family reads without shared memory).
  *
- * @throws Nothing.
+ * @throws DTypeError (ERR_MPMML_DTYPE) if it isn't a variant.
  * @see A. Pöpl, "Dense Linear Algebra" (Technical University of Munich, 2016), "Roofline model": the basic product has
  *   1/4 operations per byte, tiles have as many times more as they are wide.
  * @example
  * const { global } = intensityOf({ family: 'pipelined', parameters: { accumulator: 'int32', BM: 128, BN: 128, TM: 8, TN: 8 } })
  * console.log(global) // 32
  */
-export function intensityOf({
-  family,
-  parameters,
-}: Pick<Variant, 'family' | 'parameters'>): Intensity | undefined {
+export function intensityOf(variant: Pick<Variant, 'family' | 'parameters'>): Intensity | undefined {
+  requireObject(variant, 'variant', 'one of variants(), or { family, parameters }', ['family'])
+  requireObject(variant.parameters, 'parameters of the variant', 'an object with its parameters')
+  const { family, parameters } = variant
   if (family === 'exponent') return exponentIntensity(parameters as Record<string, number>)
   if (parameters.accumulator !== 'int32' && parameters.accumulator !== 'float32') return undefined
   const numbers = parameters as Record<string, number>

@@ -3,6 +3,7 @@ import { show, showChoices } from '../describe.js'
 import { AddonError, NoCudaError, VariantError } from '../errors.js'
 import { type DeviceRows, describeMachine, info } from '../info.js'
 import { addon, addonOrigin, type LabPeak, withoutLaboratory } from '../native.js'
+import { requireObject } from '../options.js'
 
 /**
  * Results per clock and multiprocessor of 32-bit integer instructions, by compute capability; 0 if an architecture
@@ -44,11 +45,13 @@ export function peakOf(device: number): Peak | undefined {
  * What the tensor cores of a machine's GPU could do on bfloat16 at its highest clock, 10^9 operations per second; undefined if
  * that isn't known, as of measurements that are older than the number.
  *
- * @throws Nothing.
+ * @throws DTypeError (ERR_MPMML_DTYPE) if it isn't a machine.
  * @example
  * console.log(tensorPeak({ gpu: {}, peak: null })) // undefined
  */
-export function tensorPeak({ gpu, peak }: Pick<Machine, 'gpu' | 'peak'>): number | undefined {
+export function tensorPeak(machine: Pick<Machine, 'gpu' | 'peak'>): number | undefined {
+  requireObject(machine, 'machine', 'a result of machine(), or { gpu, peak }', ['gpu', 'peak'])
+  const { gpu, peak } = machine
   if (!peak?.tensor) return undefined
   return (peak.tensor * Number(gpu.multiprocessors) * Number(gpu.maxClockMHz)) / 1000
 }

@@ -1,8 +1,9 @@
 /** Results files: what was measured, on what, in a form that later versions can still read. */
 import { show } from '../describe.js'
-import { FileError } from '../errors.js'
+import { DTypeError, FileError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { readText, writeText } from '../files/text-file.js'
+import { requireObject } from '../options.js'
 import type { BandwidthResult } from './bandwidths.js'
 import type { Measurement } from './kernels.js'
 import type { Machine } from './machine.js'
@@ -130,20 +131,21 @@ export interface Results {
 /**
  * Results without points yet.
  *
- * @throws Nothing.
+ * @throws DTypeError (ERR_MPMML_DTYPE) if it isn't a machine.
  * @example
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)
  * console.log(results.format, results.points.length) // mpmml-lab-results 0
  */
 export function newResults(machine: Machine): Results {
+  requireObject(machine, 'machine', 'a result of machine()', ['gpu'])
   return { format: FORMAT, version: VERSION, machine, points: [] }
 }
 
 /**
  * Writes a results file; it appears under its name only when it is complete.
  *
- * @throws FileError (ERR_MPMML_FILE) with the system's reason.
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; DTypeError (ERR_MPMML_DTYPE) if they aren't results.
  * @example
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)
@@ -151,6 +153,7 @@ export function newResults(machine: Machine): Results {
  * console.log((await readResults('results.json')).format) // mpmml-lab-results
  */
 export async function writeResults(path: string | URL, results: Results): Promise<void> {
+  requireResults(results)
   const { points, ...head } = results
   const lines = points.map((point) => `    ${JSON.stringify(point)}`)
   const text = JSON.stringify({ ...head, points: [] }, null, 2)
@@ -278,6 +281,17 @@ function problemOf(point: unknown): string | undefined {
   return undefined
 }
 
+/** Throws DTypeError unless there are a machine and points, of which each can be read again. */
+function requireResults(results: unknown): asserts results is Results {
+  requireObject(results, 'results', 'what newResults or readResults gives', ['machine', 'points'])
+  requireObject(results.machine, 'machine of the results', 'a result of machine()', ['gpu'])
+  if (!Array.isArray(results.points))
+    throw new DTypeError(`points of the results must be an array, but it is ${show(results.points)}`)
+  for (const [index, point] of results.points.entries()) {
+    if (!isRecord(point)) throw new DTypeError(`points[${index}] must be an object, but it is ${show(point)}`)
+  }
+}
+
 /** The columns of the machine in CSV: every line can stand alone. */
 const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
   ['gpu', ({ gpu }) => gpu.name],
@@ -292,7 +306,7 @@ const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
 /**
  * Results as CSV (RFC 4180) with a head: one line a point, spreads as median, first and third quartile.
  *
- * @throws Nothing.
+ * @throws DTypeError (ERR_MPMML_DTYPE) if they aren't results.
  * @example
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)
@@ -300,7 +314,9 @@ const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
  * results.points.push(point)
  * console.log(resultsCsv(results).trimEnd().split('\n').length) // 2
  */
-export function resultsCsv({ machine, points }: Results): string {
+export function resultsCsv(results: Results): string {
+  requireResults(results)
+  const { machine, points } = results
   const rows = points.map((point) => {
     const { kind, sweep, name, measured, failure } = point
     const row: Record<string, unknown> = { sweep, kind, name, ...point.parameters }

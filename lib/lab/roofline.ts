@@ -1,4 +1,5 @@
 /** Rooflines: which ceiling of a GPU bounds a kernel. Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009. */
+import { requireObject } from '../options.js'
 import type { Intensity } from './intensity.js'
 
 /** What a GPU reaches. Bandwidths in 10^9 bytes per second, operations in 10^9 per second. */
@@ -28,12 +29,21 @@ export interface Roof {
  * intensity counts every byte that is asked for; so a kernel may lie above it, as the tutorial found of L1.
  *
  * @param coalesced - whether neighbouring threads read neighbours; if they don't, `strided` bounds the kernel too.
- * @throws Nothing.
+ * @throws DTypeError (ERR_MPMML_DTYPE) if they aren't ceilings and an intensity.
  * @example
  * const [binding] = roofsOver({ operations: 33_000, deviceMemory: 3_800 }, { global: 0.25, shared: 1 }, true)
  * console.log(binding.name, binding.gops) // deviceMemory 950
  */
-export function roofsOver(ceilings: Ceilings, { global, shared }: Intensity, coalesced: boolean): Roof[] {
+export function roofsOver(ceilings: Ceilings, intensity: Intensity, coalesced: boolean): Roof[] {
+  requireObject(ceilings, 'ceilings', 'an object { operations, deviceMemory }', [
+    'operations',
+    'deviceMemory',
+  ])
+  requireObject(intensity, 'intensity', 'a result of intensityOf, or { global, shared }', [
+    'global',
+    'shared',
+  ])
+  const { global, shared } = intensity
   const roofs: { name: keyof Ceilings; gops: number | undefined }[] = [
     { name: 'operations', gops: ceilings.operations },
     { name: 'deviceMemory', gops: ceilings.deviceMemory * global },

@@ -1,5 +1,9 @@
 /** Medians and spreads of repeated measurements. */
 
+import { isTypedArray } from '../array-types.js'
+import { showList, typeName } from '../describe.js'
+import { ValueError } from '../errors.js'
+
 /** What repeated measurements of one quantity say. */
 export interface Spread {
   /** Half of the measurements lie below it. */
@@ -16,14 +20,16 @@ export interface Spread {
  * Median and quartiles, interpolated linearly between the measurements next to them (R's type 7, NumPy's default).
  *
  * @param samples - at least one finite number.
- * @throws RangeError if there is none.
+ * @throws ValueError (ERR_MPMML_VALUE) if there is none, or one that isn't finite.
  * @example
  * const { median, q1, q3 } = spread([3, 1, 2, 5, 4])
  * console.log(median, q1, q3) // 3 2 4
  */
 export function spread(samples: readonly number[]): Spread {
-  if (samples.length === 0 || !samples.every(Number.isFinite)) {
-    throw new RangeError(`a spread needs finite measurements, at least one, not [${samples.join(', ')}]`)
+  const isList = Array.isArray(samples) || isTypedArray(samples)
+  if (!isList || samples.length === 0 || ![...samples].every(Number.isFinite)) {
+    const actual = isList ? showList(samples) : typeName(samples)
+    throw new ValueError(`samples must be an array of finite numbers, at least one, but it is ${actual}`)
   }
   const sorted = [...samples].sort((x, y) => x - y)
   const quantile = (share: number) => {

@@ -15,6 +15,7 @@ import { allocateResult, prepare, requireAllStillThere, requireAllThere } from '
 import { ProgressReports, shareOf } from './progress.js'
 import { furtherOf, type Product, writeRequest, writeResults } from './request.js'
 import {
+  type Fitting,
   type MpmmResult,
   madeMemories,
   type ResultOf,
@@ -91,7 +92,7 @@ export function mpmm<
 >(
   a: MatrixLike<A> | DeviceMatrix<ThereA>,
   b: MatrixLike<B> | DeviceMatrix<ThereB>,
-  options?: MpmmOptions<Out, Witness, C0>,
+  options?: MpmmOptions<Out, Witness, C0> & Fitting<A | ThereA, B | ThereB, C0, Out>,
 ): Promise<WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>>
 /**
  * The product over a semiring of your own, which `semiring()` of mpmml/semirings makes. All else is as in the other form. If its elements have lanes, each matrix is an array
@@ -112,12 +113,6 @@ export function mpmm<
   b: B,
   options: UserProductOptions<L, Out, C0, Witness>,
 ): Promise<UserWitnessedResult<UserResultOf<L, A | B | C0, Out>, Witness>>
-/** The same for arguments whose types aren't known. */
-export function mpmm(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: MpmmOptions<AnyResult>,
-): Promise<MpmmResult<AnyResult>>
 export function mpmm(a: unknown, b: unknown, options?: unknown): Promise<unknown> {
   const watched = watch('mpmm')
   const promise = multiply(a as AnyOperand, b as AnyOperand, options as MpmmOptions<AnyResult>, watched)
@@ -244,7 +239,7 @@ export function mpmmSync<
 >(
   a: MatrixLike<A> | DeviceMatrix<ThereA>,
   b: MatrixLike<B> | DeviceMatrix<ThereB>,
-  options?: MpmmOptions<Out, Witness, C0>,
+  options?: MpmmOptions<Out, Witness, C0> & Fitting<A | ThereA, B | ThereB, C0, Out>,
 ): WitnessedResult<ResultOf<A, B, ThereA, ThereB, C0, Out>, Witness>
 /**
  * The product over a semiring of your own, which `semiring()` of mpmml/semirings makes. All else is as in the other form. If its elements have lanes, each matrix is an array
@@ -265,12 +260,6 @@ export function mpmmSync<
   b: B,
   options: UserProductOptions<L, Out, C0, Witness>,
 ): UserWitnessedResult<UserResultOf<L, A | B | C0, Out>, Witness>
-/** The same for arguments whose types aren't known. */
-export function mpmmSync(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: MpmmOptions<AnyResult>,
-): MpmmResult<AnyResult>
 export function mpmmSync(a: unknown, b: unknown, options?: unknown): unknown {
   const watched = watch('mpmmSync')
   const work = () =>

@@ -1,6 +1,6 @@
 /** Which kernel a product would take, without computing it. */
 import { givenUpBy } from '../abort.js'
-import { natively } from '../errors.js'
+import { natively, OptionError } from '../errors.js'
 import { reportAt as field, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import { addon } from '../native.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
@@ -47,7 +47,11 @@ export interface Plan {
  * const { backend, path } = await plan(a, a, { backend: 'cpu' })
  * console.log(backend, path) // cpu direct
  */
-export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan>
+export function plan(
+  a: AnyOperand,
+  b: AnyOperand,
+  options?: Omit<MpmmOptions<AnyResult>, 'onProgress'>,
+): Promise<Plan>
 /**
  * The plan of a product over a semiring of your own: the kernel, and where its machine code comes from. It may be compiled for that.
  *
@@ -56,7 +60,7 @@ export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResu
 export function plan<L extends Lanes>(
   a: UserOperand<L>,
   b: UserOperand<L>,
-  options: UserProductOptions<L>,
+  options: Omit<UserProductOptions<L>, 'onProgress'>,
 ): Promise<UserPlan>
 export function plan(a: unknown, b: unknown, options?: unknown): Promise<unknown> {
   const watched = watch('plan')
@@ -70,6 +74,11 @@ async function makePlan(
   options: MpmmOptions<AnyResult> | undefined,
   watched: Watched | null,
 ): Promise<Plan> {
+  if ((options as { onProgress?: unknown } | undefined)?.onProgress !== undefined) {
+    throw new OptionError(
+      'plan must have no option onProgress, because it computes nothing that takes long: leave it out',
+    )
+  }
   const own = userWorkOf(options)
   if (own) return own.plan(a, b, options, watched) as Promise<never>
   const product = prepare(a, b, options)

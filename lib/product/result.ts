@@ -5,9 +5,9 @@ import { DeviceMatrix } from '../device/device.js'
 import { ResidentView, SharedMemory } from '../device/resident.js'
 import { reportAt as at } from '../fields.js'
 import { shapeOf } from '../layout.js'
-import { type DenseMatrix, rowMajor } from '../matrix.js'
+import { type DenseMatrix, type MatrixLike, rowMajor } from '../matrix.js'
 import { addon, type Made, type NativeVariant } from '../native.js'
-import type { ElementArray, OperandArray } from '../storage.js'
+import type { ElementArray, KindOf, OperandArray, OrdinaryArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
 import type { AnyAccumulate, AnyResult, AnyWitness, ElementsOf } from './options.js'
 import type { Call, Product, Result } from './request.js'
@@ -74,9 +74,6 @@ export type WitnessedResult<C extends AnyResult, Witness extends AnyWitness> = M
       ? { witness?: WitnessOf<C> }
       : unknown)
 
-/** The types of arrays, in memory of any kind, that arrays of type Data are of. */
-type KindOf<Data, Kind = ElementArray> = Kind extends unknown ? (Data extends Kind ? Kind : never) : never
-
 /** The array of a result's elements: what both operands have, as far as their types tell. */
 type ElementsOfBoth<A extends OperandArray, B extends OperandArray> =
   Extract<ElementsOf<A>, KindOf<ElementsOf<B>>> extends infer Both extends ElementArray
@@ -95,7 +92,7 @@ type PlacesOfResult<A, B, C0> = ('host' & A & B & C0) | Extract<A | B | C0, 'dev
 
 type NewResult<Data extends ElementArray, Place> = Place extends 'host'
   ? DenseMatrix<Data>
-  : DeviceMatrix<Data>
+  : DeviceMatrix<KindOf<Data, ElementArray>>
 
 /**
  * The type of a product's c: of `out` if it was given, otherwise of a new matrix. `A` and `B` are the arrays of the operands that are,
@@ -118,6 +115,21 @@ export type ResultOf<
         C0 extends DeviceMatrix<ElementArray> ? 'device' : 'host'
       >
     >
+
+/** Members that options must have, as far as types tell: a matrix to accumulate to, and an `out` of the result's elements. */
+export type Fitting<
+  A extends OperandArray,
+  B extends OperandArray,
+  C0 extends AnyAccumulate,
+  Out extends AnyResult | undefined,
+> = ([C0] extends [true] ? ([Out] extends [AnyResult] ? unknown : { out: AnyResult }) : unknown) &
+  ([Out] extends [never]
+    ? unknown
+    : [Out] extends [MatrixLike<infer Data>]
+      ? [Data] extends [KindOf<ElementsOfBoth<A, B>, ElementArray>]
+        ? unknown
+        : { out: MatrixLike<KindOf<ElementsOfBoth<A, B>, ElementArray>> }
+      : unknown)
 
 const { variants, backends, paths } = addon
 
@@ -223,5 +235,5 @@ function newFurther(
 
 function inArray(result: Result): DenseMatrix<ElementArray> {
   const shape = shapeOf(result)
-  return { data: result.data as ElementArray, shape, strides: rowMajor(shape), offset: 0 }
+  return { data: result.data as OrdinaryArray<ElementArray>, shape, strides: rowMajor(shape), offset: 0 }
 }

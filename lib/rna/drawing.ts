@@ -1,6 +1,7 @@
 /** A drawing of an interaction. */
-import { showList } from '../describe.js'
-import { ShapeError } from '../errors.js'
+import { show, showList } from '../describe.js'
+import { DTypeError, OptionError, ShapeError } from '../errors.js'
+import { boolean, Options, type OptionsOf, option, requireObject } from '../options.js'
 import type { BasePair } from './options.js'
 import { readStrand } from './strand.js'
 
@@ -12,6 +13,50 @@ export interface Drawable {
   length: number
   /** The pairs, as {@link InteractionWindow.pairs} has them. */
   pairs: { within1: readonly BasePair[]; within2: readonly BasePair[]; between: readonly BasePair[] }
+}
+
+/** The options of {@link drawInteraction}. `undefined` means the default. */
+export interface DrawingOptions {
+  /** Name of the first strand; 'strand 1' by default. */
+  name1?: string | undefined
+  /** Name of the second strand; 'strand 2' by default. */
+  name2?: string | undefined
+  /** Whether the second strand is drawn from 3′ to 5′, like in {@link bpmax}; true by default. */
+  antiparallel?: boolean | undefined
+}
+
+const strandName = (usual: string) =>
+  option(usual, (value, name) => {
+    if (typeof value === 'string') return value
+    throw new OptionError(`option ${name} must be a string, but it is ${show(value)}`)
+  })
+
+const drawingOptions = new Options({
+  name1: strandName('strand 1'),
+  name2: strandName('strand 2'),
+  antiparallel: boolean(true),
+} satisfies OptionsOf<DrawingOptions>)
+
+const kinds = ['within1', 'within2', 'between'] as const
+
+/** Throws DTypeError unless there are a window and lists of pairs of integers. */
+function readDrawable(found: unknown): Drawable {
+  requireObject(found, 'found', 'a result of bpmax, or one of its windows', ['start', 'length', 'pairs'])
+  const { start, length, pairs } = found as unknown as Drawable
+  for (const [name, value] of Object.entries({ start, length })) {
+    if (Number.isInteger(value) && value >= 0) continue
+    throw new DTypeError(`${name} of found must be an integer of 0 or more, but it is ${show(value)}`)
+  }
+  requireObject(pairs, 'pairs of found', 'an object with lists of pairs', kinds)
+  for (const kind of kinds) {
+    const list: unknown = pairs[kind]
+    const isList =
+      Array.isArray(list) &&
+      list.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every(Number.isInteger))
+    if (!isList)
+      throw new DTypeError(`pairs.${kind} of found must be a list of pairs of bases, but it is ${show(list)}`)
+  }
+  return { start, length, pairs }
 }
 
 const STEP = 14
@@ -26,8 +71,8 @@ const BETWEEN = '#c2410c'
  * Draws an interaction as SVG: the first strand above from 5′ to 3′, and below it the second, or the window of it. Bases that
  * pair with each other are below each other, so there are gaps in the shorter parts. Pairs of a strand are arcs.
  *
- * @param antiparallel - as in the options of {@link bpmax}: the second strand is drawn from 3′ to 5′.
- * @throws ValueError for sequences with other letters; ShapeError if the pairs aren't of these sequences.
+ * @throws ValueError for sequences with other letters; ShapeError if the pairs aren't of these sequences; DTypeError if `found` isn't
+ *   an interaction; OptionError.
  * @example
  * const svg = drawInteraction('GGG', 'CCC', await bpmax('GGG', 'CCC'), { name1: 'query' })
  * console.log(svg.startsWith('<svg')) // true
@@ -36,11 +81,12 @@ export function drawInteraction(
   sequence1: string,
   sequence2: string,
   found: Drawable,
-  { name1 = 'strand 1', name2 = 'strand 2', antiparallel = true } = {},
+  options?: DrawingOptions,
 ): string {
-  const { start, length, pairs } = found
+  const { name1, name2, antiparallel } = drawingOptions.read(options)
   readStrand(sequence1, 'sequence1')
   readStrand(sequence2, 'sequence2')
+  const { start, length, pairs } = readDrawable(found)
   const end = start + length
   /** The place of a base of strand 2 in the order that it is drawn in. */
   const turn = (j: number) => (antiparallel ? end - 1 - j : j - start)

@@ -30,6 +30,7 @@ export interface FastaRecord {
  * console.log(name, sequence) // one GGGAAAUUU
  */
 export function parseFasta(text: string | Uint8Array, name = 'the text'): FastaRecord[] {
+  if (typeof name !== 'string') throw new DTypeError(`name must be a string, but it is ${show(name)}`)
   const records: { head: string; line: number; parts: string[]; isBare: boolean }[] = []
   for (const [index, raw] of textOf(text, name)
     .replace(/^\uFEFF/, '')

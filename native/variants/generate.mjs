@@ -445,6 +445,12 @@ export type ElementsOf<Data extends OperandArray> = Data extends ElementArray
   ? Data
   : ${narrow.map(({ stored, dataType }) => `Data extends ${stored.array} ? ${dataType.array} : `).join('')}never
 
+/** An array of this type whose memory is an ArrayBuffer, as that of all arrays is that the library makes or takes. */
+export type OrdinaryArray<Data> = ${[...new Set(storedTypes.map(({ stored }) => stored.array))].map((array) => `Data extends ${array} ? ${array}<ArrayBuffer> : `).join('')}Data
+
+/** The types of arrays, in memory of any kind, that arrays of type Data are of. */
+export type KindOf<Data, Kind = OperandArray> = Kind extends unknown ? (Data extends Kind ? Kind : never) : never
+
 /** The arrays of operands that go with elements in arrays of this type. */
 export type OperandsOf<Data> = ${narrow.map(({ stored, dataType }) => `Data extends ${dataType.array} ? Data | ${stored.array} : `).join('')}Data
 
@@ -480,10 +486,10 @@ export type DataType =${union(dataTypes.map(({ name }) => name))}
 /** The instruction sets that the CPU backend has micro-kernels for. */
 export type InstructionSet =${union(instructionSets.map(({ name }) => name))}
 
-/** The names of all microbenchmarks, also of those that a build doesn't have. */
+/** The names of all microbenchmarks, whether a build has them or not. */
 export const microbenchNames: readonly string[] = [${microbenchmarks.map(({ name }) => `'${name}'`).join(', ')}]
 
-/** The names of all bandwidths that can be measured, also of those that a build doesn't have. */
+/** The names of all bandwidths that can be measured, whether a build has them or not. */
 export const bandwidthNames: readonly string[] = [${bandwidths.map(({ name }) => `'${name}'`).join(', ')}]
 `,
   )

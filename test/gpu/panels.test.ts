@@ -6,10 +6,12 @@ import { afterEach, describe, expect, it } from 'vitest'
 import {
   type DenseMatrix,
   EPSILON,
+  type MatrixLike,
   type MpmmOptions,
   matrix,
   mpmm,
   mpmmSync,
+  type OperandArray,
   variants,
 } from '../../lib/index.js'
 import { expectError, thrown } from '../support/expect.js'
@@ -37,11 +39,7 @@ function expectSame(cuda: DenseMatrix, cpu: DenseMatrix) {
   expect(bytes(cuda).equals(bytes(cpu)), 'the results of cuda and cpu are the same').toBe(true)
 }
 
-function compare(
-  a: Parameters<typeof mpmmSync>[0],
-  b: Parameters<typeof mpmmSync>[1],
-  options: MpmmOptions = {},
-) {
+function compare(a: MatrixLike<OperandArray>, b: MatrixLike<OperandArray>, options: MpmmOptions = {}) {
   const cuda = mpmmSync(a, b, { ...options, backend: 'cuda' })
   const cpu = mpmmSync(a, b, { ...options, backend: 'cpu' })
   expectSame(cuda.c as DenseMatrix, cpu.c as DenseMatrix)

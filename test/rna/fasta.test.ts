@@ -8,6 +8,21 @@ import { expectError, thrown } from '../support/expect.js'
 
 const path = useFolder()
 
+describe('bytes of FASTA', () => {
+  it('are read as their text is', () => {
+    const text = '>é one\nGGGaaa\nTTT\n'
+    expect(parseFasta(Buffer.from(text))).toEqual(parseFasta(text))
+    expect(parseFasta(new TextEncoder().encode(`\uFEFF${text}`))).toEqual(parseFasta(text))
+    expect(() => parseFasta(Uint8Array.of(62, 0xe9, 10, 71))).toThrow(
+      expect.objectContaining({ code: 'ERR_MPMML_FILE' }),
+    )
+  })
+
+  it.each([undefined, null, 5, {}, [71], Int32Array.of(71)])('are no %s', (wrong) => {
+    expect(() => parseFasta(wrong as never)).toThrow(expect.objectContaining({ code: 'ERR_MPMML_DTYPE' }))
+  })
+})
+
 describe('parseFasta', () => {
   it('takes several records, lower case, T, line breaks, comments and empty lines', () => {
     const text = '\uFEFF; a comment\r\n>one the first\r\nGGau\r\nTTc  \r\n\r\n>\nACGU\r>two\nU'

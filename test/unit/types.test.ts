@@ -128,6 +128,31 @@ describe('the type of a result', () => {
     expect(x.dtype).toBe('float64')
   })
 
+  it('is in an ArrayBuffer, so that what refuses shared memory takes it', async () => {
+    await using device = await openDevice({ backend: 'cpu' })
+    const { c } = await mpmm(ints, ints)
+    expectTypeOf(c.data).toEqualTypeOf<Int32Array<ArrayBuffer>>()
+    expectTypeOf(ints.data).toEqualTypeOf<Int32Array<ArrayBuffer>>()
+    const A = await device.upload(floats)
+    expectTypeOf((await A.download()).data).toEqualTypeOf<Float64Array<ArrayBuffer>>()
+    expect(new Blob([c.data]).size).toBe(16)
+  })
+
+  it('refuses an out of other elements, and to accumulate to nothing', async () => {
+    // @ts-expect-error: there is no matrix to accumulate to
+    await expect(mpmm(ints, ints, { accumulate: true })).rejects.toThrow('accumulate')
+    // @ts-expect-error: nor here
+    expect(() => mpmmSync(floats, floats, { accumulate: true })).toThrow('accumulate')
+    // @ts-expect-error: the result is of int32
+    await expect(mpmm(ints, narrow, { out: floats })).rejects.toThrow('int32')
+    // @ts-expect-error: the result is of float64
+    expect(() => mpmmSync(floats, floats, { out: ints })).toThrow('float64')
+    const out = matrix(2, 2)
+    expect(mpmmSync(ints, narrow, { out, accumulate: true }).c).toBe(out)
+    const either: MpmmOptions = { accumulate: out }
+    expect(mpmmSync(ints, ints, either).c.data).toHaveLength(4)
+  })
+
   it('refuses what would be an error', async () => {
     // @ts-expect-error: a matrix has no such property
     expect(mpmmSync({ data: new Int32Array(2), shape: [1, 1], ofset: 1 }, matrix(1, 1)).c.shape).toEqual([
