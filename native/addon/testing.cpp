@@ -9,6 +9,7 @@
 #include "addon/engine.h"
 #include "addon/pinned.h"
 #include "core/host/fault.h"
+#include "core/session/packed_bytes.h"
 #include "core/session/readers.h"
 #include "core/status.h"
 #include "generated/addon.h"
@@ -56,6 +57,8 @@ void fail_allocation(int64_t nth, int64_t count) { failing_allocations.set(nth, 
 void fail_thread(int64_t nth, int64_t count) { failing_threads.set(nth, count); }
 
 void fail_driver(int64_t nth, int64_t count) { failing_drivers.set(nth, count); }
+
+double packed_bytes() { return static_cast<double>(mpmml::packed_bytes.load()); }
 
 double remembered_readers() { return static_cast<double>(Readers::remembered()); }
 

@@ -928,6 +928,10 @@ those that there are.`,
 most so many bytes, as far as blocks may be that small, as products are on a GPU with little memory. 0: they aren't divided.`,
     takes: { bytes: number(0, 1e12) },
   },
+  packedBytes: {
+    doc: 'For tests: the bytes of packed forms that matrices on GPUs keep.',
+    gives: real,
+  },
   rememberedReaders: {
     doc: 'For tests: how many copies to arrays, ended or under way, the matrices on GPUs remember.',
     gives: real,

@@ -51,7 +51,7 @@ void PackedForms::add(const std::shared_ptr<PackedForm>& form) {
   DeviceForms& here = all.of_device[device_];
   forms_.push_back(form);
   form->counter = &here.bytes;
-  here.bytes += form->bytes;
+  form->count(form->bytes);
   if (is_listed_) return;
   place_ = here.listed.insert(here.listed.end(), this);
   is_listed_ = true;

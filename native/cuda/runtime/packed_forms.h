@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/session/packed_bytes.h"
 #include "cuda/launch/kernel.h"
 #include "cuda/runtime/lane.h"
 #include "cuda/runtime/memory.h"
@@ -39,7 +40,7 @@ struct PackedForm {
   PackedForm(const PackedKey& made_for, DeviceBuffer memory, int64_t size, const Event* packed)
       : key(made_for), buffer(std::move(memory)), bytes(size), done(packed) {}
   ~PackedForm() {
-    if (counter) *counter -= bytes;
+    if (counter) count(-bytes);
   }
   PackedForm(const PackedForm&) = delete;
 
@@ -48,6 +49,11 @@ struct PackedForm {
   const int64_t bytes;
   const Event* const done;                  ///< null if what uses it is queued in the same stream
   std::atomic<int64_t>* counter = nullptr;  ///< of bytes_of_forms()
+
+  void count(int64_t change) {
+    *counter += change;
+    packed_bytes += change;
+  }
 };
 
 /// The forms of one operand. Forms of a matrix that stays on a device can be dropped by any thread, unless a product holds
