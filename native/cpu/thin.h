@@ -15,13 +15,14 @@ namespace mpmml::cpu::MPMML_ISA {
 constexpr int kStreams = 8, kShortRows = 64;
 constexpr int64_t kShortRowBytes = 1024;
 
-/// Finds the least and the greatest value. If there is a zero, it is one of them.
-template <class S, int n>
+/// Finds the least and the greatest value. If there is a zero, it is one of them, in the form that `Source` has of it.
+template <class S, int n, class Source>
 struct Ends {
   using Element = typename S::Element;
   using V = ShortVector<Element, n>;
   V minimum = std::numeric_limits<Element>::max() - V{};
   V maximum = std::numeric_limits<Element>::min() - V{};
+  static constexpr Element zero = stored_zero<S, Source>();
 
   MPMML_HOST_DEVICE void see(V x) {
     minimum = x < minimum ? x : minimum;
@@ -31,7 +32,7 @@ struct Ends {
     for (int i = 0; i < n && minimum[0] <= maximum[0]; ++i) {
       all.minimum = minimum[i] < all.minimum ? minimum[i] : all.minimum;
       all.maximum = maximum[i] > all.maximum ? maximum[i] : all.maximum;
-      all.has_zero = all.has_zero || minimum[i] == S::zero || maximum[i] == S::zero;
+      all.has_zero = all.has_zero || minimum[i] == zero || maximum[i] == zero;
     }
   }
 };
@@ -96,7 +97,19 @@ class ThinPart {
   using Operands = ShortVector<Operand, n>;
   template <int n>
   using Sight = std::conditional_t<!is_held_as_it_is, Nothing<S, n>,
-                                   std::conditional_t<S::can_overflow && !zeros, Ends<S, n>, ScanOf<S, n>>>;
+                                   std::conditional_t<S::can_overflow && !zeros, Ends<S, n, Source>, ScanOf<S, n>>>;
+
+  /// Elements of the large operand. A narrow zero stays narrow if accumulators are invalid with any zero: Ends finds it.
+  template <int n>
+  MPMML_HOST_DEVICE static Elements<n> read(const Source* from) {
+    if constexpr (S::can_overflow && !zeros && !std::is_same_v<Source, Element>) {
+      ShortVector<Source, n> stored;
+      __builtin_memcpy(&stored, from, sizeof stored);
+      return __builtin_convertvector(stored, Elements<n>);
+    } else {
+      return elements_at<S, n>(from);
+    }
+  }
 
   template <int n>
   MPMML_HOST_DEVICE static Operands<n> encode(Elements<n> x) {
@@ -190,7 +203,7 @@ class ThinPart {
       // The last vector overlaps the one before; steps that have been looked at aren't found again.
       last = k + kLanes >= large_.k;
       if (last) k = large_.k - kLanes;
-      const auto x = elements_at<S, kLanes>(b + k);
+      const auto x = read<kLanes>(b + k);
       Operands<kLanes> elements;
       __builtin_memcpy(&elements, a + k, sizeof elements);
       const Operands<kLanes> candidates = candidate<Arithmetic>(elements, encode<kLanes>(x));
@@ -252,7 +265,7 @@ class ThinPart {
         MPMML_UNROLL
         for (int j = 0; j < NV; ++j) {
           if (is_first) __builtin_prefetch(from + ahead + j * n);
-          const auto x = elements_at<S, n>(from + j * n);
+          const auto x = read<n>(from + j * n);
           seen.see(x);
           b[j] = encode<n>(x);
         }
@@ -326,7 +339,7 @@ class ThinPart {
         Operands<n> b[NJ];
         MPMML_UNROLL
         for (int j = 0; j < NJ; ++j) {
-          const auto x = elements_at<S, n>(from + j * large_.lane_stride + k);
+          const auto x = read<n>(from + j * large_.lane_stride + k);
           seen.see(x);
           b[j] = rest_of<n>(encode<n>(x), steps_done);
         }

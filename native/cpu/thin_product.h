@@ -9,7 +9,7 @@
 
 namespace mpmml::cpu {
 
-/// Whether the product is one for the thin family, which copies parts of structured operands.
+/// Returns whether the thin family is efficient for the product. It copies parts of structured operands.
 bool is_thin(const Problem& problem);
 
 /// A product with a kernel of the thin family. It can compute any product, but is only efficient for thin ones.

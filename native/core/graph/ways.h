@@ -105,7 +105,7 @@ constexpr int kLanes = 64;
 /// relax() finds the best ways from some nodes to others, which go on from ways of which `table` has the values:
 /// row to[j] ⊕= row from[i] ⊗ weights[i · stride + j], for each i and j. Rows of the table have kLanes values each.
 ///
-/// eliminate() finds the ways from nodes [first, end) by way of the node `pivot`, in a square matrix. False if a cycle gains.
+/// eliminate() finds the paths from nodes [first, end) through the node `pivot`, in a square matrix. False if a cycle gains.
 #define MPMML_WAYS(Ways)                                                                                         \
   void relax(Ways, Ways::Value* table, const int32_t* from, int64_t sources, const int32_t* to, int64_t targets, \
              const Ways::Value* weights, int64_t stride);                                                        \

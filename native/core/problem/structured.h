@@ -23,7 +23,7 @@ inline bool is_structured(const Problem& problem) {
   return !problem.structure.is_general(problem.m(), problem.n(), problem.k());
 }
 
-/// Whether some element of A or B doesn't belong to the product.
+/// Returns whether some element of A or B is outside of the structure.
 inline bool has_structured_operands(const Problem& problem) {
   const auto& [a, b, c] = problem.structure;
   return !a.is_all(problem.m(), problem.k()) || !b.is_all(problem.k(), problem.n());
