@@ -84,17 +84,17 @@ MPMML_INLINE T repeated(T x) {
   return x;
 }
 
-/// Loads `n` adjacent elements, which may be stored narrow. Widening takes no pass of its own over the operand.
+/// Loads `n` adjacent elements, which may be stored narrow, into `x`. Widening takes no pass of its own over the operand.
 template <class S, int n, class Source>
-MPMML_INLINE ShortVector<typename S::Element, n> elements_at(const Source* from) {
+MPMML_INLINE void load_elements(ShortVector<typename S::Element, n>& x, const Source* from) {
   using Element = typename S::Element;
   ShortVector<Source, n> stored;
   __builtin_memcpy(&stored, from, sizeof stored);
   if constexpr (std::is_same_v<Source, Element>) {
-    return stored;
+    x = stored;
   } else {
-    const auto x = __builtin_convertvector(stored, ShortVector<Element, n>);
-    return x == Element{stored_zero<S, Source>()} ? S::zero - ShortVector<Element, n>{} : x;
+    x = __builtin_convertvector(stored, ShortVector<Element, n>);
+    x = x == Element{stored_zero<S, Source>()} ? S::zero - ShortVector<Element, n>{} : x;
   }
 }
 
@@ -235,7 +235,8 @@ class Packer {
     for (int64_t k = 0; k < steps; ++k) {
       MPMML_UNROLL
       for (int lane = 0; lane < width; lane += kLanes) {
-        const auto x = elements_at<S, kLanes>(from + k * source_.k_stride + lane);
+        ShortVector<Element, kLanes> x;
+        load_elements<S, kLanes>(x, from + k * source_.k_stride + lane);
         lanes_.see(x);
         encode(x, to + k * width + lane);
       }
@@ -249,7 +250,7 @@ class Packer {
         Four x[4];
         MPMML_UNROLL
         for (int i = 0; i < 4; ++i) {
-          x[i] = elements_at<S, 4>(from + (lane + i) * source_.lane_stride + k);
+          load_elements<S, 4>(x[i], from + (lane + i) * source_.lane_stride + k);
           fours_.see(x[i]);
         }
         Four low01, low23, high01, high23;
@@ -270,7 +271,8 @@ class Packer {
   MPMML_HOST_DEVICE void pack_any(const Source* from, int lanes, int64_t steps, Stored* to) {
     for (int64_t k = 0; k < steps; ++k) {
       for (int lane = 0; lane < lanes; ++lane) {
-        const auto x = elements_at<S, 1>(from + lane * source_.lane_stride + k * source_.k_stride);
+        ShortVector<Element, 1> x;
+        load_elements<S, 1>(x, from + lane * source_.lane_stride + k * source_.k_stride);
         ones_.see(x);
         encode(x, to + k * width + lane);
       }
@@ -292,7 +294,7 @@ class Packer {
         }
         const bool is_inside = band_.has(of_source, k);
         ShortVector<Element, 1> x = {S::zero};
-        if (is_inside) x = elements_at<S, 1>(data_ + of_source * source_.lane_stride + k * source_.k_stride);
+        if (is_inside) load_elements<S, 1>(x, data_ + of_source * source_.lane_stride + k * source_.k_stride);
         ones_.see(x);
         encode(x, to + lane);
       }

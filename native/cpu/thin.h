@@ -102,13 +102,15 @@ class ThinPart {
   /// Elements of the large operand. A narrow zero stays narrow if accumulators are invalid with any zero: Ends finds it.
   template <int n>
   MPMML_HOST_DEVICE static Elements<n> read(const Source* from) {
+    Elements<n> x;
     if constexpr (S::can_overflow && !zeros && !std::is_same_v<Source, Element>) {
       ShortVector<Source, n> stored;
       __builtin_memcpy(&stored, from, sizeof stored);
-      return __builtin_convertvector(stored, Elements<n>);
+      x = __builtin_convertvector(stored, Elements<n>);
     } else {
-      return elements_at<S, n>(from);
+      load_elements<S, n>(x, from);
     }
+    return x;
   }
 
   template <int n>
@@ -144,13 +146,15 @@ class ThinPart {
       Operand* to = encoded_ + lane * small_.k;
       int64_t k = 0;
       for (; small_.k_stride == 1 && k + kLanes <= small_.k; k += kLanes) {
-        const auto x = elements_at<S, kLanes>(from + k);
+        Elements<kLanes> x;
+        load_elements<S, kLanes>(x, from + k);
         scan.see(x);
         const Operands<kLanes> encoded = ThinPart<Arithmetic, true>::template encode<kLanes>(x);
         __builtin_memcpy(to + k, &encoded, sizeof encoded);
       }
       for (; k < small_.k; ++k) {
-        const auto x = elements_at<S, 1>(from + k * small_.k_stride);
+        Elements<1> x;
+        load_elements<S, 1>(x, from + k * small_.k_stride);
         rest.see(x);
         to[k] = arithmetic.encode(x[0]);
       }
