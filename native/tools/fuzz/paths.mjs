@@ -13,7 +13,7 @@ function drawNodes(random, n) {
   return nodes.length > 0 ? nodes : [random.integer(0, n - 1)]
 }
 
-/** Makes weights of which none makes a path better; those of floats may have fractions that sums keep exactly. */
+/** Makes weights of which none makes a path better; floats may have fractions that sums keep exactly. */
 function lose({ kind, greatest, isInteger, zero }, { data }, fraction) {
   for (let at = 0; at < data.length; at++) {
     if (data[at] === zero) continue
@@ -46,7 +46,7 @@ function listOf(random, { greatest, zero, kind }, Type, { data, rows: n }) {
   }
 }
 
-/** What is wrong with the path between two nodes, in words. */
+/** Description of what is wrong with the path between two nodes; undefined if nothing is. */
 function wrongPath(algebra, n, edges, [from, to], path, value) {
   if (value === algebra.zero) return path === null ? undefined : `there is no path, but it is ${path}`
   if (path === null || path[0] !== from || path.at(-1) !== to) return `the path is ${path}`
