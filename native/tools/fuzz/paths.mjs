@@ -46,7 +46,7 @@ function listOf(random, { greatest, zero, kind }, Type, { data, rows: n }) {
   }
 }
 
-/** Description of what is wrong with the path between two nodes; undefined if nothing is. */
+/** Error text for a wrong path between two nodes; undefined if the path is right. */
 function wrongPath(algebra, n, edges, [from, to], path, value) {
   if (value === algebra.zero) return path === null ? undefined : `there is no path, but it is ${path}`
   if (path === null || path[0] !== from || path.at(-1) !== to) return `the path is ${path}`
