@@ -7,6 +7,7 @@ import { dissectionBudget, searchIsCheaper } from '../placement.js'
 import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
 import { hostViewOf, namesOf, type Question, shapeOf, WORK } from './question.js'
+import { excludesEmpty } from './rules.js'
 import { watched } from './run.js'
 import { directionOf, divide, makeRoom, rootsOf, search, treesOf } from './search.js'
 
@@ -128,6 +129,7 @@ async function bySearch(question: Question, within?: number): Promise<Answer | n
     ways: next && {
       forward: directionOf(query) === 'forward',
       every: !query.sources && !query.targets,
+      none: excludesEmpty(query.rules, query.limit),
       trees: (item) => treesOf(query, room, item)!,
     },
     method,

@@ -36,6 +36,8 @@ export interface Ways {
   readonly forward: boolean
   /** Whether there is a tree for every node; else only for those that were asked for, in their order. */
   readonly every: boolean
+  /** Whether no path counts, not even an empty one, because `limit` is better than that. */
+  readonly none?: boolean | undefined
   /** The trees of a graph of the batch; only that with this index is read. */
   trees(item: number, index: number): Trees | Promise<Trees>
 }

@@ -41,6 +41,9 @@ export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 's
    * Paths with worse values count as none: lengths above it in shortest paths, below it in the others. What is farther isn't
    * searched, so few near nodes of a large graph cost little. Not for `transitiveClosure`, and not if an edge makes paths
    * better, such as one of negative weight in shortest paths.
+   *
+   * The empty path from a node to itself has to be within the limit, too: if the limit is better than it (below 0 in shortest paths, above
+   * 0 in longest ones, above 1 in most reliable ones), no node is reached, the sources included.
    */
   limit?: number | undefined
   /**

@@ -357,7 +357,8 @@ class PathReader {
     if (!ways) throw new OptionError('path() needs the option paths: true, so that the ways are kept')
     const { nodes, names } = this.#places
     const { source, target, row, col, item } = this.#places.of(from, to, batch)
-    const { forward, every } = ways
+    const { forward, every, none } = ways
+    if (none) return null
     const [root, node] = forward ? [source, target] : [target, source]
     const index = every ? root : forward ? row : col
     const trees = ways.trees(item, index)

@@ -78,6 +78,14 @@ export const nativeRulesOf = ({ semiring, extension, maximizes, zero }: PathRule
   noPath: zero,
 })
 
+/**
+ * Returns whether a limit is better than the empty path, whose value is {@link PathRules.one}. Then no path counts, because limits are for
+ * graphs in which no edge makes a path better.
+ */
+export function excludesEmpty({ maximizes, one }: PathRules, limit: number | undefined): boolean {
+  return limit !== undefined && (maximizes ? limit > one : limit < one)
+}
+
 /** The key of an edge. A product keeps the weight, because the keys of its paths have the sign. */
 export function edgeKey({ extension, maximizes }: PathRules, weight: number): number {
   return maximizes && extension !== 'product' ? 0 - weight : weight

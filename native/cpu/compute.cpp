@@ -13,10 +13,8 @@
 #include "core/status.h"
 #include "cpu/first_true_product.h"
 #include "cpu/loop.h"
-#include "cpu/masked.h"
 #include "cpu/product.h"
 #include "cpu/thin_product.h"
-#include "cpu/widened.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -57,7 +55,6 @@ void settle(const Problem& problem, const Destination& destination, int64_t over
   });
 }
 
-/// One product, whose operands are stored as elements.
 class Product {
  public:
   Product(const Problem& problem, const Variant* requested, const Planner& planner)
@@ -72,9 +69,6 @@ class Product {
                     "variant " + std::string(requested_->name) + " can't run this product: " + refused);
       }
       if (planner_.kernel_of(*requested_).rows.multiply) return multiply_where_they_are(*requested_);
-      if (planner_.kernel_of(*requested_).thin.accumulate && has_structured_operands(problem_)) {
-        return Product(MaskedProblem(problem_).problem(), requested_, planner_).compute();
-      }
     }
     const Variant* likely = planner_.likely_variant(problem_, requested_);
     if (planner_.kernel_of(*likely).thin.accumulate) return multiply_thin(*likely);
@@ -107,6 +101,7 @@ class Product {
     Outcome outcome;
     outcome.plan = planner_.plan(problem_, ranges, requested_, &likely);
     if (!product || outcome.plan.variant != &likely) {
+      if (product) product->retract_steps();
       product.emplace(problem_, planner_.kernel_of(*outcome.plan.variant)).accumulate(outcome.plan.path);
     }
     const Destination destination = destination_of(problem_, outcome.plan);
@@ -150,8 +145,7 @@ Outcome compute(const Problem& problem, const Variant* requested, const Planner&
   planner.require_settings();
   claim_result(problem);
   try {
-    return problem.has_narrow() ? Product(WidenedProblem(problem).problem(), requested, planner).compute()
-                                : Product(problem, requested, planner).compute();
+    return Product(problem, requested, planner).compute();
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::kOutOfMemory, "the cpu backend found no memory for a product of " +
                                              std::to_string(problem.batch) + " × [" + std::to_string(problem.m()) +

@@ -21,6 +21,7 @@ struct Lanes {
   int64_t k;
   int64_t lane_stride;
   int64_t k_stride;
+  Storage storage;
 };
 
 /// The values in an operand, like ValueRange (core/algebra/value_range.h), but only what the CPU's kernels must know: the range if

@@ -39,8 +39,12 @@ PackedOperand::PackedOperand(const Problem& problem, const PackedKernel& kernel,
 PackRequest PackedOperand::request(int64_t item) const {
   const MatrixView first = view_from(view_, problem_.operation.dtype, item, 0, 0);
   PackRequest request{};
-  request.source = {first.data, lanes_, problem_.k(), is_b_ ? view_.col_stride : view_.row_stride,
-                    is_b_ ? view_.row_stride : view_.col_stride};
+  request.source = {first.data,
+                    lanes_,
+                    problem_.k(),
+                    is_b_ ? view_.col_stride : view_.row_stride,
+                    is_b_ ? view_.row_stride : view_.col_stride,
+                    view_.storage};
   request.end_panel = panels_;
   request.packed = static_cast<char*>(data_.data()) + item * item_bytes_;
   request.panels = panels_;

@@ -84,8 +84,23 @@ MPMML_INLINE T repeated(T x) {
   return x;
 }
 
-/// Packs panels of `width` lanes. Operands are held as `Stored`: themselves, or Broadcast.
-template <class Arithmetic, int width, class Stored>
+/// Loads `n` adjacent elements, which may be stored narrow, into `x`. Widening takes no pass of its own over the operand.
+template <class S, int n, class Source>
+MPMML_INLINE void load_elements(ShortVector<typename S::Element, n>& x, const Source* from) {
+  using Element = typename S::Element;
+  ShortVector<Source, n> stored;
+  __builtin_memcpy(&stored, from, sizeof stored);
+  if constexpr (std::is_same_v<Source, Element>) {
+    x = stored;
+  } else {
+    x = __builtin_convertvector(stored, ShortVector<Element, n>);
+    x = x == Element{stored_zero<S, Source>()} ? S::zero - ShortVector<Element, n>{} : x;
+  }
+}
+
+/// Packs panels of `width` lanes, whose elements are stored as `Source`. Operands are held as `Stored`: themselves, or
+/// Broadcast.
+template <class Arithmetic, int width, class Stored, class Source>
 class Packer {
   using S = typename Arithmetic::Semiring;
   using Element = typename Arithmetic::Element;
@@ -96,7 +111,7 @@ class Packer {
  public:
   MPMML_HOST_DEVICE explicit Packer(const PackRequest& request)
       : source_(request.source),
-        data_(static_cast<const Element*>(source_.data)),
+        data_(static_cast<const Source*>(source_.data)),
         offset_(request.offset),
         band_(request.band),
         granule_(request.granule) {}
@@ -203,7 +218,7 @@ class Packer {
 
   MPMML_HOST_DEVICE void pack_panel(int64_t first_lane, int64_t first_k, int64_t end_k, Stored* to) {
     const bool whole = first_lane + width <= source_.lanes;
-    const Element* from = data_ + first_lane * source_.lane_stride + first_k * source_.k_stride;
+    const Source* from = data_ + first_lane * source_.lane_stride + first_k * source_.k_stride;
     if (whole && source_.lane_stride == 1) {
       pack_adjacent_lanes(from, end_k - first_k, to);
     } else if (whole && source_.k_stride == 1 && width % 4 == 0) {
@@ -216,12 +231,12 @@ class Packer {
     }
   }
 
-  MPMML_HOST_DEVICE void pack_adjacent_lanes(const Element* from, int64_t steps, Stored* to) {
+  MPMML_HOST_DEVICE void pack_adjacent_lanes(const Source* from, int64_t steps, Stored* to) {
     for (int64_t k = 0; k < steps; ++k) {
       MPMML_UNROLL
       for (int lane = 0; lane < width; lane += kLanes) {
         ShortVector<Element, kLanes> x;
-        __builtin_memcpy(&x, from + k * source_.k_stride + lane, sizeof x);
+        load_elements<S, kLanes>(x, from + k * source_.k_stride + lane);
         lanes_.see(x);
         encode(x, to + k * width + lane);
       }
@@ -229,13 +244,13 @@ class Packer {
   }
 
   /// Transposes blocks of four lanes by four steps.
-  MPMML_HOST_DEVICE void pack_adjacent_steps(const Element* from, int64_t steps, Stored* to) {
+  MPMML_HOST_DEVICE void pack_adjacent_steps(const Source* from, int64_t steps, Stored* to) {
     for (int lane = 0; lane < width; lane += 4) {
       for (int64_t k = 0; k < steps; k += 4) {
         Four x[4];
         MPMML_UNROLL
         for (int i = 0; i < 4; ++i) {
-          __builtin_memcpy(&x[i], from + (lane + i) * source_.lane_stride + k, sizeof x[i]);
+          load_elements<S, 4>(x[i], from + (lane + i) * source_.lane_stride + k);
           fours_.see(x[i]);
         }
         Four low01, low23, high01, high23;
@@ -253,10 +268,11 @@ class Packer {
     }
   }
 
-  MPMML_HOST_DEVICE void pack_any(const Element* from, int lanes, int64_t steps, Stored* to) {
+  MPMML_HOST_DEVICE void pack_any(const Source* from, int lanes, int64_t steps, Stored* to) {
     for (int64_t k = 0; k < steps; ++k) {
       for (int lane = 0; lane < lanes; ++lane) {
-        const ShortVector<Element, 1> x = {from[lane * source_.lane_stride + k * source_.k_stride]};
+        ShortVector<Element, 1> x;
+        load_elements<S, 1>(x, from + lane * source_.lane_stride + k * source_.k_stride);
         ones_.see(x);
         encode(x, to + k * width + lane);
       }
@@ -277,8 +293,8 @@ class Packer {
           continue;
         }
         const bool is_inside = band_.has(of_source, k);
-        const ShortVector<Element, 1> x = {is_inside ? data_[of_source * source_.lane_stride + k * source_.k_stride]
-                                                     : S::zero};
+        ShortVector<Element, 1> x = {S::zero};
+        if (is_inside) load_elements<S, 1>(x, data_ + of_source * source_.lane_stride + k * source_.k_stride);
         ones_.see(x);
         encode(x, to + lane);
       }
@@ -286,7 +302,7 @@ class Packer {
   }
 
   const Lanes source_;
-  const Element* const data_;
+  const Source* const data_;
   const int32_t offset_;
   const Band band_;
   const int64_t granule_;
@@ -312,9 +328,9 @@ MPMML_INLINE int64_t border_of(const PackRequest& request) {
   return ceil_div(request.source.k, steps_per_operand<Arithmetic>);
 }
 
-template <class Arithmetic, int width, class Stored = typename Arithmetic::Operand>
-static Occurring pack(const PackRequest& request) {
-  Packer<Arithmetic, width, Stored> packer(request);
+template <class Arithmetic, int width, class Stored, class Source>
+static Occurring pack_stored(const PackRequest& request) {
+  Packer<Arithmetic, width, Stored, Source> packer(request);
   const int64_t most = request.source.lane_stride == 1 ? kPackingSteps : request.KC;
   const int64_t first_lane = request.first_panel * width, end_lane = request.end_panel * width;
   for (int64_t k = 0, end_k; k < request.source.k; k = end_k) {
@@ -332,6 +348,13 @@ static Occurring pack(const PackRequest& request) {
       packer.pack_partial(lane, k, end_k, to);
   }
   return packer.occurring();
+}
+
+template <class Arithmetic, int width, class Stored = typename Arithmetic::Operand>
+static Occurring pack(const PackRequest& request) {
+  return with_stored<typename Arithmetic::Semiring>(request.source.storage, [&](auto zero) {
+    return pack_stored<Arithmetic, width, Stored, decltype(zero)>(request);
+  });
 }
 
 template <class Arithmetic, int width, class Stored>

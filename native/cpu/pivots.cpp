@@ -90,11 +90,12 @@ void eliminate_pivots(const Pivots& pivots) {
   std::optional<Workspace> rooms;
   if (!is_alone) rooms.emplace(checked_size(room, at_once));
 
-  const Problem without_signal;
+  Problem watched;
+  watched.cancelled = pivots.cancelled;
   for (int64_t first_item = 0; first_item < pivots.batch; first_item += at_once) {
     const int64_t items = std::min(at_once, pivots.batch - first_item);
     const auto room_of = [&](int64_t item) { return static_cast<char*>(rooms->data()) + (item - first_item) * room; };
-    for_each_run(without_signal, items, saturating_product(items, count * count * count), 1 << 20,
+    for_each_run(watched, items, saturating_product(items, count * count * count), 1 << 20,
                  [&](int64_t from, int64_t to) {
                    std::optional<Workspace> own;
                    if (is_alone) own.emplace(static_cast<size_t>(room));
@@ -109,7 +110,7 @@ void eliminate_pivots(const Pivots& pivots) {
     if (is_alone) continue;
     const int64_t others = pivots.down.rows + pivots.along.cols - 2 * count;
     const int64_t work = saturating_product(items, others * count * count);
-    for_each_run(without_signal, items * tasks, work, 1 << 20, [&](int64_t from, int64_t to) {
+    for_each_run(watched, items * tasks, work, 1 << 20, [&](int64_t from, int64_t to) {
       for (int64_t task = from; task < to; ++task) {
         const int64_t item = first_item + task / tasks, piece = task % tasks;
         if (gain[item * pivots.gain.batch_stride] != kNoGain) continue;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/algebra/dispatch.h"
+#include "core/problem/structured.h"
 #include "cpu/machine.h"
 #include "cpu/product.h"
 #include "cpu/thin_product.h"
@@ -43,11 +44,6 @@ bool is_sampled(const Problem& problem) { return elements_of(problem) >= 1 << 16
 double cost_of_knowing(const Problem& problem) { return (is_sampled(problem) ? 10.0 : 50.0) * elements_of(problem); }
 
 }  // namespace
-
-bool has_structured_operands(const Problem& problem) {
-  const auto& [a, b, c] = problem.structure;
-  return !a.is_all(problem.m(), problem.k()) || !b.is_all(problem.k(), problem.n());
-}
 
 Planner::Planner() {
   const std::vector<std::string> supported = supported_instruction_sets();

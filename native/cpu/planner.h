@@ -76,7 +76,4 @@ class Planner {
   mutable Settings settings_;  ///< written once, before is_settled_
 };
 
-/// Whether elements of A or B don't belong to the product.
-bool has_structured_operands(const Problem& problem);
-
 }  // namespace mpmml::cpu

@@ -266,6 +266,7 @@ class InteractionTables {
     loops.start(shape_, start, piece.rows, piece.columns);
     const Workspace room(loops.room);
     for (int64_t c = a + 1; c < b; ++c) {
+      check_cancelled(request_.watch);
       loops.multiply(shape_, table(a, b), table(a, c), table(c, b), piece.rows, piece.columns, room.data());
     }
   }

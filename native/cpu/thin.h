@@ -15,13 +15,14 @@ namespace mpmml::cpu::MPMML_ISA {
 constexpr int kStreams = 8, kShortRows = 64;
 constexpr int64_t kShortRowBytes = 1024;
 
-/// Finds the least and the greatest value. If there is a zero, it is one of them.
-template <class S, int n>
+/// Finds the least and the greatest value. If there is a zero, it is one of them, in the form that `Source` has of it.
+template <class S, int n, class Source>
 struct Ends {
   using Element = typename S::Element;
   using V = ShortVector<Element, n>;
   V minimum = std::numeric_limits<Element>::max() - V{};
   V maximum = std::numeric_limits<Element>::min() - V{};
+  static constexpr Element zero = stored_zero<S, Source>();
 
   MPMML_HOST_DEVICE void see(V x) {
     minimum = x < minimum ? x : minimum;
@@ -31,15 +32,16 @@ struct Ends {
     for (int i = 0; i < n && minimum[0] <= maximum[0]; ++i) {
       all.minimum = minimum[i] < all.minimum ? minimum[i] : all.minimum;
       all.maximum = maximum[i] > all.maximum ? maximum[i] : all.maximum;
-      all.has_zero = all.has_zero || minimum[i] == S::zero || maximum[i] == S::zero;
+      all.has_zero = all.has_zero || minimum[i] == zero || maximum[i] == zero;
     }
   }
 };
 
 /// accumulators ⊕= small ⊗ large. `zeros`: whether the large operand may contain zero that is encoded as another value.
-template <class Arithmetic, bool zeros>
+/// The large operand's elements are stored as `Source`.
+template <class Arithmetic, bool zeros, class Source = typename Arithmetic::Element>
 class ThinPart {
-  template <class, bool>
+  template <class, bool, class>
   friend class ThinPart;
   using S = typename Arithmetic::Semiring;
   using Element = typename Arithmetic::Element;
@@ -55,7 +57,7 @@ class ThinPart {
   MPMML_HOST_DEVICE explicit ThinPart(const ThinRequest& request)
       : small_(request.small),
         large_(request.large),
-        from_(static_cast<const Element*>(large_.data)),
+        from_(static_cast<const Source*>(large_.data)),
         encoded_(static_cast<Operand*>(request.encoded)),
         accumulators_(static_cast<Accumulator*>(request.accumulators)),
         row_stride_(request.row_stride),
@@ -65,7 +67,7 @@ class ThinPart {
 
   MPMML_HOST_DEVICE ThinOccurring accumulate() {
     ThinOccurring occurring{kNothingSeen, kNothingSeen};
-    encode_small(occurring.small);
+    with_stored<S>(small_.storage, [&](auto zero) { encode_small<decltype(zero)>(occurring.small); });
     if (starts_) start();
     if (large_.k_stride == 1 && large_.lane_stride != 1 && large_.k >= kLanes) {
       along_steps();
@@ -95,7 +97,21 @@ class ThinPart {
   using Operands = ShortVector<Operand, n>;
   template <int n>
   using Sight = std::conditional_t<!is_held_as_it_is, Nothing<S, n>,
-                                   std::conditional_t<S::can_overflow && !zeros, Ends<S, n>, ScanOf<S, n>>>;
+                                   std::conditional_t<S::can_overflow && !zeros, Ends<S, n, Source>, ScanOf<S, n>>>;
+
+  /// Elements of the large operand. A narrow zero stays narrow if accumulators are invalid with any zero: Ends finds it.
+  template <int n>
+  MPMML_HOST_DEVICE static Elements<n> read(const Source* from) {
+    Elements<n> x;
+    if constexpr (S::can_overflow && !zeros && !std::is_same_v<Source, Element>) {
+      ShortVector<Source, n> stored;
+      __builtin_memcpy(&stored, from, sizeof stored);
+      x = __builtin_convertvector(stored, Elements<n>);
+    } else {
+      load_elements<S, n>(x, from);
+    }
+    return x;
+  }
 
   template <int n>
   MPMML_HOST_DEVICE static Operands<n> encode(Elements<n> x) {
@@ -121,24 +137,26 @@ class ThinPart {
     }
   }
 
+  template <class SmallSource>
   MPMML_HOST_DEVICE void encode_small(Occurring& occurring) {
     ScanOf<S, kLanes> scan;
     ScanOf<S, 1> rest;
     for (int64_t lane = 0; lane < small_.lanes; ++lane) {
-      const Element* from = static_cast<const Element*>(small_.data) + lane * small_.lane_stride;
+      const auto* from = static_cast<const SmallSource*>(small_.data) + lane * small_.lane_stride;
       Operand* to = encoded_ + lane * small_.k;
       int64_t k = 0;
       for (; small_.k_stride == 1 && k + kLanes <= small_.k; k += kLanes) {
         Elements<kLanes> x;
-        __builtin_memcpy(&x, from + k, sizeof x);
+        load_elements<S, kLanes>(x, from + k);
         scan.see(x);
         const Operands<kLanes> encoded = ThinPart<Arithmetic, true>::template encode<kLanes>(x);
         __builtin_memcpy(to + k, &encoded, sizeof encoded);
       }
       for (; k < small_.k; ++k) {
-        const Element x = from[k * small_.k_stride];
-        rest.see(Elements<1>{x});
-        to[k] = arithmetic.encode(x);
+        Elements<1> x;
+        load_elements<S, 1>(x, from + k * small_.k_stride);
+        rest.see(x);
+        to[k] = arithmetic.encode(x[0]);
       }
     }
     scan.merge_into(occurring);
@@ -182,16 +200,15 @@ class ThinPart {
 
   /// The first step whose candidate is `acc`, with a row of the small operand and a lane of the large one whose steps are
   /// adjacent. There must be one.
-  __attribute__((noinline)) Note first_step(const Operand* a, const Element* b, Accumulator acc) const {
+  __attribute__((noinline)) Note first_step(const Operand* a, const Source* b, Accumulator acc) const {
     uint64_t equal = 0;
     int64_t k = 0;
     for (bool last = false; equal == 0 && !last; k += kLanes) {
       // The last vector overlaps the one before; steps that have been looked at aren't found again.
       last = k + kLanes >= large_.k;
       if (last) k = large_.k - kLanes;
-      Elements<kLanes> x;
+      const auto x = read<kLanes>(b + k);
       Operands<kLanes> elements;
-      __builtin_memcpy(&x, b + k, sizeof x);
       __builtin_memcpy(&elements, a + k, sizeof elements);
       const Operands<kLanes> candidates = candidate<Arithmetic>(elements, encode<kLanes>(x));
       equal = equal_lanes<Operand>(candidates, acc - Operands<kLanes>{});
@@ -240,7 +257,7 @@ class ThinPart {
             __builtin_memcpy(&notes[i][j], notes_ + place + i * row_stride_ + j * n, sizeof notes[i][j]);
         }
       }
-      const Element* from = from_ + first_k * large_.k_stride + col * large_.lane_stride;
+      const Source* from = from_ + first_k * large_.k_stride + col * large_.lane_stride;
       const Operand* a = encoded_ + row * small_.k;
       // With notes the steps take too long for the loads of later ones to begin meanwhile.
       const bool is_first = noted && row == 0;
@@ -252,8 +269,7 @@ class ThinPart {
         MPMML_UNROLL
         for (int j = 0; j < NV; ++j) {
           if (is_first) __builtin_prefetch(from + ahead + j * n);
-          Elements<n> x;
-          __builtin_memcpy(&x, from + j * n, sizeof x);
+          const auto x = read<n>(from + j * n);
           seen.see(x);
           b[j] = encode<n>(x);
         }
@@ -283,7 +299,7 @@ class ThinPart {
   template <bool noted>
   MPMML_HOST_DEVICE void along_lanes() {
     const int64_t lanes = large_.lane_stride == 1 ? large_.lanes : 1;
-    const bool is_short = large_.k_stride > 0 && large_.k_stride * int64_t{sizeof(Element)} <= kShortRowBytes;
+    const bool is_short = large_.k_stride > 0 && large_.k_stride * int64_t{sizeof(Source)} <= kShortRowBytes;
     const int64_t together = is_short ? kShortRows : kStreams;
     for (int64_t k = 0, end; k < large_.k; k = end) {
       end = k + together < large_.k ? k + together : large_.k;
@@ -321,14 +337,13 @@ class ThinPart {
         MPMML_UNROLL
         for (int j = 0; j < NJ; ++j) acc[i][j] = Arithmetic::for_operands(RangePath::kDirect).initial() - Operands<n>{};
       }
-      const Element* from = from_ + col * large_.lane_stride;
+      const Source* from = from_ + col * large_.lane_stride;
       const Operand* a = encoded_ + row * small_.k;
       in_parts(large_.k, n, [&](int64_t k, int64_t steps_done) __attribute__((always_inline)) {
         Operands<n> b[NJ];
         MPMML_UNROLL
         for (int j = 0; j < NJ; ++j) {
-          Elements<n> x;
-          __builtin_memcpy(&x, from + j * large_.lane_stride + k, sizeof x);
+          const auto x = read<n>(from + j * large_.lane_stride + k);
           seen.see(x);
           b[j] = rest_of<n>(encode<n>(x), steps_done);
         }
@@ -373,7 +388,7 @@ class ThinPart {
 
   const Lanes small_;
   const Lanes large_;
-  const Element* const from_;
+  const Source* const from_;
   Operand* const encoded_;
   Accumulator* const accumulators_;
   const int64_t row_stride_;
@@ -456,16 +471,18 @@ struct Thin {
     ThinOccurring occurring{};
     with_arithmetic<Arithmetic, Others...>(request.path, [&](auto arithmetic) __attribute__((always_inline)) {
       using Chosen = decltype(arithmetic);
-      if constexpr (!Chosen::Semiring::can_overflow) {
-        occurring = ThinPart<Chosen, false>(request).accumulate();
-        return;
+      using S = typename Chosen::Semiring;
+      const auto accumulate_with = [&](auto zeros) {
+        occurring = with_stored<S>(request.large.storage, [&](auto zero) {
+          return ThinPart<Chosen, zeros, decltype(zero)>(request).accumulate();
+        });
+      };
+      if constexpr (!S::can_overflow) {
+        return accumulate_with(std::false_type{});
       } else if constexpr (std::is_same_v<typename Chosen::Operand, typename Chosen::Element>) {
-        if (!request.may_be_zero) {
-          occurring = ThinPart<Chosen, false>(request).accumulate();
-          return;
-        }
+        if (!request.may_be_zero) return accumulate_with(std::false_type{});
       }
-      occurring = ThinPart<Chosen, true>(request).accumulate();
+      accumulate_with(std::true_type{});
     });
     return occurring;
   }

@@ -9,7 +9,7 @@
 
 namespace mpmml::cpu {
 
-/// Whether the product is one for the thin family, which can't skip what is outside of a structure.
+/// Returns whether the thin family is efficient for the product. It copies parts of structured operands.
 bool is_thin(const Problem& problem);
 
 /// A product with a kernel of the thin family. It can compute any product, but is only efficient for thin ones.
@@ -21,6 +21,9 @@ class ThinProduct {
   /// path allows any elements in it; its range then stays empty. If the values of a part exclude all paths of the
   /// kernel, the rest is given up and the ranges are those of a part of the operands.
   Ranges accumulate(RangePath path);
+
+  /// Takes back the steps that accumulate() has counted, because another kernel computes the product anew.
+  void retract_steps() const { problem_.count_steps(-steps_counted_); }
 
   /// C = C0 ⊕ the accumulators, into `c`. Returns the linear index of the first result that overflowed, or kNoOverflow.
   int64_t finish(RangePath path, const MutableMatrixView& c) const;
@@ -38,7 +41,10 @@ class ThinProduct {
   Part part(int64_t index) const;
   /// Returns whether the kernel has a path for the values seen so far.
   bool accumulate_part(const Part& part, RangePath path, Ranges& ranges, const std::atomic<bool>& given_up) const;
-  Lanes lanes(bool of_large, const Part& part, int64_t k) const;
+  /// Lanes of an operand over some steps of a part. Those of a structured operand are copied to `room`, with zero outside of
+  /// the structure.
+  Lanes lanes(bool of_large, const Part& part, int64_t k, void* room) const;
+  Lanes masked(const Lanes& lanes, const Band& band, void* room) const;
   Ranges in_order(const Ranges& ranges) const;
   char* accumulators(int64_t item, int64_t part) const;
   /// What belongs to these accumulators; null without witnesses.
@@ -55,6 +61,7 @@ class ThinProduct {
   int64_t part_depth_;  ///< k-steps of such a part
   int64_t item_size_;   ///< accumulators of an item of the batch, in bytes
   std::optional<Workspace> accumulators_;
+  double steps_counted_ = 0;  ///< outputs × share of K, as Problem::count_steps() counts them
 };
 
 }  // namespace mpmml::cpu

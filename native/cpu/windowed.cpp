@@ -44,7 +44,7 @@ PackRequest WindowedOperand::request(int64_t item, int64_t panel) const {
                 k_stride = is_b_ ? view_.row_stride : view_.col_stride;
   PackRequest request{};
   request.packed = static_cast<char*>(data_.data()) + item * item_bytes_;
-  request.source = {first.data, problem_.k(), lanes_, k_stride, lane_stride};
+  request.source = {first.data, problem_.k(), lanes_, k_stride, lane_stride, view_.storage};
   request.first_panel = panel;
   request.end_panel = panel + 1;
   request.panels = count_;

@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util'
 import { chainCase } from './fuzz/chains.mjs'
 import { Tally } from './fuzz/check.mjs'
 import { closureCase } from './fuzz/closures.mjs'
+import { pathCase } from './fuzz/paths.mjs'
 import { crowdCase, groupCase, productCase, Wrong } from './fuzz/products.mjs'
 import { randomOf } from './fuzz/random.mjs'
 import { residentCase } from './fuzz/residents.mjs'
@@ -70,6 +71,7 @@ const cases = {
   resident: { run: residentCase, weight: 24 },
   chain: { run: chainCase, weight: 16 },
   closure: { run: closureCase, weight: 8 },
+  path: { run: pathCase, weight: 8 },
 }
 
 function drawCase(random, only) {

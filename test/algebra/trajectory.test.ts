@@ -488,6 +488,18 @@ describe('bad input', () => {
       'VALUE',
       /x0\[0\] is Infinity/,
     ],
+    [
+      'regime: a state below −2^53',
+      () => regime(matrix(1, 1, Float64Array.of(-5)), [-(2 ** 53 - 1)]),
+      'OVERFLOW',
+      /element 0 is beyond 2\^53/,
+    ],
+    [
+      'regime: a state above 2^53',
+      () => regime(matrix(1, 1, Float64Array.of(5)), [2 ** 53 - 1]),
+      'OVERFLOW',
+      /element 0 is beyond 2\^53/,
+    ],
     ['regime: tenths', () => regime(matrix(1, 1, Float64Array.of(0.1)), [1e10]), 'VALUE', /too many digits/],
     [
       'regime: an infinite weight',

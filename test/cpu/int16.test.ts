@@ -1,7 +1,9 @@
 /** Operands in Int16Arrays: the paths that the CPU takes for them, and what is refused everywhere. */
 import { describe, expect, it } from 'vitest'
-import { type MatrixLike, matrix, mpmmSync, plan } from '../../lib/index.js'
+import { type MatrixLike, type MpmmOptions, matrix, mpmmSync, plan } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
+import { randomMatrix } from '../support/generators.js'
 
 describe('int16 operands', () => {
   it('take sums of 8 or 16 bits where those suffice', async () => {
@@ -21,6 +23,34 @@ describe('int16 operands', () => {
     expect(await path(8000, 10)).toBe('half-translated')
     expect(await path(32000, 0)).toBe('direct')
     expect(await path(32000, 10)).toBe('translated')
+  })
+
+  it.each<[string, [number, number, number], MpmmOptions]>([
+    ['a matrix and a vector', [300, 700, 1], {}],
+    ['a vector and a matrix', [1, 700, 300], {}],
+    ['a few rows, with witnesses', [3, 700, 300], { witness: true }],
+    ['packed operands', [200, 100, 300], {}],
+    ['packed operands with witnesses', [200, 100, 300], { witness: true }],
+    ['bands', [200, 100, 300], { structure: { a: 'lower', b: { band: [20, 90] } } }],
+    ['the reference', [20, 30, 40], { variant: 'naive_maxplus_i32_acc64' }],
+  ])('take no more memory to work in than int32: %s', (_, [m, k, n], options) => {
+    const a = randomMatrix(m, k, 1, [-15_000, 15_000])
+    const b = randomMatrix(k, n, 2, [-15_000, 15_000])
+    const narrow = (of: typeof a) => ({ data: Int16Array.from(of.data), shape: of.shape })
+    // The number of the first allocation that isn't made, when those before it have been.
+    const allocations = (left: MatrixLike, right: MatrixLike) => {
+      for (let count = 1; ; count++) {
+        addon.failAllocation(count)
+        try {
+          return [count, [...mpmmSync(left, right, { backend: 'cpu', ...options }).c.data]]
+        } catch (error) {
+          expectError(error, 'ERR_MPMML_OUT_OF_MEMORY')
+        } finally {
+          addon.failAllocation(0)
+        }
+      }
+    }
+    expect(allocations(narrow(a), narrow(b))).toEqual(allocations(a, b))
   })
 
   it('can be made by matrix()', () => {

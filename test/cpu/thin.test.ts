@@ -1,6 +1,8 @@
 /** Products of an operand with few rows or columns, which the CPU computes without packing the other one. */
-import { describe, expect, it } from 'vitest'
-import { mpmmSync, variants, zeroOf } from '../../lib/index.js'
+import { describe, expect, it, vi } from 'vitest'
+import { reportAt } from '../../lib/fields.js'
+import { mpmm, mpmmSync, variants, zeroOf } from '../../lib/index.js'
+import { addon } from '../../lib/native.js'
 import { layoutsOf, policies, type Size, semirings } from '../support/cases.js'
 import { expectElements, expectProduct } from '../support/expect.js'
 import { type Kind, kindNames, operands, randomMatrix } from '../support/generators.js'
@@ -93,6 +95,30 @@ describe('thin products', () => {
       b.data[700 * n + 3] = zeroOf(semiring)
       b.data[2999 * n + 30] = zeroOf(semiring)
       expectProduct(a, b, { backend, semiring })
+    }
+  })
+
+  it('count each step once, also on several devices, and if they are computed anew in another way', async () => {
+    const [m, k, n] = [2100, 300, 2]
+    const start = vi.spyOn(addon, 'multiply')
+    try {
+      for (const devices of [1, 3]) {
+        addon.pretendDevices(devices)
+        for (const place of [undefined, 0, m * k - 1]) {
+          const a = randomMatrix(m, k, 1, [-300_000_000, 300_000_000])
+          const b = randomMatrix(k, n, 2, [-300_000_000, 300_000_000])
+          // It makes sums leave int32, which only sums of 64 bits hold.
+          if (place !== undefined) a.data[place] = 2_000_000_000
+          const where = devices > 1 ? ({ devices: 'all' } as const) : { backend }
+          const { variant } = await mpmm(a, b, { ...where, overflow: 'saturate', onProgress() {} })
+          expect(familyOf(variant)).toBe('thin')
+          const report = start.mock.lastCall![5]
+          expect(report[reportAt.stepsDone], `${devices} devices, ${place}`).toBeCloseTo(m * k * n, 3)
+        }
+      }
+    } finally {
+      start.mockRestore()
+      addon.pretendDevices(0)
     }
   })
 

@@ -14,10 +14,12 @@ import {
 } from '../../lib/graph.js'
 import {
   CycleError,
+  DeviceMatrix,
   type ElementArray,
   type MatrixLike,
   type MpmmlError,
   type OperandArray,
+  openDevice,
   zeroOf,
 } from '../../lib/index.js'
 import { expectSame } from '../support/expect.js'
@@ -128,7 +130,7 @@ async function expectRight(
       const expected = value[j] === Infinity && type === 'int32' ? 2 ** 31 - 1 : (value[j] ?? zero)
       expectSame(distances.data[place], expected, `${i} → ${j}`)
       if (!next) continue
-      const path = result.path(i, j, item)
+      const path = (await result.path(i, j, item)) as number[] | null
       if (value[j] === null) {
         expectSame(path, null)
         expectSame(next.data[place], -1)
@@ -176,6 +178,9 @@ async function settled(work: Promise<PathsResult>): Promise<PathsResult | MpmmlE
     return error as MpmmlError
   }
 }
+
+/** A matrix in an array: itself, or its copy. */
+const hostOf = async (matrix: unknown) => (matrix instanceof DeviceMatrix ? matrix.download() : matrix)
 
 const everyNode = ({ nodes }: WeightedEdges) => Array.from({ length: nodes }, (_, i) => i)
 
@@ -229,25 +234,44 @@ describe.each(kinds)('%s over %s', (semiring, type) => {
     if (semiring !== 'max-min' && semiring !== 'or-and') expect(cycles).toBeGreaterThan(15)
   })
 
-  it.each([true, false])('batches: searched %s', async (search) => {
+  it.each([
+    [true, false],
+    [false, false],
+    [true, true],
+    [false, true],
+  ])('finds those of each graph of a batch: searched %s, on a device %s', async (search, resident) => {
     forced.search = search
+    const device = resident ? await openDevice({ backend: 'cpu' }) : undefined
     const random = new Random(12)
-    for (let round = 0; round < 20; round++) {
+    // Each side has all nodes, one or three, with each of these on the other side; three to one is searched backward.
+    const crossed = [1, 3, Infinity].flatMap((from) => [1, 3, Infinity].map((to) => [from, to] as const))
+    for (let round = 0; round < 2 * crossed.length; round++) {
       const first = smallGraph(random, semiring, 'safe')
       const graphs = [first]
       while (graphs.length < 3) {
         const other = smallGraph(random, semiring, 'safe')
         if (other.nodes === first.nodes) graphs.push(other)
       }
-      const weights = asMatrix(random, graphs, semiring, type, true)
-      const sources = random.chance(0.5) ? [random.integer(0, first.nodes - 1)] : undefined
-      const result = await find(weights, { paths: true, sources })
-      expect(result.distances.shape).toEqual([3, sources ? 1 : first.nodes, first.nodes])
+      const matrix = asMatrix(random, graphs, semiring, type, true)
+      const weights = device ? await device.upload(matrix as never) : matrix
+      const all = everyNode(first)
+      const some = (count: number) => {
+        const shift = random.integer(0, first.nodes - 1)
+        return count === Infinity
+          ? undefined
+          : [...all.slice(shift), ...all].slice(0, Math.min(count, all.length))
+      }
+      const [sources, targets] = crossed[round % crossed.length]!.map(some)
+      const result = await find(weights, { paths: true, sources, targets })
+      expect(result.distances.shape).toEqual([3, (sources ?? all).length, (targets ?? all).length])
+      const [distances, next] = await Promise.all([hostOf(result.distances), hostOf(result.next)])
+      const onHost = { ...result, distances, next } as unknown as PathsResult
       for (const [item, graph] of graphs.entries()) {
-        await expectRight(graph, semiring, type, result, sources ?? everyNode(graph), everyNode(graph), item)
+        await expectRight(graph, semiring, type, onHost, sources ?? all, targets ?? all, item)
       }
       await verifyPaths(weights as never, result)
     }
+    await device?.close()
   })
 
   it('some hundred nodes: searches and all pairs agree, and are proved', async () => {

@@ -75,6 +75,15 @@ describe('bpmax', () => {
     expect(steps).toBe(10 * 4 + 2 * 10 * 4 + 2 * 10 * 6)
   })
 
+  it('takes tables of 32 bits if the scores of both strands together need them', async () => {
+    const weights = { GC: 16000 }
+    const { score, alone } = await bpmax('GG', 'GGGGGGCCCCCC', { weights })
+    expect({ score, alone }).toEqual({ score: 96000, alone: 64000 })
+    expect(interactionTable('GG', reversed('GGGGGGCCCCCC'), { weights })(0, 1, 0, 11)).toBe(96000)
+    const windowed = await bpmax('GG', 'GGGGGGCCCCCC', { weights, window: 12 })
+    expect(windowed.score).toBe(96000)
+  })
+
   const random = new Random(1502)
 
   describe('agrees with the recurrence, table and structure', () => {

@@ -11,6 +11,7 @@ import {
   verifyPaths,
 } from '../../lib/graph.js'
 import { CycleError, type Device, matrix, openDevice } from '../../lib/index.js'
+import { coded } from './coded.js'
 import { Random } from './generators.js'
 import { bestFrom, pathAlgebras, valueOfPath, type WeightedEdges } from './paths-oracle.js'
 
@@ -80,6 +81,25 @@ export function pathsAgain(backend: 'cpu' | 'cuda'): void {
       expect(some.path(1, 2)).toEqual([1, 0, 2])
       expect(await verifyPaths(three, some)).toEqual({ distances: 4, paths: 4 })
       expect(some.backend).toBe(backend)
+    })
+
+    it('are not answered by all pairs if float32 does not hold the length of a path', async () => {
+      // Beside the cycle there is a way of two edges that is longer than any float32: with rounded cycles float64 answers.
+      const data = new Float32Array(36).fill(none)
+      three.data.forEach((weight, at) => {
+        data[Math.floor(at / 3) * 6 + (at % 3)] = weight
+      })
+      data[3 * 6 + 4] = data[4 * 6 + 5] = 3e38
+      const weights = matrix(6, 6, data)
+      const question = await ask('min-plus', weights, { backend, paths: true })
+      expect(await closeAgain(question)).toBeNull()
+      await expect(shortestPaths(weights, { backend, paths: true, method: 'closure' })).rejects.toEqual(
+        coded('OPTION', 'computes the paths of all pairs'),
+      )
+      if (backend === 'cuda') return
+      const { distances, next, path } = await shortestPaths(weights, { paths: true })
+      expect(distances.at(3, 5)).toBe(none)
+      expect([next.data[3 * 6 + 5], path(3, 5), path(1, 2)]).toEqual([-1, null, [1, 0, 2]])
     })
 
     it('of thousands of matrices', async () => {

@@ -433,6 +433,25 @@ export function userSemiringSuite(backend: 'cpu' | 'cuda'): void {
 
   describe('matrices that stay on a device', () => residentUserSemirings(onOne(backend)))
 
+  it('finds the best ways of n − 1 edges, and no others, by a star', async () => {
+    const shortest = semiring({
+      name: 'shortest',
+      dtype: 'float32',
+      zero: Infinity,
+      one: 0,
+      plus: (x, y) => x.min(y),
+      times: (x, y) => x.add(y),
+      selective: true,
+    })
+    for (let n = 1; n <= 17; n++) {
+      const a = matrix(n, n, new Float32Array(n * n).fill(Infinity))
+      for (let i = 1; i < n; i++) a.data[(i - 1) * n + i] = 1
+      const { c } = await star(a, { semiring: shortest, ...where })
+      const ways = Array.from({ length: n * n }, (_, at) => (at % n) - Math.floor(at / n))
+      expect([...c.data], `${n} nodes`).toEqual(ways.map((edges) => (edges < 0 ? Infinity : edges)))
+    }
+  })
+
   it('powers and stars of arrays', async () => {
     const values = matrix(3, 3, [
       -(2 ** 31),

@@ -34,6 +34,43 @@ const floats = {
   times: (x, y) => x.mul(y),
 } satisfies SemiringDefinition<'float32'>
 
+describe('a zero that absorbs on one side only', () => {
+  const greatest = {
+    ...integers,
+    zero: -(2 ** 31),
+    plus: (x, y) => x.max(y),
+    selective: true,
+  } satisfies SemiringDefinition<'int32'>
+  const onLeft = { ...greatest, times: (x) => x } satisfies SemiringDefinition<'int32'>
+  const onRight = { ...greatest, times: (_, y) => y } satisfies SemiringDefinition<'int32'>
+
+  it.each([
+    ['on the left', onLeft, /zero absorbs.*x ⊗ zero/s],
+    ['on the right', onRight, /zero absorbs.*zero ⊗ x/s],
+  ] as const)('breaks the law: %s', (_, definition, message) => {
+    expectError(
+      thrown(() => semiring(definition)),
+      'ERR_MPMML_OPTION',
+      message,
+    )
+    const unchecked = semiring({ ...definition, check: false })
+    for (const laws of ['all', 'product'] as const) {
+      expectError(
+        thrown(() => checkSemiring(unchecked, { laws })),
+        'ERR_MPMML_OPTION',
+        message,
+      )
+    }
+  })
+
+  it('is allowed if the semiring says that zero does not absorb', () => {
+    for (const definition of [onLeft, onRight]) {
+      const stated = semiring({ ...definition, absorbs: false })
+      expect(() => checkSemiring(stated, { laws: 'product' })).not.toThrow()
+    }
+  })
+})
+
 describe('laws that hold', () => {
   it.each([
     ['integers modulo 2^32', semiring(integers)],

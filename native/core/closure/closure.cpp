@@ -156,6 +156,7 @@ class ClosureWork final : public Pending {
     request.rows = rows(pivots, all());
     request.next_columns = next_columns(all(), pivots);
     request.gain = view_from(gain_, DataType::kInt32, first_item_, 0, 0);
+    request.cancelled = closure_.cancelled;
     in_flight_.add(session_.eliminate(request), steps(n_, n_, pivots.size()) - steps_of_others(pivots.size()));
   }
 

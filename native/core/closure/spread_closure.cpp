@@ -305,6 +305,7 @@ class ClosureByRows final : public Pending {
     }
     request.first_node = group.pivots.first + block.first;
     request.gain = me.gain;
+    request.cancelled = closure_.cancelled;
     me.in_flight.add(ahead(me).eliminate(request), 0);
   }
 

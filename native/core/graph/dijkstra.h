@@ -52,7 +52,7 @@ class Dijkstra {
   using PathKey = typename K::PathKey;
   using Graph = Rows<typename K::EdgeKey>;
 
-  /// Paths whose key is above `limit` aren't looked for.
+  /// Paths whose key is above `limit` aren't looked for, the empty path of the root included.
   Dijkstra(const Graph& rows, bool keeps_tree, PathKey limit)
       : rows_(rows), limit_(limit), tree_{Array<PathKey>(rows.nodes), Array<int32_t>(keeps_tree ? rows.nodes : 0)} {}
 
@@ -61,6 +61,7 @@ class Dijkstra {
   void search(int32_t root, const Wanted& wanted, Looker& looker) {
     tree_.key.fill(K::unreached());
     tree_.before.fill(-1);
+    if (K::start() > limit_) return;
     frontier_.reset(K::start());
     tree_.key[root] = K::start();
     frontier_.push({K::start(), root});
@@ -74,6 +75,7 @@ class Dijkstra {
     is_fresh_ = false;
     for (const int32_t node : seen_) tree_.key[node] = K::unreached();
     seen_.clear();
+    if (K::start() > limit_) return;
     frontier_.reset(K::start());
     tree_.key[root] = K::start();
     seen_.push_back(root);

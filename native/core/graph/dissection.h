@@ -120,14 +120,14 @@ class Sweeping {
     count_ = count;
     std::fill_n(table_, int64_t{nodes_} * kLanes, Ways::unreached());
     begin();
-    go_up();
+    go_up(looker);
     go_down(looker);
-    if (query_.results.reduction != Reduction::kNone) return reduce();
-    write_distances();
+    if (query_.results.reduction != Reduction::kNone) return reduce(looker);
+    write_distances(looker);
     if (before_.empty()) return;
     before_.fill(-1);
-    graph_.is_strict ? find_before() : search_before();
-    write_paths();
+    graph_.is_strict ? find_before(looker) : search_before(looker);
+    write_paths(looker);
   }
 
  private:
@@ -149,14 +149,13 @@ class Sweeping {
   }
 
   /// From the roots to all separators above them.
-  void go_up() {
+  void go_up(Looker& looker) {
     const auto& supernodes = graph_.ordering.supernodes;
     for (size_t at = 0; at < supernodes.size(); ++at) {
       if (!is_above_[at]) continue;
       const std::vector<int32_t>& places = supernodes[at].places;
-      const auto size = static_cast<int64_t>(places.size());
-      relax(Ways(), table_, places.data(), supernodes[at].size(), places.data(), size, graph_.factors[at].out.data(),
-            size);
+      relax_looking(places.data(), supernodes[at].size(), places.data(), static_cast<int64_t>(places.size()),
+                    graph_.factors[at].out.data(), looker);
     }
   }
 
@@ -167,13 +166,24 @@ class Sweeping {
       if (!graph_.needed[at]) continue;
       const Supernode& own = supernodes[at];
       const int32_t* const places = own.places.data();
-      relax(Ways(), table_, places + own.size(), own.border(), places, own.size(), graph_.factors[at].in.data(),
-            own.size());
+      relax_looking(places + own.size(), own.border(), places, own.size(), graph_.factors[at].in.data(), looker);
       looker.count(int64_t{own.size()} * count_);
     }
   }
 
-  void write_distances() {
+  /// relax() with weights of `targets` in a row, some targets at a time.
+  void relax_looking(const int32_t* from, int64_t sources, const int32_t* to, int64_t targets, const V* weights,
+                     Looker& looker) {
+    // relax() takes four targets together.
+    const int64_t together = round_up(std::max<int64_t>(1, kStepsBetweenLooks / (kLanes * (sources + 1))), int64_t{4});
+    for (int64_t first = 0; first < targets; first += together) {
+      looker.look();
+      const int64_t count = std::min(together, targets - first);
+      relax(Ways(), table_, from, sources, to + first, count, weights + first, targets);
+    }
+  }
+
+  void write_distances(Looker& looker) {
     const Results& results = query_.results;
     auto* const distances = static_cast<Value*>(results.distances);
     const auto zero = static_cast<Value>(query_.rules.zero);
@@ -182,27 +192,28 @@ class Sweeping {
       distances[index_of(lane) * root_stride + end * end_stride] =
           Ways::is_way(value) ? storing_.value(Ways::key(value), index_of(lane), end) : zero;
     };
-    each_written(write, [&](int64_t end) { return row(query_.ends[end]); });
+    each_written(write, [&](int64_t end) { return row(query_.ends[end]); }, looker);
   }
 
-  void find_nearest() {
+  void find_nearest(Looker& looker) {
     nearest_.resize(kLanes);
     for (Nearest& nearest : nearest_) nearest.begin();
     each_reached(
-        [&](int lane, double length, int32_t end) { nearest_[lane].add(length, end, query_.results.most_nearest); });
+        [&](int lane, double length, int32_t end) { nearest_[lane].add(length, end, query_.results.most_nearest); },
+        looker);
     for (int lane = 0; lane < count_; ++lane) nearest_[lane].write(query_, index_of(lane));
   }
 
-  void reduce() {
-    if (query_.results.reduction == Reduction::kNearest) return find_nearest();
+  void reduce(Looker& looker) {
+    if (query_.results.reduction == Reduction::kNearest) return find_nearest(looker);
     Reducing reducing[kLanes];
-    each_reached([&](int lane, double length, int32_t) { reducing[lane].add(length); });
+    each_reached([&](int lane, double length, int32_t) { reducing[lane].add(length); }, looker);
     for (int lane = 0; lane < count_; ++lane) reducing[lane].write(query_, index_of(lane));
   }
 
   /// Calls `add` with the lane, the length of its path and the end, for each end that a lane's root reaches, but for the root.
   template <class Add>
-  void each_reached(Add add) {
+  void each_reached(Add add, Looker& looker) {
     int32_t roots[kLanes];
     for (int lane = 0; lane < count_; ++lane) roots[lane] = root_of(lane);
     for (int64_t at = 0; at < query_.ends.count; ++at) {
@@ -212,16 +223,18 @@ class Sweeping {
         if (end == roots[lane] || !Ways::is_way(values[lane])) continue;
         add(lane, static_cast<double>(Ways::key(values[lane])), end);
       }
+      looker.count(count_);
     }
   }
 
   /// Calls `write` for each end and lane with what the lane has in the row that `row_of` gives.
   template <class Write, class RowOf>
-  void each_written(Write write, RowOf row_of) {
+  void each_written(Write write, RowOf row_of, Looker& looker) {
     if (query_.results.root_stride == 1) {
       for (int64_t end = 0; end < query_.ends.count; ++end) {
         const auto* const values = row_of(end);
         for (int lane = 0; lane < count_; ++lane) write(end, lane, values[lane]);
+        looker.count(count_);
       }
       return;
     }
@@ -232,6 +245,7 @@ class Sweeping {
       for (int lane = 0; lane < count_; ++lane) {
         for (int64_t at = 0; at < count; ++at) write(first + at, lane, rows[at][lane]);
       }
+      looker.count(count * count_);
     }
   }
 
@@ -246,7 +260,7 @@ class Sweeping {
   }
 
   /// Of the edges that enter a node, the first that decides its value.
-  void find_before() {
+  void find_before(Looker& looker) {
     for (int32_t node = 0; node < nodes_; ++node) {
       const V* const own = row(node);
       int32_t* const before = before_.data() + int64_t{node} * kLanes;
@@ -258,12 +272,13 @@ class Sweeping {
           before[lane] = decides && before[lane] < 0 ? edge->to : before[lane];
         }
       }
+      looker.count(int64_t{graph_.back.degree(node)} * count_ + 1);
     }
     for (int lane = 0; lane < count_; ++lane) before_[int64_t{root_of(lane)} * kLanes + lane] = -1;
   }
 
   /// The same if cycles may change nothing: first those that the fewest edges lead to, of all edges that decide values.
-  void search_before() {
+  void search_before(Looker& looker) {
     for (int lane = 0; lane < count_; ++lane) {
       const int32_t root = root_of(lane);
       int64_t count = 0;
@@ -278,22 +293,24 @@ class Sweeping {
           before = i;
           queue_[count++] = j;
         }
+        looker.count(graph_.rows.degree(i) + 1);
       }
     }
   }
 
-  void write_paths() {
+  void write_paths(Looker& looker) {
     const Results& results = query_.results;
     if (results.next && !first_) {
       const auto write = [&](int64_t end, int lane, int32_t node) {
         results.next[index_of(lane) * results.root_stride + end * results.end_stride] = node;
       };
-      each_written(write, [&](int64_t end) { return before_row(query_.ends[end]); });
+      each_written(write, [&](int64_t end) { return before_row(query_.ends[end]); }, looker);
     }
     if (tree_.empty()) return;
     for (int lane = 0; lane < count_; ++lane) {
       const int64_t index = index_of(lane);
       for (int32_t node = 0; node < nodes_; ++node) tree_[node] = before_row(node)[lane];
+      looker.count(nodes_);
       if (results.trees) std::copy(tree_.begin(), tree_.end(), results.trees + index * nodes_);
       if (!first_) continue;
       first_->begin();
@@ -354,7 +371,7 @@ std::shared_ptr<const Division> divide(const Query& query, const Crew& crew, con
   const double saved = saved_by_dissection(query, rows.edges.size(), rows.monotone, crew.threads);
   if (!is_wished) most = std::min(most, most_entries(query, saved, sizeof(V)));
   if (most <= query.source.nodes) return nullptr;
-  std::optional<Ordering> ordering = dissect(neighbors_of(rows), most, crew, query.watch);
+  std::optional<Ordering> ordering = dissect(neighbors_of(rows, query.watch), most, crew, query.watch);
   if (!ordering) return nullptr;
   const double eliminating =
       kEliminatePerStep * ordering->steps * crew.threads / static_cast<double>(query.roots.count);

@@ -65,7 +65,12 @@ class Eliminating {
     const Supernode& own = ordering_.supernodes[index];
     const auto size = static_cast<int64_t>(own.places.size());
     const int64_t pivots = own.size(), border = own.border();
-    Array<V> front(size * size, Ways::unreached());
+    Looker looker(watch_, 0, 0);
+    Array<V> front(size * size);
+    for (int64_t i = 0; i < size; ++i) {
+      std::fill_n(front.data() + i * size, size, Ways::unreached());
+      looker.count(size);
+    }
     const auto improve = [&](int64_t i, int64_t j, V value) { Ways::improve(front[i * size + j], value); };
     const auto index_of = [&](int32_t place) -> int64_t {
       if (place < own.end) return int64_t{place} - own.first;
@@ -82,18 +87,29 @@ class Eliminating {
         const int32_t from = ordering_.place[edge->to];
         if (from >= own.end) improve(index_of(from), i, value_of(*edge));
       }
+      looker.count(rows_.degree(node) + back_.degree(node));
     }
-    for (const int32_t child : below_[index]) add_update(child, own, front);
-    if (!eliminate(Ways(), front.data(), size, pivots)) return false;
+    for (const int32_t child : below_[index]) add_update(child, own, front, looker);
+    const int64_t rows_at_once = std::max<int64_t>(1, kStepsBetweenLooks / size);
+    for (int64_t pivot = 0; pivot < pivots; ++pivot) {
+      for (int64_t first = 0; first < size; first += rows_at_once) {
+        watch_.look();
+        if (!eliminate(Ways(), front.data(), size, pivot, first, std::min(size, first + rows_at_once))) return false;
+      }
+    }
     Factor<V>& made = made_[index];
     made.out = Array<V>(pivots * size);
-    std::copy_n(front.data(), pivots * size, made.out.data());
+    for (int64_t i = 0; i < pivots; ++i) {
+      std::copy_n(front.data() + i * size, size, made.out.data() + i * size);
+      looker.count(size);
+    }
     made.in = Array<V>(border * pivots);
     Array<V>& update = updates_[index] = Array<V>(border * border);
     for (int64_t i = 0; i < border; ++i) {
       const V* const row = front.data() + (pivots + i) * size;
       std::copy_n(row, pivots, made.in.data() + i * pivots);
       std::copy_n(row + pivots, border, update.data() + i * border);
+      looker.count(size);
     }
     return true;
   }
@@ -107,7 +123,7 @@ class Eliminating {
   }
 
   /// Adds the ways between nodes at the border of a child, all of which `own` has.
-  void add_update(int32_t child, const Supernode& own, Array<V>& front) {
+  void add_update(int32_t child, const Supernode& own, Array<V>& front, Looker& looker) {
     const Supernode& other = ordering_.supernodes[child];
     const int64_t border = other.border(), size = static_cast<int64_t>(own.places.size());
     std::vector<int64_t> at(border);
@@ -122,6 +138,7 @@ class Eliminating {
       V* const row = front.data() + at[i] * size;
       const V* const improved = update.data() + i * border;
       for (int64_t j = 0; j < border; ++j) Ways::improve(row[at[j]], improved[j]);
+      looker.count(border);
     }
     updates_[child] = {};
   }

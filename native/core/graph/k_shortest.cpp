@@ -47,6 +47,7 @@ class Deviating {
   std::optional<Path<Key>> find(const Path<Key>& path, size_t place, const std::vector<int32_t>& next) {
     const int32_t spur = path.nodes[place];
     for (size_t at = 0; at < place; ++at) avoided_[path.nodes[at]] = 1;
+    looker_.count(static_cast<int64_t>(place));
     frontier_.reset(path.keys[place]);
     reach(spur, path.keys[place], -1);
     std::optional<Path<Key>> found;
@@ -147,6 +148,7 @@ class Ranking {
     const auto work = [&](int64_t thread) {
       try {
         for (size_t at = next.fetch_add(1); at < count; at = next.fetch_add(1)) {
+          query_.watch.look();
           const size_t place = path.deviates + at;
           made[at] = search(static_cast<size_t>(thread)).find(path, place, taken(found, place));
         }
@@ -169,10 +171,12 @@ class Ranking {
   }
 
   /// The nodes to which paths that were found go on after having the same nodes up to `place`.
-  static std::vector<int32_t> taken(const std::vector<Path<Key>>& found, size_t place) {
+  std::vector<int32_t> taken(const std::vector<Path<Key>>& found, size_t place) const {
+    Looker looker(query_.watch, 0, 0);
     const Path<Key>& last = found.back();
     std::vector<int32_t> next;
     for (const Path<Key>& path : found) {
+      looker.count(static_cast<int64_t>(place) + 1);
       if (path.nodes.size() < place + 2) continue;
       if (std::equal(last.nodes.begin(), last.nodes.begin() + static_cast<std::ptrdiff_t>(place) + 1,
                      path.nodes.begin())) {

@@ -32,7 +32,9 @@ struct Divided {
 };
 
 /// The connected parts of `nodes` without those of which `is_out` is 1, which becomes 1 for all.
-std::vector<std::vector<int32_t>> connected_parts(const Neighbors& graph, std::vector<uint8_t>& is_out) {
+std::vector<std::vector<int32_t>> connected_parts(const Neighbors& graph, std::vector<uint8_t>& is_out,
+                                                  const Watch& watch) {
+  Looker looker(watch, 0, 0);
   std::vector<std::vector<int32_t>> parts;
   for (int32_t root = 0; root < graph.nodes; ++root) {
     if (is_out[root]) continue;
@@ -44,8 +46,12 @@ std::vector<std::vector<int32_t>> connected_parts(const Neighbors& graph, std::v
         is_out[*j] = 1;
         part.push_back(*j);
       }
+      looker.count(graph.end(part[at]) - graph.begin(part[at]) + 1);
     }
-    std::sort(part.begin(), part.end());
+    std::sort(part.begin(), part.end(), [&](int32_t a, int32_t b) {
+      looker.count(1);
+      return a < b;
+    });
     parts.push_back(std::move(part));
   }
   return parts;
@@ -59,7 +65,7 @@ class Dissecting {
   std::optional<Ordering> make() {
     std::vector<uint8_t> is_out(graph_.nodes, 0);
     std::vector<Part> parts;
-    for (auto& nodes : connected_parts(graph_, is_out)) parts.push_back({std::move(nodes), -1});
+    for (auto& nodes : connected_parts(graph_, is_out, watch_)) parts.push_back({std::move(nodes), -1});
     while (!parts.empty()) {
       std::vector<Divided> divided(parts.size());
       std::atomic<bool> fails{false};
@@ -96,7 +102,7 @@ class Dissecting {
       divided.separator.push_back(nodes[i]);
       local_[nodes[i]] = -1;
     }
-    divided.parts = connected_parts(own, is_cut);
+    divided.parts = connected_parts(own, is_cut, watch_);
     for (auto& part : divided.parts) {
       for (int32_t& node : part) node = nodes[node];
     }
@@ -111,14 +117,16 @@ class Dissecting {
     for (const int32_t node : nodes) most += graph_.end(node) - graph_.begin(node);
     Neighbors own;
     own.nodes = count;
-    own.start = Array<uint32_t>(int64_t{count} + 1, 0);
+    own.start = Array<int64_t>(int64_t{count} + 1, 0);
     own.list = Array<int32_t>(most);
-    uint32_t kept = 0;
+    int64_t kept = 0;
+    Looker looker(watch_, 0, 0);
     for (int32_t at = 0; at < count; ++at) {
       for (const int32_t* j = graph_.begin(nodes[at]); j != graph_.end(nodes[at]); ++j) {
         if (local_[*j] >= 0) own.list[kept++] = local_[*j];
       }
       own.start[int64_t{at} + 1] = kept;
+      looker.count(graph_.end(nodes[at]) - graph_.begin(nodes[at]) + 1);
     }
     return own;
   }
@@ -135,6 +143,7 @@ class Dissecting {
     // After all that hangs below it; a list in place of a recursion.
     std::vector<std::pair<int32_t, size_t>> open{{count, 0}};
     int32_t place = 0;
+    Looker looker(watch_, 0, 0);
     while (!open.empty()) {
       auto& [piece, at] = open.back();
       if (at < below[piece].size()) {
@@ -153,6 +162,7 @@ class Dissecting {
         made.node[place++] = node;
       }
       supernode.end = place;
+      looker.count(supernode.size());
       made.supernodes.push_back(std::move(supernode));
     }
     for (int32_t at = 0; at < count; ++at) {

@@ -14,7 +14,7 @@ namespace mpmml::graph {
 /// Which nodes are next to each other, whatever the direction of the edge: each once in the list of the other.
 struct Neighbors {
   int32_t nodes = 0;
-  Array<uint32_t> start;
+  Array<int64_t> start;  ///< twice as many neighbours as edges may be more than 2^32
   Array<int32_t> list;
 
   const int32_t* begin(int32_t node) const { return list.data() + start[node]; }
@@ -47,10 +47,11 @@ struct Ordering {
 std::optional<Ordering> dissect(const Neighbors& neighbors, int64_t most_entries, const Crew& crew, const Watch& watch);
 
 template <class Key>
-Neighbors neighbors_of(const Rows<Key>& rows) {
+Neighbors neighbors_of(const Rows<Key>& rows, const Watch& watch) {
+  Looker looker(watch, 0, 0);
   Neighbors made;
   const int32_t nodes = made.nodes = rows.nodes;
-  made.start = Array<uint32_t>(int64_t{nodes} + 1, 0);
+  made.start = Array<int64_t>(int64_t{nodes} + 1, 0);
   const auto each = [&](auto use) {
     for (int32_t i = 0; i < nodes; ++i) {
       for (auto edge = rows.begin(i); edge != rows.end(i); ++edge) {
@@ -58,26 +59,28 @@ Neighbors neighbors_of(const Rows<Key>& rows) {
         use(i, edge->to);
         use(edge->to, i);
       }
+      looker.count(rows.degree(i) + 1);
     }
   };
   each([&](int32_t i, int32_t) { ++made.start[int64_t{i} + 1]; });
-  uint32_t sum = 0;
-  for (uint32_t& start : made.start) start = sum += start;
+  int64_t sum = 0;
+  for (int64_t& start : made.start) start = sum += start;
   made.list = Array<int32_t>(sum);
-  Array<uint32_t> next(nodes);
+  Array<int64_t> next(nodes);
   std::copy(made.start.begin(), made.start.end() - 1, next.begin());
   each([&](int32_t i, int32_t j) { made.list[next[i]++] = j; });
   // Each neighbour once.
   Array<int32_t> seen(nodes, -1);
-  uint32_t kept = 0, begin = 0;
+  int64_t kept = 0, begin = 0;
   for (int32_t i = 0; i < nodes; ++i) {
-    const uint32_t end = made.start[int64_t{i} + 1];
-    for (uint32_t at = begin; at < end; ++at) {
+    const int64_t end = made.start[int64_t{i} + 1];
+    for (int64_t at = begin; at < end; ++at) {
       const int32_t j = made.list[at];
       if (seen[j] == i) continue;
       seen[j] = i;
       made.list[kept++] = j;
     }
+    looker.count(end - begin + 1);
     begin = end;
     made.start[int64_t{i} + 1] = kept;
   }

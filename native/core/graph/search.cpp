@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 #include "core/graph/breadth_first.h"
@@ -331,6 +332,11 @@ Method search_links(const Query& query, const Crew& crew) {
   return Method::kSearch;
 }
 
+// The one semiring whose ⊗ is a minimum or a maximum is max-min: the key of an empty path is that of the greatest integer.
+constexpr int64_t kBestBottleneck = -int64_t{MaxMin<int32_t>::one};
+static_assert(Keys<Extension::kBottleneck, int32_t, int64_t>::start() == kBestBottleneck);
+static_assert(Bottlenecks<int32_t>::start() == kBestBottleneck && WideBottlenecks::start() == kBestBottleneck);
+
 Method search_of_type(const Query& query, const Crew& crew) {
   using E = Extension;
   const auto of_type = [&](auto kind) {
@@ -349,6 +355,7 @@ Method search_of_type(const Query& query, const Crew& crew) {
     case E::kProduct:
       return of_type(std::integral_constant<E, E::kProduct>());
     case E::kBottleneck:
+      if (!query.rules.maximizes) throw std::logic_error("bottlenecks are searched for max-min only");
       return of_type(std::integral_constant<E, E::kBottleneck>());
     case E::kLinks:
       break;

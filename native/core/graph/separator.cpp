@@ -10,7 +10,7 @@ namespace {
 constexpr double kShareOfEnd = 0.3;
 
 /// Distances in edges.
-std::vector<int32_t> distances_from(const Neighbors& graph, int32_t root, std::vector<int32_t>& queue) {
+std::vector<int32_t> distances_from(const Neighbors& graph, int32_t root, std::vector<int32_t>& queue, Looker& looker) {
   std::vector<int32_t> distance(graph.nodes, -1);
   queue.clear();
   queue.push_back(root);
@@ -22,6 +22,7 @@ std::vector<int32_t> distances_from(const Neighbors& graph, int32_t root, std::v
       distance[*j] = distance[i] + 1;
       queue.push_back(*j);
     }
+    looker.count(graph.end(i) - graph.begin(i) + 1);
   }
   return distance;
 }
@@ -147,6 +148,7 @@ class LeastCut {
     path_.assign(1, in(start));
     while (!path_.empty()) {
       const size_t state = path_.back();
+      looker_.count(1);
       if (is_out(state) && side_[node_of(state)] == kSink) {
         augment();
         return true;
@@ -196,20 +198,18 @@ class LeastCut {
 
 std::vector<uint8_t> find_separator(const Neighbors& graph, int32_t most, const Watch& watch) {
   std::vector<int32_t> queue;
-  const auto farthest_from = [&](int32_t root) {
-    distances_from(graph, root, queue);
-    return queue.back();
-  };
+  Looker looker(watch, 0, 0);
+  const auto from = [&](int32_t root) { return distances_from(graph, root, queue, looker); };
   // Two directions: from a to b, and from c to d, which lie far from both.
-  const int32_t a = farthest_from(0);
-  const std::vector<int32_t> from_a = distances_from(graph, a, queue);
-  const std::vector<int32_t> from_b = distances_from(graph, queue.back(), queue);
+  from(0);
+  const std::vector<int32_t> from_a = from(queue.back());
+  const std::vector<int32_t> from_b = from(queue.back());
   int32_t c = 0;
   for (int32_t i = 1; i < graph.nodes; ++i) {
     if (std::min(from_a[i], from_b[i]) > std::min(from_a[c], from_b[c])) c = i;
   }
-  const std::vector<int32_t> from_c = distances_from(graph, c, queue);
-  const std::vector<int32_t> from_d = distances_from(graph, queue.back(), queue);
+  const std::vector<int32_t> from_c = from(c);
+  const std::vector<int32_t> from_d = from(queue.back());
 
   LeastCut cut(graph, watch);
   std::vector<uint8_t> best;
@@ -221,7 +221,10 @@ std::vector<uint8_t> find_separator(const Neighbors& graph, int32_t most, const 
       order[i] = i;
       key[i] = factor[0] * (from_a[i] - from_b[i]) + factor[1] * (from_c[i] - from_d[i]);
     }
-    std::stable_sort(order.begin(), order.end(), [&](int32_t i, int32_t j) { return key[i] < key[j]; });
+    std::stable_sort(order.begin(), order.end(), [&](int32_t i, int32_t j) {
+      looker.count(1);
+      return key[i] < key[j];
+    });
     if (!cut.find(order, most)) continue;
     const LeastCut::Sizes sizes = cut.sizes();
     // Few nodes, and halves.

@@ -60,9 +60,11 @@ Refusal cycle_among(const Source& source, const Array<int32_t>& left, const Watc
   while (left[node] == 0) ++node;
   Array<int32_t> place(source.nodes, -1);
   std::vector<int32_t> walk;
+  Looker looker(watch, 0, 0);
   while (place[node] < 0) {
     place[node] = static_cast<int32_t>(walk.size());
     walk.push_back(node);
+    looker.count(rows.degree(node) + 1);
     for (auto edge = rows.begin(node); edge != rows.end(node); ++edge) {
       if (left[edge->to] == 0) continue;
       node = edge->to;
@@ -106,13 +108,16 @@ Array<int32_t> topological_order(const Source& source, const Watch& watch) {
   const auto rows = make_rows<NoKey>(source, kLinkRules, Direction::kForward, watch);
   // The edges from nodes that aren't in the order.
   Array<int32_t> left(source.nodes, 0);
-  for (const auto& edge : rows.edges) ++left[edge.to];
+  Looker looker(watch, 0, 0);
+  for (const auto& edge : rows.edges) {
+    ++left[edge.to];
+    looker.count(1);
+  }
   Array<int32_t> order(source.nodes);
   int64_t count = 0;
   for (int32_t i = 0; i < source.nodes; ++i) {
     if (left[i] == 0) order[count++] = i;
   }
-  Looker looker(watch, 0, 0);
   for (int64_t at = 0; at < count; ++at) {
     const int32_t i = order[at];
     for (auto edge = rows.begin(i); edge != rows.end(i); ++edge) {
@@ -140,10 +145,11 @@ std::vector<int64_t> spanning_tree(const Source& source, const Rules& rules, con
     const auto* const weights = static_cast<const Weight*>(source.weights);
     const auto zero = static_cast<Weight>(source.zero);
     std::vector<Weighted> order;
+    Looker looker(watch, 0, 0);
     for (int64_t e = 0; e < source.edges; ++e) {
+      looker.count(1);
       if (weights[e] != zero) order.push_back({weights[e], static_cast<uint32_t>(e)});
     }
-    Looker looker(watch, 0, 0);
     std::sort(order.begin(), order.end(), [&](const Weighted& a, const Weighted& b) {
       looker.count(1);
       if (a.weight != b.weight) return rules.maximizes ? a.weight > b.weight : a.weight < b.weight;
@@ -151,6 +157,7 @@ std::vector<int64_t> spanning_tree(const Source& source, const Rules& rules, con
     });
     watch.look();
     for (const auto& [weight, e] : order) {
+      looker.count(1);
       const int32_t i = source.from[e], j = source.to[e];
       if (static_cast<uint32_t>(i) < nodes && static_cast<uint32_t>(j) < nodes && sets.join(i, j)) tree.push_back(e);
       if (tree.size() + 1 == nodes) break;

@@ -11,6 +11,9 @@ namespace mpmml::graph {
 /// Nodes and edges that are looked at between two looks at whether the result is still wanted.
 constexpr int64_t kBetweenLooks = 1 << 14;
 
+/// Steps of vector code between two looks; 2^20 take at most 1 ms.
+constexpr int64_t kStepsBetweenLooks = 1 << 20;
+
 struct Watch {
   const std::atomic<int32_t>* cancelled = nullptr;
   std::atomic<double>* done = nullptr;  ///< the share of all work: 1 in the end
@@ -32,6 +35,7 @@ class Looker {
   /// `share` is that of each node or edge that is looked at; `most` that of all of them.
   Looker(const Watch& watch, double share, double most) : watch_(watch), share_(share), left_(most) {}
 
+  void look() const { watch_.look(); }
   void count(int64_t looked) {
     looked_ += looked;
     if (looked_ >= kBetweenLooks) tell();

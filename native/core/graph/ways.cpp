@@ -65,32 +65,30 @@ MPMML_INLINE void relax_all(typename Ways::Value* table, const int32_t* from, in
 }
 
 template <class Ways>
-MPMML_INLINE bool eliminate_all(typename Ways::Value* matrix, int64_t size, int64_t pivots) {
+MPMML_INLINE bool eliminate_one(typename Ways::Value* matrix, int64_t size, int64_t k, int64_t first, int64_t end) {
   using V = typename Ways::Value;
-  for (int64_t k = 0; k < pivots; ++k) {
-    const V* const pivot = matrix + k * size;
-    V round = Ways::start();
-    Ways::improve(round, pivot[k]);
-    if (round != Ways::start()) return false;
-    for (int64_t i = 0; i < size; ++i) {
-      V* const row = matrix + i * size;
-      const V to_pivot = row[k];
-      if (i == k || !Ways::is_way(to_pivot)) continue;
-      for (int64_t j = 0; j < size; ++j) Ways::improve(row[j], joined<Ways>(to_pivot, pivot[j]));
-    }
+  const V* const pivot = matrix + k * size;
+  V round = Ways::start();
+  Ways::improve(round, pivot[k]);
+  if (round != Ways::start()) return false;
+  for (int64_t i = first; i < end; ++i) {
+    V* const row = matrix + i * size;
+    const V to_pivot = row[k];
+    if (i == k || !Ways::is_way(to_pivot)) continue;
+    for (int64_t j = 0; j < size; ++j) Ways::improve(row[j], joined<Ways>(to_pivot, pivot[j]));
   }
   return true;
 }
 
 }  // namespace
 
-#define MPMML_WAYS(Ways)                                                                                     \
-  MPMML_CLONES void relax(Ways, Ways::Value* table, const int32_t* from, int64_t sources, const int32_t* to, \
-                          int64_t targets, const Ways::Value* weights, int64_t stride) {                     \
-    relax_all<Ways>(table, from, sources, to, targets, weights, stride);                                     \
-  }                                                                                                          \
-  MPMML_CLONES bool eliminate(Ways, Ways::Value* matrix, int64_t size, int64_t pivots) {                     \
-    return eliminate_all<Ways>(matrix, size, pivots);                                                        \
+#define MPMML_WAYS(Ways)                                                                                            \
+  MPMML_CLONES void relax(Ways, Ways::Value* table, const int32_t* from, int64_t sources, const int32_t* to,        \
+                          int64_t targets, const Ways::Value* weights, int64_t stride) {                            \
+    relax_all<Ways>(table, from, sources, to, targets, weights, stride);                                            \
+  }                                                                                                                 \
+  MPMML_CLONES bool eliminate(Ways, Ways::Value* matrix, int64_t size, int64_t pivot, int64_t first, int64_t end) { \
+    return eliminate_one<Ways>(matrix, size, pivot, first, end);                                                    \
   }
 
 MPMML_FOR_EACH_WAYS(MPMML_WAYS)

@@ -105,12 +105,11 @@ constexpr int kLanes = 64;
 /// relax() finds the best ways from some nodes to others, which go on from ways of which `table` has the values:
 /// row to[j] ⊕= row from[i] ⊗ weights[i · stride + j], for each i and j. Rows of the table have kLanes values each.
 ///
-/// eliminate() finds all ways by way of the first `pivots` nodes, one after the other, in a square matrix. False if a cycle
-/// gains: then the matrix is unspecified.
+/// eliminate() finds the paths from nodes [first, end) through the node `pivot`, in a square matrix. False if a cycle gains.
 #define MPMML_WAYS(Ways)                                                                                         \
   void relax(Ways, Ways::Value* table, const int32_t* from, int64_t sources, const int32_t* to, int64_t targets, \
              const Ways::Value* weights, int64_t stride);                                                        \
-  bool eliminate(Ways, Ways::Value* matrix, int64_t size, int64_t pivots);
+  bool eliminate(Ways, Ways::Value* matrix, int64_t size, int64_t pivot, int64_t first, int64_t end);
 
 MPMML_FOR_EACH_WAYS(MPMML_WAYS)
 #undef MPMML_WAYS

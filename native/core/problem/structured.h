@@ -23,6 +23,12 @@ inline bool is_structured(const Problem& problem) {
   return !problem.structure.is_general(problem.m(), problem.n(), problem.k());
 }
 
+/// Returns whether some element of A or B is outside of the structure.
+inline bool has_structured_operands(const Problem& problem) {
+  const auto& [a, b, c] = problem.structure;
+  return !a.is_all(problem.m(), problem.k()) || !b.is_all(problem.k(), problem.n());
+}
+
 /// How many steps count, for all results of one product of an m × k and a k × n matrix.
 double steps_of(const Structure& structure, int64_t m, int64_t n, int64_t k);
 /// The same for all results of the batch.

@@ -106,6 +106,7 @@ struct Pivots {
   /// better than one when its turn comes. At first kNoGain. Once it is set, all others are unspecified, and needn't be
   /// computed.
   MutableMatrixView gain;
+  const std::atomic<int32_t>* cancelled = nullptr;  ///< heard by sessions that eliminate before they return
 };
 
 /// The next nodes of ways over sums, by the distances of a closure, if every edge makes a way worse and sums are exact. Then

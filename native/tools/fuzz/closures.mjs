@@ -18,7 +18,7 @@ function weights(random, algebra, matrix, gains) {
   if (gains && data.length > 0) data[data.length - 1] = kind === 'sum' ? (greatest ? 3 : -3) : 2
 }
 
-const paths = {
+export const paths = {
   'min-plus': 'shortestPaths',
   'max-plus': 'longestPaths',
   'max-min': 'widestPaths',

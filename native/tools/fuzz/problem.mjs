@@ -2,8 +2,8 @@
 import { arrays, drawAlgebra } from './algebra.mjs'
 import { further } from './definition.mjs'
 import { newMatrix } from './layouts.mjs'
-import { bandOf, belongs, drawStructure } from './structures.mjs'
-import { drawValues, fill, spoil } from './values.mjs'
+import { bandOf, belongs, drawBand, drawStructure } from './structures.mjs'
+import { drawValues, fill, nearOverflow, spoil } from './values.mjs'
 
 const tiles = [8, 16, 32, 48, 64, 96, 128, 192, 256, 288, 320]
 const aroundTile = (random) => random.pick(tiles) + random.pick([-1, 0, 0, 1])
@@ -85,10 +85,16 @@ function drawBatch(random, [m, k, n], elements) {
  * `accumulate` is 'nothing', 'a matrix' or 'out'.
  */
 export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
-  const [m, k, n] = drawSizes(random, limits)
-  const values = drawValues(random, algebra)
-  const batch = drawBatch(random, [m, k, n], limits.elements)
-  const structure = random.chance(0.3) ? drawStructure(random, m, k, n) : undefined
+  // A band of C in a batch whose sums may overflow: what is written apart and copied then has an item, a row and a span.
+  const isNear = algebra.isInteger && random.chance(0.04)
+  const [m, k, n] = isNear ? sizeKinds.small(random) : drawSizes(random, limits)
+  const values = isNear ? drawValues(random, algebra, nearOverflow) : drawValues(random, algebra)
+  const batch = isNear ? random.integer(2, 6) : drawBatch(random, [m, k, n], limits.elements)
+  const structure = isNear
+    ? { ...drawStructure(random, m, k, n), c: drawBand(random, m, n) }
+    : random.chance(0.3)
+      ? drawStructure(random, m, k, n)
+      : undefined
   // A single matrix is an operand of every product of a batch.
   const single = batch === null ? 'all' : random.pick(['a', 'b', 'none', 'none'])
   const make = (side, rows, cols, isSingle) =>
@@ -106,7 +112,7 @@ export function drawProblem(random, limits, algebra = drawAlgebra(random)) {
   const b = make('b', k, n, single === 'all' || single === 'b')
   const accumulate = random.pick(['nothing', 'nothing', 'a matrix', 'out'])
   const oneC0 = batch === null || (accumulate === 'a matrix' && random.chance(0.3))
-  const hasOut = accumulate === 'out' || random.chance(0.4)
+  const hasOut = accumulate === 'out' || random.chance(isNear ? 0.8 : 0.4)
   const held = hasOut ? make('c', m, n, batch === null) : null
   const c0 = accumulate === 'a matrix' ? make('c', m, n, oneC0) : accumulate === 'out' ? held : null
   if (structure) {

@@ -31,7 +31,7 @@ export function turned(structure) {
 const names = Object.keys(bands)
 
 /** A structure of a matrix of this shape. */
-function drawBand(random, rows, cols) {
+export function drawBand(random, rows, cols) {
   if (random.chance(0.6)) return random.pick(names)
   const reach = () =>
     random.chance(0.15)
