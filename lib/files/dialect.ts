@@ -43,7 +43,7 @@ const looksNumeric = (cell: string) =>
 
 /**
  * Decides the separator of the lines that follow, and whether their commas are decimal points; `reader` gets both. Skips a line such as
- * `sep=;`, by which Excel is told the separator.
+ * `sep=;`, which states the separator for Excel.
  *
  * @param isTsv - whether the file's name says that tabs separate.
  * @param isList - whether lines are edges: then two cells of each of two separators are two meanings, such as 0;1,5.
