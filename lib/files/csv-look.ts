@@ -64,7 +64,8 @@ async function find<Result>(path: string, lines: LineParser<Result>['lines'], no
 /**
  * Looks at the first lines of a CSV file, compressed or not.
  *
- * @returns what they show; no columns if the file can't be read, for which the reader has the error.
+ * @returns the number of columns and of lines, and their kind; no columns if the file can't be read, for which its reader has the error.
+ * @throws Nothing.
  * @example
  * await writeFile('roads.csv', 'from,to,km\n0,1,4\n')
  * const { columns, isList, isNumbered } = await lookAtCsv('roads.csv')
@@ -121,6 +122,7 @@ function placesOf(records: readonly (readonly string[])[]): [number, number] {
  * Returns the first node of a list of edges that has a name, or a number too large for nodes.
  *
  * @returns undefined if all nodes have numbers, and if the file is no list of edges.
+ * @throws Nothing.
  * @example
  * await writeFile('roads.csv', '0,1,4\n1,Oslo,5\n')
  * console.log(await namedNodeInCsv('roads.csv')) // Oslo

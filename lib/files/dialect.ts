@@ -43,7 +43,7 @@ const looksNumeric = (cell: string) =>
 
 /**
  * Decides the separator of the lines that follow, and whether their commas are decimal points; `reader` gets both. Skips a line such as
- * `sep=;`, by which Excel is told the separator.
+ * `sep=;`, which states the separator for Excel.
  *
  * @param isTsv - whether the file's name says that tabs separate.
  * @param isList - whether lines are edges: then two cells of each of two separators are two meanings, such as 0;1,5.
@@ -54,9 +54,22 @@ export function decideDialect(reader: TextReader, isTsv: boolean, isList: boolea
   const told = /^"?sep=([,;|]?)"?$/i.exec(reader.restOfLine())?.[1]
   if (told !== undefined) reader.nextLine()
   const only = told === undefined ? null : (told || '\t').charCodeAt(0)
-  const first = beginning(reader)
-  const samples = (only === null ? [...candidates, BLANKS] : [only]).map((each) => sampleOf(first, each))
-  if (!reader.isLast && samples.some(({ isUnfinished }) => isUnfinished)) awaitMore()
+  const separators = only === null ? [...candidates, BLANKS] : [only]
+  const sampled = (size: number) => {
+    const first = beginning(reader, size)
+    return separators.map((each) => sampleOf(first, each))
+  }
+  let size = MOST_BYTES
+  let samples = sampled(size)
+  // A first record with long quoted cells needs more than the usual bytes.
+  while (samples.some(({ isUnfinished }) => isUnfinished)) {
+    if (size >= reader.end - reader.position) {
+      if (!reader.isLast) awaitMore()
+      break
+    }
+    size *= 4
+    samples = sampled(size)
+  }
   const { separator, records } = only === null ? best(reader, samples, isTsv, isList) : samples[0]!
   reader.separator = separator
   reader.decimalComma = separator === TAB || separator === candidates[1]
@@ -64,13 +77,21 @@ export function decideDialect(reader: TextReader, isTsv: boolean, isList: boolea
 }
 
 /** Returns a reader of the first lines; the last one is cut off if it is long. */
-function beginning({ name, bytes, position, isLast }: TextReader): TextReader {
+function beginning({ name, bytes, position, isLast }: TextReader, size: number): TextReader {
   const reader = new TextReader(name)
-  const some = bytes.subarray(position, position + MOST_BYTES)
+  const some = bytes.subarray(position, position + size)
   const whole = some.lastIndexOf(NEWLINE) + 1
-  if (whole > 0) reader.window(some.subarray(0, whole), 0, isLast)
-  else reader.window(Uint8Array.of(...some, NEWLINE), 0, true)
+  const isAll = isLast && position + size >= bytes.length
+  if (whole > 0) reader.window(some.subarray(0, whole), 0, isAll)
+  else reader.window(withNewline(some), 0, isAll)
   return reader
+}
+
+function withNewline(bytes: Uint8Array): Uint8Array {
+  const line = new Uint8Array(bytes.length + 1)
+  line.set(bytes)
+  line[bytes.length] = NEWLINE
+  return line
 }
 
 function sampleOf(reader: TextReader, separator: number): Sample {

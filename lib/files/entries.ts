@@ -179,7 +179,7 @@ export class EntryList implements EntrySink<EntryArrays> {
     const col = this.#made(count, 'int32') as Int32Array
     const value = this.#made(count, integral && this.#areInt32 ? 'int32' : 'float64')
     let start = 0
-    // Each piece is let go once it is copied.
+    // Each piece is released once it is copied.
     for (let piece = this.#pieces.shift(); piece; piece = this.#pieces.shift()) {
       row.set(piece.row.subarray(0, piece.count), start)
       col.set(piece.col.subarray(0, piece.count), start)

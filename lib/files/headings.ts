@@ -1,7 +1,7 @@
 /** Names of columns in the first line of CSV: whether it has names, and which column is what of an edge. */
 import { show, showAll, showAny } from '../describe.js'
 
-/** What a column is of an edge. */
+/** Part of an edge that a column has. */
 export type Role = 'from' | 'to' | 'weight' | 'tokens' | 'none'
 
 /** Ends of names that say what kind of name of a node it is. */
@@ -60,7 +60,7 @@ export function namesColumns(cells: readonly string[]): boolean {
   return found.includes('from') && found.includes('to')
 }
 
-/** What the caller wants of the columns. */
+/** Options of {@link edgeColumns}. */
 export interface Wishes {
   /** Name of the column of weights; null for none, and undefined if the heading decides. */
   readonly weight: string | null | undefined
@@ -70,7 +70,7 @@ export interface Wishes {
   readonly tokens: boolean
 }
 
-/** What the columns of a file are. */
+/** Result of {@link edgeColumns}. */
 export interface EdgeColumns {
   readonly roles: readonly Role[]
   /** Whether the first line names them. */

@@ -79,7 +79,7 @@ export const weightOption = option<string | null, undefined>(undefined, (value, 
 
 /** The options of {@link parseEdgeCsv}. `undefined` means the default. */
 export interface CsvOptions {
-  /** How many nodes there are; one more than the largest number in the file by default. Not with `keys`. */
+  /** Number of nodes; one more than the largest number in the file by default. Not with `keys`. */
   nodes?: number | undefined
   /** Whether the cells of nodes are their names, not their numbers; false by default. */
   keys?: boolean | undefined
@@ -136,7 +136,7 @@ export function parseEdgeCsv(
   )
 }
 
-/** What is asked of the columns of CSV, and how much memory it may take. */
+/** Options of the columns of CSV, and the limit of memory. */
 interface CsvWishes {
   readonly tokens: boolean
   readonly weight: string | null | undefined

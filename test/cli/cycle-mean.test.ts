@@ -99,7 +99,7 @@ describe('cycle-mean', () => {
     )
   })
 
-  it('of nodes with names divides by tokens, too', async () => {
+  it('divides by tokens where nodes have names', async () => {
     const file = write('rail.csv', 'from,to,minutes,tokens\nBA,AB,27,0\nAB,BA,27,3\nAB,AB,4,1\n')
     expect(await json(['cycle-mean', file, '--names'])).toMatchObject({
       mean: { numerator: 18, denominator: 1 },

@@ -325,6 +325,16 @@ describe('the bytes of an edge list', () => {
     for (const keys of [true, false]) expect(() => edges(bytes, { keys })).toThrow(refusal(message))
   })
 
+  it('may divide a line end', () => {
+    // Texts are parsed in parts of 65536 bytes.
+    const comment = '# '.padEnd(65_535, 'x')
+    for (const content of [`${comment}\r\nA,B,NA\n`, Buffer.from(`${comment}\r\nA,B,NA\n`)]) {
+      expect(() => named(content)).toThrow(refusal('line 2: the weight'))
+    }
+    const name = 'x'.repeat(65_534)
+    expect(named(`"${name}\r\ny",B,4\n`)).toEqual([`${name}\ny>B:4`])
+  })
+
   it('may divide characters, line ends and quoted cells anywhere', () => {
     const line = (e: number) => `"Bodø ""${e % 7}""",€${e % 11},${e}\r\n`
     const long = Array.from({ length: 30_000 }, (_, e) => line(e)).join('')
