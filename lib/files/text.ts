@@ -1,5 +1,6 @@
 /** Numbers in text, read from its bytes: a regular expression for each would take longer than the disk. */
 import { isUint8Array } from '../array-types.js'
+import { requireOrdinary } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import { fromLatin1, fromUtf8, toUtf8 } from '../host.js'
@@ -333,6 +334,7 @@ export function parseText<Result>(
   if (typeof content !== 'string' && !isUint8Array(content)) {
     throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
   }
+  requireOrdinary(content, `the bytes of ${name}`)
   const bytes = typeof content === 'string' ? toUtf8(content) : content
   const reader = new TextReader(name)
   const whole = bytes.lastIndexOf(NEWLINE) + 1
