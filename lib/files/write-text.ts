@@ -85,7 +85,6 @@ async function countZeros(view: HostView<ElementArray>, zero: number, goOn: () =
     looked = 0
     await new Promise((resolve) => setImmediate(resolve))
     goOn()
-    requireStillThere(view, 'matrix')
   }
   return zeros
 }
