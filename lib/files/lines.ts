@@ -142,6 +142,15 @@ export async function readLines<Result>(
   options: ReadFileOptions,
 ): Promise<Result> {
   const work = new FileWork('reading a file', options)
+  return work.during(() => readFile(name, expected, parser, work))
+}
+
+async function readFile<Result>(
+  name: string,
+  expected: string,
+  parser: LineParser<Result>,
+  work: FileWork,
+): Promise<Result> {
   const { file, size } = await openForReading(name, expected)
   let source: ByteSource | undefined
   try {

@@ -72,8 +72,13 @@ export async function readNpy(path: string | URL, options?: ReadNpyOptions): Pro
   const name = pathOf(path)
   const work = new FileWork('reading a file', rest)
   const { file, size } = await openForReading(name, 'a NumPy .npy file')
+  return work.during(() => readOpened(file, size, name, dtype, maxBytes, work))
+}
+
+async function readOpened(...given: Parameters<typeof readMatrix>): Promise<Matrix<ElementArray>> {
+  const [file, , name] = given
   try {
-    return await readMatrix(file, size, name, dtype, maxBytes, work)
+    return await readMatrix(...given)
   } catch (error) {
     if (error instanceof NpyProblem) throw new FileError(`${name}: ${error.message}`, { cause: error })
     if (error instanceof MpmmlError) throw error
@@ -176,14 +181,11 @@ export async function writeNpy(
   const view = readHostView(matrix, 'matrix', 'result')
   requireThere(view, 'matrix')
   const work = new FileWork(`writing ${name}`, asked)
-  await writeComplete(
-    name,
-    async (file) => {
-      for (const bytes of npyBytes(view, (done) => work.reached(done))) await writeFully(file, bytes)
-      work.end()
-    },
-    work.signal,
-  )
+  const write = async (file: FileHandle) => {
+    for (const bytes of npyBytes(view, (done) => work.reached(done))) await writeFully(file, bytes)
+    work.end()
+  }
+  await work.during(() => writeComplete(name, write, work.signal))
 }
 
 /** The bytes of a file in pieces: each is valid until the next is asked for. `reached` is called with the share that is done. */

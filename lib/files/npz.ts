@@ -180,7 +180,13 @@ async function readArrays(
   })
 }
 
-async function withArchive<Result>(
+const withArchive = <Result>(
+  name: string,
+  work: FileWork,
+  read: (zip: ZipFile, size: number, work: FileWork) => Promise<Result>,
+): Promise<Result> => work.during(() => readArchive(name, work, read))
+
+async function readArchive<Result>(
   name: string,
   work: FileWork,
   read: (zip: ZipFile, size: number, work: FileWork) => Promise<Result>,
@@ -379,43 +385,40 @@ export async function writeNpz(
   })
   const work = new FileWork(`writing ${name}`, rest)
   const bytesOfAll = views.reduce((sum, [, view]) => sum + view.batch * view.rows * view.cols * view.bytes, 0)
-  await writeComplete(
-    name,
-    async (file) => {
-      const { ZipFile } = await import('yazl')
-      const zip = new ZipFile()
-      const output = zip.outputStream as Readable
-      zip.on('error', (error) => output.destroy(error))
-      let before = 0
-      for (const [array, view] of views) {
-        const bytes = view.batch * view.rows * view.cols * view.bytes
-        const start = before
-        before += bytes
-        const pieces = function* () {
-          // Copies, because the stream asks for pieces before the last one is written.
-          for (const piece of npyBytes(view, (share) => work.reached((start + share * bytes) / bytesOfAll))) {
-            yield Buffer.from(piece)
-          }
+  const write = async (file: FileHandle) => {
+    const { ZipFile } = await import('yazl')
+    const zip = new ZipFile()
+    const output = zip.outputStream as Readable
+    zip.on('error', (error) => output.destroy(error))
+    let before = 0
+    for (const [array, view] of views) {
+      const bytes = view.batch * view.rows * view.cols * view.bytes
+      const start = before
+      before += bytes
+      const pieces = function* () {
+        // Copies, because the stream asks for pieces before the last one is written.
+        for (const piece of npyBytes(view, (share) => work.reached((start + share * bytes) / bytesOfAll))) {
+          yield Buffer.from(piece)
         }
-        const entry = {
-          compress,
-          // As NumPy has it: the same arrays make the same file.
-          mtime: new Date(1980, 0, 1),
-          forceDosTimestamp: true,
-          forceZip64Format: bytes >= 2 ** 31,
-        }
-        zip.addReadStreamLazy(`${array}.npy`, entry, (ready) => {
-          const input = Readable.from(pieces(), { objectMode: false, highWaterMark: 1 })
-          input.on('error', (error) => output.destroy(error))
-          ready(null, input)
-        })
       }
-      zip.end()
-      await writeStream(file, output)
-      work.end()
-    },
-    work.signal,
-  )
+      const entry = {
+        compress,
+        // As NumPy has it: the same arrays make the same file.
+        mtime: new Date(1980, 0, 1),
+        forceDosTimestamp: true,
+        forceZip64Format: bytes >= 2 ** 31,
+      }
+      zip.addReadStreamLazy(`${array}.npy`, entry, (ready) => {
+        const input = Readable.from(pieces(), { objectMode: false, highWaterMark: 1 })
+        input.on('error', (error) => output.destroy(error))
+        ready(null, input)
+      })
+    }
+    zip.end()
+    await writeStream(file, output)
+    work.end()
+  }
+  await work.during(() => writeComplete(name, write, work.signal))
 }
 
 async function writeStream(file: FileHandle, stream: AsyncIterable<Buffer>): Promise<void> {

@@ -26,6 +26,7 @@ export class FileWork {
   readonly #what: string
   #next = performance.now() + INTERVAL_MS
   #told = false
+  #thrown: { readonly error: unknown } | null = null
 
   /** @param what - what messages call the work: "reading a file". */
   constructor(what: string, { signal, onProgress }: ReadFileOptions) {
@@ -44,12 +45,31 @@ export class FileWork {
     if (now < this.#next) return
     this.#next = now + INTERVAL_MS
     this.#told = true
-    listener({ done: Math.min(done, 1) || 0 })
+    this.#tell(listener, Math.min(done, 1) || 0)
   }
 
   /** All of it is done. */
   end(): void {
     const listener = this.#listener
-    if (this.#told && listener) listener({ done: 1 })
+    if (this.#told && listener) this.#tell(listener, 1)
+  }
+
+  /** Result of the work, which rejects with exactly what the listener threw. */
+  async during<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } catch (error) {
+      throw this.#thrown ? this.#thrown.error : error
+    }
+  }
+
+  #tell(listener: (progress: Progress) => void, done: number): void {
+    try {
+      listener({ done })
+    } catch (error) {
+      this.#thrown = { error }
+      // Streams take no other values for errors.
+      throw new Error('the listener threw', { cause: error })
+    }
   }
 }
