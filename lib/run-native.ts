@@ -30,7 +30,7 @@ export interface NativeWork extends Watch {
 export interface NativeCall {
   /** Set to stop the work. */
   readonly cancel: Int32Array
-  /** Where native code counts its steps. */
+  /** Array in which native code counts its steps. */
   readonly report: Float64Array
   readonly borrowed: Borrowed | null
 }

@@ -362,7 +362,7 @@ const buffers = {
     }),
 }
 
-/** The same elements in another buffer. */
+/** A copy of the elements in another buffer. */
 function moved(data: Arrays[string], buffer: ArrayBufferLike): Arrays[string] {
   const copy = new (data.constructor as Int32ArrayConstructor)(buffer as ArrayBuffer, 0, data.length)
   copy.set(data as Int32Array)
@@ -389,7 +389,7 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, each]) => [name, plain(each)]))
 }
 
-/** A call as a promise, and what becomes of it. */
+/** Outcome of a call: its result or its error. */
 const outcomeOf = async ({ run }: Call, given: Arrays) => {
   try {
     return { value: plain(await run(given as never)) }

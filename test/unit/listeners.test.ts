@@ -238,7 +238,7 @@ const thrown: [string, unknown][] = [
   ['a code of the library', Object.assign(new Error('boom'), { code: 'ERR_MPMML_CYCLE' })],
 ]
 
-describe.each(Object.keys(told))('a listener of %s', (name) => {
+describe.each(Object.keys(told))('%s', (name) => {
   // Listeners hear of work as soon as it has begun, however short it is.
   const { setInterval } = globalThis
   let clock = 0
@@ -256,7 +256,7 @@ describe.each(Object.keys(told))('a listener of %s', (name) => {
     vi.restoreAllMocks()
   })
 
-  it.each(thrown)('that throws %s makes the call reject with it', async (_, error) => {
+  it.each(thrown)('rejects with %s that its listener throws', async (_, error) => {
     const none = Symbol('nothing')
     let calls = 0
     const onProgress = () => {
