@@ -81,7 +81,7 @@ export function requireOrdinaryBuffer(data: NodeJS.TypedArray, name: Name, prope
 export function requireLength(data: NodeJS.TypedArray, least: number, name: Name, property = ''): void {
   if (length.call(data) >= least) return
   throw new DTypeError(
-    `${name}${property} must keep its memory during the call, but its buffer was transferred away: keep the arrays of a call ` +
-      'until its promise settles',
+    `${name}${property} must keep its memory during the call, but its buffer is detached, transferred away meanwhile: ` +
+      'keep the arrays of a call until its promise settles',
   )
 }
