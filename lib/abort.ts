@@ -79,26 +79,6 @@ export function aborted(signal: AbortSignal, what = 'the product'): AbortedError
 }
 
 /**
- * What `work`, which is started with `cancel`, gives unless the signal gives it up. A signal that isn't Node's own may run anything
- * when it is listened to, so `work` must look again at whether its arrays are there.
- */
-export async function givenUpBy<T>(
-  signal: AbortSignal,
-  cancel: Int32Array,
-  what: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  const forget = cancelOnAbort(signal, cancel)
-  try {
-    return await work()
-  } catch (error) {
-    throw error instanceof AbortedError && signal.aborted ? aborted(signal, what) : error
-  } finally {
-    forget()
-  }
-}
-
-/**
  * Waits for a promise, or rejects as soon as the signal is aborted. The work behind the promise goes on: others may wait for it too. The
  * signal keeps nothing of it afterwards, unlike a promise that is raced with many others.
  *

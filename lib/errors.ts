@@ -379,6 +379,7 @@ export type ErrorCode = keyof typeof errorClasses
 
 /** What the addon threw, as an instance of the class that its code belongs to; anything else as it is. */
 export function fromNative(error: unknown): unknown {
+  if (error instanceof MpmmlError) return error
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code !== 'string' || !(code in errorClasses)) return error
   return new errorClasses[code as ErrorCode]((error as Error).message)

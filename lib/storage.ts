@@ -17,13 +17,14 @@ function getter<T>(prototype: object, name: string): (this: unknown) => T {
 
 const typedArray = Object.getPrototypeOf(Int32Array.prototype)
 const length = getter<number>(typedArray, 'length')
+const byteLength = getter<number>(typedArray, 'byteLength')
 const byteOffset = getter<number>(typedArray, 'byteOffset')
 const buffer = getter<ArrayBufferLike>(typedArray, 'buffer')
 const resizable = getter<boolean>(ArrayBuffer.prototype, 'resizable')
 const slice = ArrayBuffer.prototype.slice
 
 /** Elements; 0 when the buffer is detached. */
-export function lengthOf(data: MatrixArray): number {
+export function lengthOf(data: NodeJS.TypedArray): number {
   return length.call(data)
 }
 
@@ -31,12 +32,17 @@ export function bufferOf(data: MatrixArray): ArrayBufferLike {
   return buffer.call(data)
 }
 
+/** Bytes of the elements; 0 when the buffer is detached. */
+export function bytesIn(data: NodeJS.TypedArray): number {
+  return byteLength.call(data)
+}
+
 /** Bytes before the array in its buffer. */
 export function firstByteOf(data: MatrixArray): number {
   return byteOffset.call(data)
 }
 
-export function isDetached(data: MatrixArray): boolean {
+function isDetached(data: NodeJS.TypedArray): boolean {
   if (length.call(data) > 0) return false
   try {
     slice.call(buffer.call(data), 0, 0)
@@ -46,21 +52,21 @@ export function isDetached(data: MatrixArray): boolean {
   }
 }
 
-/** Throws DTypeError unless the memory of `data` is an ArrayBuffer that can't be written, resized or taken away elsewhere. */
-export function requireOrdinaryBuffer(data: MatrixArray, name: Name, property = ''): void {
+/** Throws DTypeError unless `data` is in an attached ArrayBuffer of fixed length, which no other thread can write or resize. */
+export function requireOrdinaryBuffer(data: NodeJS.TypedArray, name: Name, property = ''): void {
   let resizes: boolean
   try {
     resizes = resizable.call(buffer.call(data))
   } catch {
     throw new DTypeError(
       `${name}${property} must be in an ArrayBuffer, but it is in a SharedArrayBuffer, which other threads can change ` +
-        'while the product runs: copy it into an array of its own',
+        'during the call: copy it into an array of its own',
     )
   }
   if (resizes) {
     throw new DTypeError(
-      `${name}${property} must be in an ArrayBuffer of fixed length, but its buffer is resizable and could shrink while the ` +
-        'product runs: copy it into an array of its own',
+      `${name}${property} must be in an ArrayBuffer of fixed length, but its buffer is resizable and could shrink during ` +
+        'the call: copy it into an array of its own',
     )
   }
   if (isDetached(data)) {
@@ -69,4 +75,13 @@ export function requireOrdinaryBuffer(data: MatrixArray, name: Name, property = 
         'buffer): use the array that it was transferred to, or copy it before the transfer',
     )
   }
+}
+
+/** Throws DTypeError if `data` has lost elements that it had when it was borrowed: its buffer has been transferred. */
+export function requireLength(data: NodeJS.TypedArray, least: number, name: Name, property = ''): void {
+  if (length.call(data) >= least) return
+  throw new DTypeError(
+    `${name}${property} must keep its memory during the call, but its buffer is detached, transferred away meanwhile: ` +
+      'keep the arrays of a call until its promise settles',
+  )
 }

@@ -20,7 +20,7 @@ import { DTypeError, ShapeError } from './errors.js'
 import { type Elements, shapeOf, stridedElements } from './layout.js'
 import { dimension } from './matrix.js'
 import type { ElementArray, MatrixArray, OperandArray } from './storage.js'
-import { lengthOf, requireOrdinaryBuffer } from './storage.js'
+import { lengthOf, requireLength, requireOrdinaryBuffer } from './storage.js'
 import type { LaneArray } from './user-semiring.js'
 
 /** A matrix in an array. */
@@ -170,11 +170,7 @@ function requireArrayThere(view: HostView, name: Name): void {
 
 /** Throws DTypeError if the array's memory was taken away after {@link requireThere}. */
 export function requireStillThere(view: View, name: Name): void {
-  if (view.memory || lengthOf(view.data) >= view.reach) return
-  throw new DTypeError(
-    `${name}.data was transferred away while the product ran: its buffer is detached, and the result can't be ` +
-      'trusted. Keep the arrays of a product until its promise settles',
-  )
+  if (!view.memory) requireLength(view.data, view.reach, name, '.data')
 }
 
 /** Two or three numbers. */

@@ -240,7 +240,9 @@ export function operandsOf(
   const random = (rows: number, cols: number, seed: number): DenseMatrix<OperandArray> => {
     const made = randomMatrix(batch === 1 ? [rows, cols] : [batch, rows, cols], values, seed, options)
     if (values.bounded && seed === 2) return withBoundedDifferences(made)
-    return values.int16 && !inElements ? { ...made, data: inInt16(made.data, options.pinned) as Int16Array<ArrayBuffer> } : made
+    return values.int16 && !inElements
+      ? { ...made, data: inInt16(made.data, options.pinned) as Int16Array<ArrayBuffer> }
+      : made
   }
   if (!values.byColumns) return { a: random(m, k, 1), b: random(k, n, 2) }
   return { a: transposed(random(k, m, 1)), b: transposed(random(n, k, 2)) }

@@ -31,7 +31,7 @@ import type {
 } from '../product/user-product.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
-import { type HostView, readView, requireStillThere } from '../view.js'
+import { type HostView, readView } from '../view.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 
@@ -125,7 +125,6 @@ async function raise(session: Session, call: Call, started: number): Promise<Alg
   const base = await baseOf()
   let made: Power
   try {
-    if (!a.memory) requireStillThere(a, 'a')
     made = n < 2 ? { c: await firstPower(session, call, base), kernelMs: 0 } : await byProducts(call, base)
   } finally {
     base.dispose()

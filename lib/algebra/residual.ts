@@ -1,5 +1,6 @@
 /** Residuals: the greatest solutions of A ⊗ X ≤ B and of X ⊗ B ≤ A. */
 import { optionsOf, whereSet } from '../backend.js'
+import { during, Loan } from '../borrowed.js'
 import { readSemiring, requireSemiringType, storedZeroOf } from '../built-in.js'
 import { show, showList } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
@@ -16,7 +17,7 @@ import { type AnyOperand, longWorkSet, type MpmmOptions, type Overflow } from '.
 import { requireNoContradiction } from '../product/prepare.js'
 import type { MpmmResult, ResultOf } from '../product/result.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { type HostView, readHostView, requireThere } from '../view.js'
+import { type HostView, readHostView } from '../view.js'
 import { type AlgebraResult, placeOf } from './options.js'
 import { onHost, type SumSemiring, sumSemiring } from './weights.js'
 
@@ -150,8 +151,11 @@ export async function greatestSubsolution(
     if (view.batched)
       throw new ShapeError(`${name} must be one matrix, but its shape is ${showList(shapeOf(view))}`)
   }
-  const { c, backend, device, kernelMs } = await compute(question)
-  const solves = await inSlices(attained(question, c), question.signal, 'the check of the solution')
+  const { c, backend, device, kernelMs, solves } = await during(question.borrowed, async () => {
+    const found = await compute(question)
+    const solves = await inSlices(attained(question, found.c), question.signal, 'the check of the solution')
+    return { ...found, solves }
+  })
   const x = await question.place(c)
   return { x, solves, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
 }
@@ -161,6 +165,7 @@ interface Question {
   readonly left: boolean
   readonly negated: HostView
   readonly kept: HostView
+  readonly borrowed: Loan
   readonly semiring: SumSemiring
   readonly overflow: Overflow
   readonly signal: AbortSignal | undefined
@@ -187,10 +192,9 @@ async function ask(
       ? { devices: owner.devices, ...common }
       : { backend: owner.backend, device: owner.index, ...common }
   const [first, second] = await Promise.all([onHost(a), onHost(b)])
-  const viewA = readHostView(first, 'a', 'operand')
-  const viewB = readHostView(second, 'b', 'operand')
-  requireThere(viewA, 'a')
-  requireThere(viewB, 'b')
+  const borrowed = new Loan()
+  const viewA = borrowed.view(readHostView(first, 'a', 'operand'), 'a')
+  const viewB = borrowed.view(readHostView(second, 'b', 'operand'), 'b')
   if (viewA.type !== viewB.type) {
     throw new DTypeError(
       `a and b must be of one element type, but a is of ${typeNameOf(viewA.type)} and b of ${typeNameOf(viewB.type)}: convert one of them`,
@@ -204,6 +208,7 @@ async function ask(
     left,
     negated,
     kept,
+    borrowed,
     semiring,
     overflow,
     signal,
@@ -246,7 +251,7 @@ async function residual<C extends AnyMatrix>(
 ): Promise<AlgebraResult<C>> {
   const began = performance.now()
   const question = await ask(a, b, options, left)
-  const { c, backend, device, kernelMs } = await compute(question)
+  const { c, backend, device, kernelMs } = await during(question.borrowed, () => compute(question))
   const placed = await question.place(c)
   const timing = { totalMs: performance.now() - began, kernelMs }
   // On a device if an operand is, as the types say.

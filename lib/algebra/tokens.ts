@@ -1,4 +1,5 @@
 /** Tokens of edges: how many rounds back an edge looks. */
+import { Loan, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { CycleError, DTypeError, OverflowError, ShapeError, ValueError } from '../errors.js'
 import { findingComponents } from '../graph-core/components.js'
@@ -9,7 +10,7 @@ import {
   isNodeArray,
   type KeyedEdgeList,
   type NamedEdgeList,
-  requireMemory,
+  type NodeNumbers,
 } from '../graph-core/edges.js'
 import type { NodeNames } from '../graph-core/names.js'
 import type { EdgeRows, Rows } from '../graph-core/rows.js'
@@ -73,12 +74,19 @@ export function* readingTokens(
       `tokens must be an array of whole numbers, such as an Int32Array, but it is ${typeName(given)}`,
     )
   }
-  requireMemory(given, 'tokens')
-  if (given.length !== length) {
+  const loan = new Loan()
+  const counts = loan.array(given, 'tokens')
+  if (counts.length !== length) {
     throw new ShapeError(
-      `tokens must have one entry for each edge, but there are ${given.length} entries and ${length} edges`,
+      `tokens must have one entry for each edge, but there are ${counts.length} entries and ${length} edges`,
     )
   }
+  const { of, most } = yield* throughout(loan, counting(counts, rows))
+  return { of, most, order: yield* orderWithin(rows, of, names) }
+}
+
+function* counting(given: NodeNumbers, { edge }: EdgeRows): Steps<Pick<Tokens, 'of' | 'most'>> {
+  const { length } = given
   let total = 0
   for (let e = 0; e < length; e++) {
     if (e % PER_STEP === PER_STEP - 1) yield
@@ -89,7 +97,6 @@ export function* readingTokens(
       `there are ${total} tokens, but sums of them must be exact: the edges may have 2^53 - 1 in all`,
     )
   }
-  const { edge } = rows
   const of = new Int32Array(edge.length)
   let most = 1
   for (let k = 0; k < of.length; k++) {
@@ -97,7 +104,7 @@ export function* readingTokens(
     of[k] = given[edge[k]!]!
     if (of[k]! > most) most = of[k]!
   }
-  return { of, most, order: yield* orderWithin(rows, of, names) }
+  return { of, most }
 }
 
 function readCount(value: unknown, place: string): number {

@@ -1,5 +1,6 @@
 /** Vectors: what the toolkit takes as one, and reads into an array of its own. */
 
+import { requireOrdinary } from '../borrowed.js'
 import { storedZeroOf, zeroOf } from '../built-in.js'
 import { show, showList, typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
@@ -7,7 +8,7 @@ import { elementType, isElementArray, isInteger, isNarrow, newArray, typeNameOf 
 import { DTypeError, ShapeError, ValueError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
-import { type ElementArray, isDetached, type OperandArray } from '../storage.js'
+import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere } from '../view.js'
 import { onHost, type SumSemiring } from './weights.js'
 
@@ -88,10 +89,10 @@ function readArray(
   type: number,
   name: string,
 ): ElementArray {
+  requireOrdinary(value, name)
   if (value.length !== length) {
-    const detached = !Array.isArray(value) && isDetached(value as ElementArray)
-    throw new (detached ? DTypeError : ShapeError)(
-      `${name} must have ${length} elements, one for each node, but it has ${value.length}${detached ? ': its memory was transferred away' : ''}`,
+    throw new ShapeError(
+      `${name} must have ${length} elements, one for each node, but it has ${value.length}`,
     )
   }
   if (!Array.isArray(value)) requireType(elementType(value), type, name)

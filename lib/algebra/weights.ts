@@ -1,5 +1,6 @@
 /** Weighted graphs, as the functions of the toolkit take them: an edge list, or a matrix in an array or on a device. */
 
+import { Loan, throughout } from '../borrowed.js'
 import { storedZeroOf, zeroOf } from '../built-in.js'
 import { show, showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
@@ -14,7 +15,7 @@ import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
 import { choice } from '../options.js'
 import type { OperandArray } from '../storage.js'
-import { type HostView, readHostView, requireThere, type View } from '../view.js'
+import { type HostView, readHostView, type View } from '../view.js'
 import {
   type KeyedTokenEdgeList,
   type NamedTokenEdgeList,
@@ -83,9 +84,10 @@ export async function readGraph(
 ): Promise<Graph> {
   if (isEdgeList(weights)) return await inSlices(readList(weights, semiring), signal, what)
   const view = readHostView(await onHost(weights), 'the matrix', 'operand')
-  requireThere(view, 'the matrix')
+  const loan = new Loan()
+  loan.view(view, 'the matrix')
   requireSquare(view)
-  return await inSlices(readMatrix(view, semiring), signal, what)
+  return await inSlices(throughout(loan, readMatrix(view, semiring)), signal, what)
 }
 
 const ROWS: Need = { what: 'a graph', perNode: 16, perEdge: 28 }

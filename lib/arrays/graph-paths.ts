@@ -1,8 +1,11 @@
 /** Best paths of graphs with few edges, whose distances are written as they are found: some rows at a time. */
+
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
+import { aborted } from '../abort.js'
 import { CUDA, deviceName } from '../backend.js'
+import { throughout } from '../borrowed.js'
 import { show } from '../describe.js'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { ChangedError, OptionError, ResumeError } from '../errors.js'
@@ -11,11 +14,11 @@ import type { AnyWeights } from '../graph/paths.js'
 import { ask, type Question, sizesOf } from '../graph/question.js'
 import { readGraph } from '../graph/read.js'
 import { type PathSemiring, pathSemirings } from '../graph/rules.js'
-import { watched } from '../graph/run.js'
 import { divide, type Query, search, searchBytes } from '../graph/search.js'
 import type { Edges } from '../graph-core/edges.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { allocate } from '../matrix.js'
+import { runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import type { Range } from './array-source.js'
 import { kib } from './block-size.js'
@@ -104,6 +107,7 @@ export interface GraphDone {
 export async function graphPaths(request: GraphRequest): Promise<GraphDone> {
   const { weights, output, work, sources, targets, limit, method, backend, onProgress } = request
   const { signal, overflow } = work
+  if (signal?.aborted) throw aborted(signal, WORK)
   const asked = await askedOf(work, output, 'min-plus')
   const semiring = requirePaths(asked.semiring)
   if (backend === CUDA) {
@@ -188,7 +192,7 @@ async function plannedGraph(
   limit: number | undefined,
   signal: AbortSignal | undefined,
 ): Promise<PlannedGraph> {
-  const { nodes, from, to, weight, type } = edgesOf(question)
+  const { nodes, from, to, weight, type, borrowed } = edgesOf(question)
   const { sources, targets } = question.query
   const dtype = typeNameOf(type) as ArrayType
   return {
@@ -196,7 +200,11 @@ async function plannedGraph(
     nodes,
     edges: to.length,
     dtype,
-    fingerprint: await inSlices(hashing(`${nodes} ${dtype};`, [from, to, weight]), signal, WORK),
+    fingerprint: await inSlices(
+      throughout(borrowed, hashing(`${nodes} ${dtype};`, [from, to, weight])),
+      signal,
+      WORK,
+    ),
     asked: await inSlices(hashing(`${limit};`, [sources, targets]), signal, WORK),
   }
 }
@@ -361,8 +369,8 @@ class RowsWork {
     if (targets && targets.length < this.#plan.block.rows) return {}
     const forward = { direction: 'forward' as const, memory: this.#memory }
     const graph = { edges: edgesOf(this.#question) }
-    const division = await watched({ signal }, WORK, 1, (calls) =>
-      divide(graph, { ...query, ...forward }, type, calls),
+    const division = await runNative({ signal, what: WORK, borrowed: this.#question.borrowed }, (call) =>
+      divide(graph, { ...query, ...forward }, type, call),
     )
     return division ? { ...forward, division } : { ...forward, method: 'search' }
   }
@@ -382,8 +390,9 @@ class RowsWork {
     const graph = { edges: edgesOf(this.#question) }
     const asked = { ...query, memory: this.#memory, ...how, sources }
     const results = { distances, next: null, trees: null, item: undefined }
-    const found = await watched({ signal, onProgress }, WORK, 1, (calls) =>
-      search(graph, asked, results, calls),
+    const { borrowed } = this.#question
+    const found = await runNative({ signal, onProgress, what: WORK, borrowed }, (call) =>
+      search(graph, asked, results, call),
     )
     this.method = found
     this.kernelMs += performance.now() - began

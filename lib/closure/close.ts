@@ -1,5 +1,7 @@
 /** Closures of weights: what star and plus and the graph functions have in common. */
-import { givenUpBy, notCancelled } from '../abort.js'
+
+import { notCancelled } from '../abort.js'
+import { throughout } from '../borrowed.js'
 import { storedZeroOf } from '../built-in.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { copyRequest } from '../device/requests.js'
@@ -11,14 +13,15 @@ import { cycleError } from '../graph-core/cycles.js'
 import type { NodeNames } from '../graph-core/names.js'
 import { inSlices } from '../graph-core/slices.js'
 import { type Elements, type Layout, rowMajorElements } from '../layout.js'
+import { isFromListener } from '../listener.js'
 import { allocate, type DenseMatrix } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import { type Order, requireOrder } from '../orders.js'
 import { type ReadOptions, THROW } from '../product/options.js'
-import { ProgressReports, shareOf } from '../product/progress.js'
+import { runNative } from '../run-native.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { requireStillThere, requireThere, type View } from '../view.js'
+import { requireThere, type View } from '../view.js'
 import { findCycle } from './cycle-search.js'
 import {
   deliver,
@@ -60,6 +63,9 @@ export interface Closed {
   readonly timing: { readonly totalMs: number; readonly kernelMs: number }
 }
 
+/** Name of the work in messages. */
+const WORK = 'the closure'
+
 // Native code reads a request before the call returns: one serves all calls.
 const request = new Float64Array(REQUEST_FIELDS)
 
@@ -67,7 +73,6 @@ const request = new Float64Array(REQUEST_FIELDS)
 interface Call extends Wanted {
   readonly closing: Closing
   readonly order: Order
-  readonly cancel: Int32Array
   readonly report: Float64Array
 }
 
@@ -82,69 +87,39 @@ interface Call extends Wanted {
 export async function closeWeights(weights: View, options: ReadOptions, closing: Closing): Promise<Closed> {
   const started = performance.now()
   const call = check(weights, options, closing)
-  const { signal } = options
-  const work = () => onItsDevice(call, (session) => closeOn(session, call, started))
-  if (!signal) return work()
-  return givenUpBy(signal, call.cancel, 'the closure', () => {
-    requireThere(weights, call.name)
-    if (call.out) requireThere(call.out, 'out')
-    return work()
-  })
+  return onItsDevice(call, (session) => closeOn(session, call, started))
 }
 
 function check(weights: View, options: ReadOptions, closing: Closing): Call {
   const edges = ': row i has the edges that leave node i'
-  const wanted = want(closing.name ?? 'a', weights, options, 'the closure', edges)
+  const wanted = want(closing.name ?? 'a', weights, options, WORK, edges)
   const order = requireOrder(options.semiring)
   return {
     ...wanted,
     closing,
     order,
-    cancel: new Int32Array(1),
     report: new Float64Array(REPORT_FIELDS),
   }
 }
 
 async function closeOn(session: Session, call: Call, started: number): Promise<Closed> {
-  const { matrix: weights, out, options, closing, home, report, cancel, name } = call
-  report.fill(0)
-  const uploaded = weights.memory ? null : await upload(session, weights, cancel, name)
-  const inPlace = uploaded !== null && weights.bytes !== 2
+  const { out, options, closing, home, borrowed, report, elements } = call
+  const { signal, onProgress } = options
+  const { batch, rows } = elements
   const target = home && out ? out : null
-  const progress = startProgress(call)
-  let made: NativeMemory[]
-  try {
-    writeClosing(call, uploaded ? stored(weights) : weights, target)
-    const given = await settled(
-      addon.closeMatrix(
-        session.native,
-        uploaded ?? (weights.data as NativeMemory),
-        target ? (target.data as NativeMemory) : null,
-        inPlace,
-        closing.reflexive,
-        closing.next,
-        request,
-        report,
-        cancel,
-      ),
-      name,
-    )
-    made = given === undefined ? [] : Array.isArray(given) ? given : [given]
-  } catch (error) {
-    if (uploaded) addon.release(uploaded)
-    progress?.end(false)
-    throw error instanceof CycleError ? await gainingCycle(session, call, report[reportAt.gain]!) : error
-  }
-  if (inPlace && !target) made.unshift(uploaded)
-  else if (uploaded) addon.release(uploaded)
+  report.fill(0)
+  const work = { what: WORK, signal, onProgress, report, steps: batch * rows ** 3, borrowed }
+  const made = await runNative(
+    work,
+    ({ cancel }) => closed(session, call, target, cancel),
+    (memories) => {
+      for (const memory of memories) addon.release(memory)
+    },
+  ).catch(async (error) => {
+    const gains = error instanceof CycleError && !isFromListener(error)
+    throw gains ? await gainingCycle(session, call, report[reportAt.gain]!) : error
+  })
   const next = closing.next ? made.pop()! : null
-  try {
-    progress?.end(true)
-    if (!weights.memory) requireStillThere(weights, name)
-  } catch (error) {
-    for (const memory of next ? [next, ...made] : made) addon.release(memory)
-    throw error
-  }
   const distances = target
     ? (options.out as DeviceMatrix<ElementArray>)
     : await deliver(session, call, made[0]!).catch((error) => {
@@ -160,6 +135,43 @@ async function closeOn(session: Session, call: Call, started: number): Promise<C
   }
 }
 
+/** Memory of the distances, unless they are in `target`, and of the next nodes if they are wanted. */
+async function closed(
+  session: Session,
+  { matrix: weights, out, name, elements, options, closing, report }: Call,
+  target: View<ElementArray> | null,
+  cancel: Int32Array,
+): Promise<NativeMemory[]> {
+  // The event loop turned while the device was opened.
+  requireThere(weights, name)
+  if (out) requireThere(out, 'out')
+  const uploaded = weights.memory ? null : await upload(session, weights, cancel, name)
+  const inPlace = uploaded !== null && weights.bytes !== 2
+  let becomesResult = false
+  try {
+    writeClosing(options, elements, uploaded ? stored(weights) : weights, target)
+    const given = await settled(
+      addon.closeMatrix(
+        session.native,
+        uploaded ?? (weights.data as NativeMemory),
+        target ? (target.data as NativeMemory) : null,
+        inPlace,
+        closing.reflexive,
+        closing.next,
+        request,
+        report,
+        cancel,
+      ),
+      name,
+    )
+    const made = given === undefined ? [] : Array.isArray(given) ? given : [given]
+    becomesResult = inPlace && !target
+    return becomesResult ? [uploaded!, ...made] : made
+  } finally {
+    if (uploaded && !becomesResult) addon.release(uploaded)
+  }
+}
+
 function nextMatrix(
   session: Session,
   { matrix, elements }: Call,
@@ -170,14 +182,7 @@ function nextMatrix(
   return download(session, memory, nodes) as Promise<DenseMatrix<Int32Array>>
 }
 
-function startProgress({ options, elements, report, cancel }: Call): ProgressReports | null {
-  const { onProgress } = options
-  if (!onProgress) return null
-  const { batch, rows: n } = elements
-  return new ProgressReports(onProgress, shareOf(batch * n ** 3, report), () => addon.giveUp(cancel))
-}
-
-function writeClosing({ options, elements }: Call, matrix: Layout, out: Layout | null): void {
+function writeClosing(options: ReadOptions, elements: Elements, matrix: Layout, out: Layout | null): void {
   request.fill(0)
   request[requestAt.batch] = elements.batch
   request[requestAt.n] = elements.rows
@@ -191,7 +196,7 @@ function writeClosing({ options, elements }: Call, matrix: Layout, out: Layout |
 
 /** The error for a cycle that gains; `gain` is what native code reported. */
 async function gainingCycle(session: Session, call: Call, gain: number): Promise<CycleError> {
-  const { matrix: weights, options, order, elements, name, closing } = call
+  const { matrix: weights, options, order, elements, name, closing, borrowed } = call
   const n = elements.rows
   const item = Math.floor(gain / n)
   const { type, bytes } = weights
@@ -214,9 +219,9 @@ async function gainingCycle(session: Session, call: Call, gain: number): Promise
   const semiring = addon.semirings[options.semiring]!.name
   const zero = storedZeroOf(semiring, weights)
   const found = await inSlices(
-    findCycle({ data, offset, rowStride, colStride, zero }, gain % n, order),
+    throughout(borrowed, findCycle({ data, offset, rowStride, colStride, zero }, gain % n, order)),
     options.signal,
-    'the closure',
+    WORK,
   )
   return cycleError({ ...found, batch: weights.batched ? item : undefined }, order, closing.names)
 }

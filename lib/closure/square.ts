@@ -1,7 +1,9 @@
 /** Work on square matrices: what is checked before it, and how its result gets to where it is wanted. */
 import { aborted, notCancelled } from '../abort.js'
+import { Loan } from '../borrowed.js'
 import { requireSemiringType } from '../built-in.js'
 import { showList } from '../describe.js'
+import { copyToDevice } from '../device/copies.js'
 import { DeviceMatrix } from '../device/device.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import { copyRequest } from '../device/requests.js'
@@ -27,6 +29,8 @@ export interface Wanted {
   readonly options: ReadOptions
   /** The view of `options.out`; null if it wasn't given. */
   readonly out: View<ElementArray> | null
+  /** The arrays of both. */
+  readonly borrowed: Loan
   /** What is made on the device: row-major. */
   readonly elements: Elements
   /** The device that the matrix or `out` is on, where the result stays; null if both are in arrays. */
@@ -47,13 +51,14 @@ export function want(name: string, matrix: View, options: ReadOptions, work: str
   if (signal?.aborted) throw aborted(signal, work)
   requireSemiringType(semiring, type)
   if (overflow !== LEFT_OUT) requireIntegers(type, `${name} is`)
-  requireThere(matrix, name)
+  const borrowed = new Loan()
+  borrowed.view(matrix, name)
   if (rows !== cols) throw new ShapeError(`${showShape(matrix, name)} must be square${why}`)
-  if (out) requireOut(out, matrix, name)
+  if (out) requireOut(borrowed.view(out, 'out'), matrix, name)
   const home = matrix.memory?.session ?? out?.memory?.session ?? null
   if (home) requireNoContradiction(options, home)
   const elements = rowMajorElements(type, bytesOf(type), batched, batch, rows, cols)
-  return { name, matrix, options, out, elements, home }
+  return { name, matrix, options, out, borrowed, elements, home }
 }
 
 /** Does the work on the device that a matrix is on, or else on one of the library's. */
@@ -65,7 +70,6 @@ export function onItsDevice<Result>(
 }
 
 function requireOut(out: View<ElementArray>, matrix: View, name: string): void {
-  requireThere(out, 'out')
   if (out.type !== matrix.type) {
     throw new DTypeError(
       `out is of ${typeNameOf(out.type)} and ${name} of ${typeNameOf(matrix.type)}: both must be of one element type`,
@@ -105,15 +109,12 @@ export const stored = ({ type, bytes, batched, batch, rows, cols }: View): Eleme
   rowMajorElements(type, bytes, batched, batch, rows, cols)
 
 /** Copies a matrix in an array to a device, row-major. */
-export function upload(
+export const upload = (
   session: Session,
   view: HostView,
   cancel: Int32Array,
   name: string,
-): Promise<NativeMemory> {
-  const request = copyRequest(view, stored(view))
-  return settled(addon.upload(session.native, view.data, request, cancel), name)
-}
+): Promise<NativeMemory> => settled(copyToDevice(session, view, stored(view), cancel, name), name)
 
 /** A matrix in memory of its own. */
 export function resident<Data extends ElementArray>(

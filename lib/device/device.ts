@@ -33,6 +33,7 @@ import { ready } from '../placement.js'
 import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { type HostView, readHostView, readView, requireStillThere, requireThere, showShape } from '../view.js'
+import { copyToDevice } from './copies.js'
 import { pinnedResult } from './pinned.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
 import { Resident, ResidentView, requireOpen, requireUsable, Session, SharedMemory } from './resident.js'
@@ -190,17 +191,9 @@ export class Device {
     const view = readHostView(matrix, 'matrix', 'operand')
     const session = this.#session
     requireOpen(session)
-    requireThere(view, 'matrix')
     const { type, bytes, batched, batch, rows, cols } = view
     const elements = rowMajorElements(type, bytes, batched, batch, rows, cols)
-    const request = copyRequest(view, elements)
-    const native = await natively(() => addon.upload(session.native, view.data, request, notCancelled))
-    try {
-      requireStillThere(view, 'matrix')
-    } catch (error) {
-      addon.release(native)
-      throw error
-    }
+    const native = await copyToDevice(session, view, elements, notCancelled, 'matrix')
     return new DeviceMatrix(new ResidentView(new SharedMemory(native, session), elements))
   }
 

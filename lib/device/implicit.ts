@@ -1,6 +1,7 @@
 /** Devices that the library opens by itself, for work on arrays that takes several steps. */
 import { CPU } from '../backend.js'
 import { OutOfMemoryError } from '../errors.js'
+import { isFromListener } from '../listener.js'
 import { type Asked, placeOfSteps } from '../placement.js'
 import { openSession } from './device.js'
 import type { Session } from './resident.js'
@@ -19,7 +20,8 @@ export async function onImplicitDevice<Result>(
   try {
     return await work(session)
   } catch (error) {
-    if (!(mayTryCpu && session.backend === 'cuda' && error instanceof OutOfMemoryError)) throw error
+    const isShort = error instanceof OutOfMemoryError && !isFromListener(error)
+    if (!(mayTryCpu && session.backend === 'cuda' && isShort)) throw error
   }
   return work(await opened(CPU, 0, 0))
 }

@@ -3,6 +3,7 @@
  * It needs no files, so that texts in memory go the same way.
  */
 import { isUint8Array } from '../array-types.js'
+import { requireOrdinary } from '../borrowed.js'
 import { typeName } from '../describe.js'
 import { DTypeError } from '../errors.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
@@ -113,6 +114,7 @@ export function parseText<Result>(
   if (typeof content !== 'string' && !isUint8Array(content)) {
     throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
   }
+  requireOrdinary(content, `the bytes of ${name}`)
   return atOnce(parsing(content, new LineFeed(name, parser)))
 }
 

@@ -1,6 +1,7 @@
 /** The bytes of .npy files in memory, such as those that a service gets and sends. */
 
 import { isUint8Array } from '../array-types.js'
+import { requireOrdinary } from '../borrowed.js'
 import { show } from '../describe.js'
 import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DTypeError, FileError } from '../errors.js'
@@ -39,6 +40,7 @@ export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefi
   if (!isUint8Array(bytes)) {
     throw new DTypeError(`expected the bytes of a .npy file in a Uint8Array, but got ${show(bytes)}`)
   }
+  requireOrdinary(bytes, 'the bytes')
   try {
     return parse(bytes, dtype)
   } catch (error) {

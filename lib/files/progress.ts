@@ -1,5 +1,6 @@
 /** Telling how far the reading or writing of a file is. */
 import { inSlices, type Steps } from '../graph-core/slices.js'
+import { tell } from '../listener.js'
 import { Options, type OptionsOf, type ReadOf } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import { throwIfAborted } from './files.js'
@@ -32,10 +33,8 @@ export class ProgressListener<Told> {
   /** Calls the listener, and throws if it throws. */
   tell(told: Told): void {
     this.goOn()
-    // Apart from the object that has it.
-    const listener = this.#listener
     try {
-      listener?.(told)
+      if (this.#listener) tell(this.#listener, told)
     } catch (error) {
       this.#thrown = { error }
       this.goOn()

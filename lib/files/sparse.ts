@@ -1,6 +1,7 @@
 /** Sparse matrices in files, as lists of their entries: they may be far too large to be dense. */
 
 import { isFloat64Array, isInt32Array } from '../array-types.js'
+import { Loan, requireOrdinary, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
 import { atOnce, PER_STEP, type Steps } from '../graph-core/slices.js'
@@ -159,9 +160,18 @@ export async function writeEntries(
   const name = pathOf(path)
   const format = formatOf(name, asked, formats)
   requireEntryArrays(entries)
+  const { shape, row, col, value } = entries
+  const loan = new Loan()
+  const borrowed = {
+    shape: [shape[0], shape[1]] as const,
+    row: loan.array(row, 'row'),
+    col: loan.array(col, 'col'),
+    value: loan.array(value, 'value'),
+  }
   await FileWork.run(`writing ${name}`, rest, async (work) => {
-    await work.inSlices(checkingPlaces(entries))
-    await writeLines(name, format === 'dimacs' ? arcs(entries, name, work) : coordinates(entries, work), work)
+    await work.inSlices(throughout(loan, checkingPlaces(borrowed)))
+    const lines = format === 'dimacs' ? arcs(borrowed, name, work) : coordinates(borrowed, work)
+    await writeLines(name, throughout(loan, lines), work)
   })
 }
 
@@ -187,6 +197,9 @@ function requireEntryArrays(entries: SparseEntries): void {
   if (!(isInt32Array(value) || isFloat64Array(value))) {
     throw new DTypeError(`value must be an Int32Array or a Float64Array, but it is ${typeName(value)}`)
   }
+  requireOrdinary(row, 'row')
+  requireOrdinary(col, 'col')
+  requireOrdinary(value, 'value')
   if (!Array.isArray(shape) || shape.length !== 2) {
     throw new ShapeError(`shape must be [rows, cols], but it is ${show(shape)}`)
   }

@@ -1,4 +1,5 @@
 /** Matrices as text: Matrix Market, CSV and DIMACS. */
+import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { zeroOf } from '../built-in.js'
 import { isInteger, newArray, typeNameOf } from '../elements.js'
@@ -54,22 +55,19 @@ export async function writeTextMatrix(
 
 /** Writes lines to a file, compressed if its name ends with .gz. */
 export async function writeLines(name: string, lines: Iterable<string>, work: FileWork): Promise<void> {
-  await writeComplete(
-    name,
-    async (file) => {
-      const pieces = Readable.from(inPieces(lines), { objectMode: false, highWaterMark: 1 })
-      if (isGzipName(name)) {
-        const { createGzip } = await import('node:zlib')
-        const compressed = createGzip()
-        pieces.on('error', (error) => compressed.destroy(error))
-        for await (const bytes of pieces.pipe(compressed)) await writeFully(file, bytes)
-      } else {
-        for await (const bytes of pieces) await writeFully(file, bytes)
-      }
-      work.end()
-    },
-    work.signal,
-  )
+  const write = async (file: FileHandle) => {
+    const pieces = Readable.from(inPieces(lines), { objectMode: false, highWaterMark: 1 })
+    if (isGzipName(name)) {
+      const { createGzip } = await import('node:zlib')
+      const compressed = createGzip()
+      pieces.on('error', (error) => compressed.destroy(error))
+      for await (const bytes of pieces.pipe(compressed)) await writeFully(file, bytes)
+    } else {
+      for await (const bytes of pieces) await writeFully(file, bytes)
+    }
+    work.end()
+  }
+  await writeComplete(name, write, work.signal)
 }
 
 /** How many elements are `zero`. The event loop has its turn between some of them. */
@@ -85,7 +83,6 @@ async function countZeros(view: HostView<ElementArray>, zero: number, goOn: () =
     looked = 0
     await new Promise((resolve) => setImmediate(resolve))
     goOn()
-    requireStillThere(view, 'matrix')
   }
   return zeros
 }

@@ -1,5 +1,6 @@
 /** Writing a matrix to a file of any format. What a format needs is loaded when it is asked for. */
 
+import { during, Loan } from '../borrowed.js'
 import { semiringName } from '../built-in.js'
 import { typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
@@ -8,7 +9,7 @@ import { boolean, choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
-import { readHostView, requireThere } from '../view.js'
+import { readHostView } from '../view.js'
 import { pathOf } from './files.js'
 import { arrayName, type FileFormat, fileFormats, formatOf } from './names.js'
 import { writeNpy } from './npy.js'
@@ -74,15 +75,17 @@ export async function writeMatrix(
     )
   }
   if (format === 'npy') return writeNpy(path, matrix, rest)
-  const view = readHostView(matrix, 'matrix', 'result')
-  requireThere(view, 'matrix')
-  const [{ wantedOf }, { writeTextMatrix }] = await Promise.all([
-    import('./dense.js'),
-    import('./write-text.js'),
-  ])
-  const usual = typeNameOf(view.type) === 'uint8' ? 'or-and' : 'max-plus'
-  const wanted = wantedOf(semiring ?? usual, undefined)
-  await FileWork.run(`writing ${name}`, rest, (work) =>
-    writeTextMatrix(name, format, view, wanted.semiring, work),
-  )
+  const loan = new Loan()
+  const view = loan.view(readHostView(matrix, 'matrix', 'result'), 'matrix')
+  await during(loan, async () => {
+    const [{ wantedOf }, { writeTextMatrix }] = await Promise.all([
+      import('./dense.js'),
+      import('./write-text.js'),
+    ])
+    const usual = typeNameOf(view.type) === 'uint8' ? 'or-and' : 'max-plus'
+    const wanted = wantedOf(semiring ?? usual, undefined)
+    await FileWork.run(`writing ${name}`, rest, (work) =>
+      writeTextMatrix(name, format, view, wanted.semiring, work),
+    )
+  })
 }

@@ -1,10 +1,11 @@
 /** Edge lists: the graphs of people whose networks have few edges for each node. */
 import { isBigIntArray, isInt32Array, isTypedArray } from '../array-types.js'
+import { copyOf, Loan, requireOrdinary, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
-import { conversionOf, elementType, INT32, isElementArray, isInteger, newArray } from '../elements.js'
+import { conversionOf, elementType, INT32, isElementArray, isInteger } from '../elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { type ElementArray, isDetached, type OperandArray, lengthOf as typedLength } from '../storage.js'
+import { type ElementArray, lengthOf as typedLength } from '../storage.js'
 import { isKeyArray, type NodeNames, numbering, readingNames } from './names.js'
 import { PER_STEP, type Steps } from './slices.js'
 
@@ -39,6 +40,8 @@ export interface Edges {
   readonly type: number
   /** What the user calls the nodes; null if they are numbered. */
   readonly names: NodeNames | null
+  /** The arrays that are those of the user. */
+  readonly borrowed: Loan
 }
 
 /** An {@link EdgeList} of nodes that have names: any values, such as texts, that are different by `Map`. */
@@ -74,13 +77,6 @@ function lengthOf(values: unknown): number {
 
 /** Whether `values` can hold numbers of nodes. */
 export const isNodeArray = (values: unknown): values is NodeNumbers => lengthOf(values) >= 0
-
-export function requireMemory(values: unknown, name: string): void {
-  if (Array.isArray(values) || !isDetached(values as OperandArray)) return
-  throw new DTypeError(
-    `${name} must have its memory, but its buffer is detached (transferred away): use the array that it was transferred to`,
-  )
-}
 
 /** Checks numbers of nodes, which messages call `name`, and copies them. */
 export function* nodeNumbers(values: NodeNumbers, nodes: number, name: string): Steps<Int32Array> {
@@ -123,9 +119,7 @@ function* weights(values: ElementArray | readonly number[]): Steps<ElementArray>
     }
     return copy
   }
-  // Not slice(): a Buffer's shares the memory.
-  const copy = newArray(elementType(values), typedLength(values))
-  copy.set(values)
+  const copy = copyOf(values)
   if (isInteger(elementType(copy))) return copy
   for (let e = 0; e < copy.length; e++) {
     if (e % PER_STEP === PER_STEP - 1) yield
@@ -158,11 +152,19 @@ function* reading(graph: unknown, name: string, weightless: boolean, takes: bool
       `${name} must be an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
     )
   }
-  const { nodes: counted, keys, from, to, weight: given } = graph as Record<string, unknown>
+  const given = graph as Record<'nodes' | 'keys' | 'from' | 'to' | 'weight', unknown>
+  const { nodes: counted, keys, weight: weighing } = given
+  requireOrdinary(counted, 'nodes')
+  requireOrdinary(keys, 'keys')
+  const loan = new Loan()
+  const from = loan.array(given.from, 'from')
+  const to = loan.array(given.to, 'to')
   const isNamed = isKeyArray(counted)
   const nodes = isNamed ? counted.length : counted
   const weight =
-    weightless && given === undefined ? new Uint8Array(isKeyArray(from) ? from.length : 0).fill(1) : given
+    weightless && weighing === undefined
+      ? new Uint8Array(isKeyArray(from) ? from.length : 0).fill(1)
+      : loan.array(weighing, 'weight')
   if (typeof nodes !== 'number' || !Number.isInteger(nodes) || nodes < 0 || nodes > MAX_DIMENSION) {
     throw new ShapeError(`nodes must be an integer from 0 to 2^31 - 1, but it is ${show(nodes)}`)
   }
@@ -188,22 +190,19 @@ function* reading(graph: unknown, name: string, weightless: boolean, takes: bool
         `but it is ${typeName(weight)}: ${conversionOf(weight)}`,
     )
   }
-  requireMemory(from, 'from')
-  requireMemory(to, 'to')
-  requireMemory(weight, 'weight')
   if (lengths[0] !== lengths[1] || lengths[0] !== lengths[2]) {
     throw new ShapeError(
       'from, to and weight must have one entry for each edge, ' +
         `but they have ${lengths[0]}, ${lengths[1]} and ${lengths[2]} entries`,
     )
   }
-  try {
+  const reading = function* (): Steps<Edges> {
     const values = takes && isElementArray(weight) ? weight : yield* weights(weight)
     const named = isNamed ? counted : (keys as ArrayLike<unknown> | undefined)
     const names = named ? yield* readingNames(named, isNamed ? 'nodes' : 'keys') : null
-    const numbers = (given: unknown, name: string) => {
-      if (isNamed) return numbering(given, names!, name)
-      return takes && isInt32Array(given) ? atHand(given) : nodeNumbers(given as NodeNumbers, nodes, name)
+    const numbers = (list: unknown, name: string) => {
+      if (isNamed) return numbering(list, names!, name)
+      return takes && isInt32Array(list) ? atHand(list) : nodeNumbers(list as NodeNumbers, nodes, name)
     }
     return {
       nodes: nodes + 0,
@@ -212,7 +211,11 @@ function* reading(graph: unknown, name: string, weightless: boolean, takes: bool
       weight: values,
       type: elementType(values),
       names,
+      borrowed: takes ? loan : new Loan(),
     }
+  }
+  try {
+    return yield* throughout(loan, reading())
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     throw new OutOfMemoryError(`there is no memory for a copy of ${name}, ${lengths[0]} edges`, {

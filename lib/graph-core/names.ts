@@ -1,5 +1,6 @@
 /** Nodes by the names that users have for them: keys of any type, no two of which are the same. */
 import { isTypedArray } from '../array-types.js'
+import { copyOf } from '../borrowed.js'
 import { show } from '../describe.js'
 import { ShapeError, ValueError } from '../errors.js'
 import { PER_STEP, type Steps } from './slices.js'
@@ -42,8 +43,8 @@ export const nameText = (key: unknown): string => (typeof key === 'string' ? key
 export function* readingNames(given: ArrayLike<unknown>, what: string): Steps<NodeNames> {
   // The user may change the array while paths are read from the result.
   const keys = isTypedArray(given)
-    ? (given as unknown as { slice(): ArrayLike<unknown> }).slice()
-    : [...(given as unknown[])]
+    ? (copyOf(given) as ArrayLike<unknown>)
+    : [...(given as ArrayLike<unknown> as unknown[])]
   const numbers = new Map<unknown, number>()
   for (let node = 0; node < keys.length; node++) {
     if (node % PER_STEP === PER_STEP - 1) yield

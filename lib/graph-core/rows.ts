@@ -76,7 +76,7 @@ export function* picking<Data extends ElementArray>(
 
 /** The rows of an edge list, each in the order of the list. Edges whose weight is `zero` are left out; none if it is null. */
 export function* listRows(
-  { nodes, from, to, weight }: Edges,
+  { nodes, from, to, weight }: Pick<Edges, 'nodes' | 'from' | 'to' | 'weight'>,
   zero: number | null,
   direction: Direction = 'forward',
 ): Steps<EdgeRows> {

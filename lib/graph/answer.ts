@@ -2,13 +2,14 @@
 import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
+import { isFromListener } from '../listener.js'
 import type { NativeDivision } from '../native.js'
 import { dissectionBudget, searchIsCheaper } from '../placement.js'
+import { runNative } from '../run-native.js'
 import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
 import { hostViewOf, namesOf, type Question, shapeOf, WORK } from './question.js'
 import { excludesEmpty } from './rules.js'
-import { watched } from './run.js'
 import { directionOf, divide, makeRoom, rootsOf, search, treesOf } from './search.js'
 
 /** What estimates of a question need, and who says which backend so many steps of a closure are computed on. */
@@ -70,6 +71,7 @@ export async function answer(question: Question): Promise<Answer> {
     const found = await byClosure(question)
     if (found) return found
   } catch (error) {
+    if (isFromListener(error)) throw error
     if (some && isTooMuch(error)) return bySearch(question)
     // What the closure says of numbers is said again of names.
     const isNameless = error instanceof OverflowError && namesOf(question) !== null
@@ -81,7 +83,7 @@ export async function answer(question: Question): Promise<Answer> {
   }
   if (maySayMore(question) && (mustClose || !some)) {
     const again = await closeAgain(question).catch((error) => {
-      if (isTooMuch(error)) return null
+      if (isTooMuch(error) && !isFromListener(error)) return null
       throw error
     })
     if (again) return again
@@ -98,7 +100,7 @@ export async function answer(question: Question): Promise<Answer> {
 async function bySearch(question: Question, within: number): Promise<Answer | null>
 async function bySearch(question: Question): Promise<Answer>
 async function bySearch(question: Question, within?: number): Promise<Answer | null> {
-  const { query, weights, type, batched, batch, closing } = question
+  const { query, weights, type, batched, batch, closing, borrowed } = question
   const { view, edges } = weights
   const { signal, onProgress } = closing
   const started = performance.now()
@@ -107,8 +109,8 @@ async function bySearch(question: Question, within?: number): Promise<Answer | n
   let division: NativeDivision | undefined
   if (within !== undefined) {
     // There is no room for results until it is certain that they are found here.
-    const divided = await watched({ signal }, WORK, 1, (calls) =>
-      divide(graphOf(0), query, type, calls, within),
+    const divided = await runNative({ signal, what: WORK, borrowed }, (call) =>
+      divide(graphOf(0), query, type, call, within),
     )
     if (!divided) return null
     division = divided
@@ -116,10 +118,10 @@ async function bySearch(question: Question, within?: number): Promise<Answer | n
   const room = makeRoom(query, batch, type)
   const searching = performance.now()
   let method: Answer['method'] = 'search'
-  await watched({ signal, onProgress }, WORK, batch, async (calls) => {
+  await runNative({ signal, onProgress, what: WORK, steps: batch, borrowed }, async (call) => {
     for (let item = 0; item < batch; item++) {
       const results = { ...room, item: batched ? item : undefined }
-      method = await search(graphOf(item), { ...query, division }, results, calls)
+      method = await search(graphOf(item), { ...query, division }, results, call)
     }
   })
   const kernelMs = performance.now() - searching

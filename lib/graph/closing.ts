@@ -10,6 +10,7 @@ import { CycleError } from '../errors.js'
 import { cycleError } from '../graph-core/cycles.js'
 import { findingReached } from '../graph-core/reached.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { isFromListener } from '../listener.js'
 import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
 import { LEFT_OUT } from '../options.js'
 import type { ElementArray, OrdinaryArray } from '../storage.js'
@@ -173,7 +174,8 @@ export async function closeAgain(question: Question): Promise<Answer | null> {
       out: asMatrix((view as HostView).data as ElementArray, matrixShape(question)),
     },
   }).catch(async (error) => {
-    const certain = error instanceof CycleError ? await certainCycle(question, error) : error
+    const certain =
+      error instanceof CycleError && !isFromListener(error) ? await certainCycle(question, error) : error
     if (certain) throw certain
     return null
   })

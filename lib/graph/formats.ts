@@ -1,6 +1,7 @@
 /** Edge lists in text: DIMACS shortest-path files, Matrix Market coordinate files, CSV and GraphML. */
 
 import { isUint8Array } from '../array-types.js'
+import { requireOrdinary } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, OptionError } from '../errors.js'
 import { cellText } from '../files/cells.js'
@@ -223,6 +224,7 @@ export function parseGraphml(
   options?: GraphmlOptions,
 ): NamedGraph {
   const { weight } = graphmlOptions.read(options)
+  requireOrdinary(content, `the bytes of ${name}`)
   const parser = new GraphmlParser(name, requireSaxes(), weight)
   if (typeof content === 'string') atOnce(parser.characters(content))
   else if (isUint8Array(content)) atOnce(parser.bytes(content, 0, true))

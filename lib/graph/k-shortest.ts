@@ -15,11 +15,11 @@ import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { addon } from '../native.js'
 import { Options, type OptionsOf, option, whole } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
+import type { NativeCall } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { readLimit } from './options.js'
 import { shortestPaths, transitiveClosure } from './paths.js'
 import { rulesOf } from './rules.js'
-import { type Calls, called } from './run.js'
 import { keysOf, onGraph, requireAnswer } from './structure.js'
 
 /** The options of {@link kShortestPaths}. `undefined` means the default. */
@@ -86,7 +86,7 @@ export async function kShortestPaths(
 ): Promise<RankedPath<unknown>[]> {
   const { limit, ...its } = rankedOptions.read(options)
   const most = count.read(k, 'k')!
-  return onGraph(graph, its, WORK, true, async (edges, calls) => {
+  return onGraph(graph, its, WORK, true, async (edges, call) => {
     requireSemiringType(readSemiring('min-plus'), edges.type)
     const { nodes, names } = edges
     const numberOf = (node: unknown, name: string): number => {
@@ -96,7 +96,7 @@ export async function kShortestPaths(
     }
     const query = { source: numberOf(from, 'from'), target: numberOf(to, 'to'), most, limit }
     if (most === 0) return []
-    const found = (await rank(edges, query, calls)) ?? (await rankReduced(edges, query, calls, its.signal))
+    const found = (await rank(edges, query, call)) ?? (await rankReduced(edges, query, call, its.signal))
     return found.map(({ length, path }) => ({ length, path: keysOf(path, names) }))
   })
 }
@@ -116,11 +116,17 @@ interface Ranked {
 }
 
 /** The shortest paths by the weights of the edges; null if a float is negative and there is no limit. */
-async function rank(edges: Edges, query: RankedQuery, { report, cancel }: Calls): Promise<Ranked[] | null> {
+async function rank(
+  edges: Edges,
+  query: RankedQuery,
+  { report, cancel, borrowed }: NativeCall,
+): Promise<Ranked[] | null> {
   const rules = rulesOf('min-plus', edges.type)
   const { nodes, from, to, weight } = edges
   const request = { nodes, from, to, weights: weight, zero: rules.zero, hasZero: true, ...query }
-  const { refusal, paths, lengths } = await called(addon.graphShortest(request, report, cancel))
+  // The event loop may have turned since the last search.
+  borrowed?.requireStillThere()
+  const { refusal, paths, lengths } = await addon.graphShortest(request, report, cancel)
   if (refusal?.kind === 'gains' && query.limit === undefined) return null
   requireAnswer(refusal, edges, rules)
   return paths.map((path, at) => ({ path, length: lengths[at]! }))
@@ -135,7 +141,7 @@ async function rank(edges: Edges, query: RankedQuery, { report, cancel }: Calls)
 async function rankReduced(
   edges: Edges,
   query: RankedQuery,
-  calls: Calls,
+  call: NativeCall,
   signal: AbortSignal | undefined,
 ): Promise<Ranked[]> {
   const { names, from, to } = edges
@@ -162,7 +168,7 @@ async function rankReduced(
     signal,
   })
   const reduced = await inSlices(reducing(part, distances.data), signal, WORK)
-  const found = (await rank({ ...part, weight: reduced, type: FLOAT64, names }, query, calls))!
+  const found = (await rank({ ...edges, ...part, weight: reduced, type: FLOAT64 }, query, call))!
   return await inSlices(measuring(part, edges.weight instanceof Float32Array, found), signal, WORK)
 }
 
@@ -207,7 +213,7 @@ function* reducing({ from, to, weight }: Part, distances: ElementArray): Steps<F
 
 /** The paths with the sums of their weights, by their lengths. */
 function* measuring(part: Part, isSingle: boolean, paths: readonly Ranked[]): Steps<Ranked[]> {
-  const { start, to, edge } = yield* listRows({ ...part, type: 0, names: null }, null)
+  const { start, to, edge } = yield* listRows(part, null)
   const measured: Ranked[] = []
   let looked = 0
   for (const { path } of paths) {

@@ -110,7 +110,7 @@ export async function nearestSources(
     }
     const room = makeRoom(query, 1, edges.type)
     const list = await inSlices(withOrigin(edges, numbers, rules.one), its.signal, WORK)
-    const extended = { ...list, names: new OriginNames(nodes, names) }
+    const extended = { ...edges, ...list, names: new OriginNames(nodes, names) }
     await search({ edges: extended }, query, { ...room, item: undefined }, calls).catch((error) => {
       if (!(error instanceof CycleError)) throw error
       // No edge leads to the origin, so that it is on no cycle.
@@ -145,7 +145,7 @@ function* withOrigin(
   { nodes, from, to, weight, type }: Edges,
   sources: Int32Array,
   one: number,
-): Steps<Omit<Edges, 'names'>> {
+): Steps<Omit<Edges, 'names' | 'borrowed'>> {
   const count = from.length
   const extended = {
     nodes: nodes + 1,

@@ -1,4 +1,5 @@
 /** Best paths: the functions that users call, and what they give. */
+import { during } from '../borrowed.js'
 import { DeviceMatrix } from '../device/device.js'
 import { OptionError } from '../errors.js'
 import type { EdgeList, KeyedEdgeList, NamedEdgeList, NodeNumbers } from '../graph-core/edges.js'
@@ -304,7 +305,7 @@ export const transitiveClosure: ClosureFunction = finder('or-and')
 
 async function find(semiring: PathSemiring, weights: unknown, options: unknown): Promise<unknown> {
   const question = await ask(semiring, weights, options)
-  const found = await answer(question).finally(() => release(question))
+  const found = await during(question.borrowed, () => answer(question)).finally(() => release(question))
   const { distances, next, method, backend, device, timing } = found
   const { query } = question
   const { sources, targets } = query

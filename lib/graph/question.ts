@@ -1,20 +1,14 @@
 /** What the path functions are asked: read, then checked. */
 
 import { aborted } from '../abort.js'
+import { Loan, requireOrdinary } from '../borrowed.js'
 import { requireSemiringType } from '../built-in.js'
 import { typeName } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
 import { UINT8 } from '../elements.js'
 import { DTypeError, ShapeError } from '../errors.js'
-import {
-  type Edges,
-  isEdgeList,
-  nodeNumbers,
-  readingEdges,
-  requireMemory,
-  takingEdges,
-} from '../graph-core/edges.js'
+import { type Edges, isEdgeList, nodeNumbers, readingEdges, takingEdges } from '../graph-core/edges.js'
 import { isKeyArray, type NodeNames, numbering } from '../graph-core/names.js'
 import { atOnce, inSlices } from '../graph-core/slices.js'
 import type { Shape } from '../matrix.js'
@@ -24,7 +18,7 @@ import { requireIntegers } from '../overflow.js'
 import type { ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import type { OperandArray } from '../storage.js'
-import { type HostView, readHostView, readView, requireThere, showShape, type View } from '../view.js'
+import { type HostView, readHostView, readView, showShape, type View } from '../view.js'
 import { nodeList, readPathOptions } from './options.js'
 import { type PathSemiring, rulesOf } from './rules.js'
 import type { Query } from './search.js'
@@ -37,6 +31,8 @@ export type Weights =
 export interface Question {
   readonly query: Query
   readonly weights: Weights
+  /** The arrays of the weights. */
+  readonly borrowed: Loan
   /** The number of the element type of distances. */
   readonly type: number
   readonly batched: boolean
@@ -121,8 +117,9 @@ export async function ask(
   const type = view ? view.type : semiring === 'or-and' ? UINT8 : edges.type
   requireSemiringType(closing.semiring, type)
   if (closing.overflow !== LEFT_OUT) requireIntegers(type, 'the weights are')
+  const loan = new Loan()
   if (view) {
-    requireThere(view, 'weights')
+    loan.view(view, 'weights')
     if (view.rows !== view.cols) {
       throw new ShapeError(
         `${showShape(view, 'weights')} must be square: row i has the weights of the edges from node i, column j of those to node j`,
@@ -135,6 +132,7 @@ export async function ask(
     query: { nodes, rules: rulesOf(semiring, type), ...asked, paths, overflow: policy, limit, method },
     // The user may dispose a matrix of a device as soon as this function gives control back.
     weights: view?.memory ? { view: new ResidentView(view.memory, view), edges: null } : weights,
+    borrowed: edges?.borrowed ?? loan,
     type,
     batched: view?.batched ?? false,
     batch: view?.batch ?? 1,
@@ -146,9 +144,9 @@ const readMatrix = (value: unknown) => readView(value, 'weights', 'operand')
 
 function readNodes(value: unknown, nodes: number, name: string, names: NodeNames | null): Int32Array | null {
   if (value === undefined) return null
+  requireOrdinary(value, name)
   if (names) return atOnce(numbering(isKeyArray(value) ? value : [value], names, name))
   const values = nodeList(value, name)
-  requireMemory(values, name)
   return atOnce(nodeNumbers(values, nodes, name))
 }
 

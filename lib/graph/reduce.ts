@@ -1,11 +1,15 @@
 /** What paths amount to: some numbers for each node, without the distances that they are made of. */
+
 import { CUDA, deviceName } from '../backend.js'
+import { during } from '../borrowed.js'
 import { DeviceMatrix } from '../device/device.js'
 import { OutOfMemoryError, OverflowError, ShapeError } from '../errors.js'
 import { inSlices } from '../graph-core/slices.js'
+import { isFromListener } from '../listener.js'
 import type { DenseMatrix, Shape } from '../matrix.js'
 import { choice, Options, type OptionsOf, option } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
+import { runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { showShape } from '../view.js'
 import { answer, closingIsCheaper } from './answer.js'
@@ -17,7 +21,6 @@ import { ask, hostViewOf, namesOf, type Question, release, WORK } from './questi
 import { reducingRows } from './reducing.js'
 import { type Nearest, type ReadReduction, type Reduced, type Reduction, reduction } from './reduction.js'
 import { type PathSemiring, pathSemirings } from './rules.js'
-import { watched } from './run.js'
 import { roomForReduced, searchReduced } from './search.js'
 
 const semirings = pathSemirings.filter((name) => name !== 'or-and')
@@ -132,7 +135,7 @@ export async function reducePaths(
   const { reduce, semiring, ...asked } = reduceOptions.read(options)
   const question = await ask(semiring as PathSemiring, weights, asked)
   try {
-    const { query, weights: given, batched } = question
+    const { query, weights: given, batched, borrowed } = question
     if (batched) {
       throw new ShapeError(
         `${showShape(given.view!, 'weights')} must be one matrix, not a batch: call it once for each`,
@@ -141,7 +144,9 @@ export async function reducePaths(
     const { sources, targets } = query
     // Of the nearest each node is one.
     const distinct = reduce.kind === 'nearest' && targets ? Int32Array.from(new Set(targets)).sort() : targets
-    const { found, ...how } = await reduced({ ...question, query: { ...query, targets: distinct } }, reduce)
+    const { found, ...how } = await during(borrowed, () =>
+      reduced({ ...question, query: { ...query, targets: distinct } }, reduce),
+    )
     const rest = { sources, targets, ...how }
     const timing = { totalMs: performance.now() - began, kernelMs: how.timing.kernelMs }
     if (!found.nodes) return { values: found.values, reached: found.reached, ...rest, timing }
@@ -156,7 +161,7 @@ interface Found extends Pick<AnyReduced, 'method' | 'device' | 'timing'> {
 }
 
 async function reduced(question: Question, reduction: ReadReduction): Promise<Found> {
-  const { query, weights, type, closing } = question
+  const { query, weights, type, closing, borrowed } = question
   const { method, limit } = query
   const mustClose = method === 'closure' || closing.backend === CUDA
   // An edge list may have few edges for its nodes, so that nothing may be made of the size of all pairs.
@@ -169,8 +174,8 @@ async function reduced(question: Question, reduction: ReadReduction): Promise<Fo
   const graph = matrix ? { matrix, item: 0 } : { edges: weights.edges! }
   const { signal, onProgress } = closing
   const searching = performance.now()
-  const found = await watched({ signal, onProgress }, WORK, 1, (calls) =>
-    searchReduced(graph, query, reduction, type, calls),
+  const found = await runNative({ signal, onProgress, what: WORK, borrowed }, (call) =>
+    searchReduced(graph, query, reduction, type, call),
   )
   const ms = performance.now() - searching
   return { ...found, device: deviceName(-1), timing: { totalMs: ms, kernelMs: ms } }
@@ -188,7 +193,8 @@ async function byClosure(question: Question, reduction: ReadReduction, must: boo
   try {
     // In float64 no sum of so few int32 is rounded, or overflows.
     const closed = await closeOver(question).catch(async (error) => {
-      if (error instanceof OverflowError) return closeOver(await inFloat64(question))
+      if (error instanceof OverflowError && !isFromListener(error))
+        return closeOver(await inFloat64(question))
       throw error
     })
     const { distances, device, timing, rules } = closed
@@ -201,7 +207,7 @@ async function byClosure(question: Question, reduction: ReadReduction, must: boo
     }
     return { found, method: closed.method, device, timing }
   } catch (error) {
-    if (error instanceof OutOfMemoryError && !must) return null
+    if (error instanceof OutOfMemoryError && !must && !isFromListener(error)) return null
     throw error
   }
 }

@@ -10,14 +10,20 @@ import { allocate } from '../matrix.js'
 import { addon, type GraphSearchRequest, indexIn, type NativeDivision } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
+import type { NativeCall } from '../run-native.js'
 import type { ElementArray, OrdinaryArray } from '../storage.js'
 import { type Graph, weightsOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'
 import type { ReadReduction, Reduced } from './reduction.js'
 import { refusalError } from './refusals.js'
 import { nativeRulesOf, type PathRules } from './rules.js'
-import { type Calls, called } from './run.js'
 import type { Trees } from './walk.js'
+
+function searched(request: GraphSearchRequest, { report, cancel, borrowed }: NativeCall) {
+  // The event loop may have turned since the last search.
+  borrowed?.requireStillThere()
+  return addon.graphSearch(request, report, cancel)
+}
 
 /** What is asked of a graph. */
 export interface Query {
@@ -143,7 +149,7 @@ export async function divide(
   graph: Graph,
   query: Query,
   type: number,
-  { report, cancel }: Calls,
+  call: NativeCall,
   within?: number,
 ): Promise<NativeDivision | null> {
   const backward = directionOf(query) === 'backward'
@@ -154,7 +160,7 @@ export async function divide(
     within,
     divides: true,
   }
-  const { refusal, division } = await called(addon.graphSearch(request, report, cancel))
+  const { refusal, division } = await searched(request, call)
   if (refusal) throw refusalError(refusal, graph, query.rules, backward, undefined)
   return division ?? null
 }
@@ -164,7 +170,7 @@ export async function search(
   graph: Graph,
   query: Query,
   results: Results,
-  { report, cancel }: Calls,
+  call: NativeCall,
 ): Promise<FoundBy> {
   const { rules, nodes, sources, targets } = query
   const backward = directionOf(query) === 'backward'
@@ -183,7 +189,7 @@ export async function search(
     endStride: backward ? cols : 1,
     division: query.division,
   }
-  const { refusal, dissected } = await called(addon.graphSearch(request, report, cancel))
+  const { refusal, dissected } = await searched(request, call)
   if (refusal) throw refusalError(refusal, graph, rules, backward, results.item)
   return dissected ? 'dissection' : 'search'
 }
@@ -219,7 +225,7 @@ export async function searchReduced(
   query: Query,
   reduction: ReadReduction,
   type: number,
-  { report, cancel }: Calls,
+  call: NativeCall,
 ): Promise<{ found: Reduced; method: FoundBy }> {
   const { rules, nodes, sources, targets } = query
   const found = roomForReduced(query, reduction)
@@ -234,7 +240,7 @@ export async function searchReduced(
     nearest: found.nodes ?? undefined,
     mostNearest: reduction.most,
   }
-  const { refusal, dissected } = await called(addon.graphSearch(request, report, cancel))
+  const { refusal, dissected } = await searched(request, call)
   if (refusal) throw refusalError(refusal, graph, rules, false, undefined)
   return { found, method: dissected ? 'dissection' : 'search' }
 }

@@ -1,5 +1,7 @@
 /** What graphs are made of: components, orders, spanning trees; and several paths between two nodes. */
+
 import { signal } from '../abort.js'
+import { during } from '../borrowed.js'
 import { readSemiring, requireSemiringType } from '../built-in.js'
 import { show } from '../describe.js'
 import { newArray, UINT8 } from '../elements.js'
@@ -20,11 +22,11 @@ import { atOnce, inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { addon, type GraphRefusal } from '../native.js'
 import { choice, Options, type OptionsOf } from '../options.js'
+import { type NativeCall, runNative, type Watch } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import type { KeyedLinkList, LinkList, NamedLinkList } from './paths.js'
 import { refusalError } from './refusals.js'
 import { nativeRulesOf, type PathRules, rulesOf } from './rules.js'
-import { type Calls, called, type Watched, watched } from './run.js'
 
 /** What {@link components} gives. */
 export interface GraphComponents<Key = number> {
@@ -54,16 +56,17 @@ const NEED: Need = { what: 'the work on a graph', perNode: 64, perEdge: 32 }
 /** Reads a graph and does the work on it off the event loop. */
 export async function onGraph<Result>(
   graph: unknown,
-  its: Watched,
+  its: Watch,
   what: string,
   isWeighted: boolean,
-  work: (edges: Edges, calls: Calls) => Promise<Result>,
+  work: (edges: Edges, call: NativeCall) => Promise<Result>,
 ): Promise<Result> {
   if (!isEdgeList(graph))
     throw new DTypeError(`the graph must be an edge list { nodes, from, to }, but it is ${show(graph)}`)
   const edges = await inSlices(takingEdges(graph, 'the graph', !isWeighted), its.signal, what)
   requireSpace(NEED, edges.nodes, edges.to.length)
-  return watched(its, what, 1, (calls) => work(edges, calls))
+  const { borrowed } = edges
+  return during(borrowed, () => runNative({ ...its, what, borrowed }, (call) => work(edges, call)))
 }
 
 const linkRules = () => rulesOf('or-and', UINT8)
@@ -106,7 +109,7 @@ export async function components(
   const { kind, ...its } = componentOptions.read(options)
   return onGraph(graph, its, 'the search for components', false, async (edges, { report, cancel }) => {
     const request = { ...linksOf(edges), strong: kind === 'strong' }
-    const { refusal, of, members, start } = await called(addon.graphComponents(request, report, cancel))
+    const { refusal, of, members, start } = await addon.graphComponents(request, report, cancel)
     requireAnswer(refusal, edges, linkRules())
     const count = start.length - 1
     return {
@@ -146,7 +149,7 @@ export async function topologicalOrder(graph: unknown, options?: OrderOptions): 
   const its = orderOptions.read(options)
   const what = 'the ordering of a graph'
   return onGraph(graph, its, what, false, async (edges, { report, cancel }) => {
-    const { refusal, order } = await called(addon.graphOrder(linksOf(edges), report, cancel))
+    const { refusal, order } = await addon.graphOrder(linksOf(edges), report, cancel)
     if (refusal?.kind === 'cycle') throw unordered([...refusal.cycle], edges.names)
     requireAnswer(refusal, edges, linkRules())
     return inSlices(naming(order, edges.names), its.signal, what)
@@ -215,7 +218,7 @@ export async function spanningTree(graph: unknown, options?: SpanningTreeOptions
     const { nodes, from, to, weight } = given
     const source = { nodes, from, to, weights: weight, zero: rules.zero, hasZero: true }
     const request = { ...source, ...nativeRulesOf(rules) }
-    const { refusal, edges } = await called(addon.graphSpanningTree(request, report, cancel))
+    const { refusal, edges } = await addon.graphSpanningTree(request, report, cancel)
     requireAnswer(refusal, given, rules)
     return inSlices(pickingTree(given, new Int32Array(edges)), its.signal, what)
   })

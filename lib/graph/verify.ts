@@ -1,6 +1,7 @@
 /** Whether what path functions gave is right. */
 
 import { signal } from '../abort.js'
+import { during } from '../borrowed.js'
 import { showList, typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { INT32, typeNameOf } from '../elements.js'
@@ -11,7 +12,7 @@ import { inSlices } from '../graph-core/slices.js'
 import type { MatrixLike } from '../matrix.js'
 import { choice, Options, type OptionsOf, readChoice, requireObject } from '../options.js'
 import type { ElementArray } from '../storage.js'
-import { type HostView, readView, requireThere, showShape } from '../view.js'
+import { type HostView, readView, showShape } from '../view.js'
 import type { Graph } from './keyed.js'
 import type { AnyWeights } from './paths.js'
 import { proveDistances, proveNext, provingWays, type Table, type Way } from './proof.js'
@@ -84,7 +85,7 @@ export async function verifyPaths(
   const asked = { sources: sources ?? undefined, targets: targets ?? undefined, signal: its }
   const question = await ask(semiring, weights, asked, { isChecked: true, inNumbers: true })
   try {
-    return await verify(question, result)
+    return await during(question.borrowed, () => verify(question, result))
   } finally {
     release(question)
   }
@@ -129,10 +130,10 @@ async function readResult(
   value: unknown,
   name: string,
   type: number,
-  { query, batched, batch }: Question,
+  { query, batched, batch, borrowed }: Question,
 ): Promise<HostView> {
   const given = readView(value, name, 'result')
-  requireThere(given, name)
+  borrowed.view(given, name)
   if (given.type !== type) {
     throw new DTypeError(`${name} must be of ${typeNameOf(type)}, but it is of ${typeNameOf(given.type)}`)
   }

@@ -1,5 +1,5 @@
 /** Many products in one call. */
-import { aborted, givenUpBy, notCancelled, signal } from '../abort.js'
+import { aborted, notCancelled, signal } from '../abort.js'
 import { whereSet } from '../backend.js'
 import { semiring } from '../built-in.js'
 import { typeName } from '../describe.js'
@@ -13,6 +13,7 @@ import { addon, type Made } from '../native.js'
 import { Options, type OptionsOf, requireNames } from '../options.js'
 import { requireApart, Uses } from '../overlap.js'
 import { placeOfProducts } from '../placement.js'
+import { runNative } from '../run-native.js'
 import type { OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import type { View } from '../view.js'
@@ -34,8 +35,6 @@ import {
   type Located,
   locate,
   readProduct,
-  requireAllStillThere,
-  requireAllThere,
   requireNoContradiction,
   requireOneDevice,
   requireOperation,
@@ -192,7 +191,7 @@ async function multiplyAll(
     if (call.session && !signal && !watched) group.startPart(notCancelled)
     // For the rest everything that can run user code comes first, as for one product.
     readProducts(group, group.length)
-    if (signal?.aborted) throw aborted(signal, 'the group')
+    if (signal?.aborted) throw aborted(signal, WORK)
     if (group.length === 0) return []
     if (!call.session || signal || watched) group.check(group.length)
     if (!call.session) placeResults(group)
@@ -202,12 +201,15 @@ async function multiplyAll(
     return group.end()
   }
   if (!signal) return group.run(notCancelled)
-  const cancel = new Int32Array(1)
-  return givenUpBy(signal, cancel, 'the group', () => {
-    eachNamed(products, requireAllThere)
+  // Each part looks for its arrays when it has ended.
+  return runNative({ what: WORK, signal, borrowed: null }, ({ cancel }) => {
+    eachNamed(products, (product, names) => product.requireThere(names))
     return group.run(cancel)
   })
 }
+
+/** Name of the work in messages. */
+const WORK = 'the group'
 
 function requireArray(products: unknown): readonly unknown[] {
   if (Array.isArray(products)) return products
@@ -446,22 +448,21 @@ async function runPart(
   const members = new Float64Array(buffer, 0, length * MEMBER_FIELDS)
   const reports = new Float64Array(buffer, members.byteLength, length * REPORT_FIELDS)
   const arrays = writeMembers(members, products, call)
+  const requireArrays = () => {
+    if (arrays.length > 0) eachNamed(products, (product, names) => product.requireStillThere(names), first)
+  }
+  // The event loop has turned since the arrays of later parts were checked.
+  if (first > 0) requireArrays()
   let made: Made
   try {
     writeCall(request, call, products[0]!.type)
-    made = await addon.multiplyGroup(
-      arrays,
-      request,
-      members,
-      reports,
-      cancel,
-      session ? session.native : null,
-    )
+    const native = session ? session.native : null
+    made = await addon.multiplyGroup(arrays, request, members, reports, cancel, native)
   } catch (error) {
     throw namingProduct(fromNative(error), first, length, watched)
   }
   try {
-    if (arrays.length > 0) eachNamed(products, requireAllStillThere, first)
+    requireArrays()
   } catch (error) {
     releaseMade(made)
     throw error

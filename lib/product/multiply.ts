@@ -1,19 +1,17 @@
 /** Products of two matrices. */
 
-import { givenUpBy, notCancelled } from '../abort.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { fromNative, OptionError } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, requestAt } from '../fields.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
+import { runNative } from '../run-native.js'
 import type { OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { type Watched, watch } from './diagnostics.js'
-import { plainNames } from './names.js'
 import type { AnyAccumulate, AnyOperand, AnyResult, AnyWitness, MpmmOptions } from './options.js'
-import { allocateResult, prepare, requireAllStillThere, requireAllThere } from './prepare.js'
-import { ProgressReports, shareOf } from './progress.js'
-import { furtherOf, type Product, writeRequest, writeResults } from './request.js'
+import { allocateResult, prepare } from './prepare.js'
+import { furtherOf, type Product, workOf, writeRequest, writeResults } from './request.js'
 import {
   type Fitting,
   type MpmmResult,
@@ -132,38 +130,18 @@ async function multiply(
   if (product.call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
   inARow = 0
   allocateResult(product)
-  const { signal, onProgress } = product.options
-  if (!(signal || onProgress)) return run(product, notCancelled)
-  const cancel = new Int32Array(1)
-  if (!signal) return run(product, cancel)
-  return givenUpBy(signal, cancel, 'the product', () => {
-    requireAllThere(product, plainNames)
-    return run(product, cancel)
-  })
-}
-
-async function run(product: Product, cancel: Int32Array): Promise<MpmmResult<AnyResult>> {
   const report = new Float64Array(REPORT_FIELDS)
-  const progress = startProgress(product, report, cancel)
-  let made: Made
-  try {
-    made = await start(product, report, cancel)
-  } catch (error) {
-    progress?.end(false)
-    throw error
-  }
-  try {
-    progress?.end(true)
-    requireAllStillThere(product, plainNames)
-  } catch (error) {
-    releaseMade(made)
-    throw error
-  }
+  const made = await runNative(
+    workOf(product, 'the product', report),
+    ({ cancel }) => start(product, report, cancel),
+    releaseMade,
+  )
   return resultOf(product, madeMemories(made, product.call), report)
 }
 
-async function start(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
+function start(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
   const { a, b, c0, session } = product
+  if (product.options.signal) product.requireThere()
   writeRequest(request, product)
   writeResults(request, product)
   if (session && !asked) {
@@ -171,28 +149,17 @@ async function start(product: Product, report: Float64Array, cancel: Int32Array)
     queueMicrotask(notAsked)
     request[requestAt.mayWait] = 1
   }
-  try {
-    return await addon.multiply(
-      a.data,
-      b.data,
-      product.c!.data,
-      c0 ? c0.data : null,
-      request,
-      report,
-      cancel,
-      session ? session.native : null,
-      furtherOf(product),
-    )
-  } catch (error) {
-    throw fromNative(error)
-  }
-}
-
-function startProgress(product: Product, report: Float64Array, cancel: Int32Array): ProgressReports | null {
-  const { onProgress } = product.options
-  if (!onProgress) return null
-  const { batch, m, n, k } = product
-  return new ProgressReports(onProgress, shareOf(batch * m * n * k, report), () => addon.giveUp(cancel))
+  return addon.multiply(
+    a.data,
+    b.data,
+    product.c!.data,
+    c0 ? c0.data : null,
+    request,
+    report,
+    cancel,
+    session ? session.native : null,
+    furtherOf(product),
+  )
 }
 
 /** Computes a product before it returns. */

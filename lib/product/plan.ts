@@ -1,16 +1,15 @@
 /** Which kernel a product would take, without computing it. */
-import { givenUpBy } from '../abort.js'
-import { natively, OptionError } from '../errors.js'
+import { OptionError } from '../errors.js'
 import { reportAt as field, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
 import { addon } from '../native.js'
+import { runNative } from '../run-native.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import type { VariantName } from '../variant-names.js'
 import { variants } from '../variants.js'
 import { type Watched, watch } from './diagnostics.js'
-import { plainNames } from './names.js'
 import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
-import { prepare, requireAllThere } from './prepare.js'
-import { type Product, writeRequest } from './request.js'
+import { prepare } from './prepare.js'
+import { workOf, writeRequest } from './request.js'
 import type { ProductStructure } from './structure.js'
 import type { UserOperand, UserPlan, UserProductOptions } from './user-product.js'
 
@@ -47,11 +46,7 @@ export interface Plan {
  * const { backend, path } = await plan(a, a, { backend: 'cpu' })
  * console.log(backend, path) // cpu direct
  */
-export function plan(
-  a: AnyOperand,
-  b: AnyOperand,
-  options?: Omit<MpmmOptions<AnyResult>, 'onProgress'>,
-): Promise<Plan>
+export function plan(a: AnyOperand, b: AnyOperand, options?: MpmmOptions<AnyResult>): Promise<Plan>
 /**
  * The plan of a product over a semiring of your own: the kernel, and where its machine code comes from. It may be compiled for that.
  *
@@ -60,7 +55,7 @@ export function plan(
 export function plan<L extends Lanes>(
   a: UserOperand<L>,
   b: UserOperand<L>,
-  options: Omit<UserProductOptions<L>, 'onProgress'>,
+  options: UserProductOptions<L>,
 ): Promise<UserPlan>
 export function plan(a: unknown, b: unknown, options?: unknown): Promise<unknown> {
   const watched = watch('plan')
@@ -83,16 +78,6 @@ async function makePlan(
   if (own) return own.plan(a, b, options, watched) as Promise<never>
   const product = prepare(a, b, options)
   watched?.checked([product])
-  const { signal } = product.options
-  const cancel = new Int32Array(1)
-  if (!signal) return found(product, cancel)
-  return givenUpBy(signal, cancel, 'the plan', () => {
-    requireAllThere(product, plainNames)
-    return found(product, cancel)
-  })
-}
-
-async function found(product: Product, cancel: Int32Array): Promise<Plan> {
   const request = new Float64Array(REQUEST_FIELDS)
   const report = new Float64Array(REPORT_FIELDS)
   writeRequest(request, product)
@@ -100,9 +85,10 @@ async function found(product: Product, cancel: Int32Array): Promise<Plan> {
   request[requestAt.planOnly] = 1
   const { a: left, b: right, c0, session } = product
   const device = session ? session.native : null
-  await natively(() =>
-    addon.multiply(left.data, right.data, null, c0 ? c0.data : null, request, report, cancel, device),
-  )
+  await runNative(workOf(product, 'the plan', report), ({ cancel }) => {
+    if (product.options.signal) product.requireThere()
+    return addon.multiply(left.data, right.data, null, c0 ? c0.data : null, request, report, cancel, device)
+  })
   const { name, parameters } = variants()[report[field.variant]!]!
   return {
     backend: addon.backends[report[field.backend]!]!,

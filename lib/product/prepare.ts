@@ -22,7 +22,7 @@ import { LEFT_OUT } from '../options.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
 import { type Asked, placeOfProducts } from '../placement.js'
 import type { ElementArray } from '../storage.js'
-import { type Role, readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
+import { type Role, readView, requireThere, showShape, type View } from '../view.js'
 import { type Names, plainNames } from './names.js'
 import { readOptions } from './options.js'
 import { Call, Product, type Result } from './request.js'
@@ -303,20 +303,4 @@ export function requireNoContradiction({ backend, device, devices, variant }: As
 function isOf({ backend, index, devices, isAll }: Session, asked: number): boolean {
   if (asked === ALL_DEVICES) return backend === 'cpu' || isAll
   return asked === (devices > 0 || backend === 'cpu' ? devices : 2 ** index)
-}
-
-/** Checks again what user code may have taken away since {@link checkProduct}. */
-export function requireAllThere({ a, b, c0, out }: Product, names: Names): void {
-  requireThere(a, names.a)
-  requireThere(b, names.b)
-  if (c0) requireThere(c0, names.accumulate)
-  if (out) requireThere(out, names.out)
-}
-
-/** Checks that no array was taken away while the product ran. */
-export function requireAllStillThere({ a, b, c0, out }: Product, names: Names): void {
-  requireStillThere(a, names.a)
-  requireStillThere(b, names.b)
-  if (c0) requireStillThere(c0, names.accumulate)
-  if (out) requireStillThere(out, names.out)
 }

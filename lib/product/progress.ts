@@ -1,5 +1,6 @@
 /** Telling how far work is, while it runs. */
 import { reportAt as at } from '../fields.js'
+import { tell } from '../listener.js'
 import type { Progress } from './options.js'
 
 /** Between two calls of `onProgress`. */
@@ -59,9 +60,7 @@ export class ProgressReports {
     if (this.#thrown) return
     this.#told = true
     try {
-      // Apart from the object that has it.
-      const listener = this.#listener
-      listener({ done })
+      tell(this.#listener, { done })
     } catch (error) {
       this.#thrown = { error }
     }

@@ -1,5 +1,6 @@
 /** A checked product, and how native code is asked for it. */
 
+import type { Borrowed } from '../borrowed.js'
 import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
 import { requestAt as at, furtherResults, writeLayout } from '../fields.js'
@@ -7,8 +8,10 @@ import { type Elements, rowMajorElements } from '../layout.js'
 import type { FurtherMatrices, FurtherName, NativeMemory } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import type { Place } from '../placement.js'
+import type { NativeWork } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
-import type { View } from '../view.js'
+import { requireStillThere, requireThere, type View } from '../view.js'
+import { type Names, plainNames } from './names.js'
 import { type ReadOptions, THROW } from './options.js'
 import { type ReadStructure, writeStructure } from './structure.js'
 
@@ -58,7 +61,7 @@ export class Call {
 }
 
 /** A product: its matrices, and the sizes that it has if they fit, which checkProduct() finds. */
-export class Product {
+export class Product implements Borrowed {
   /** Where the result goes, which allocateResult() says; null in groups on a device, whose results share memory. */
   c: Result | null = null
   /** The same for each further result that is asked for. */
@@ -102,6 +105,21 @@ export class Product {
   /** Of an element of the result. */
   get bytes(): number {
     return bytesOf(this.type)
+  }
+
+  /** Checks again what user code may have taken away since checkProduct(). */
+  requireThere(names: Names = plainNames): void {
+    requireThere(this.a, names.a)
+    requireThere(this.b, names.b)
+    if (this.c0) requireThere(this.c0, names.accumulate)
+    if (this.out) requireThere(this.out, names.out)
+  }
+
+  requireStillThere(names: Names = plainNames): void {
+    requireStillThere(this.a, names.a)
+    requireStillThere(this.b, names.b)
+    if (this.c0) requireStillThere(this.c0, names.accumulate)
+    if (this.out) requireStillThere(this.out, names.out)
   }
 
   /** The elements of the result from `offset` on, if it is made for the product. */
@@ -167,4 +185,16 @@ export function writeSizes(member: Float64Array, product: Product, start: number
   member[start + at.k] = product.k
   member[start + at.keepsC] = product.out ? 1 : 0
   writeStructure(member, product.structure, start)
+}
+
+/** A product as work of native code. `borrowed` are its matrices, if they aren't only those of `product`. */
+export function workOf(
+  product: Product,
+  what: string,
+  report: Float64Array,
+  borrowed: Borrowed = product,
+): NativeWork {
+  const { options, batch, m, n, k } = product
+  const { signal, onProgress } = options
+  return { what, signal, onProgress, report, steps: batch * m * n * k, borrowed }
 }

@@ -1,6 +1,7 @@
 /** Sequences in FASTA. */
 
 import { isUint8Array } from '../array-types.js'
+import { requireOrdinary } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import { StrictDecoder } from '../files/encoding.js'
@@ -70,6 +71,9 @@ export function parseFasta(text: string | Uint8Array, name = 'the text'): FastaR
 
 function textOf(given: string | Uint8Array, name: string): string {
   if (typeof given === 'string') return given
-  if (isUint8Array(given)) return new StrictDecoder(name).decode(given, true)
+  if (isUint8Array(given)) {
+    requireOrdinary(given, `the bytes of ${name}`)
+    return new StrictDecoder(name).decode(given, true)
+  }
   throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(given)}`)
 }

@@ -1,12 +1,10 @@
 /** Calls of native code that can be given up, and say how far they are. */
-import { aborted, cancelOnAbort } from '../abort.js'
 import { AUTO, automaticBackend, deviceName, indexOf } from '../backend.js'
-import { configureCpu, deviceMemoryLimit } from '../environment.js'
-import { AbortedError, fromNative } from '../errors.js'
+import { deviceMemoryLimit } from '../environment.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
 import { availableMemory } from '../free-memory.js'
 import { addon, type RnaRequest } from '../native.js'
-import { reporting, shareOf } from '../product/progress.js'
+import { runNative } from '../run-native.js'
 import type { BasePair, ReadFold } from './options.js'
 
 /** What all requests have. */
@@ -37,22 +35,11 @@ export async function run<Result>(
   what: string,
   start: (report: Float64Array, cancel: Int32Array) => Promise<Result>,
 ): Promise<[Result, RnaPlace]> {
-  if (signal?.aborted) throw aborted(signal, what)
-  configureCpu()
   const report = new Float64Array(REPORT_FIELDS)
-  const cancel = new Int32Array(1)
-  const forget = signal && cancelOnAbort(signal, cancel)
-  const giveUp = () => addon.giveUp(cancel)
-  try {
-    const result = await reporting(onProgress, shareOf(1, report), giveUp, () => start(report, cancel))
-    const backend = addon.backends[report[reportAt.backend]!]!
-    return [result, { backend, device: deviceName(report[reportAt.device]!) }]
-  } catch (thrown) {
-    const error = fromNative(thrown)
-    throw error instanceof AbortedError && signal?.aborted ? aborted(signal, what) : error
-  } finally {
-    forget?.()
-  }
+  const work = { signal, onProgress, what, report, borrowed: null }
+  const result = await runNative(work, ({ cancel }) => start(report, cancel))
+  const backend = addon.backends[report[reportAt.backend]!]!
+  return [result, { backend, device: deviceName(report[reportAt.device]!) }]
 }
 
 /** Pairs as native code gives them, each index changed. */

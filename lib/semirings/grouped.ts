@@ -1,5 +1,5 @@
 /** Many products over a semiring that a user has written, in one call. */
-import { aborted, givenUpBy, notCancelled, signal } from '../abort.js'
+import { aborted, signal } from '../abort.js'
 import { whereSet } from '../backend.js'
 import { typeName } from '../describe.js'
 import { DTypeError, fromNative } from '../errors.js'
@@ -13,6 +13,7 @@ import { NamesInGroup } from '../product/names.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { readStructure, structure } from '../product/structure.js'
 import type { UserGroupedOptions, UserGroupedProduct, UserProductResult } from '../product/user-product.js'
+import { runNative } from '../run-native.js'
 import { describeUser } from './messages.js'
 import {
   allocateUserResult,
@@ -21,7 +22,6 @@ import {
   matricesOf,
   nameOfView,
   readUserProduct,
-  requireUserStillThere,
   requireUserThere,
   sessionOfUser,
   USER_REQUEST_FIELDS,
@@ -65,7 +65,7 @@ export async function multiplyGrouped(
     const own = its === undefined ? options.structure : readStructure(its, names.structure)
     return readUserProduct(semiring, call, { a, b, out, accumulate }, names, own)
   })
-  if (options.signal?.aborted) throw aborted(options.signal, 'the group')
+  if (options.signal?.aborted) throw aborted(options.signal, WORK)
   if (products.length === 0) return []
   for (const product of products) call.session ??= sessionOfUser(product)
   const located = () => products.map(locateUser).find((found) => found !== null)!
@@ -77,13 +77,22 @@ export async function multiplyGrouped(
   products.forEach((product, index) => {
     allocateUserResult(product, `the result of ${new NamesInGroup(index)}`)
   })
-  if (!options.signal) return run(products, notCancelled, watched)
-  const cancel = new Int32Array(1)
-  return givenUpBy(options.signal, cancel, 'the group', () => {
-    for (const product of products) requireUserThere(product)
-    return run(products, cancel, watched)
-  })
+  const reports = new Float64Array(products.length * REPORT_FIELDS)
+  const borrowed = {
+    requireStillThere() {
+      for (const product of products) product.requireStillThere()
+    },
+  }
+  const made = await runNative(
+    { what: WORK, signal: options.signal, borrowed },
+    ({ cancel }) => start(products, reports, cancel, watched),
+    (each) => each.forEach(releaseAll),
+  )
+  return products.map((product, index) => resultOf(product, made[index], reports, index * REPORT_FIELDS))
 }
+
+/** Name of the work in messages. */
+const WORK = 'the group'
 
 /** Throws ShapeError if a product writes what another one uses. */
 function requireGroupApart(products: readonly UserProduct[]): void {
@@ -97,20 +106,20 @@ function requireGroupApart(products: readonly UserProduct[]): void {
   )
 }
 
-async function run(
+async function start(
   products: readonly UserProduct[],
+  reports: Float64Array,
   cancel: Int32Array,
   watched: Watched | null,
-): Promise<UserProductResult[]> {
+): Promise<(NativeMemory[] | undefined)[]> {
   const [{ semiring, call }] = products as [UserProduct]
+  if (call.options.signal) for (const product of products) requireUserThere(product)
   const requests = new Float64Array(products.length * USER_REQUEST_FIELDS)
-  const reports = new Float64Array(products.length * REPORT_FIELDS)
   products.forEach((product, index) => {
     writeUserRequest(requests, product, index * USER_REQUEST_FIELDS)
   })
-  let made: (NativeMemory[] | undefined)[]
   try {
-    made = await addon.multiplyUserGroup(
+    return await addon.multiplyUserGroup(
       nativeOf(semiring),
       products.map((product) => {
         const { a, b, c, c0, further } = matricesOf(product)
@@ -124,13 +133,6 @@ async function run(
   } catch (error) {
     throw namingProduct(fromNative(error), watched)
   }
-  try {
-    for (const product of products) requireUserStillThere(product)
-  } catch (error) {
-    for (const each of made) releaseAll(each)
-    throw error
-  }
-  return products.map((product, index) => resultOf(product, made[index], reports, index * REPORT_FIELDS))
 }
 
 /** An error of native code, with the product called what users call it. */

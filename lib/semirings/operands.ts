@@ -1,6 +1,7 @@
 /** Products over semirings that users write: their arguments, read and checked, and how native code is asked for them. */
 
 import { isUint32Array } from '../array-types.js'
+import type { Borrowed } from '../borrowed.js'
 import { showList, typeName } from '../describe.js'
 import type { Session } from '../device/resident.js'
 import { elementType, INT32 } from '../elements.js'
@@ -25,11 +26,11 @@ import {
 import { asksField, type Call, furtherOf, type Product } from '../product/request.js'
 import { type ReadStructure, writeStructure } from '../product/structure.js'
 import type { LaneType } from '../user-semiring.js'
-import { requireStillThere, requireThere, showShape, type View } from '../view.js'
+import { showShape, type View } from '../view.js'
 import { lanesOf, type WrittenSemiring } from './semiring.js'
 
 /** A product: each lane is a product by itself, of which native code gets the matrices of all. */
-export interface UserProduct {
+export interface UserProduct extends Borrowed {
   readonly semiring: WrittenSemiring
   readonly lanes: readonly Product[]
   readonly call: Call
@@ -87,7 +88,9 @@ export function readUserProduct(
     if (product.c0) requireLane(product.c0, type, ofLane.accumulate)
     return product
   })
-  return { semiring, lanes: products, call, outValue: given.out, nameOfLane }
+  const requireStillThere = () => eachLane(made, (lane, names) => lane.requireStillThere(names))
+  const made = { semiring, lanes: products, call, outValue: given.out, nameOfLane, requireStillThere }
+  return made
 }
 
 const arrayOf: Readonly<Record<LaneType, string>> = {
@@ -266,25 +269,14 @@ const laneFields = ([0, 1, 2, 3] as const).map((lane) => ({
 
 /** Checks again what user code may have taken away since {@link checkUserProduct}. */
 export function requireUserThere(product: UserProduct): void {
-  eachView(product, requireThere)
+  eachLane(product, (lane, names) => lane.requireThere(names))
 }
 
-/** Checks that no array was taken away while the product ran. */
-export function requireUserStillThere(product: UserProduct): void {
-  eachView(product, requireStillThere)
-}
-
-function eachView(
-  { lanes, nameOfLane }: UserProduct,
-  require: (view: View, name: Names[keyof Names]) => void,
+function eachLane(
+  { lanes, nameOfLane }: Pick<UserProduct, 'lanes' | 'nameOfLane'>,
+  look: (lane: Product, names: Names) => void,
 ): void {
-  lanes.forEach(({ a, b, c0, out }, index) => {
-    const names = nameOfLane(index)
-    require(a, names.a)
-    require(b, names.b)
-    if (c0) require(c0, names.accumulate)
-    if (out) require(out, names.out)
-  })
+  for (const [index, lane] of lanes.entries()) look(lane, nameOfLane(index))
 }
 
 /** An array as one of the lane's type. */

@@ -1,10 +1,12 @@
 /** Powers and stars of matrices over semirings that users write, by their products. */
-import { signal } from '../abort.js'
+import { aborted, signal } from '../abort.js'
 import { deviceName, optionsOf, whereSet } from '../backend.js'
+import { throughout } from '../borrowed.js'
 import { show } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
 import { CycleError, natively, OptionError, ShapeError } from '../errors.js'
+import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { rowMajor, type Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { checkedLater, listener, Options, type OptionsOf } from '../options.js'
@@ -39,8 +41,9 @@ type Matrices = readonly (
 /** The lanes of a row-major matrix in arrays. */
 type HostLanes = readonly LaneArray[]
 
-/** A checked call, and what its steps have in common. */
-class Steps {
+/** A checked call, and what its products have in common. */
+class Powers {
+  readonly what: string
   readonly semiring: WrittenSemiring
   readonly n: number
   kernelMs = 0
@@ -55,7 +58,8 @@ class Steps {
   readonly #isList: boolean
   readonly #types: readonly LaneType[]
 
-  constructor(a: unknown, value: unknown, why: string) {
+  /** @param what - name of the work in messages. */
+  constructor(a: unknown, value: unknown, what: string, why: string) {
     const { semiring, out, ...options } = algebraOptions.read(value)
     if (out !== undefined) {
       throw new OptionError('option out is for the semirings of the library: take the c of the result')
@@ -65,6 +69,8 @@ class Steps {
     const given = { a, b: a, out: undefined, accumulate: undefined }
     const square = readUserProduct(semiring, call, given, names, null)
     const [{ a: view, batched, batch, m }] = square.lanes as [Product]
+    const { signal } = call.options
+    if (signal?.aborted) throw aborted(signal, what)
     if (view.rows !== view.cols) {
       throw new ShapeError(`${showShape(view, square.nameOfLane(0).a)} must be square${why}`)
     }
@@ -72,6 +78,7 @@ class Steps {
     checkUserProduct(square, () => locateUser(square)!)
     if (call.session) requireNoContradiction(call.options, call.session)
     requireLaws(semiring)
+    this.what = what
     this.semiring = semiring
     this.n = m
     this.backend = call.session?.backend ?? 'cpu'
@@ -98,22 +105,38 @@ class Steps {
     )
   }
 
-  identity(): HostLanes {
+  /** Does work on JavaScript's thread in slices. */
+  sliced<Result>(steps: Steps<Result>): Promise<Result> {
+    return inSlices(steps, this.#square.call.options.signal, this.what)
+  }
+
+  /** New arrays for the lanes of a matrix. */
+  newLanes(): LaneArray[] {
+    return this.#types.map((type) => laneOf(type, this.#length))
+  }
+
+  *identity(): Steps<HostLanes> {
     const { zero, one } = neutralOf(this.semiring)
     const { n } = this
-    return this.#types.map((type, lane) => {
-      const data = laneOf(type, this.#length).fill(zero[lane]!)
-      for (let node = 0; node * n < this.#length; node++) data[node * n + (node % n)] = one![lane]!
-      return data
+    const made = this.newLanes()
+    yield* inParts(this.#length, (start, end) => {
+      for (const [lane, data] of made.entries()) data.fill(zero[lane]!, start, end)
     })
+    yield* inParts(n === 0 ? 0 : this.#length / n, (start, end) => {
+      for (const [lane, data] of made.entries()) {
+        for (let node = start; node < end; node++) data[node * n + (node % n)] = one![lane]!
+      }
+    })
+    return made
   }
 
   /** The matrix itself, in arrays. */
   onHost(): Promise<HostLanes> {
+    const square = this.#square
     return Promise.all(
-      this.#square.lanes.map(async ({ a }, lane) => {
+      square.lanes.map(async ({ a }, lane) => {
         const type = this.#types[lane]!
-        if (!a.memory) return gathered(a, laneOf(type, this.#length))
+        if (!a.memory) return this.sliced(throughout(square, gathering(a, laneOf(type, this.#length))))
         const there = new DeviceMatrix<Int32Array | Float32Array>(new ResidentView(a.memory, a))
         try {
           return asType((await there.download()).data, type)
@@ -191,48 +214,58 @@ function asType(data: LaneArray, type: LaneType): LaneArray {
 }
 
 /** The elements of a view, row-major. */
-function gathered(
+function* gathering(
   { data, batch, rows, cols, offset, batchStride, rowStride, colStride }: View,
   into: LaneArray,
-): LaneArray {
+): Steps<LaneArray> {
   const from = data as unknown as LaneArray
   let next = 0
   for (let item = 0; item < batch; item++) {
     for (let row = 0; row < rows; row++) {
-      for (let col = 0; col < cols; col++) {
-        into[next++] = from[offset + item * batchStride + row * rowStride + col * colStride]!
+      let at = offset + item * batchStride + row * rowStride
+      for (let col = 0; col < cols; col++, at += colStride) {
+        into[next++] = from[at]!
+        if (next % PER_STEP === 0) yield
       }
     }
   }
   return into
 }
 
+/** Looks at elements part by part. */
+function* inParts(length: number, look: (start: number, end: number) => void): Steps<void> {
+  for (let start = 0; start < length; start += PER_STEP) {
+    look(start, Math.min(start + PER_STEP, length))
+    yield
+  }
+}
+
 /** {@link power}. */
 export async function power(a: unknown, n: unknown, options: unknown): Promise<UserAlgebraResult> {
-  const steps = new Steps(a, options, ', so that it can be its own factor')
+  const powers = new Powers(a, options, 'the power', ', so that it can be its own factor')
   if (typeof n !== 'number' || !Number.isSafeInteger(n) || n < 0) {
     throw new OptionError(`the exponent n must be an integer from 0 to 2^53 - 1, but it is ${show(n)}`)
   }
   if (n === 0) {
-    steps.requireOne('the power 0')
-    return steps.result(await steps.placed(steps.identity()))
+    powers.requireOne('the power 0')
+    return powers.result(await powers.placed(await powers.sliced(powers.identity())))
   }
-  if (n === 1) return steps.result(await steps.placed(await steps.onHost()))
+  if (n === 1) return powers.result(await powers.placed(await powers.onHost()))
   const factors: ('itself' | 'base')[] = []
   for (let m = n; m > 1; m = Math.floor(m / 2)) {
     if (m % 2 === 1) factors.unshift('base')
     factors.unshift('itself')
   }
-  let last = steps.given
+  let last = powers.given
   for (const [done, factor] of factors.entries()) {
     const before = last
     try {
-      last = await steps.multiply(before, factor === 'itself' ? before : steps.given, done, factors.length)
+      last = await powers.multiply(before, factor === 'itself' ? before : powers.given, done, factors.length)
     } finally {
-      steps.dispose(before)
+      powers.dispose(before)
     }
   }
-  return steps.result(last)
+  return powers.result(last)
 }
 
 /** A star is given up when paths of so many times n edges still make it better. */
@@ -240,51 +273,59 @@ const MOST_PATHS = 4
 
 /** {@link star}: I ⊕ A is squared until it stays the same. */
 export async function star(a: unknown, options: unknown): Promise<UserAlgebraResult> {
-  const steps = new Steps(a, options, ': row i has the edges that leave node i')
-  const { semiring, n } = steps
+  const powers = new Powers(a, options, 'the star', ': row i has the edges that leave node i')
+  const { semiring, n } = powers
   if (!semiring.idempotent) {
     throw new OptionError(
       `star needs a semiring whose ⊕ is idempotent, so that a path counts once however often it is found, but semiring '${semiring.name}' isn't: ` +
         'say idempotent: true if x ⊕ x is x, or add up powers',
     )
   }
-  steps.requireOne('star')
-  let known = sum(semiring, steps.identity(), await steps.onHost())
-  let last = await steps.placed(known)
+  powers.requireOne('star')
+  let known = await powers.sliced(sum(powers, await powers.sliced(powers.identity()), await powers.onHost()))
+  let last = await powers.placed(known)
   const most = Math.ceil(Math.log2(Math.max(n, 1) * MOST_PATHS))
   for (let done = 0; done < most; done++) {
     const before = last
     try {
-      last = await steps.multiply(before, before, done, most)
+      last = await powers.multiply(before, before, done, most)
     } finally {
-      steps.dispose(before)
+      powers.dispose(before)
     }
-    const values = await steps.download(last)
-    if (values.every((lane, index) => isSame(lane, known[index]!))) return steps.result(last)
+    const values = await powers.download(last)
+    if (await powers.sliced(isSame(values, known))) return powers.result(last)
     known = values
   }
-  steps.dispose(last)
+  powers.dispose(last)
   throw new CycleError(
     `the star over semiring '${semiring.name}' doesn't exist: paths of ${2 ** most} edges still make it better, so that some cycle gains each time`,
   )
 }
 
-function sum(semiring: WrittenSemiring, x: HostLanes, y: HostLanes): HostLanes {
-  const out = x.map((lane) => lane.slice() as LaneArray)
-  natively(() => addon.evaluateUserSemiring(nativeOf(semiring), true, [...x], [...y], out))
+function* sum(powers: Powers, x: HostLanes, y: HostLanes): Steps<HostLanes> {
+  const out = powers.newLanes()
+  yield* inParts(x[0]!.length, (start, end) => {
+    const [left, right, into] = [x, y, out].map((lanes) => lanes.map((lane) => lane.subarray(start, end)))
+    natively(() => addon.evaluateUserSemiring(nativeOf(powers.semiring), true, left!, right!, into!))
+  })
   return out
 }
 
 /** Two floats are the same in a star if they differ by no more than this part of them: products round ways in other orders. */
 const TOLERANCE = 2 ** -20
 
-const isSame = (x: LaneArray, y: LaneArray): boolean =>
-  x.every((value, index) => {
-    const other = y[index]!
-    if (value === other || (Number.isNaN(value) && Number.isNaN(other))) return true
-    return (
-      x instanceof Float32Array &&
-      Math.abs(value - other) <= TOLERANCE * Math.abs(value) &&
-      Number.isFinite(value)
-    )
-  })
+/** Compares all elements of two matrices. */
+function* isSame(x: HostLanes, y: HostLanes): Steps<boolean> {
+  for (const [lane, values] of x.entries()) {
+    const others = y[lane]!
+    const isFloat = values instanceof Float32Array
+    for (let at = 0; at < values.length; at++) {
+      if (at % PER_STEP === PER_STEP - 1) yield
+      const [value, other] = [values[at]!, others[at]!]
+      if (value === other || (Number.isNaN(value) && Number.isNaN(other))) continue
+      const isNear = Math.abs(value - other) <= TOLERANCE * Math.abs(value) && Number.isFinite(value)
+      if (!(isFloat && isNear)) return false
+    }
+  }
+  return true
+}

@@ -1,5 +1,5 @@
 /** Products over semirings that users write. */
-import { aborted, givenUpBy, notCancelled } from '../abort.js'
+import { aborted } from '../abort.js'
 import { deviceName, whereSet } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
 import { ResidentView, SharedMemory } from '../device/resident.js'
@@ -14,11 +14,11 @@ import type { Watched } from '../product/diagnostics.js'
 import { plainNames } from '../product/names.js'
 import { asProduct, longWorkSet, type ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
-import { ProgressReports, shareOf } from '../product/progress.js'
-import { Call, type Product, type Result } from '../product/request.js'
+import { Call, type Product, type Result, workOf } from '../product/request.js'
 import { devicesOf, gopsOf, timingOf } from '../product/result.js'
 import { structure } from '../product/structure.js'
 import type { UserPlan, UserProductOptions, UserProductResult } from '../product/user-product.js'
+import { runNative } from '../run-native.js'
 import { configureCode } from './code-cache.js'
 import { describeUser } from './messages.js'
 import {
@@ -29,7 +29,6 @@ import {
   matricesOf,
   readUserProduct,
   requireSelective,
-  requireUserStillThere,
   requireUserThere,
   sessionOfUser,
   USER_REQUEST_FIELDS,
@@ -111,54 +110,29 @@ export async function multiply(
   const { call } = product
   if (call.place.atOnce) return computeNow(product)
   allocateUserResult(product)
-  const { signal, onProgress } = call.options
-  if (!(signal || onProgress)) return run(product, notCancelled)
-  const cancel = new Int32Array(1)
-  if (!signal) return run(product, cancel)
-  return givenUpBy(signal, cancel, 'the product', () => {
-    requireUserThere(product)
-    return run(product, cancel)
-  })
+  const report = new Float64Array(REPORT_FIELDS)
+  const work = workOf(product.lanes[0]!, 'the product', report, product)
+  const made = await runNative(work, ({ cancel }) => start(product, report, cancel), releaseAll)
+  return resultOf(product, made, report, 0)
 }
 
-async function run(product: UserProduct, cancel: Int32Array): Promise<UserProductResult> {
-  const { semiring, call, lanes } = product
-  const [{ batch, m, n, k }] = lanes as [Product]
-  const report = new Float64Array(REPORT_FIELDS)
-  const { onProgress } = call.options
-  const progress =
-    onProgress &&
-    new ProgressReports(onProgress, shareOf(batch * m * n * k, report), () => addon.giveUp(cancel))
+function start(product: UserProduct, report: Float64Array, cancel: Int32Array) {
+  const { semiring, call } = product
+  if (call.options.signal) requireUserThere(product)
   const matrices = matricesOf(product)
   writeUserRequest(request, product)
-  let made: NativeMemory[] | undefined
-  try {
-    made = await natively(() =>
-      addon.multiplyUser(
-        nativeOf(semiring),
-        matrices.a,
-        matrices.b,
-        matrices.c,
-        matrices.c0,
-        request,
-        report,
-        cancel,
-        call.session ? call.session.native : null,
-        matrices.further,
-      ),
-    )
-  } catch (error) {
-    progress?.end(false)
-    throw error
-  }
-  try {
-    progress?.end(true)
-    requireUserStillThere(product)
-  } catch (error) {
-    releaseAll(made)
-    throw error
-  }
-  return resultOf(product, made, report, 0)
+  return addon.multiplyUser(
+    nativeOf(semiring),
+    matrices.a,
+    matrices.b,
+    matrices.c,
+    matrices.c0,
+    request,
+    report,
+    cancel,
+    call.session ? call.session.native : null,
+    matrices.further,
+  )
 }
 
 /** Gives back what native code has made for a result that isn't returned. */

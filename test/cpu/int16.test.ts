@@ -1,6 +1,13 @@
 /** Operands in Int16Arrays: the paths that the CPU takes for them, and what is refused everywhere. */
 import { describe, expect, it } from 'vitest'
-import { type MatrixLike, type MpmmOptions, matrix, mpmmSync, plan } from '../../lib/index.js'
+import {
+  type MatrixLike,
+  type MpmmOptions,
+  matrix,
+  mpmmSync,
+  type OperandArray,
+  plan,
+} from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
 import { randomMatrix } from '../support/generators.js'
@@ -38,7 +45,7 @@ describe('int16 operands', () => {
     const b = randomMatrix(k, n, 2, [-15_000, 15_000])
     const narrow = (of: typeof a) => ({ data: Int16Array.from(of.data), shape: of.shape })
     // The number of the first allocation that isn't made, when those before it have been.
-    const allocations = (left: MatrixLike, right: MatrixLike) => {
+    const allocations = (left: MatrixLike<OperandArray>, right: MatrixLike<OperandArray>) => {
       for (let count = 1; ; count++) {
         addon.failAllocation(count)
         try {

@@ -1,7 +1,7 @@
 /** Products of an operand with few rows or columns, which the CPU computes without packing the other one. */
 import { describe, expect, it, vi } from 'vitest'
 import { reportAt } from '../../lib/fields.js'
-import { mpmm, mpmmSync, variants, zeroOf } from '../../lib/index.js'
+import { type MpmmOptions, mpmm, mpmmSync, variants, zeroOf } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { layoutsOf, policies, type Size, semirings } from '../support/cases.js'
 import { expectElements, expectProduct } from '../support/expect.js'
@@ -109,7 +109,7 @@ describe('thin products', () => {
           const b = randomMatrix(k, n, 2, [-300_000_000, 300_000_000])
           // It makes sums leave int32, which only sums of 64 bits hold.
           if (place !== undefined) a.data[place] = 2_000_000_000
-          const where = devices > 1 ? ({ devices: 'all' } as const) : { backend }
+          const where: MpmmOptions = devices > 1 ? { devices: 'all' } : { backend }
           const { variant } = await mpmm(a, b, { ...where, overflow: 'saturate', onProgress() {} })
           expect(familyOf(variant)).toBe('thin')
           const report = start.mock.lastCall![5]

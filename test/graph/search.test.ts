@@ -56,7 +56,12 @@ async function find(
   } as const
   const room = makeRoom(query, 1, edges.type)
   const report = new Float64Array(REPORT_FIELDS)
-  await search({ edges }, query, { ...room, item: undefined }, { report, cancel: new Int32Array(1) })
+  await search(
+    { edges },
+    query,
+    { ...room, item: undefined },
+    { report, cancel: new Int32Array(1), borrowed: null },
+  )
   return room
 }
 
@@ -273,7 +278,7 @@ describe('a division', () => {
     overflow: 'throw',
     limit: undefined,
   }
-  const calls = () => ({ report: new Float64Array(REPORT_FIELDS), cancel: new Int32Array(1) })
+  const calls = () => ({ report: new Float64Array(REPORT_FIELDS), cancel: new Int32Array(1), borrowed: null })
   const made = (asked: Query, within?: number) => divide({ edges }, asked, edges.type, calls(), within)
 
   /** The distances from some nodes. */

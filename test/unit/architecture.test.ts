@@ -290,7 +290,7 @@ const allowedInLib: Record<string, string[]> = {
   closure: ['device', 'product', 'graph-core'],
   graph: ['device', 'product', 'files', 'graph-core', 'closure'],
   algebra: ['device', 'product', 'graph-core', 'closure', 'graph'],
-  semirings: ['device', 'product'],
+  semirings: ['device', 'product', 'graph-core'],
   lab: ['files'],
   rna: ['product', 'files'],
   arrays: ['device', 'product', 'files', 'graph-core', 'graph', 'algebra'],

@@ -1,0 +1,101 @@
+/**
+ * Borrows arrays of the user for a call: every array that native code reads, or that is read after an `await`, goes through here.
+ *
+ * A buffer that can shrink or that other threads can write is refused at entry. JavaScript can't keep an ordinary buffer from being
+ * transferred, so its presence is checked before each native call and at exit.
+ */
+import { isTypedArray, typedArrayName } from './array-types.js'
+import type { Name } from './describe.js'
+import { AbortedError } from './errors.js'
+import { isFromListener } from './listener.js'
+import { bytesIn, lengthOf, requireLength, requireOrdinaryBuffer } from './storage.js'
+import { requireThere, type View } from './view.js'
+
+/** Arrays that a call uses. Products implement it by their views, so that no object is made for each. */
+export interface Borrowed {
+  /** Throws DTypeError if an array was transferred away since it was borrowed. */
+  requireStillThere(): void
+}
+
+/** In bytes. Copying 64 KiB takes about 5 µs, less than one native call in the background. */
+const MOST_COPIED = 2 ** 16
+
+/** Copies a typed array. `slice` of a Buffer shares its memory, and a subclass decides what its own `slice` makes. */
+export function copyOf<Values extends NodeJS.TypedArray>(values: Values): Values {
+  const name = typedArrayName(values) as 'Int32Array'
+  return new globalThis[name](values as unknown as Int32Array) as unknown as Values
+}
+
+/**
+ * Throws DTypeError for a typed array in a shared, resizable or detached buffer: for arrays that are copied before the event loop turns.
+ * Other values pass.
+ */
+export function requireOrdinary(values: unknown, name: Name): void {
+  if (isTypedArray(values)) requireOrdinaryBuffer(values, name)
+}
+
+/** Arrays of one call. */
+export class Loan implements Borrowed {
+  readonly #arrays: { readonly data: NodeJS.TypedArray; readonly length: number; readonly name: Name }[] = []
+
+  /**
+   * Borrows an array and returns it, or a copy if it is small. Other values, such as arrays of numbers, are returned unchanged.
+   *
+   * @throws DTypeError for a shared, resizable or detached buffer.
+   */
+  array<Values>(values: Values, name: Name): Values {
+    requireOrdinary(values, name)
+    if (!isTypedArray(values)) return values
+    if (bytesIn(values) <= MOST_COPIED) return copyOf(values)
+    this.#arrays.push({ data: values, length: lengthOf(values), name })
+    return values
+  }
+
+  /**
+   * Borrows a matrix and returns it. Resident matrices have memory of the library, and are checked at entry only.
+   *
+   * @throws DTypeError for a shared, resizable or detached buffer; ShapeError for one that is too short; DisposedError.
+   */
+  view<Any extends View>(view: Any, name: Name): Any {
+    requireThere(view, name)
+    if (!view.memory) this.#arrays.push({ data: view.data, length: view.reach, name: `${name}.data` })
+    return view
+  }
+
+  requireStillThere(): void {
+    for (const { data, length, name } of this.#arrays) requireLength(data, length, name)
+  }
+}
+
+/** Result of work that reads borrowed arrays. A missing array is the error, whatever the work made of it. */
+export async function during<Result>(borrowed: Borrowed, work: () => Promise<Result>): Promise<Result> {
+  let result: Result
+  try {
+    result = await work()
+  } catch (error) {
+    throw explained(borrowed, error)
+  }
+  borrowed.requireStillThere()
+  return result
+}
+
+/** Does {@link during} for work in steps. */
+export function* throughout<Step, Result>(
+  borrowed: Borrowed,
+  steps: Generator<Step, Result, void>,
+): Generator<Step, Result, void> {
+  let result: Result
+  try {
+    result = yield* steps
+  } catch (error) {
+    throw explained(borrowed, error)
+  }
+  borrowed.requireStillThere()
+  return result
+}
+
+/** The error of work: an error of the signal or of the listener has nothing to do with the arrays. */
+function explained(borrowed: Borrowed, error: unknown): unknown {
+  if (!(error instanceof AbortedError || isFromListener(error))) borrowed.requireStillThere()
+  return error
+}

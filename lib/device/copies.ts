@@ -1,0 +1,32 @@
+/** Copies of matrices from arrays to a device. */
+import { natively } from '../errors.js'
+import type { Elements } from '../layout.js'
+import { addon, type NativeMemory } from '../native.js'
+import { type HostView, requireStillThere, requireThere } from '../view.js'
+import { copyRequest } from './requests.js'
+import type { Session } from './resident.js'
+
+/**
+ * Copies a matrix in an array to a device.
+ *
+ * @param elements - its layout there.
+ * @throws Rejects with DTypeError for an array that is transferred away meanwhile, and with the errors of native code.
+ */
+export async function copyToDevice(
+  session: Session,
+  view: HostView,
+  elements: Elements,
+  cancel: Int32Array,
+  name: string,
+): Promise<NativeMemory> {
+  requireThere(view, name)
+  const request = copyRequest(view, elements)
+  const memory = await natively(() => addon.upload(session.native, view.data, request, cancel))
+  try {
+    requireStillThere(view, name)
+  } catch (error) {
+    addon.release(memory)
+    throw error
+  }
+  return memory
+}

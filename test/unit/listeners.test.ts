@@ -1,0 +1,319 @@
+/** Signals and listeners of all functions that take them: an aborted signal is heard even if there is nothing to do, and what a listener throws is what comes. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
+import * as algebra from '../../lib/algebra.js'
+import * as arrays from '../../lib/arrays.js'
+import * as files from '../../lib/files.js'
+import * as graphs from '../../lib/graph.js'
+import * as mpmml from '../../lib/index.js'
+import * as rna from '../../lib/rna.js'
+import { lexicographic } from '../../lib/semirings.js'
+import { functionsOf } from '../support/exported.js'
+
+const N = 300
+const cpu = { backend: 'cpu' } as const
+const square = (n: number) =>
+  mpmml.matrix(
+    n,
+    n,
+    Int32Array.from({ length: n * n }, (_, at) => 1 + ((at * 37) % 91)),
+  )
+const a = square(N)
+const [small, one] = [square(2), mpmml.matrix(1, 1, [0])]
+const upper = mpmml.matrix(
+  N,
+  N,
+  a.data.map((value, at) => (at % N > Math.floor(at / N) ? value : mpmml.EPSILON)),
+)
+const edges = {
+  nodes: 2000,
+  from: Int32Array.from({ length: 8000 }, (_, e) => e % 1999),
+  to: Int32Array.from({ length: 8000 }, (_, e) => (e % 1999) + 1),
+  weight: Int32Array.from({ length: 8000 }, (_, e) => 1 + (e % 91)),
+}
+const tiny = { nodes: 2, from: [0], to: [1], weight: [3] }
+const entries = {
+  shape: [9000, 9000] as [number, number],
+  row: Int32Array.from({ length: 9000 }, (_, e) => e),
+  col: Int32Array.from({ length: 9000 }, (_, e) => e),
+  value: new Int32Array(9000).fill(1),
+}
+const own = lexicographic('min-plus', 'max-min')
+const lanes = (matrix: mpmml.DenseMatrix) => [matrix, matrix] as const
+
+let folder: string
+let device: mpmml.Device
+const at = (name: string) => join(folder, name)
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'mpmml-listeners-'))
+  for (const name of ['a.npy', 'a.csv', 'a.tsv', 'a.mtx', 'a.gr']) await files.writeMatrix(at(name), a)
+  await files.writeNpz(at('a.npz'), { a })
+  await files.writeEntries(at('sparse.mtx'), entries)
+  writeFileSync(at('graph.csv'), '0,1,5\n1,2,7\n')
+  device = await mpmml.openDevice({ backend: 'cpu' })
+})
+afterAll(async () => {
+  await device.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Work as small as it can be: with an aborted signal none of it is done. */
+const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
+  mpmm: (o) => mpmml.mpmm(one, one, o),
+  'mpmm of nothing': (o) => mpmml.mpmm(mpmml.matrix(0, 0), mpmml.matrix(0, 0), o),
+  mpmmSync: (o) => mpmml.mpmmSync(one, one, o),
+  mpmmGrouped: (o) => mpmml.mpmmGrouped([{ a: one, b: one }], o),
+  'mpmmGrouped of nothing': (o) => mpmml.mpmmGrouped([], o),
+  plan: (o) => mpmml.plan(one, one, o),
+  'matrix.combine': async (o) => {
+    const matrix = await device.full([1, 1], 1)
+    return matrix.combine(matrix, o)
+  },
+  'mpmm over a semiring of your own': (o) => mpmml.mpmm(lanes(one), lanes(one), { semiring: own, ...o }),
+  'mpmmSync over a semiring of your own': (o) =>
+    mpmml.mpmmSync(lanes(one), lanes(one), { semiring: own, ...o }),
+  'mpmmGrouped over a semiring of your own': (o) => mpmml.mpmmGrouped([], { semiring: own, ...o }),
+  'plan over a semiring of your own': (o) => mpmml.plan(lanes(one), lanes(one), { semiring: own, ...o }),
+  'star over a semiring of your own': (o) => algebra.star(lanes(one), { semiring: own, ...o }),
+  ...Object.fromEntries(
+    [0, 1, 2].flatMap((n) => [
+      [`power ${n}`, (o: object) => algebra.power(one, n, o)],
+      [
+        `power ${n} over a semiring of your own`,
+        (o: object) => algebra.power(lanes(one), n, { semiring: own, ...o }),
+      ],
+    ]),
+  ),
+  star: (o) => algebra.star(one, o),
+  'star of an edge list': (o) => algebra.star(tiny, o),
+  plus: (o) => algebra.plus(one, o),
+  maximumCycleMean: (o) => algebra.maximumCycleMean(one, o),
+  minimumCycleMean: (o) => algebra.minimumCycleMean(tiny, o),
+  componentCycleMeans: (o) => algebra.componentCycleMeans(one, o),
+  criticalGraph: (o) => algebra.criticalGraph(one, o),
+  cycleTimes: (o) => algebra.cycleTimes(one, o),
+  eigenvalue: (o) => algebra.eigenvalue(one, o),
+  eigenvectors: (o) => algebra.eigenvectors(one, o),
+  earliestStarts: (o) => algebra.earliestStarts(tiny, o),
+  latestStarts: (o) => algebra.latestStarts(tiny, o),
+  leftResidual: (o) => algebra.leftResidual(one, one, o),
+  rightResidual: (o) => algebra.rightResidual(one, one, o),
+  greatestSubsolution: (o) => algebra.greatestSubsolution(one, one, o),
+  'leftResidual of floats': (o) =>
+    algebra.leftResidual(mpmml.matrix(0, 0, new Float64Array(0)), mpmml.matrix(0, 0, new Float64Array(0)), o),
+  periodicRegime: (o) => algebra.periodicRegime(one, [0], o),
+  trajectory: (o) => algebra.trajectory(small, [0, 0], { steps: 0, ...o }),
+  'trajectory of an edge list': (o) => algebra.trajectory(tiny, [0, 0], { steps: 0, ...o }),
+  'trajectory on a device': async (o) =>
+    algebra.trajectory(await device.full([1, 1], 1), [0], { steps: 0, ...o }),
+  shortestPaths: (o) => graphs.shortestPaths(tiny, o),
+  'shortestPaths of no sources': (o) => graphs.shortestPaths(tiny, { sources: [], ...o }),
+  longestPaths: (o) => graphs.longestPaths(tiny, o),
+  widestPaths: (o) => graphs.widestPaths(one, o),
+  mostReliablePaths: (o) => graphs.mostReliablePaths({ ...tiny, weight: Float64Array.of(0.5) }, o),
+  transitiveClosure: (o) => graphs.transitiveClosure(tiny, o),
+  reducePaths: (o) => graphs.reducePaths(tiny, { reduce: 'eccentricity', ...o }),
+  verifyPaths: (o) => graphs.verifyPaths(one, { distances: one, semiring: 'min-plus' }, o),
+  components: (o) => graphs.components(tiny, o),
+  topologicalOrder: (o) => graphs.topologicalOrder(tiny, o),
+  spanningTree: (o) => graphs.spanningTree(tiny, o),
+  kShortestPaths: (o) => graphs.kShortestPaths(tiny, 0, 1, 1, o),
+  readGraph: (o) => graphs.readGraph(at('graph.csv'), o),
+  nussinov: (o) => rna.nussinov('G', o),
+  'nussinov of nothing': (o) => rna.nussinov([], o),
+  bpmax: (o) => rna.bpmax('G', 'C', o),
+  readNpy: (o) => files.readNpy(at('a.npy'), o),
+  writeNpy: (o) => files.writeNpy(at('none.npy'), one, o),
+  readMatrix: (o) => files.readMatrix(at('a.csv'), o),
+  writeMatrix: (o) => files.writeMatrix(at('none.csv'), one, o),
+  readNpz: (o) => files.readNpz(at('a.npz'), o),
+  writeNpz: (o) => files.writeNpz(at('none.npz'), {}, o),
+  npzNames: (o) => files.npzNames(at('a.npz'), o),
+  readCsv: (o) => files.readCsv(at('a.csv'), o),
+  readTsv: (o) => files.readTsv(at('a.tsv'), o),
+  readMatrixMarket: (o) => files.readMatrixMarket(at('a.mtx'), o),
+  readDimacs: (o) => files.readDimacs(at('a.gr'), o),
+  writeCsv: (o) => files.writeCsv(at('none.csv'), one, o),
+  writeTsv: (o) => files.writeTsv(at('none.tsv'), one, o),
+  writeMatrixMarket: (o) => files.writeMatrixMarket(at('none.mtx'), one, o),
+  writeDimacs: (o) => files.writeDimacs(at('none.gr'), one, o),
+  readEntries: (o) => files.readEntries(at('sparse.mtx'), o),
+  writeEntries: (o) => files.writeEntries(at('none.mtx'), entries, o),
+  readVector: (o) => files.readVector(at('a.npy'), o),
+  readVectors: (o) => files.readVectors(at('a.npz'), o),
+  multiplyArrays: (o) => arrays.multiplyArrays(at('a.npy'), at('a.npy'), at('none.npy'), o),
+  shortestPathsArrays: (o) => arrays.shortestPathsArrays(at('a.npy'), at('none.npy'), o),
+  'shortestPathsArrays of an edge list': (o) => arrays.shortestPathsArrays(edges, at('none.npy'), o),
+}
+
+it.each(Object.keys(aborted))(
+  '%s rejects if its signal is aborted, whatever there is to do',
+  async (name) => {
+    const signal = AbortSignal.abort(new Error('enough'))
+    const call = async () => aborted[name]!({ signal })
+    await expect(call()).rejects.toMatchObject({ code: 'ERR_MPMML_ABORTED', cause: signal.reason })
+  },
+)
+
+/** Work that tells how far it is. */
+type Listener = { onProgress: (progress: unknown) => void }
+const told: Record<string, (options: Listener) => unknown> = {
+  mpmm: (o) => mpmml.mpmm(a, a, { ...cpu, ...o }),
+  'mpmm over a semiring of your own': (o) => mpmml.mpmm(lanes(a), lanes(a), { ...cpu, semiring: own, ...o }),
+  'star over a semiring of your own': (o) => algebra.star(lanes(a), { ...cpu, semiring: own, ...o }),
+  'power over a semiring of your own': (o) => algebra.power(lanes(a), 3, { ...cpu, semiring: own, ...o }),
+  star: (o) => algebra.star(a, { ...cpu, semiring: 'min-plus', ...o }),
+  plus: (o) => algebra.plus(a, { ...cpu, semiring: 'min-plus', ...o }),
+  power: (o) => algebra.power(a, 3, { ...cpu, ...o }),
+  leftResidual: (o) => algebra.leftResidual(a, a, { ...cpu, ...o }),
+  rightResidual: (o) => algebra.rightResidual(a, a, { ...cpu, ...o }),
+  greatestSubsolution: (o) => algebra.greatestSubsolution(a, a, { ...cpu, ...o }),
+  trajectory: (o) => algebra.trajectory(a, new Array(N).fill(0), { steps: 5, ...cpu, ...o }),
+  'trajectory of an edge list': (o) =>
+    algebra.trajectory(edges, new Array(2000).fill(0), { steps: 50, ...o }),
+  'trajectory on a device': async (o) =>
+    algebra.trajectory(await device.upload(a), new Array(N).fill(0), { steps: 5, ...o }),
+  'shortestPaths by searches': (o) => graphs.shortestPaths(edges, { method: 'search', ...o }),
+  'shortestPaths by dissection': (o) => graphs.shortestPaths(edges, { method: 'dissection', ...o }),
+  'shortestPaths by a closure': (o) => graphs.shortestPaths(a, { ...cpu, method: 'closure', ...o }),
+  'shortestPaths, as is cheapest': (o) => graphs.shortestPaths(a, { ...cpu, sources: 0, ...o }),
+  longestPaths: (o) => graphs.longestPaths(upper, { ...cpu, ...o }),
+  widestPaths: (o) => graphs.widestPaths(a, { ...cpu, ...o }),
+  mostReliablePaths: (o) =>
+    graphs.mostReliablePaths(
+      { ...a, data: Float64Array.from(a.data, (value) => value / 100) },
+      { ...cpu, ...o },
+    ),
+  transitiveClosure: (o) => graphs.transitiveClosure(edges, { method: 'search', ...o }),
+  reducePaths: (o) => graphs.reducePaths(edges, { reduce: 'eccentricity', ...o }),
+  'reducePaths by a closure': (o) =>
+    graphs.reducePaths(a, { reduce: 'eccentricity', method: 'closure', ...cpu, ...o }),
+  kShortestPaths: (o) => graphs.kShortestPaths(edges, 0, 1998, 50, o),
+  nussinov: (o) => rna.nussinov('GAUC'.repeat(100), { ...cpu, ...o }),
+  bpmax: (o) => rna.bpmax('GAUC'.repeat(5), 'GAUC'.repeat(5), { ...cpu, ...o }),
+  readNpy: (o) => files.readNpy(at('a.npy'), o),
+  writeNpy: (o) => files.writeNpy(at('told.npy'), a, o),
+  'readMatrix of .npy': (o) => files.readMatrix(at('a.npy'), o),
+  readNpz: (o) => files.readNpz(at('a.npz'), o),
+  'readMatrix of .npz': (o) => files.readMatrix(at('a.npz'), o),
+  writeNpz: (o) => files.writeNpz(at('told.npz'), { a }, o),
+  readCsv: (o) => files.readCsv(at('a.csv'), o),
+  readTsv: (o) => files.readTsv(at('a.tsv'), o),
+  readMatrixMarket: (o) => files.readMatrixMarket(at('a.mtx'), o),
+  readDimacs: (o) => files.readDimacs(at('a.gr'), o),
+  writeMatrix: (o) => files.writeMatrix(at('told.csv.gz'), a, o),
+  writeCsv: (o) => files.writeCsv(at('told.csv'), a, o),
+  writeTsv: (o) => files.writeTsv(at('told.tsv'), a, o),
+  writeMatrixMarket: (o) => files.writeMatrixMarket(at('told.mtx'), a, o),
+  writeDimacs: (o) => files.writeDimacs(at('told.gr'), a, o),
+  readEntries: (o) => files.readEntries(at('sparse.mtx'), o),
+  writeEntries: (o) => files.writeEntries(at('told.mtx'), entries, o),
+  readVector: (o) => files.readVector(at('a.npy'), o),
+  readVectors: (o) => files.readVectors(at('a.npz'), o),
+  readGraph: (o) => graphs.readGraph(at('graph.csv'), o),
+  multiplyArrays: (o) =>
+    arrays.multiplyArrays(at('a.npy'), at('a.npy'), at('c.npy'), { overwrite: true, ...o }),
+  shortestPathsArrays: (o) => arrays.shortestPathsArrays(at('a.npy'), at('d.npy'), { overwrite: true, ...o }),
+  'shortestPathsArrays of an edge list': (o) =>
+    arrays.shortestPathsArrays(edges, at('e.npy'), { overwrite: true, ...o }),
+}
+
+// Errors of the library among them, which have a meaning of their own if native code gives them.
+const thrown: [string, unknown][] = [
+  ['an error', new Error('boom')],
+  ['a text', 'boom'],
+  ['undefined', undefined],
+  ['null', null],
+  [
+    'an error of the system',
+    Object.assign(new Error('boom'), { code: 'ENOENT', syscall: 'open', errno: -2 }),
+  ],
+  ['AbortedError', new mpmml.AbortedError('boom')],
+  ['OutOfMemoryError', new mpmml.OutOfMemoryError('boom')],
+  ['OverflowError', new mpmml.OverflowError('boom')],
+  ['CycleError', new mpmml.CycleError('boom', { cycle: [0], weight: 1 } as never)],
+  ['ValueError', new mpmml.ValueError('the matrix[0, 0] is boom')],
+  ['a code of the library', Object.assign(new Error('boom'), { code: 'ERR_MPMML_CYCLE' })],
+]
+
+describe.each(Object.keys(told))('%s', (name) => {
+  // Listeners hear of work as soon as it has begun, however short it is.
+  const { setInterval } = globalThis
+  let clock = 0
+  beforeEach(() => {
+    vi.spyOn(globalThis, 'setInterval').mockImplementation(((tell: () => void, ms: number) => {
+      queueMicrotask(tell)
+      return setInterval(tell, ms)
+    }) as never)
+    vi.spyOn(performance, 'now').mockImplementation(() => {
+      clock += 1000
+      return clock
+    })
+  })
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  it.each(thrown)('rejects with %s that its listener throws', async (_, error) => {
+    const none = Symbol('nothing')
+    let calls = 0
+    const onProgress = () => {
+      calls++
+      throw error
+    }
+    const came = await (async () => told[name]!({ onProgress }))().then(
+      () => none,
+      (rejected: unknown) => rejected,
+    )
+    expect(calls).toBe(1)
+    expect(came).toBe(error)
+  })
+})
+
+it('turns the event loop while JavaScript looks at elements of a matrix', async () => {
+  vi.spyOn(performance, 'now').mockImplementation(
+    (
+      (clock) => () =>
+        (clock += 10)
+    )(0),
+  )
+  let turns = 0
+  let running = true
+  const count = () => {
+    turns++
+    if (running) setImmediate(count)
+  }
+  setImmediate(count)
+  // All that a first power does is a copy of 90 000 elements in each of two lanes.
+  await algebra.power(lanes(a), 1, { semiring: own })
+  expect(turns).toBeGreaterThan(5)
+  turns = 0
+  // Its zeros and ones, the sum with the matrix, and a comparison.
+  await algebra.star(lanes(a), { ...cpu, semiring: own })
+  running = false
+  vi.restoreAllMocks()
+  expect(turns).toBeGreaterThan(40)
+})
+
+/** Functions that take no signal: they do what they do before they return, or in a moment. */
+const without = `
+  explainBackend info matrix openDevice pinned pinnedInt32Array variants zeroOf formatNpy parseNpy weightMatrix waitsFor
+  fileFormatOf isSparseFile joinEntries writeText drawInteraction parseFasta readFasta
+  fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph parseDimacs parseEdgeCsv parseGraphml parseMatrixMarket
+`
+  .trim()
+  .split(/\s+/)
+
+it('knows all functions with signals and listeners', () => {
+  const first = (names: object) => new Set(Object.keys(names).map((name) => name.split(/[ ,]/)[0]!))
+  const [withSignal, withListener] = [first(aborted), first(told)]
+  // A function that takes a listener takes a signal.
+  expect([...withListener].filter((name) => !withSignal.has(name))).toEqual([])
+  expect(
+    functionsOf(mpmml, algebra, graphs, files, rna)
+      .filter((name) => !withSignal.has(name))
+      .sort(),
+  ).toEqual(without.sort())
+})
