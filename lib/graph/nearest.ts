@@ -10,14 +10,15 @@ import {
   type NamedEdgeList,
   nodeNumbers,
 } from '../graph-core/edges.js'
-import { isKeyArray, NodeNames, nodeText, numbering } from '../graph-core/names.js'
+import { NodeNames, nodeText } from '../graph-core/names.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { choice, Options, type OptionsOf, option } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
-import { nodeList, readLimit } from './options.js'
+import { readLimit } from './options.js'
 import type { NamedIntegers } from './paths.js'
 import { Places } from './places.js'
+import { readNodes } from './question.js'
 import { type PathSemiring, pathSemirings, rulesOf } from './rules.js'
 import { makeRoom, type Query, search, treesOf } from './search.js'
 import { onGraph } from './structure.js'
@@ -98,7 +99,7 @@ export async function nearestSources(
     requireSemiringType(readSemiring(semiring!), edges.type)
     const rules = rulesOf(semiring!, edges.type)
     const { nodes, names } = edges
-    const numbers = await inSlices(readingSources(sources, edges), its.signal, WORK)
+    const numbers = readNodes(sources ?? null, nodes, 'sources', names)!
     const query: Query = {
       nodes: nodes + 1,
       rules,
@@ -134,11 +135,6 @@ export async function nearestSources(
 }
 
 const WORK = 'the search for the nearest sources'
-
-function* readingSources(value: unknown, { nodes, names }: Edges): Steps<Int32Array> {
-  if (names) return yield* numbering(isKeyArray(value) ? value : [value], names, 'sources')
-  return yield* nodeNumbers(nodeList(value, 'sources'), nodes, 'sources')
-}
 
 /** The edges, and one from a further node, the origin, to each source: of the value of the empty path, which changes no path. */
 function* withOrigin(

@@ -1,6 +1,7 @@
 /** The edges that paths go along. */
 
 import { signal } from '../abort.js'
+import { requireOrdinary } from '../borrowed.js'
 import { readSemiring, requireSemiringType } from '../built-in.js'
 import { show } from '../describe.js'
 import { UINT8 } from '../elements.js'
@@ -66,8 +67,10 @@ export async function pathEdges(
   const { semiring, signal } = edgesOptions.read(options)
   const what = 'the search for edges'
   if (!isKeyArray(path)) throw new DTypeError(`path must be an array of nodes, but it is ${show(path)}`)
+  requireOrdinary(path, 'path')
+  const given = Array.from(path)
   return await onGraph(graph, { signal }, what, semiring !== 'or-and', (edges) => {
-    const nodes = Int32Array.from(path, (node, at) => {
+    const nodes = Int32Array.from(given, (node, at) => {
       if (edges.names) return edges.names.numberOf(node, `path[${at}]`)
       if (!isNode(node, edges.nodes)) wrongNode(node, edges.nodes, `path[${at}]`)
       return node

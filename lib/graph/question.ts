@@ -142,7 +142,13 @@ export async function ask(
 
 const readMatrix = (value: unknown) => readView(value, 'weights', 'operand')
 
-function readNodes(value: unknown, nodes: number, name: string, names: NodeNames | null): Int32Array | null {
+/** Reads nodes by their numbers or names; null if the option wasn't given. */
+export function readNodes(
+  value: unknown,
+  nodes: number,
+  name: string,
+  names: NodeNames | null,
+): Int32Array | null {
   if (value === undefined) return null
   requireOrdinary(value, name)
   if (names) return atOnce(numbering(isKeyArray(value) ? value : [value], names, name))

@@ -273,6 +273,16 @@ const calls: Record<string, Call> = {
   components: onList((edges) => graphs.components(edges)),
   topologicalOrder: onForward((edges) => graphs.topologicalOrder(edges)),
   spanningTree: onList((edges) => graphs.spanningTree(edges)),
+  nearestSources: {
+    arrays: pick('from', 'to', 'weight', 'sources'),
+    run: ({ sources, ...edges }: Edges & { sources: Int32Array }) =>
+      graphs.nearestSources(graph(edges), sources),
+  },
+  pathEdges: {
+    arrays: () => ({ ...list(), path: Int32Array.of(drawn.from[7]!, drawn.to[7]!) }),
+    run: ({ path, ...edges }: Edges & { path: Int32Array }) => graphs.pathEdges(graph(edges), path),
+  },
+  'power of an edge list': onList((edges) => algebra.power(edges, 3, cpu)),
   kShortestPaths: onList((edges) => graphs.kShortestPaths(edges, 0, 1, 4)),
   verifyPaths: {
     arrays: taking({ a: drawn.a, distances }),

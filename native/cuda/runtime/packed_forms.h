@@ -52,7 +52,7 @@ struct PackedForm {
 
   void count(int64_t change) {
     *counter += change;
-    packed_bytes += change;
+    mpmml::packed_bytes += change;
   }
 };
 
