@@ -264,7 +264,7 @@ describe('operands', () => {
     await expect(greatestSubsolution(batch, b)).rejects.toEqual(coded('SHAPE', /a must be one matrix/))
   })
 
-  it('of batches name the item in which a difference leaves int32', async () => {
+  it('names the item of a batch in which a difference leaves int32', async () => {
     const negated = matrix([3, 1, 1], [5, -1, -1])
     await expect(leftResidual(negated, matrix([3, 1, 1], [0, 0, 2 ** 31 - 2]))).rejects.toEqual(
       coded('OVERFLOW', /^element \[2, 0, 0\] of the residual is 2147483647/),
