@@ -129,6 +129,20 @@ describe('functions become expressions', () => {
         'zero [2147483647, 0], one [0, 1], absorbs',
       ].join('\n'),
     )
+    const twice = semiring({
+      name: 'twice',
+      dtype: ['int32', 'int32'],
+      zero: [0, 0],
+      plus: ([x0], [y0]) => [x0.add(y0), x0.add(y0)],
+      times: ([x0, x1], [y0]) => [x0.mul(y0), x0.mul(y0).sub(x1)],
+      check: false,
+    })
+    expect(`${twice}`.split('\n').slice(1, 5)).toEqual([
+      'x ⊕ y = [t1, t1]',
+      '  t1 = x0 + y0',
+      'x ⊗ y = [t1, t1 − x1]',
+      '  t1 = x0 · y0',
+    ])
     let shown = ''
     wrong(
       (x: Value) => {
@@ -138,6 +152,23 @@ describe('functions become expressions', () => {
       { dtype: 'float32' },
     )
     expect(shown).toBe('−(x + 0.1)')
+  })
+
+  it('of constants that have the same bits in two types', () => {
+    const { times } = semiring({
+      name: 'zeros',
+      dtype: ['int32', 'float32'],
+      zero: [0, 0],
+      plus: ([x0, x1], [y0, y1]) => [x0.add(y0), x1.add(y1)],
+      times: () => [0, 0],
+    }).toJSON()
+    expect(times).toEqual({
+      steps: [
+        ['constant', 'int32', 0],
+        ['constant', 'float32', 0],
+      ],
+      results: [0, 1],
+    })
   })
 
   it('whose text is short even if each step is used twice', () => {
@@ -426,6 +457,12 @@ describe('JSON', () => {
     expect(again.toJSON()).toEqual(each.toJSON())
     expect(`${again}`).toBe(`${each}`)
     expect(semiring.from(JSON.stringify(each)).zero).toEqual(each.zero)
+  })
+
+  it('has as many steps as an expression may have', () => {
+    const steps = [['x', 0], ['y', 0], ...Array.from({ length: 254 }, (_, at) => ['add', at + 1, at + 1])]
+    const json = { ...JSON.parse(JSON.stringify(hamming)), times: { steps, results: [255] }, check: false }
+    expect(semiring.from(json).toJSON().times.steps).toHaveLength(255)
   })
 
   it('has numbers that JSON lacks as texts', () => {
