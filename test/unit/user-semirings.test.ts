@@ -154,7 +154,7 @@ describe('functions become expressions', () => {
     expect(shown).toBe('−(x + 0.1)')
   })
 
-  it('of constants that have the same bits in two types', () => {
+  it('keeps constants apart that have the same bits in two types', () => {
     const { times } = semiring({
       name: 'zeros',
       dtype: ['int32', 'float32'],
