@@ -465,6 +465,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       it('names the first result in row-major order, alone or in a batch, however the product is divided', async () => {
         // Instances, rows and columns are divided.
         for (const [batch, m, n] of [
+          [2, 9, 7],
           [3, 20, 15],
           [23, 9, 7],
           [4, 290, 12],

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { plus, star } from '../../lib/algebra.js'
 import { longestPaths } from '../../lib/graph.js'
-import { matrix, mpmm, mpmmSync, plan } from '../../lib/index.js'
+import { matrix, mpmm, mpmmSync, openDevice, plan } from '../../lib/index.js'
 import {
   counting,
   hamming,
@@ -18,6 +18,7 @@ import {
   type UserSemiring,
   type Value,
 } from '../../lib/semirings.js'
+import { coded } from '../support/coded.js'
 import { expectError, thrown } from '../support/expect.js'
 
 const maxPlus = {
@@ -450,6 +451,38 @@ const ready = [
   lexicographic('min-plus', 'max-min'),
   lexicographic('max-plus', 'min-plus'),
 ]
+
+describe('matrices on a device', () => {
+  it('are refused unless they have the type of their lane', async () => {
+    const device = await openDevice({ backend: 'cpu' })
+    const [int32, float32, float64, uint8] = await Promise.all([
+      device.upload(matrix(1, 1, Int32Array.of(2))),
+      device.upload(matrix(1, 1, Float32Array.of(2))),
+      device.upload(matrix(1, 1, Float64Array.of(2))),
+      device.upload(matrix(1, 1, Uint8Array.of(1))),
+    ])
+    const integers = semiring({
+      name: 'sums of products',
+      dtype: 'int32',
+      zero: 0,
+      plus: (x, y) => x.add(y),
+      times: (x, y) => x.mul(y),
+    })
+    const product = (one: unknown, own: unknown) =>
+      mpmm(one as never, one as never, { semiring: own as never })
+    for (const other of [float32, float64, uint8])
+      await expect(product(other, integers)).rejects.toEqual(
+        coded('DTYPE', /^a must be of int32, but it is of/),
+      )
+    for (const other of [int32, float64, uint8])
+      await expect(product(other, semiring(maxPlus))).rejects.toEqual(
+        coded('DTYPE', /^a must be of float32, but it is of/),
+      )
+    const { c } = (await product(int32, integers)) as unknown as { c: typeof int32 }
+    expect((await c.download()).data).toEqual(Int32Array.of(4))
+    await device.close()
+  })
+})
 
 describe('JSON', () => {
   it.each(ready.map((each) => [each.name, each] as const))('has all of %s', (_, each) => {
