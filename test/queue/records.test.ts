@@ -1,4 +1,4 @@
-/** What comes out of Redis, where anyone who may write to the queue can have put it, and errors that pass through it. */
+/** Records that come out of Redis, where anyone who may write to the queue can have put them, and errors that pass through it. */
 import { describe, expect, it } from 'vitest'
 import {
   AbortedError,
