@@ -8,13 +8,11 @@ import type { Edges } from '../graph-core/edges.js'
 import { type Direction, inMemory, listRows, matrixRows, picking, type Rows } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { HostView } from '../view.js'
-import { edgeGains, edgeKey, isBetterEdge, type PathRules } from './rules.js'
+import { edgeKey, isBetterEdge, type PathRules } from './rules.js'
 
 /** The edges that leave each node, or those that enter it. */
 export interface KeyedRows extends Rows {
   readonly key: Float64Array
-  /** Whether no edge can make a path better that has reached it. */
-  readonly monotone: boolean
 }
 
 /** A graph from which rows can be made. */
@@ -83,23 +81,20 @@ function* keyed(
   placeOf: (i: number, k: number) => string,
 ): Steps<KeyedRows> {
   const links = rules.dtype === 'uint8'
-  let monotone = true
   let looked = 0
   for (let i = 0; i < nodes; i++) {
     const end = start[i + 1]!
     for (let k = start[i]!; k < end; k++) {
       const weight = links ? 1 : key[k]!
       if (!(weight > 0)) requireWeight(rules, weight, () => placeOf(i, k))
-      const own = edgeKey(rules, weight)
-      if (edgeGains(rules, own)) monotone = false
-      key[k] = own
+      key[k] = edgeKey(rules, weight)
     }
     looked += end - start[i]! + 1
     if (looked < PER_STEP) continue
     looked = 0
     yield
   }
-  return { nodes, start, to, key, monotone }
+  return { nodes, start, to, key }
 }
 
 /** The key of the best edge from one node to another; NaN if there is none. */

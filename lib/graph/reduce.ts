@@ -215,14 +215,19 @@ async function byClosure(question: Question, reduction: ReadReduction, must: boo
 /** Bytes of distances that are copied from a device at once. */
 const BLOCK_BYTES = 1 << 26
 
-/** Calls `use` for some rows after the other. */
-async function eachBlock(
+/**
+ * Calls `use` for some rows after the other.
+ *
+ * @param bytes - the most bytes of the rows that are copied from a device at once, if elements have 8; a row at least.
+ */
+export async function eachBlock(
   distances: DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>,
   use: (rows: ElementArray, first: number) => Promise<void>,
+  bytes = BLOCK_BYTES,
 ): Promise<void> {
   if (!(distances instanceof DeviceMatrix)) return use(distances.data, 0)
   const [count, cols] = distances.shape as [number, number]
-  const step = Math.max(1, Math.floor(BLOCK_BYTES / (8 * Math.max(1, cols))))
+  const step = Math.max(1, Math.floor(bytes / (8 * Math.max(1, cols))))
   for (let first = 0; first < count; first += step) {
     const block = distances.view({ rows: [first, Math.min(count, first + step)] })
     try {

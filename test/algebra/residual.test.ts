@@ -197,6 +197,16 @@ describe('values at the edges of int32', () => {
     expect(await value(e, top)).toEqual([top, false])
     expect(await value(NaN, 3)).toEqual([top, false])
   })
+
+  it('solves a row whose ⊤ is made by ⊤ of A and a finite unknown', async () => {
+    for (const Type of [Float32Array, Float64Array]) {
+      const a = matrix(2, 1, Type.of(top, 0))
+      expect(await greatestSubsolution(a, matrix(2, 1, Type.of(top, 5)))).toMatchObject({
+        x: { data: Type.of(5) },
+        solves: true,
+      })
+    }
+  })
 })
 
 describe('published examples', () => {
@@ -252,6 +262,13 @@ describe('operands', () => {
       coded('SHAPE', /batches of one size/),
     )
     await expect(greatestSubsolution(batch, b)).rejects.toEqual(coded('SHAPE', /a must be one matrix/))
+  })
+
+  it('names the item of a batch in which a difference leaves int32', async () => {
+    const negated = matrix([3, 1, 1], [5, -1, -1])
+    await expect(leftResidual(negated, matrix([3, 1, 1], [0, 0, 2 ** 31 - 2]))).rejects.toEqual(
+      coded('OVERFLOW', /^element \[2, 0, 0\] of the residual is 2147483647/),
+    )
   })
 
   it('of int16, whose zeros are their own', async () => {

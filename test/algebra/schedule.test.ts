@@ -174,9 +174,10 @@ describe('projects', () => {
 
   it('deadlines that can not be met have a negative slack', async () => {
     const durations = [5, 3, 4, 2]
-    const { starts, slack } = await latestStarts(jobs, { durations, deadline: 10 })
+    const { starts, slack, critical } = await latestStarts(jobs, { durations, deadline: 10 })
     expect([...starts]).toEqual([-1, 5, 4, 8])
     expect([...slack]).toEqual([-1, 0, -1, -1])
+    expect(critical).toEqual([0, 1, 2, 3])
   })
 
   it('without jobs', async () => {

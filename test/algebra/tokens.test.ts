@@ -293,6 +293,28 @@ describe('tokens', () => {
     expect(named.keys).toEqual(['press', 'oven'])
   })
 
+  it('name a cycle of edges without them, from its least node on', async () => {
+    const random = new Random(48)
+    let cycles = 0
+    for (let round = 0; round < 40; round++) {
+      const graph = randomList(random, 6, 14, 1)
+      const tokens = graph.from.map((from, e) => (from === graph.to[e] || random.chance(0.2) ? 1 : 0))
+      const error = await maximumCycleMean({ ...graph, tokens } as TokenEdgeList<Int32Array>).catch(
+        (error) => error,
+      )
+      if (error?.code !== 'ERR_MPMML_CYCLE') continue
+      cycles++
+      const cycle = error.cycle as number[]
+      expect(cycle[0]).toBe(Math.min(...cycle))
+      for (const [at, node] of cycle.entries()) {
+        const next = cycle[(at + 1) % cycle.length]
+        const edges = tokens.filter((_, e) => graph.from[e] === node && graph.to[e] === next)
+        expect(edges).toContain(0)
+      }
+    }
+    expect(cycles).toBeGreaterThan(10)
+  })
+
   it('are refused where they mean nothing', async () => {
     const edges = { ...list, tokens: [0, 1] }
     await expect(earliestStarts(edges)).rejects.toEqual(coded('VALUE', /a project is done once/))

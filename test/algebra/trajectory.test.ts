@@ -89,6 +89,20 @@ describe.each<SumSemiring>(['max-plus', 'min-plus'])('%s', (semiring) => {
     }
   })
 
+  it('takes x(0) as a column of int16 inside another matrix', async () => {
+    const zero = semiring === 'max-plus' ? -(2 ** 15) : 2 ** 15 - 1
+    const data = Int16Array.of(9, 9, 9, 4, 9, 9, zero, 9, 9, -3, 9)
+    const x0 = { data, shape: [3, 1], strides: [3, 1], offset: 3 }
+    const ring = { nodes: 3, from: [0, 1, 2], to: [1, 2, 0], weight: [1, 2, 5] }
+    const plain = Int32Array.of(4, zeroOf(semiring), -3)
+    const expected = await trajectory(ring, plain, { steps: 4, semiring })
+    expect((await trajectory(ring, x0, { steps: 4, semiring })).data).toEqual(expected.data)
+    expect(expected.data.subarray(3, 6)).toEqual(Int32Array.of(zeroOf(semiring), -1, 9))
+    expect(await periodicRegime(ring, x0, { semiring })).toEqual(
+      await periodicRegime(ring, plain, { semiring }),
+    )
+  })
+
   it('with inputs', async () => {
     for (const [n, m, steps] of [
       [1, 1, 1],

@@ -14,6 +14,15 @@ it('has the better of parallel edges, and zero where there is none', async () =>
   expect(weightMatrix({ nodes: 0, from: [], to: [], weight: [] }).shape).toEqual([0, 0])
 })
 
+it('takes links without weights in or-and only', () => {
+  const { weight: _, ...links } = graph
+  expect(weightMatrix(links as never, 'or-and').data).toEqual(Uint8Array.of(0, 1, 1, 0))
+  expect(weightMatrix({ ...links, weight: Uint8Array.of(1, 0, 0) } as never, 'or-and').data).toEqual(
+    Uint8Array.of(0, 1, 0, 0),
+  )
+  expect(() => weightMatrix(links as never)).toThrow(coded('DTYPE', 'weight must be'))
+})
+
 it('refuses what is no such graph', () => {
   expect(() => weightMatrix(graph, 'plus' as never)).toThrow(coded('OPTION', 'semiring'))
   expect(() => weightMatrix(graph, 'max-times')).toThrow(coded('DTYPE', ''))

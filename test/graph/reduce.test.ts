@@ -1,7 +1,8 @@
 /** Numbers that are made of paths: against what the distances of the definition give. */
 import { describe, expect, it } from 'vitest'
+import { eachBlock } from '../../lib/graph/reduce.js'
 import { reducePaths } from '../../lib/graph.js'
-import { CycleError } from '../../lib/index.js'
+import { CycleError, openDevice } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { expectSame } from '../support/expect.js'
 import { Random } from '../support/generators.js'
@@ -192,6 +193,28 @@ it('a dense matrix is closed', async () => {
   const searched = await reducePaths({ data, shape: [n, n] }, { reduce: { nearest: 5 }, method: 'search' })
   expect(searched.method).toBe('search')
   expect([searched.nodes.data, searched.distances.data]).toEqual([found.nodes.data, found.distances.data])
+})
+
+it('reads distances on a device in blocks of rows', async () => {
+  const device = await openDevice({ backend: 'cpu' })
+  const data = Int32Array.from({ length: 35 }, (_, at) => at)
+  const distances = await device.upload({ data, shape: [7, 5] })
+  for (const [bytes, starts] of [
+    [80, [0, 2, 4, 6]],
+    [1, [0, 1, 2, 3, 4, 5, 6]],
+    [undefined, [0]],
+  ] as const) {
+    const read: number[] = []
+    const firsts: number[] = []
+    const use = async (rows: ArrayLike<number>, first: number) => {
+      firsts.push(first)
+      read.push(...Array.from(rows))
+    }
+    await eachBlock(distances, use, bytes)
+    expect(firsts).toEqual(starts)
+    expect(read).toEqual([...data])
+  }
+  await device.close()
 })
 
 it('nothing overflows', async () => {

@@ -44,6 +44,16 @@ describe('components', () => {
     }
   })
 
+  it('ignore weights, except a 0 of a Uint8Array, which is no edge', async () => {
+    const ring = { nodes: 3, from: [0, 1, 2], to: [1, 2, 0] }
+    for (const weight of [undefined, Int32Array.of(0, 0, 0), Float64Array.of(0, -1, Infinity)])
+      expect((await components({ ...ring, weight })).count).toBe(1)
+    const cut = { ...ring, weight: Uint8Array.of(1, 0, 255) }
+    expect((await components(cut)).count).toBe(3)
+    expect([...(await components(cut, { kind: 'weak' })).of]).toEqual([0, 0, 0])
+    expect(await topologicalOrder(cut)).toEqual([2, 0, 1])
+  })
+
   it('have names, and are none of no graph', async () => {
     const { members, count } = await components({ nodes: ['a', 'b'], from: ['b'], to: ['a'] })
     expect([members(0), members(1), count]).toEqual([['b'], ['a'], 2])
@@ -170,8 +180,10 @@ describe('kShortestPaths', () => {
       const graph = randomGraph(random, nodes, random.integer(1, 4 * nodes), () => random.integer(least, 6))
       const weight = typed(graph.weight)
       const scaled = { ...graph, weight: [...weight] }
-      const [from, to, k] = [0, random.integer(0, nodes - 1), random.integer(1, 12)]
+      const [from, to] = [0, random.integer(0, nodes - 1)]
       const all = everyPath(scaled, from, to)
+      // Fewer than there are, all, or more.
+      const k = random.integer(1, Math.min(all.length + 1, 12))
       const lengths = all.map(({ length }) => length).sort((a, b) => a - b)
       const paths = await kShortestPaths({ ...graph, weight }, from, to, k).catch((error) => error)
       if (paths instanceof CycleError) {
@@ -184,6 +196,24 @@ describe('kShortestPaths', () => {
       expect(new Set(paths.map(({ path }: { path: number[] }) => path.join())).size).toBe(paths.length)
     }
     expect(compared).toBeGreaterThan(50)
+  })
+
+  it('are all paths up to a limit, and none beyond it', async () => {
+    const random = new Random(35)
+    for (let round = 0; round < 120; round++) {
+      const graph = randomGraph(random, 6, random.integer(5, 20), () => random.integer(0, 6))
+      const all = everyPath(graph, 0, 5)
+      const lengths = all.map(({ length }) => length).sort((a, b) => a - b)
+      if (lengths.length === 0) continue
+      const limit = random.pick(lengths) + random.pick([0, 0, 0.5, -0.5])
+      const within = lengths.filter((length) => length <= limit)
+      for (const Type of [Int32Array, Float64Array]) {
+        const weight = Type.from(graph.weight)
+        const paths = await kShortestPaths({ ...graph, weight }, 0, 5, all.length + 1, { limit })
+        expect(paths.map(({ length }) => length)).toEqual(within)
+        for (const one of paths) expect(all).toContainEqual(one)
+      }
+    }
   })
 
   it('speak in names, end at a limit, and refuse what they must', async () => {

@@ -219,6 +219,21 @@ it.each<[string, () => Promise<unknown>, string]>([
     'SHAPE',
   ],
   [
+    'distances of more graphs than there are',
+    () => verifyPaths(matrix([2, 2, 2]), { distances: matrix([3, 2, 2]) }, { semiring }),
+    'SHAPE',
+  ],
+  [
+    'distances of fewer graphs than there are',
+    () => verifyPaths(matrix([2, 2, 2]), { distances: matrix([1, 2, 2]) }, { semiring }),
+    'SHAPE',
+  ],
+  [
+    'distances of one graph for a batch of one',
+    () => verifyPaths(matrix([1, 2, 2]), { distances: matrix(2, 2) }, { semiring }),
+    'SHAPE',
+  ],
+  [
     'distances of another type',
     () => verifyPaths(graph, { distances: matrix(6, 6, new Float64Array(36)) }, { semiring }),
     'DTYPE',

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { MatrixStructure, ProductStructure } from '../../lib/index.js'
 import { layoutNames } from '../../native/tools/fuzz/layouts.mjs'
 import { inTurn, policies, ragged, type Size, sizes } from './cases.js'
+import { pairwise } from './pairwise.js'
 import { type Part, whole } from './parts.js'
 import {
   type Algebra,
@@ -51,6 +52,32 @@ const structuredSizes: Size[] = [
   [5, 211, 130],
   [130, 300, 3],
 ]
+
+/** Operands and C0 that are batches, a single matrix for all products, or a batch of one; `count` is the number of products. */
+const batches = {
+  'one product': { count: undefined, a: undefined, b: undefined, c0: undefined },
+  'three of each': { count: 3, a: 3, b: 3, c0: 3 },
+  'three of A, one B': { count: 3, a: 3, b: undefined, c0: 3 },
+  'one A, three of B, one C0': { count: 3, a: undefined, b: 3, c0: undefined },
+  'a batch of one A, nine of B': { count: 9, a: 1, b: 9, c0: 9 },
+} satisfies Record<string, Record<string, number | undefined>>
+
+/** Kinds of values for the ways in which an algebra computes. */
+function arithmeticsOf({ isInteger, isWhole, isTruth }: Algebra): string[] {
+  if (isInteger)
+    return [
+      'small, ε scattered',
+      'low + small',
+      'half range',
+      'the best meets the worst',
+      'sums at the ends',
+      'beyond the translated limit, ε',
+      'spreads of 16 bits',
+      'few levels, ties',
+    ]
+  if (isWhole) return ['zero scattered', 'any int32', 'all of int16']
+  return isTruth ? ['few bytes', 'many bits'] : ['zero scattered', 'above 0', 'anything']
+}
 
 /** A case with operands of a kind. */
 export function drawn(algebra: Algebra, kind: string, size: Size, more: Partial<Case> = {}, seed = 1): Case {
@@ -284,23 +311,12 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       ] as const
       for (const [turn, [left, right]] of pairs.entries()) {
         for (const [index, c0] of inTurn(backend, [...starts.entries()], first + batch + turn, 2)) {
-          for (const structure of index === 1 ? [undefined, structures['narrow bands']!] : [undefined]) {
-            const one = {
-              algebra,
-              a: left,
-              b: right,
-              c0,
-              witness: mayHaveWitness && index > 0,
-              what: `${batch}`,
-            }
-            await check(
-              structure ? withStructure({ ...one, ...copied(one) }, structure) : one,
-              batch === 1 || batch === 23
-                ? oneOf(first + turn + index)
-                : someOf(first + batch + turn + index),
-              index === 1 ? ['in place'] : ['out'],
-            )
-          }
+          const witness = mayHaveWitness && index > 0
+          await check(
+            { algebra, a: left, b: right, c0, witness, what: `${batch}` },
+            batch === 1 || batch === 23 ? oneOf(first + turn + index) : someOf(first + batch + turn + index),
+            index === 1 ? ['in place'] : ['out'],
+          )
         }
       }
     })
@@ -339,6 +355,41 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
           inArrays,
           wayOf(turn + 1),
         )
+    })
+
+    it('agrees with the definition where batch, structure, place, arithmetic and way meet', async () => {
+      const size: Size = [13, 33, 11]
+      // A copy checks the elements outside of a structure too, and a view of one of a batch has no batch.
+      const others = madeFor(algebra).filter(({ made: by }) => by === 'multiplied' || by === 'copied')
+      const cases = pairwise({
+        batch: Object.keys(batches) as (keyof typeof batches)[],
+        structure: [undefined, ...Object.values(structures)],
+        place: [...places, ...(algebra.kind === 'product' ? [] : others)],
+        kind: arithmeticsOf(algebra),
+        overflow: policiesOf(algebra),
+        way: ['new', 'out', 'in place', 'out with C0'] as const,
+        witness: mayHaveWitness ? [false, true] : [false],
+        layout: layoutNames,
+      })
+      for (const { batch, structure, place, kind, overflow, way, witness, layout } of cases) {
+        const { count, ...of } = batches[batch]
+        const [a] = valuesFor(algebra, kind, size, of.a)
+        const [, b] = valuesFor(algebra, kind, size, of.b, 2)
+        const start = way === 'in place' ? count : of.c0
+        const hasStart = way === 'in place' || way === 'out with C0'
+        const one: Case = {
+          algebra,
+          a,
+          b,
+          c0: hasStart ? startFor(algebra, kind, size[0], size[2], start) : undefined,
+          overflow,
+          witness,
+          layouts: { a: layout, c0: layout, out: layout },
+          what: `${nameOf(algebra)}, ${batch}, ${kind}, ${overflow}, ${layout}`,
+        }
+        const into = way === 'out with C0' ? 'out' : way
+        await check(structure ? withStructure(one, structure) : one, [place], [into])
+      }
     })
 
     it('one is the identity', async () => {
@@ -414,6 +465,7 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
       it('names the first result in row-major order, alone or in a batch, however the product is divided', async () => {
         // Instances, rows and columns are divided.
         for (const [batch, m, n] of [
+          [2, 9, 7],
           [3, 20, 15],
           [23, 9, 7],
           [4, 290, 12],
@@ -567,9 +619,3 @@ export function productSuite(backend: 'cpu' | 'cuda', part: Part = whole): void 
     )
   })
 }
-
-/** The same with elements of their own, because those outside of a structure are overwritten. */
-const copied = ({ a, b }: Pick<Case, 'a' | 'b'>) => ({
-  a: { ...a, data: a.data.slice() },
-  b: { ...b, data: b.data.slice() },
-})

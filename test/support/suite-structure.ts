@@ -223,6 +223,7 @@ function readings(backend: 'cpu' | 'cuda'): void {
     [{ c: { band: [Number.NaN, 1] } }, /structure\.c\.band must be two numbers/],
     [{ c: { band: [Number.NEGATIVE_INFINITY, 1] } }, /structure\.c\.band must be two numbers/],
     [{ c: { band: ['1', 1] } }, /structure\.c\.band must be two numbers/],
+    [{ c: { band: [2 ** 53, 1] } }, /structure\.c\.band must be two numbers/],
   ])('%o is refused', async (structure, message) => {
     const options = { backend, structure } as never
     for (const error of [thrown(() => mpmmSync(one, one, options)), await caught(mpmm(one, one, options))]) {

@@ -125,6 +125,30 @@ describe('laws that hold', () => {
   })
 })
 
+describe('floats that differ by rounding', () => {
+  const scaled = (factor: number) =>
+    semiring({
+      name: 'scaled sums',
+      dtype: 'float32',
+      zero: Number.NEGATIVE_INFINITY,
+      one: 0,
+      plus: (x, y) => x.max(y),
+      times: (x, y) => x.add(y).mul(factor),
+      selective: true,
+    })
+
+  it('keep a law up to 2^−16 of the greatest number', () => {
+    expect(() => checkSemiring(scaled(1 + 2 ** -18))).not.toThrow()
+    for (const factor of [1 + 2 ** -12, 1 + 2 ** -15]) {
+      expectError(
+        thrown(() => checkSemiring(scaled(factor))),
+        'ERR_MPMML_OPTION',
+        /breaks the law that one is neutral in ⊗/,
+      )
+    }
+  })
+})
+
 describe('laws that are broken', () => {
   const broken: [law: RegExp, definition: Partial<SemiringDefinition<'int32'>>][] = [
     [/zero is neutral in ⊕: for x = -?\d+, x ⊕ zero is/, { zero: 1 }],

@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { plus, star } from '../../lib/algebra.js'
 import { longestPaths } from '../../lib/graph.js'
-import { matrix, mpmm, mpmmSync, plan } from '../../lib/index.js'
+import { matrix, mpmm, mpmmSync, openDevice, plan } from '../../lib/index.js'
 import {
   counting,
   hamming,
@@ -18,6 +18,7 @@ import {
   type UserSemiring,
   type Value,
 } from '../../lib/semirings.js'
+import { coded } from '../support/coded.js'
 import { expectError, thrown } from '../support/expect.js'
 
 const maxPlus = {
@@ -129,6 +130,20 @@ describe('functions become expressions', () => {
         'zero [2147483647, 0], one [0, 1], absorbs',
       ].join('\n'),
     )
+    const twice = semiring({
+      name: 'twice',
+      dtype: ['int32', 'int32'],
+      zero: [0, 0],
+      plus: ([x0], [y0]) => [x0.add(y0), x0.add(y0)],
+      times: ([x0, x1], [y0]) => [x0.mul(y0), x0.mul(y0).sub(x1)],
+      check: false,
+    })
+    expect(`${twice}`.split('\n').slice(1, 5)).toEqual([
+      'x ⊕ y = [t1, t1]',
+      '  t1 = x0 + y0',
+      'x ⊗ y = [t1, t1 − x1]',
+      '  t1 = x0 · y0',
+    ])
     let shown = ''
     wrong(
       (x: Value) => {
@@ -138,6 +153,23 @@ describe('functions become expressions', () => {
       { dtype: 'float32' },
     )
     expect(shown).toBe('−(x + 0.1)')
+  })
+
+  it('keeps constants apart that have the same bits in two types', () => {
+    const { times } = semiring({
+      name: 'zeros',
+      dtype: ['int32', 'float32'],
+      zero: [0, 0],
+      plus: ([x0, x1], [y0, y1]) => [x0.add(y0), x1.add(y1)],
+      times: () => [0, 0],
+    }).toJSON()
+    expect(times).toEqual({
+      steps: [
+        ['constant', 'int32', 0],
+        ['constant', 'float32', 0],
+      ],
+      results: [0, 1],
+    })
   })
 
   it('whose text is short even if each step is used twice', () => {
@@ -420,12 +452,50 @@ const ready = [
   lexicographic('max-plus', 'min-plus'),
 ]
 
+describe('matrices on a device', () => {
+  it('are refused unless they have the type of their lane', async () => {
+    const device = await openDevice({ backend: 'cpu' })
+    const [int32, float32, float64, uint8] = await Promise.all([
+      device.upload(matrix(1, 1, Int32Array.of(2))),
+      device.upload(matrix(1, 1, Float32Array.of(2))),
+      device.upload(matrix(1, 1, Float64Array.of(2))),
+      device.upload(matrix(1, 1, Uint8Array.of(1))),
+    ])
+    const integers = semiring({
+      name: 'sums of products',
+      dtype: 'int32',
+      zero: 0,
+      plus: (x, y) => x.add(y),
+      times: (x, y) => x.mul(y),
+    })
+    const product = (one: unknown, own: unknown) =>
+      mpmm(one as never, one as never, { semiring: own as never })
+    for (const other of [float32, float64, uint8])
+      await expect(product(other, integers)).rejects.toEqual(
+        coded('DTYPE', /^a must be of int32, but it is of/),
+      )
+    for (const other of [int32, float64, uint8])
+      await expect(product(other, semiring(maxPlus))).rejects.toEqual(
+        coded('DTYPE', /^a must be of float32, but it is of/),
+      )
+    const { c } = (await product(int32, integers)) as unknown as { c: typeof int32 }
+    expect((await c.download()).data).toEqual(Int32Array.of(4))
+    await device.close()
+  })
+})
+
 describe('JSON', () => {
   it.each(ready.map((each) => [each.name, each] as const))('has all of %s', (_, each) => {
     const again = semiring.from(JSON.parse(JSON.stringify(each)))
     expect(again.toJSON()).toEqual(each.toJSON())
     expect(`${again}`).toBe(`${each}`)
     expect(semiring.from(JSON.stringify(each)).zero).toEqual(each.zero)
+  })
+
+  it('has as many steps as an expression may have', () => {
+    const steps = [['x', 0], ['y', 0], ...Array.from({ length: 254 }, (_, at) => ['add', at + 1, at + 1])]
+    const json = { ...JSON.parse(JSON.stringify(hamming)), times: { steps, results: [255] }, check: false }
+    expect(semiring.from(json).toJSON().times.steps).toHaveLength(255)
   })
 
   it('has numbers that JSON lacks as texts', () => {
