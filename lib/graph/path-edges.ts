@@ -43,7 +43,7 @@ const edgesOptions = new Options({
  * @param path - nodes by their numbers, or by their names if they have names.
  * @returns For each step of the path the index of its edge in the list: one fewer than nodes.
  * @throws Rejects with ValueError (ERR_MPMML_VALUE) if no edge leads from a node of the path to the next; and as {@link shortestPaths} for
- *   what is no edge list.
+ *   a value that isn't an edge list.
  * @example
  * const graph = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A', 'A'], to: ['B', 'C', 'C', 'B'], weight: [4, 1, 9, 2] }
  * const { path } = await shortestPaths(graph, { paths: true, sources: 'A' })
