@@ -20,7 +20,15 @@ export {
   type Part,
 } from './device/device.js'
 export { pinned, pinnedInt32Array } from './device/pinned.js'
-export type { ArrayTypes, ElementArray, OperandArray, PinnedArrays, StoredType } from './element-types.js'
+export type {
+  ArrayTypes,
+  ElementArray,
+  KindOf,
+  OperandArray,
+  OrdinaryArray,
+  PinnedArrays,
+  StoredType,
+} from './element-types.js'
 export {
   AbortedError,
   AddonError,

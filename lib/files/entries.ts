@@ -141,12 +141,11 @@ export class EntryList implements EntrySink<EntryArrays> {
   }
 
   // biome-ignore lint/correctness/useYield: the other sink has work to do here
-  *begin({ rows, cols, most, values }: EntriesHead, reader: Pick<Source, 'fail'>): Steps<Accepted> {
+  *begin({ rows, cols, values }: EntriesHead, reader: Pick<Source, 'fail'>): Steps<Accepted> {
     if (this.#graph && rows !== cols) {
       reader.fail(`a graph has a square matrix, but this one is ${rows} × ${cols}`)
     }
     if (values === 'integer' || values === 'pattern') this.#bytesPerEntry = 12
-    this.#requireWithin(most ?? 0)
     return { least: LEAST_INT32, most: MOST_INT32, special: !this.#graph }
   }
 

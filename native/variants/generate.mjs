@@ -486,7 +486,12 @@ export type DataType =${union(dataTypes.map(({ name }) => name))}
 /** The instruction sets that the CPU backend has micro-kernels for. */
 export type InstructionSet =${union(instructionSets.map(({ name }) => name))}
 
-/** The names of all microbenchmarks, whether a build has them or not. */
+/**
+ * The names of all microbenchmarks, whether a build has them or not.
+ *
+ * @example
+ * console.log(microbenchNames.slice(0, 3).join()) // reg-reg,shared-one,shared-both
+ */
 export const microbenchNames: readonly string[] = [${microbenchmarks.map(({ name }) => `'${name}'`).join(', ')}]
 
 /** The names of all bandwidths that can be measured, whether a build has them or not. */
