@@ -39,7 +39,7 @@ class PackedRows {
         const int64_t item = first / rows_, row = first % rows_, count = std::min(rows_ - row, end - first);
         PackRequest request{};
         const MatrixView from = view_from(view, problem.operation.dtype, item, 0, 0);
-        request.source = {from.data, rows_, view.cols, view.row_stride, view.col_stride};
+        request.source = {from.data, rows_, view.cols, view.row_stride, view.col_stride, from.storage};
         request.first_panel = row;
         request.end_panel = row + count;
         request.packed = static_cast<char*>(data_.data()) + item * item_bytes_;
