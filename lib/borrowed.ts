@@ -4,7 +4,7 @@
  * A buffer that can shrink or that other threads can write is refused at entry. JavaScript can't keep an ordinary buffer from being
  * transferred, so its presence is checked before each native call and at exit.
  */
-import { isTypedArray, typedArrayName } from './array-types.js'
+import { isTypedArray, type TypedArray, typedArrayName } from './array-types.js'
 import type { Name } from './describe.js'
 import { AbortedError } from './errors.js'
 import { isFromListener } from './listener.js'
@@ -21,7 +21,7 @@ export interface Borrowed {
 const MOST_COPIED = 2 ** 16
 
 /** Copies a typed array. `slice` of a Buffer shares its memory, and a subclass decides what its own `slice` makes. */
-export function copyOf<Values extends NodeJS.TypedArray>(values: Values): Values {
+export function copyOf<Values extends TypedArray>(values: Values): Values {
   const name = typedArrayName(values) as 'Int32Array'
   return new globalThis[name](values as unknown as Int32Array) as unknown as Values
 }
@@ -36,7 +36,7 @@ export function requireOrdinary(values: unknown, name: Name): void {
 
 /** Arrays of one call. */
 export class Loan implements Borrowed {
-  readonly #arrays: { readonly data: NodeJS.TypedArray; readonly length: number; readonly name: Name }[] = []
+  readonly #arrays: { readonly data: TypedArray; readonly length: number; readonly name: Name }[] = []
 
   /**
    * Borrows an array and returns it, or a copy if it is small. Other values, such as arrays of numbers, are returned unchanged.

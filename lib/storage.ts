@@ -2,6 +2,7 @@
  * What the library needs to know of a typed array, read through the language's own accessors: properties of the same
  * names on the object can't deceive native code.
  */
+import type { TypedArray } from './array-types.js'
 import type { Name } from './describe.js'
 import type { ElementArray, KindOf, OperandArray, OrdinaryArray } from './element-types.js'
 import { DTypeError } from './errors.js'
@@ -24,7 +25,7 @@ const resizable = getter<boolean>(ArrayBuffer.prototype, 'resizable')
 const slice = ArrayBuffer.prototype.slice
 
 /** Elements; 0 when the buffer is detached. */
-export function lengthOf(data: NodeJS.TypedArray): number {
+export function lengthOf(data: TypedArray): number {
   return length.call(data)
 }
 
@@ -33,7 +34,7 @@ export function bufferOf(data: MatrixArray): ArrayBufferLike {
 }
 
 /** Bytes of the elements; 0 when the buffer is detached. */
-export function bytesIn(data: NodeJS.TypedArray): number {
+export function bytesIn(data: TypedArray): number {
   return byteLength.call(data)
 }
 
@@ -42,7 +43,7 @@ export function firstByteOf(data: MatrixArray): number {
   return byteOffset.call(data)
 }
 
-function isDetached(data: NodeJS.TypedArray): boolean {
+function isDetached(data: TypedArray): boolean {
   if (length.call(data) > 0) return false
   try {
     slice.call(buffer.call(data), 0, 0)
@@ -53,7 +54,7 @@ function isDetached(data: NodeJS.TypedArray): boolean {
 }
 
 /** Throws DTypeError unless `data` is in an attached ArrayBuffer of fixed length, which no other thread can write or resize. */
-export function requireOrdinaryBuffer(data: NodeJS.TypedArray, name: Name, property = ''): void {
+export function requireOrdinaryBuffer(data: TypedArray, name: Name, property = ''): void {
   let resizes: boolean
   try {
     resizes = resizable.call(buffer.call(data))
@@ -78,7 +79,7 @@ export function requireOrdinaryBuffer(data: NodeJS.TypedArray, name: Name, prope
 }
 
 /** Throws DTypeError if `data` has lost elements that it had when it was borrowed: its buffer has been transferred. */
-export function requireLength(data: NodeJS.TypedArray, least: number, name: Name, property = ''): void {
+export function requireLength(data: TypedArray, least: number, name: Name, property = ''): void {
   if (length.call(data) >= least) return
   throw new DTypeError(
     `${name}${property} must keep its memory during the call, but its buffer is detached, transferred away meanwhile: ` +
