@@ -227,7 +227,7 @@ class Group {
     for (size_t index = 0; index < buckets_.size(); ++index) {
       if (buckets_[index].plan.variant == plan->variant && buckets_[index].plan.path == plan->path) return index;
     }
-    buckets_.push_back({*plan, &kernel_of(*plan->variant)});
+    buckets_.push_back({*plan, &kernel_of(*plan->variant), {}});
     return buckets_.size() - 1;
   }
 
