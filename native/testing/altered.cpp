@@ -98,6 +98,7 @@ class AlteredSession final : public Session {
   std::unique_ptr<Pending> find_successors(const Successors& successors) override {
     return later(session_->find_successors(successors));
   }
+  Relaxer* relaxer() override { return session_->relaxer(); }
 
   std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
     const Problem& first = problems.front();

@@ -9,6 +9,7 @@
 #include "core/algebra/dispatch.h"
 #include "core/closure/in_flight.h"
 #include "core/closure/spread_closure.h"
+#include "core/closure/squarings.h"
 #include "core/closure/wide_closure.h"
 #include "core/host/clock.h"
 #include "core/problem/region.h"
@@ -338,6 +339,9 @@ std::unique_ptr<Pending> find_next(Session& session, const Closure& closure) {
 
 StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where) {
   if (Peers* const peers = session.peers()) return start_closure(*peers, closure, where);
+  if (std::unique_ptr<Pending> squared = close_by_squarings(session, closure, where)) {
+    return {std::move(squared), false};
+  }
   auto work = std::make_unique<ClosureWork>(session, closure, where);
   work->start();
   const bool goes_too_far = work->goes_too_far();

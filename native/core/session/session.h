@@ -126,6 +126,34 @@ struct Successors {
   const std::atomic<int32_t>* cancelled = nullptr;
 };
 
+/// Edges of a graph that improve its ways, without all those that are worse than the way found so far. An edge with
+/// w(i, j) = d(i, j) is *essential*: best ways consist of such edges, because d is at best the distance and at worst w.
+struct EssentialEdges {
+  Operation
+      operation;  ///< ⊗ is the sum over int32; no edge makes a way better, and sums of two elements stay in the type
+  MatrixView weights;     ///< n × n
+  MutableMatrixView d;    ///< n × n: lengths of ways of the graph, none worse than its edge
+  int64_t max_edges = 0;  ///< essential edges that are worth a try
+  const std::atomic<int32_t>* cancelled = nullptr;
+};
+
+/// How many elements of two matrices are equal.
+struct Equal {
+  int64_t elements;  ///< other than zero
+  int64_t zeros;     ///< where the second matrix is the semiring's zero
+};
+
+/// What a session does to close a matrix by its essential edges. Matrices are of the session; it waits for the work.
+class Relaxer {
+ public:
+  virtual ~Relaxer() = default;
+  /// Compares int32 matrices of the same sizes.
+  virtual Equal count_equal(const Operation& operation, const MatrixView& a, const MatrixView& b) = 0;
+  /// Improves d over its essential edges until nothing changes: d is closed then. Returns false, and d holds ways that may have become
+  /// better, if there are more than `max_edges`, or if improving takes longer than an elimination would. Throws Error.
+  virtual bool relax(const EssentialEdges& edges) = 0;
+};
+
 /// A place in the order of a session's work.
 class Moment {
  public:
@@ -218,6 +246,9 @@ class Session {
   virtual std::unique_ptr<Pending> mark_edges(const Successors& successors) = 0;
   /// Starts to look for what is open by way of some nodes. By way of all of them, in ascending order, everything is found.
   virtual std::unique_ptr<Pending> find_successors(const Successors& successors) = 0;
+
+  /// Null if the session closes matrices by elimination only.
+  virtual Relaxer* relaxer() { return nullptr; }
 
   /// Starts products. Operands and C0 are in memory of this session or in host memory, which isn't read any more when this
   /// returns. So are C and the witness, each product's in the same place as those of the others. What the first

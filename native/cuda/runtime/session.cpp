@@ -13,6 +13,7 @@
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"
 #include "cuda/launch/closure.h"
+#include "cuda/runtime/edge_rounds.h"
 #include "cuda/runtime/elementwise.h"
 #include "cuda/runtime/host_products.h"
 #include "cuda/runtime/session_device.h"
@@ -225,6 +226,7 @@ class CudaSession final : public Session {
   CudaSession(int device, int64_t limit, Planner& planner, bool is_ahead)
       : device_(std::make_shared<SessionDevice>(device, limit, is_ahead)),
         lanes_(device_->lane()),
+        edge_rounds_(*device_),
         planner_(planner),
         latest_plans_(planner),
         name_(device_name(device)) {}
@@ -466,6 +468,8 @@ class CudaSession final : public Session {
     return queued();
   }
 
+  Relaxer* relaxer() override { return &edge_rounds_; }
+
   std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
     device_->enter();
     const bool is_on_host = !problems.empty() && !problems.front().c.memory;
@@ -542,6 +546,7 @@ class CudaSession final : public Session {
 
   const std::shared_ptr<SessionDevice> device_;
   JobLanes lanes_;
+  EdgeRounds edge_rounds_;
   std::deque<std::weak_ptr<Copy>> copies_;  ///< latest last
   Planner& planner_;
   LatestPlans latest_plans_;

@@ -1,0 +1,158 @@
+#include "core/closure/squarings.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "core/algebra/dispatch.h"
+#include "core/closure/in_flight.h"
+#include "core/host/clock.h"
+#include "core/problem/region.h"
+#include "core/status.h"
+
+namespace mpmml {
+namespace {
+
+// Measured on one H100: elimination of fewer nodes takes less time.
+constexpr int64_t kMinNodes = 512;
+// A row of D is read once for each essential edge, in each round. Elimination of n nodes takes as long as about n/32 such reads of
+// every row, and launches besides.
+int64_t max_edges_per_node(int64_t nodes) { return 128 + nodes / 32; }
+
+constexpr int64_t kSampledRows = 16;
+// Ways of so many edges exist after the squarings.
+constexpr int kEdgesOfWays = 4;
+// Shares of a sample's elements. Long best ways need many rounds.
+constexpr double kMaxUnreached = 0.5;
+constexpr double kMaxChanged = 0.6;
+
+class Squarings {
+ public:
+  Squarings(Session& session, Relaxer& relaxer, const Closure& closure, const Placement& where)
+      : session_(session),
+        relaxer_(relaxer),
+        closure_(closure),
+        where_(where),
+        n_(closure.d.rows),
+        in_flight_(closure.steps_done) {}
+
+  /// Whether all matrices of the batch were closed.
+  bool close() {
+    for (int64_t item = 0; item < closure_.batch; ++item) {
+      if (!close_item(sub(closure_.d, DataType::kInt32, {{item, item + 1}, {0, n_}, {0, n_}}))) return false;
+    }
+    in_flight_.finish();
+    return true;
+  }
+
+ private:
+  struct Made {
+    std::shared_ptr<Memory> memory;
+    MutableMatrixView view;
+  };
+
+  Made make(int64_t rows) {
+    Made made{session_.allocate(rows * n_ * element_bytes(DataType::kInt32)), {}};
+    made.view = row_major(made.memory->data(), rows, n_);
+    made.view.memory = made.memory.get();
+    return made;
+  }
+
+  bool close_item(const MutableMatrixView& d) {
+    MutableMatrixView diagonal = sub(d, DataType::kInt32, {0, n_}, {0, 1});
+    ++diagonal.row_stride;
+    in_flight_.add(session_.fill(DataType::kInt32, 1, diagonal, 0), 0);
+    if (!is_worth(read_only(d))) return false;
+    const double steps = static_cast<double>(n_) * static_cast<double>(n_) * static_cast<double>(n_);
+    const Made ways = make(n_);
+    {
+      const Made once = make(n_);
+      multiply(read_only(d), read_only(d), once.view, steps / 3);
+      multiply(read_only(once.view), read_only(once.view), ways.view, steps / 3);
+      in_flight_.finish();
+    }
+    EssentialEdges edges;
+    edges.operation = closure_.operation;
+    edges.weights = read_only(d);
+    edges.d = ways.view;
+    edges.max_edges = n_ * max_edges_per_node(n_);
+    edges.cancelled = closure_.cancelled;
+    const bool is_closed = relaxer_.relax(edges);
+    in_flight_.add(session_.copy(DataType::kInt32, 1, read_only(ways.view), d), is_closed ? steps / 3 : 0);
+    in_flight_.finish();
+    return is_closed;
+  }
+
+  /// Follows some rows over a few edges. Their essential edges after that are those that the squarings leave.
+  bool is_worth(const MatrixView& weights) {
+    const int64_t apart = n_ / kSampledRows;
+    MatrixView rows = weights;
+    rows.rows = kSampledRows;
+    rows.row_stride *= apart;
+    const Made first = make(kSampledRows), second = make(kSampledRows);
+    MutableMatrixView ways = first.view, longer = second.view;
+    multiply(rows, weights, ways, 0);
+    for (int edges = 2; edges < kEdgesOfWays; ++edges) {
+      multiply(read_only(ways), weights, longer, 0);
+      std::swap(ways, longer);
+    }
+    const Equal essential = relaxer_.count_equal(closure_.operation, rows, read_only(ways));
+    const auto elements = static_cast<double>(kSampledRows * n_);
+    if (essential.elements > kSampledRows * max_edges_per_node(n_)) return false;
+    if (static_cast<double>(essential.zeros) > kMaxUnreached * elements) return false;
+    multiply(read_only(ways), weights, longer, 0);
+    const Equal settled = relaxer_.count_equal(closure_.operation, read_only(ways), read_only(longer));
+    const double changed = elements - static_cast<double>(settled.elements + settled.zeros);
+    return changed <= kMaxChanged * elements;
+  }
+
+  void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, double steps) {
+    if (is_set(closure_.cancelled)) throw given_up();
+    std::vector<Problem>& products = in_flight_.products();
+    Problem problem;
+    problem.operation = closure_.operation;
+    problem.operation.overflow = OverflowPolicy::kSaturate;
+    problem.batch = 1;
+    problem.a = a;
+    problem.b = b;
+    problem.c = c;
+    problem.known = &closure_.known.range;
+    problem.keeps_c = false;
+    problem.cancelled = closure_.cancelled;
+    products.push_back(problem);
+    in_flight_.add(session_.multiply(products, where_), steps);
+  }
+
+  Session& session_;
+  Relaxer& relaxer_;
+  const Closure& closure_;
+  const Placement where_;
+  const int64_t n_;
+  InFlight in_flight_;
+};
+
+/// Whether no edge makes a way better, and no sum of two elements leaves the type.
+bool only_makes_worse(const Closure& closure) {
+  const ValueRange& range = closure.known.range;
+  if (closure.known.of_group || !range.has_finite()) return false;
+  return with_semiring(closure.operation, [&](auto semiring) {
+    using S = decltype(semiring);
+    if constexpr (is_integer_sum<S>) return S::maximizes ? range.maximum <= 0 : range.minimum >= 0;
+    return false;
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<Pending> close_by_squarings(Session& session, const Closure& closure, const Placement& where) {
+  const bool is_distances = closure.reflexive && !closure.next.data && closure.d.rows >= kMinNodes;
+  Relaxer* const relaxer = session.relaxer();
+  if (!relaxer || !is_distances || !only_makes_worse(closure)) return nullptr;
+  const Clock::time_point start = Clock::now();
+  if (!Squarings(session, *relaxer, closure, where).close()) return nullptr;
+  Outcome outcome;
+  outcome.timing.kernel = milliseconds_since(start);
+  return std::make_unique<Done>(std::vector<Outcome>{outcome});
+}
+
+}  // namespace mpmml

@@ -1,0 +1,118 @@
+#include <algorithm>
+
+#include "core/algebra/dispatch.h"
+#include "cuda/device/error.h"
+#include "cuda/kernels/edge_rounds.cuh"
+#include "cuda/runtime/edge_rounds.h"
+#include "cuda/runtime/resident.h"
+
+namespace mpmml::cuda {
+namespace {
+
+struct IsIntegerSum {
+  template <class S>
+  static constexpr bool holds = is_integer_sum<S>;
+};
+
+/// Copies `count` values to the host, and waits.
+template <class T>
+void read_back(T* to, const void* from, int count, cudaStream_t stream) {
+  MPMML_CUDA(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, stream));
+  MPMML_CUDA(cudaStreamSynchronize(stream));
+}
+
+/// The graph of a closure on the device: its list, and what rounds tell each other.
+template <class S>
+class ListedGraph {
+ public:
+  ListedGraph(SessionDevice& device, const EssentialEdges& edges, int64_t listed)
+      : d_(edges.d),
+        n_(edges.d.rows),
+        stream_(device.stream()),
+        columns_(columns_of(n_)),
+        stripes_(ceil_div(n_, int64_t{kRoundThreads} * columns_)),
+        nodes_(device.workspace(n_ * int64_t{sizeof(EdgesOfNode)})),
+        edges_(device.workspace(std::max<int64_t>(listed, 1) * int64_t{sizeof(ListedEdge)})),
+        changed_(device.workspace(2 * stripes_ * n_)),
+        state_(device.workspace(sizeof(RoundState))) {
+    auto* const used = static_cast<uint32_t*>(state_.get());
+    MPMML_CUDA(cudaMemsetAsync(used, 0, sizeof(*used), stream_));
+    list_edges_kernel<S><<<blocks(), kRoundThreads, 0, stream_>>>(edges.weights, read_only(d_), nodes(),
+                                                                  static_cast<ListedEdge*>(edges_.get()), used);
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  /// Queues some rounds, and waits for what they found.
+  RoundState run_rounds() {
+    MPMML_CUDA(cudaMemsetAsync(state_.get(), 0, sizeof(RoundState), stream_));
+    for (int round = 0; round < kRoundsTogether; ++round, ++rounds_) queue(round);
+    RoundState state;
+    read_back(&state, state_.get(), 1, stream_);
+    return state;
+  }
+
+  int64_t rounds() const { return rounds_; }
+  int64_t stripes() const { return stripes_; }
+
+ private:
+  /// Rows of a stripe fit the L2 cache (33 MB), and few nodes keep all multiprocessors busy.
+  static int columns_of(int64_t n) { return n <= 2048 ? 1 : n <= 8192 ? 4 : n <= 16384 ? 2 : 1; }
+
+  unsigned blocks() const { return static_cast<unsigned>(n_); }
+  EdgesOfNode* nodes() const { return static_cast<EdgesOfNode*>(nodes_.get()); }
+  uint8_t* changed(int64_t round) const { return static_cast<uint8_t*>(changed_.get()) + round % 2 * stripes_ * n_; }
+
+  void queue(int round) {
+    const auto kernel = columns_ == 1 ? &relax_kernel<S, 1> : columns_ == 2 ? &relax_kernel<S, 2> : &relax_kernel<S, 4>;
+    auto* const state = static_cast<RoundState*>(state_.get());
+    kernel<<<dim3(blocks(), static_cast<unsigned>(stripes_)), kRoundThreads, 0, stream_>>>(
+        d_, nodes(), static_cast<const ListedEdge*>(edges_.get()), rounds_ > 0 ? changed(rounds_ - 1) : nullptr,
+        changed(rounds_), round > 0 ? &state->changed[round - 1] : nullptr, &state->changed[round], &state->tried);
+    MPMML_CUDA(cudaGetLastError());
+  }
+
+  const MutableMatrixView d_;
+  const int64_t n_;
+  const cudaStream_t stream_;
+  const int columns_;
+  const int64_t stripes_;
+  const DeviceBuffer nodes_, edges_, changed_, state_;
+  int64_t rounds_ = 0;
+};
+
+}  // namespace
+
+Equal EdgeRounds::count_equal(const Operation& operation, const MatrixView& a, const MatrixView& b) {
+  device_.enter();
+  const cudaStream_t stream = device_.stream();
+  unsigned long long counts[2];
+  const DeviceBuffer memory = device_.workspace(sizeof(counts));
+  MPMML_CUDA(cudaMemsetAsync(memory.get(), 0, sizeof(counts), stream));
+  with_semiring_that<IsIntegerSum>(operation.semiring, operation.dtype, [&](auto semiring) {
+    count_equal_kernel<decltype(semiring)><<<static_cast<unsigned>(a.rows), kRoundThreads, 0, stream>>>(
+        a, b, static_cast<unsigned long long*>(memory.get()));
+  });
+  MPMML_CUDA(cudaGetLastError());
+  read_back(counts, memory.get(), 2, stream);
+  return {static_cast<int64_t>(counts[0]), static_cast<int64_t>(counts[1])};
+}
+
+bool EdgeRounds::relax(const EssentialEdges& edges) {
+  const int64_t listed = count_equal(edges.operation, edges.weights, read_only(edges.d)).elements;
+  if (listed > edges.max_edges) return false;
+  const int64_t n = edges.d.rows, max_rounds = 64 + n / 16;
+  return with_semiring_that<IsIntegerSum>(edges.operation.semiring, edges.operation.dtype, [&](auto semiring) {
+    ListedGraph<decltype(semiring)> graph(device_, edges, listed);
+    mark_written(edges.d, DataType::kInt32, 1, no_facts());
+    const double max_tried = 2.0 * static_cast<double>(edges.max_edges) * static_cast<double>(graph.stripes());
+    for (double tried = 0; tried <= max_tried && graph.rounds() < max_rounds;) {
+      if (is_set(edges.cancelled)) throw given_up();
+      const RoundState state = graph.run_rounds();
+      if (!state.changed[kRoundsTogether - 1]) return true;
+      tried += static_cast<double>(state.tried);
+    }
+    return false;
+  });
+}
+
+}  // namespace mpmml::cuda

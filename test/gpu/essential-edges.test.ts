@@ -1,0 +1,137 @@
+/** Distances of graphs that are large enough for squarings and essential edges, on a GPU, against Floyd and Warshall's definition. */
+import { afterAll, describe, expect, it } from 'vitest'
+import { star } from '../../lib/algebra.js'
+import { shortestPaths, verifyPaths } from '../../lib/graph.js'
+import { type Device, type Matrix, matrix, openDevice } from '../../lib/index.js'
+import { Random } from '../support/generators.js'
+import { withoutCuda } from '../support/machine.js'
+import { zeroValue } from '../support/oracle.js'
+
+const reason = withoutCuda()
+const NONE = zeroValue('min-plus')
+
+/** Weights of a graph for min-plus; the diagonal is a weight like others. */
+type Weigh = (random: Random, nodes: number) => (from: number, to: number) => number
+
+const plane: (noise: number) => Weigh = (noise) => (random, nodes) => {
+  const at = Array.from({ length: nodes }, () => [random.integer(0, 1e6), random.integer(0, 1e6)] as const)
+  return (i, j) =>
+    Math.ceil(
+      Math.hypot(at[i]![0] - at[j]![0], at[i]![1] - at[j]![1]) * (1 + (noise * random.integer(0, 100)) / 100),
+    )
+}
+
+const graphs: [string, number, Weigh][] = [
+  ['random weights', 515, (random) => () => random.integer(1, 10_000)],
+  ['large weights', 640, (random) => () => random.integer(1, 100_000_000)],
+  ['weights of 0, 1 and 2', 530, (random) => () => random.integer(0, 2)],
+  ['equal weights', 520, () => () => 3],
+  ['a plane with noise', 700, plane(1)],
+  ['a plane without noise, in which every edge is essential', 600, plane(0)],
+  [
+    'few edges',
+    1025,
+    (random, nodes) => () => (random.integer(0, nodes) < 16 ? random.integer(1, 10_000) : NONE),
+  ],
+  [
+    'two parts without an edge between them',
+    900,
+    (random, nodes) => (i, j) => (i < nodes / 3 === j < nodes / 3 ? random.integer(1, 1000) : NONE),
+  ],
+  ['best ways of many edges', 560, () => (i, j) => (i - j) ** 2],
+  [
+    'a hub and a long tail',
+    1100,
+    (random) => (i, j) =>
+      i === 5 || j === 9 ? 1 : j === i + 1 ? 2 : i < 1000 && j < 1000 ? random.integer(5, 5000) : NONE,
+  ],
+]
+
+function closedSlowly(nodes: number, weights: Int32Array): Int32Array {
+  const d = weights.slice()
+  for (let i = 0; i < nodes; i++) d[i * nodes + i] = Math.min(d[i * nodes + i]!, 0)
+  for (let k = 0; k < nodes; k++) {
+    for (let i = 0; i < nodes; i++) {
+      const first = d[i * nodes + k]!
+      if (first === NONE) continue
+      for (let j = 0; j < nodes; j++) {
+        const second = d[k * nodes + j]!
+        if (second !== NONE && first + second < d[i * nodes + j]!) d[i * nodes + j] = first + second
+      }
+    }
+  }
+  return d
+}
+
+describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
+  let opened: Promise<Device> | undefined
+  const device = () => {
+    opened ??= openDevice({ backend: 'cuda' })
+    return opened
+  }
+  afterAll(async () => (await opened)?.dispose())
+
+  describe.each(graphs)('%s', (_, nodes, weigh) => {
+    const weight = weigh(new Random(nodes), nodes)
+    const weights = Int32Array.from({ length: nodes * nodes }, (_, at) =>
+      weight(Math.floor(at / nodes), at % nodes),
+    )
+    const distances = closedSlowly(nodes, weights)
+
+    it('gives the distances of a resident matrix', async () => {
+      using graph = await (await device()).upload(matrix(nodes, nodes, weights))
+      using found = (await shortestPaths(graph)).distances
+      expect((await found.download()).data).toEqual(distances)
+    })
+
+    it('gives next nodes that lead along best ways', async () => {
+      const graph = matrix(nodes, nodes, weights)
+      const result = await shortestPaths(graph, { paths: true, backend: 'cuda' })
+      expect(result.distances.data).toEqual(distances)
+      await verifyPaths(graph, result)
+    })
+
+    it('gives the same over max-plus with the signs changed', async () => {
+      const longest = matrix(
+        nodes,
+        nodes,
+        weights.map((x) => (x === NONE ? zeroValue('max-plus') : -x)),
+      ) as Matrix<Int32Array>
+      const { c } = await star(longest, { semiring: 'max-plus', backend: 'cuda' })
+      expect(c.data).toEqual(distances.map((x) => (x === NONE ? zeroValue('max-plus') : -x)))
+    })
+  })
+
+  it('closes every matrix of a batch', async () => {
+    const nodes = 600
+    const each = graphs.map(([, , weigh], seed) => {
+      const weight = weigh(new Random(seed), nodes)
+      return Int32Array.from({ length: nodes * nodes }, (_, at) => weight(Math.floor(at / nodes), at % nodes))
+    })
+    const all = new Int32Array(each.length * nodes * nodes)
+    for (const [item, weights] of each.entries()) all.set(weights, item * nodes * nodes)
+    const { c } = await star(matrix([each.length, nodes, nodes], all), {
+      semiring: 'min-plus',
+      backend: 'cuda',
+    })
+    for (const [item, weights] of each.entries()) {
+      expect(c.data.subarray(item * nodes * nodes, (item + 1) * nodes * nodes)).toEqual(
+        closedSlowly(nodes, weights),
+      )
+    }
+  })
+
+  it('leaves graphs with negative weights to elimination', async () => {
+    const nodes = 540
+    const random = new Random(3)
+    // Potentials: no cycle is negative.
+    const height = Array.from({ length: nodes }, () => random.integer(0, 1000))
+    const weights = Int32Array.from({ length: nodes * nodes }, (_, at) => {
+      const [i, j] = [Math.floor(at / nodes), at % nodes]
+      return random.integer(0, 5000) + height[i]! - height[j]!
+    })
+    for (let i = 0; i < nodes; i++) weights[i * nodes + i] = 0
+    const { distances } = await shortestPaths(matrix(nodes, nodes, weights), { backend: 'cuda' })
+    expect(distances.data).toEqual(closedSlowly(nodes, weights))
+  })
+})
