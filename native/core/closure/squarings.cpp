@@ -144,12 +144,21 @@ bool only_makes_worse(const Closure& closure) {
 
 }  // namespace
 
-std::unique_ptr<Pending> close_by_squarings(Session& session, const Closure& closure, const Placement& where) {
+std::unique_ptr<Pending> close_by_squarings(Session& session, Closure& closure, const Placement& where) {
   const bool is_distances = closure.reflexive && !closure.next.data && closure.d.rows >= kMinNodes;
   Relaxer* const relaxer = session.relaxer();
   if (!relaxer || !is_distances || !only_makes_worse(closure)) return nullptr;
+  // The diagonal becomes 0 first.
+  ValueRange& range = closure.known.range;
+  range.minimum = std::min<int64_t>(range.minimum, 0);
+  range.maximum = std::max<int64_t>(range.maximum, 0);
   const Clock::time_point start = Clock::now();
-  if (!Squarings(session, *relaxer, closure, where).close()) return nullptr;
+  try {
+    if (!Squarings(session, *relaxer, closure, where).close()) return nullptr;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory) throw;
+    return nullptr;
+  }
   Outcome outcome;
   outcome.timing.kernel = milliseconds_since(start);
   return std::make_unique<Done>(std::vector<Outcome>{outcome});
