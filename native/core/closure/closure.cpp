@@ -339,10 +339,9 @@ std::unique_ptr<Pending> find_next(Session& session, const Closure& closure) {
 
 StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where) {
   if (Peers* const peers = session.peers()) return start_closure(*peers, closure, where);
-  if (std::unique_ptr<Pending> squared = close_by_squarings(session, closure, where)) {
-    return {std::move(squared), false};
-  }
-  auto work = std::make_unique<ClosureWork>(session, closure, where);
+  Closure rest = closure;
+  if (std::unique_ptr<Pending> squared = close_by_squarings(session, rest, where)) return {std::move(squared), false};
+  auto work = std::make_unique<ClosureWork>(session, rest, where);
   work->start();
   const bool goes_too_far = work->goes_too_far();
   return {std::move(work), goes_too_far};

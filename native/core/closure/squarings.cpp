@@ -16,11 +16,11 @@ namespace {
 // Measured on one H100: elimination of fewer nodes takes less time.
 constexpr int64_t kMinNodes = 512;
 // A row of D is read once for each essential edge, in each round. Elimination of n nodes takes as long as about n/32 such reads of
-// every row, and launches besides.
+// every row, and as 128 of them for its launches.
 int64_t max_edges_per_node(int64_t nodes) { return 128 + nodes / 32; }
 
 constexpr int64_t kSampledRows = 16;
-// Ways of so many edges exist after the squarings.
+// Edges of the longest ways after the two squarings.
 constexpr int kEdgesOfWays = 4;
 // Shares of a sample's elements. Long best ways need many rounds.
 constexpr double kMaxUnreached = 0.5;
@@ -36,7 +36,7 @@ class Squarings {
         n_(closure.d.rows),
         in_flight_(closure.steps_done) {}
 
-  /// Whether all matrices of the batch were closed.
+  /// Returns whether all matrices of the batch were closed.
   bool close() {
     for (int64_t item = 0; item < closure_.batch; ++item) {
       if (!close_item(sub(closure_.d, DataType::kInt32, {{item, item + 1}, {0, n_}, {0, n_}}))) return false;
@@ -131,7 +131,7 @@ class Squarings {
   InFlight in_flight_;
 };
 
-/// Whether no edge makes a way better, and no sum of two elements leaves the type.
+/// Returns whether no edge makes a way better, and no sum of two elements leaves the type.
 bool only_makes_worse(const Closure& closure) {
   const ValueRange& range = closure.known.range;
   if (closure.known.of_group || !range.has_finite()) return false;
@@ -144,12 +144,21 @@ bool only_makes_worse(const Closure& closure) {
 
 }  // namespace
 
-std::unique_ptr<Pending> close_by_squarings(Session& session, const Closure& closure, const Placement& where) {
+std::unique_ptr<Pending> close_by_squarings(Session& session, Closure& closure, const Placement& where) {
   const bool is_distances = closure.reflexive && !closure.next.data && closure.d.rows >= kMinNodes;
   Relaxer* const relaxer = session.relaxer();
   if (!relaxer || !is_distances || !only_makes_worse(closure)) return nullptr;
+  // The diagonal becomes 0 first.
+  ValueRange& range = closure.known.range;
+  range.minimum = std::min<int64_t>(range.minimum, 0);
+  range.maximum = std::max<int64_t>(range.maximum, 0);
   const Clock::time_point start = Clock::now();
-  if (!Squarings(session, *relaxer, closure, where).close()) return nullptr;
+  try {
+    if (!Squarings(session, *relaxer, closure, where).close()) return nullptr;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kOutOfMemory) throw;
+    return nullptr;
+  }
   Outcome outcome;
   outcome.timing.kernel = milliseconds_since(start);
   return std::make_unique<Done>(std::vector<Outcome>{outcome});

@@ -137,13 +137,13 @@ struct EssentialEdges {
   const std::atomic<int32_t>* cancelled = nullptr;
 };
 
-/// How many elements of two matrices are equal.
+/// Numbers of equal elements of two matrices.
 struct Equal {
   int64_t elements;  ///< other than zero
   int64_t zeros;     ///< where the second matrix is the semiring's zero
 };
 
-/// What a session does to close a matrix by its essential edges. Matrices are of the session; it waits for the work.
+/// Operations of a session that close a matrix by its essential edges. Matrices are of the session; calls wait for the work.
 class Relaxer {
  public:
   virtual ~Relaxer() = default;

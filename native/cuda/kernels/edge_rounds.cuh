@@ -25,7 +25,7 @@ struct EdgesOfNode {
 /// Rounds that the host queues before it waits for their outcome.
 constexpr int kRoundsTogether = 4;
 
-/// What rounds tell the host.
+/// Outcome of kRoundsTogether rounds.
 struct RoundState {
   unsigned long long tried;           ///< edges times stripes whose rows were read
   unsigned changed[kRoundsTogether];  ///< whether a row changed

@@ -42,7 +42,7 @@ class ListedGraph {
     MPMML_CUDA(cudaGetLastError());
   }
 
-  /// Queues some rounds, and waits for what they found.
+  /// Runs kRoundsTogether rounds, and waits for their outcome.
   RoundState run_rounds() {
     MPMML_CUDA(cudaMemsetAsync(state_.get(), 0, sizeof(RoundState), stream_));
     for (int round = 0; round < kRoundsTogether; ++round, ++rounds_) queue(round);
