@@ -33,12 +33,12 @@ const algorithm = (name, number, summary, template, depths) => ({
 
 const mix = (name, summary, steps) => ({
   name,
-  header: 'lab/microbench/reg_reg.cuh',
+  header: 'lab/microbench/mix.cuh',
   summary,
   instances: [
     [8, 8],
     [8, 4],
-  ].map(([x, y]) => ({ x, y, max: 'intrinsic', template: `RegReg<${steps}, ${x}, ${y}>` })),
+  ].map(([x, y]) => ({ x, y, max: 'intrinsic', template: `Mix<${steps}, ${x}, ${y}>` })),
 })
 
 export const microbenchmarks = [

@@ -75,9 +75,10 @@ describe.skipIf(reason !== undefined)(
     })
 
     const dump = (name: string, x: number, y: number) => {
+      const kernel = name === 'reg-reg' ? '14reg_reg_kernel' : '10mix_kernel'
       const names = [2, 4, 8, 16].map(
         (unrolled) =>
-          `_ZN5mpmml10microbench14reg_reg_kernelINS0_${steps[name]}Li${x}ELi${y}ELi${unrolled}EEEvNS0_9ArgumentsE`,
+          `_ZN5mpmml10microbench${kernel}INS0_${steps[name]}Li${x}ELi${y}ELi${unrolled}EEEvNS0_9ArgumentsE`,
       )
       const architecture = addon.describe().cuda.devices[0]!.smVersion as string
       const { file } = addonOrigin
