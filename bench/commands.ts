@@ -102,8 +102,8 @@ export const commands = {
     load: async (signal) => (await import('./commands/microbench.js')).microbenchCommand(signal),
   },
   occupancy: {
-    usage: '[options] <kernel>',
-    summary: "show how many threads of a kernel a multiprocessor holds (the thesis' Table 2.1); needs a GPU",
+    usage: '[options] [kernel]',
+    summary: "show how many threads of a kernel a multiprocessor holds (the thesis' Table 2.1)",
     load: async () => (await import('./commands/occupancy.js')).occupancyCommand(),
   },
   sweep: {

@@ -16,6 +16,12 @@ export {
   bandwidth,
   bandwidths,
 } from './lab/bandwidths.js'
+export {
+  type CalculatedOccupancy,
+  type CalculatorOptions,
+  calculateOccupancy,
+  calculatorGpus,
+} from './lab/calculator.js'
 export { type Intensity, intensityOf } from './lab/intensity.js'
 export { type Measurement, type MeasureOptions, measure } from './lab/kernels.js'
 export { type Machine, machine, type Peak, peaks, tensorPeak } from './lab/machine.js'

@@ -80,8 +80,39 @@ describe('wrong usage', () => {
     ['microbench reg-reg --bsi 1025', '1024'],
     ['microbench reg-reg --sweep --x 8', '--sweep'],
     ['occupancy', 'kernel'],
+    ['occupancy --registers 32 --threads 256', '--gpu'],
+    ['occupancy --registers 32 --gpu sm_61', '--threads'],
+    ['occupancy --registers 0 --threads 256 --gpu sm_61', '--registers'],
+    ['occupancy --registers 32 --threads 256 --gpu sm_1', 'sm_61'],
+    ['occupancy reg-reg --registers 32 --threads 256 --gpu sm_61', 'reg-reg'],
+    ['occupancy --registers 32 --threads 256 --gpu sm_61 --x 4', '--x'],
+    ['occupancy reg-reg --threads 256', '--registers'],
   ])('is %s', async (command, expected) => {
     expect(await fails(command.split(' '), 2)).toContain(expected)
+  })
+})
+
+describe('occupancy --registers', () => {
+  it("prints the thesis' Table 2.1 without a GPU", async () => {
+    const printed = await succeeds('occupancy --registers 32,40 --threads 1024 --gpu sm_52'.split(' '))
+    expect(printed).toMatch(/^registers per thread +32 +40$/m)
+    expect(printed).toMatch(/^active warps +64 per multiprocessor +32 per multiprocessor$/m)
+    expect(printed).toMatch(/^active blocks +2 per multiprocessor +1 per multiprocessor$/m)
+    expect(printed).toMatch(/^occupancy +100\.0 % +50\.0 %$/m)
+  })
+
+  it('prints one JSON object for one number of registers, and an array for several', async () => {
+    const args = (registers: string) =>
+      `occupancy --registers ${registers} --threads 256 --shared 0 --gpu sm_61 --json`.split(' ')
+    const one = {
+      gpu: 'sm_61',
+      registersPerThread: 32,
+      activeBlocks: 8,
+      activeWarps: 64,
+      occupancyPercent: 100,
+    }
+    expect(await json(args('32'))).toMatchObject(one)
+    expect(await json(args('32,65'))).toMatchObject([one, { registersPerThread: 65, activeBlocks: 3 }])
   })
 })
 
