@@ -91,6 +91,11 @@ export const commands = {
     summary: 'time products: kernels beside the measured ceiling, and whole calls',
     load: async (signal) => (await import('./commands/bench.js')).benchCommand(signal),
   },
+  measure: {
+    usage: '[options] [variant]',
+    summary: 'time one kernel variant beside its ceiling, and verify its result; or list the families',
+    load: async (signal) => (await import('./commands/measure.js')).measureCommand(signal),
+  },
   tune: {
     usage: '[options]',
     summary: 'measure which kernels are the fastest on this GPU, and plan by them from now on',

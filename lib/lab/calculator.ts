@@ -108,7 +108,12 @@ const multiprocessors: Readonly<Record<string, Multiprocessor>> = {
   sm_121: ofAmpere(1536, 24, 100),
 }
 
-/** The architectures whose limits are known. */
+/**
+ * The architectures whose limits are known.
+ *
+ * @example
+ * console.log(calculatorGpus.includes('sm_61')) // true
+ */
 export const calculatorGpus: readonly string[] = Object.keys(multiprocessors)
 
 const calculatorOptions = new Options({
