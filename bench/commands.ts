@@ -113,7 +113,7 @@ export const commands = {
   },
   sweep: {
     usage: '[options] <name>',
-    summary: "time the kernels of the thesis' chapter 4, or borders, over sizes; needs a GPU",
+    summary: "time the kernels of the thesis' chapter 4, all of them, or borders, over sizes; needs a GPU",
     load: async (signal) => (await import('./commands/sweep.js')).sweepCommand(signal),
   },
   ladder: {

@@ -147,6 +147,9 @@ describe('sweeps', () => {
       const over = (sweep: keyof typeof kernelSweeps, ...names: string[]) => {
         expect(distinct(kernelSweeps[sweep].jobs([64]), ...names), sweep).toEqual(distinct(table, ...names))
       }
+      expect(new Set(kernelSweeps.space.jobs([64]).map(({ name }) => name))).toEqual(
+        new Set(table.filter(({ parameters }) => parameters.accumulator === 'int32').map(({ name }) => name)),
+      )
       over('tiles', 'X', 'Y')
       over('blocks', 'BS_i', 'BS_j')
       over('cases', 'MEMSEL_A', 'MEMSEL_B')
