@@ -61,4 +61,4 @@ export {
   type TuningFile,
   tune,
 } from './lab/tune.js'
-export { microbenchNames } from './variant-names.js'
+export { type MicrobenchKernels, microbenchKernels, microbenchNames } from './variant-names.js'

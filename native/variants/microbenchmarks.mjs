@@ -24,6 +24,7 @@ const algorithm = (name, number, summary, template, depths) => ({
       Object.entries(maxima).map(([max, steps]) => ({
         x,
         y,
+        k,
         max,
         template: `${template}<${[steps, x, y, ...(depths.length > 1 ? [k] : [])].join(', ')}>`,
       })),
@@ -38,7 +39,7 @@ const mix = (name, summary, steps) => ({
   instances: [
     [8, 8],
     [8, 4],
-  ].map(([x, y]) => ({ x, y, max: 'intrinsic', template: `Mix<${steps}, ${x}, ${y}>` })),
+  ].map(([x, y]) => ({ x, y, k: 1, max: 'intrinsic', template: `Mix<${steps}, ${x}, ${y}>` })),
 })
 
 export const microbenchmarks = [

@@ -6,7 +6,13 @@ import { reportJobs } from '../../bench/lab/experiments.js'
 import { kernelSweeps } from '../../bench/lab/kernel-sweeps.js'
 import { microbenchJobs } from '../../bench/lab/microbench-sweeps.js'
 import { variants } from '../../lib/index.js'
-import { readResults, refusedVariants } from '../../lib/lab.js'
+import {
+  microbenches,
+  microbenchKernels,
+  microbenchNames,
+  readResults,
+  refusedVariants,
+} from '../../lib/lab.js'
 import { named, withoutCuda, withoutLaboratory } from '../support/machine.js'
 import { fails, json, mpmml, root, runProgram, succeeds, useFolder } from './support.js'
 
@@ -89,6 +95,29 @@ describe('wrong usage', () => {
     ['occupancy reg-reg --threads 256', '--registers'],
   ])('is %s', async (command, expected) => {
     expect(await fails(command.split(' '), 2)).toContain(expected)
+  })
+})
+
+describe('microbench --help', () => {
+  it('lists the kernels that are compiled in, without a GPU', async () => {
+    const help = await succeeds(['microbench', '--help'])
+    expect(help).toMatch(
+      /^ {2}reg-reg +Algorithm 1.*\n +X×Y 8x8 4x4 4x6 4x8 8x4 8x16 16x8; max intrinsic ternary$/m,
+    )
+    expect(help).toMatch(/^ {2}shared-both +Algorithm 3.*\n.*; K 10 5 1; max intrinsic ternary$/m)
+    expect(help).toMatch(/^ {2}fused +__viaddmax_s32.*\n +X×Y 8x8 8x4$/m)
+    for (const name of microbenchNames) expect(help).toMatch(new RegExp(`^  ${name} `, 'm'))
+  })
+
+  it.skipIf(noLab !== undefined)(named('lists what the laboratory has', noLab), () => {
+    const built = microbenches().map(({ name, summary, instances }) => {
+      const each = <Value>(value: (one: (typeof instances)[number]) => Value) => [
+        ...new Set(instances.map(value)),
+      ]
+      const tiles = each(({ x, y }) => `${x}x${y}`)
+      return [name, { summary, tiles, depths: each(({ k }) => k), maxima: each(({ max }) => max) }]
+    })
+    expect(Object.fromEntries(built)).toEqual(microbenchKernels)
   })
 })
 
