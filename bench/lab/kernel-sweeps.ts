@@ -33,7 +33,7 @@ export interface KernelSweep {
   jobs(sizes: number[]): KernelJob[]
   /** Its own default. */
   sizes?: readonly number[]
-  /** Text of what was measured; a table of all points if this is left out. */
+  /** Text about the points; without it a table of them is printed. */
   describe?(points: Point[]): string
   sections(data: Data): Section[]
 }

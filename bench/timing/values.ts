@@ -92,6 +92,15 @@ export const valueKinds = {
     sumsAlone: true,
     summary: 'float32, 10 % ε',
   },
+  'float32-levels': {
+    dtype: 'float32',
+    minimum: 0,
+    maximum: 15,
+    zeroFraction: 0,
+    sumsAlone: true,
+    gpuAlone: true,
+    summary: 'float32, 16 levels',
+  },
   float64: { dtype: 'float64', ...narrow, zeroFraction: 0, summary: 'float64 (±8000)' },
   'float64-eps': {
     dtype: 'float64',

@@ -42,7 +42,16 @@ export interface VariantRecord {
 }
 
 /** Kinds of values, the widest first: a variant is measured on the first kind that it can compute exactly. */
-const kinds: readonly ValueKind[] = ['int32', '16bit', 'levels', 'bounded', 'float32', 'float64', 'uint8']
+const kinds: readonly ValueKind[] = [
+  'int32',
+  '16bit',
+  'levels',
+  'bounded',
+  'float32',
+  'float32-levels',
+  'float64',
+  'uint8',
+]
 
 /**
  * @throws VariantError if the variant doesn't exist here or can't run this; VerificationError if its result is wrong; the

@@ -3,11 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { operandsOf } from '../../bench/timing/values.js'
 import { VerificationError, verifyRows } from '../../bench/verify.js'
 import { mpmm, type Semiring, type VariantName, variants } from '../../lib/index.js'
-import { named, withoutCuda, withoutLaboratory } from '../support/machine.js'
+import { withoutCuda } from '../support/machine.js'
 import { fails, json, mpmml, succeeds } from './support.js'
 
 const noGpu = withoutCuda()
-const noLab = withoutLaboratory()
 const onCpu = variants().filter(({ backend }) => backend === 'cpu')
 const portable = onCpu.filter(({ parameters, family }) => family === 'naive' || parameters.isa === 'portable')
 
@@ -111,22 +110,6 @@ describe('verifyRows', () => {
     const { a, b, found } = await product('max-plus', 'naive_maxplus_i32_acc64')
     const { variant } = await verifyRows(a, b, { semiring: 'max-plus' }, found)
     expect(variant).not.toBe('naive_maxplus_i32_acc64')
-  })
-})
-
-describe.skipIf((noGpu ?? noLab) !== undefined)(named('measure on a GPU', noGpu ?? noLab), () => {
-  it.each([
-    'mpmml_maxplus_i32_8x8_16x16_s16_case00_sub4x4',
-    'mpmml_maxplus_i32_8x8_16x16_s16_case11_sub1x1_at',
-    'ladder_maxplus_i32_tiled_16x16_coalesced_guards',
-  ])('times and verifies %s', async (name) => {
-    const args = ['measure', name, '--m', '256', '--n', '128', '--k', '192', '--ninst', '3']
-    expect(await json([...args, '--repetitions', '3', '--json'])).toMatchObject({
-      variant: name,
-      verified: true,
-      ninst: 3,
-    })
-    expect(await succeeds(args)).toMatch(/^ceiling +[\d.]+ TOPS on registers/m)
   })
 })
 
