@@ -284,7 +284,15 @@ const dimensions: [name: string, value: (point: MeasuredKernel) => string, thesi
     ({ parameters: p }) => `${p.MEMSEL_A}${p.MEMSEL_B}`,
     '00 is clearly the fastest, the others are very poor (Figure 4.1)',
   ],
-  ['pattern', patternOf, 'very close to each other above 1K (Figures 4.2 to 4.4)'],
+  [
+    'pattern',
+    // A patch that is whole along X may be in parts along Y.
+    (point) =>
+      point.parameters.Sub_Y !== point.parameters.Y && patternOf(point) === 'block'
+        ? 'block-cyclic'
+        : patternOf(point),
+    'very close to each other above 1K (Figures 4.2 to 4.4)',
+  ],
   [
     'A',
     ({ parameters: p }) => (p.Transpose === 1 ? 'transposed' : 'as it is'),
@@ -343,8 +351,9 @@ const space: KernelSweep & { sizes: readonly number[] } = {
     const { sorted, found } = bestOf(points.filter(isMeasuredKernel))
     const [best] = sorted
     if (!best) return describePoints(points)
+    const others = points.filter((point) => !sorted.some((one) => one === point))
     return [
-      describePoints([...sorted, ...points.filter(({ failure }) => failure !== undefined)]),
+      describePoints([...sorted, ...others]),
       labelled([
         ['best', `${speed(best.result.gops.median)} at ${sizeName(Number(best.parameters.m))}: ${best.name}`],
         ['the thesis', thesisSpeeds],

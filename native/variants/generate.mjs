@@ -498,11 +498,13 @@ export type InstructionSet =${union(instructionSets.map(({ name }) => name))}
 
 /** Summary and compile-time parameters of a microbenchmark. */
 export interface MicrobenchKernels {
+  /** Steps of an iteration. */
   readonly summary: string
   /** X × Y, such as '8x8'. */
   readonly tiles: readonly string[]
-  /** K. */
+  /** K: iterations between two reads of shared memory. */
   readonly depths: readonly number[]
+  /** How the maximum is written: 'ternary', 'intrinsic'. */
   readonly maxima: readonly string[]
 }
 

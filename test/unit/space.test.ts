@@ -53,6 +53,8 @@ const points = [
   point(26700, { Sub_X: 8, Sub_Y: 8 }),
   point(26600, { Sub_X: 1, Sub_Y: 1 }),
   point(27100, { Transpose: 1 }),
+  // In one patch along X, in two along Y.
+  point(26750, { X: 4, Y: 8 }),
   // A smaller product doesn't count.
   point(29000, { m: 1024, n: 1024, k: 1024 }),
 ]
@@ -74,7 +76,8 @@ describe('sweep space', () => {
     // The fastest first.
     const order = [...text.matchAll(/mpmml_maxplus_i32_\S+$/gm)].map(([name]) => name)
     expect(order[0]).toBe(best)
-    expect(order).toHaveLength(points.length)
+    // All points, and the line of the best one.
+    expect(order).toHaveLength(points.length + 1)
   })
 
   it('keeps what could not run, with the reason', () => {
@@ -100,7 +103,7 @@ describe('the section of the report', () => {
   it('draws a bar for each kernel, and is left out if nothing was measured', () => {
     const { page, claims } = reportPage({ ...newResults(machine), points })
     expect(page).toContain('<section id="all-kernels-of-the-thesis"')
-    for (const { name } of points.slice(0, 7)) expect(page).toContain(name.replace('mpmml_maxplus_i32_', ''))
+    for (const { name } of points.slice(0, 8)) expect(page).toContain(name.replace('mpmml_maxplus_i32_', ''))
     expect(page).toContain('3065 to 3631 GOPS')
     expect(claims.find(({ id }) => id === 'large')!.measured).toContain(best)
     expect(reportPage({ ...newResults(machine), points: [] }).page).not.toContain('all-kernels-of-the-thesis')
