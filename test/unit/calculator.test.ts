@@ -46,7 +46,7 @@ describe('calculateOccupancy', () => {
     },
   )
 
-  // What cudaOccMaxActiveBlocksPerMultiprocessor of cuda_occupancy.h (CUDA 13.0) returns, for numbers drawn at random.
+  // What cudaOccMaxActiveBlocksPerMultiprocessor of cuda_occupancy.h (CUDA 13.0) returns, for numbers drawn at random and at the edges of units.
   it.each([
     ['sm_35', 32, 221, 0, 8],
     ['sm_35', 906, 5, 0, 2],
@@ -102,6 +102,14 @@ describe('calculateOccupancy', () => {
     ['sm_120', 352, 10, 11907, 4],
     ['sm_120', 356, 45, 23439, 3],
     ['sm_120', 835, 233, 20205, 0],
+    ['sm_60', 544, 103, 26246, 0],
+    ['sm_89', 32, 16, 0, 24],
+    ['sm_86', 32, 16, 0, 16],
+    ['sm_75', 32, 16, 0, 16],
+    ['sm_90', 32, 16, 8961, 23],
+    ['sm_61', 32, 16, 6401, 14],
+    ['sm_62', 1024, 33, 0, 0],
+    ['sm_87', 32, 16, 0, 16],
   ])(
     'agrees with cuda_occupancy.h: %s, %i threads, %i registers, %i bytes',
     (gpu, threads, registers, shared, blocks) => {
