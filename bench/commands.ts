@@ -91,6 +91,11 @@ export const commands = {
     summary: 'time products: kernels beside the measured ceiling, and whole calls',
     load: async (signal) => (await import('./commands/bench.js')).benchCommand(signal),
   },
+  measure: {
+    usage: '[options] [variant]',
+    summary: 'time one kernel variant beside its ceiling, and verify its result; or list the families',
+    load: async (signal) => (await import('./commands/measure.js')).measureCommand(signal),
+  },
   tune: {
     usage: '[options]',
     summary: 'measure which kernels are the fastest on this GPU, and plan by them from now on',
@@ -102,13 +107,13 @@ export const commands = {
     load: async (signal) => (await import('./commands/microbench.js')).microbenchCommand(signal),
   },
   occupancy: {
-    usage: '[options] <kernel>',
-    summary: "show how many threads of a kernel a multiprocessor holds (the thesis' Table 2.1); needs a GPU",
+    usage: '[options] [kernel]',
+    summary: "show how many threads of a kernel a multiprocessor holds (the thesis' Table 2.1)",
     load: async () => (await import('./commands/occupancy.js')).occupancyCommand(),
   },
   sweep: {
     usage: '[options] <name>',
-    summary: "time the kernels of the thesis' chapter 4, or borders, over sizes; needs a GPU",
+    summary: "time the kernels of the thesis' chapter 4, all of them, or borders, over sizes; needs a GPU",
     load: async (signal) => (await import('./commands/sweep.js')).sweepCommand(signal),
   },
   ladder: {

@@ -10,8 +10,10 @@ import {
   type Matrix,
   type MpmmOptions,
   type MpmmResult,
+  matrix,
   mpmm,
   type Semiring,
+  type Shape,
   type VariantName,
   variants,
 } from '../lib/index.js'
@@ -56,6 +58,45 @@ export async function verify(
     : (at: number) => !Object.is(product.c.data[at], expected.data[at])
   requireEqual(product, variant, expected, differs)
   return { variant, shareOfErrorBound: null }
+}
+
+/**
+ * Compares rows of a product with the naive one: all of a small product, some at equal distances of a larger one. The naive
+ * variant itself is compared with the planner's choice.
+ *
+ * @param a - dense, as `b` and the product.
+ * @param steps - steps of the rows that are compared, at most if one row doesn't have more. The default takes about a second.
+ * @returns the variant that it was compared with, and the number of rows of each matrix that were compared.
+ * @throws VerificationError naming the first element that differs.
+ */
+export async function verifyRows(
+  a: DenseMatrix<ElementArray>,
+  b: DenseMatrix<ElementArray>,
+  options: Options,
+  product: MpmmResult<DenseMatrix<ElementArray>>,
+  steps = 2 ** 27,
+): Promise<Verification & { rows: number }> {
+  const [m, k] = a.shape.slice(-2) as [number, number]
+  const n = b.shape.at(-1)!
+  const batch = a.shape.length === 3 ? a.shape[0] : 1
+  const rows = Math.max(1, Math.min(m, Math.floor(steps / (batch * n * k))))
+  const rowOf = (index: number) => (rows === 1 ? 0 : Math.round((index * (m - 1)) / (rows - 1)))
+  const shapeOf = (cols: number): Shape => (a.shape.length === 3 ? [batch, rows, cols] : [rows, cols])
+  const some = (all: ElementArray, cols: number) => {
+    const found = all.slice(0, batch * rows * cols)
+    for (let row = 0; row < batch * rows; row++) {
+      const from = (Math.floor(row / rows) * m + rowOf(row % rows)) * cols
+      found.set(all.subarray(from, from + cols), row * cols)
+    }
+    return matrix(shapeOf(cols), found)
+  }
+  const sample = some(a.data, k)
+  const isNaive = product.variant === naiveVariant(options.semiring!, dtypeOf(a.data))
+  const judged = isNaive
+    ? await mpmm(sample, b, { ...options, backend: 'cpu' })
+    : { ...product, c: some(product.c.data, n) }
+  const verified = await verify(sample, b, options, judged)
+  return { ...verified, ...(isNaive && { variant: judged.variant }), rows }
 }
 
 /**

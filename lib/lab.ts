@@ -16,6 +16,12 @@ export {
   bandwidth,
   bandwidths,
 } from './lab/bandwidths.js'
+export {
+  type CalculatedOccupancy,
+  type CalculatorOptions,
+  calculateOccupancy,
+  calculatorGpus,
+} from './lab/calculator.js'
 export { type Intensity, intensityOf } from './lab/intensity.js'
 export { type Measurement, type MeasureOptions, measure } from './lab/kernels.js'
 export { type Machine, machine, type Peak, peaks, tensorPeak } from './lab/machine.js'
@@ -55,4 +61,4 @@ export {
   type TuningFile,
   tune,
 } from './lab/tune.js'
-export { microbenchNames } from './variant-names.js'
+export { type MicrobenchKernels, microbenchKernels, microbenchNames } from './variant-names.js'

@@ -1,5 +1,7 @@
 /** mpmml completion bash|zsh|fish */
 import { Argument, type Command } from 'commander'
+import { type Variant, variants } from '../../lib/index.js'
+import { microbenchNames } from '../../lib/lab.js'
 import { newCommand } from '../commands.js'
 import { print } from '../output.js'
 
@@ -28,22 +30,31 @@ fish: mpmml completion fish > ~/.config/fish/completions/mpmml.fish`,
     .action(async (shell: Shell) => {
       const { createWholeProgram } = await import('../program.js')
       const program = await createWholeProgram(new AbortController().signal)
-      await print(scripts[shell](program.commands.map(wordsOf)).trimEnd())
+      const kernels = kernelArguments()
+      await print(scripts[shell](program.commands.map((command) => wordsOf(command, kernels))).trimEnd())
     })
 }
 
-function wordsOf(command: Command): Words {
+const namesOf = (rows: Variant[]): string[] => rows.map(({ name }) => name)
+
+/** Kernels of this build, which commands check when they run: the first arguments of commands by name. */
+function kernelArguments(): Readonly<Record<string, readonly string[]>> {
+  const onGpu = variants().filter(({ backend }) => backend === 'cuda')
+  return { measure: namesOf(variants()), occupancy: [...microbenchNames, ...namesOf(onGpu)] }
+}
+
+function wordsOf(command: Command, kernels: ReturnType<typeof kernelArguments>): Words {
   const options = command.options.map(({ short, long, description, argChoices, required, optional }) => ({
     flags: [short, long].filter((flag) => flag !== undefined && flag !== null),
     summary: description,
-    choices: argChoices ?? [],
+    choices: argChoices ?? (long === '--variant' ? kernels.measure! : []),
     takesValue: required || optional,
   }))
   return {
     name: command.name(),
     summary: command.description(),
     options: [...options, { flags: ['--help'], summary: 'show help', choices: [], takesValue: false }],
-    argument: command.registeredArguments[0]?.argChoices ?? [],
+    argument: command.registeredArguments[0]?.argChoices ?? kernels[command.name()] ?? [],
   }
 }
 

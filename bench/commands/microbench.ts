@@ -5,6 +5,7 @@ import {
   type MicrobenchPoint,
   machine,
   microbenchCommandOptions,
+  microbenchKernels,
   microbenchNames,
 } from '../../lib/lab.js'
 import { libraryOption, optionOf, wholeNumber } from '../arguments.js'
@@ -25,6 +26,17 @@ interface Flags extends Omit<MicrobenchOptions, 'constant' | 'device' | 'warmup'
 
 const parameterNames = ['x', 'y', 'k', 'max', 'm', 'bsi', 'bsj', 'gsi', 'gsj', 'n'] as const
 
+const kernels = Object.entries(microbenchKernels)
+  .map(([name, { summary, tiles, depths, maxima }]) => {
+    const choices = [
+      `X×Y ${tiles.join(' ')}`,
+      depths.length > 1 && `K ${depths.join(' ')}`,
+      maxima.length > 1 && `max ${maxima.join(' ')}`,
+    ]
+    return `  ${name.padEnd(16)} ${summary}\n${' '.repeat(19)}${choices.filter(Boolean).join('; ')}`
+  })
+  .join('\n')
+
 export function microbenchCommand(signal: AbortSignal): Command {
   const name = new Argument('<name>', 'what to run').choices(microbenchNames)
   const command = newCommand('microbench').addArgument(name)
@@ -41,6 +53,7 @@ export function microbenchCommand(signal: AbortSignal): Command {
     .option('-o, --output <results.json>', 'keep the results in this file, beside what it has')
     .addOption(new Option('--json', 'print one JSON value').conflicts('csv'))
     .option('--csv', 'print CSV')
+    .addHelpText('after', `\nKernels that are compiled in:\n${kernels}`)
     .action(async (chosen: string, flags: Flags) => {
       const { device, repetitions, output } = flags
       const one = {

@@ -2,7 +2,6 @@
 import { Argument, type Command, Option } from 'commander'
 import { libraryOption, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
-import { describeBorders } from '../lab/borders.js'
 import { describePoints, printPoints } from '../lab/describe.js'
 import { defaultSizes } from '../lab/experiments.js'
 import { type KernelSweep, type KernelSweepName, kernelSweeps } from '../lab/kernel-sweeps.js'
@@ -25,7 +24,7 @@ export function sweepCommand(signal: AbortSignal): Command {
     .addArgument(new Argument('<name>', 'which parameter is swept').choices(names))
     .option(
       '--sizes <n,…>',
-      `sizes of the square matrices (${defaultSizes.join(',')}; for borders of C, non-multiples of 32 up to 8100)`,
+      `sizes of the square matrices (${defaultSizes.join(',')}; 8192 for space; for borders of C, non-multiples of 32 up to 8100)`,
       wholeNumbers(1, 10 ** 6),
     )
     .option('--repetitions <count>', 'timed launches (by their time by default)', wholeNumber(1, 10 ** 6))
@@ -48,6 +47,6 @@ export function sweepCommand(signal: AbortSignal): Command {
       const jobs = sweep.jobs(flags.sizes ?? [...(sweep.sizes ?? defaultSizes)])
       const request = { jobs, device, repetitions, output, csv, again: !resume }
       const found = await runJobs(request, signal)
-      await printPoints(found, flags, name === 'borders' ? describeBorders : describePoints)
+      await printPoints(found, flags, sweep.describe ?? describePoints)
     })
 }

@@ -19,21 +19,20 @@ export function variantsCommand(): Command {
       const rows = variants().filter((row) =>
         wanted.every(([key, value]) => row[key as keyof Variant] === value),
       )
-      const elsewhere = filters.backend === 'cpu' ? undefined : inOtherAddon()
-      if (elsewhere !== undefined) process.stderr.write(`mpmml: ${oneLine(elsewhere)}\n`)
+      if (filters.backend !== 'cpu') sayOtherAddon()
       await (json ? printJson(rows) : print(describe(rows)))
     })
 }
 
-/** Which kernels aren't listed although they are here, and how to list them. */
-function inOtherAddon(): string | undefined {
+/** Names on stderr the kernels of this machine that another addon lists, and how to list them. */
+export function sayOtherAddon(): void {
   const { addon, cuda } = info()
   const [larger] = addon.larger
-  if (larger === undefined) return undefined
+  if (larger === undefined) return
   const ofThesis = larger === 'lab' ? ' and those of the thesis' : ''
-  return (
-    `kernels for GPUs${ofThesis} are not listed, because ${cuda.reason || 'the addon that is loaded lacks them'}: ` +
-    `MPMML_ADDON=${larger} lists them`
+  const reason = cuda.reason || 'the addon that is loaded lacks them'
+  process.stderr.write(
+    `mpmml: ${oneLine(`kernels for GPUs${ofThesis} are not listed, because ${reason}: MPMML_ADDON=${larger} lists them`)}\n`,
   )
 }
 

@@ -56,6 +56,7 @@ export const borders: KernelSweep & { sizes: readonly number[] } = {
         sizes.flatMap((m) => pair.map((variant) => kernelJob('borders', variant, algebra, { m, k, n: m }))),
       )
     }),
+  describe: describeBorders,
   sections: (data) => [
     {
       title: 'Borders: guards or padding',

@@ -1,5 +1,6 @@
 /** Points as tables. */
 import {
+  type CalculatedOccupancy,
   type KernelPoint,
   type MicrobenchPoint,
   type Occupancy,
@@ -7,7 +8,7 @@ import {
   resultsCsv,
 } from '../../lib/lab.js'
 import { type Columns, tableOf, timed } from '../experiment.js'
-import { bytes, duration, labelled, print, printJson, rate } from '../output.js'
+import { bytes, duration, labelled, print, printJson, rate, table } from '../output.js'
 import type { RunOutcome } from './runner.js'
 
 const percent = (value: number) => (value > 0 ? `${value.toFixed(1)} %` : '')
@@ -117,17 +118,32 @@ export function describeMicrobench({ name, parameters, result }: MicrobenchPoint
 
 const round = (value: number) => Number(value.toPrecision(4))
 
+/** Rows of Table 2.1 of the thesis. */
+const occupancyRows: [label: string, value: (of: Omit<Occupancy, 'localBytes'>) => string][] = [
+  ['registers per thread', (o) => String(o.registersPerThread)],
+  ['shared memory', (o) => `${bytes(o.sharedBytesPerBlock)} per block`],
+  ['threads per block', (o) => String(o.threadsPerBlock)],
+  ['active threads', (o) => `${o.activeThreads} per multiprocessor`],
+  ['active warps', (o) => `${o.activeWarps} per multiprocessor`],
+  ['active blocks', (o) => `${o.activeBlocks} per multiprocessor`],
+  [
+    'occupancy',
+    (o) => (o.activeBlocks > 0 ? `${o.occupancyPercent.toFixed(1)} %` : 'such a block does not fit'),
+  ],
+]
+
 /** Table 2.1 of the thesis for one kernel. */
-export function describeOccupancy(name: string, o: Occupancy): string {
-  return labelled([
+export const describeOccupancy = (name: string, occupancy: Occupancy): string =>
+  labelled([
     ['kernel', name],
-    ['registers per thread', String(o.registersPerThread)],
-    ['spilled', o.localBytes > 0 ? `${o.localBytes} bytes per thread` : 'nothing'],
-    ['shared memory', `${bytes(o.sharedBytesPerBlock)} per block`],
-    ['threads per block', String(o.threadsPerBlock)],
-    ['active threads', `${o.activeThreads} per multiprocessor`],
-    ['active warps', `${o.activeWarps} per multiprocessor`],
-    ['active blocks', `${o.activeBlocks} per multiprocessor`],
-    ['occupancy', o.activeBlocks > 0 ? `${o.occupancyPercent.toFixed(1)} %` : 'such a block does not fit'],
+    ['spilled', occupancy.localBytes > 0 ? `${occupancy.localBytes} bytes per thread` : 'nothing'],
+    ...occupancyRows.map(([label, value]): [string, string] => [label, value(occupancy)]),
   ])
-}
+
+/** Table 2.1 of the thesis for some numbers of registers, a column each. */
+export const describeCalculated = (all: readonly CalculatedOccupancy[]): string =>
+  table([
+    ['GPU', ...all.map(({ gpu }) => gpu)],
+    ...occupancyRows.map(([label, value]) => [label, ...all.map(value)]),
+    ['limited by', ...all.map(({ limitedBy }) => limitedBy.join(', '))],
+  ])

@@ -21,7 +21,7 @@ interface LabExperiment {
   beyond?: true
 }
 
-const { cases, patterns, transpose, instances, tiles, blocks, borders } = kernelSweeps
+const { cases, patterns, transpose, instances, tiles, blocks, space, borders } = kernelSweeps
 
 /** Figure 4.5 of the thesis is about 10K × 10K. */
 const TRANSPOSE_SIZE = 10240
@@ -51,6 +51,7 @@ const experiments: LabExperiment[] = [
   },
   tiles,
   blocks,
+  { ...space, jobs: (sizes) => space.jobs([Math.min(...space.sizes, greatest(sizes))]), beyond: true },
   { sections: ladderSections, beyond: true },
   { ...borders, jobs: () => borders.jobs([...borders.sizes]), beyond: true },
   { sections: rooflineSections, beyond: true },

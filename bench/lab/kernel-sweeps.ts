@@ -1,13 +1,27 @@
 /** The kernel sweeps, those of the thesis' chapter 4 and that of borders: what is measured, and the figures of it. */
 import { type Variant, variants } from '../../lib/index.js'
-import { refusedVariants } from '../../lib/lab.js'
-import type { Columns } from '../experiment.js'
-import { least } from '../extremes.js'
-import { by, type Figure, type Key, lines, mhz, ms, namesOf, sortedBy, times } from '../report/charts.js'
-import { type Data, type MeasuredKernel, percent, sizeName, speed } from '../report/data.js'
-import { html } from '../report/html.js'
+import { type Point, refusedVariants } from '../../lib/lab.js'
+import { type Columns, rowsOf, tableOf } from '../experiment.js'
+import { greatest, least } from '../extremes.js'
+import { labelled } from '../output.js'
+import {
+  bars,
+  by,
+  type Figure,
+  type Key,
+  lines,
+  mhz,
+  ms,
+  namesOf,
+  sortedBy,
+  times,
+} from '../report/charts.js'
+import { type Data, isMeasuredKernel, type MeasuredKernel, percent, sizeName, speed } from '../report/data.js'
+import { html, tableOf as htmlTable } from '../report/html.js'
 import type { Section } from '../report/section.js'
+import * as thesis from '../report/thesis.js'
 import { borders } from './borders.js'
+import { describePoints } from './describe.js'
 import { jobOf, type KernelJob } from './job.js'
 
 /** Parameters of a kernel or a microbenchmark, by the thesis' names. */
@@ -19,6 +33,8 @@ export interface KernelSweep {
   jobs(sizes: number[]): KernelJob[]
   /** Its own default. */
   sizes?: readonly number[]
+  /** Text about the points; without it a table of them is printed. */
+  describe?(points: Point[]): string
   sections(data: Data): Section[]
 }
 
@@ -60,6 +76,11 @@ export function rowsOver(...names: string[]): Row[] {
     ),
   )
 }
+
+const parameterNames = () => Object.keys(mpmml()?.base.parameters ?? {})
+
+const { least: leastSpeed, most: mostSpeed } = thesis.largeMatrices
+const thesisSpeeds = `${leastSpeed} to ${mostSpeed} GOPS on GTX 980, Titan X and GTX 1080 Ti (abstract)`
 
 export function sweepJob(sweep: string, { name, parameters, reason }: Row, m: number, batch = 1): KernelJob {
   const job = jobOf('kernel', sweep, name, { ...parameters, m, n: m, k: m, batch })
@@ -256,8 +277,117 @@ function missingBlocks(data: Data): string {
   return [...new Set(reasons)].join('')
 }
 
+/** The parameters of a kernel, and what the thesis found of each. */
+const dimensions: [name: string, value: (point: MeasuredKernel) => string, thesis: string][] = [
+  [
+    'case',
+    ({ parameters: p }) => `${p.MEMSEL_A}${p.MEMSEL_B}`,
+    '00 is clearly the fastest, the others are very poor (Figure 4.1)',
+  ],
+  [
+    'pattern',
+    // A patch that is whole along X may be in parts along Y.
+    (point) =>
+      point.parameters.Sub_Y !== point.parameters.Y && patternOf(point) === 'block'
+        ? 'block-cyclic'
+        : patternOf(point),
+    'very close to each other above 1K (Figures 4.2 to 4.4)',
+  ],
+  [
+    'A',
+    ({ parameters: p }) => (p.Transpose === 1 ? 'transposed' : 'as it is'),
+    'significantly slower if transposed (Figure 4.5)',
+  ],
+  ['X×Y', ({ parameters: p }) => times(p.X, p.Y), 'for tuning; names no best one (section 3.2)'],
+  ['BS_i×BS_j', ({ parameters: p }) => times(p.BS_i, p.BS_j), 'for tuning; names no best one (section 3.2)'],
+  ['S', ({ parameters: p }) => String(p.S), 'names no value (Algorithm 5)'],
+]
+
+interface Found {
+  name: string
+  /** The greatest speed of each value, the best value first. */
+  values: { value: string; gops: number }[]
+  thesis: string
+}
+
+/** Points of the largest size, the fastest first, and the best values of each parameter. */
+function bestOf(points: readonly MeasuredKernel[]): { sorted: MeasuredKernel[]; found: Found[] } {
+  const sizeOf = ({ parameters }: MeasuredKernel) => Number(parameters.m)
+  const largest = greatest(points.map(sizeOf))
+  const sorted = points
+    .filter((point) => sizeOf(point) === largest)
+    .sort((one, other) => other.result.gops.median - one.result.gops.median)
+  const found = dimensions.map(([name, pick, thesis]) => {
+    const best = new Map<string, number>()
+    // The first point of a value is its fastest.
+    for (const point of sorted) {
+      const value = pick(point)
+      if (!best.has(value)) best.set(value, point.result.gops.median)
+    }
+    return { name, values: [...best].map(([value, gops]) => ({ value, gops })), thesis }
+  })
+  return { sorted, found }
+}
+
+const foundColumns: Columns<Found> = [
+  ['parameter', ({ name }) => name],
+  [
+    'fastest kernel of each value',
+    ({ values }) => values.map(({ value, gops }) => `${value}: ${speed(gops)}`).join(', '),
+  ],
+  ['the thesis', ({ thesis }) => thesis],
+]
+
+/** The name of a variant without what all of the family's int32 kernels share. */
+const shortName = ({ name }: Pick<MeasuredKernel, 'name'>) => name.replace('mpmml_maxplus_i32_', '')
+
+const spaceTitle = 'All kernels of the thesis'
+
+const space: KernelSweep & { sizes: readonly number[] } = {
+  summary: 'all kernels of the family: every case, pattern, transposition, X × Y, BS_i × BS_j and S',
+  sizes: [8192],
+  jobs: (sizes) => overSizes('space', sizes, rowsOver(...parameterNames())),
+  describe(points) {
+    const { sorted, found } = bestOf(points.filter(isMeasuredKernel))
+    const [best] = sorted
+    if (!best) return describePoints(points)
+    const others = points.filter((point) => !sorted.some((one) => one === point))
+    return [
+      describePoints([...sorted, ...others]),
+      labelled([
+        ['best', `${speed(best.result.gops.median)} at ${sizeName(Number(best.parameters.m))}: ${best.name}`],
+        ['the thesis', thesisSpeeds],
+      ]),
+      tableOf(foundColumns, found),
+    ].join('\n\n')
+  },
+  sections(data) {
+    const { sorted, found } = bestOf(data.kernels('space'))
+    const size = sorted[0] ? ` of ${sizeName(Number(sorted[0].parameters.m))}` : ''
+    const figures = bars({
+      points: sorted,
+      label: shortName,
+      series: ({ parameters: p }) => caseNames[`${p.MEMSEL_A}${p.MEMSEL_B}`]!,
+      columns: kernelColumns,
+      references: data.ceiling ? [{ y: data.ceiling, label: 'measured ceiling' }] : [],
+      description: `${spaceTitle}, products${size}`,
+      gpu: data.machine.gpu.name,
+    })
+    return [
+      {
+        title: spaceTitle,
+        caption: html`Every kernel of the family${size}, the fastest first, and the fastest kernel of each value of a parameter beside what
+          the thesis found. It reached ${thesisSpeeds}.`,
+        claims: ['large'],
+        body: figures.length > 0 ? [...figures, htmlTable(rowsOf(foundColumns, found), 'Parameters')] : [],
+        command: 'npx mpmml sweep space',
+      },
+    ]
+  },
+}
+
 /** The kernel sweeps by name, over square sizes. */
-export const kernelSweeps = { cases, patterns, transpose, instances, tiles, blocks, borders }
+export const kernelSweeps = { cases, patterns, transpose, instances, tiles, blocks, space, borders }
 
 export type KernelSweepName = keyof typeof kernelSweeps
 

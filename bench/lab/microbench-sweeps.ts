@@ -238,7 +238,7 @@ export const microbenchSections = (data: Data): Section[] => [
   },
   {
     title: 'Instruction mixes',
-    caption: html`Beyond the thesis: what a max-plus step can be made of on newer GPUs, in the frame of reg-reg. The ceiling
+    caption: html`Beyond the thesis: what a max-plus step can be made of on newer GPUs, with all operands in registers. The ceiling
         that the kernels below are compared with is <code>fused</code>.`,
     body: mixFigure(data),
     command: 'npx mpmml microbench fused --sweep',

@@ -11,6 +11,8 @@ import type {
 import { greatest, least } from '../extremes.js'
 
 export type MeasuredKernel = KernelPoint & { result: NonNullable<KernelPoint['result']> }
+export const isMeasuredKernel = (point: Point): point is MeasuredKernel =>
+  point.kind === 'kernel' && point.result !== undefined
 export type MeasuredWork = WorkPoint & { result: NonNullable<WorkPoint['result']> }
 export type MeasuredMicrobench = MicrobenchPoint & { result: NonNullable<MicrobenchPoint['result']> }
 
@@ -31,9 +33,7 @@ export class Data {
   }
 
   kernels(sweep: string, parameters?: Record<string, number | string>): MeasuredKernel[] {
-    return this.points(sweep, parameters).filter(
-      (point): point is MeasuredKernel => point.kind === 'kernel' && point.result !== undefined,
-    )
+    return this.points(sweep, parameters).filter(isMeasuredKernel)
   }
 
   microbenches(name: string, parameters?: Record<string, number | string>): MeasuredMicrobench[] {
@@ -79,7 +79,7 @@ export class Data {
 
   /** The fastest kernel of the sweeps of square products, from a size on. */
   fastestKernel(least = 0): MeasuredKernel | undefined {
-    return ['cases', 'patterns', 'tiles', 'blocks']
+    return ['cases', 'patterns', 'tiles', 'blocks', 'space']
       .flatMap((sweep) => this.kernels(sweep))
       .filter(({ parameters }) => Number(parameters.m) >= least)
       .sort((x, y) => y.result.gops.median - x.result.gops.median)[0]

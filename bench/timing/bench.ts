@@ -8,6 +8,7 @@ import { hasSums } from '../dtype.js'
 import { costOf } from '../experiment.js'
 import { runTrials, type Trial } from '../trials/run.js'
 import {
+  ceilingOf,
   type Product,
   type ProductsFound,
   type ProductsRequest,
@@ -138,9 +139,7 @@ function trialOf(
   return { trial, record }
 }
 
-function withShare(row: Row, { ceiling, tensorGops }: TrialRecord): TrialRecord['rows'][number] {
-  const { byteGops, halfGops, gops } = ceiling ?? {}
-  const narrow = row.path.startsWith('byte') ? byteGops : row.path.startsWith('half') ? halfGops : null
-  const most = row.path.startsWith('exponent') ? tensorGops : (narrow ?? gops)?.median
+function withShare(row: Row, record: TrialRecord): TrialRecord['rows'][number] {
+  const most = ceilingOf(row.path, record)
   return { ...row, percentOfCeiling: most ? (100 * row.gops.median) / most : null }
 }

@@ -92,8 +92,8 @@ async function verifySmall(product: Product, semiring: Semiring, variant: Varian
 }
 
 /** What `call` gives, as often as was asked for or as fills a second, after the calls that warm up and one that is timed. */
-async function repeatedly<Sample>(
-  { repetitions }: ProductsRequest,
+export async function repeatedly<Sample>(
+  { repetitions }: Pick<ProductsRequest, 'repetitions'>,
   warmUp: number,
   call: () => Promise<Sample>,
   msOf: (sample: Sample) => number,
@@ -160,7 +160,7 @@ const ofSamples = ({ batch, m, n, k }: Product, kernelMs: number[]) => ({
 })
 
 /** Only the kernel: on a GPU on operands that are already there, on the CPU as the calls report it. */
-async function timeKernel(
+export async function timeKernel(
   request: ProductsRequest,
   product: Product,
   variant: VariantName,
@@ -202,8 +202,9 @@ async function timeProduct(request: ProductsRequest, product: Product, threads: 
 /** The loop's product: large enough that it isn't all in the nearest cache. */
 const loop = { m: 512, n: 1024, k: 1024 }
 
-async function measureCeiling(
-  { device, dtype, semiring }: ProductsRequest,
+/** Speed of steps on registers, in 10^9 operations per second; null if none is known. */
+export async function measureCeiling(
+  { device, dtype, semiring }: Pick<ProductsRequest, 'device' | 'dtype' | 'semiring'>,
   threads: number | null,
 ): Promise<TrialCeiling | null> {
   const nothingNarrow = { halfGops: null, byteGops: null, naiveLoopGops: null }
@@ -222,6 +223,17 @@ async function measureCeiling(
     byteGops: (await cpuCeiling({ threads, bits: 8 })).gops,
     naiveLoopGops: (await cpuNaiveLoop(loop)).gops,
   }
+}
+
+/** Ceiling of the sums that a path takes, in 10^9 operations per second; undefined if none is known. */
+export function ceilingOf(
+  path: string,
+  { ceiling, tensorGops }: { ceiling: TrialCeiling | null; tensorGops: number | null },
+): number | undefined {
+  if (path.startsWith('exponent')) return tensorGops ?? undefined
+  const { byteGops, halfGops, gops } = ceiling ?? {}
+  const narrow = path.startsWith('byte') ? byteGops : path.startsWith('half') ? halfGops : null
+  return (narrow ?? gops)?.median
 }
 
 /** Roughly proportional to the time that a product takes: repetitions fill a second, and operands have to be made. */

@@ -92,6 +92,15 @@ export const valueKinds = {
     sumsAlone: true,
     summary: 'float32, 10 % ε',
   },
+  'float32-levels': {
+    dtype: 'float32',
+    minimum: 0,
+    maximum: 15,
+    zeroFraction: 0,
+    sumsAlone: true,
+    gpuAlone: true,
+    summary: 'float32, 16 levels',
+  },
   float64: { dtype: 'float64', ...narrow, zeroFraction: 0, summary: 'float64 (±8000)' },
   'float64-eps': {
     dtype: 'float64',
@@ -138,11 +147,13 @@ export function valuesOf(kind: ValueKind, semiring: Semiring, k: number): Values
   return semiring === 'max-times' ? { ...values, minimum: 0 } : values
 }
 
-/** Zeros of an element type, in pinned memory or not. */
+/** Zeros of an element type, in pinned memory or not. Throws OutOfMemoryError if there is no memory for them. */
 export function newArray(dtype: DataType, length: number, pinned: boolean): ElementArray {
   const Type = arrays[dtype]
-  if (!pinned) return new Type(length)
-  const { buffer } = pinnedInt32Array(Math.ceil((length * Type.BYTES_PER_ELEMENT) / 4))
+  const words = Math.ceil((length * Type.BYTES_PER_ELEMENT) / 4)
+  // A size of a matrix is less than 2^31.
+  const shape: Shape = words < 2 ** 31 ? [1, words] : [Math.ceil(words / 2 ** 16), 2 ** 16]
+  const { buffer } = pinned ? pinnedInt32Array(words) : matrix(shape).data
   return new Type(buffer as ArrayBuffer, 0, length)
 }
 

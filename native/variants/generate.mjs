@@ -465,6 +465,16 @@ export const widened = { ${narrow.map(({ stored, dataType }) => `${stored.name}:
 `
 }
 
+function kernelsOf({ summary, instances }) {
+  const each = (value) => [...new Set(instances.map(value))]
+  return {
+    summary,
+    tiles: each(({ x, y }) => `${x}x${y}`),
+    depths: each(({ k }) => k),
+    maxima: each(({ max }) => max),
+  }
+}
+
 function writeTypeScript(directory) {
   const union = (names) => names.map((name) => `\n  | '${name}'`).join('')
   writeIfChanged(join(directory, 'native-interface.ts'), addonInterface(noticeOfAddon))
@@ -486,13 +496,35 @@ export type DataType =${union(dataTypes.map(({ name }) => name))}
 /** The instruction sets that the CPU backend has micro-kernels for. */
 export type InstructionSet =${union(instructionSets.map(({ name }) => name))}
 
+/** Summary and compile-time parameters of a microbenchmark. */
+export interface MicrobenchKernels {
+  /** Steps of an iteration. */
+  readonly summary: string
+  /** X × Y, such as '8x8'. */
+  readonly tiles: readonly string[]
+  /** K: iterations between two reads of shared memory. */
+  readonly depths: readonly number[]
+  /** How the maximum is written: 'ternary', 'intrinsic'. */
+  readonly maxima: readonly string[]
+}
+
+/**
+ * All microbenchmarks by their names, whether a build has them or not.
+ *
+ * @example
+ * console.log(microbenchKernels['shared-one'].depths.join()) // 10,5,1
+ */
+export const microbenchKernels: Readonly<Record<string, MicrobenchKernels>> = {
+${microbenchmarks.map((row) => `  '${row.name}': ${JSON.stringify(kernelsOf(row))},`).join('\n')}
+}
+
 /**
  * The names of all microbenchmarks, whether a build has them or not.
  *
  * @example
  * console.log(microbenchNames.slice(0, 3).join()) // reg-reg,shared-one,shared-both
  */
-export const microbenchNames: readonly string[] = [${microbenchmarks.map(({ name }) => `'${name}'`).join(', ')}]
+export const microbenchNames: readonly string[] = Object.keys(microbenchKernels)
 
 /** The names of all bandwidths that can be measured, whether a build has them or not. */
 export const bandwidthNames: readonly string[] = [${bandwidths.map(({ name }) => `'${name}'`).join(', ')}]

@@ -24,6 +24,7 @@ const algorithm = (name, number, summary, template, depths) => ({
       Object.entries(maxima).map(([max, steps]) => ({
         x,
         y,
+        k,
         max,
         template: `${template}<${[steps, x, y, ...(depths.length > 1 ? [k] : [])].join(', ')}>`,
       })),
@@ -33,12 +34,12 @@ const algorithm = (name, number, summary, template, depths) => ({
 
 const mix = (name, summary, steps) => ({
   name,
-  header: 'lab/microbench/reg_reg.cuh',
+  header: 'lab/microbench/mix.cuh',
   summary,
   instances: [
     [8, 8],
     [8, 4],
-  ].map(([x, y]) => ({ x, y, max: 'intrinsic', template: `RegReg<${steps}, ${x}, ${y}>` })),
+  ].map(([x, y]) => ({ x, y, k: 1, max: 'intrinsic', template: `Mix<${steps}, ${x}, ${y}>` })),
 })
 
 export const microbenchmarks = [

@@ -27,7 +27,7 @@ const blocks = [
 const depths = [
   { S: 8 },
   { S: 32 },
-  // The fastest on an H200 at 8192: 28.2 TOPS. S = 16 with 16 x 16 threads has 26.8.
+  // The fastest of the family on an H200 at 8192 (docs/measured.json, peers).
   { S: 32, BS_i: 16, BS_j: 8 },
 ]
 

@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { variants } from '../../lib/index.js'
 import { json, mpmml, succeeds, useFolder } from './support.js'
 
 const path = useFolder()
@@ -167,11 +168,28 @@ describe('completion', () => {
     writeFileSync(path('files/with blanks.npy'), '')
     expect(completed(['mpmml', 'show', 'wi'])).toEqual(['with blanks.npy'])
     expect(completed(['mpmml', 'multiply', '-o', 'wi'])).toEqual(['with blanks.npy'])
+    expect(completed(['mpmml', 'microbench', 'shared'])).toEqual(['shared-one', 'shared-both'])
+    expect(completed(['mpmml', 'occupancy', 'reg'])).toEqual(['reg-reg'])
+    expect(completed(['mpmml', 'occupancy', '--gpu', 'sm_6'])).toEqual(['sm_60', 'sm_61', 'sm_62'])
+    const names = variants().map(({ name }) => name)
+    expect(completed(['mpmml', 'measure', ''])).toEqual(names)
+    expect(completed(['mpmml', 'multiply', '--variant', 'naive_maxplus'])).toEqual(
+      names.filter((name) => name.startsWith('naive_maxplus')),
+    )
   })
 
   it.each(['zsh', 'fish'])('of %s names every command and option', async (shell) => {
     const script = await succeeds(['completion', shell])
-    for (const word of ['multiply', 'cycle-mean', 'completion', 'max-plus', 'accumulate', 'bash zsh fish']) {
+    for (const word of [
+      'multiply',
+      'cycle-mean',
+      'completion',
+      'max-plus',
+      'accumulate',
+      'bash zsh fish',
+      'fma-f32',
+      variants()[0]!.name,
+    ]) {
       expect(script).toContain(word)
     }
     if (!has(shell)) return

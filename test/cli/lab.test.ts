@@ -6,7 +6,13 @@ import { reportJobs } from '../../bench/lab/experiments.js'
 import { kernelSweeps } from '../../bench/lab/kernel-sweeps.js'
 import { microbenchJobs } from '../../bench/lab/microbench-sweeps.js'
 import { variants } from '../../lib/index.js'
-import { readResults, refusedVariants } from '../../lib/lab.js'
+import {
+  microbenches,
+  microbenchKernels,
+  microbenchNames,
+  readResults,
+  refusedVariants,
+} from '../../lib/lab.js'
 import { named, withoutCuda, withoutLaboratory } from '../support/machine.js'
 import { fails, json, mpmml, root, runProgram, succeeds, useFolder } from './support.js'
 
@@ -80,8 +86,62 @@ describe('wrong usage', () => {
     ['microbench reg-reg --bsi 1025', '1024'],
     ['microbench reg-reg --sweep --x 8', '--sweep'],
     ['occupancy', 'kernel'],
+    ['occupancy --registers 32 --threads 256', '--gpu'],
+    ['occupancy --registers 32 --gpu sm_61', '--threads'],
+    ['occupancy --registers 0 --threads 256 --gpu sm_61', '--registers'],
+    ['occupancy --registers 32 --threads 256 --gpu sm_1', 'sm_61'],
+    ['occupancy reg-reg --registers 32 --threads 256 --gpu sm_61', 'reg-reg'],
+    ['occupancy --registers 32 --threads 256 --gpu sm_61 --x 4', '--x'],
+    ['occupancy reg-reg --threads 256', '--registers'],
   ])('is %s', async (command, expected) => {
     expect(await fails(command.split(' '), 2)).toContain(expected)
+  })
+})
+
+describe('microbench --help', () => {
+  it('lists the kernels that are compiled in, without a GPU', async () => {
+    const help = await succeeds(['microbench', '--help'])
+    expect(help).toMatch(
+      /^ {2}reg-reg +Algorithm 1.*\n +X×Y 8x8 4x4 4x6 4x8 8x4 8x16 16x8; max intrinsic ternary$/m,
+    )
+    expect(help).toMatch(/^ {2}shared-both +Algorithm 3.*\n.*; K 10 5 1; max intrinsic ternary$/m)
+    expect(help).toMatch(/^ {2}fused +__viaddmax_s32.*\n +X×Y 8x8 8x4$/m)
+    for (const name of microbenchNames) expect(help).toMatch(new RegExp(`^  ${name} `, 'm'))
+  })
+
+  it.skipIf(noLab !== undefined)(named('lists what the laboratory has', noLab), () => {
+    const built = microbenches().map(({ name, summary, instances }) => {
+      const each = <Value>(value: (one: (typeof instances)[number]) => Value) => [
+        ...new Set(instances.map(value)),
+      ]
+      const tiles = each(({ x, y }) => `${x}x${y}`)
+      return [name, { summary, tiles, depths: each(({ k }) => k), maxima: each(({ max }) => max) }]
+    })
+    expect(Object.fromEntries(built)).toEqual(microbenchKernels)
+  })
+})
+
+describe('occupancy --registers', () => {
+  it("prints the thesis' Table 2.1 without a GPU", async () => {
+    const printed = await succeeds('occupancy --registers 32,40 --threads 1024 --gpu sm_52'.split(' '))
+    expect(printed).toMatch(/^registers per thread +32 +40$/m)
+    expect(printed).toMatch(/^active warps +64 per multiprocessor +32 per multiprocessor$/m)
+    expect(printed).toMatch(/^active blocks +2 per multiprocessor +1 per multiprocessor$/m)
+    expect(printed).toMatch(/^occupancy +100\.0 % +50\.0 %$/m)
+  })
+
+  it('prints one JSON object for one number of registers, and an array for several', async () => {
+    const args = (registers: string) =>
+      `occupancy --registers ${registers} --threads 256 --shared 0 --gpu sm_61 --json`.split(' ')
+    const one = {
+      gpu: 'sm_61',
+      registersPerThread: 32,
+      activeBlocks: 8,
+      activeWarps: 64,
+      occupancyPercent: 100,
+    }
+    expect(await json(args('32'))).toMatchObject(one)
+    expect(await json(args('32,65'))).toMatchObject([one, { registersPerThread: 65, activeBlocks: 3 }])
   })
 })
 
@@ -116,6 +176,9 @@ describe('sweeps', () => {
       const over = (sweep: keyof typeof kernelSweeps, ...names: string[]) => {
         expect(distinct(kernelSweeps[sweep].jobs([64]), ...names), sweep).toEqual(distinct(table, ...names))
       }
+      expect(new Set(kernelSweeps.space.jobs([64]).map(({ name }) => name))).toEqual(
+        new Set(table.filter(({ parameters }) => parameters.accumulator === 'int32').map(({ name }) => name)),
+      )
       over('tiles', 'X', 'Y')
       over('blocks', 'BS_i', 'BS_j')
       over('cases', 'MEMSEL_A', 'MEMSEL_B')

@@ -1,6 +1,8 @@
 /** The microbenchmarks do what they count, by their machine code. */
 import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
+import { variants } from '../../lib/index.js'
+import { calculateOccupancy, occupancy } from '../../lib/lab.js'
 import { addon, addonOrigin, type LabMicrobenchRequest } from '../../lib/native.js'
 import { withoutCuda, withoutLaboratory } from '../support/machine.js'
 
@@ -75,9 +77,10 @@ describe.skipIf(reason !== undefined)(
     })
 
     const dump = (name: string, x: number, y: number) => {
+      const kernel = name === 'reg-reg' ? '14reg_reg_kernel' : '10mix_kernel'
       const names = [2, 4, 8, 16].map(
         (unrolled) =>
-          `_ZN5mpmml10microbench14reg_reg_kernelINS0_${steps[name]}Li${x}ELi${y}ELi${unrolled}EEEvNS0_9ArgumentsE`,
+          `_ZN5mpmml10microbench${kernel}INS0_${steps[name]}Li${x}ELi${y}ELi${unrolled}EEEvNS0_9ArgumentsE`,
       )
       const architecture = addon.describe().cuda.devices[0]!.smVersion as string
       const { file } = addonOrigin
@@ -126,6 +129,31 @@ describe.skipIf(reason !== undefined)(
       expect(block.activeThreads).toBe(1024 * block.activeBlocks)
       expect(block.activeWarps * 32).toBe(block.activeThreads)
       expect(block.localBytes).toBe(0)
+    })
+
+    it('tells the occupancy that the calculator gives for the same registers', async () => {
+      const gpu = addon.describe().cuda.devices[0]!.smVersion as string
+      const names = variants().filter(({ family }) => family === 'mpmml' || family === 'ladder')
+      expect(names.length).toBeGreaterThan(50)
+      for (const { name } of names) {
+        const { registersPerThread, sharedBytesPerBlock, threadsPerBlock, ...active } = await occupancy(name)
+        const calculated = calculateOccupancy({
+          registers: registersPerThread,
+          threads: threadsPerBlock,
+          shared: sharedBytesPerBlock,
+          gpu,
+        })
+        const { activeBlocks, activeWarps, activeThreads, occupancyPercent } = active
+        expect(calculated, name).toMatchObject({ activeBlocks, activeWarps, activeThreads, occupancyPercent })
+      }
+    })
+
+    it('takes the occupancy of Table 2.1 in Algorithm 1 as it is listed (sm_90)', async ({ skip }) => {
+      if (addon.describe().cuda.devices[0]!.smVersion !== 'sm_90') return skip('registers are those of sm_90')
+      const block = (y: number) =>
+        addon.labOccupancy({ microbench: { name: 'reg-reg', x: 4, y, bsi: 32, bsj: 32 } })
+      expect(await block(4)).toMatchObject({ registersPerThread: 30, occupancyPercent: 100 })
+      expect(await block(6)).toMatchObject({ registersPerThread: 38, occupancyPercent: 50 })
     })
   },
 )

@@ -38,6 +38,15 @@ __device__ __forceinline__ uint32_t value(const Arguments& p, int index) {
   return (p.seed * (index + 1) + threadIdx.x * 3 + threadIdx.y * 5) & 0x00ff00ff;
 }
 
+/// The operands of the first iteration, in registers.
+template <int X, int Y>
+__device__ __forceinline__ void set(uint32_t (&a)[X], uint32_t (&b)[Y], const Arguments& p) {
+#pragma unroll
+  for (int i = 0; i < X; ++i) a[i] = value(p, i);
+#pragma unroll
+  for (int j = 0; j < Y; ++j) b[j] = value(p, X + j);
+}
+
 template <int X, int Y>
 __device__ __forceinline__ void clear(uint32_t (&c)[X][Y]) {
 #pragma unroll
@@ -80,6 +89,15 @@ Instance instance_of(const char* max, const void* function) {
   instance.lanes = Steps::lanes;
   instance.is_signed = Steps::is_signed;
   instance.multiplied = Steps::multiplied(X, Y);
+  return instance;
+}
+
+/// The row of a kernel whose a and b are in registers and are updated in each iteration.
+template <class Steps, int X, int Y>
+Instance register_instance(const char* max, const void* function, int unrolled) {
+  Instance instance = instance_of<Steps, X, Y>(max, function);
+  instance.unrolled = instance.body = unrolled;
+  instance.updates = Steps::lanes * (X + Y);
   return instance;
 }
 

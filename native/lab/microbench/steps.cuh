@@ -1,5 +1,5 @@
-// The forms of a max-plus step, c = max(c, a + b), as instructions. The frame takes two iterations at a time, because a
-// three-input maximum takes two sums.
+// The forms of a max-plus step, c = max(c, a + b), as instructions. Those of the instruction mixes compute two iterations
+// at a time, because a maximum of three operands takes two sums.
 //
 // ptxas chooses the instructions, not CUDA C++: on sm_90 it makes one VIADDMNMX of an addition and a maximum, and one
 // VIMNMX3 of two maxima. The forms that must keep them separate are written so that it can't combine them.
@@ -44,12 +44,6 @@ struct Plain {
 #pragma unroll
       for (int j = 0; j < Y; ++j) c[i][j] = Max::max(c[i][j], a[i] + b[j]);
     }
-  }
-  template <int X, int Y>
-  static __device__ __forceinline__ void two_steps(uint32_t (&c)[X][Y], const uint32_t (&a)[2][X],
-                                                   const uint32_t (&b)[2][Y], const Arguments&) {
-    step(c, a[0], b[0]);
-    step(c, a[1], b[1]);
   }
 };
 
