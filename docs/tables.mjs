@@ -50,7 +50,7 @@ const speedUps = (texts, [one, ...others]) => [
   ),
 ]
 
-const agrees = { agrees: 'yes', differs: '**no**', missing: 'not measured' }
+const agrees = { agrees: 'yes', differs: '**no**', elsewhere: 'not judged here', missing: 'not measured' }
 
 /** The thesis' statements beside what an H200 showed, as the report has them. */
 function claims(results) {

@@ -52,7 +52,8 @@ export function reportCommand(signal: AbortSignal): Command {
       const { page, claims } = reportPage(results)
       await writeOut(flags.output, page)
       if (flags.output === PIPE) return
-      const judged = (verdict: string) => claims.filter((claim) => claim.verdict === verdict).length
+      const { verdictCounts } = await import('../report/claims.js')
+      const ofThesis = claims.filter(({ source }) => source === undefined)
       await (json
         ? printJson({ page: flags.output, results: source, gpu: results.machine.gpu.name, claims })
         : print(
@@ -60,10 +61,7 @@ export function reportCommand(signal: AbortSignal): Command {
               ['page', flags.output],
               ['results', `${shownInput(source)}: ${results.points.length} points`],
               ['GPU', String(results.machine.gpu.name)],
-              [
-                'thesis',
-                `${claims.length} statements: this GPU agrees with ${judged('agrees')}, differs from ${judged('differs')}; ${judged('missing')} not measured`,
-              ],
+              ['thesis', `${ofThesis.length} statements: this GPU ${verdictCounts(ofThesis)}`],
             ]),
           ))
     })

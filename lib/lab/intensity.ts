@@ -78,7 +78,7 @@ const blockGlobal = (rows: number, cols: number, elementBytes: number) =>
 const registerShared = (operations: number, reads: number, written: number) =>
   operations / (WAVEFRONT_BYTES * (reads + written))
 
-/** A patch of the MPMML family along one dimension: a warp's reads of one step (native/cuda/mpmml_operand.cuh). */
+/** A patch of the MPMML family along one dimension: a warp's reads of one step (native/lab/thesis/mpmml_operand.cuh). */
 function patchReads(values: number, sub: number, count: number, threads: number[]): number {
   const vector = sub % 4 === 0 ? 4 : sub % 2 === 0 ? 2 : 1
   const line = (value: number, thread: number) =>
