@@ -10,6 +10,7 @@ import type { Claim, Verdict } from './judge.js'
 import { draw, legend } from './plot.js'
 import type { Section } from './section.js'
 import { style } from './style.js'
+import type { Exhibit } from './thesis.js'
 
 const verdicts: Record<Verdict, string> = {
   agrees: 'agrees',
@@ -86,12 +87,19 @@ function days({ points }: Results): string {
   return first === last ? `measured on ${first}` : `measured from ${first} to ${last}`
 }
 
-/** The page and its verdicts: on the thesis' statements, and on those of other publications that were measured. */
-export function reportPage(results: Results): { page: string; claims: Claim[] } {
+/**
+ * The page and its verdicts: on the thesis' statements, and on those of other publications that were measured.
+ *
+ * @param only - the exhibit that is shown, with the statements about it; all by default.
+ */
+export function reportPage(results: Results, only?: Exhibit): { page: string; claims: Claim[] } {
   const data = new Data(results)
-  const ofThesis = claimsOf(data)
-  const claims = [...ofThesis, ...otherClaimsOf(data)]
-  const shown = sections(data)
+  const shown = sections(data).filter(({ exhibits }) => only === undefined || exhibits?.includes(only))
+  const about = shown.flatMap((section) => section.claims ?? [])
+  const claims = [...claimsOf(data), ...otherClaimsOf(data)].filter(
+    ({ id }) => only === undefined || about.includes(id),
+  )
+  const ofThesis = claims.filter(({ source }) => source === undefined)
   const { machine } = results
   const best = headline(data)
   const page = html`<!doctype html>
@@ -107,7 +115,7 @@ export function reportPage(results: Results): { page: string; claims: Claim[] } 
 <body>
 <header>
 <h1>Max-plus matrix products on ${machine.gpu.name}</h1>
-<p class="lead">${best ? html`The thesis’ kernels reach ${best}. ` : undefined}Of the ${ofThesis.length} statements of the thesis,
+<p class="lead">${best ? html`The thesis’ kernels reach ${best}. ` : undefined}Of the ${ofThesis.length} statements of the thesis${only ? ` about ${only}` : ''},
 this GPU ${verdictCounts(ofThesis)}.</p>
 <p class="facts">${days(results)}; compute capability ${machine.gpu.computeCapability}, ${machine.gpu.multiprocessors}
 multiprocessors, at most ${machine.gpu.maxClockMHz} MHz; driver for CUDA ${machine.driver}, built with CUDA ${machine.toolkit} for

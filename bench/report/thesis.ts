@@ -81,27 +81,29 @@ export const occupancy = [
   { x: 4, y: 6, registers: 40, threads: 1024, warps: 32, blocks: 1, percent: 50 },
 ] as const
 
-/** Every table and figure of its chapters 1 (specifications), 2 and 4 and appendix A that shows a measurement. */
-export const exhibits = [
-  'Table 1.1',
-  'Table 1.2',
-  'Table 2.1',
-  'Figure 2.1',
-  'Figure 4.1',
-  'Figure 4.2',
-  'Figure 4.3',
-  'Figure 4.4',
-  'Figure 4.5',
-  'Figure 4.6',
-  'Figure A.1',
-  'Figure A.2',
-  'Figure A.3',
-  'Figure A.4',
-  'Figure A.5',
-  'Figure A.6',
-  'Figure A.7',
-  'Figure A.8',
-  'Figure A.9',
-] as const
+/** Every table and figure of its chapters 1 (specifications), 2 and 4 and appendix A that shows a measurement, and the sweeps it shows. */
+export const sweepsOf = {
+  'Table 1.1': [],
+  'Table 1.2': [],
+  'Table 2.1': ['occupancy'],
+  'Figure 2.1': ['reg-reg', 'shared-one', 'shared-both'],
+  'Figure 4.1': ['cases'],
+  'Figure 4.2': ['patterns'],
+  'Figure 4.3': ['patterns'],
+  'Figure 4.4': ['patterns'],
+  'Figure 4.5': ['transpose'],
+  'Figure 4.6': ['instances'],
+  'Figure A.1': ['reg-reg'],
+  'Figure A.2': ['reg-reg'],
+  'Figure A.3': ['reg-reg'],
+  'Figure A.4': ['shared-one'],
+  'Figure A.5': ['shared-both'],
+  'Figure A.6': ['shared-one'],
+  'Figure A.7': ['shared-both'],
+  'Figure A.8': ['shared-one'],
+  'Figure A.9': ['shared-both'],
+} as const satisfies Record<string, readonly string[]>
 
-export type Exhibit = (typeof exhibits)[number]
+export type Exhibit = keyof typeof sweepsOf
+
+export const exhibits = Object.keys(sweepsOf) as Exhibit[]

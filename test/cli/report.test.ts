@@ -3,8 +3,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { reportJobs } from '../../bench/lab/experiments.js'
 import { reportPage } from '../../bench/report/page.js'
-import { exhibits } from '../../bench/report/thesis.js'
+import { exhibits, sweepsOf } from '../../bench/report/thesis.js'
 import { readResults, writeResults } from '../../lib/lab.js'
 import { chromium, type Page, startBrowser } from '../support/browser.js'
 import { withoutCuda } from '../support/machine.js'
@@ -31,6 +32,43 @@ describe('report --from', () => {
     // It says what it was measured on.
     for (const text of ['NVIDIA H200', 'compute capability 9.0', 'driver for CUDA'])
       expect(page).toContain(text)
+  })
+
+  it.each([
+    ['table-1.1', 'Table 1.1', []],
+    ['figure-2.1', 'Figure 2.1', ['ordering', 'peak', 'one', 'both']],
+    [
+      'figure-4.3',
+      'Figure 4.2|Figure 4.3|Figure 4.4',
+      ['patterns', 'patterns1k-980', 'patterns1k-titanx', 'patterns1k-1080ti'],
+    ],
+    ['figure-a.5', 'Figure A.5|Figure A.7|Figure A.9', ['both']],
+  ])('--only %s shows this exhibit and the statements about it', async (flag, names, ids) => {
+    const { claims } = await json(['report', '--from', h200, '--only', flag, '-o', path('only.html')])
+    expect(claims.map(({ id }: { id: string }) => id).sort()).toEqual([...ids].sort())
+    const page = readFileSync(path('only.html'), 'utf8')
+    expect([...page.matchAll(/data-exhibits="([^"]*)"/g)].map(([, shown]) => shown)).toEqual([names])
+    expect(page).not.toContain('undefined')
+  })
+
+  it('--only knows every exhibit, and measures what it shows', async () => {
+    const wrong = await fails(['report', '--from', h200, '--only', 'figure-5.1'], 2)
+    for (const name of exhibits) expect(wrong).toContain(name.toLowerCase().replace(' ', '-'))
+    const all = new Set(reportJobs().map(({ sweep }) => sweep))
+    for (const name of exhibits) {
+      const jobs = reportJobs(undefined, name)
+      expect(new Set(jobs.map(({ sweep }) => sweep))).toEqual(
+        new Set(sweepsOf[name].filter((sweep) => all.has(sweep))),
+      )
+    }
+    // The sweeps that an exhibit names have the points that its section shows.
+    const results = await readResults(h200)
+    for (const name of exhibits) {
+      const points = results.points.filter(({ sweep }) =>
+        (sweepsOf[name] as readonly string[]).includes(sweep),
+      )
+      expect(reportPage({ ...results, points }, name).page, name).not.toContain('Not measured')
+    }
   })
 
   it('loads nothing and runs nothing', async () => {
