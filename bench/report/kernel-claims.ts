@@ -57,7 +57,7 @@ export const largeMatrices: Statement = {
     'The thesis’ speeds are more than one operation per clock and core would allow on a GTX 980 (16 × 128 × 1.216 GHz = 2490 ' +
     'GOPS). The machine code that ptxas makes for sm_52 explains it: two maxima of one accumulator become one VMNMX of ' +
     'three operands, so that two max-plus steps (4 operations) take 3 instructions. At 128 instructions per clock and ' +
-    'multiprocessor that would allow 3321 GOPS.',
+    'multiprocessor that would allow 3320 GOPS.',
 }
 
 /** Speeds that count as close: the slowest is at most 10 % behind the fastest. */

@@ -20,7 +20,7 @@ export const microbenchStatements: Statement[] = [
   {
     id: 'occupancy',
     statement:
-      'With blocks of 1024 threads, X × Y = 4 × 4 takes 32 registers (100 % occupancy) and 4 × 6 takes 40 (50 %)',
+      'Blocks of 1024 threads: X × Y = 4 × 4 takes 32 registers (100 % occupancy), 4 × 6 takes 40 (50 %)',
     where: 'Table 2.1',
     rule: 'the same percentages',
     judge(data) {
@@ -98,8 +98,8 @@ export const microbenchStatements: Statement[] = [
       )
     },
     why:
-      'The peak is one addition or one maximum per clock and core. A GPU that does both in one instruction on half of its cores ' +
-      'reaches it with full issue slots; without such an instruction, loop overhead and register banks keep reg-reg below it.',
+      'The peak is one addition or one maximum per clock and core. A GPU that adds and compares in one instruction on half of its ' +
+      'cores has that rate, too, and reg-reg keeps these units busy.',
   },
   {
     id: 'one',

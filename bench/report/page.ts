@@ -12,7 +12,7 @@ import type { Section } from './section.js'
 import { style } from './style.js'
 import type { Exhibit } from './thesis.js'
 
-const verdicts: Record<Verdict, string> = {
+export const verdicts: Record<Verdict, string> = {
   agrees: 'agrees',
   differs: 'differs',
   elsewhere: 'can’t be judged here',
