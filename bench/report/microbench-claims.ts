@@ -114,8 +114,8 @@ export const microbenchStatements: Statement[] = [
     },
     why:
       'Here an element of A is read once in an iteration and stays in a register for its Y steps, so that shared memory has to ' +
-      'deliver one element for Y steps; small tiles with K = 1 show what is left of the effect. The thesis’ listing reads it ' +
-      'within the loop over j, and doesn’t say what the compiler made of it.',
+      'deliver one element for Y steps; the effect remains only in small tiles with K = 1. The thesis’ listing reads it within the ' +
+      'loop over j; its compiled code isn’t shown.',
   },
   {
     id: 'both',
