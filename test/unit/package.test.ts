@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../lib/native.js'
-import { isInMain } from '../../native/tools/release/packages.mjs'
 
 const npm = spawnSync('npm', ['--version']).status === 0
 
@@ -72,15 +71,6 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
         if (!path.startsWith('native/')) expect(files, `${page} shows ${path}`).toContain(path)
       }
     }
-  })
-
-  it('leaves the pages for contributors out of the published package, and keeps the others', () => {
-    const pages = files.filter((file) => /^docs\/[^/]+\.md$/.test(file))
-    expect(pages.filter((page) => !isInMain(page)).sort()).toEqual([
-      'docs/contributing.md',
-      'docs/notes.md',
-      'docs/releasing.md',
-    ])
   })
 
   it('needs none of what it leaves out: no file of it imports or includes that', () => {

@@ -171,9 +171,6 @@ export function mainManifest(addons, repository) {
   }
 }
 
-/** Pages for contributors, which need a Git checkout. */
-const forContributors = ['contributing', 'notes', 'releasing'].map((name) => `docs/${name}.md`)
-
 /** Whether a file of the clone is in the library's package. Of dist/lib that is what is bundled, and the types. */
 export function isInMain(file) {
   const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
@@ -183,7 +180,7 @@ export function isInMain(file) {
   if (file.startsWith('dist/types/') || file.startsWith('dist/browser/')) return true
   if (file.startsWith('dist/bench/')) return !file.endsWith('.d.ts')
   return (
-    (/^docs\/([^/]+\.md|images\/[^/]+\.svg)$/.test(file) && !forContributors.includes(file)) ||
+    /^docs\/([^/]+\.md|images\/[^/]+\.svg)$/.test(file) ||
     // The pages and the README point at them.
     file.startsWith('examples/') ||
     ['bench/data/a.npy', 'bench/data/b.npy', 'bench/data/README.md'].includes(file) ||
