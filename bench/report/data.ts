@@ -13,9 +13,9 @@ import { greatest, least } from '../extremes.js'
 import { type Gpu, gpuNamed } from './thesis.js'
 
 export type MeasuredKernel = KernelPoint & { result: NonNullable<KernelPoint['result']> }
-export type MeasuredCall = CallPoint & { result: NonNullable<CallPoint['result']> }
 export type MeasuredWork = WorkPoint & { result: NonNullable<WorkPoint['result']> }
 export type MeasuredMicrobench = MicrobenchPoint & { result: NonNullable<MicrobenchPoint['result']> }
+export type MeasuredCall = CallPoint & { result: NonNullable<CallPoint['result']> }
 
 /** The results by what they measure. */
 export class Data {
