@@ -27,6 +27,7 @@ const PAGE = 'report.html'
 
 /** Exhibits by their names on the command line: "figure-4.1". */
 const exhibitFlags = new Map(exhibits.map((name) => [name.toLowerCase().replace(' ', '-'), name]))
+const exhibitOf = ({ only }: Flags) => exhibitFlags.get(only ?? '')
 
 export function reportCommand(signal: AbortSignal): Command {
   const command = newCommand('report')
@@ -59,7 +60,7 @@ export function reportCommand(signal: AbortSignal): Command {
       const { results, source } = await resultsFor(flags, signal)
       // The plotting library takes a while to load, and only this command needs it.
       const { reportPage } = await import('../report/page.js')
-      const { page, claims } = reportPage(results, exhibitFlags.get(flags.only ?? ''))
+      const { page, claims } = reportPage(results, exhibitOf(flags))
       await writeOut(flags.output, page)
       if (flags.output === PIPE) return
       const { verdictCounts } = await import('../report/claims.js')
@@ -88,12 +89,7 @@ async function resultsFor(flags: Flags, signal: AbortSignal): Promise<{ results:
   const source = flags.results ?? `${extension ? page.slice(0, -extension.length) : page}.json`
   await checkOutputs([output, source], [])
   const { device, again = false } = flags
-  const request = {
-    jobs: reportJobs(flags.sizes, exhibitFlags.get(flags.only ?? '')),
-    device,
-    output: source,
-    again,
-  }
+  const request = { jobs: reportJobs(flags.sizes, exhibitOf(flags)), device, output: source, again }
   const { results } = await runJobs(request, signal)
   return { results, source }
 }
