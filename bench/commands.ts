@@ -143,6 +143,15 @@ export const commands = {
 
 export type CommandName = keyof typeof commands
 
+/** The commands by purpose, in the order of help: each in one group. */
+export const commandGroups: Readonly<Record<string, readonly CommandName[]>> = {
+  'Products and paths': ['multiply', 'plan', 'paths', 'star', 'cycle-mean', 'rna', 'bpmax'],
+  Files: ['show', 'convert'],
+  'Several machines': ['worker', 'jobs'],
+  'This machine': ['demo', 'doctor', 'info', 'variants', 'bench', 'tune', 'completion'],
+  Laboratory: ['report', 'measure', 'microbench', 'sweep', 'occupancy', 'ladder', 'roofline'],
+}
+
 /** A command whose help fits the terminal. */
 class WrappedCommand extends Command {
   override addHelpText(position: AddHelpTextPosition, text: unknown): this {

@@ -1,4 +1,5 @@
-/** What `mpmml` alone says. */
+/** The text of `mpmml` without arguments. */
+import { commandGroups } from './commands.js'
 import { table } from './output.js'
 
 const examples = [
@@ -6,14 +7,19 @@ const examples = [
   ['npx mpmml paths roads.gr --from 1 --to 5', 'find the best path in a graph'],
   ['npx mpmml cycle-mean timetable.csv', 'find the cycle with the greatest mean weight'],
   ['npx mpmml show A.mtx', 'look at a matrix in a file'],
-  ['npx mpmml convert A.mtx.gz A.npz', 'change its format'],
-  ['npx mpmml doctor', 'check that everything is there, and say what to do if not'],
+  ['npx mpmml doctor', 'check the installation, and say what to do'],
   ['npx mpmml demo', 'try a product of matrices that come along'],
   ['npx mpmml bench', 'time products on this machine'],
+  ['npx mpmml report', "measure the thesis' tables and figures on this GPU"],
 ]
+
+const rows = (lines: readonly string[][]) => table(lines.map(([first, ...rest]) => [`  ${first}`, ...rest]))
 
 export const overview = `mpmml multiplies matrices over max-plus and other semirings, on a GPU or on the CPU, and finds paths and cycles.
 
-${table(examples.map(([command, meaning]) => [`  ${command}`, meaning!]))}
+${rows(examples)}
 
-All commands: npx mpmml --help. Options of one: npx mpmml COMMAND --help. In a program: import { mpmm } from 'mpmml'.`
+Commands:
+${rows(Object.entries(commandGroups).map(([group, names]) => [group, names.join(', ')]))}
+
+What each does: npx mpmml --help. Options of one: npx mpmml COMMAND --help. In a program: import { mpmm } from 'mpmml'.`

@@ -1,7 +1,7 @@
 /** The command line: its commands, and how wrong usage is reported. */
 import { createRequire } from 'node:module'
 import { Command, CommanderError, Help, Option } from 'commander'
-import { type CommandName, commands } from './commands.js'
+import { type CommandName, commandGroups, commands } from './commands.js'
 import { oneLine } from './output.js'
 
 const { version } = createRequire(import.meta.url)('mpmml/package.json') as { version: string }
@@ -19,7 +19,7 @@ export async function createProgram(args: readonly string[], signal: AbortSignal
   const program = newProgram(asked)
   for (const name of names) {
     const command = name === asked ? await commands[name].load(signal) : standIn(name)
-    program.addCommand(command.copyInheritedSettings(program))
+    program.addCommand(command.copyInheritedSettings(program).helpGroup(groupOf(name)))
   }
   return program
 }
@@ -74,6 +74,10 @@ function formatItem(term: string, termWidth: number, description: string, help: 
   const below = help.boxWrap(description, columns - 6).replaceAll(/^/gm, '      ')
   return `  ${term}\n${below}`
 }
+
+/** The heading of a command in help. */
+const groupOf = (name: CommandName) =>
+  `${Object.keys(commandGroups).find((group) => commandGroups[group]!.includes(name))}:`
 
 const termOf = (name: string) => (isName(name) ? `${name} ${commands[name].usage}`.trim() : 'help [command]')
 

@@ -5,8 +5,10 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { LadderPoints } from '../dist/bench/lab/describe-ladder.js'
-import { reportPage } from '../dist/bench/report/page.js'
+import { claimsOf, otherClaimsOf, verdictCounts } from '../dist/bench/report/claims.js'
+import { Data } from '../dist/bench/report/data.js'
 import { readResults } from '../dist/lib/lab.js'
+import { microbenchmarks } from '../native/variants/microbenchmarks.mjs'
 import { sets } from './measured.mjs'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -50,16 +52,46 @@ const speedUps = (texts, [one, ...others]) => [
   ),
 ]
 
-const agrees = { agrees: 'yes', differs: '**no**', missing: 'not measured' }
+const agrees = { agrees: 'yes', differs: '**no**', elsewhere: 'not judged here', missing: 'not measured' }
 
-/** The thesis' statements beside what an H200 showed, as the report has them. */
+const plain = (text) => text.replaceAll('\u00a0', ' ').replace(/\bmpmml_\w+/g, '`$&`')
+
+/** Statements with their measured values on an H200, as the report has them; below them the reasons for those that differ. */
+function statements(claims, head) {
+  const rows = claims.map(({ statement, measured, verdict }) => [statement, plain(measured), agrees[verdict]])
+  const reasons = claims
+    .filter(({ verdict, why }) => verdict === 'differs' && why)
+    .map(({ statement, why }) => `- *${statement}:* ${why}`)
+  return [...markdown([[head, 'measured', 'agrees'], ...rows]), '', 'Why the others differ:', '', ...reasons]
+}
+
+/** The thesis' statements. */
 function claims(results) {
-  const rows = reportPage(results).claims.map(({ statement, measured, verdict }) => [
-    statement,
-    measured.replaceAll('\u00a0', ' ').replace(/\bmpmml_\w+/g, '`$&`'),
-    agrees[verdict],
-  ])
-  return markdown([['the thesis says', 'measured', 'agrees'], ...rows])
+  const ofThesis = claimsOf(new Data(results))
+  const gpu = results.machine.gpu.name
+  const counts = `Of the ${ofThesis.length} statements of the thesis one ${gpu} ${verdictCounts(ofThesis)}.`
+  return [counts, '', ...statements(ofThesis, 'the thesis says')]
+}
+
+/** Instruction mixes: the instructions of a step, and the best speed. */
+function mixes(results) {
+  const data = new Data(results)
+  const rows = microbenchmarks
+    .filter(({ summary }) => !summary.startsWith('Algorithm'))
+    .flatMap(({ name, summary }) => {
+      const best = data.best(name)?.result.gops.median
+      return best
+        ? [
+            [
+              `\`${name}\``,
+              summary.replace(/__\w+/g, '`$&`'),
+              tops(best, 1),
+              `${((100 * best) / data.machinePeak).toFixed(0)} %`,
+            ],
+          ]
+        : []
+    })
+  return markdown([['name', 'a step', 'TOPS', 'of one operation per clock and core'], ...rows])
 }
 
 const tops = (gops, digits = 2) => (gops / 1000).toFixed(digits)
@@ -147,6 +179,8 @@ export async function tables() {
     closures: tableOf('closures', { head: 'milliseconds', shown: speedUps }),
     rna: tableOf('rna'),
     claims: claims(thesis),
+    mixes: mixes(thesis),
+    publications: statements(otherClaimsOf(new Data(rungs)), 'the publications say'),
     laboratory: laboratory(thesis),
     ladder: ladder(rungs),
   }

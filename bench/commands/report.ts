@@ -10,18 +10,24 @@ import { runJobs } from '../lab/runner.js'
 import { labelled, print, printJson } from '../output.js'
 import { checkOutputs } from '../output-file.js'
 import { inputPath, openPipes, PIPE, shownInput, writeOut } from '../pipes.js'
+import { exhibits } from '../report/thesis.js'
 
 interface Flags {
   from?: string
   output: string
   results?: string
   sizes: number[]
+  only?: string
   again?: true
   device: number
   json?: true
 }
 
 const PAGE = 'report.html'
+
+/** Exhibits by their names on the command line: "figure-4.1". */
+const exhibitFlags = new Map(exhibits.map((name) => [name.toLowerCase().replace(' ', '-'), name]))
+const exhibitOf = ({ only }: Flags) => exhibitFlags.get(only ?? '')
 
 export function reportCommand(signal: AbortSignal): Command {
   const command = newCommand('report')
@@ -40,6 +46,11 @@ export function reportCommand(signal: AbortSignal): Command {
         .default(defaultSizes)
         .conflicts('from'),
     )
+    .addOption(
+      new Option('--only <exhibit>', 'measure and show one table or figure of the thesis').choices([
+        ...exhibitFlags.keys(),
+      ]),
+    )
     .addOption(new Option('--again', 'measure what the file has once more').conflicts('from'))
     .addOption(libraryOption('device').default(0))
     .option('--json', 'print one JSON value')
@@ -49,10 +60,11 @@ export function reportCommand(signal: AbortSignal): Command {
       const { results, source } = await resultsFor(flags, signal)
       // The plotting library takes a while to load, and only this command needs it.
       const { reportPage } = await import('../report/page.js')
-      const { page, claims } = reportPage(results)
+      const { page, claims } = reportPage(results, exhibitOf(flags))
       await writeOut(flags.output, page)
       if (flags.output === PIPE) return
-      const judged = (verdict: string) => claims.filter((claim) => claim.verdict === verdict).length
+      const { verdictCounts } = await import('../report/claims.js')
+      const ofThesis = claims.filter(({ source }) => source === undefined)
       await (json
         ? printJson({ page: flags.output, results: source, gpu: results.machine.gpu.name, claims })
         : print(
@@ -60,10 +72,7 @@ export function reportCommand(signal: AbortSignal): Command {
               ['page', flags.output],
               ['results', `${shownInput(source)}: ${results.points.length} points`],
               ['GPU', String(results.machine.gpu.name)],
-              [
-                'thesis',
-                `${claims.length} statements: this GPU agrees with ${judged('agrees')}, differs from ${judged('differs')}; ${judged('missing')} not measured`,
-              ],
+              ['thesis', `${ofThesis.length} statements: this GPU ${verdictCounts(ofThesis)}`],
             ]),
           ))
     })
@@ -80,7 +89,7 @@ async function resultsFor(flags: Flags, signal: AbortSignal): Promise<{ results:
   const source = flags.results ?? `${extension ? page.slice(0, -extension.length) : page}.json`
   await checkOutputs([output, source], [])
   const { device, again = false } = flags
-  const request = { jobs: reportJobs(flags.sizes), device, output: source, again }
+  const request = { jobs: reportJobs(flags.sizes, exhibitOf(flags)), device, output: source, again }
   const { results } = await runJobs(request, signal)
   return { results, source }
 }

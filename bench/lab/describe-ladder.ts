@@ -208,6 +208,7 @@ export const ladderSections = (data: Data): Section[] => [
     caption: html`From one thread per cell to tuned tiles, one technique per rung. The tables are those of J. Sun, “CS 4444 – Report for
         Homework 5” (University of Virginia, 2017), whose times on a Tesla K20c, for plus-times on float32, are shown beside. Totals are
         whole calls with operands in the host’s memory: allocation, transfers and kernel.`,
+    claims: ['tiles30', 'cpu500'],
     body: ladderTables(data),
     command: 'npx mpmml ladder',
   },

@@ -5,6 +5,7 @@ import { type Data, speed } from '../report/data.js'
 import { html } from '../report/html.js'
 import type { Section } from '../report/section.js'
 import { htmlTables, type LadderTable } from './describe-ladder.js'
+import * as m2090 from './m2090.js'
 import { bindingText, groups, type Roofline, rooflines, roofNames } from './roofline.js'
 
 const facets = ['global memory', 'shared memory or L1']
@@ -39,6 +40,31 @@ export function rooflineDrawing({ ceilings, operations, tensor, kernels }: Roofl
 export const rooflineTitle = ({ semiring, dtype, size }: Roofline, gpu: string) =>
   `Roofline of ${gpu}: ${semiring} ${dtype}, ${size}³`
 
+/** The tutorial's roofline of an M2090 next to that of this GPU: without caches, tiles only. */
+function m2090Table({ ceilings, kernels }: Roofline): LadderTable {
+  const here = { gflops: ceilings.operations, gbps: ceilings.deviceMemory }
+  const row = (name: string, tile?: number) => {
+    const kernel = kernels.find(({ group, label }) =>
+      tile === undefined ? group === 'one thread per cell' : group === 'tiles' && label === String(tile),
+    )
+    return [
+      name,
+      String(m2090.intensity(tile)),
+      speed(m2090.bound(tile)),
+      speed(m2090.bound(tile, here)),
+      kernel ? speed(kernel.gops) : '',
+    ]
+  }
+  return {
+    title: `Upper bounds on an M2090 (${m2090.gflops} GFLOPS, ${m2090.gbps} GB/s; A. Pöpl, 2016) and on this GPU, without caches`,
+    rows: [
+      ['kernel', 'operations per byte', 'M2090', 'this GPU', 'measured here'],
+      row('one thread per cell'),
+      ...m2090.tiles.map((tile) => row(`tiles of ${tile}`, tile)),
+    ],
+  }
+}
+
 /** What `mpmml roofline` prints, and the report's tables: the kernels, and the ceilings. */
 export function rooflineTables(roofline: Roofline): LadderTable[] {
   const { ceilings, operations, tensor, strided, kernels, semiring, dtype, size } = roofline
@@ -70,6 +96,7 @@ export function rooflineTables(roofline: Roofline): LadderTable[] {
         ]),
       ],
     },
+    m2090Table(roofline),
     {
       title: `Kernels on ${size} × ${size}: operations per byte, and what limits them`,
       rows: [
@@ -103,6 +130,7 @@ export const rooflineSections = ({ results, machine }: Data): Section[] => [
         memory, as A. Pöpl’s tutorial “Dense Linear Algebra” (Technical University of Munich, 2016) counts them, so that caches
         can lift a kernel above the ceiling of device memory. Below: per byte between registers and shared memory, in wavefronts of 128
         bytes. The numbers at the marks are the sides of tiles.`,
+    claims: ['roofline32'],
     body: rooflines(results.points, tensorPeak(machine)).flatMap((roofline) => [
       html`<h3>${roofline.semiring} ${roofline.dtype}, ${roofline.size} × ${roofline.size}</h3>
 `,

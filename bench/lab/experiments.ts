@@ -4,6 +4,7 @@ import type { Data } from '../report/data.js'
 import { html } from '../report/html.js'
 import type { Section } from '../report/section.js'
 import { globalMemory, occupancy, specifications } from '../report/tables.js'
+import { type Exhibit, sweepsOf } from '../report/thesis.js'
 import { ladderSections } from './describe-ladder.js'
 import { rooflineSections } from './describe-roofline.js'
 import { futureJobs, futureSections } from './future.js'
@@ -58,9 +59,12 @@ const experiments: LabExperiment[] = [
   { jobs: futureJobs, sections: futureSections, beyond: true },
 ]
 
-/** Everything that the report measures. */
-export const reportJobs = (sizes: number[] = defaultSizes): Job[] =>
-  experiments.flatMap(({ jobs }) => jobs?.(sizes) ?? [])
+/** Everything that the report measures, or that one exhibit shows. */
+export function reportJobs(sizes: number[] = defaultSizes, only?: Exhibit): Job[] {
+  const all = experiments.flatMap(({ jobs }) => jobs?.(sizes) ?? [])
+  const shown: readonly string[] | undefined = only && sweepsOf[only]
+  return shown ? all.filter(({ sweep }) => shown.includes(sweep)) : all
+}
 
 /** Every section of the report. */
 export const sections = (data: Data): Section[] =>

@@ -171,7 +171,7 @@ const patterns = sweepOver('patterns', {
     machine,
   }) => html`Case 00. How a thread’s patch of C lies: in one block, in sub-patches of 4 × 4 (block-cyclic), or one
         element at a stride (cyclic). The thesis has one figure for each of its GPUs; this is ${String(machine.gpu.name)}.`,
-  claims: ['patterns', 'patterns1k'],
+  claims: ['patterns', 'patterns1k-980', 'patterns1k-titanx', 'patterns1k-1080ti'],
   line: patternOf,
   lineLabel: 'pattern',
   description: 'The three patterns over sizes',

@@ -201,7 +201,7 @@ export const microbenchSections = (data: Data): Section[] => [
     title: 'Summary of the microbenchmarks',
     caption: html`The fastest instance of each over X × Y and thread blocks, in operations as the thesis counts them: an
         addition or a maximum is one. K is the number of iterations between two reads of shared memory.`,
-    claims: ['ordering', 'one', 'both'],
+    claims: ['ordering', 'peak', 'one', 'both'],
     body: summary(data),
     command: 'npx mpmml microbench reg-reg --sweep',
   },

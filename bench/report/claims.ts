@@ -1,12 +1,30 @@
-/** The thesis' statements, and whether a GPU's measurements agree. Each says by which rule that is judged. */
+/** Statements of the thesis and of other publications, judged by a GPU's measurements. */
 import type { Data } from './data.js'
-import type { Claim } from './judge.js'
+import type { Claim, Statement } from './judge.js'
 import { kernelStatements, largeMatrices } from './kernel-claims.js'
 import { microbenchStatements } from './microbench-claims.js'
+import { otherStatements } from './other-claims.js'
 
-export const claimsOf = (data: Data): Claim[] =>
-  [largeMatrices, ...microbenchStatements, ...kernelStatements].map(({ judge, why, ...statement }) => {
-    const judged = judge(data)
-    const explained = judged.verdict !== 'missing' && why !== undefined
-    return { ...statement, ...judged, ...(explained ? { why } : {}) }
+const judged = (statements: readonly Statement[], data: Data): Claim[] =>
+  statements.map(({ judge, why, ...statement }) => {
+    const verdict = judge(data)
+    const explained = verdict.verdict !== 'missing' && why !== undefined
+    return { ...statement, ...verdict, ...(explained ? { why } : {}) }
   })
+
+/** The thesis' statements. */
+export const claimsOf = (data: Data): Claim[] =>
+  judged([largeMatrices, ...microbenchStatements, ...kernelStatements], data)
+
+/** Statements of other publications about the ladder and the roofline, as far as these were measured. */
+export const otherClaimsOf = (data: Data): Claim[] =>
+  judged(otherStatements, data).filter(({ verdict }) => verdict !== 'missing')
+
+/** "agrees with 9 and differs from 4; 3 can’t be judged on it, 0 not measured": the subject is a GPU. */
+export function verdictCounts(claims: readonly Claim[]): string {
+  const count = (verdict: Claim['verdict']) => claims.filter((claim) => claim.verdict === verdict).length
+  return (
+    `agrees with ${count('agrees')} and differs from ${count('differs')}; ` +
+    `${count('elsewhere')} can’t be judged on it, ${count('missing')} not measured`
+  )
+}

@@ -1,5 +1,6 @@
 /** What the report takes from results: points by what they measure, and numbers in units for people. */
 import type {
+  CallPoint,
   KernelPoint,
   MicrobenchPoint,
   OccupancyPoint,
@@ -9,12 +10,14 @@ import type {
   WorkPoint,
 } from '../../lib/lab.js'
 import { greatest, least } from '../extremes.js'
+import { type Gpu, gpuNamed } from './thesis.js'
 
 export type MeasuredKernel = KernelPoint & { result: NonNullable<KernelPoint['result']> }
 export const isMeasuredKernel = (point: Point): point is MeasuredKernel =>
   point.kind === 'kernel' && point.result !== undefined
 export type MeasuredWork = WorkPoint & { result: NonNullable<WorkPoint['result']> }
 export type MeasuredMicrobench = MicrobenchPoint & { result: NonNullable<MicrobenchPoint['result']> }
+export type MeasuredCall = CallPoint & { result: NonNullable<CallPoint['result']> }
 
 /** The results by what they measure. */
 export class Data {
@@ -46,6 +49,12 @@ export class Data {
     return this.points('occupancy').filter((point): point is OccupancyPoint => point.kind === 'occupancy')
   }
 
+  calls(sweep: string, parameters?: Record<string, number | string>): MeasuredCall[] {
+    return this.points(sweep, parameters).filter(
+      (point): point is MeasuredCall => point.kind === 'call' && point.result !== undefined,
+    )
+  }
+
   work(sweep: string): MeasuredWork[] {
     return this.points(sweep).filter(
       (point): point is MeasuredWork => point.kind === 'work' && point.result !== undefined,
@@ -75,6 +84,11 @@ export class Data {
     const { gpu, peak } = this.machine
     if (!peak) return undefined
     return (Number(gpu.multiprocessors) * peak.cores * Number(gpu.maxClockMHz)) / 1e3
+  }
+
+  /** The GPU of the thesis that was measured, if it is one of them. */
+  get thesisGpu(): Gpu | undefined {
+    return gpuNamed(this.machine.gpu.name)
   }
 
   /** The fastest kernel of the sweeps of square products, from a size on. */

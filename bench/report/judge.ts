@@ -1,21 +1,24 @@
-/** What a statement of the thesis is, and what it is judged as. */
+/** Statements of publications, and verdicts on them by a GPU's measurements. */
 import type { Data } from './data.js'
 
-export type Verdict = 'agrees' | 'differs' | 'missing'
+/** `elsewhere`: the statement is about another GPU than the measured one. */
+export type Verdict = 'agrees' | 'differs' | 'elsewhere' | 'missing'
 
-/** What the thesis states, in few words, and how it is judged. */
+/** A statement in few words, and the rule that judges it. */
 export interface Statement {
   id: string
   statement: string
   where: string
-  /** When it counts as agreement. */
+  /** Publication; the thesis by default. */
+  source?: string
+  /** Condition of agreement. */
   rule: string
   judge(data: Data): Judged
-  /** Why it is so, if that is known. */
+  /** Reason for the measured behaviour, if it is known. */
   why?: string
 }
 
-/** Whether a GPU agrees, and what was measured. */
+/** Whether a GPU agrees, and the measured values. */
 export interface Judged {
   verdict: Verdict
   measured: string
@@ -24,7 +27,18 @@ export interface Judged {
 export interface Claim extends Omit<Statement, 'judge'>, Judged {}
 
 export const missing = (what: string): Judged => ({ verdict: 'missing', measured: `${what}: not measured` })
+export const elsewhere = (measured: string): Judged => ({ verdict: 'elsewhere', measured })
 export const judge = (agrees: boolean, measured: string): Judged => ({
   verdict: agrees ? 'agrees' : 'differs',
   measured,
 })
+
+/** Bounds of a speed or a share. */
+export interface Band {
+  least: number
+  most: number
+}
+
+/** Returns whether `value` lies in a band that is widened by `tolerance`, a share of its bounds. */
+export const within = (value: number, { least, most }: Band, tolerance = 0): boolean =>
+  value >= least * (1 - tolerance) && value <= most * (1 + tolerance)

@@ -1,6 +1,6 @@
 /** The thesis' statements about microbenchmarks and occupancy (chapter 2), judged. */
 import { type Data, percent, percentRange, speed } from './data.js'
-import { judge, missing, type Statement } from './judge.js'
+import { elsewhere, judge, missing, type Statement, within } from './judge.js'
 import * as thesis from './thesis.js'
 
 /** The best speed of a shared-memory microbenchmark for each K as a share of the best reg-reg. */
@@ -20,7 +20,7 @@ export const microbenchStatements: Statement[] = [
   {
     id: 'occupancy',
     statement:
-      'With blocks of 1024 threads, X × Y = 4 × 4 takes 32 registers (100 % occupancy) and 4 × 6 takes 40 (50 %)',
+      'Blocks of 1024 threads: X × Y = 4 × 4 takes 32 registers (100 % occupancy), 4 × 6 takes 40 (50 %)',
     where: 'Table 2.1',
     rule: 'the same percentages',
     judge(data) {
@@ -59,7 +59,7 @@ export const microbenchStatements: Statement[] = [
       )
       if (pairs.length === 0) return missing('both forms of the maximum')
       return judge(
-        pairs.every((share) => Math.abs(share - 1) <= 0.03),
+        pairs.every((share) => within(share, { least: 1, most: 1 }, 0.03)),
         `the macro reaches ${percentRange(pairs)} of the speed of max() in ${pairs.length} microbenchmarks`,
       )
     },
@@ -83,6 +83,25 @@ export const microbenchStatements: Statement[] = [
     },
   },
   {
+    id: 'peak',
+    statement: 'Reg-reg is not at the machine peak',
+    where: 'section 2.3',
+    rule: 'the best reg-reg below 95 % of one operation per clock for each CUDA core',
+    judge(data) {
+      const gops = data.best('reg-reg')?.result.gops.median
+      if (gops === undefined) return missing('reg-reg')
+      const { machinePeak } = data
+      if (!machinePeak) return elsewhere(`reg-reg ${speed(gops)}; the number of cores is not known`)
+      return judge(
+        gops / machinePeak < 0.95,
+        `reg-reg ${speed(gops)}, ${((100 * gops) / machinePeak).toFixed(1)}\u00a0% of ${speed(machinePeak)}`,
+      )
+    },
+    why:
+      'The peak is one addition or one maximum per clock and core. A GPU that adds and compares in one instruction on half of its ' +
+      'cores has that rate, too, and reg-reg keeps these units busy.',
+  },
+  {
     id: 'one',
     statement: 'One operand in shared memory reaches about half of reg-reg',
     where: 'Figure 2.1',
@@ -91,12 +110,12 @@ export const microbenchStatements: Statement[] = [
       const list = shares(data, 'shared-one')
       const last = list.at(-1)
       if (!last) return missing('one operand in shared memory')
-      return judge(last.share >= 0.4 && last.share <= 0.6, `of the best reg-reg, ${listShares(list)}`)
+      return judge(within(last.share, { least: 0.4, most: 0.6 }), `of the best reg-reg, ${listShares(list)}`)
     },
     why:
       'Here an element of A is read once in an iteration and stays in a register for its Y steps, so that shared memory has to ' +
-      'deliver one element for Y steps; small tiles with K = 1 show what is left of the effect. The thesis’ listing reads it ' +
-      'within the loop over j, and doesn’t say what the compiler made of it.',
+      'deliver one element for Y steps; the effect remains only in small tiles with K = 1. The thesis’ listing reads it within the ' +
+      'loop over j; its compiled code isn’t shown.',
   },
   {
     id: 'both',

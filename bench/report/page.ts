@@ -3,15 +3,21 @@ import type { Results } from '../../lib/lab.js'
 import { sections } from '../lab/experiments.js'
 import { headline } from '../lab/kernel-sweeps.js'
 import type { Figure } from './charts.js'
-import { claimsOf } from './claims.js'
+import { claimsOf, otherClaimsOf, verdictCounts } from './claims.js'
 import { Data } from './data.js'
 import { Html, html, raw, tableOf } from './html.js'
 import type { Claim, Verdict } from './judge.js'
 import { draw, legend } from './plot.js'
 import type { Section } from './section.js'
 import { style } from './style.js'
+import type { Exhibit } from './thesis.js'
 
-const verdicts: Record<Verdict, string> = { agrees: 'agrees', differs: 'differs', missing: 'not measured' }
+export const verdicts: Record<Verdict, string> = {
+  agrees: 'agrees',
+  differs: 'differs',
+  elsewhere: 'can’t be judged here',
+  missing: 'not measured',
+}
 
 /** A section's name in links. */
 export const anchor = ({ exhibits, title }: Pick<Section, 'exhibits' | 'title'>) =>
@@ -32,7 +38,7 @@ function exhibitNames(exhibits: readonly string[] = []): string {
 
 function claimItem(claim: Claim): Html {
   return html`<li class="claim ${claim.verdict}">
-<p><strong>The thesis:</strong> ${claim.statement} (${claim.where}).</p>
+<p><strong>${claim.source ?? 'The thesis'}:</strong> ${claim.statement} (${claim.where}).</p>
 <p><strong>This GPU</strong> <span class="verdict">${verdicts[claim.verdict]}</span>: ${claim.measured}.</p>
 ${claim.why ? html`<p><strong>Why:</strong> ${claim.why}</p>` : undefined}
 <p class="rule">Counts as agreement: ${claim.rule}.</p>
@@ -66,11 +72,11 @@ ${bearing.length > 0 ? html`<ul class="claims">${bearing.map(claimItem)}</ul>` :
 
 function overview(claims: Claim[]): Html {
   const rows = claims.map((claim) => [
-    claim.statement,
+    claim.source ? `${claim.statement} (${claim.source})` : claim.statement,
     html`<span class="${claim.verdict}"><span class="verdict">${verdicts[claim.verdict]}</span></span>`,
     claim.measured,
   ])
-  return html`<div class="overview">${tableOf([['The thesis', 'This GPU', 'Measured'], ...rows], 'The thesis’ statements on this GPU')}</div>`
+  return html`<div class="overview">${tableOf([['Statement', 'This GPU', 'Measured'], ...rows], 'Statements on this GPU')}</div>`
 }
 
 /** The first and the last day of the measurements. */
@@ -81,13 +87,20 @@ function days({ points }: Results): string {
   return first === last ? `measured on ${first}` : `measured from ${first} to ${last}`
 }
 
-/** The page, and what it says of the thesis' statements. */
-export function reportPage(results: Results): { page: string; claims: Claim[] } {
+/**
+ * The page and its verdicts: on the thesis' statements, and on those of other publications that were measured.
+ *
+ * @param only - the exhibit that is shown, with the statements about it; all by default.
+ */
+export function reportPage(results: Results, only?: Exhibit): { page: string; claims: Claim[] } {
   const data = new Data(results)
-  const claims = claimsOf(data)
-  const shown = sections(data)
+  const shown = sections(data).filter(({ exhibits }) => only === undefined || exhibits?.includes(only))
+  const about = shown.flatMap((section) => section.claims ?? [])
+  const claims = [...claimsOf(data), ...otherClaimsOf(data)].filter(
+    ({ id }) => only === undefined || about.includes(id),
+  )
+  const ofThesis = claims.filter(({ source }) => source === undefined)
   const { machine } = results
-  const count = (verdict: Verdict) => claims.filter((claim) => claim.verdict === verdict).length
   const best = headline(data)
   const page = html`<!doctype html>
 <html lang="en">
@@ -102,8 +115,8 @@ export function reportPage(results: Results): { page: string; claims: Claim[] } 
 <body>
 <header>
 <h1>Max-plus matrix products on ${machine.gpu.name}</h1>
-<p class="lead">${best ? html`The thesis’ kernels reach ${best}. ` : undefined}Of the ${claims.length} statements of the thesis,
-this GPU agrees with ${count('agrees')} and differs from ${count('differs')}; ${count('missing')} weren’t measured.</p>
+<p class="lead">${best ? html`The thesis’ kernels reach ${best}. ` : undefined}Of the ${ofThesis.length} statements of the thesis${only ? ` about ${only}` : ''},
+this GPU ${verdictCounts(ofThesis)}.</p>
 <p class="facts">${days(results)}; compute capability ${machine.gpu.computeCapability}, ${machine.gpu.multiprocessors}
 multiprocessors, at most ${machine.gpu.maxClockMHz} MHz; driver for CUDA ${machine.driver}, built with CUDA ${machine.toolkit} for
 ${machine.architectures.join(' ')}; mpmml ${machine.mpmml}${machine.commit ? `, commit ${machine.commit.slice(0, 12)}${machine.commit.includes('+') ? ' with changes' : ''}` : ''}</p>

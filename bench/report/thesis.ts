@@ -6,8 +6,40 @@
 /** Speeds for large matrices on its three GPUs (abstract, chapter 5), GOPS. */
 export const largeMatrices = { least: 3065, most: 3631 }
 
-/** Speeds for 20 products of 1K × 1K (section 4.4), GOPS. */
-export const instances = { maxwell: { least: 2175, most: 2798 }, pascal: 3090 }
+/** A GPU of the thesis. */
+export interface Gpu {
+  name: string
+  /** The end of its name in CUDA. */
+  pattern: RegExp
+  /** One operation per clock for each CUDA core, GOPS (Table 1.2). */
+  machinePeak: number
+  /** Speeds for 20 products of 1K × 1K (section 4.4), GOPS. */
+  instances: { least: number; most: number }
+}
+
+const maxwell = { least: 2175, most: 2798 }
+
+/** The GPUs of the thesis. CUDA calls the Titan X of the Pascal generation "TITAN X", without "GTX". */
+export const gpus: readonly Gpu[] = [
+  { name: 'GTX 980', pattern: /GTX 980$/i, machinePeak: 16 * 128 * 1.216, instances: maxwell },
+  { name: 'GTX Titan X', pattern: /GTX TITAN X$/i, machinePeak: 24 * 128 * 1.076, instances: maxwell },
+  {
+    name: 'GTX 1080 Ti',
+    pattern: /GTX 1080 Ti$/i,
+    machinePeak: 28 * 128 * 1.582,
+    instances: { least: 3090, most: 3090 },
+  },
+]
+
+/** The thesis' GPU of this name in CUDA; undefined for every other GPU. */
+export const gpuNamed = (name: unknown): Gpu | undefined =>
+  gpus.find(({ pattern }) => pattern.test(String(name).trim()))
+
+/** Shares of one operation per clock and core that the speeds for large matrices can be on its GPUs. */
+export const largeShares = {
+  least: largeMatrices.least / Math.max(...gpus.map(({ machinePeak }) => machinePeak)),
+  most: largeMatrices.most / Math.min(...gpus.map(({ machinePeak }) => machinePeak)),
+}
 
 /** Table 1.1. */
 export const globalMemory: [gpu: string, size: string][] = [
@@ -49,27 +81,29 @@ export const occupancy = [
   { x: 4, y: 6, registers: 40, threads: 1024, warps: 32, blocks: 1, percent: 50 },
 ] as const
 
-/** Every table and figure of its chapters 1 (specifications), 2 and 4 and appendix A that shows a measurement. */
-export const exhibits = [
-  'Table 1.1',
-  'Table 1.2',
-  'Table 2.1',
-  'Figure 2.1',
-  'Figure 4.1',
-  'Figure 4.2',
-  'Figure 4.3',
-  'Figure 4.4',
-  'Figure 4.5',
-  'Figure 4.6',
-  'Figure A.1',
-  'Figure A.2',
-  'Figure A.3',
-  'Figure A.4',
-  'Figure A.5',
-  'Figure A.6',
-  'Figure A.7',
-  'Figure A.8',
-  'Figure A.9',
-] as const
+/** Every table and figure of its chapters 1 (specifications), 2 and 4 and appendix A that shows a measurement, and the sweeps it shows. */
+export const sweepsOf = {
+  'Table 1.1': [],
+  'Table 1.2': [],
+  'Table 2.1': ['occupancy'],
+  'Figure 2.1': ['reg-reg', 'shared-one', 'shared-both'],
+  'Figure 4.1': ['cases'],
+  'Figure 4.2': ['patterns'],
+  'Figure 4.3': ['patterns'],
+  'Figure 4.4': ['patterns'],
+  'Figure 4.5': ['transpose'],
+  'Figure 4.6': ['instances'],
+  'Figure A.1': ['reg-reg'],
+  'Figure A.2': ['reg-reg'],
+  'Figure A.3': ['reg-reg'],
+  'Figure A.4': ['shared-one'],
+  'Figure A.5': ['shared-both'],
+  'Figure A.6': ['shared-one'],
+  'Figure A.7': ['shared-both'],
+  'Figure A.8': ['shared-one'],
+  'Figure A.9': ['shared-both'],
+} as const satisfies Record<string, readonly string[]>
 
-export type Exhibit = (typeof exhibits)[number]
+export type Exhibit = keyof typeof sweepsOf
+
+export const exhibits = Object.keys(sweepsOf) as Exhibit[]

@@ -11,13 +11,24 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 const script = (name) => [name, [`docs/images/${name}.mjs`]]
 const chart = (name) => [name, ['docs/images/charts.mjs', name]]
+const drawing = (name) => [name, ['docs/images/thesis.mjs', name]]
 const example = (name) => [name, [`examples/${name}.mjs`, '-o']]
 
 /** The program that draws each picture: it prints it, or if the last argument is -o, it writes it into the file that follows. */
 export const pictures = Object.fromEntries([
-  ...['speed', 'product', 'directions', 'tiles', 'cases', 'patterns', 'bands', 'timeline', 'layers'].map(
-    script,
-  ),
+  ...[
+    'speed',
+    'report',
+    'product',
+    'directions',
+    'tiles',
+    'cases',
+    'patterns',
+    'bands',
+    'timeline',
+    'layers',
+  ].map(script),
+  ...['memories', 'a-transposed', 'instances'].map(drawing),
   ...[
     'figure-2.1',
     'figure-4.1',

@@ -3,12 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claimsOf } from '../../bench/report/claims.js'
-import { Data } from '../../bench/report/data.js'
-import type { Claim } from '../../bench/report/judge.js'
+import { reportJobs } from '../../bench/lab/experiments.js'
 import { reportPage } from '../../bench/report/page.js'
-import { exhibits } from '../../bench/report/thesis.js'
-import { type KernelPoint, newResults, type Results, readResults, writeResults } from '../../lib/lab.js'
+import { exhibits, sweepsOf } from '../../bench/report/thesis.js'
+import { readResults, writeResults } from '../../lib/lab.js'
 import { chromium, type Page, startBrowser } from '../support/browser.js'
 import { withoutCuda } from '../support/machine.js'
 import { madeUpWork } from '../support/made-up.js'
@@ -17,13 +15,16 @@ import { fails, json, root, succeeds, useFolder } from './support.js'
 /** What `mpmml report` measured on one NVIDIA H200. */
 const h200 = join(root, 'test', 'cli', 'fixtures', 'h200.json')
 
+/** Results of `mpmml ladder`, `sweep borders` and `roofline` on one NVIDIA H200. */
+const h200Ladder = join(root, 'test', 'cli', 'fixtures', 'h200-ladder.json')
+
 const path = useFolder()
 
 describe('report --from', () => {
   it('makes a page with every table and figure of the thesis', async () => {
     const printed = await succeeds(['report', '--from', h200, '-o', path('report.html')])
     expect(printed).toMatch(/^GPU +NVIDIA H200$/m)
-    expect(printed).toMatch(/^thesis +13 statements: .* 0 not measured$/m)
+    expect(printed).toMatch(/^thesis +16 statements: .* 3 can’t be judged on it, 0 not measured$/m)
     const page = readFileSync(path('report.html'), 'utf8')
     const shown = [...page.matchAll(/data-exhibits="([^"]*)"/g)].flatMap(([, names]) => names!.split('|'))
     expect(shown.filter((name) => name !== '').sort()).toEqual([...exhibits].sort())
@@ -31,6 +32,43 @@ describe('report --from', () => {
     // It says what it was measured on.
     for (const text of ['NVIDIA H200', 'compute capability 9.0', 'driver for CUDA'])
       expect(page).toContain(text)
+  })
+
+  it.each([
+    ['table-1.1', 'Table 1.1', []],
+    ['figure-2.1', 'Figure 2.1', ['ordering', 'peak', 'one', 'both']],
+    [
+      'figure-4.3',
+      'Figure 4.2|Figure 4.3|Figure 4.4',
+      ['patterns', 'patterns1k-980', 'patterns1k-titanx', 'patterns1k-1080ti'],
+    ],
+    ['figure-a.5', 'Figure A.5|Figure A.7|Figure A.9', ['both']],
+  ])('--only %s shows this exhibit and the statements about it', async (flag, names, ids) => {
+    const { claims } = await json(['report', '--from', h200, '--only', flag, '-o', path('only.html')])
+    expect(claims.map(({ id }: { id: string }) => id).sort()).toEqual([...ids].sort())
+    const page = readFileSync(path('only.html'), 'utf8')
+    expect([...page.matchAll(/data-exhibits="([^"]*)"/g)].map(([, shown]) => shown)).toEqual([names])
+    expect(page).not.toContain('undefined')
+  })
+
+  it('--only knows every exhibit, and measures what it shows', async () => {
+    const wrong = await fails(['report', '--from', h200, '--only', 'figure-5.1'], 2)
+    for (const name of exhibits) expect(wrong).toContain(name.toLowerCase().replace(' ', '-'))
+    const all = new Set(reportJobs().map(({ sweep }) => sweep))
+    for (const name of exhibits) {
+      const jobs = reportJobs(undefined, name)
+      expect(new Set(jobs.map(({ sweep }) => sweep))).toEqual(
+        new Set(sweepsOf[name].filter((sweep) => all.has(sweep))),
+      )
+    }
+    // The sweeps that an exhibit names have the points that its section shows.
+    const results = await readResults(h200)
+    for (const name of exhibits) {
+      const points = results.points.filter(({ sweep }) =>
+        (sweepsOf[name] as readonly string[]).includes(sweep),
+      )
+      expect(reportPage({ ...results, points }, name).page, name).not.toContain('Not measured')
+    }
   })
 
   it('loads nothing and runs nothing', async () => {
@@ -45,8 +83,8 @@ describe('report --from', () => {
   it('prints its claims as JSON', async () => {
     const { gpu, claims } = await json(['report', '--from', h200, '-o', path('json.html')])
     expect(gpu).toBe('NVIDIA H200')
-    expect(claims).toHaveLength(13)
-    for (const claim of claims) expect(['agrees', 'differs']).toContain(claim.verdict)
+    expect(claims).toHaveLength(16)
+    for (const claim of claims) expect(['agrees', 'differs', 'elsewhere']).toContain(claim.verdict)
   })
 
   it('shows what is missing as missing', async () => {
@@ -115,103 +153,31 @@ it.skipIf(withoutCuda() === undefined)(
   },
 )
 
-/** The verdicts on made-up numbers. */
-describe('claims', () => {
-  let machine: Results['machine']
-  beforeAll(async () => {
-    machine = (await readResults(h200)).machine
-  })
-  const point = (sweep: string, gops: number, parameters: KernelPoint['parameters']): KernelPoint => {
-    const spread = (median: number) => ({ median, q1: median, q3: median, count: 1 })
-    return {
-      kind: 'kernel',
-      sweep,
-      name: 'made-up',
-      parameters: {
-        X: 8,
-        Y: 8,
-        Sub_X: 4,
-        Sub_Y: 4,
-        Transpose: 0,
-        batch: 1,
-        MEMSEL_A: 0,
-        MEMSEL_B: 0,
-        ...parameters,
-      },
-      measured: '2020-01-01T00:00:00.000Z',
-      result: {
-        kernelMs: spread(1e6 / gops),
-        prepareMs: spread(0),
-        analysisMs: spread(0),
-        gops: spread(gops),
-        path: 'direct',
-        operandSets: 1,
-        clockMHz: 1000,
-      },
-    }
+it('judges the results of the H200 by its numbers', async () => {
+  const { claims } = reportPage(await readResults(h200))
+  const verdict = (id: string) => claims.find((claim) => claim.id === id)!.verdict
+  for (const id of ['large', 'cases', 'patterns', 'instances', 'ordering', 'both']) {
+    expect([id, verdict(id)]).toEqual([id, 'agrees'])
   }
-  const claim = (id: string, points: KernelPoint[]): Claim =>
-    claimsOf(new Data({ ...newResults(machine), points })).find((claim) => claim.id === id)!
-  const cases = (speeds: number[]) =>
-    speeds.map((gops, index) => point('cases', gops, { m: 8192, MEMSEL_A: index >> 1, MEMSEL_B: index & 1 }))
+  for (const id of ['one', 'transpose', 'banks', 'case11', 'peak'])
+    expect([id, verdict(id)]).toEqual([id, 'differs'])
+  for (const id of ['patterns1k-980', 'patterns1k-titanx', 'patterns1k-1080ti'])
+    expect([id, verdict(id)]).toEqual([id, 'elsewhere'])
+})
 
-  it.each<[number[], string, string]>([
-    [[3000, 1000, 900, 500], 'agrees', 'agrees'],
-    [[3000, 2500, 900, 500], 'differs', 'agrees'],
-    [[3000, 1000, 400, 500], 'agrees', 'differs'],
-    [[500, 3000, 1000, 900], 'differs', 'differs'],
-    [[3000, 1000, 900], 'missing', 'missing'],
-  ])('cases 00, 01, 10 and 11 at %j', (speeds, far, least) => {
-    expect(claim('cases', cases(speeds)).verdict).toBe(far)
-    expect(claim('case11', cases(speeds)).verdict).toBe(least)
-  })
-
-  it.each([
-    [3100, 'agrees'],
-    [3000, 'differs'],
-  ])('large matrices at %i GOPS', (gops, verdict) => {
-    expect(claim('large', [point('cases', gops, { m: 8192 })]).verdict).toBe(verdict)
-    // Small ones don't count.
-    expect(claim('large', [point('cases', gops, { m: 1024 })]).verdict).toBe('missing')
-  })
-
-  it.each([
-    [2790, 'agrees'],
-    [2600, 'differs'],
-  ])('the slowest pattern at %i of 3000', (gops, verdict) => {
-    const points = [3000, 2900, gops].map((speed, index) =>
-      point('patterns', speed, { m: 4096, Sub_X: [8, 4, 1][index]! }),
-    )
-    expect(claim('patterns', points).verdict).toBe(verdict)
-  })
-
-  it.each([
-    [2200, 'agrees'],
-    [1500, 'differs'],
-  ])('20 instances at %i beside one product at 3000', (gops, verdict) => {
-    const points = [point('instances', gops, { m: 1024, batch: 20 }), point('instances', 3000, { m: 8192 })]
-    expect(claim('instances', points).verdict).toBe(verdict)
-  })
-
-  it.each([
-    [2000, 'agrees'],
-    [2990, 'differs'],
-  ])('A transposed at %i of 3000', (gops, verdict) => {
-    const points = [
-      point('transpose', 3000, { m: 10240 }),
-      point('transpose', gops, { m: 10240, Transpose: 1 }),
-    ]
-    expect(claim('transpose', points).verdict).toBe(verdict)
-  })
-
-  it('of the H200 are what its numbers say', async () => {
-    const found = claimsOf(new Data(await readResults(h200)))
-    const verdict = (id: string) => found.find((claim) => claim.id === id)!.verdict
-    for (const id of ['large', 'cases', 'patterns', 'instances', 'ordering', 'both']) {
-      expect([id, verdict(id)]).toEqual([id, 'agrees'])
-    }
-    for (const id of ['one', 'transpose', 'banks']) expect([id, verdict(id)]).toEqual([id, 'differs'])
-  })
+it('shows and judges other publications if their experiments were measured', async () => {
+  const { page, claims } = reportPage(await readResults(h200Ladder))
+  const others = claims.filter(({ source }) => source !== undefined)
+  expect(others.map(({ id, verdict }) => [id, verdict])).toEqual([
+    ['tiles30', 'differs'],
+    ['cpu500', 'differs'],
+    ['roofline32', 'differs'],
+  ])
+  for (const { statement } of others) expect(page.split(statement).length - 1).toBe(2)
+  // The M2090's roofline: 177 GB/s at 1/4 to 8 operations per byte, at most 1331 GFLOPS.
+  for (const bound of ['44 GOPS', '177 GOPS', '354 GOPS', '708 GOPS', '1331 GOPS']) {
+    expect(page).toContain(`<td>${bound}</td>`)
+  }
 })
 
 describe.skipIf(!chromium)(

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { commands } from '../../bench/commands.js'
 import { fails, root, succeeds } from './support.js'
 
 describe('wrong usage', () => {
@@ -43,6 +44,19 @@ it('alone says what one can do', async () => {
   const named = [...text.matchAll(/npx mpmml ([a-z][\w-]*)/g)].map(([, command]) => command!)
   expect(named.length).toBeGreaterThan(5)
   for (const command of named) expect(help).toMatch(new RegExp(`^  ${command}\\b`, 'm'))
+  // Every command is in one group, in both texts, and the laboratory is one of them.
+  const groups = new Map(
+    [...text.matchAll(/^ {2}([A-Z][\w ]+?) {2,}([a-z, -]+)$/gm)].map(([, group, list]) => [
+      group!,
+      list!.split(', '),
+    ]),
+  )
+  expect([...groups.values()].flat().sort()).toEqual(Object.keys(commands).sort())
+  expect(groups.get('Laboratory')).toEqual(expect.arrayContaining(['report', 'microbench', 'sweep']))
+  for (const [group, list] of groups) {
+    const [, shown] = new RegExp(`^${group}:\\n((?: .*\\n)+)`, 'm').exec(`${help}\n`)!
+    for (const command of list) expect(shown).toMatch(new RegExp(`^  ${command}\\b`, 'm'))
+  }
 })
 
 describe('help', () => {

@@ -442,3 +442,19 @@ describe('TypeScript', () => {
     expect(imports('test/support').filter(([file]) => file.endsWith('-oracle.ts'))).toEqual([])
   })
 })
+
+it('names only files of the project that exist, in comments and in guides', () => {
+  const guides = ['README.md', 'CHANGELOG.md', ...filesUnder('docs', /^docs\/[\w-]+\.md$/)]
+  const sources = ['lib', 'bench', 'native', 'examples'].flatMap((folder) =>
+    filesUnder(folder, /\.(m?[jt]s|h|cuh|cpp|cu|cmake)$/),
+  )
+  const named = [...guides, ...sources].flatMap((file) =>
+    [
+      ...readFileSync(join(root, file), 'utf8').matchAll(
+        /(?<![\w./@-])(?:native|lib|bench|test)\/[\w./-]+\.(?:cuh|h|cpp|cu|cmake|m?[jt]s|json|md)\b/g,
+      ),
+    ].map(([target]) => [file, target]),
+  )
+  expect(named.length).toBeGreaterThan(100)
+  expect(named.filter(([, target]) => !existsSync(join(root, target!)))).toEqual([])
+})
