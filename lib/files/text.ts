@@ -33,6 +33,8 @@ const MOST_OF_WORD = 400
 /** Characters of most names, and the number of names that are remembered. */
 const SHORT = 24
 const REMEMBERED = 1 << 12
+/** Characters of a part of a string that V8 copies: SlicedString::kMinLength is 13. */
+const LONGEST_COPIED = 12
 
 /** What stands for numbers that have no digits. */
 const infinities = /^([+-]?)(inf|infinity|∞)$/i
@@ -77,7 +79,12 @@ export class TextReader {
   isLast = false
   /** Byte of the decimal point that the numbers have; -1 as long as none has one. */
   #point = -1
-  readonly #texts: string[] = Array.from({ length: REMEMBERED }, () => '')
+  /** Texts that occurred last; made when the first is needed. */
+  #texts: string[] = []
+  /** Their bytes, as characters. */
+  #bytesOfTexts: string[] = []
+  /** All bytes of the window as characters, once they are needed. */
+  #characters = ''
 
   constructor(name: string) {
     this.name = name
@@ -86,6 +93,7 @@ export class TextReader {
   /** Goes on with the lines of `bytes`; at most `later` bytes come after them. */
   window(bytes: Uint8Array, later: number, isLast: boolean): void {
     this.bytes = bytes
+    this.#characters = ''
     this.position = 0
     this.end = bytes.length
     this.later = later
@@ -139,22 +147,37 @@ export class TextReader {
   textOf(start: number, end: number): string {
     const { bytes } = this
     const length = end - start
+    if (length > SHORT) return fromUtf8(bytes, start, end)
     let hash = length
+    let isAscii = true
     for (let at = start; at < end; at++) {
       const byte = bytes[at]!
-      if (byte >= 0x80 || length > SHORT) return fromUtf8(bytes, start, end)
+      if (byte >= 0x80) isAscii = false
       hash = (Math.imul(hash, 31) + byte) | 0
     }
     const slot = (hash ^ (hash >>> 12)) & (REMEMBERED - 1)
-    const known = this.#texts[slot]!
+    if (this.#texts.length === 0) {
+      this.#texts = Array.from({ length: REMEMBERED }, () => '')
+      this.#bytesOfTexts = [...this.#texts]
+    }
+    const known = this.#bytesOfTexts[slot]!
     if (known.length === length) {
       let at = 0
       while (at < length && known.charCodeAt(at) === bytes[start + at]) at++
-      if (at === length) return known
+      if (at === length) return this.#texts[slot]!
     }
-    const text = fromLatin1(bytes, start, end)
+    const characters = this.#slice(start, end)
+    const text = isAscii ? characters : fromUtf8(bytes, start, end)
+    this.#bytesOfTexts[slot] = characters
     this.#texts[slot] = text
     return text
+  }
+
+  /** Bytes as characters. A long part of a string would keep all of the string in memory. */
+  #slice(start: number, end: number): string {
+    if (end - start > LONGEST_COPIED) return fromLatin1(this.bytes, start, end)
+    if (this.#characters === '') this.#characters = fromLatin1(this.bytes, 0, this.end)
+    return this.#characters.slice(start, end)
   }
 
   /** Text of the bytes up to `end`, of which at most `most` are taken, but no part of a character. */
@@ -275,7 +298,7 @@ export class TextReader {
     } else {
       value = this.#rounded(first, last, exponent)
       if (Number.isNaN(value) && at - start <= LONGEST_NUMBER) {
-        value = Math.abs(Number(fromLatin1(bytes, start, at).replace(',', '.')))
+        value = Math.abs(Number(this.#slice(start, at).replace(',', '.')))
       }
       if (!Number.isFinite(value)) return Number.NaN
     }
