@@ -4,7 +4,7 @@
  */
 import { isUint8Array } from '../array-types.js'
 import { requireOrdinary } from '../borrowed.js'
-import { typeName } from '../describe.js'
+import { show, typeName } from '../describe.js'
 import { DTypeError } from '../errors.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
 import { toUtf8 } from '../host.js'
@@ -117,16 +117,22 @@ function joinLineEnds(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(0, end)
 }
 
+/** Throws DTypeError unless `content` is a text in memory, and `name` the one that messages call it. */
+export function requireText(content: unknown, name: unknown): asserts content is Uint8Array | string {
+  if (typeof name !== 'string') throw new DTypeError(`name must be a string, but it is ${show(name)}`)
+  if (typeof content !== 'string' && !isUint8Array(content)) {
+    throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
+  }
+  requireOrdinary(content, `the bytes of ${name}`)
+}
+
 /** Parses all of a text in memory. */
 export function parseText<Result>(
   content: Uint8Array | string,
   name: string,
   parser: LineParser<Result>,
 ): Result {
-  if (typeof content !== 'string' && !isUint8Array(content)) {
-    throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
-  }
-  requireOrdinary(content, `the bytes of ${name}`)
+  requireText(content, name)
   return atOnce(parsing(content, new LineFeed(name, parser)))
 }
 

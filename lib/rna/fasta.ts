@@ -1,7 +1,7 @@
 /** Sequences in FASTA. */
 
 import { show } from '../describe.js'
-import { DTypeError, FileError } from '../errors.js'
+import { FileError } from '../errors.js'
 import { parseText } from '../files/line-feed.js'
 import type { LineParser, TextReader } from '../files/text.js'
 import type { Steps } from '../graph-core/slices.js'
@@ -34,7 +34,6 @@ export interface FastaRecord {
  * console.log(name, sequence) // one GGGAAAUUU
  */
 export function parseFasta(text: string | Uint8Array, name = 'the text'): FastaRecord[] {
-  if (typeof name !== 'string') throw new DTypeError(`name must be a string, but it is ${show(name)}`)
   return parseText(text, name, new FastaParser(name))
 }
 
