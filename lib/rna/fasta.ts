@@ -4,7 +4,6 @@ import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 import { parseText } from '../files/line-feed.js'
 import type { LineParser, TextReader } from '../files/text.js'
-import type { Steps } from '../graph-core/slices.js'
 import { fromLatin1 } from '../host.js'
 import { codeOfBase, expectedBases } from './strand.js'
 
@@ -54,7 +53,7 @@ export class FastaParser implements LineParser<FastaRecord[]> {
   }
 
   // biome-ignore lint/correctness/useYield: a window takes about a millisecond
-  *lines(reader: TextReader): Steps<void> {
+  *lines(reader: TextReader) {
     const { bytes } = reader
     for (; reader.position < reader.end; reader.line++) {
       const { position: start } = reader
@@ -70,7 +69,7 @@ export class FastaParser implements LineParser<FastaRecord[]> {
   }
 
   // biome-ignore lint/correctness/useYield: nothing is left to do
-  *end(): Steps<FastaRecord[]> {
+  *end() {
     this.#close()
     if (this.#line === 0) this.#fail('expected a FASTA record, a line such as >name and lines of bases')
     return this.#records
