@@ -163,6 +163,7 @@ export function csvEdgesParser<Node, Result extends object>(
       edges.flush()
     },
     *end(reader) {
+      reader.requireClear()
       const name = columns?.doubtful.find((each) => edges.has(each))
       if (name !== undefined) {
         reader.line = headingLine

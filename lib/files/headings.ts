@@ -171,12 +171,11 @@ function weightColumn(
       fail(`option weight must be the name of a column, but it is ${show(weight)}: the columns are ${all()}`)
     return column
   }
-  const exact = cells.findIndex((cell) => cell.toLowerCase() === 'weight')
-  if (exact >= 0) return exact
   const body = records.slice(1)
   const hasNumbers = (column: number) => body.some((record) => isNumberLike(record[column] ?? ''))
   const columns = [...cells.keys()]
-  const known = columns.filter((column) => found[column] === 'weight')
+  const exact = columns.filter((column) => cells[column]!.toLowerCase() === 'weight')
+  const known = exact.length > 0 ? exact : columns.filter((column) => found[column] === 'weight')
   const possible =
     known.length > 0 ? known : columns.filter((column) => found[column] === undefined && hasNumbers(column))
   if (possible.length < 2) return possible[0]

@@ -77,6 +77,8 @@ export class TextReader {
   decimalComma = false
   /** Whether the window is the last one. */
   isLast = false
+  /** First number whose point may separate thousands; null once another number shows that it doesn't. */
+  #doubtful: { readonly text: string; readonly line: number } | null | undefined
   /** Byte of the decimal point that the numbers have; -1 as long as none has one. */
   #point = -1
   /** Texts that occurred last; made when the first is needed. */
@@ -273,6 +275,7 @@ export class TextReader {
       byte = digit + ZERO
       exponent = point + 1 - at
       digits -= exponent
+      if (this.decimalComma && this.#doubtful !== null) this.#doubt(this.#slice(first, at))
     }
     if (digits === 0) return Number.NaN
     const last = at
@@ -327,7 +330,25 @@ export class TextReader {
     const pointed = this.decimalComma ? text.replace(',', '.') : text
     const value = decimal.test(pointed) ? Number(pointed) : Number.NaN
     this.integral = /^[+-]?\d+$/.test(text)
+    if (this.decimalComma && !this.integral) this.#doubt(text.replace(/^[+-]/, ''))
     return Number.isFinite(value) ? value : this.#wrongNumber(what, text)
+  }
+
+  /** Takes note of a number with a decimal point: 1,000 may be 1 or 1000, but not beside 0,5 or 1,25. */
+  #doubt(text: string): void {
+    if (this.separator === TAB && text.includes('.')) return
+    if (!/^[1-9]\d{0,2}[.,]\d{3}$/.test(text)) this.#doubtful = null
+    else if (this.#doubtful === undefined) this.#doubtful = { text, line: this.line }
+  }
+
+  /** Refuses numbers of which none shows that their points don't separate thousands; for the end of the text. */
+  requireClear(): void {
+    if (!this.#doubtful) return
+    this.line = this.#doubtful.line
+    const { text } = this.#doubtful
+    this.fail(
+      `the decimal point must be clear, but ${show(text)} may be ${text.replace(/[.,]/, '')} or ${Number(text.replace(',', '.'))}: write it without thousands separators, or with another number of decimals`,
+    )
   }
 
   #wrongNumber(what: string, word = this.word(), advice = ''): never {
