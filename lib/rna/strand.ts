@@ -8,7 +8,7 @@ const BASES = 'ACGU'
 /** More than any table over intervals can be of. */
 const MOST_BASES = 2 ** 20
 
-/** By the code of a letter: the code of its base, in upper case and with U for T; 0 for what is no base. */
+/** Code of the base of each letter by its own code: in upper case, and with U for T; 0 for other letters. */
 export const codeOfBase = new Uint8Array(256)
 for (const letter of 'ACGUTacgut') {
   codeOfBase[letter.charCodeAt(0)] = letter.toUpperCase().replace('T', 'U').charCodeAt(0)
