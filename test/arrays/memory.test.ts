@@ -62,7 +62,7 @@ describe('the size of blocks', () => {
     [ints, 6 * 4 + 4 * 4 + 4 * 4 + 8],
     [{ operand: 'int16', result: 'int32' }, 6 * 2 + 4 * 4 + 4 * 4 + 8],
     [{ operand: 'float64', result: 'float64' }, 6 * 8 + 4 * 8 + 4 * 8 + 8],
-    [{ operand: 'uint8', result: 'uint8' }, 6 + 4 + 4 * 4 + 8],
+    [{ operand: 'int16', result: 'float64' }, 6 * 2 + 4 * 8 + 4 * 8 + 8],
   ])('takes memory for each element of %j', (types, bytes) => {
     expect(hostBytes(100, types)).toBe(100 * 100 * bytes)
   })
