@@ -194,15 +194,11 @@ function candidates(kinds: AddonKind[]): Candidate[] {
     })
   })
   // The laboratory built with the wrong CUDA comes after products built with the right one.
-  const isOfOtherCuda = ({ kind, from }: Candidate) =>
-    (kind === 'cuda' || kind === 'lab') && /^@mpmml\/(cuda|lab)12-/.test(from) !== isOldGpu()
-  const withCuda = found.filter(({ kind }) => kind === 'cuda' || kind === 'lab')
-  const others = found.filter((candidate) => !withCuda.includes(candidate))
-  return [
-    ...withCuda.filter((candidate) => !isOfOtherCuda(candidate)),
-    ...withCuda.filter(isOfOtherCuda),
-    ...others,
-  ]
+  const rank = ({ kind, from }: Candidate) => {
+    if (kind !== 'cuda' && kind !== 'lab') return 2
+    return /^@mpmml\/(cuda|lab)12-/.test(from) === isOldGpu() ? 0 : 1
+  }
+  return found.sort((a, b) => rank(a) - rank(b))
 }
 
 /** What a bundler may have put into the program, or left out of it: to see which means to load it. */

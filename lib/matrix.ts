@@ -58,6 +58,15 @@ export interface MatrixLike<Data extends MatrixArray = Int32Array> {
   readonly offset?: number | undefined
 }
 
+/** Numbers of which each is an integer, as far as types tell. */
+export type WholeNumbers<Numbers extends readonly number[]> = {
+  readonly [At in keyof Numbers]: number extends Numbers[At]
+    ? number
+    : `${Numbers[At]}` extends `${bigint}`
+      ? number
+      : never
+}
+
 /** The largest number of rows, columns or matrices. */
 export const MAX_DIMENSION = 2 ** 31 - 1
 
@@ -122,7 +131,11 @@ export function dimension(value: unknown, name: Name, shape: ArrayLike<unknown>,
  * const { shape, strides, data } = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
  * console.log(shape.join(), strides.join(), data.join()) // 2,3 3,1 1,6,2,8,3,4
  */
-export function matrix(rows: number, cols: number, data?: Int32Array | readonly number[]): DenseMatrix
+export function matrix<const Numbers extends readonly number[] = readonly number[]>(
+  rows: number,
+  cols: number,
+  data?: Int32Array | (Numbers & WholeNumbers<Numbers>),
+): DenseMatrix
 export function matrix<Data extends MatrixArray>(rows: number, cols: number, data: Data): DenseMatrix<Data>
 /**
  * The same for shape [rows, cols], or a batch of matrices for shape [batch, rows, cols].
@@ -132,7 +145,10 @@ export function matrix<Data extends MatrixArray>(rows: number, cols: number, dat
  * const batch = matrix([10, 64, 64])
  * console.log(batch.data.length) // 40960
  */
-export function matrix(shape: Readonly<Shape>, data?: Int32Array | readonly number[]): DenseMatrix
+export function matrix<const Numbers extends readonly number[] = readonly number[]>(
+  shape: Readonly<Shape>,
+  data?: Int32Array | (Numbers & WholeNumbers<Numbers>),
+): DenseMatrix
 export function matrix<Data extends MatrixArray>(shape: Readonly<Shape>, data: Data): DenseMatrix<Data>
 export function matrix(first: unknown, second?: unknown, third?: unknown): DenseMatrix<MatrixArray> {
   const listed = typeof first === 'object' && first !== null

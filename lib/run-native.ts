@@ -77,3 +77,12 @@ export async function runNative<Result>(
   }
   return result
 }
+
+/** Makes one of several calls of native code. The event loop may have turned since the last one, so it looks for the arrays. */
+export function callNative<Answer>(
+  { report, cancel, borrowed }: NativeCall,
+  call: (report: Float64Array, cancel: Int32Array) => Answer,
+): Answer {
+  borrowed?.requireStillThere()
+  return call(report, cancel)
+}

@@ -1,6 +1,11 @@
 /** Lines of cells: CSV with commas, semicolons, tabs or spaces. */
-
+import { cellsOfLine } from '../../lib/files/cells.js'
+import { decideDialect } from '../../lib/files/dialect.js'
+import { TextReader } from '../../lib/files/text.js'
+import { toUtf8 } from '../../lib/host.js'
 import { PER_STEP, type Steps } from './slices.js'
+
+const COMMENT = '#'.charCodeAt(0)
 
 /** What was entered can't be computed with. `field` says where it stands; it is the first one by default. */
 export class InputError extends Error {
@@ -36,20 +41,17 @@ export interface Line {
   readonly cells: string[]
 }
 
-/** The cells of each line that isn't empty or a comment; a cell in quotation marks may hold separators. */
+/** Reads the cells of each line that isn't empty or a comment, by the library's tokenizer. */
 export function* readCells(text: string): Steps<Line[]> {
-  const lines = text
-    .split(/\r\n|\n|\r/)
-    .map((content, index) => ({ line: index + 1, content: content.trim() }))
-  const full = lines.filter(({ content }) => content !== '' && !content.startsWith('#'))
-  const separator = separatorOf(full.map(({ content }) => content))
+  const reader = new TextReader('the text')
+  reader.window(toUtf8(`${text.replace(/\r\n?/g, '\n')}\n`), 0, true)
   const read: Line[] = []
-  let characters = 0
-  for (const { line, content } of full) {
-    read.push({ line, cells: split(content, separator) })
-    characters += content.length
-    if (characters < PER_STEP) continue
-    characters = 0
+  if (reader.nextContent(COMMENT)) reading(() => decideDialect(reader, false, false))
+  for (let next = PER_STEP; reader.nextContent(COMMENT); ) {
+    const { line } = reader
+    read.push({ line, cells: reading(() => cellsOfLine(reader)) })
+    if (reader.position < next) continue
+    next = reader.position + PER_STEP
     yield
   }
   return read
@@ -62,35 +64,6 @@ export function cellsOf(text: string): Line[] {
     const { done, value } = steps.next()
     if (done) return value
   }
-}
-
-/** What all lines have; otherwise what some have. */
-function separatorOf(lines: readonly string[]): RegExp {
-  const marks = ['\t', ',', ';']
-  const all = marks.find((mark) => lines.every((line) => line.includes(mark)))
-  const mark = all ?? marks.find((mark) => lines.some((line) => line.includes(mark)))
-  return mark ? new RegExp(mark, 'y') : /\s+/y
-}
-
-function split(line: string, separator: RegExp): string[] {
-  const cells: string[] = []
-  let cell = ''
-  let quoted = false
-  for (let at = 0; at < line.length; ) {
-    separator.lastIndex = at
-    const found = quoted ? null : separator.exec(line)
-    if (found) {
-      cells.push(cell.trim())
-      cell = ''
-      at += found[0].length
-      continue
-    }
-    if (line[at] === '"' && line[at + 1] === '"' && quoted) cell += line[at++]
-    else if (line[at] === '"') quoted = !quoted
-    else cell += line[at]
-    at++
-  }
-  return [...cells, cell.trim()]
 }
 
 /** The number that a cell is; NaN if it is none. What stands for nothing is `none`. */

@@ -15,7 +15,7 @@ import type { Steps } from './slices.js'
 const MOST_DRAWN = 80
 const MOST_DRAWN_EDGES = 400
 const MOST_LINES = 20_000
-/** Letters in which the last line stands. */
+/** Letters within which the first line ends. */
 const MOST_LETTERS = 10_000
 
 const parsers = new Map<string, (text: string, name: string) => ReadEdgeList | NamedGraph>([
@@ -45,7 +45,7 @@ function parseEdges(text: string): NamedGraph {
 
 /** What is said of edges that have no weights. */
 export const weightless = (text: string): Node | false =>
-  cellsOf(text.trimEnd().slice(-MOST_LETTERS)).at(-1)?.cells.length === 2 &&
+  cellsOf(text.slice(0, text.indexOf('\n', MOST_LETTERS) + 1 || undefined)).at(0)?.cells.length === 2 &&
   html('p', { class: 'hint' }, 'The edges have no weights: each weighs 1.')
 
 /** A file of edges as lines of CSV. */

@@ -48,9 +48,6 @@ function read(text: string): Plan {
   return { names, durations, from, to }
 }
 
-/** Sums of decimal fractions are rounded. */
-const nearZero = (value: number) => Math.abs(value) < 1e-9
-
 function chart(
   plan: Plan,
   starts: Float64Array,
@@ -79,7 +76,7 @@ function chart(
     ...names.flatMap((name, job) => {
       const y = top + pitch * job + 4
       const finish = starts[job]! + durations[job]!
-      const critical = nearZero(slack[job]!)
+      const critical = slack[job] === 0
       const short = name.length > letters ? `${name.slice(0, letters - 1)}…` : name
       const middle = y + (pitch - 8) / 2
       return [
@@ -158,7 +155,7 @@ console.log(earliest.end, earliest.criticalPath, slack) // 35 [ 0, 2, 3 ] Int32A
     })
     const starts = found.earliest.starts as Float64Array
     const latest = found.starts as Float64Array
-    const slack = (found.slack as Float64Array).map((value) => (nearZero(value) ? 0 : value))
+    const slack = found.slack as Float64Array
     const { end, criticalPath } = found.earliest
     return (width) => [
       html('p', { class: 'answer' }, `All is done after `, html('strong', {}, shown(end)), '.'),

@@ -19,6 +19,9 @@ import {
 /** The most keys of one answer; the least of all servers. */
 const KEYS = '1000'
 
+/** More pages than a list of objects fits in memory. */
+const MOST_PAGES = 1 << 20
+
 /** Bytes that are asked for at once. */
 const RANGE_BYTES = 1 << 24
 
@@ -46,6 +49,8 @@ export class BucketStore implements Store {
     const { bucket, key } = parseAddress(path)
     const prefix = key === '' ? '' : `${key}/`
     let token: string | undefined
+    /** First keys of the pages so far. */
+    const firsts = new Set<string>()
     while (true) {
       const query = {
         'list-type': '2',
@@ -71,11 +76,13 @@ export class BucketStore implements Store {
         .filter(({ name }) => !name.endsWith('/'))
       if (textOf(xml, 'IsTruncated') !== 'true') return
       const next = textOf(xml, 'NextContinuationToken')
-      if (next === '' || next === token) {
+      const first = textOf(xml, 'Key')
+      if (next === '' || next === token || firsts.has(first) || firsts.size === MOST_PAGES) {
         throw new FileError(
           `${path} can't be read: the storage gives only a part of the list of its objects: use one that knows ListObjectsV2`,
         )
       }
+      firsts.add(first)
       token = next
     }
   }

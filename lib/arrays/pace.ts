@@ -1,5 +1,5 @@
 /** How far work on arrays is, as its listener is told. */
-import { ProgressListener } from '../files/progress.js'
+import { ProgressListener } from '../product/progress.js'
 import type { ArraysProgress } from './options.js'
 
 /** Between two calls of `onProgress`. */

@@ -43,14 +43,21 @@ export const channel = ((name: string) => ({
   publish() {},
 })) as unknown as Host['channel']
 
+/** Arguments of one call, of which every engine takes more. */
+const MOST_ARGUMENTS = 1 << 13
+
 const encoder = new TextEncoder()
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export const toUtf8: Host['toUtf8'] = (text) => encoder.encode(text)
 export const fromUtf8: Host['fromUtf8'] = (bytes, start, end) => utf8.decode(bytes.subarray(start, end))
 
-export const fromLatin1: Host['fromLatin1'] = (bytes, start, end) =>
-  Array.from(bytes.subarray(start, end), (byte) => String.fromCharCode(byte)).join('')
+export const fromLatin1: Host['fromLatin1'] = (bytes, start, end) => {
+  let text = ''
+  for (let at = start; at < end; at += MOST_ARGUMENTS)
+    text += String.fromCharCode(...bytes.subarray(at, Math.min(at + MOST_ARGUMENTS, end)))
+  return text
+}
 
 export const swapBytes: Host['swapBytes'] = (bytes, size) => {
   for (let at = 0; at < bytes.length; at += size) bytes.subarray(at, at + size).reverse()

@@ -122,10 +122,11 @@ export function csvEdgesParser<Node, Result extends object>(
   const next = (reader: TextReader): boolean => {
     while (reader.nextContent()) {
       if (reader.bytes[reader.position] !== COMMENT) return true
-      if (wishes.named && mayBeName(reader)) {
+      const isDoubtful = wishes.named && (columns || doubtfulComments.length < MOST_DOUBTFUL)
+      if (isDoubtful && mayBeName(reader)) {
         const comment = { line: reader.line, text: reader.restOfLine() }
         if (columns) requireComment(reader, comment, columns.roles.length)
-        else if (doubtfulComments.length < MOST_DOUBTFUL) doubtfulComments.push(comment)
+        else doubtfulComments.push(comment)
       }
       reader.nextLine()
     }
@@ -162,6 +163,7 @@ export function csvEdgesParser<Node, Result extends object>(
       edges.flush()
     },
     *end(reader) {
+      reader.requireClear()
       const name = columns?.doubtful.find((each) => edges.has(each))
       if (name !== undefined) {
         reader.line = headingLine

@@ -101,7 +101,8 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
         yield* row(reader)
       }
     },
-    *end() {
+    *end(reader) {
+      reader.requireClear()
       if (rows === 0)
         throw new FileError(`${name}: expected a row of numbers in each line, but it has no row`)
       const dtype = typeFor(wanted, integral ? 'integer' : 'real', name)

@@ -36,6 +36,9 @@ const plain = (name: string) =>
     .replace(/[([{].*$|,.*$/, '')
     .replace(/[\s_.:-]+/g, '')
 
+/** Most names of columns in a message. */
+const MOST_SHOWN = 8
+
 /** Longer texts are no names of columns. */
 const LONGEST_NAME = 60
 
@@ -106,7 +109,7 @@ export function edgeColumns(
       ['end', to],
     ] as const) {
       if (columns.length > 1) {
-        const names = columns.map((column) => show(cells[column]))
+        const names = columns.slice(0, MOST_SHOWN).map((column) => show(cells[column]))
         fail(
           `edges must ${role} in one column, but ${showAll(names)} may be it: name one from or to, and rename the others`,
         )
@@ -161,23 +164,22 @@ function weightColumn(
 ): number | undefined {
   if (weight === null) return undefined
   const [cells = []] = records
-  const all = () => showAll(cells.map((cell) => show(cell)))
+  const all = () => showAll(cells.slice(0, MOST_SHOWN).map((cell) => show(cell)))
   if (weight !== undefined) {
     const column = cells.indexOf(weight)
     if (column < 0)
       fail(`option weight must be the name of a column, but it is ${show(weight)}: the columns are ${all()}`)
     return column
   }
-  const exact = cells.findIndex((cell) => cell.toLowerCase() === 'weight')
-  if (exact >= 0) return exact
   const body = records.slice(1)
   const hasNumbers = (column: number) => body.some((record) => isNumberLike(record[column] ?? ''))
   const columns = [...cells.keys()]
-  const known = columns.filter((column) => found[column] === 'weight')
+  const exact = columns.filter((column) => cells[column]!.toLowerCase() === 'weight')
+  const known = exact.length > 0 ? exact : columns.filter((column) => found[column] === 'weight')
   const possible =
     known.length > 0 ? known : columns.filter((column) => found[column] === undefined && hasNumbers(column))
   if (possible.length < 2) return possible[0]
   return fail(
-    `the weight must be one column, but ${showAll(possible.map((column) => show(cells[column])))} may be it: choose one by the option weight, such as weight: ${show(cells[possible[0]!])}`,
+    `the weight must be one column, but ${showAll(possible.slice(0, MOST_SHOWN).map((column) => show(cells[column])))} may be it: choose one by the option weight, such as weight: ${show(cells[possible[0]!])}`,
   )
 }

@@ -4,7 +4,7 @@
  */
 import { isUint8Array } from '../array-types.js'
 import { requireOrdinary } from '../borrowed.js'
-import { typeName } from '../describe.js'
+import { show, typeName } from '../describe.js'
 import { DTypeError } from '../errors.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
 import { toUtf8 } from '../host.js'
@@ -18,6 +18,7 @@ export const WINDOW = 1 << 16
 const LONGEST_LINE = 1 << 28
 
 const NEWLINE = 10
+const RETURN = 13
 
 export class LineFeed<Result> {
   readonly #reader: TextReader
@@ -52,16 +53,16 @@ export class LineFeed<Result> {
   /** Parses the next characters of the text. */
   *text(given: string, later: number, isLast: boolean): Steps<void> {
     const reader = this.#reader
-    const text = this.#normalized(given)
     const start = this.#filled
-    this.#append(text)
-    if (isLast && this.#filled > 0 && this.#bytes[this.#filled - 1] !== NEWLINE) this.#append('\n')
+    this.#append(joinLineEnds(toUtf8(this.#unmarked(given))))
+    if (isLast && this.#filled > 0 && this.#bytes[this.#filled - 1] !== NEWLINE)
+      this.#append(Uint8Array.of(NEWLINE))
     const last = this.#bytes.subarray(start, this.#filled).lastIndexOf(NEWLINE)
     if (last >= 0) this.#whole = start + last + 1
     const whole = this.#whole
-    const zero = text.indexOf('\0')
+    const zero = this.#bytes.subarray(start, this.#filled).indexOf(0)
     if (zero >= 0) {
-      reader.line += countLines(this.#bytes.subarray(0, start)) + countLines(toUtf8(text.slice(0, zero)))
+      reader.line += countLines(this.#bytes.subarray(0, start + zero))
       reader.fail('it has a character of code 0: is this a text file? Save it as UTF-8')
     }
     if (whole === 0 || (whole < this.#needed && !isLast)) {
@@ -82,18 +83,17 @@ export class LineFeed<Result> {
     return this.#parser.end(this.#reader)
   }
 
-  /** Returns the text with \n for every line end, without a byte order mark. */
-  #normalized(given: string): string {
+  /** Returns the text without a byte order mark, and without the second half of a line end that was divided. */
+  #unmarked(given: string): string {
     if (given === '') return given
     const marked = !this.#hasBegun && given.startsWith('\ufeff')
-    const text = given.slice(marked || (this.#endsInReturn && given.startsWith('\n')) ? 1 : 0)
+    const cut = marked || (this.#endsInReturn && given.startsWith('\n'))
     this.#hasBegun = true
     this.#endsInReturn = given.endsWith('\r')
-    return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
+    return cut ? given.slice(1) : given
   }
 
-  #append(text: string): void {
-    const bytes = toUtf8(text)
+  #append(bytes: Uint8Array): void {
     const length = this.#filled + bytes.length
     if (length > this.#bytes.length) {
       const larger = new Uint8Array(2 * length)
@@ -105,16 +105,34 @@ export class LineFeed<Result> {
   }
 }
 
+/** Writes \n for every line end, in place, and returns the bytes that are left. */
+function joinLineEnds(bytes: Uint8Array): Uint8Array {
+  let end = bytes.indexOf(RETURN)
+  if (end < 0) return bytes
+  for (let at = end; at < bytes.length; at++) {
+    const isReturn = bytes[at] === RETURN
+    bytes[end++] = isReturn ? NEWLINE : bytes[at]!
+    if (isReturn && bytes[at + 1] === NEWLINE) at++
+  }
+  return bytes.subarray(0, end)
+}
+
+/** Throws DTypeError unless `content` is a text in memory, and `name` the one that messages call it. */
+export function requireText(content: unknown, name: unknown): asserts content is Uint8Array | string {
+  if (typeof name !== 'string') throw new DTypeError(`name must be a string, but it is ${show(name)}`)
+  if (typeof content !== 'string' && !isUint8Array(content)) {
+    throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
+  }
+  requireOrdinary(content, `the bytes of ${name}`)
+}
+
 /** Parses all of a text in memory. */
 export function parseText<Result>(
   content: Uint8Array | string,
   name: string,
   parser: LineParser<Result>,
 ): Result {
-  if (typeof content !== 'string' && !isUint8Array(content)) {
-    throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
-  }
-  requireOrdinary(content, `the bytes of ${name}`)
+  requireText(content, name)
   return atOnce(parsing(content, new LineFeed(name, parser)))
 }
 

@@ -1,8 +1,8 @@
 /** Telling how far the reading or writing of a file is. */
 import { inSlices, type Steps } from '../graph-core/slices.js'
-import { tell } from '../listener.js'
 import { Options, type OptionsOf, type ReadOf } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
+import { ProgressListener } from '../product/progress.js'
 import { throwIfAborted } from './files.js'
 
 /** What all that reads or writes files takes. */
@@ -20,42 +20,6 @@ const INTERVAL_MS = 250
 
 /** The same, read. */
 export type ReadFileOptions = Partial<ReadOf<typeof fileOptions>>
-
-/** Calls the listener of one piece of work. An exception of the listener ends the work: {@link run} rejects with exactly that. */
-export class ProgressListener<Told> {
-  readonly #listener: ((told: Told) => void) | undefined
-  #thrown: { readonly error: unknown } | undefined
-
-  constructor(listener: ((told: Told) => void) | undefined) {
-    this.#listener = listener
-  }
-
-  /** Calls the listener, and throws if it throws. */
-  tell(told: Told): void {
-    this.goOn()
-    try {
-      if (this.#listener) tell(this.#listener, told)
-    } catch (error) {
-      this.#thrown = { error }
-      this.goOn()
-    }
-  }
-
-  /** Throws if the listener has thrown: a stream or a thread may have lost that. An Error, because streams ignore null. */
-  goOn(): void {
-    if (this.#thrown) throw new Error('the listener has thrown', { cause: this.#thrown.error })
-  }
-
-  /** Runs the work, whose code may wrap an exception or blame a file for it. */
-  async run<Result>(work: () => Promise<Result>): Promise<Result> {
-    try {
-      return await work()
-    } finally {
-      // biome-ignore lint/correctness/noUnsafeFinally: the exception of the listener replaces all that followed from it.
-      if (this.#thrown) throw this.#thrown.error
-    }
-  }
-}
 
 /** Progress and cancellation of the work on one file. */
 export class FileWork {

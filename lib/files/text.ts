@@ -33,6 +33,8 @@ const MOST_OF_WORD = 400
 /** Characters of most names, and the number of names that are remembered. */
 const SHORT = 24
 const REMEMBERED = 1 << 12
+/** Characters of a part of a string that V8 copies: SlicedString::kMinLength is 13. */
+const LONGEST_COPIED = 12
 
 /** What stands for numbers that have no digits. */
 const infinities = /^([+-]?)(inf|infinity|∞)$/i
@@ -75,9 +77,16 @@ export class TextReader {
   decimalComma = false
   /** Whether the window is the last one. */
   isLast = false
+  /** First number whose point may separate thousands; null once another number shows that it doesn't. */
+  #doubtful: { readonly text: string; readonly line: number } | null | undefined
   /** Byte of the decimal point that the numbers have; -1 as long as none has one. */
   #point = -1
-  readonly #texts: string[] = Array.from({ length: REMEMBERED }, () => '')
+  /** Texts that occurred last; made when the first is needed. */
+  #texts: string[] = []
+  /** Their bytes, as characters. */
+  #bytesOfTexts: string[] = []
+  /** All bytes of the window as characters, once they are needed. */
+  #characters = ''
 
   constructor(name: string) {
     this.name = name
@@ -86,6 +95,7 @@ export class TextReader {
   /** Goes on with the lines of `bytes`; at most `later` bytes come after them. */
   window(bytes: Uint8Array, later: number, isLast: boolean): void {
     this.bytes = bytes
+    this.#characters = ''
     this.position = 0
     this.end = bytes.length
     this.later = later
@@ -139,22 +149,37 @@ export class TextReader {
   textOf(start: number, end: number): string {
     const { bytes } = this
     const length = end - start
+    if (length > SHORT) return fromUtf8(bytes, start, end)
     let hash = length
+    let isAscii = true
     for (let at = start; at < end; at++) {
       const byte = bytes[at]!
-      if (byte >= 0x80 || length > SHORT) return fromUtf8(bytes, start, end)
+      if (byte >= 0x80) isAscii = false
       hash = (Math.imul(hash, 31) + byte) | 0
     }
     const slot = (hash ^ (hash >>> 12)) & (REMEMBERED - 1)
-    const known = this.#texts[slot]!
+    if (this.#texts.length === 0) {
+      this.#texts = Array.from({ length: REMEMBERED }, () => '')
+      this.#bytesOfTexts = [...this.#texts]
+    }
+    const known = this.#bytesOfTexts[slot]!
     if (known.length === length) {
       let at = 0
       while (at < length && known.charCodeAt(at) === bytes[start + at]) at++
-      if (at === length) return known
+      if (at === length) return this.#texts[slot]!
     }
-    const text = fromLatin1(bytes, start, end)
+    const characters = this.#slice(start, end)
+    const text = isAscii ? characters : fromUtf8(bytes, start, end)
+    this.#bytesOfTexts[slot] = characters
     this.#texts[slot] = text
     return text
+  }
+
+  /** Bytes as characters. A long part of a string would keep all of the string in memory. */
+  #slice(start: number, end: number): string {
+    if (end - start > LONGEST_COPIED) return fromLatin1(this.bytes, start, end)
+    if (this.#characters === '') this.#characters = fromLatin1(this.bytes, 0, this.end)
+    return this.#characters.slice(start, end)
   }
 
   /** Text of the bytes up to `end`, of which at most `most` are taken, but no part of a character. */
@@ -250,6 +275,7 @@ export class TextReader {
       byte = digit + ZERO
       exponent = point + 1 - at
       digits -= exponent
+      if (this.decimalComma && this.#doubtful !== null) this.#doubt(this.#slice(first, at))
     }
     if (digits === 0) return Number.NaN
     const last = at
@@ -275,7 +301,7 @@ export class TextReader {
     } else {
       value = this.#rounded(first, last, exponent)
       if (Number.isNaN(value) && at - start <= LONGEST_NUMBER) {
-        value = Math.abs(Number(fromLatin1(bytes, start, at).replace(',', '.')))
+        value = Math.abs(Number(this.#slice(start, at).replace(',', '.')))
       }
       if (!Number.isFinite(value)) return Number.NaN
     }
@@ -304,7 +330,25 @@ export class TextReader {
     const pointed = this.decimalComma ? text.replace(',', '.') : text
     const value = decimal.test(pointed) ? Number(pointed) : Number.NaN
     this.integral = /^[+-]?\d+$/.test(text)
+    if (this.decimalComma && !this.integral) this.#doubt(text.replace(/^[+-]/, ''))
     return Number.isFinite(value) ? value : this.#wrongNumber(what, text)
+  }
+
+  /** Takes note of a number with a decimal point: 1,000 may be 1 or 1000, but not beside 0,5 or 1,25. */
+  #doubt(text: string): void {
+    if (this.separator === TAB && text.includes('.')) return
+    if (!/^[1-9]\d{0,2}[.,]\d{3}$/.test(text)) this.#doubtful = null
+    else if (this.#doubtful === undefined) this.#doubtful = { text, line: this.line }
+  }
+
+  /** Refuses numbers of which none shows that their points don't separate thousands; for the end of the text. */
+  requireClear(): void {
+    if (!this.#doubtful) return
+    this.line = this.#doubtful.line
+    const { text } = this.#doubtful
+    this.fail(
+      `the decimal point must be clear, but ${show(text)} may be ${text.replace(/[.,]/, '')} or ${Number(text.replace(',', '.'))}: write it without thousands separators, or with another number of decimals`,
+    )
   }
 
   #wrongNumber(what: string, word = this.word(), advice = ''): never {

@@ -1,14 +1,12 @@
 /** Edge lists in text: DIMACS shortest-path files, Matrix Market coordinate files, CSV and GraphML. */
 
-import { isUint8Array } from '../array-types.js'
-import { requireOrdinary } from '../borrowed.js'
-import { show, typeName } from '../describe.js'
-import { DTypeError, OptionError } from '../errors.js'
+import { show } from '../describe.js'
+import { OptionError } from '../errors.js'
 import { cellText } from '../files/cells.js'
 import { csvEdgesParser, type EdgeCells, NumberedCells } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
 import { type EntryArrays, EntryList, type EntrySink } from '../files/entries.js'
-import { parseText } from '../files/line-feed.js'
+import { parseText, requireText } from '../files/line-feed.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
 import type { LineParser, TextReader } from '../files/text.js'
 import { type EdgeList, makeEdges } from '../graph-core/edges.js'
@@ -130,6 +128,7 @@ export function parseEdgeCsv(
   options?: CsvOptions,
 ): ReadEdgeList {
   const { nodes, keys, ...wishes } = csvOptions.read(options)
+  requireText(content, name)
   if (!keys) return parseText(content, name, numberedCsv(name, wishes, nodes))
   if (nodes === undefined) return parseText(content, name, namedCsv(name, wishes))
   throw new OptionError(
@@ -224,11 +223,8 @@ export function parseGraphml(
   options?: GraphmlOptions,
 ): NamedGraph {
   const { weight } = graphmlOptions.read(options)
-  requireOrdinary(content, `the bytes of ${name}`)
+  requireText(content, name)
   const parser = new GraphmlParser(name, requireSaxes(), weight)
-  if (typeof content === 'string') atOnce(parser.characters(content))
-  else if (isUint8Array(content)) atOnce(parser.bytes(content, 0, true))
-  else
-    throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
+  atOnce(typeof content === 'string' ? parser.characters(content) : parser.bytes(content, 0, true))
   return atOnce(parser.end())
 }

@@ -43,6 +43,9 @@ const LABEL = 'EdgeLabel'
 /** Memory that the limit counts. */
 const BYTES_PER_EDGE = 16
 const BYTES_PER_NAME = 64
+const BYTES_PER_ATTRIBUTE = 256
+/** More attributes than any graph has; each takes microseconds. */
+const MOST_ATTRIBUTES = 1 << 15
 const BYTES_PER_CHARACTER = 2
 
 const directions = new Map([
@@ -81,12 +84,11 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   /** Edges of the list before the open edge; -1 if none is open. */
   #first = -1
   #hasNodes = false
-  /** Numbers of nodes and of edges so far. */
-  #nodes = 0
   #count = 0
-  #nameBytes = 0
-  /** Lines of edges that lead to nodes which aren't declared, by name. */
-  readonly #missing = new Map<string, number>()
+  /** Bytes of names and of values. */
+  #bytes = 0
+  /** By the number of a node: line of the first edge that leads to it, 0 once the document has declared it. */
+  readonly #lines: number[] = []
 
   /**
    * @param name - name of the document in errors.
@@ -107,9 +109,11 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   /** Parses the next characters of the document. */
   *characters(text: string): Steps<void> {
     for (const _ of this.#xml.write(text)) {
-      let bytes = this.#nameBytes + BYTES_PER_EDGE * this.#count
-      for (const attribute of this.#attributes.values()) bytes += attribute.bytes
-      requireWithin(bytes, this.#maxBytes, this.#name)
+      requireWithin(
+        this.#bytes + BYTES_PER_EDGE * this.#count + BYTES_PER_ATTRIBUTE * this.#attributes.size,
+        this.#maxBytes,
+        this.#name,
+      )
       yield
     }
   }
@@ -119,7 +123,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     if (this.#graphs === 0)
       this.#refuse('the document must have a <graph>, but it has none: is this GraphML?')
     const graph = yield* this.#edges.ending()
-    this.#requireDeclared()
+    this.#requireDeclared(graph)
     yield
     return { ...graph, weight: yield* this.#weights(graph) }
   }
@@ -213,12 +217,14 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
 
   #startNode(id: string): void {
     this.#hasNodes = true
-    if (this.#isNew(id)) return
-    if (!this.#missing.delete(id)) {
+    const before = this.#lines.length
+    const node = this.#node(id)
+    if (node < before && this.#lines[node] === 0) {
       this.#fail(
         `the id of a node must occur once, but ${show(id)} occurs again: give each node an id of its own`,
       )
     }
+    this.#lines[node] = 0
   }
 
   #startEdge(from: string, to: string, attributes: XmlAttributes): void {
@@ -235,31 +241,36 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
       )
     }
     this.#first = this.#count
-    this.#add(from, to)
-    if (!leads && from !== to) this.#add(to, from)
+    const [first, last] = [this.#node(from), this.#node(to)]
+    this.#add(first, last)
+    if (!leads && first !== last) this.#add(last, first)
     for (const name in attributes) {
       if (ofEdges.has(name) || name.includes(':')) continue
       this.#value(this.#attributeOf(`@${name}`, name), attributes[name]!)
     }
   }
 
-  #add(from: string, to: string): void {
-    for (const name of [from, to]) if (this.#isNew(name)) this.#missing.set(name, this.#xml.line)
-    this.#edges.add(from, to, 1)
+  #add(from: number, to: number): void {
+    this.#edges.join(from, to, 1)
     this.#count++
   }
 
-  /** Returns whether a name is that of no node so far, and makes it one. */
-  #isNew(name: string): boolean {
-    if (this.#edges.node(name) < this.#nodes) return false
-    this.#nodes++
-    this.#nameBytes += BYTES_PER_NAME + BYTES_PER_CHARACTER * name.length
-    return true
+  /** Returns the number of a node. */
+  #node(name: string): number {
+    const node = this.#edges.node(name)
+    if (node < this.#lines.length) return node
+    this.#lines.push(this.#xml.line)
+    this.#bytes += BYTES_PER_NAME + BYTES_PER_CHARACTER * name.length
+    return node
   }
 
   #attributeOf(id: string, name?: string): EdgeAttribute {
     let attribute = this.#attributes.get(id)
     if (!attribute) {
+      if (this.#attributes.size === MOST_ATTRIBUTES)
+        this.#fail(
+          `edges and nodes must have at most ${MOST_ATTRIBUTES} attributes, but ${show(id)} is one more`,
+        )
       attribute = new EdgeAttribute(id, name)
       this.#attributes.set(id, attribute)
     }
@@ -282,18 +293,21 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     }
     const isSure = isSurely(attribute.name, this.#wanted)
     if (this.#isSure && !isSure) return
+    const before = attribute.bytes
     attribute.add(this.#first, this.#count, value)
+    this.#bytes += attribute.bytes - before
     this.#isSure ||= isSure
   }
 
   /** Refuses edges that lead to nodes which the document doesn't have, unless it declares none. */
-  #requireDeclared(): void {
-    for (const [name, line] of this.#hasNodes ? this.#missing : []) {
-      this.#fail(
-        `an edge must join nodes of the file, but there is no <node> with the id ${show(name)}: correct the name, or add the node`,
-        line,
-      )
-    }
+  #requireDeclared({ keys }: NamedGraph): void {
+    if (!this.#hasNodes) return
+    const node = this.#lines.findIndex((line) => line > 0)
+    if (node < 0) return
+    this.#fail(
+      `an edge must join nodes of the file, but there is no <node> with the id ${show(keys[node])}: correct the name, or add the node`,
+      this.#lines[node],
+    )
   }
 
   *#weights(graph: NamedGraph): Steps<NamedGraph['weight']> {

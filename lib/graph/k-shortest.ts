@@ -15,7 +15,7 @@ import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { addon } from '../native.js'
 import { Options, type OptionsOf, option, whole } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
-import type { NativeCall } from '../run-native.js'
+import { callNative, type NativeCall } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { readLimit } from './options.js'
 import { shortestPaths, transitiveClosure } from './paths.js'
@@ -116,17 +116,13 @@ interface Ranked {
 }
 
 /** The shortest paths by the weights of the edges; null if a float is negative and there is no limit. */
-async function rank(
-  edges: Edges,
-  query: RankedQuery,
-  { report, cancel, borrowed }: NativeCall,
-): Promise<Ranked[] | null> {
+async function rank(edges: Edges, query: RankedQuery, call: NativeCall): Promise<Ranked[] | null> {
   const rules = rulesOf('min-plus', edges.type)
   const { nodes, from, to, weight } = edges
   const request = { nodes, from, to, weights: weight, zero: rules.zero, hasZero: true, ...query }
-  // The event loop may have turned since the last search.
-  borrowed?.requireStillThere()
-  const { refusal, paths, lengths } = await addon.graphShortest(request, report, cancel)
+  const { refusal, paths, lengths } = await callNative(call, (report, cancel) =>
+    addon.graphShortest(request, report, cancel),
+  )
   if (refusal?.kind === 'gains' && query.limit === undefined) return null
   requireAnswer(refusal, edges, rules)
   return paths.map((path, at) => ({ path, length: lengths[at]! }))

@@ -6,6 +6,7 @@ import { EntryCollector, EntryList } from '../files/entries.js'
 import { requireWithin } from '../files/memory.js'
 import type { EdgeList } from '../graph-core/edges.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
+import { TextNumbers } from './text-numbers.js'
 
 /** A graph whose nodes have names, as the readers make it. */
 export interface NamedGraph<Key = string> extends EdgeList<Int32Array | Float64Array> {
@@ -21,21 +22,11 @@ export interface NamedGraph<Key = string> extends EdgeList<Int32Array | Float64A
 /** Bytes of a name, in addition to its characters. */
 const BYTES_PER_NAME = 64
 
-/** Maps that the names are divided among: to enlarge one map of all names would take long at once. */
-const MAPS = 256
-
-/** Returns the number of the map of a name. Only texts are divided. */
-function mapOf(key: unknown): number {
-  if (typeof key !== 'string') return 0
-  let hash = key.length
-  for (let at = Math.max(key.length - 6, 0); at < key.length; at++)
-    hash = (hash * 31 + key.charCodeAt(at)) | 0
-  return (hash ^ (hash >> 8)) & (MAPS - 1)
-}
-
 export class NamedEdges<Key> {
   readonly #keys: Key[] = []
-  readonly #maps = Array.from({ length: MAPS }, () => new Map<Key, number>())
+  readonly #texts = new TextNumbers(this.#keys)
+  /** Numbers of keys that aren't texts. */
+  readonly #others = new Map<Key, number>()
   readonly #list: EntryList
   readonly #entries: EntryCollector
   readonly #name: string
@@ -56,25 +47,33 @@ export class NamedEdges<Key> {
   }
 
   has(key: Key): boolean {
-    return this.#maps[mapOf(key)]!.has(key)
+    return this.#number(key, -1) >= 0
   }
 
   /** The number of a node, which is new if it wasn't named before. */
   node(key: Key): number {
-    const map = this.#maps[mapOf(key)]!
-    const known = map.get(key)
-    if (known !== undefined) return known
-    const node = this.#keys.length
+    const next = this.#keys.length
+    const node = this.#number(key, next)
+    if (node < next) return node
     this.#keys.push(key)
-    map.set(key, node)
+    if (typeof key !== 'string') this.#others.set(key, node)
     this.#nameBytes += BYTES_PER_NAME + (typeof key === 'string' ? key.length : 0)
     if (this.#nameBytes > this.#maxBytes) requireWithin(this.#nameBytes, this.#maxBytes, this.#name)
     return node
   }
 
+  #number(key: Key, next: number): number {
+    return typeof key === 'string' ? this.#texts.number(key, next) : (this.#others.get(key) ?? next)
+  }
+
   add(from: Key, to: Key, weight: number): void {
     const first = this.node(from)
-    this.#entries.add(first, this.node(to), weight)
+    this.join(first, this.node(to), weight)
+  }
+
+  /** Adds an edge between nodes by their numbers. */
+  join(from: number, to: number, weight: number): void {
+    this.#entries.add(from, to, weight)
   }
 
   /** Returns the graph. The event loop may have its turn at the yields. */

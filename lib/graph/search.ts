@@ -10,7 +10,7 @@ import { allocate } from '../matrix.js'
 import { addon, type GraphSearchRequest, indexIn, type NativeDivision } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
-import type { NativeCall } from '../run-native.js'
+import { callNative, type NativeCall } from '../run-native.js'
 import type { ElementArray, OrdinaryArray } from '../storage.js'
 import { type Graph, weightsOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'
@@ -19,11 +19,8 @@ import { refusalError } from './refusals.js'
 import { nativeRulesOf, type PathRules } from './rules.js'
 import type { Trees } from './walk.js'
 
-function searched(request: GraphSearchRequest, { report, cancel, borrowed }: NativeCall) {
-  // The event loop may have turned since the last search.
-  borrowed?.requireStillThere()
-  return addon.graphSearch(request, report, cancel)
-}
+const searched = (request: GraphSearchRequest, call: NativeCall) =>
+  callNative(call, (report, cancel) => addon.graphSearch(request, report, cancel))
 
 /** What is asked of a graph. */
 export interface Query {

@@ -48,6 +48,8 @@ export interface PlacedText {
 const MOST_SHOWN = 8
 const FIRST_CAPACITY = 8
 const BYTES_PER_VALUE = 12
+/** Arrays of attributes without numbers: to make two for each would take long where a file declares many. */
+const [noEdges, noValues] = [new Int32Array(0), new Float64Array(0)]
 
 /** An attribute of edges, with its numbers. */
 export class EdgeAttribute {
@@ -60,8 +62,8 @@ export class EdgeAttribute {
   /** First value that is no number. */
   wrong: PlacedText | undefined
   isBoolean = false
-  #edges = new Int32Array(FIRST_CAPACITY)
-  #values = new Float64Array(FIRST_CAPACITY)
+  #edges = noEdges
+  #values = noValues
   #count = 0
 
   constructor(id: string, name = id) {
@@ -118,7 +120,8 @@ export class EdgeAttribute {
   #append(edge: number, value: number): void {
     const at = this.#count++
     if (at === this.#values.length) {
-      const [edges, values] = [new Int32Array(2 * at), new Float64Array(2 * at)]
+      const capacity = Math.max(2 * at, FIRST_CAPACITY)
+      const [edges, values] = [new Int32Array(capacity), new Float64Array(capacity)]
       edges.set(this.#edges)
       values.set(this.#values)
       this.#edges = edges

@@ -50,6 +50,7 @@ import {
   writeSizes,
 } from './request.js'
 import {
+  type Fitting,
   type MpmmResult,
   madeMemories,
   type ResultOf,
@@ -97,6 +98,17 @@ type GroupedResultOf<P extends GroupedProduct, Any extends GroupedProduct = P> =
       Any extends { accumulate?: infer C0 extends AnyAccumulate } ? C0 : undefined,
       P extends { out?: infer Out extends AnyResult | undefined } ? Out : undefined
     >
+  : never
+
+/** A product with the members that it must have, as far as types tell. */
+type FittingProduct<P extends GroupedProduct> = P extends unknown
+  ? P &
+      Fitting<
+        HostOf<P['a']> | ThereOf<P['a']>,
+        HostOf<P['b']> | ThereOf<P['b']>,
+        P extends { accumulate?: infer C0 extends AnyAccumulate } ? C0 : undefined,
+        P extends { out?: infer Out extends AnyResult | undefined } ? Out : undefined
+      >
   : never
 
 /** The options of {@link mpmmGrouped}, which hold for all its products. */
@@ -151,7 +163,7 @@ const PART = 1024
  * // 22,24
  */
 export function mpmmGrouped<P extends GroupedProduct, Witness extends AnyWitness = undefined>(
-  products: readonly P[],
+  products: readonly P[] & readonly FittingProduct<P>[],
   options?: GroupedOptions<Witness>,
 ): Promise<WitnessedResult<GroupedResultOf<P>, Witness>[]>
 /**

@@ -26,43 +26,74 @@ export function forwardOnly(
   )
 }
 
+/** Calls the listener of one piece of work. An exception of the listener ends the work, which rejects with exactly that. */
+export class ProgressListener<Told> {
+  readonly #listener: ((told: Told) => void) | undefined
+  #thrown: { readonly error: unknown } | undefined
+
+  constructor(listener: ((told: Told) => void) | undefined) {
+    this.#listener = listener
+  }
+
+  /** Calls the listener, and throws if it throws. */
+  tell(told: Told): void {
+    this.goOn()
+    try {
+      if (this.#listener) tell(this.#listener, told)
+    } catch (error) {
+      this.#thrown = { error }
+      this.goOn()
+    }
+  }
+
+  /** Throws if the listener has thrown: a stream or a thread may have lost that. An Error, because streams ignore null. */
+  goOn(): void {
+    if (this.#thrown) throw new Error('the listener has thrown', { cause: this.#thrown.error })
+  }
+
+  /** Throws exactly what the listener threw, if it has thrown. */
+  rethrow(): void {
+    if (this.#thrown) throw this.#thrown.error
+  }
+
+  /** Runs the work, whose code may wrap an exception or blame a file for it. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work()
+    } finally {
+      this.rethrow()
+    }
+  }
+}
+
 /** The progress of work that has started, until end() is called. */
 export class ProgressReports {
-  readonly #listener: (progress: Progress) => void
-  readonly #share: () => number
+  readonly #listener: ProgressListener<Progress>
   readonly #giveUp: () => void
-  readonly #timer = setInterval(() => this.#tick(), INTERVAL_MS)
+  readonly #timer
   #told = false
-  #thrown: { error: unknown } | null = null
 
   /** `share` says how much is done, from 0 to 1; `giveUp` is called if the listener throws. */
   constructor(listener: (progress: Progress) => void, share: () => number, giveUp: () => void) {
-    this.#listener = listener
-    this.#share = share
+    this.#listener = new ProgressListener(listener)
     this.#giveUp = giveUp
+    this.#timer = setInterval(() => this.#tell(share()), INTERVAL_MS)
   }
 
   /** To be called once the work has ended. Throws what the listener threw. */
   end(succeeded: boolean): void {
     clearInterval(this.#timer)
     if (succeeded && this.#told) this.#tell(1)
-    if (this.#thrown) throw this.#thrown.error
-  }
-
-  #tick(): void {
-    this.#tell(this.#share())
-    if (!this.#thrown) return
-    clearInterval(this.#timer)
-    this.#giveUp()
+    this.#listener.rethrow()
   }
 
   #tell(done: number): void {
-    if (this.#thrown) return
     this.#told = true
     try {
-      tell(this.#listener, { done })
-    } catch (error) {
-      this.#thrown = { error }
+      this.#listener.tell({ done })
+    } catch {
+      clearInterval(this.#timer)
+      this.#giveUp()
     }
   }
 }

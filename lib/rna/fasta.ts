@@ -1,11 +1,13 @@
 /** Sequences in FASTA. */
 
-import { isUint8Array } from '../array-types.js'
-import { requireOrdinary } from '../borrowed.js'
-import { show, typeName } from '../describe.js'
-import { DTypeError, FileError } from '../errors.js'
-import { StrictDecoder } from '../files/encoding.js'
-import { expectedBases, wrongLetter } from './strand.js'
+import { show } from '../describe.js'
+import { FileError } from '../errors.js'
+import { parseText } from '../files/line-feed.js'
+import type { LineParser, TextReader } from '../files/text.js'
+import { fromLatin1 } from '../host.js'
+import { codeOfBase, expectedBases } from './strand.js'
+
+const [NEWLINE, RECORD, COMMENT] = ['\n', '>', ';'].map((mark) => mark.charCodeAt(0))
 
 /** A record of a FASTA file. */
 export interface FastaRecord {
@@ -31,49 +33,103 @@ export interface FastaRecord {
  * console.log(name, sequence) // one GGGAAAUUU
  */
 export function parseFasta(text: string | Uint8Array, name = 'the text'): FastaRecord[] {
-  if (typeof name !== 'string') throw new DTypeError(`name must be a string, but it is ${show(name)}`)
-  const records: { head: string; line: number; parts: string[]; isBare: boolean }[] = []
-  for (const [index, raw] of textOf(text, name)
-    .replace(/^\uFEFF/, '')
-    .split(/\r\n|\n|\r/)
-    .entries()) {
-    const line = raw.trimEnd()
-    if (line === '' || line.startsWith(';')) continue
-    if (line.startsWith('>')) {
-      records.push({ head: line.slice(1).trim(), line: index + 1, parts: [], isBare: false })
-      continue
-    }
-    if (records.length === 0) records.push({ head: '', line: index + 1, parts: [], isBare: true })
-    const wrong = wrongLetter(line)
-    if (wrong >= 0) {
-      throw new FileError(
-        `${name}: line ${index + 1}, column ${wrong + 1}: expected a base, ${expectedBases}, but found ${show(line[wrong])}`,
-      )
-    }
-    const record = records.at(-1)!
-    if (record.isBare && record.parts.length > 0) {
-      throw new FileError(
-        `${name}: line ${index + 1}: several lines of bases may be one strand or several: write a line such as >name before each strand`,
-      )
-    }
-    record.parts.push(line)
-  }
-  if (records.length === 0)
-    throw new FileError(`${name}: expected a FASTA record, a line such as >name and lines of bases`)
-  return records.map(({ head, line, parts }) => {
-    if (parts.length === 0)
-      throw new FileError(`${name}: line ${line}: the record ${show(head)} has no bases`)
-    // With s, because a header may have Unicode's line separators.
-    const [, word, rest] = /^(\S*)\s*(.*)$/s.exec(head)!
-    return { name: word!, description: rest!, sequence: parts.join('').toUpperCase().replaceAll('T', 'U') }
-  })
+  return parseText(text, name, new FastaParser(name))
 }
 
-function textOf(given: string | Uint8Array, name: string): string {
-  if (typeof given === 'string') return given
-  if (isUint8Array(given)) {
-    requireOrdinary(given, `the bytes of ${name}`)
-    return new StrictDecoder(name).decode(given, true)
+/** Parser of FASTA. */
+export class FastaParser implements LineParser<FastaRecord[]> {
+  readonly #name: string
+  readonly #records: FastaRecord[] = []
+  /** First line of the open record, without its mark, and the number of the line. */
+  #head = ''
+  #line = 0
+  #isBare = false
+  /** Bases of the open record, as the codes of their letters. */
+  #bases = new Uint8Array(1024)
+  #count = 0
+
+  constructor(name: string) {
+    this.#name = name
   }
-  throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(given)}`)
+
+  // biome-ignore lint/correctness/useYield: a window takes about a millisecond
+  *lines(reader: TextReader) {
+    const { bytes } = reader
+    for (; reader.position < reader.end; reader.line++) {
+      const { position: start } = reader
+      if (bytes[start] === RECORD) {
+        this.#close()
+        const end = bytes.indexOf(NEWLINE!, start)
+        this.#head = reader.textOf(start + 1, end).trim()
+        this.#line = reader.line
+        reader.position = end + 1
+      } else if (bytes[start] === COMMENT) reader.position = bytes.indexOf(NEWLINE!, start) + 1
+      else this.#read(reader)
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: nothing is left to do
+  *end() {
+    this.#close()
+    if (this.#line === 0) this.#fail('expected a FASTA record, a line such as >name and lines of bases')
+    return this.#records
+  }
+
+  /** Reads a line of bases, or one without any. */
+  #read(reader: TextReader): void {
+    const { bytes, position: start } = reader
+    const first = this.#count
+    let count = first
+    let at = start
+    for (let base = codeOfBase[bytes[at]!]!; base > 0; base = codeOfBase[bytes[++at]!]!) {
+      if (count === this.#bases.length) this.#enlarge()
+      this.#bases[count++] = base
+    }
+    let end = at
+    if (bytes[at] !== NEWLINE) {
+      end = bytes.indexOf(NEWLINE!, at)
+      const rest = reader.textOf(at, end)
+      if (rest.trim() !== '') {
+        this.#fail(
+          `line ${reader.line}, column ${at - start + 1}: expected a base, ${expectedBases}, but found ${show(rest[0])}`,
+        )
+      }
+    }
+    reader.position = end + 1
+    if (at === start) return
+    if (this.#line === 0) {
+      this.#isBare = true
+      this.#line = reader.line
+    } else if (this.#isBare) {
+      this.#fail(
+        `line ${reader.line}: several lines of bases may be one strand or several: write a line such as >name before each strand`,
+      )
+    }
+    this.#count = count
+  }
+
+  #enlarge(): void {
+    const larger = new Uint8Array(2 * this.#bases.length)
+    larger.set(this.#bases)
+    this.#bases = larger
+  }
+
+  /** Ends the open record, if there is one. */
+  #close(): void {
+    if (this.#line === 0) return
+    const head = this.#head
+    if (this.#count === 0) this.#fail(`line ${this.#line}: the record ${show(head)} has no bases`)
+    const blank = head.search(/\s/)
+    this.#records.push({
+      name: blank < 0 ? head : head.slice(0, blank),
+      description: blank < 0 ? '' : head.slice(blank).trimStart(),
+      sequence: fromLatin1(this.#bases, 0, this.#count),
+    })
+    this.#count = 0
+    this.#isBare = false
+  }
+
+  #fail(problem: string): never {
+    throw new FileError(`${this.#name}: ${problem}`)
+  }
 }

@@ -1,11 +1,11 @@
 /** FASTA files. */
 
 import { pathOf } from '../files/files.js'
-import { readText } from '../files/text-file.js'
-import { type FastaRecord, parseFasta } from './fasta.js'
+import { readLines } from '../files/lines.js'
+import { FastaParser, type FastaRecord } from './fasta.js'
 
 /**
- * Reads a FASTA file: see {@link parseFasta}.
+ * Reads a FASTA file: see {@link parseFasta}. A file that gzip has compressed is decompressed.
  *
  * @throws FileError, also if the file can't be read.
  * @example
@@ -15,5 +15,6 @@ import { type FastaRecord, parseFasta } from './fasta.js'
  * // two CCC
  */
 export async function readFasta(path: string | URL): Promise<FastaRecord[]> {
-  return parseFasta(await readText(path, 'a FASTA file'), pathOf(path))
+  const name = pathOf(path)
+  return readLines(name, 'a FASTA file', new FastaParser(name), {})
 }

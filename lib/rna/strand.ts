@@ -8,16 +8,10 @@ const BASES = 'ACGU'
 /** More than any table over intervals can be of. */
 const MOST_BASES = 2 ** 20
 
-/** The index in {@link BASES} of each letter that there is, by its code. */
-const indices = new Map<number, number>()
+/** Code of the base of each letter by its own code: in upper case, and with U for T; 0 for other letters. */
+export const codeOfBase = new Uint8Array(256)
 for (const letter of 'ACGUTacgut') {
-  indices.set(letter.charCodeAt(0), BASES.indexOf(letter.toUpperCase().replace('T', 'U')))
-}
-
-/** The place of the first letter that is no base; −1 if there is none. */
-export function wrongLetter(letters: string): number {
-  for (let at = 0; at < letters.length; at++) if (!indices.has(letters.charCodeAt(at))) return at
-  return -1
+  codeOfBase[letter.charCodeAt(0)] = letter.toUpperCase().replace('T', 'U').charCodeAt(0)
 }
 
 export const expectedBases = 'A, C, G, U or T, in upper or lower case'
@@ -30,11 +24,17 @@ export function readStrand(sequence: unknown, name: string): Uint8Array {
   if (sequence.length > MOST_BASES) {
     throw new ShapeError(`${name} must have at most ${MOST_BASES} bases, but it has ${sequence.length}`)
   }
-  const wrong = wrongLetter(sequence)
-  if (wrong >= 0) {
-    throw new ValueError(
-      `${name}[${wrong}] must be ${expectedBases}, but it is ${show(sequence[wrong])}: leave out gaps and unknown bases`,
-    )
+  const bases = new Uint8Array(sequence.length)
+  for (let at = 0; at < bases.length; at++) {
+    const code = codeOfBase[sequence.charCodeAt(at)]
+    if (code) bases[at] = BASES.indexOf(String.fromCharCode(code))
+    else wrongLetter(sequence, name, at)
   }
-  return Uint8Array.from(sequence, (letter) => indices.get(letter.charCodeAt(0))!)
+  return bases
+}
+
+function wrongLetter(sequence: string, name: string, at: number): never {
+  throw new ValueError(
+    `${name}[${at}] must be ${expectedBases}, but it is ${show(sequence[at])}: leave out gaps and unknown bases`,
+  )
 }

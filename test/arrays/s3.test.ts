@@ -197,6 +197,17 @@ describe('work that was cut off', () => {
   })
 })
 
+describe('a list of objects', () => {
+  it.each(['objects', 'none'] as const)(
+    'ends with a code if new tokens come without new objects: %s',
+    async (kind) => {
+      server.endless = kind
+      await expect(work()).rejects.toEqual(coded('FILE', 'only a part of the list of its objects'))
+      expect(server.seen.filter(({ isList }) => isList)).toHaveLength(2)
+    },
+  )
+})
+
 describe('a signal', () => {
   const cases: [string, (seen: Seen) => boolean][] = [
     ['a look at an input', ({ key }) => key === 'in/b.zarr/zarr.json'],

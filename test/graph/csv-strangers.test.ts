@@ -289,6 +289,46 @@ describe('the cells of an edge list', () => {
   })
 })
 
+describe('points that may separate thousands', () => {
+  it.each([
+    [
+      'A;B;1,000\nB;C;2,500\n',
+      'a.csv',
+      "line 1: the decimal point must be clear, but '1,000' may be 1000 or 1",
+    ],
+    [
+      'A;B;7\nB;C;-1.250\n',
+      'a.csv',
+      "line 2: the decimal point must be clear, but '1.250' may be 1250 or 1.25",
+    ],
+    ['A\tB\t1,000\n', 'a.tsv', 'may be 1000 or 1'],
+    ['A\tB\t"12,345"\n', 'a.tsv', 'may be 12345 or 12.345'],
+    ['from;to;weight\nA;B;"1.000"\n', 'a.csv', 'line 2: the decimal point'],
+  ])('are refused: %j', (text, name, message) => {
+    expect(() => named(text, { name })).toThrow(refusal(message))
+  })
+
+  it.each<[string, string, Edge[]]>([
+    ['A;B;1,000\nB;C;2,5\n', 'a.csv', ['A>B:1', 'B>C:2.5']],
+    ['A;B;1.000\nB;C;0.125\n', 'a.csv', ['A>B:1', 'B>C:0.125']],
+    ['A;B;"1,000"\nB;C;"2,5"\n', 'a.csv', ['A>B:1', 'B>C:2.5']],
+    ['A;B;1,250\nB;C;1234,125\n', 'a.csv', ['A>B:1.25', 'B>C:1234.125']],
+    ['A\tB\t1.000\n', 'a.tsv', ['A>B:1']],
+    ['A,B,1.000\n', 'a.csv', ['A>B:1']],
+    ['A B 1.000\n', 'a.csv', ['A>B:1']],
+  ])('are decimal points if another number or the separator shows it: %j', (text, name, expected) => {
+    expect(named(text, { name })).toEqual(expected)
+  })
+})
+
+describe('two columns of the name weight', () => {
+  it('are refused', () => {
+    expect(() => named('from,to,weight,Weight\nA,B,1,2\n')).toThrow(
+      refusal("the weight must be one column, but 'weight' and 'Weight' may be it"),
+    )
+  })
+})
+
 describe('the bytes of an edge list', () => {
   const text = 'from,to,weight\nA,B,4\nB,C,5\n'
   it.each<[string, string | Uint8Array]>([

@@ -50,6 +50,8 @@ export class S3Server {
   fails: (seen: Seen) => number | 'reset' | 'late' | 'never' | undefined = () => undefined
   /** Is called before a request is answered. */
   before: (seen: Seen) => void | Promise<void> = () => {}
+  /** Begins lists without an end: the same objects again and again, or none. */
+  endless: 'objects' | 'none' | undefined
   readonly #server: Server
 
   private constructor() {
@@ -174,6 +176,13 @@ export class S3Server {
 
   #list(objects: Map<string, Stored>, query: URLSearchParams, response: ServerResponse): void {
     const prefix = query.get('prefix') ?? ''
+    if (this.endless) {
+      const key = this.endless === 'objects' ? `<Contents><Key>${escaped(prefix)}</Key></Contents>` : ''
+      response.end(
+        `<ListBucketResult><IsTruncated>true</IsTruncated>${key}<NextContinuationToken>${this.seen.length}</NextContinuationToken></ListBucketResult>`,
+      )
+      return
+    }
     const after = query.get('continuation-token') ?? ''
     const keys = [...objects.keys()].filter((key) => key.startsWith(prefix) && key > after).sort()
     const page = keys.slice(0, Math.min(KEYS_PER_PAGE, Number(query.get('max-keys') ?? 1000)))

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { DenseEntries, wantedOf } from '../../lib/files/dense.js'
 import { EntryCollector, EntryList } from '../../lib/files/entries.js'
 import { readMatrix } from '../../lib/files.js'
-import { readGraph } from '../../lib/graph.js'
+import { parseEdgeCsv, parseGraphml, readGraph } from '../../lib/graph.js'
 import type { Steps } from '../../lib/graph-core/slices.js'
 import { useFolder } from '../cli/support.js'
 import { coded } from '../support/coded.js'
@@ -85,6 +85,8 @@ describe('maxBytes', () => {
 /** Texts that take long if they are looked at again and again. */
 const SIZE = 1 << 20
 const filled = (part: string) => part.repeat(Math.ceil(SIZE / part.length))
+const numbered = (count: number, text: (at: number) => string) =>
+  Array.from({ length: count }, (_, at) => text(at)).join(' ')
 
 describe('hostile text', () => {
   it.each([
@@ -107,5 +109,34 @@ describe('hostile text', () => {
       }
       await expect(readMatrix(path(name))).rejects.toEqual(coded('FILE'))
     }
+  })
+
+  it.each([
+    ['names', Array.from({ length: 100_000 }, (_, at) => `n${at},m${at}`).join('\n')],
+    ['names that are not ASCII', filled('é,ü\n')],
+    ['comments that may be edges', filled('#a,b\n')],
+    ['line ends', filled('\r')],
+  ])('is read with a right result: %s', (name, text) => {
+    const { keys, from, to } = parseEdgeCsv(text, name, { keys: true })
+    const edges = text.split(/\r|\n/).filter((line) => line !== '' && !line.startsWith('#'))
+    const read = Array.from(from, (node, edge) => `${keys[node]},${keys[to[edge]!]}`)
+    expect(read.join() === edges.join()).toBe(true)
+    expect(new Set(keys).size).toBe(keys.length)
+  })
+
+  it.each([
+    ['attributes of one edge', `<edge source="a" target="b" ${numbered(50_000, (at) => `a${at}=""`)}/>`],
+    ['attributes of edges', numbered(50_000, (at) => `<edge source="a" target="b" a${at}=""/>`)],
+    ['keys of nodes', numbered(50_000, (at) => `<key id="k${at}" for="node"/>`)],
+  ])('ends with a code in GraphML: %s', (_, text) => {
+    const given = `<graphml><graph edgedefault="directed">${text}</graph></graphml>`
+    expect(() => parseGraphml(given)).toThrow(coded('FILE', 'at most 32768 attributes'))
+  })
+
+  it('names at most 8 columns in an error', () => {
+    const text = `${'from,to,'.repeat(1000)}\n`
+    expect(() => parseEdgeCsv(text)).toThrow(
+      coded('FILE', /begin in one column(?:.{0,20}'from'){8} may be it/),
+    )
   })
 })

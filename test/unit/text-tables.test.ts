@@ -161,3 +161,17 @@ describe('decimal numbers', () => {
     expect(await read(words)).toEqual(Float64Array.from(words, Number))
   })
 })
+
+describe('points that may separate thousands', () => {
+  it.each([
+    ['a.csv', '7;1,000\n2,500;3\n', "line 1: the decimal point must be clear, but '1,000' may be 1000 or 1"],
+    ['b.tsv', '7\t-1,250\n', "'1,250' may be 1250 or 1.25"],
+  ])('are refused in %s: %j', async (name, text, message) => {
+    await expect(readMatrix(file(name, text))).rejects.toEqual(coded('FILE', message))
+  })
+
+  it('are decimal points beside other numbers that show it', async () => {
+    expect([...(await readMatrix(file('c.csv', '1,000;0,5\n2,25;3\n'))).data]).toEqual([1, 0.5, 2.25, 3])
+    expect([...(await readMatrix(file('d.tsv', '1.000\t2.125\n'))).data]).toEqual([1, 2.125])
+  })
+})

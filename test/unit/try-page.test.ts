@@ -78,6 +78,19 @@ describe.skipIf(missing)(`the page${missing ? ' (skipped: run npm run build:ts)'
     ])
   })
 
+  it('reads cells as the library does', () => {
+    const cells = (text: string) => result(readCells(text)).map(({ line, cells }) => [line, ...cells])
+    expect(cells('sep=;\n"a ""b""";1,5\r\r\n# note\n"c\nd"; 2')).toEqual([
+      [2, 'a "b"', '1,5'],
+      [5, 'c\nd', '2'],
+    ])
+    expect(cells('New York, NY;5\nParis;7')).toEqual([
+      [1, 'New York, NY', '5'],
+      [2, 'Paris', '7'],
+    ])
+    expect(() => cells('a,"b')).toThrow('none ends it')
+  })
+
   it('takes zeros, infinities and points for the zero of int32', () => {
     const read = (text: string) => result(readNumbers(text, 'A', (message) => new Error(message) as never))
     const numbers = result(withZeros(read('1 . -inf\n-2147483648 2 ε'), 'max-plus'))

@@ -153,6 +153,31 @@ describe('the type of a result', () => {
     expect(mpmmSync(ints, ints, either).c.data).toHaveLength(4)
   })
 
+  it('refuses in groups what it refuses in products', async () => {
+    // @ts-expect-error: there is no matrix to accumulate to
+    await expect(mpmmGrouped([{ a: ints, b: ints, accumulate: true }])).rejects.toThrow('accumulate')
+    // @ts-expect-error: the result is of int32
+    await expect(mpmmGrouped([{ a: ints, b: narrow, out: floats }])).rejects.toThrow('int32')
+    const right = { a: ints, b: ints }
+    // @ts-expect-error: the second result is of float64
+    await expect(mpmmGrouped([right, { a: floats, b: floats, out: ints }])).rejects.toThrow('float64')
+    const out = matrix(2, 2)
+    const results = await mpmmGrouped([right, { a: narrow, b: ints, out, accumulate: true }])
+    expectTypeOf(results[0]!.c).toExtend<DenseMatrix>()
+    expect(results[1]!.c).toBe(out)
+  })
+
+  it('refuses fractions in matrices of int32', () => {
+    // @ts-expect-error: arrays of numbers hold integers
+    expect(() => matrix(1, 2, [1, 0.5])).toThrow('data[1]')
+    // @ts-expect-error: here too
+    expect(() => matrix([1, 1], [-2.5])).toThrow('data[0]')
+    const numbers: number[] = [1, -2]
+    expectTypeOf(matrix(1, 2, numbers)).toEqualTypeOf<DenseMatrix>()
+    expectTypeOf(matrix(1, 2, [1, -2])).toEqualTypeOf<DenseMatrix>()
+    expectTypeOf(matrix([1, 2], [1, -(2 ** 31)] as const)).toEqualTypeOf<DenseMatrix>()
+  })
+
   it('refuses what would be an error', async () => {
     // @ts-expect-error: a matrix has no such property
     expect(mpmmSync({ data: new Int32Array(2), shape: [1, 1], ofset: 1 }, matrix(1, 1)).c.shape).toEqual([

@@ -1,0 +1,61 @@
+/** Numbers of texts in a hash table that grows in parts, so that no call takes long, and whose hash nobody can foresee. */
+
+/** Tables that the texts are divided among. */
+const PARTS = 256
+const FIRST_CAPACITY = 8
+
+const seed = (Math.random() * 2 ** 32) | 0
+
+function hashOf(text: string): number {
+  let hash = seed
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x9e3779b1)
+    hash ^= hash >>> 15
+  }
+  return hash
+}
+
+export class TextNumbers {
+  readonly #texts: readonly unknown[]
+  /** In each place a hash, and the number plus 1; 0 marks a free place. */
+  readonly #tables = Array.from({ length: PARTS }, () => new Int32Array(2 * FIRST_CAPACITY))
+  readonly #counts = new Int32Array(PARTS)
+
+  /** @param texts - the texts by their numbers, to which the caller adds each new text. */
+  constructor(texts: readonly unknown[]) {
+    this.#texts = texts
+  }
+
+  /** Returns the number of a text; for a new text `next`, which is its number from now on unless it is negative. */
+  number(text: string, next: number): number {
+    const hash = hashOf(text)
+    const part = hash & (PARTS - 1)
+    const table = this.#tables[part]!
+    const mask = table.length - 2
+    let at = (hash >>> 7) & mask
+    for (; table[at + 1] !== 0; at = (at + 2) & mask) {
+      const number = table[at + 1]! - 1
+      if (table[at] === hash && this.#texts[number] === text) return number
+    }
+    if (next < 0) return next
+    table[at] = hash
+    table[at + 1] = next + 1
+    // From 3/8 to 6/8 of the capacity, so that the parts aren't enlarged all at once.
+    if (++this.#counts[part]! * 16 * PARTS > table.length * 3 * (PARTS + part)) this.#enlarge(part)
+    return next
+  }
+
+  #enlarge(part: number): void {
+    const old = this.#tables[part]!
+    const table = new Int32Array(2 * old.length)
+    const mask = table.length - 2
+    for (let from = 0; from < old.length; from += 2) {
+      if (old[from + 1] === 0) continue
+      let at = (old[from]! >>> 7) & mask
+      while (table[at + 1] !== 0) at = (at + 2) & mask
+      table[at] = old[from]!
+      table[at + 1] = old[from + 1]!
+    }
+    this.#tables[part] = table
+  }
+}
