@@ -397,18 +397,23 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
       else process.env.MPMML_DEVICE_MEMORY_MIB = before
     })
 
-    // Parts on pretended GPUs would wait for the memory of each other.
-    it.each(backend === 'cuda' ? [0] : [0, 3])(
-      'leave `out` unchanged if a later one fails, on %i pretended devices',
-      async (count) => {
-        addon.pretendDevices(count)
-        const where = count === 0 ? { backend } : { devices: [0, 1, 2] }
-        // On a GPU more than the least limit.
-        await expectErrorsOrResults(
-          blockProducts(where, backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]),
-        )
-      },
-    )
+    it.each([0, 3])('leave `out` unchanged if a later one fails, on %i pretended devices', async (count) => {
+      addon.pretendDevices(count)
+      const where = count === 0 ? { backend } : { devices: [0, 1, 2] }
+      // On a GPU more than the least limit.
+      await expectErrorsOrResults(blockProducts(where, backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]))
+    })
+
+    it('computes products for several devices between products for one of them', async () => {
+      addon.pretendDevices(3)
+      const sizes: [number, number, number] = backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]
+      const all = [{ devices: [0, 1, 2] }, { backend }, { backend }, { devices: [0, 1, 2] }].flatMap(
+        (where) => Object.values(blockProducts(where, sizes)),
+      )
+      const attempts = await Promise.all(all.map((operation) => operation()))
+      const results = await Promise.all(attempts.map(({ run }) => run()))
+      for (const [index, { check }] of attempts.entries()) await check(results[index] as never)
+    })
   })
 
   it.each(['arrays', 'a device'])('on %s: memory doesn’t grow', async (kind) => {
