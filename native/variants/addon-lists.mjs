@@ -84,14 +84,14 @@ const words = (text) => text.split(' ')
 const of = (matrices, ...ends) => matrices.flatMap((matrix) => ends.map((end) => `${matrix}${end}`))
 const layoutOf = (...matrices) => of(matrices, 'Offset', 'RowStride', 'ColStride', 'BatchStride')
 
-/** What the lanes of a matrix are called. */
+/** Names of the lanes of a matrix. */
 const lanesOf = (matrix) => Array.from({ length: most.lanes }, (_, lane) => `${matrix}Lane${lane}`)
 
-/** What a product gives beside C, in the order of kFurtherResults (native/core/problem/further.h). */
+/** Results of a product in addition to C, in the order of kFurtherResults (native/core/problem/further.h). */
 export const further = ['witness']
 const asksFurther = further.map((name) => `asks${name[0].toUpperCase()}${name.slice(1)}`)
 
-/** What each product of a group has of its own. lib writes the five fields of a matrix in a row. */
+/** Fields of each product of a group. lib writes the five fields of a matrix in a row. */
 const ofProduct = [
   ...words('batch m n k keepsC structured'),
   ...['a', 'b', 'c', 'c0', ...further].flatMap((matrix) => [`${matrix}Memory`, ...layoutOf(matrix)]),

@@ -49,8 +49,8 @@ class Ledger {
   /// Waits until memory may have been given back, but not for long.
   void await_change();
 
-  /// Reserves bytes as soon as the products that arrived earlier leave them. `capacity_beside` returns the bytes that matrices of
-  /// so many bytes leave to products. A product is always admitted if no other holds memory, because the caller checks
+  /// Reserves bytes as soon as the products that arrived earlier leave them. `capacity_beside` returns the bytes that
+  /// `held` bytes of matrices leave to products. A product is always admitted if no other holds memory, because the caller checks
   /// that it fits at all, and if its call holds memory: parts of a call may end together, so none waits for another.
   /// Throws Error(kAborted) if `is_cancelled` while it waits.
   Reservation admit(const Demand& demand, const std::function<int64_t(int64_t held)>& capacity_beside,
