@@ -93,7 +93,8 @@ std::unique_ptr<Pending> multiply_user(Peers& peers, Session& whole, const UserP
     const DataType dtype = type_of(product, lane);
     ResultTarget& target = targets.emplace_back(product, c, dtype, may_fail, regions.has_value());
     if (!target.is_separate()) continue;
-    target.place(make_like(whole, c, product.batch, separate).data, separate.back().get());
+    const MutableMatrixView made = make_like(whole, c, product.batch, separate);
+    target.place(made.data, made.memory);
     there.c[lane] = target.view();
     // Elements outside of the structure keep their values, although all elements are copied back.
     if (product.structure.c.is_all(product.m, product.n)) continue;
