@@ -331,6 +331,19 @@ describe('cycles that gain', () => {
     await expect(shortestPaths(less, { sources: 0 })).rejects.toMatchObject({ cycle: [1, 2] })
   })
 
+  it('do not gain if only the rounding of subnormal products makes paths better', async () => {
+    forced.search = true
+    const least = 2 ** -1074
+    // The product of the cycle is exactly 1, but 3 · 0.5 is rounded to 2.
+    const weight = Float64Array.of(3 * least, 0.5, 2)
+    const graph = { nodes: 3, from: [0, 1, 2], to: [1, 2, 1], weight }
+    const { distances } = await mostReliablePaths(graph, { sources: 0 })
+    expect([...distances.data]).toEqual([1, 3 * least, 2 * least])
+    await expect(
+      mostReliablePaths({ ...graph, weight: Float64Array.of(3 * least, 0.5, 2 + 2 ** -51) }, { sources: 0 }),
+    ).rejects.toMatchObject({ cycle: [1, 2] })
+  })
+
   it.each(both)('of floats gain only if they do without rounding: all pairs, %s', async (_, search) => {
     forced.search = search
     // Exactly 0, but less if -0.4 is added first, or second.
