@@ -407,6 +407,18 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
       await expectErrorsOrResults(blockProducts(where, backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]))
     })
 
+    it('names the first result that overflows, though a block before it has a later one', async () => {
+      const [m, k, n] = [700, 60, 650]
+      const largest = 2 ** 31 - 1
+      const [a, b] = [matrix(m, k, new Int32Array(m * k)), matrix(k, n, new Int32Array(k * n))]
+      // [50, 5] is in the first block, and [3, 600] in the last one of the same rows.
+      a.data[50 * k + 3] = a.data[3 * k + 4] = largest
+      b.data[3 * n + 5] = b.data[4 * n + 600] = 7
+      const out = matrix(m, n, new Int32Array(m * n).fill(UNTOUCHED))
+      expectError(await caught(mpmm(a, b, { backend, out })), 'OVERFLOW', 'C\\[3, 600\\]')
+      same(out, UNTOUCHED)
+    })
+
     it('computes products for several devices between products for one of them', async () => {
       addon.pretendDevices(3)
       const sizes: [number, number, number] = backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]
