@@ -145,6 +145,19 @@ describe('integers', () => {
   // 0 → 1 → 2 → 3 → 4: too far at 2 and 3, near again at 4.
   const chain = { nodes: 5, from: [0, 1, 2, 3], to: [1, 2, 3, 4], weight: [far, far, far, -far * 2] }
 
+  it.each(both)('saturate at the end of int32 that they leave: %s', async (_, search) => {
+    forced.search = search
+    const far = 2 ** 30
+    const graph = { nodes: 4, from: [0, 1, 2], to: [1, 2, 3] }
+    const options = { sources: 0, overflow: 'saturate' } as const
+    const longest = await longestPaths({ ...graph, weight: [-far, -far, -far] }, options)
+    expect([...longest.distances.data]).toEqual([0, -far, 1 - 2 ** 31, 1 - 2 ** 31])
+    const shortest = await shortestPaths({ ...graph, weight: [far, far, far] }, options)
+    expect([...shortest.distances.data]).toEqual([0, far, 2 ** 31 - 2, 2 ** 31 - 2])
+    const back = await shortestPaths({ ...graph, weight: [-far, -far, -far] }, options)
+    expect([...back.distances.data]).toEqual([0, -far, -(2 ** 31), -(2 ** 31)])
+  })
+
   it('are exact on the way: only what is asked for must fit', async () => {
     forced.search = true
     const { distances, path } = await shortestPaths(chain, { sources: 0, targets: [1, 4], paths: true })
