@@ -9,6 +9,7 @@
 
 #include "core/host/clock.h"
 #include "core/session/blocks.h"
+#include "core/session/ledger.h"
 #include "core/session/session.h"
 
 namespace mpmml {
@@ -16,8 +17,9 @@ namespace {
 
 class DelayedWork final : public Pending {
  public:
-  DelayedWork(std::unique_ptr<Pending> work, Clock::time_point end, std::shared_ptr<void> running)
-      : work_(std::move(work)), end_(end), running_(std::move(running)) {}
+  DelayedWork(std::unique_ptr<Pending> work, Clock::time_point end, std::shared_ptr<void> running,
+              Ledger::Reservation reservation)
+      : work_(std::move(work)), end_(end), running_(std::move(running)), reservation_(std::move(reservation)) {}
 
   bool is_done() override { return Clock::now() >= end_ && work_->is_done(); }
   std::vector<Outcome> finish() override {
@@ -29,6 +31,7 @@ class DelayedWork final : public Pending {
   const std::unique_ptr<Pending> work_;
   const Clock::time_point end_;
   const std::shared_ptr<void> running_;
+  const Ledger::Reservation reservation_;
 };
 
 bool is_gone(const std::weak_ptr<Memory>& memory) { return memory.expired(); }
@@ -103,7 +106,9 @@ class AlteredSession final : public Session {
   std::unique_ptr<Pending> multiply(Problems problems, const Placement& where) override {
     const Problem& first = problems.front();
     const bool divides = alteration_.block_bytes > 0 && problems.size() == 1 && !first.c.memory && first.has_steps();
-    return later(divides ? multiply_in_blocks(first, where) : session_->multiply(problems, where));
+    if (!divides) return later(session_->multiply(problems, where));
+    Ledger::Reservation reservation = reserve_block(first, where);
+    return later(multiply_in_blocks(first, where), std::move(reservation));
   }
   bool writes_at_finish() const override { return session_->writes_at_finish(); }
   Plan plan(const Problem& problem, const Placement& where) override { return session_->plan(problem, where); }
@@ -120,10 +125,19 @@ class AlteredSession final : public Session {
   void collect() override { session_->collect(); }
 
  private:
-  std::unique_ptr<Pending> later(std::unique_ptr<Pending> work) {
+  std::unique_ptr<Pending> later(std::unique_ptr<Pending> work, Ledger::Reservation reservation = {}) {
     // One after the other, as in a stream.
     end_ = std::max(end_, Clock::now()) + alteration_.delay;
-    return std::make_unique<DelayedWork>(std::move(work), end_, running_);
+    return std::make_unique<DelayedWork>(std::move(work), end_, running_, std::move(reservation));
+  }
+
+  /// Reserves the memory of a block, which is all that the device has for products. As on a GPU, the result keeps it.
+  Ledger::Reservation reserve_block(const Problem& problem, const Placement& where) const {
+    // Never destroyed, because threads may still give memory back at the end of the process.
+    static auto& ledger = *new Ledger;
+    return ledger.admit(
+        {alteration_.block_bytes, where.call}, [this](int64_t) { return alteration_.block_bytes; },
+        [&problem] { return problem.is_cancelled(); });
   }
 
   std::unique_ptr<Pending> multiply_in_blocks(const Problem& problem, const Placement& where) {

@@ -1,5 +1,8 @@
 // Writes what follows from addon.mjs: the C++ that reads and writes what crosses the addon, its exports, and lib's types.
-import { constants, functions, further, handles, lists, requests, results, tables } from './addon.mjs'
+import { constants, functions } from './addon.mjs'
+import { further, handles, lists, tables } from './addon-lists.mjs'
+import { requests } from './addon-requests.mjs'
+import { results } from './addon-results.mjs'
 
 /** clockMHz → clock_mhz */
 const snake = (name) => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase()

@@ -1,4 +1,4 @@
-// Writes what follows from the variant table, and from what the addon exports (addon.mjs):
+// Writes what follows from the variant table, and from what the addon exports (addon*.mjs):
 //
 //   node generate.mjs --native DIR --processor NAME --isas LIST [--cuda]
 //                                        the instantiations, the registry and their CMake lists

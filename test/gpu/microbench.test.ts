@@ -47,17 +47,33 @@ describe.skipIf(reason !== undefined)(
       },
     )
 
-    it('takes more shared memory than a run before, and less again', async () => {
-      for (const m of [64, 128, 16, 128]) {
-        const { iterations } = await addon.labMicrobench({
-          name: 'shared-both',
-          x: 8,
-          y: 8,
-          bsi: 16,
-          bsj: 16,
-          m,
-        })
-        expect(iterations % m).toBe(0)
+    // Shared memory beyond 48 KiB is allowed for each kernel by itself, and for the most bytes that a run has taken.
+    it.each([
+      ['less, then more', [64, 128]],
+      ['more, then less, then more', [128, 64, 128]],
+    ])('runs two kernels in turn with %s shared memory', async (_, sizes) => {
+      for (const m of sizes) {
+        for (const x of [8, 4]) {
+          const { iterations } = await addon.labMicrobench({
+            name: 'shared-both',
+            x,
+            y: 8,
+            bsi: 16,
+            bsj: 16,
+            m,
+          })
+          expect(iterations % m).toBe(0)
+        }
+      }
+    })
+
+    it('runs with shared memory that an occupancy was asked for, and with more', async () => {
+      const microbench = { name: 'shared-both', x: 8, y: 4, bsi: 16, bsj: 16 }
+      for (const m of [96, 128, 64]) {
+        const { activeBlocks } = await addon.labOccupancy({ microbench: { ...microbench, m } })
+        expect(activeBlocks).toBeGreaterThan(0)
+        for (const taken of [m, m + 16])
+          expect((await addon.labMicrobench({ ...microbench, m: taken })).iterations % taken).toBe(0)
       }
     })
 

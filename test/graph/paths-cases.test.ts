@@ -145,6 +145,19 @@ describe('integers', () => {
   // 0 → 1 → 2 → 3 → 4: too far at 2 and 3, near again at 4.
   const chain = { nodes: 5, from: [0, 1, 2, 3], to: [1, 2, 3, 4], weight: [far, far, far, -far * 2] }
 
+  it.each(both)('saturate at the end of int32 that they leave: %s', async (_, search) => {
+    forced.search = search
+    const far = 2 ** 30
+    const graph = { nodes: 4, from: [0, 1, 2], to: [1, 2, 3] }
+    const options = { sources: 0, overflow: 'saturate' } as const
+    const longest = await longestPaths({ ...graph, weight: [-far, -far, -far] }, options)
+    expect([...longest.distances.data]).toEqual([0, -far, 1 - 2 ** 31, 1 - 2 ** 31])
+    const shortest = await shortestPaths({ ...graph, weight: [far, far, far] }, options)
+    expect([...shortest.distances.data]).toEqual([0, far, 2 ** 31 - 2, 2 ** 31 - 2])
+    const back = await shortestPaths({ ...graph, weight: [-far, -far, -far] }, options)
+    expect([...back.distances.data]).toEqual([0, -far, -(2 ** 31), -(2 ** 31)])
+  })
+
   it('are exact on the way: only what is asked for must fit', async () => {
     forced.search = true
     const { distances, path } = await shortestPaths(chain, { sources: 0, targets: [1, 4], paths: true })
@@ -329,6 +342,19 @@ describe('cycles that gain', () => {
     expect(path(0, 1)).toEqual([0, 1])
     const less = { ...graph, weight: Float64Array.of(0.1, 0.4, -0.4000000001) }
     await expect(shortestPaths(less, { sources: 0 })).rejects.toMatchObject({ cycle: [1, 2] })
+  })
+
+  it('do not gain if only the rounding of subnormal products makes paths better', async () => {
+    forced.search = true
+    const least = 2 ** -1074
+    // The product of the cycle is exactly 1, but 3 · 0.5 is rounded to 2.
+    const weight = Float64Array.of(3 * least, 0.5, 2)
+    const graph = { nodes: 3, from: [0, 1, 2], to: [1, 2, 1], weight }
+    const { distances } = await mostReliablePaths(graph, { sources: 0 })
+    expect([...distances.data]).toEqual([1, 3 * least, 2 * least])
+    await expect(
+      mostReliablePaths({ ...graph, weight: Float64Array.of(3 * least, 0.5, 2 + 2 ** -51) }, { sources: 0 }),
+    ).rejects.toMatchObject({ cycle: [1, 2] })
   })
 
   it.each(both)('of floats gain only if they do without rounding: all pairs, %s', async (_, search) => {

@@ -1,6 +1,6 @@
 /** onProgress of the path functions, and how their work is given up, by searches and by closures. */
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { type PathOptions, shortestPaths } from '../../lib/graph.js'
+import { mostReliablePaths, type PathOptions, shortestPaths } from '../../lib/graph.js'
 import { forwardOnly } from '../../lib/product/progress.js'
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
@@ -140,4 +140,25 @@ it('never goes back, even if a search follows a closure that was in vain', () =>
   for (const done of [0, 0.3, 0.7, 0, 0.2, 0.8, 1]) tell({ done })
   expect(told).toEqual([0, 0.3, 0.7, 0.7, 0.7, 0.8, 1])
   expect(forwardOnly(undefined)).toBeUndefined()
+})
+
+it('aborts the exact product of a long cycle whose rounded product is close to 1', async () => {
+  // The product of the cycle is above 1 by 2^-98, and each rounded turn around it is above the turn before.
+  const step = 80
+  const weights = [1 + 2 ** -26, 1 - 2 ** -26 + 2 ** -52]
+  const ulp = 2 ** -52
+  for (let at = 0; at < 13_981; at++) weights.push(1 + step * ulp, 1 - (step / 2) * ulp, 1 - (step / 2) * ulp)
+  const nodes = weights.length
+  const graph = {
+    nodes: nodes + 1,
+    from: [0, ...weights.map((_, i) => i + 1)],
+    to: [1, ...weights.map((_, i) => ((i + 1) % nodes) + 1)],
+    weight: Float64Array.from([1 + 7 / 64, ...weights]),
+  }
+  for (const delay of [50, 200]) {
+    const controller = new AbortController()
+    const running = mostReliablePaths(graph, { sources: 0, signal: controller.signal })
+    setTimeout(() => controller.abort(), delay)
+    await expect(running).rejects.toEqual(coded('ABORTED'))
+  }
 })

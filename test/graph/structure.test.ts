@@ -133,6 +133,20 @@ describe('spanningTree', () => {
     }
   })
 
+  it('leaves out edges whose weight is that of no edge', async () => {
+    const graph = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2] }
+    for (const [best, none] of [
+      ['min', Number.POSITIVE_INFINITY],
+      ['max', Number.NEGATIVE_INFINITY],
+    ] as const) {
+      const weight = Float64Array.of(none, 4, none)
+      expect(await spanningTree({ ...graph, weight }, { best })).toMatchObject({
+        edges: Int32Array.of(1),
+        total: 4,
+      })
+    }
+  })
+
   it('keeps names, takes the first of equal edges, and refuses NaN', async () => {
     const graph = { nodes: ['a', 'b'], from: ['a', 'b'], to: ['b', 'a'], weight: Float64Array.of(0.5, 0.5) }
     expect(await spanningTree(graph)).toMatchObject({ keys: ['a', 'b'], edges: Int32Array.of(0), total: 0.5 })

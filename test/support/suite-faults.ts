@@ -13,6 +13,8 @@ import {
   openDevice,
 } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
+import { type Attempt, type Operation, same, UNTOUCHED, type Where } from './fault-attempts.js'
+import { deviceClosures, hostClosures } from './fault-closures.js'
 import { Random, randomMatrix } from './generators.js'
 import { type Dense, dense, oracle, type Strided } from './oracle.js'
 import { caught, expectError } from './resident.js'
@@ -20,29 +22,6 @@ import { greatestSums } from './user-semirings.js'
 
 /** All allocations from the nth on fail. */
 const ALL = 1e15
-
-/** What an operation came to, to be looked at when allocations succeed again. */
-interface Attempt {
-  run: () => Promise<unknown>
-  /** Fails unless the result is right. Not called after an error. */
-  check: (result: never) => Promise<void> | void
-  /** Fails unless everything is as it was. Called after an error. */
-  unchanged?: () => Promise<void> | void
-}
-
-type Operation = () => Promise<Attempt>
-
-const same = (c: MatrixLike, expected: Dense | number) => {
-  const { data } = dense(c as Strided)
-  const of = typeof expected === 'number' ? () => expected : (index: number) => expected.data[index]
-  const wrong = data.findIndex((value, index) => value !== of(index))
-  if (wrong >= 0) expect.fail(`element ${wrong} is ${data[wrong]} and should be ${of(wrong)}`)
-}
-
-const UNTOUCHED = 77
-
-/** Location in which products of arrays are computed. */
-type Where = { backend?: 'cpu' | 'cuda'; devices?: number[] }
 
 /** Products of arrays, by what they need memory for. */
 function hostProducts(where: Where): Record<string, Operation> {
@@ -329,9 +308,9 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
   afterEach(() => addon.failAllocation(0))
   afterAll(() => device.close())
 
-  /** Whether it succeeded with these failing. */
-  async function attempt(operation: Operation, nth: number, count: number): Promise<boolean> {
-    const { used } = device.memory()
+  /** Whether it succeeded with these failing. Nothing is left on the device `of` that it uses. */
+  async function attempt(operation: Operation, nth: number, count: number, of = device): Promise<boolean> {
+    const { used } = of.memory()
     const { run, check, unchanged } = await operation()
     addon.failAllocation(nth, count)
     let result: unknown
@@ -348,25 +327,27 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
       expectError(failure, 'OUT_OF_MEMORY')
       await unchanged?.()
     }
-    expect(device.memory().used).toBe(used)
+    expect(of.memory().used).toBe(used)
     return failure === undefined
   }
 
   const operations = (kind: string): Record<string, Operation> =>
     kind === 'arrays' ? hostProducts({ backend }) : deviceOperations(backend, () => device)
 
-  async function expectErrorsOrResults(all: Record<string, Operation>) {
+  /** Fails each `step`th allocation by itself, and all from it on, until the operations succeed. */
+  async function expectErrorsOrResults(all: Record<string, Operation>, of = device, step = 1) {
     for (const [name, operation] of Object.entries(all)) {
-      let nth = 0
+      let nth = 1 - step
       do {
-        expect(++nth, `${name} never succeeds`).toBeLessThan(200)
+        nth += step
+        expect(nth, `${name} never succeeds`).toBeLessThan(200 * step)
         try {
-          await attempt(operation, nth, 1)
-          expect(await attempt(operation, 1e9, 1), 'without a failure').toBe(true)
+          await attempt(operation, nth, 1, of)
+          expect(await attempt(operation, 1e9, 1, of), 'without a failure').toBe(true)
         } catch (error) {
           throw new Error(`${name}, allocation ${nth}: ${(error as Error).message}`, { cause: error })
         }
-      } while (!(await attempt(operation, nth, ALL)))
+      } while (!(await attempt(operation, nth, ALL, of)))
     }
   }
 
@@ -374,9 +355,31 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
     expectErrorsOrResults(operations(kind)),
   )
 
+  it.each(['arrays', 'a device'])(
+    'leaves no trace of closures, paths, witnesses, own semirings and RNA that fail, on %s',
+    (kind) =>
+      expectErrorsOrResults(kind === 'arrays' ? hostClosures({ backend }) : deviceClosures(() => device)),
+  )
+
   describe('several devices', () => {
-    beforeAll(() => addon.pretendDevices(3))
-    afterAll(() => addon.pretendDevices(0))
+    let spread: Device
+    beforeAll(async () => {
+      addon.pretendDevices(3)
+      spread = await openDevice({ devices: [0, 1, 2] })
+    })
+    afterAll(async () => {
+      await spread.close()
+      addon.pretendDevices(0)
+    })
+
+    it('leave no trace of closures, paths, witnesses and own semirings that fail on one of them', async () => {
+      await expectErrorsOrResults(hostClosures({ devices: [0, 1, 2] }), device, 7)
+      await expectErrorsOrResults(
+        deviceClosures(() => spread),
+        spread,
+        7,
+      )
+    })
 
     it('leave no trace of what fails on one of them', async () => {
       const { 'a few elements': few, large, 'a batch': batch } = hostProducts({ devices: [0, 1, 2] })
@@ -397,18 +400,35 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
       else process.env.MPMML_DEVICE_MEMORY_MIB = before
     })
 
-    // Parts on pretended GPUs would wait for the memory of each other.
-    it.each(backend === 'cuda' ? [0] : [0, 3])(
-      'leave `out` unchanged if a later one fails, on %i pretended devices',
-      async (count) => {
-        addon.pretendDevices(count)
-        const where = count === 0 ? { backend } : { devices: [0, 1, 2] }
-        // On a GPU more than the least limit.
-        await expectErrorsOrResults(
-          blockProducts(where, backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]),
-        )
-      },
-    )
+    it.each([0, 3])('leave `out` unchanged if a later one fails, on %i pretended devices', async (count) => {
+      addon.pretendDevices(count)
+      const where = count === 0 ? { backend } : { devices: [0, 1, 2] }
+      // On a GPU more than the least limit.
+      await expectErrorsOrResults(blockProducts(where, backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]))
+    })
+
+    it('names the first result that overflows, though a block before it has a later one', async () => {
+      const [m, k, n] = [700, 60, 650]
+      const largest = 2 ** 31 - 1
+      const [a, b] = [matrix(m, k, new Int32Array(m * k)), matrix(k, n, new Int32Array(k * n))]
+      // [50, 5] is in the first block, and [3, 600] in the last one of the same rows.
+      a.data[50 * k + 3] = a.data[3 * k + 4] = largest
+      b.data[3 * n + 5] = b.data[4 * n + 600] = 7
+      const out = matrix(m, n, new Int32Array(m * n).fill(UNTOUCHED))
+      expectError(await caught(mpmm(a, b, { backend, out })), 'OVERFLOW', 'C\\[3, 600\\]')
+      same(out, UNTOUCHED)
+    })
+
+    it('computes products for several devices between products for one of them', async () => {
+      addon.pretendDevices(3)
+      const sizes: [number, number, number] = backend === 'cuda' ? [700, 60, 650] : [300, 40, 280]
+      const all = [{ devices: [0, 1, 2] }, { backend }, { backend }, { devices: [0, 1, 2] }].flatMap(
+        (where) => Object.values(blockProducts(where, sizes)),
+      )
+      const attempts = await Promise.all(all.map((operation) => operation()))
+      const results = await Promise.all(attempts.map(({ run }) => run()))
+      for (const [index, { check }] of attempts.entries()) await check(results[index] as never)
+    })
   })
 
   it.each(['arrays', 'a device'])('on %s: memory doesn’t grow', async (kind) => {

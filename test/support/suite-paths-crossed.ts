@@ -78,6 +78,8 @@ const queries: [sources: Side, targets: Side][] = [
   ],
   [undefined, []],
 ]
+/** Queries on a GPU, where each case takes longer: all nodes, some to some, some to all, and a repeated source. */
+const fewQueries = [0, 5, 6, 9].map((at) => queries[at]!)
 const everyNode = Array.from({ length: NODES }, (_, node) => node)
 const listed = (side: Side) => (side === undefined ? everyNode : [side].flat())
 
@@ -139,8 +141,11 @@ export function crossedPaths(backend: 'cpu' | 'cuda'): void {
     addon.pretendDevices(0)
   })
 
-  const kinds = Object.entries(objectives).flatMap(([semiring, { types }]) =>
-    types.map((type) => [semiring as PathSemiring, type] as const),
+  // On a GPU semirings have their types in turn.
+  const kinds = Object.entries(objectives).flatMap(([semiring, { types }], turn) =>
+    types
+      .filter((_, at) => backend === 'cpu' || at === turn % types.length)
+      .map((type) => [semiring as PathSemiring, type] as const),
   )
   it.each(kinds)('are those of the definition: %s over %s', async (semiring, type) => {
     const { find, weights, limit, far } = objectives[semiring]
@@ -150,7 +155,7 @@ export function crossedPaths(backend: 'cpu' | 'cuda'): void {
       pairwise({
         paths: [paths],
         input: inputs,
-        query: queries,
+        query: backend === 'cpu' ? queries : fewQueries,
         method: [undefined, 'search', 'closure', 'dissection'] as const,
         overflow: far !== undefined && type === 'int32' ? policies : [undefined],
         limit: limit === undefined ? [undefined] : [undefined, limit],

@@ -93,6 +93,20 @@ export function severalSuite(backend: 'cpu' | 'cuda'): void {
       expectProduct(integers(200, 50), integers(50, 60), { ...options, devices: 'all' })
     })
 
+    it('names the first result that overflows, in the part of whichever device it is', async () => {
+      for (const rows of [
+        [280, 20],
+        [30, 290, 160],
+      ]) {
+        const a = matrix(300, 40, new Int32Array(300 * 40))
+        for (const row of rows) a.data[row * 40 + 3] = largest
+        const b = matrix(40, 33, new Int32Array(40 * 33))
+        for (let k = 0; k < 40; k++) b.data[k * 33 + 5] = 7
+        const error = await caught(mpmm(a, b, { ...options, devices: 'all' }))
+        expectError(error, 'OVERFLOW', `C\\[${Math.min(...rows)}, 5\\] is decided by the sum ${largest + 7},`)
+      }
+    })
+
     it('is given up by its signal', async () => {
       const a = integers(1500, 1500)
       const [error] = await givenUp((signal) => [mpmm(a, a, { ...options, devices: 'all', signal })])

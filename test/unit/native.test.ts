@@ -12,7 +12,8 @@ import {
   packageAround,
   root,
 } from '../../lib/native.js'
-import { constants, functions, lists, tables } from '../../native/variants/addon.mjs'
+import { constants, functions } from '../../native/variants/addon.mjs'
+import { lists, tables } from '../../native/variants/addon-lists.mjs'
 import { expectError, thrown } from '../support/expect.js'
 import { Random } from '../support/generators.js'
 

@@ -218,6 +218,7 @@ class DividedProduct {
     Placement place = peers_.place(device, for_part(problem_, regions_[device], where));
     place.shared_b = shared_.get();
     place.part = device;
+    place.call = this;
     mine.work = peers_.multiply(device, part, place, mine.kept);
   }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/devices/joined.h"
+#include "core/problem/destination.h"
 #include "core/session/logarithms.h"
 #include "core/session/user_operands.h"
 
@@ -82,21 +83,29 @@ std::unique_ptr<Pending> multiply_user(Peers& peers, Session& whole, const UserP
   for (size_t lane = 0; lane < product.lane_count(); ++lane) writing.emplace_back(product.c[lane].memory);
   const auto writing_others = writing_further(product);
   const auto regions = regions_of(peers, product);
-  if (regions && !(product.keeps_c && is_on_several(*regions))) return start(peers, product, *regions, where);
-  // Results that lie in another way, or that stay if a device fails, are computed apart from them.
-  KeptMemory apart;
+  // A device may fail when another one has written. Results that aren't divided alike can't be written in place.
+  const bool may_fail = regions && is_on_several(*regions);
   UserProduct there = product;
+  KeptMemory separate;
+  std::vector<ResultTarget> targets;
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-    there.c[lane] = make_like(whole, product.c[lane], product.batch, apart);
-    // What is outside stays as it is, though the whole is copied back.
+    const MutableMatrixView& c = product.c[lane];
+    const DataType dtype = type_of(product, lane);
+    ResultTarget& target = targets.emplace_back(product, c, dtype, may_fail, regions.has_value());
+    if (!target.is_separate()) continue;
+    const MutableMatrixView made = make_like(whole, c, product.batch, separate);
+    target.place(made.data, made.memory);
+    there.c[lane] = target.view();
+    // Elements outside of the structure keep their values, although all elements are copied back.
     if (product.structure.c.is_all(product.m, product.n)) continue;
-    whole.copy(type_of(product, lane), product.batch, read_only(product.c[lane]), there.c[lane])->finish();
+    whole.copy(dtype, product.batch, read_only(c), there.c[lane])->finish();
   }
-  std::unique_ptr<Pending> work = start(peers, there, regions_of(peers, there).value(), where);
-  auto all = std::make_unique<KeepingWorks>(std::move(apart));
-  all->add(std::move(work));
+  auto all = std::make_unique<KeepingWorks>(std::move(separate));
+  all->add(start(peers, there, regions_of(peers, there).value(), where));
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
-    all->add(whole.copy(type_of(product, lane), product.batch, read_only(there.c[lane]), product.c[lane]));
+    targets[lane].commit([&](const MatrixView& from, const MutableMatrixView& c) {
+      all->add(whole.copy(type_of(product, lane), product.batch, from, c));
+    });
   }
   return all;
 }

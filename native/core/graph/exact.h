@@ -3,11 +3,12 @@
 #include <vector>
 
 #include "core/graph/rules.h"
+#include "core/graph/watch.h"
 
 namespace mpmml::graph {
 
 /// Whether a cycle of edges with these keys makes paths better. They are finite, and those of a product above 0, or one is
-/// infinite: then it gains.
-bool cycle_gains(Extension extension, const std::vector<double>& keys);
+/// infinite: then it gains. The time for a product that is close to 1 grows with the square of its length. Throws given_up().
+bool cycle_gains(Extension extension, const std::vector<double>& keys, const Looker& looker);
 
 }  // namespace mpmml::graph

@@ -26,8 +26,11 @@ class ResultTarget {
   /// `may_fail`: whether the product may fail after its first result is written, because of a value or for want of memory.
   /// `is_reachable`: whether the results can be written into C where they are computed.
   ResultTarget(const Problem& problem, bool may_fail, bool is_reachable = true)
-      : ResultTarget(problem.c, problem.batch, problem.operation.dtype,
-                     (may_fail && problem.keeps_c) || !is_reachable) {}
+      : ResultTarget(problem, problem.c, problem.operation.dtype, may_fail, is_reachable) {}
+  /// The target of one of the results of a product: `c` is a lane of the product over a semiring of one's own.
+  template <class Product>
+  ResultTarget(const Product& product, const MutableMatrixView& c, DataType dtype, bool may_fail, bool is_reachable)
+      : ResultTarget(c, product.batch, dtype, (may_fail && product.keeps_c) || !is_reachable) {}
   ResultTarget(const MutableMatrixView& c, int64_t batch, DataType dtype, bool is_separate)
       : c_(c), view_(c), bytes_(batch * c.rows * c.cols * element_bytes(dtype)), is_separate_(is_separate) {}
 

@@ -79,6 +79,7 @@ struct Placement {
   int64_t device_memory = 0;          ///< most bytes of device memory for a product; 0: all that is free
   SharedOperand* shared_b = nullptr;  ///< null unless other devices compute the rest of the product from the same B
   size_t part = 0;                    ///< which part of the product it is then
+  const void* call = nullptr;         ///< the same for all parts of a call; null: the product is a call of its own
   /// The rows and columns of the product of which other devices compute the rest; 0 if there is no rest.
   int64_t whole_m = 0, whole_n = 0;
 };

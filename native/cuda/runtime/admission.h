@@ -1,31 +1,16 @@
-// Admission to a device's memory. Products that run at the same time share it, so each reserves what it needs before it
-// allocates anything. While others hold too much it waits, in the order of arrival.
+// Admission of products to the memory of GPUs (core/session/ledger.h), beside packed forms, which make room for products.
 #pragma once
 #include <cstdint>
 #include <functional>
 
+#include "core/session/ledger.h"
+
 namespace mpmml::cuda {
 
-/// A share of a device's memory; given back when it goes out of scope.
-class Reservation {
- public:
-  Reservation() = default;
-  Reservation(int device, int64_t bytes) : device_(device), bytes_(bytes) {}
-  ~Reservation();
-  Reservation(Reservation&& other) noexcept;
-  Reservation& operator=(Reservation&&) = delete;
+using Reservation = Ledger::Reservation;
 
- private:
-  int device_ = 0;
-  int64_t bytes_ = 0;
-};
-
-/// Counts bytes of matrices that stay on the device, or don't stay any longer.
-void hold(int device, int64_t bytes);
-void let_go(int device, int64_t bytes);
-
-/// The bytes that products have reserved.
-int64_t reserved_bytes(int device);
+/// The reservations of the memory of a device.
+Ledger& ledger_of(int device);
 
 /// The bytes that the matrices that stay leave to a product when no other runs and packed forms are dropped. All of it is at
 /// most `limit`, unless that is 0.
@@ -38,11 +23,8 @@ int64_t little_memory(int64_t limit);
 /// Whether a product can have so many bytes, when no other runs.
 bool can_have(int device, int64_t bytes, int64_t limit);
 
-/// Waits until memory may have been given back, but not for long.
-void await_others();
-
-/// Reserves `bytes`, at most device_capacity(), as soon as earlier products leave that much, and drops packed forms for them.
-/// Throws Error(kAborted) if `is_cancelled` while it waits.
-Reservation admit(int device, int64_t bytes, int64_t limit, const std::function<bool()>& is_cancelled);
+/// Reserves bytes, at most device_capacity(), and drops packed forms for them. Throws Error(kAborted) if `is_cancelled` while it
+/// waits.
+Reservation admit(int device, const Ledger::Demand& demand, int64_t limit, const std::function<bool()>& is_cancelled);
 
 }  // namespace mpmml::cuda

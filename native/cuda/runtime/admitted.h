@@ -13,13 +13,14 @@ namespace mpmml::cuda {
 /// While this is there, what a session allocates is part of bytes that have been reserved for it.
 class Admitted final : public Share {
  public:
-  /// Waits until earlier products leave the device `needed` bytes, or all that it can have if that is less. What is so little that
+  /// Waits until earlier products leave the device the `needed` bytes, or all that it can have if that is less. What is so little that
   /// nobody asks for it is there at once. Throws Error(kAborted) if `is_cancelled` while it waits.
-  Admitted(SessionDevice& device, int64_t needed, int64_t limit, const std::function<bool()>& is_cancelled)
+  Admitted(SessionDevice& device, const Ledger::Demand& needed, int64_t limit,
+           const std::function<bool()>& is_cancelled)
       : device_(device), bytes_(little_memory(limit)) {
-    if (needed > bytes_) {
-      bytes_ = std::min(needed, device_capacity(device.device(), limit));
-      reservation_.emplace(admit(device.device(), bytes_, limit, is_cancelled));
+    if (needed.bytes > bytes_) {
+      bytes_ = std::min(needed.bytes, device_capacity(device.device(), limit));
+      reservation_.emplace(admit(device.device(), {bytes_, needed.call}, limit, is_cancelled));
     }
     device_.set_reserved(bytes_);
   }

@@ -59,7 +59,8 @@ class HostProduct final : public Pending {
     // To count what is little takes longer than the product.
     const int64_t roughly = roughly_needed_bytes(problem_), limit = where_.device_memory;
     const int64_t needed = roughly <= little_memory(limit) ? roughly : bytes_of(problem_);
-    admitted_.emplace(tools_.device, needed, limit, [this] { return problem_.is_cancelled(); });
+    admitted_.emplace(tools_.device, Ledger::Demand{needed, where_.call}, limit,
+                      [this] { return problem_.is_cancelled(); });
     if (needed > admitted_->bytes()) return start_blocks(blocks_of(problem_, admitted_->bytes(), bytes_of));
     work_ = start(problem_);
   }
@@ -132,7 +133,7 @@ std::vector<Outcome> multiply_together(const HostTools& tools, Problems problems
       bytes = with_next;
       part.push_back(problems[first + part.size()]);
     }
-    const Admitted admitted(tools.device, bytes.all(), where.device_memory,
+    const Admitted admitted(tools.device, {bytes.all(), where.call}, where.device_memory,
                             [&] { return part.front().is_cancelled(); });
     try {
       for (Outcome& outcome : multiply_and_fetch(tools.session, part, where)) outcomes.push_back(std::move(outcome));

@@ -42,7 +42,7 @@ template <class Body>
 auto run_on(const Device& device, int64_t bytes, const Watch& watch, Body body) {
   const Reservation reserved = bytes <= little_memory(device.limit)
                                    ? Reservation()
-                                   : admit(device.index, bytes, device.limit, [&] { return watch.is_cancelled(); });
+                                   : admit(device.index, {bytes}, device.limit, [&] { return watch.is_cancelled(); });
   const LaneHandle lane = take_lane(device.index);
   struct Idle {
     Lane& lane;

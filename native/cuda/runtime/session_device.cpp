@@ -35,7 +35,7 @@ void SessionDevice::enter() {
 void SessionDevice::release(int64_t bytes, std::shared_ptr<ResidentMemory::Held> held) {
   if (!held) {
     used_ -= bytes;
-    if (reserved_ == 0) let_go(device(), bytes);
+    if (reserved_ == 0) ledger_of(device()).hold(-bytes);
     return;
   }
   // Other threads make no CUDA call: it might be their first, which takes long, or come when CUDA is ending.
@@ -51,7 +51,7 @@ std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes, bool is_f
       [self = shared_from_this()](int64_t size, std::shared_ptr<ResidentMemory::Held> held) {
         self->release(size, std::move(held));
       });
-  if (reserved_ == 0) hold(device(), bytes);
+  if (reserved_ == 0) ledger_of(device()).hold(bytes);
   const int64_t used = used_ += bytes;
   if (used > peak_) peak_ = used;
   return memory;
@@ -59,7 +59,7 @@ std::shared_ptr<ResidentMemory> SessionDevice::allocate(int64_t bytes, bool is_f
 
 bool SessionDevice::has_capacity(int64_t bytes) const {
   if (reserved_ > 0) return bytes + used_ <= reserved_;
-  return bytes + bytes_of_forms(device()) <= device_capacity(device(), limit_) - reserved_bytes(device());
+  return bytes + bytes_of_forms(device()) <= device_capacity(device(), limit_) - ledger_of(device()).reserved();
 }
 
 bool SessionDevice::make_room(int64_t bytes) {
@@ -71,9 +71,9 @@ bool SessionDevice::make_room(int64_t bytes) {
     // release the forms that they hold.
     MPMML_CUDA(cudaStreamSynchronize(stream()));
     if (fits()) return true;
-    if (reserved_bytes(device()) == 0 && bytes_of_forms(device()) == 0) return false;
+    if (ledger_of(device()).reserved() == 0 && bytes_of_forms(device()) == 0) return false;
     if (is_set(cancelled_)) throw given_up();
-    await_others();
+    ledger_of(device()).await_change();
   }
   return true;
 }

@@ -286,7 +286,8 @@ std::unique_ptr<Share> admit_user(const UserProduct& product, SessionDevice& dev
                                              " has " + in_mebibytes(device_capacity(device.device(), device.limit())) +
                                              " for it: choose backend 'cpu'");
   }
-  return std::make_unique<Admitted>(device, needed, device.limit(), [&product] { return product.is_cancelled(); });
+  return std::make_unique<Admitted>(device, Ledger::Demand{needed}, device.limit(),
+                                    [&product] { return product.is_cancelled(); });
 }
 
 std::string refuses_user_product(const UserProduct& product, int device) {

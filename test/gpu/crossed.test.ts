@@ -1,0 +1,11 @@
+/** Best paths where batches, directions, sources, places and methods meet, on a GPU. */
+import { describe } from 'vitest'
+import { withoutCuda } from '../support/machine.js'
+import { crossedPaths } from '../support/suite-paths-crossed.js'
+
+const reason = withoutCuda()
+
+describe.skipIf(reason !== undefined)(
+  reason === undefined ? 'best paths on a GPU' : `best paths on a GPU (skipped: ${reason})`,
+  () => crossedPaths('cuda'),
+)

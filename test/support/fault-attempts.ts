@@ -1,0 +1,27 @@
+/** Operations whose allocations fail, and what must hold afterwards. */
+import { expect } from 'vitest'
+import type { MatrixLike } from '../../lib/index.js'
+import { type Dense, dense, type Strided } from './oracle.js'
+
+/** The result of an operation, to be looked at when allocations succeed again. */
+export interface Attempt {
+  run: () => Promise<unknown>
+  /** Fails unless the result is right. Not called after an error. */
+  check: (result: never) => Promise<void> | void
+  /** Fails unless everything is as it was. Called after an error. */
+  unchanged?: () => Promise<void> | void
+}
+
+export type Operation = () => Promise<Attempt>
+
+export const same = (c: MatrixLike, expected: Dense | number) => {
+  const { data } = dense(c as Strided)
+  const of = typeof expected === 'number' ? () => expected : (index: number) => expected.data[index]
+  const wrong = data.findIndex((value, index) => value !== of(index))
+  if (wrong >= 0) expect.fail(`element ${wrong} is ${data[wrong]} and should be ${of(wrong)}`)
+}
+
+export const UNTOUCHED = 77
+
+/** Location in which arrays are computed. */
+export type Where = { backend?: 'cpu' | 'cuda'; devices?: number[] }

@@ -1,0 +1,183 @@
+/** Operations other than products whose allocations fail: closures, paths, witnesses, semirings of one's own and RNA. */
+import { expect } from 'vitest'
+import { star } from '../../lib/algebra.js'
+import { shortestPaths, verifyPaths } from '../../lib/graph.js'
+import { type Device, type DeviceMatrix, matrix, mpmm } from '../../lib/index.js'
+import { bpmax, type FoldResult, nussinov } from '../../lib/rna.js'
+import { type Operation, same, UNTOUCHED, type Where } from './fault-attempts.js'
+import { Random, randomMatrix } from './generators.js'
+import { type Dense, dense, oracle, type Strided } from './oracle.js'
+import { expectStructure, randomStrand, scoreOfPairs } from './rna-expect.js'
+import { foldTable } from './rna-oracle.js'
+import { greatestSums } from './user-semirings.js'
+
+const NODES = 90
+const MOST = 2 ** 31 - 1
+
+/** Weights of edges, most of which are none, and all distances by the definition of Floyd and Warshall. */
+function graph() {
+  const random = new Random(9)
+  const weights = Int32Array.from({ length: NODES * NODES }, () =>
+    random.integer(0, 9) === 0 ? random.integer(1, 100) : MOST,
+  )
+  const best = Float64Array.from(weights, (x, at) =>
+    at % (NODES + 1) === 0 ? 0 : x === MOST ? Number.POSITIVE_INFINITY : x,
+  )
+  for (let k = 0; k < NODES; k++)
+    for (let i = 0; i < NODES; i++)
+      for (let j = 0; j < NODES; j++) {
+        const around = best[i * NODES + k]! + best[k * NODES + j]!
+        if (around < best[i * NODES + j]!) best[i * NODES + j] = around
+      }
+  const data = Int32Array.from(best, (x) => (x === Number.POSITIVE_INFINITY ? MOST : x))
+  return { weights: matrix(NODES, NODES, weights), distances: { data, rows: NODES, cols: NODES, batch: 1 } }
+}
+const { weights, distances } = graph()
+const nodes = [3, 70, 21]
+const ofNodes: Dense = {
+  ...distances,
+  rows: nodes.length,
+  data: Int32Array.from(nodes.flatMap((i) => [...distances.data.slice(i * NODES, (i + 1) * NODES)])) as never,
+}
+const untouched = (rows: number, cols: number) =>
+  matrix(rows, cols, new Int32Array(rows * cols).fill(UNTOUCHED))
+
+const [x, y] = [randomMatrix(150, 140, 1), randomMatrix(140, 130, 2)]
+const product = oracle(x, y) as Dense
+
+/** Fails unless each witness is the first step that decides its element. */
+function expectWitness(witness: Int32Array, { data, rows, cols }: Dense) {
+  const first = (i: number, j: number) => {
+    for (let k = 0; k < 140; k++)
+      if (x.data[i * 140 + k]! + y.data[k * 130 + j]! === data[i * cols + j]) return k
+    return -1
+  }
+  const expected = Int32Array.from({ length: rows * cols }, (_, at) =>
+    first(Math.floor(at / cols), at % cols),
+  )
+  expect(witness).toEqual(expected)
+}
+
+/** Operations on arrays. */
+export function hostClosures(where: Where): Record<string, Operation> {
+  const strands = ['GGGAAACCC', randomStrand(new Random(5), 60), randomStrand(new Random(6), 41)]
+  const pairs: [string, string] = [randomStrand(new Random(7), 14), randomStrand(new Random(8), 11)]
+  const operations: Record<string, Operation> = {
+    'a closure into an array': async () => {
+      const out = untouched(NODES, NODES)
+      return {
+        run: () => star(weights, { ...where, semiring: 'min-plus', out } as never),
+        check: () => same(out, distances),
+        unchanged: () => same(out, UNTOUCHED),
+      }
+    },
+    'all paths': async () => ({
+      run: () => shortestPaths(weights, { ...where, paths: true, method: 'closure' } as never),
+      check: async (found: never) => {
+        same((found as { distances: Strided }).distances as never, distances)
+        await verifyPaths(weights, found)
+      },
+    }),
+    'a product with its witness': async () => {
+      const out = untouched(150, 130)
+      return {
+        run: () => mpmm(x, y, { ...where, out, witness: true } as never),
+        check: (found: never) => {
+          same(out, product)
+          expectWitness((found as { witness: { data: Int32Array } }).witness.data, product)
+        },
+        unchanged: () => same(out, UNTOUCHED),
+      }
+    },
+  }
+  if (where.devices) return operations
+  return {
+    ...operations,
+    'strands that fold': async () => ({
+      run: () => nussinov(strands, where as never),
+      check: (found: never) => {
+        for (const [at, { score, pairs }] of (found as FoldResult[]).entries()) {
+          expect(score).toBe(foldTable(strands[at]!)(0, strands[at]!.length - 1))
+          expect(scoreOfPairs(strands[at]!, pairs, {})).toBe(score)
+        }
+      },
+    }),
+    'strands that interact': async () => ({
+      run: () => bpmax(...pairs, where as never),
+      check: (found: never) => expectStructure(...pairs, found),
+    }),
+  }
+}
+
+/** Operations on matrices of a device, or of several as one. */
+export function deviceClosures(open: () => Device): Record<string, Operation> {
+  type Found = { c: DeviceMatrix; witness?: DeviceMatrix }
+  const dispose = (...all: (DeviceMatrix | undefined)[]) => {
+    for (const each of all) each?.dispose()
+  }
+  const is = async (there: DeviceMatrix, expected: Dense) => same(await there.download(), expected)
+  /** A product into a matrix that exists, whose other columns stay. */
+  const into =
+    (value: number, options: object, expected: Dense): Operation =>
+    async () => {
+      const [a, b] = [await open().upload(x), await open().upload(y)]
+      const whole = await open().full([150, 200], value)
+      const out = whole.view({ cols: [7, 137] })
+      const end = () => dispose(a, b, out, whole)
+      return {
+        run: () => mpmm(a as never, b as never, { ...options, out } as never),
+        check: async (found: never) => {
+          const { witness } = found as Found
+          await is(out, expected)
+          if (witness)
+            expectWitness(dense((await witness.download()) as Strided).data as Int32Array, expected)
+          dispose(witness)
+          end()
+        },
+        unchanged: async () => {
+          same(await whole.download(), value)
+          end()
+        },
+      }
+    }
+  /** Paths between all nodes, or from some. */
+  const paths =
+    (options: object, expected: Dense): Operation =>
+    async () => {
+      const there = await open().upload(weights)
+      return {
+        run: () => shortestPaths(there, { ...options, paths: true } as never),
+        check: async (found: never) => {
+          const { distances, next } = found as { distances: DeviceMatrix; next: DeviceMatrix }
+          await is(distances, expected)
+          await verifyPaths(there, found)
+          dispose(distances, next, there)
+        },
+        unchanged: async () => {
+          await is(there, dense(weights as Strided))
+          dispose(there)
+        },
+      }
+    }
+  return {
+    'a closure': async () => {
+      const [there, out] = [await open().upload(weights), await open().full([NODES, NODES], UNTOUCHED)]
+      return {
+        run: () => star(there, { semiring: 'min-plus', out } as never),
+        check: async () => {
+          await is(out, distances)
+          dispose(there, out)
+        },
+        unchanged: async () => {
+          same(await out.download(), UNTOUCHED)
+          dispose(there, out)
+        },
+      }
+    },
+    'all paths': paths({}, distances),
+    'paths from some nodes': paths({ sources: nodes }, ofNodes),
+    'a product with its witness into a view': into(-7, { witness: true }, product),
+    'a product over a semiring of one’s own into a view': into(-7, { semiring: greatestSums }, product),
+    'its witness, too': into(-7, { semiring: greatestSums, witness: true }, product),
+  }
+}
