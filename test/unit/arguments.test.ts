@@ -12,7 +12,13 @@ import * as rna from '../../lib/rna.js'
 import * as semirings from '../../lib/semirings.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'mpmml-arguments-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const home = process.cwd()
+// Some wrong values are paths to write to.
+process.chdir(folder)
+afterAll(() => {
+  process.chdir(home)
+  rmSync(folder, { recursive: true, force: true })
+})
 
 /** Wrong values of every type. */
 const wrongValues: readonly [string, unknown][] = [
@@ -219,6 +225,7 @@ const cases: Record<string, Record<string, Case>> = {
     readResults: { args: [join(folder, 'results.json')] },
     microbench: { args: ['reg-reg', {}], options: true },
     microbenchOccupancy: { args: ['reg-reg', {}], options: true },
+    calculateOccupancy: { args: [{ registers: 32, threads: 256, gpu: 'sm_61' }], options: true },
     occupancy: { args: ['none', {}], options: true },
     measure: { args: ['none', {}], options: true },
     bandwidth: { args: ['copy', {}], options: true },

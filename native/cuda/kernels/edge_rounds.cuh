@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/problem/problem.h"
+#include "core/problem/layout.h"
 
 namespace mpmml::cuda {
 
