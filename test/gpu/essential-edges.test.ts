@@ -69,7 +69,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
     opened ??= openDevice({ backend: 'cuda' })
     return opened
   }
-  afterAll(async () => (await opened)?.dispose())
+  afterAll(async () => (await opened)?.close())
 
   describe.each(graphs)('%s', (_, nodes, weigh) => {
     const weight = weigh(new Random(nodes), nodes)

@@ -308,7 +308,7 @@ export function faultSuite(backend: 'cpu' | 'cuda'): void {
   afterEach(() => addon.failAllocation(0))
   afterAll(() => device.close())
 
-  /** Whether it succeeded with these failing. Nothing is left on the device `of` that it uses. */
+  /** Returns whether the operation succeeded while these allocations failed. Nothing is left on the device `of` that it uses. */
   async function attempt(operation: Operation, nth: number, count: number, of = device): Promise<boolean> {
     const { used } = of.memory()
     const { run, check, unchanged } = await operation()
