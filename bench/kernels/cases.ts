@@ -18,7 +18,7 @@ export interface KernelCase {
   what: string
   a: DenseMatrix<ElementArray>
   b: DenseMatrix<ElementArray>
-  options: Required<Pick<MpmmOptions, 'semiring'>> & Pick<MpmmOptions, 'overflow'>
+  options: { semiring: Semiring; overflow?: MpmmOptions['overflow']; accumulate?: DenseMatrix<ElementArray> }
 }
 
 /** Draws one element. */
@@ -33,7 +33,10 @@ interface Kind {
   overflow?: MpmmOptions['overflow']
 }
 
-/** M, K and N, and the number of products in a batch. Tiles of all families are exceeded once, and none is filled evenly. */
+/**
+ * M, K and N, the number of products in a batch, and whether C0 is accumulated. Tiles of all families are exceeded once, and few are
+ * filled evenly.
+ */
 const shapes = [
   { m: 1, k: 1, n: 1, batch: 1 },
   { m: 5, k: 3, n: 7, batch: 1 },
@@ -41,6 +44,7 @@ const shapes = [
   { m: 67, k: 70, n: 1, batch: 1 },
   { m: 33, k: 17, n: 65, batch: 3 },
   { m: 64, k: 64, n: 64, batch: 1 },
+  { m: 45, k: 77, n: 35, batch: 1, accumulates: true },
   { m: 131, k: 139, n: 197, batch: 1 },
 ]
 
@@ -86,7 +90,8 @@ function kindsOf(semiring: Semiring, dtype: DataType): Kind[] {
     both('few levels without zeros', between(0, 15)),
     both('16-bit values', withZeros(zero, 0.1, between(low(8000), 8000))),
     both('mostly zeros', withZeros(zero, 0.9, between(low(100), 100))),
-    both('steps of 1 along K', between(low(1000), 1000), { bounded: true }),
+    // 300 steps down from 500 stay above 0: max-times has no negative elements.
+    both('steps of 1 along K', between(500, 1000), { bounded: true }),
   ]
   if (dtype === 'int32') {
     const wide = between(-300_000_000, 300_000_000)
@@ -132,23 +137,24 @@ function drawn(dtype: DataType, [batch, rows, cols]: Shape & { length: 3 }, elem
 function boundDifferences({ data, shape }: DenseMatrix<ElementArray>, draw: Draw): void {
   const [rows, cols] = shape.slice(-2) as [number, number]
   for (let at = 0; at < data.length; at++)
-    if (at % (rows * cols) >= cols) data[at] = Math.max(0, data[at - cols]! + (draw.chance(0.5) ? 1 : -1))
+    if (at % (rows * cols) >= cols) data[at] = data[at - cols]! + (draw.chance(0.5) ? 1 : -1)
 }
 
 /** Returns the cases of a semiring and element type, the same in every call. */
 export function casesOf(semiring: Semiring, dtype: DataType): KernelCase[] {
   const draw = new Draw(48)
   return kindsOf(semiring, dtype).flatMap(({ what, a, b, bounded, overflow }) =>
-    shapes.map(({ m, k, n, batch }) => {
+    shapes.map(({ m, k, n, batch, accumulates }) => {
       const left = drawn(dtype, [batch, m, k], a, draw)
       const right = drawn(dtype, [batch, k, n], b, draw)
       if (bounded) boundDifferences(right, draw)
+      const c0 = accumulates && drawn(dtype, [batch, m, n], a, draw)
       const size = `${batch > 1 ? `${batch} × ` : ''}${m}×${k}×${n}`
       return {
-        what: `${what}, ${size}`,
+        what: `${what}, ${size}${c0 ? ' and C0' : ''}`,
         a: left,
         b: right,
-        options: { semiring, ...(overflow ? { overflow } : {}) },
+        options: { semiring, ...(overflow ? { overflow } : {}), ...(c0 ? { accumulate: c0 } : {}) },
       }
     }),
   )

@@ -5,7 +5,7 @@ import { oneLine } from '../output.js'
 import { type Product, VerificationError, verifier } from '../verify.js'
 import { casesOf, type KernelCase } from './cases.js'
 
-/** What came of a variant. Refused: it can't run here, or none of the cases. */
+/** Result of checking a variant. It is `refused` if it can't run here, or can run none of the cases. */
 export interface KernelFound {
   variant: VariantName
   backend: Variant['backend']

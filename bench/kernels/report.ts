@@ -24,7 +24,7 @@ export interface KernelReport {
   /** The toolkit that built the addon and the architectures that it was built for; '' without CUDA. */
   toolkit: string
   architectures: string[]
-  /** Why the variants for GPUs weren't checked; '' if they were, or the addon has none. */
+  /** Reason for not checking the variants for GPUs; '' if they were checked, or the addon has none. */
   withoutGpu: string
   right: number
   /** Variants that differ from the naive product, end with an error, or end or stop the process. */

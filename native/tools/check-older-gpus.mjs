@@ -89,7 +89,7 @@ async function compileAll(nvcc, folder, sources) {
   return compiled
 }
 
-/** What a mangled name has for an element type. */
+/** Element types in mangled names. */
 const mangledElements = { int32: 'i', float32: 'f', float64: 'd', uint8: 'h' }
 
 /** Returns whether a mangled name is that of a row's kernel: compares template arguments, arithmetics, semiring and element type. */
@@ -137,7 +137,7 @@ function sharedBytesOf({ family, dataType, parameters: p }) {
 const table = []
 const tooLarge = new Map()
 
-/** What the compiler made of a source for an architecture: its functions, and their registers by mangled name. */
+/** Returns an object's functions for an architecture, and their registers by mangled name. */
 function inspect(cuobjdump, object, architecture) {
   const dump = (kind) =>
     execFileSync(cuobjdump, [kind, '-arch', architecture, object], { encoding: 'utf8', maxBuffer: 1 << 30 })

@@ -47,7 +47,7 @@ function install(names: Package[]): void {
   }
 }
 
-/** What a program prints that runs where a machine has this driver and these GPUs. */
+/** Runs a program as on a machine with this driver and these GPUs; returns its output. */
 function run(driver: string, gpus: string[], program: string): string {
   const bus = '/sys/bus/pci/devices'
   const devices = gpus.flatMap((device, index) => [

@@ -172,7 +172,7 @@ export function mainManifest(addons, repository) {
 }
 
 /**
- * Whether a file of the clone is in the library's package. Of dist/lib that is what is bundled, and the declarations that the entry
+ * Returns whether a file of the clone is in the library's package. Of dist/lib that is what is bundled, and the declarations that the entry
  * points reach, which dist/types has too.
  */
 export function isInMain(file) {
