@@ -2,7 +2,7 @@
 // machine code: no warning, no spilled register where a kernel promises none, and the instructions of a step. It compiles the families
 // pipelined, small, thin and mpmml (the thesis'), and the microbenchmarks.
 //
-//   node native/tools/check-older-gpus.mjs              all of them, in about 40 minutes of a processor
+//   node native/tools/check-older-gpus.mjs              all of them, in about an hour of a processor
 //   node native/tools/check-older-gpus.mjs --sample     one source of each for sm_52 and sm_61, in 3 minutes, as .ci/run does
 //   node native/tools/check-older-gpus.mjs --only TEXT  those whose file's name contains TEXT, for example maxplus
 //
@@ -43,8 +43,13 @@ function sourcesToCompile() {
   )
   const headers = [...new Set(microbenchmarks.map(({ header }) => /(\w+)\.cuh$/.exec(header)[1]))]
   const all = [...ofRows, ...headers.map((name) => ({ file: `microbench_${name}.cu`, rows: [] }))]
-  const sampled = ['pipelined_cuda_maxplus_i32', 'small_cuda_maxplus', 'thin_cuda_maxplus']
-  const inSample = [...sampled, 'mpmml_cuda_maxplus_i32', 'mpmml_lab', 'microbench_reg_reg']
+  const inSample = [
+    'pipelined_cuda_maxplus_i32',
+    'small_cuda_maxplus',
+    'thin_cuda_maxplus',
+    'mpmml_lab',
+    'microbench_reg_reg',
+  ]
   const isWanted = ({ file }) =>
     file.includes(options.only) &&
     (!options.sample || inSample.some((name) => file === `${name}.cu` || file === `${name}_1.cu`))
@@ -160,8 +165,9 @@ function checkVariant(row, architecture, { functions, registers }) {
   const most = (count) => Math.max(...main.map(count))
   const spills = most(({ instructions }) => sum(countsOf(instructions), 'LDL', 'STL'))
   const spillsInLoop = most((code) => sum(loopOf(code), 'LDL', 'STL'))
-  // 16-bit lanes are emulated here, and 64-bit values take two registers, so these kernels only have to run.
-  if (spills > 0 && ['int32', 'float32'].includes(row.parameters.accumulator))
+  // 16-bit lanes are emulated here, and 64-bit values take two registers, so these kernels only have to run. Thin products wait for
+  // memory, and their blocks of 512 threads leave 128 registers to each.
+  if (spills > 0 && row.family.name !== 'thin' && ['int32', 'float32'].includes(row.parameters.accumulator))
     complain(`registers are spilled: ${spills} accesses, ${spillsInLoop} of them in the main loop`)
   const entry = {
     registers: most(({ name }) => registers.get(name)),
@@ -215,7 +221,10 @@ function printTable() {
 }
 
 const sources = sourcesToCompile()
-if (sources.length === 0) problems.push(`no source has ${options.only} in its name`)
+if (sources.length === 0) {
+  say(`--only must be part of a source's name, but it is ${options.only}`)
+  process.exit(2)
+}
 const bin = join(olderToolkit(), 'bin')
 const folder = mkdtempSync(join(tmpdir(), 'mpmml-older-gpus-'))
 try {
