@@ -77,7 +77,8 @@ async function checkAll(rows: readonly Variant[], signal: AbortSignal): Promise<
   const found: KernelFound[] = []
   try {
     while (found.length < rows.length) {
-      const rest = rows.slice(found.length)
+      const before = found.length
+      const rest = rows.slice(before)
       const onVariant = (what: string) => progress.show(what, found.length)
       const reason = await checkUntilBroken(
         rest.map(({ name }) => name),
@@ -85,9 +86,15 @@ async function checkAll(rows: readonly Variant[], signal: AbortSignal): Promise<
         onVariant,
         signal,
       )
-      if (reason === undefined) continue
+      if (reason === undefined && found.length > before) continue
       const { name: variant, backend } = rows[found.length]!
-      found.push({ variant, backend, status: 'failed', compared: 0, reason, code: null })
+      const failed = {
+        status: 'failed',
+        compared: 0,
+        reason: reason ?? 'the process ended early',
+        code: null,
+      } as const
+      found.push({ variant, backend, ...failed })
     }
   } finally {
     progress.end()
@@ -98,7 +105,11 @@ async function checkAll(rows: readonly Variant[], signal: AbortSignal): Promise<
 /** After an error of CUDA a process can't use the GPU any more. */
 const isBroken = ({ code }: KernelFound) => code === 'ERR_MPMML_CUDA'
 
-/** Adds what is found to `found`. Returns how the process ended during a variant; undefined if all are done, or the last one had an error of CUDA. */
+/**
+ * Checks variants in one process and adds the results to `found`.
+ *
+ * @returns how the process ended during a variant; undefined if all are done, or the last one had an error of CUDA.
+ */
 async function checkUntilBroken(
   variants: VariantName[],
   found: KernelFound[],
