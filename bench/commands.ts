@@ -74,7 +74,7 @@ export const commands = {
     usage: '[options]',
     summary:
       'check what products need: addon, driver, toolkit, permissions, memory, settings; say what to do',
-    load: async () => (await import('./commands/doctor.js')).doctorCommand(),
+    load: async (signal) => (await import('./commands/doctor.js')).doctorCommand(signal),
   },
   variants: {
     usage: '[options]',

@@ -32,6 +32,9 @@ export interface Verification {
   shareOfErrorBound: number | null
 }
 
+/** A product in arrays. */
+export type Product = MpmmResult<DenseMatrix<ElementArray>>
+
 type Options = Pick<MpmmOptions, 'semiring' | 'overflow' | 'signal'> & {
   accumulate?: Matrix<ElementArray> | undefined
 }
@@ -44,20 +47,30 @@ export async function verify(
   a: Matrix<ElementArray>,
   b: Matrix<ElementArray>,
   options: Options,
-  product: MpmmResult<DenseMatrix<ElementArray>>,
+  product: Product,
 ): Promise<Verification> {
+  return (await verifier(a, b, options))(product)
+}
+
+/** Computes the naive product, and returns the function that compares any number of products with it, as {@link verify} does. */
+export async function verifier(
+  a: Matrix<ElementArray>,
+  b: Matrix<ElementArray>,
+  options: Options,
+): Promise<(product: Product) => Verification> {
   const semiring = options.semiring!
-  const dtype = dtypeOf(a.data)
-  if (semiring === 'plus-times') return verifySums(a, b, options, product)
-  const variant = naiveVariant(semiring, dtype)
-  requireAnother(product, variant)
+  if (semiring === 'plus-times') return sumsVerifier(a, b, options)
+  const variant = naiveVariant(semiring, dtypeOf(a.data))
   const expected = await naive(a, b, options, variant)
-  // Only of sums the sign of 0 isn't specified.
-  const differs = hasSums(semiring)
-    ? undefined
-    : (at: number) => !Object.is(product.c.data[at], expected.data[at])
-  requireEqual(product, variant, expected, differs)
-  return { variant, shareOfErrorBound: null }
+  return (product) => {
+    requireAnother(product, variant)
+    // Only of sums the sign of 0 isn't specified.
+    const differs = hasSums(semiring)
+      ? undefined
+      : (at: number) => !Object.is(product.c.data[at], expected.data[at])
+    requireEqual(product, variant, expected, differs)
+    return { variant, shareOfErrorBound: null }
+  }
 }
 
 /**
@@ -102,14 +115,12 @@ export async function verifyRows(
 /**
  * |C − Ĉ| ≤ n·u/(1 − n·u) · |A||B| in any order of the sums, with n roundings of unit roundoff u per result: N. J. Higham, Accuracy and Stability of Numerical Algorithms (2002), section 3.5.
  */
-async function verifySums(
+async function sumsVerifier(
   a: Matrix<ElementArray>,
   b: Matrix<ElementArray>,
   options: Options,
-  product: MpmmResult<DenseMatrix<ElementArray>>,
-): Promise<Verification> {
+): Promise<(product: Product) => Verification> {
   const variant = naiveVariant('plus-times', 'float64')
-  requireAnother(product, variant)
   const single = dtypeOf(a.data) === 'float32'
   const { accumulate, ...rest } = options
   const as64 = (source: Matrix<ElementArray>, value: (x: number) => number) => ({
@@ -130,21 +141,24 @@ async function verifySums(
   const relative = roundings * (single ? 2 ** -24 : 2 * 2 ** -53)
   const smallest = roundings * (single ? 2 ** -149 : 2 * Number.MIN_VALUE)
   const largest = single ? 2 ** 128 : Number.MAX_VALUE
-  let share = 0
-  const wrong = (at: number) => {
-    const [came, should, magnitude] = [product.c.data[at]!, expected.data[at]!, magnitudes.data[at]!]
-    if (came === should || (Number.isNaN(came) && Number.isNaN(should))) return false
-    // float64 holds any sum of products of float32: only an operand makes it infinite or NaN.
-    if (single && !Number.isFinite(magnitude)) return true
-    // In one order a sum may overflow, and not in another.
-    if (magnitude >= largest * (1 - relative)) return false
-    const error = Math.abs(came - should) / ((relative / (1 - relative)) * magnitude + smallest)
-    if (!(error <= 1)) return true
-    share = Math.max(share, error)
-    return false
+  return (product) => {
+    requireAnother(product, variant)
+    let share = 0
+    const wrong = (at: number) => {
+      const [came, should, magnitude] = [product.c.data[at]!, expected.data[at]!, magnitudes.data[at]!]
+      if (came === should || (Number.isNaN(came) && Number.isNaN(should))) return false
+      // float64 holds any sum of products of float32: only an operand makes it infinite or NaN.
+      if (single && !Number.isFinite(magnitude)) return true
+      // In one order a sum may overflow, and not in another.
+      if (magnitude >= largest * (1 - relative)) return false
+      const error = Math.abs(came - should) / ((relative / (1 - relative)) * magnitude + smallest)
+      if (!(error <= 1)) return true
+      share = Math.max(share, error)
+      return false
+    }
+    requireEqual(product, variant, expected, wrong)
+    return { variant, shareOfErrorBound: share }
   }
-  requireEqual(product, variant, expected, wrong)
-  return { variant, shareOfErrorBound: share }
 }
 
 async function naive(
@@ -158,7 +172,7 @@ async function naive(
   throw new VerificationError(`${variant} was asked for to verify, but ${expected.variant} ran`)
 }
 
-function requireAnother(product: MpmmResult<DenseMatrix<ElementArray>>, variant: VariantName): void {
+function requireAnother(product: Product, variant: VariantName): void {
   if (product.variant !== variant) return
   throw new VerificationError(
     `--verify compares with ${variant}, which computed this product: that would prove nothing; choose another variant`,
@@ -180,7 +194,7 @@ export function naiveVariant(semiring: Semiring, dtype: DataType): VariantName {
 }
 
 function requireEqual(
-  { c, variant: computed }: MpmmResult<DenseMatrix<ElementArray>>,
+  { c, variant: computed }: Product,
   variant: VariantName,
   should: DenseMatrix<ElementArray>,
   differs?: (at: number) => boolean,

@@ -26,7 +26,10 @@ export function buildAgain(): string {
 /** What to do if the addon lacks the laboratory's kernels. */
 export function withoutLaboratory(): string {
   const { from } = addonOrigin
-  const packageOfLab = `@mpmml/lab-${platform}-${architecture}`
+  // The laboratory built with the same CUDA: @mpmml/cuda12-linux-x64 has @mpmml/lab12-linux-x64.
+  const packageOfLab = from.startsWith('@mpmml/cuda')
+    ? from.replace('/cuda', '/lab')
+    : `@mpmml/lab-${platform}-${architecture}`
   const run =
     from === ownBuild
       ? 'npm run build -- lab'

@@ -41,10 +41,18 @@ const check = (name: string, status: Status, found: string, advice: string | nul
 
 const messageOf = (error: unknown) => oneLine(error instanceof Error ? error.message : String(error))
 
-export function doctorCommand(): Command {
+export function doctorCommand(signal: AbortSignal): Command {
   return newCommand('doctor')
+    .option(
+      '--kernels [text]',
+      'compare every kernel variant, or those with the text in their names, with the naive product; show what to report',
+    )
     .option('--json', 'print one JSON value')
-    .action(async ({ json }: { json?: true }) => {
+    .action(async ({ json, kernels }: { json?: true; kernels?: string | true }) => {
+      if (kernels !== undefined) {
+        await reportKernels(kernels === true ? '' : kernels, json ?? false, signal)
+        return
+      }
       const checks = await examine()
       const problems = checks.filter(({ status }) => status === 'problem')
       await (json ? printJson({ ok: problems.length === 0, checks }) : print(describe(checks)))
@@ -52,6 +60,16 @@ export function doctorCommand(): Command {
       const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
       throw new Error(`${problems[0]!.name}: ${problems[0]!.found}${more}`)
     })
+}
+
+async function reportKernels(text: string, json: boolean, signal: AbortSignal): Promise<void> {
+  const { checkKernels, describeKernels } = await import('../kernels/report.js')
+  const report = await checkKernels(text, signal)
+  await (json ? printJson(report) : print(describeKernels(report)))
+  const [first] = report.failing
+  if (first === undefined) return
+  const more = report.failing.length > 1 ? `, and ${report.failing.length - 1} more` : ''
+  throw new Error(`${first.variant}: ${first.reason}${more}`)
 }
 
 async function examine(): Promise<Check[]> {

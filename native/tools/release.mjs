@@ -30,6 +30,7 @@ import {
   addonPackages,
   architecturesOf,
   filesIn,
+  installCommand,
   isInMain,
   isInSource,
   isNative,
@@ -257,12 +258,4 @@ console.log(
   `${total.length} packages in ${target}, ${total.reduce((sum, file) => sum + statSync(join(target, file)).size, 0)} bytes`,
 )
 if (failures.length > 0) fail(`${failures.length} things are wrong with these packages; they are above`)
-// Their dependencies on each other would otherwise be looked for in the registry.
-const runsHere = ({ os, kind }) => kind !== 'wasm' && os !== undefined
-const needed = [
-  'main',
-  ...addonPackages.filter((row) => runsHere(row) && isNative(row)).map(({ short }) => short),
-]
-  .map((short) => join(target, `mpmml-${short === 'main' ? '' : `${short}-`}${version}.tgz`))
-  .filter(existsSync)
-console.log(`To install them in another folder: npm install ${needed.join(' ')}`)
+console.log(`To install them in another folder: ${installCommand(target).join(' ')}`)

@@ -25,11 +25,12 @@ interface Said {
   variants: number
 }
 
-const { managers, modules, root, startRegistry } = (await import(
+const { managers, modules, packages, root, startRegistry } = (await import(
   new URL('registry.mjs', import.meta.url).href
 )) as {
   managers: Record<'npm' | 'npx' | 'pnpm' | 'yarn' | 'berry', string>
   modules: string
+  packages: string
   root: string
   startRegistry(): Promise<Registry>
 }
@@ -144,6 +145,30 @@ describe('installed without scripts', () => {
     succeed([manager, ...args], { cwd })
     copyFileSync(new URL('user.mjs', import.meta.url), join(cwd, 'user.mjs'))
     expect(use({ cwd }, loaders).addon).toMatchObject({ kind: 'cpu', from: platformPackage })
+  })
+})
+
+describe('the tarballs of npm run release', () => {
+  it('compute after the command that it prints, in an empty folder', async () => {
+    const { installCommand } = (await import(
+      new URL('../../native/tools/release/packages.mjs', import.meta.url).href
+    )) as { installCommand(folder: string): string[] }
+    const [npm, ...args] = installCommand(packages)
+    expect(npm).toBe('npm')
+    const cwd = registry.folder('tarballs')
+    rmSync(join(cwd, 'package.json'))
+    succeed([managers.npm, ...args], { cwd })
+    const lock = JSON.parse(readFileSync(join(cwd, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { resolved?: string }>
+    }
+    for (const name of ['mpmml', platformPackage])
+      expect(lock.packages[`node_modules/${name}`]?.resolved, name).toMatch(/^file:.*\.tgz$/)
+    const first = `import { matrix, mpmm } from 'mpmml'
+      const { c } = await mpmm(matrix(2, 3, [1, 6, 2, 8, 3, 4]), matrix(3, 2, [2, 5, 3, 3, 1, 6]))
+      console.log(c.data.join())`
+    expect(succeed(['--input-type=module', '--eval', first], { cwd })).toBe('9,9,10,13\n')
+    const kernels = ['--no', 'mpmml', 'doctor', '--kernels', 'minplus_f32', '--json']
+    expect(JSON.parse(succeed([managers.npx, ...kernels], { cwd }))).toMatchObject({ ok: true })
   })
 })
 

@@ -1,5 +1,7 @@
 /** The developers' tools, as far as they run here. Uses what `npm run build` built. */
 import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { variants } from '../../lib/index.js'
@@ -81,5 +83,27 @@ describe('fuzz', () => {
     expect(stderr).toMatch(/^mpmml: [^\n]+\n$/)
     expect(stderr).toMatch(message)
     expect(status).toBe(2)
+  })
+})
+
+describe('the toolkit for older GPUs', () => {
+  it('is taken from the folder that has it', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mpmml-toolkit-'))
+    try {
+      mkdirSync(join(folder, 'bin'))
+      writeFileSync(join(folder, 'bin', 'nvcc'), '')
+      const nvcc = `${join(folder, 'bin', 'nvcc')}\n`
+      expect(run('older-toolkit.mjs', folder)).toEqual({ status: 0, stdout: nvcc, stderr: '' })
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it('isn’t needed to refuse sources that don’t exist', () => {
+    expect(run('check-older-gpus.mjs', '--only', 'nothing')).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: "check-older-gpus: --only must be part of a source's name, but it is nothing\n",
+    })
   })
 })

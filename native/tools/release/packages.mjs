@@ -171,11 +171,15 @@ export function mainManifest(addons, repository) {
   }
 }
 
-/** Whether a file of the clone is in the library's package. Of dist/lib that is what is bundled, and the types. */
+/**
+ * Returns whether a file of the clone is in the library's package. Of dist/lib that is what is bundled, and the declarations that the entry
+ * points reach, which dist/types has too.
+ */
 export function isInMain(file) {
   const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
   if (file.startsWith('dist/lib/')) {
-    return /(\.d\.ts|addons\.cjs)$/.test(file) || file.startsWith('dist/lib/parts/') || entries.includes(file)
+    if (file.endsWith('.d.ts')) return existsSync(join(root, file.replace('dist/lib/', 'dist/types/')))
+    return file.endsWith('addons.cjs') || file.startsWith('dist/lib/parts/') || entries.includes(file)
   }
   if (file.startsWith('dist/types/') || file.startsWith('dist/browser/')) return true
   if (file.startsWith('dist/bench/')) return !file.endsWith('.d.ts')
@@ -251,4 +255,14 @@ NVIDIA's licence; of the machine it needs only the NVIDIA driver.`
 export function isNative({ os, cpu, libc }) {
   const here = existsSync('/etc/alpine-release') ? 'musl' : 'glibc'
   return os === process.platform && cpu === process.arch && (!libc || libc === here)
+}
+
+/** The command that installs the packages for this machine from a folder of tarballs: npm would look for those that it doesn't name in its registry. */
+export function installCommand(folder) {
+  const runsHere = (row) => row.kind !== 'wasm' && isNative(row)
+  const shorts = addonPackages.filter(runsHere).map(({ short }) => `${short}-`)
+  const files = ['', ...shorts]
+    .map((short) => join(folder, `mpmml-${short}${version}.tgz`))
+    .filter(existsSync)
+  return ['npm', 'install', ...files]
 }
