@@ -1,8 +1,8 @@
 // Rounds over the essential edges of a graph (EssentialEdges in core/session/session.h): Bellman and Ford's algorithm for all sources
 // at once, on rows. d[i, ·] = d[i, ·] ⊕ w(i, j) ⊗ d[j, ·] for each listed edge of i whose row j changed in the round before.
 //
-// A block of threads has a row, and a stripe of columns that it keeps in registers. Stripes don't depend on each other; blocks of one
-// run one after the other, so that the rows that they read stay in L2. Rows are improved in place: what a block reads of another row is
+// A block of threads has a row, and a stripe of columns, one for each thread. Stripes don't depend on each other; blocks of one run one
+// after the other, so that the rows that they read stay in L2. Rows are improved in place: what a block reads of another row is
 // the length of a way, old or new, and a row that changed is read again in the next round.
 #pragma once
 #include <cstdint>
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kRoundThreads)
 
 /// One round. changed_before and changed_now have a byte for each stripe and row; if the first is null, all rows count as changed. The
 /// round is empty if `go_on` points to 0.
-template <class S, int kColumns>
+template <class S>
 __global__ void __launch_bounds__(kRoundThreads)
     relax_kernel(MutableMatrixView d, const EdgesOfNode* nodes, const ListedEdge* edges, const uint8_t* changed_before,
                  uint8_t* changed_now, const unsigned* go_on, unsigned* any_changed, unsigned long long* tried) {
@@ -123,16 +123,12 @@ __global__ void __launch_bounds__(kRoundThreads)
   __shared__ ListedEdge list[kRoundThreads];
   if (go_on && *go_on == 0) return;
   const int64_t row = blockIdx.x, rows = gridDim.x, stripe = blockIdx.y;
-  const int64_t column0 = stripe * (kRoundThreads * kColumns) + threadIdx.x;
   const auto* const matrix = static_cast<const int32_t*>(d.data);
   int32_t* const own = static_cast<int32_t*>(d.data) + row * d.row_stride;
   // Columns past the last one are read as the last, and not written.
-  int64_t column[kColumns];
-  uint32_t best[kColumns], before[kColumns];
-#pragma unroll
-  for (int c = 0; c < kColumns; ++c) column[c] = min(column0 + c * kRoundThreads, d.cols - 1);
-  bool is_loaded = false;
-  uint32_t read = 0;
+  const int64_t wanted = stripe * kRoundThreads + threadIdx.x, column = min(wanted, d.cols - 1);
+  const uint32_t before = L::of(own[column]);
+  uint32_t best = before, read = 0;
   const EdgesOfNode of_node = nodes[row];
   for (uint32_t base = 0; base < of_node.count; base += kRoundThreads) {
     const bool exists = base + threadIdx.x < of_node.count;
@@ -142,42 +138,23 @@ __global__ void __launch_bounds__(kRoundThreads)
     const uint32_t place = place_of(is_active, count, of_warps);
     if (count == 0) continue;
     if (is_active) list[place] = edge;
-    if (!is_loaded) {
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) best[c] = before[c] = L::of(own[column[c]]);
-      is_loaded = true;
-    }
     __syncthreads();
     for (uint32_t begin = 0; begin < count; begin += kTogether) {
-      uint32_t onward[kTogether][kColumns], weight[kTogether];
+      uint32_t length[kTogether];
 #pragma unroll
       for (int u = 0; u < kTogether; ++u) {
         // The last one is read again.
         const ListedEdge by = list[min(begin + u, count - 1)];
-        weight[u] = by.weight;
-        const int32_t* const from = matrix + by.to * d.row_stride;
-#pragma unroll
-        for (int c = 0; c < kColumns; ++c) onward[u][c] = L::of(__ldcg(from + column[c]));
+        length[u] = by.weight + L::of(__ldcg(matrix + by.to * d.row_stride + column));
       }
 #pragma unroll
-      for (int u = 0; u < kTogether; ++u) {
-#pragma unroll
-        for (int c = 0; c < kColumns; ++c) best[c] = min(best[c], weight[u] + onward[u][c]);
-      }
+      for (int u = 0; u < kTogether; ++u) best = min(best, length[u]);
     }
     read += count;
     __syncthreads();
   }
-  bool changed = false;
-  if (is_loaded) {
-#pragma unroll
-    for (int c = 0; c < kColumns; ++c) {
-      // A sum of which a part is zero isn't better than zero.
-      if (best[c] == before[c]) continue;
-      changed = true;
-      if (column0 + c * kRoundThreads < d.cols) own[column[c]] = L::element(best[c]);
-    }
-  }
+  const bool changed = best != before;
+  if (changed && wanted < d.cols) own[column] = L::element(best);
   const bool any = __syncthreads_or(changed);
   if (threadIdx.x != 0) return;
   changed_now[stripe * rows + row] = any;

@@ -330,11 +330,10 @@ struct SlicedSums {
 struct SliceOfK {
   int64_t first, steps;
 };
-/// Slices take equal parts of K, in chunks of four steps, which are read at once. The last ones may have less, or nothing.
+/// Slices take equal parts of the tiles of K. The last ones may have less, or nothing.
 template <class Config>
 __device__ __forceinline__ SliceOfK slice_of_k(int64_t k, int slice) {
-  constexpr int64_t kChunk = 4;
-  const int64_t most = ceil_div(ceil_div(k, kChunk), int64_t{Config::kSlices}) * kChunk;
+  const int64_t most = ceil_div(ceil_div(k, int64_t{Config::BK}), int64_t{Config::kSlices}) * Config::BK;
   const int64_t first = min(slice * most, k);
   return {first, min(most, k - first)};
 }

@@ -29,8 +29,7 @@ class ListedGraph {
       : d_(edges.d),
         n_(edges.d.rows),
         stream_(device.stream()),
-        columns_(columns_of(n_)),
-        stripes_(ceil_div(n_, int64_t{kRoundThreads} * columns_)),
+        stripes_(ceil_div(n_, int64_t{kRoundThreads})),
         nodes_(device.workspace(n_ * int64_t{sizeof(EdgesOfNode)})),
         edges_(device.workspace(std::max<int64_t>(listed, 1) * int64_t{sizeof(ListedEdge)})),
         changed_(device.workspace(2 * stripes_ * n_)),
@@ -55,17 +54,13 @@ class ListedGraph {
   int64_t stripes() const { return stripes_; }
 
  private:
-  /// Rows of a stripe fit the L2 cache (33 MB), and few nodes keep all multiprocessors busy.
-  static int columns_of(int64_t n) { return n <= 2048 ? 1 : n <= 8192 ? 4 : n <= 16384 ? 2 : 1; }
-
   unsigned blocks() const { return static_cast<unsigned>(n_); }
   EdgesOfNode* nodes() const { return static_cast<EdgesOfNode*>(nodes_.get()); }
   uint8_t* changed(int64_t round) const { return static_cast<uint8_t*>(changed_.get()) + round % 2 * stripes_ * n_; }
 
   void queue(int round) {
-    const auto kernel = columns_ == 1 ? &relax_kernel<S, 1> : columns_ == 2 ? &relax_kernel<S, 2> : &relax_kernel<S, 4>;
     auto* const state = static_cast<RoundState*>(state_.get());
-    kernel<<<dim3(blocks(), static_cast<unsigned>(stripes_)), kRoundThreads, 0, stream_>>>(
+    relax_kernel<S><<<dim3(blocks(), static_cast<unsigned>(stripes_)), kRoundThreads, 0, stream_>>>(
         d_, nodes(), static_cast<const ListedEdge*>(edges_.get()), rounds_ > 0 ? changed(rounds_ - 1) : nullptr,
         changed(rounds_), round > 0 ? &state->changed[round - 1] : nullptr, &state->changed[round], &state->tried);
     MPMML_CUDA(cudaGetLastError());
@@ -74,7 +69,6 @@ class ListedGraph {
   const MutableMatrixView d_;
   const int64_t n_;
   const cudaStream_t stream_;
-  const int columns_;
   const int64_t stripes_;
   const DeviceBuffer nodes_, edges_, changed_, state_;
   int64_t rounds_ = 0;

@@ -22,9 +22,8 @@ namespace {
 /// a product of its own (H200).
 constexpr double kMostSteps = 512.0 * 512 * 512;
 
-/// Products of a launch. A larger group is launched in parts, so that the GPU begins while the rest is prepared: first few, then twice
-/// as many each time.
-constexpr size_t kMinTogether = 128, kMaxTogether = 2048;
+/// The products of a launch. A larger group is launched in parts, so that the GPU begins while the rest is prepared.
+constexpr size_t kMostTogether = 2048;
 
 /// A product that shares a launch.
 struct Member {
@@ -37,7 +36,6 @@ struct Bucket {
   Plan plan;
   const Kernel* kernel;
   std::vector<Member> members;
-  size_t max_members = kMinTogether;
 };
 
 /// What decides which launch a product joins.
@@ -197,10 +195,7 @@ class Group {
     if (!latest_bucket_) return false;
     Bucket& bucket = buckets_[*latest_bucket_];
     bucket.members.push_back({index, latest_facts_});
-    if (bucket.members.size() == bucket.max_members) {
-      launch(bucket);
-      bucket.max_members = std::min(2 * bucket.max_members, kMaxTogether);
-    }
+    if (bucket.members.size() == kMostTogether) launch(bucket);
     return true;
   }
 
