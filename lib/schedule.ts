@@ -1,0 +1,38 @@
+/**
+ * Schedules of plans: tables of jobs with predecessors, as spreadsheets and MS Project write them, with slack, critical paths, dates, changes and
+ * drawings.
+ *
+ * @packageDocumentation
+ */
+import './globals.js'
+
+export { drawGantt } from './schedule/gantt.js'
+export type {
+  ColumnRole,
+  GanttOptions,
+  JobDates,
+  JobId,
+  JobRecord,
+  LinkType,
+  Plan,
+  PlanJob,
+  PlanLink,
+  PlanOptions,
+  ReadPlanOptions,
+  Schedule,
+  ScheduleDates,
+  ScheduledJob,
+  ScheduleOptions,
+} from './schedule/options.js'
+export { drawNetwork } from './schedule/pert.js'
+export { parsePlan } from './schedule/read.js'
+export { readPlan } from './schedule/read-plan.js'
+export {
+  type JobChange,
+  type MovedJob,
+  type PreparedSchedule,
+  prepareSchedule,
+  schedule,
+  type WhatIf,
+} from './schedule/schedule.js'
+export type { TimeUnit } from './schedule/units.js'
