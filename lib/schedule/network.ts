@@ -52,7 +52,7 @@ class Parts {
   readonly #known = new Map<number, Fraction>()
 
   add(value: number, what: () => string): void {
-    if (this.#known.has(value)) return
+    if (Number.isSafeInteger(value) || this.#known.has(value)) return
     const found = Number.isFinite(value) ? fractionOf(value) : null
     if (Number.isFinite(value) && !found) this.#refuse(`${what()} is ${value}`)
     if (!found) throw new ValueError(`${what()} must be a finite number, but it is ${show(value)}`)
@@ -64,6 +64,7 @@ class Parts {
 
   /** Returns the time in parts. */
   of(value: number): number {
+    if (Number.isSafeInteger(value)) return value * this.scale
     const [p, q] = this.#known.get(value)!
     return p * (this.scale / q)
   }
@@ -109,15 +110,15 @@ export function* buildingNetwork(plan: Plan, calendar: Calendar | null): Steps<N
   for (const [at, job] of jobs.entries()) {
     const { id, duration, predecessors } = job
     numbers.set(`${id}`, at)
-    const what = (part: string) => () => `${part} of job ${show(id)}`
-    parts.add(duration, what('the duration'))
+    const what = () => `a time of job ${show(id)}`
+    parts.add(duration, what)
     if (duration < 0)
-      throw new ValueError(`${what('the duration')()} must be 0 or more, but it is ${show(duration)}`)
-    for (const { lag } of predecessors) parts.add(lag, what('a lag'))
+      throw new ValueError(`the duration of job ${show(id)} must be 0 or more, but it is ${show(duration)}`)
+    for (const { lag } of predecessors) parts.add(lag, what)
     for (const role of ['notBefore', 'deadline'] as const) {
       const given = job[role]
       if (given === undefined) continue
-      if (typeof given === 'number') parts.add(given, what(role))
+      if (typeof given === 'number') parts.add(given, what)
       limits[role][at] = typeof given === 'number' ? given : daysOf(given, role, calendar)
     }
     start[at + 1] = start[at]! + predecessors.length

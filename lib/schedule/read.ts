@@ -29,6 +29,8 @@ export function csvPlan(name: string, options: ReadPlanSet): LineParser<Plan> {
   const isTsv = /\.tsv(\.gz)?$/i.test(name)
   let rows: PlanRows | undefined
   let width = 0
+  /** Rows below the headings. */
+  let count = 0
 
   /** Reads the lines up to the headings; returns undefined if the window ends before. */
   const begin = (reader: TextReader): PlanRows => {
@@ -73,11 +75,11 @@ export function csvPlan(name: string, options: ReadPlanSet): LineParser<Plan> {
     })
   }
 
-  const record = (reader: TextReader, known: PlanRows) => {
+  const record = (reader: TextReader, known: PlanRows, isFirst: boolean) => {
     const { line } = reader
     const cells = cellsOfLine(reader)
     // Primavera writes the headings twice: the fields' names, and titles.
-    if (areHeadings(cells)) return true
+    if (isFirst && areHeadings(cells)) return true
     if (width > 0 && cells.length > width && cells.slice(width).some((cell) => cell !== '')) {
       reader.line = line
       reader.fail(
@@ -90,7 +92,6 @@ export function csvPlan(name: string, options: ReadPlanSet): LineParser<Plan> {
 
   return {
     *lines(reader) {
-      let looked = 0
       while (reader.nextContent()) {
         if (!rows) {
           rows = untilUnfinished(reader, () => begin(reader))
@@ -103,8 +104,8 @@ export function csvPlan(name: string, options: ReadPlanSet): LineParser<Plan> {
           reader.nextLine()
           continue
         }
-        if (!untilUnfinished(reader, () => record(reader, known))) return
-        if (++looked % 512 === 0) yield
+        if (!untilUnfinished(reader, () => record(reader, known, count === 0))) return
+        if (++count % 256 === 0) yield
       }
     },
     *end() {

@@ -219,7 +219,7 @@ function* describing(network: Network, solution: Solution, calendar: Calendar | 
     const { id, name, columns } = plan.jobs[job]!
     const takes = duration[job]!
     const [early, late] = [earliest[job]!, latest[job]!]
-    jobs[job] = {
+    const made: ScheduledJob = {
       id,
       name,
       duration: takes / scale,
@@ -230,9 +230,10 @@ function* describing(network: Network, solution: Solution, calendar: Calendar | 
       totalSlack: (late - early) / scale,
       freeFloat: free[job]! / scale,
       critical: late <= early,
-      ...(calendar && { dates: datesOf(calendar, perDay, early, late, takes) }),
-      ...(columns && { columns }),
     }
+    if (calendar) made.dates = datesOf(calendar, perDay, early, late, takes)
+    if (columns) made.columns = columns
+    jobs[job] = made
   }
   return {
     end: end / scale,
@@ -320,17 +321,21 @@ function withTimes(network: Network, set: readonly [keyof Times, number, number]
 function* moving(changed: Network, after: Solution, network: Network, before: Solution): Steps<MovedJob[]> {
   const { plan } = network
   const moved: MovedJob[] = []
-  for (const [at, job] of plan.jobs.entries()) {
+  const factor = changed.scale / network.scale
+  for (const [at, { id, name }] of plan.jobs.entries()) {
     if (at % PER_STEP === 0) yield
-    const now = timesOf(changed, after, at)
-    const then = timesOf(network, before, at)
-    if (now.earliestStart === then.earliestStart && now.earliestFinish === then.earliestFinish) continue
-    moved.push({ id: job.id, name: job.name, ...now, before: then })
+    const start = before.earliest[at]!
+    const finish = start + before.times.duration[at]!
+    const newStart = after.earliest[at]!
+    const newFinish = newStart + after.times.duration[at]!
+    if (newStart === start * factor && newFinish === finish * factor) continue
+    moved.push({
+      id,
+      name,
+      earliestStart: newStart / changed.scale,
+      earliestFinish: newFinish / changed.scale,
+      before: { earliestStart: start / network.scale, earliestFinish: finish / network.scale },
+    })
   }
   return moved
 }
-
-const timesOf = ({ scale }: Network, { earliest, times }: Solution, job: number) => ({
-  earliestStart: earliest[job]! / scale,
-  earliestFinish: (earliest[job]! + times.duration[job]!) / scale,
-})

@@ -1,9 +1,9 @@
 /** From the rows of a table to the jobs of a plan: ids, times and predecessors as planners and MS Project write them. */
 import { show } from '../describe.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import type { Steps } from '../graph-core/slices.js'
 import { limitOf } from './calendar.js'
 import type { Columns } from './columns.js'
-import type { JobId, LinkType, Plan, PlanJob, PlanLink } from './options.js'
+import type { LinkType, Plan, PlanJob, PlanLink } from './options.js'
 import { timeOf, type Units } from './units.js'
 
 /** The German names are those of MS Project: Ende and Anfang. */
@@ -24,17 +24,17 @@ const typedLink =
 /** Id and lag, such as 3+2d. */
 const plainLink = /^(\d+)()\s*([+−–-])\s*((?:\d+[.,]?\d*|[.,]\d+)\s*(?:\p{L}+\.?|%)?)$/u
 
-/** A row of a table, with its place in messages. */
-interface Row {
-  readonly job: PlanJob
-  readonly links: unknown
-  readonly line: number
-  readonly level: number
-  readonly isSummary: boolean
-}
+/** Marks between predecessors. */
+const marks = /[;,|\n]/
+
+/** Jobs whose links are read at once: about a millisecond. */
+const STEP = 512
 
 /** Error of a row. */
 export type RowError = (line: number, problem: string) => never
+
+/** Texts of times that are remembered. */
+const REMEMBERED = 1024
 
 /** Collects the rows of a table, and makes a plan of them. */
 export class PlanRows {
@@ -42,11 +42,22 @@ export class PlanRows {
   readonly #units: Units
   readonly #decimalComma: boolean
   readonly #fail: RowError
-  readonly #rows: Row[] = []
-  readonly #ids = new Map<string, JobId>()
-  /** Ids by name; null for a name of several jobs. */
-  readonly #names = new Map<string, JobId | null>()
-  readonly #summaries = new Set<string>()
+  readonly #jobs: PlanJob[] = []
+  /** Predecessors, line and level of each job. */
+  readonly #links: unknown[] = []
+  readonly #lines: number[] = []
+  readonly #levels: number[] = []
+  readonly #ids = new Map<string, PlanJob>()
+  /** Jobs by name, null for a name of several; made when a predecessor is no id. */
+  #names: Map<string, PlanJob | null> | undefined
+  readonly #summaries = new Set<PlanJob>()
+  /** Whether an id or a name has a mark that separates predecessors. */
+  #hasMarks = false
+  readonly #times = new Map<string, number>()
+  /** The row that is read. */
+  #value: (column: number) => unknown = () => undefined
+  #line = 0
+  readonly #refuse = (problem: string): never => this.#fail(this.#line, problem)
 
   /** @param decimalComma - whether a comma is a decimal point for certain. */
   constructor(columns: Columns, units: Units, decimalComma: boolean, fail: RowError) {
@@ -58,191 +69,209 @@ export class PlanRows {
 
   /** Adds a row, unless all its cells are empty. `value` returns the value of a column. */
   add(value: (column: number) => unknown, line: number): void {
+    this.#value = value
+    this.#line = line
     const { at, names, kept } = this.#columns
-    const fail = (problem: string) => this.#fail(line, problem)
-    const given = (column: number | undefined) => {
-      const found = column === undefined ? undefined : value(column)
-      return found === null || (typeof found === 'string' && found.trim() === '') ? undefined : found
+    const ownName = this.#text(at.name)
+    const ownId = this.#text(at.id)
+    if (ownName === undefined && ownId === undefined) {
+      if (this.#given(at.duration) === undefined && this.#given(at.predecessors) === undefined) return
+      this.#refuse('the job has neither an id nor a name: give it one')
     }
-    const text = (column: number | undefined) => {
-      const found = given(column)
-      if (found === undefined || typeof found === 'string') return found?.trim()
-      if (typeof found === 'number' || typeof found === 'boolean') return `${found}`
-      return fail(`${show(names[column!])} must be text or a number, but it is ${show(found)}`)
-    }
-    const ownName = text(at.name)
-    if (ownName === undefined && text(at.id) === undefined) {
-      if (given(at.duration) === undefined && given(at.predecessors) === undefined) return
-      fail('the job has neither an id nor a name: give it one')
-    }
-    const raw = given(at.id)
-    const id: JobId = typeof raw === 'number' ? raw : (text(at.id) ?? ownName!)
-    const what = `the duration of ${show(ownName ?? id)}`
-    const isSummary = /^(yes|ja|true|wahr|1)$/i.test(text(at.summary) ?? '')
-    const duration = given(at.duration)
-    if (duration === undefined && !isSummary) fail(`${what} is missing: write 0 for a milestone`)
+    const raw = this.#given(at.id)
+    const id = typeof raw === 'number' ? raw : (ownId ?? ownName!)
+    const name = ownName ?? `${id}`
+    const isSummary = at.summary !== undefined && /^(yes|ja|true|wahr|1)$/i.test(this.#text(at.summary) ?? '')
     const job: PlanJob = {
       id,
-      name: ownName ?? `${id}`,
-      duration: isSummary ? 0 : this.#time(duration, what, line),
+      name,
+      duration: isSummary ? 0 : this.#duration(at.duration, name),
       predecessors: [],
     }
-    if (job.duration < 0) fail(`${what} must be 0 or more, but it is ${show(duration)}`)
-    const limit = (role: 'notBefore' | 'deadline', column: number | undefined) => {
-      const found = given(column)
-      if (found !== undefined && !/^(na|nv)$/i.test(`${found}`))
-        job[role] = limitOf(found, role, this.#units, this.#decimalComma, fail)
-    }
-    limit('notBefore', at.notBefore)
-    limit('deadline', at.deadline)
-    const constraint = text(at.constraintType)
-      ?.replace(/[^\p{L}]/gu, '')
-      .toLowerCase()
-    if (constraint !== undefined && at.constraintDate !== undefined) {
-      if (/^(startnoearlierthan|snet|startonorafter|anfangnichtfrüherals)$/.test(constraint))
-        limit('notBefore', at.constraintDate)
-      else if (/^(finishnolaterthan|fnlt|finishonorbefore|endenichtspäterals)$/.test(constraint))
-        limit('deadline', at.constraintDate)
-      else if (!/^(assoonaspossible|asap|sofrühwiemöglich|none|keine)?$/.test(constraint))
-        fail(`the constraint ${show(text(at.constraintType))} is not supported: use not before and deadline`)
-    }
+    this.#limit(job, 'notBefore', at.notBefore)
+    this.#limit(job, 'deadline', at.deadline)
+    if (at.constraintType !== undefined) this.#constraint(job)
     if (kept.length > 0)
-      job.columns = Object.fromEntries(kept.map((column) => [names[column]!, text(column) ?? '']))
+      job.columns = Object.fromEntries(kept.map((column) => [names[column]!, this.#text(column) ?? '']))
     const key = `${id}`
     if (this.#ids.has(key))
-      fail(
+      this.#refuse(
         at.id === undefined
           ? `there are two jobs ${show(key)}: give each an id, in a column id`
           : `there are two jobs with the id ${show(key)}: give each its own`,
       )
-    this.#ids.set(key, id)
-    this.#names.set(job.name, this.#names.has(job.name) ? null : id)
-    const links = given(at.predecessors ?? at.successors)
-    this.#rows.push({ job, links, line, level: Number(text(at.level) ?? 0), isSummary })
+    this.#ids.set(key, job)
+    this.#hasMarks ||= marks.test(key) || marks.test(name)
+    if (isSummary) this.#summaries.add(job)
+    this.#jobs.push(job)
+    this.#links.push(this.#given(at.predecessors ?? at.successors))
+    this.#lines.push(line)
+    if (at.level !== undefined) this.#levels.push(Number(this.#text(at.level) ?? 0))
   }
 
   /** Returns the plan, after the last row. */
   *end(): Steps<Plan> {
-    const rows = this.#rows
-    const isSummary = (row: Row, next: Row | undefined) => row.isSummary || (next?.level ?? 0) > row.level
-    for (const [at, row] of rows.entries())
-      if (isSummary(row, rows[at + 1])) this.#summaries.add(`${row.job.id}`)
+    for (const [at, level] of this.#levels.entries())
+      if (this.#levels[at + 1]! > level) this.#summaries.add(this.#jobs[at]!)
     const { predecessors, successors } = this.#columns.at
     const isReversed = predecessors === undefined && successors !== undefined
-    const byId = new Map(rows.map(({ job }) => [`${job.id}`, job]))
-    const jobs: PlanJob[] = []
-    let looked = 0
-    for (const { job, links, line } of rows) {
-      if (this.#summaries.has(`${job.id}`)) {
-        if (links !== undefined) this.#refuseSummary(`${job.id}`, line)
-        continue
-      }
-      jobs.push(job)
-      for (const link of this.#links(links, job, line)) {
-        if (isReversed) byId.get(`${link.id}`)!.predecessors.push({ ...link, id: job.id })
+    for (const [at, job] of this.#jobs.entries()) {
+      this.#line = this.#lines[at]!
+      const links = this.#links[at]
+      if (links !== undefined && this.#summaries.has(job)) this.#refuseSummary(job)
+      for (const link of this.#linksOf(links, job)) {
+        if (isReversed) this.#ids.get(`${link.id}`)!.predecessors.push({ ...link, id: job.id })
         else job.predecessors.push(link)
-        if (++looked % 1024 === 0) yield
       }
-      if (jobs.length % (PER_STEP / 8) === 0) yield
+      if (at % STEP === STEP - 1) yield
     }
+    const jobs =
+      this.#summaries.size === 0 ? this.#jobs : this.#jobs.filter((job) => !this.#summaries.has(job))
     if (jobs.length === 0) this.#fail(0, 'a plan must have at least one job, but it has none')
     return { ...this.#units, jobs }
   }
 
-  #time(value: unknown, what: string, line: number): number {
-    return timeOf(value, what, this.#units, this.#decimalComma, (problem) => this.#fail(line, problem))
+  /** Value of a column; undefined for an empty cell. */
+  #given(column: number | undefined): unknown {
+    const found = column === undefined ? undefined : this.#value(column)
+    return found === null || (typeof found === 'string' && found.trim() === '') ? undefined : found
   }
 
-  *#links(given: unknown, job: PlanJob, line: number): Generator<PlanLink, void, void> {
-    if (given === undefined) return
-    if (typeof given === 'number') yield this.#link(`${given}`, job, line)
-    else if (typeof given === 'string')
-      for (const text of this.#parts(given)) yield this.#link(text, job, line)
-    else if (Array.isArray(given)) {
-      for (const each of given) {
-        if (typeof each === 'string' || typeof each === 'number') yield this.#link(`${each}`, job, line)
-        else yield this.#object(each, job, line)
-      }
-    } else {
-      this.#fail(
-        line,
+  #text(column: number | undefined): string | undefined {
+    const found = this.#given(column)
+    if (found === undefined || typeof found === 'string') return found?.trim()
+    if (typeof found === 'number' || typeof found === 'boolean') return `${found}`
+    return this.#refuse(
+      `${show(this.#columns.names[column!])} must be text or a number, but it is ${show(found)}`,
+    )
+  }
+
+  #duration(column: number | undefined, name: string): number {
+    const given = this.#given(column)
+    if (given === undefined) this.#refuse(`the duration of ${show(name)} is missing: write 0 for a milestone`)
+    const duration = this.#time(given, 'the duration of', name)
+    if (duration < 0)
+      this.#refuse(`the duration of ${show(name)} must be 0 or more, but it is ${show(given)}`)
+    return duration
+  }
+
+  #limit(job: PlanJob, role: 'notBefore' | 'deadline', column: number | undefined): void {
+    const found = this.#given(column)
+    if (found !== undefined && !/^(na|nv)$/i.test(`${found}`))
+      job[role] = limitOf(found, role, this.#units, this.#decimalComma, this.#refuse)
+  }
+
+  /** Reads a constraint of MS Project or Primavera. */
+  #constraint(job: PlanJob): void {
+    const { at } = this.#columns
+    const kind = (this.#text(at.constraintType) ?? '').replace(/[^\p{L}]/gu, '').toLowerCase()
+    if (/^(startnoearlierthan|snet|startonorafter|anfangnichtfrüherals)$/.test(kind))
+      this.#limit(job, 'notBefore', at.constraintDate)
+    else if (/^(finishnolaterthan|fnlt|finishonorbefore|endenichtspäterals)$/.test(kind))
+      this.#limit(job, 'deadline', at.constraintDate)
+    else if (!/^(assoonaspossible|asap|sofrühwiemöglich|none|keine)?$/.test(kind))
+      this.#refuse(
+        `the constraint of ${show(job.name)} must be as soon as possible, start no earlier than or finish no later than, but it is ${show(this.#text(at.constraintType))}: use a deadline`,
+      )
+  }
+
+  /** Reads a time. The words for messages come apart, because almost all times are right. */
+  #time(value: unknown, what: string, of: string): number {
+    const known = typeof value === 'string' ? this.#times.get(value) : undefined
+    if (known !== undefined) return known
+    const time = timeOf(value, `${what} ${show(of)}`, this.#units, this.#decimalComma, this.#refuse)
+    if (typeof value === 'string' && this.#times.size < REMEMBERED) this.#times.set(value, time)
+    return time
+  }
+
+  #linksOf(given: unknown, job: PlanJob): PlanLink[] {
+    if (given === undefined) return []
+    if (typeof given === 'number') return [this.#link(`${given}`, job)]
+    if (typeof given === 'string') return this.#parts(given).map((text) => this.#link(text, job))
+    if (!Array.isArray(given))
+      return this.#refuse(
         `the predecessors of ${show(job.name)} must be text such as '3FS+2d', or a list, but they are ${show(given)}`,
       )
-    }
+    return given.map((each: unknown) =>
+      typeof each === 'string' || typeof each === 'number'
+        ? this.#link(`${each}`.trim(), job)
+        : this.#object(each, job),
+    )
   }
 
   /** Splits a list of links: at semicolons, line ends or bars, and else at commas. A name may have these marks. */
-  *#parts(text: string): Generator<string, void, void> {
-    if (/^\d+$/.test(text) || this.#find(text.trim()) !== undefined) return yield text.trim()
-    if (/^\s*\d+(\s+\d+)+\s*$/.test(text)) return yield* text.trim().split(/\s+/)
-    for (const part of text.split(/[;\n|]/)) {
-      const whole = part.trim()
-      if (whole === '') continue
-      if (!whole.includes(',') || this.#find(whole) !== undefined) {
-        yield whole
-        continue
-      }
-      // A comma within a lag, such as 3FS+2,5d, isn't a separator where commas are decimal points.
-      const commas = this.#decimalComma ? /(?<![+−–-]\s*\d+),|,(?!\d)/ : /,/
-      for (const each of whole.split(commas)) if (each.trim() !== '') yield each.trim()
+  #parts(text: string): string[] {
+    const isJob = (part: string) => this.#hasMarks && (this.#find(part) ?? this.#named(part)) !== undefined
+    const all = text.trim()
+    if (/^\d+(\s+\d+)+$/.test(all)) return all.split(/\s+/)
+    if (isJob(all)) return [all]
+    // A comma within a lag, such as 3FS+2,5d, isn't a separator where commas are decimal points.
+    const commas = this.#decimalComma ? /(?<![+−–-]\s*\d+),|,(?!\d)/ : ','
+    const parts: string[] = []
+    for (const part of all.split(/[;\n|]/)) {
+      const isWhole = !part.includes(',') || isJob(part.trim())
+      for (const each of isWhole ? [part] : part.split(commas))
+        if (each.trim() !== '') parts.push(each.trim())
     }
+    return parts
   }
 
-  /** Returns the id that a text names; undefined for no job. */
-  #find(text: string): JobId | undefined {
-    const own = this.#ids.get(text) ?? this.#names.get(text)
-    if (own !== undefined && own !== null) return own
+  /** Returns the job with an id. */
+  #find(text: string): PlanJob | undefined {
+    const own = this.#ids.get(text)
+    if (own || !/^\d/.test(text)) return own
     // Spreadsheets with empty cells make 3.0 of 3.
     const whole = /^(\d+)[.,]0+$/.exec(text)?.[1]
     if (whole !== undefined) return this.#find(whole)
     if (!/^\d+$/.test(text)) return undefined
-    const { job } = this.#columns.at.id === undefined ? (this.#rows[Number(text) - 1] ?? {}) : {}
-    return job?.id ?? this.#ids.get(`${text}.0`)
+    return this.#columns.at.id === undefined ? this.#jobs[Number(text) - 1] : this.#ids.get(`${text}.0`)
   }
 
-  #link(text: string, job: PlanJob, line: number): PlanLink {
+  /** Returns the only job with a name. */
+  #named(text: string): PlanJob | undefined {
+    if (!this.#names) {
+      this.#names = new Map()
+      for (const job of this.#jobs) this.#names.set(job.name, this.#names.has(job.name) ? null : job)
+    }
+    return this.#names.get(text) ?? undefined
+  }
+
+  #link(text: string, job: PlanJob): PlanLink {
     const own = this.#find(text)
-    if (own !== undefined) return this.#checked({ id: own, type: 'FS', lag: 0 }, line)
+    if (own) return this.#made(own, 'FS', 0)
     const [, first = '', type, sign, time] = typedLink.exec(text) ?? plainLink.exec(text) ?? []
-    const id = this.#find(first)
-    if (id === undefined) {
-      return this.#fail(
-        line,
+    const found = this.#find(first) ?? this.#named(text) ?? this.#named(first)
+    if (!found)
+      return this.#refuse(
         `${show(job.name)} must wait for jobs of the plan, but ${show(text)} is none: write an id, and behind it the kind of link and the lag, such as 3FS+2d`,
       )
-    }
-    const what = `the lag of ${show(text)}`
-    const lag = time === undefined ? 0 : this.#time(time, what, line)
+    if (found.name === text) return this.#made(found, 'FS', 0)
+    const lag = time === undefined ? 0 : this.#time(time, 'the lag of', text)
     const isLead = sign !== undefined && sign !== '+'
-    return this.#checked({ id, type: types[type?.toUpperCase() || 'FS']!, lag: isLead ? 0 - lag : lag }, line)
+    return this.#made(found, types[type?.toUpperCase() || 'FS']!, isLead ? 0 - lag : lag)
   }
 
-  #object(given: unknown, job: PlanJob, line: number): PlanLink {
+  #object(given: unknown, job: PlanJob): PlanLink {
     const { id, type = 'FS', lag = 0 } = (given ?? {}) as Record<string, unknown>
     const own = typeof id === 'string' || typeof id === 'number' ? this.#find(`${id}`) : undefined
-    if (own === undefined)
-      this.#fail(
-        line,
+    if (!own)
+      return this.#refuse(
         `${show(job.name)} must wait for jobs of the plan, but a predecessor has the id ${show(id)}`,
       )
     const known = typeof type === 'string' ? types[type.toUpperCase()] : undefined
     if (known === undefined)
-      return this.#fail(line, `the type of a link must be 'FS', 'SS', 'FF' or 'SF', but it is ${show(type)}`)
-    return this.#checked(
-      { id: own!, type: known, lag: this.#time(lag, `the lag of ${show(id)}`, line) },
-      line,
-    )
+      return this.#refuse(`the type of a link must be 'FS', 'SS', 'FF' or 'SF', but it is ${show(type)}`)
+    return this.#made(own, known, this.#time(lag, 'the lag of', `${id}`))
   }
 
-  #checked(link: PlanLink, line: number): PlanLink {
-    if (this.#summaries.has(`${link.id}`)) this.#refuseSummary(`${link.id}`, line)
-    return link
+  #made(job: PlanJob, type: LinkType, lag: number): PlanLink {
+    if (this.#summaries.size > 0 && this.#summaries.has(job)) this.#refuseSummary(job)
+    return { id: job.id, type, lag }
   }
 
-  #refuseSummary(id: string, line: number): never {
-    return this.#fail(
-      line,
-      `links must lead between jobs, but ${show(id)} is a summary of others: link the jobs that it stands for`,
+  #refuseSummary({ name }: PlanJob): never {
+    return this.#refuse(
+      `links must lead between jobs, but ${show(name)} is a summary of others: link the jobs that it stands for`,
     )
   }
 }
