@@ -12,7 +12,7 @@ export type {
   GanttOptions,
   JobDates,
   JobId,
-  JobRecord,
+  JobList,
   LinkType,
   Plan,
   PlanJob,

@@ -15,9 +15,18 @@ const example = (name) => [name, [`examples/${name}.mjs`, '-o']]
 
 /** The program that draws each picture: it prints it, or if the last argument is -o, it writes it into the file that follows. */
 export const pictures = Object.fromEntries([
-  ...['speed', 'product', 'directions', 'tiles', 'cases', 'patterns', 'bands', 'timeline', 'layers'].map(
-    script,
-  ),
+  ...[
+    'speed',
+    'product',
+    'directions',
+    'tiles',
+    'cases',
+    'patterns',
+    'bands',
+    'timeline',
+    'layers',
+    'links',
+  ].map(script),
   ...[
     'figure-2.1',
     'figure-4.1',

@@ -56,7 +56,7 @@ export const aboutJob = (job: ScheduledJob, unit: string): string =>
  * names, other jobs outlined bars; a line behind a bar is the slack, and a diamond a milestone. The drawing has a light and a dark theme, and its
  * texts keep their size at any width from 360 pixels.
  *
- * @param schedule - result of {@link schedule}; with some of its jobs only these are drawn.
+ * @param schedule - result of `schedule()`; with some of its jobs only these are drawn.
  * @param plan - the plan of the schedule, for the unit and the links.
  * @returns SVG. All texts of the plan are escaped.
  * @throws LimitError (ERR_MPMML_LIMIT) for more than 5000 jobs; DTypeError; OptionError.
@@ -79,20 +79,24 @@ export function drawGantt(schedule: Schedule, plan: Plan, given?: GanttOptions):
   const bottom = height - FOOT
   const place = new Map(jobs.map((job, row) => [`${job.id}`, { job, y: TOP + PITCH * row + 18 }]))
   const parts = [
-    text(0, 16, shortened(title, 40), 'ink critical'),
-    text('100%', 16, dates ? `ends ${dates.end}` : `${shown(end)} ${plan.unit}`, 'faint', 'end'),
+    text(0, 16, shortened(title, 40), { isBold: true }),
+    text('100%', 16, dates ? `ends ${dates.end}` : `${shown(end)} ${plan.unit}`, {
+      kind: 'faint',
+      anchor: 'end',
+    }),
     ...ticksOf(schedule, plan, length).flatMap(({ time, label }, at) => {
       const anchor = at === 0 ? 'start' : time > 0.9 * length ? 'end' : 'middle'
-      return [line('axis', x(time), 40, x(time), bottom), text(x(time), 35, label, 'faint', anchor)]
+      return [line('axis', x(time), 40, x(time), bottom), text(x(time), 35, label, { kind: 'faint', anchor })]
     }),
   ]
+  if (arrows) parts.push(...linesOf(plan, place, x))
   for (const { job, y } of place.values()) {
     const kind = job.critical ? 'strong' : 'bar'
     const middle = y + 6
     const slack = job.totalSlack === 0 ? '' : ` · slack ${shown(job.totalSlack)}`
     parts.push(
-      text(0, y - 5, shortened(job.name, LONGEST_NAME), job.critical ? 'ink critical' : 'ink'),
-      text('100%', y - 5, `${shown(job.duration)}${slack}`, 'faint', 'end'),
+      text(0, y - 5, shortened(job.name, LONGEST_NAME), { isBold: job.critical }),
+      text('100%', y - 5, `${shown(job.duration)}${slack}`, { kind: 'faint', anchor: 'end' }),
     )
     if (job.totalSlack !== 0) {
       parts.push(
@@ -103,7 +107,6 @@ export function drawGantt(schedule: Schedule, plan: Plan, given?: GanttOptions):
     const wide = job.duration === 0 ? 0 : x(job.duration)
     parts.push(bar(kind, x(job.earliestStart), y, wide, aboutJob(job, plan.unit)))
   }
-  if (arrows) parts.push(...linesOf(plan, place, x))
   const foot = height - 10
   parts.push(
     bar('strong', 0, foot - 10, 22, 'critical'),

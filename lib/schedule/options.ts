@@ -49,10 +49,11 @@ export interface Plan {
   start?: string
 }
 
-/** Job that a program writes: text as in a file, or numbers. Other names of the properties are those of columns in files. */
-export interface JobRecord {
-  readonly [column: string]: unknown
-}
+/**
+ * Jobs that a program writes: objects whose properties are named like columns in files, with numbers or with texts as in a file. Predecessors may
+ * be a list of ids, texts or {@link PlanLink}.
+ */
+export type JobList = readonly object[]
 
 /** Part of a job that a column has. */
 export type ColumnRole = 'id' | 'name' | 'duration' | 'predecessors' | 'notBefore' | 'deadline'

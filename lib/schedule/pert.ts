@@ -3,7 +3,7 @@ import { LimitError } from '../errors.js'
 import { escapeXml } from '../xml-text.js'
 import { aboutJob, requireSchedule } from './gantt.js'
 import type { Plan, Schedule, ScheduledJob } from './options.js'
-import { frame, shortened, shown, text } from './svg.js'
+import { curve, frame, rectangle, shortened, shown, text } from './svg.js'
 
 const MOST_JOBS = 50
 const [WIDTH, HEIGHT, ACROSS, DOWN, MARGIN, TOP] = [150, 62, 56, 22, 12, 34]
@@ -14,7 +14,7 @@ const ROUNDS = 4
  * the duration and the earliest finish on top, and the latest start, the slack and the latest finish at its bottom. Critical jobs have thick frames
  * and bold names.
  *
- * @param schedule - result of {@link schedule}.
+ * @param schedule - result of `schedule()`.
  * @param plan - the plan of the schedule.
  * @returns SVG, with a light and a dark theme. All texts of the plan are escaped.
  * @throws LimitError (ERR_MPMML_LIMIT) for more than 50 jobs; DTypeError.
@@ -54,13 +54,12 @@ export function drawNetwork(schedule: Schedule, plan: Plan): string {
   const arrows = links.map(({ from, to, label }) => {
     const [a, b] = [place[from]!, place[to]!]
     const [x1, y1, x2, y2] = [a.x + WIDTH, a.y + HEIGHT / 2, b.x, b.y + HEIGHT / 2]
-    const curve = `M${x1} ${y1}C${x1 + ACROSS / 2} ${y1} ${x2 - ACROSS / 2} ${y2} ${x2} ${y2}`
-    const named = label && text((x1 + x2) / 2, (y1 + y2) / 2 - 5, label, 'faint', 'middle')
-    return `<path class="link" d="${curve}" fill="none" stroke-width="1.5" marker-end="url(#mpmml-arrow)"/>${named}`
+    const named = label && text((x1 + x2) / 2, (y1 + y2) / 2 - 5, label, { kind: 'faint', anchor: 'middle' })
+    return `${curve(`M${x1} ${y1}C${x1 + ACROSS / 2} ${y1} ${x2 - ACROSS / 2} ${y2} ${x2} ${y2}`)}${named}`
   })
   const boxes = jobs.map((job, at) => box(job, place[at]!, plan.unit))
   const label = `Network of ${jobs.length} jobs over ${shown(end)} ${plan.unit}`
-  return frame(width, height, label, [text(MARGIN, 20, label, 'ink critical'), ...arrows, ...boxes])
+  return frame(width, height, label, [text(MARGIN, 20, label, { isBold: true }), ...arrows, ...boxes])
 }
 
 type LinkPlace = { readonly from: number; readonly to: number }
@@ -99,20 +98,21 @@ function columnsOf(count: number, links: readonly LinkPlace[]): number[][] {
 }
 
 function box(job: ScheduledJob, { x, y }: { x: number; y: number }, unit: string): string {
-  const kind = job.critical ? 'strong' : 'bar'
-  const bold = job.critical ? 'ink critical' : 'ink'
-  const [left, middle, right] = [x + 6, x + WIDTH / 2, x + WIDTH - 6]
+  const { critical } = job
+  const row = (below: number, values: readonly number[]) =>
+    values.map((value, at) =>
+      text(x + [6, WIDTH / 2, WIDTH - 6][at]!, y + below, shown(value), {
+        kind: 'faint',
+        anchor: ['start', 'middle', 'end'][at]!,
+      }),
+    )
   return [
     `<g><title>${escapeXml(aboutJob(job, unit))}</title>`,
-    `<rect class="paper" x="${x}" y="${y}" width="${WIDTH}" height="${HEIGHT}"/>`,
-    `<rect class="${kind} hollow" stroke-width="${job.critical ? 3 : 1}" x="${x}" y="${y}" width="${WIDTH}" height="${HEIGHT}" rx="4"/>`,
-    text(left, y + 15, shown(job.earliestStart), 'faint'),
-    text(middle, y + 15, shown(job.duration), 'faint', 'middle'),
-    text(right, y + 15, shown(job.earliestFinish), 'faint', 'end'),
-    text(middle, y + 36, shortened(job.name, 20), bold, 'middle'),
-    text(left, y + 56, shown(job.latestStart), 'faint'),
-    text(middle, y + 56, shown(job.totalSlack), 'faint', 'middle'),
-    text(right, y + 56, shown(job.latestFinish), 'faint', 'end'),
+    rectangle('paper', x, y, WIDTH, HEIGHT),
+    rectangle(critical ? 'strongbox' : 'box', x, y, WIDTH, HEIGHT, critical ? 3 : 1),
+    ...row(15, [job.earliestStart, job.duration, job.earliestFinish]),
+    text(x + WIDTH / 2, y + 36, shortened(job.name, 20), { anchor: 'middle', isBold: critical }),
+    ...row(56, [job.latestStart, job.totalSlack, job.latestFinish]),
     '</g>',
   ].join('')
 }

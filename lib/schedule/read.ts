@@ -11,7 +11,7 @@ import type { LineParser, TextReader } from '../files/text.js'
 import { requireSaxes } from '../graph/saxes.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
 import { areHeadings, type Columns, columnsOf, positionalColumns } from './columns.js'
-import { type JobRecord, type Plan, type PlanOptions, planOptions, type ReadPlanSet } from './options.js'
+import { type JobList, type Plan, type PlanOptions, planOptions, type ReadPlanSet } from './options.js'
 import { ProjectXml } from './project-xml.js'
 import { PlanRows } from './table.js'
 import type { Units } from './units.js'
@@ -152,7 +152,7 @@ export function* readingRecords(given: unknown, options: ReadPlanSet, name = 'th
   const rows = new PlanRows(columns, unitsOf(wishes, columns), false, (at, problem) =>
     fail(at > 0 ? `jobs[${at - 1}]: ${problem}` : problem),
   )
-  for (const [at, each] of (list as JobRecord[]).entries()) {
+  for (const [at, each] of (list as Record<string, unknown>[]).entries()) {
     rows.add((column) => each[names[column]!], at + 1)
     if (at % 1024 === 1023) yield
   }
@@ -214,7 +214,7 @@ function parsedJson(text: string, name: string): unknown {
  * console.log(jobs[0].duration, jobs[1].predecessors) // 5.5 [ { id: '1', type: 'FS', lag: 1 } ]
  */
 export function parsePlan(
-  content: string | Uint8Array | readonly JobRecord[] | { readonly jobs: readonly JobRecord[] },
+  content: string | Uint8Array | JobList | { readonly jobs: JobList },
   options?: PlanOptions,
   name = 'the plan',
 ): Plan {

@@ -9,7 +9,7 @@ import { buildingNetwork, daysOf, exact, type Network, type Times } from './netw
 import {
   type JobDates,
   type JobId,
-  type JobRecord,
+  type JobList,
   type Plan,
   type PlanJob,
   planOptions,
@@ -107,10 +107,7 @@ export interface PreparedSchedule {
  * ])
  * console.log(end, criticalPath.join()) // 8.5 1,2
  */
-export async function schedule(
-  plan: Plan | readonly JobRecord[],
-  options?: ScheduleOptions,
-): Promise<Schedule> {
+export async function schedule(plan: Plan | JobList, options?: ScheduleOptions): Promise<Schedule> {
   return (await prepareSchedule(plan, options)).schedule
 }
 
@@ -126,7 +123,7 @@ export async function schedule(
  * console.log(endBefore, end, moved.map(({ id }) => id).join()) // 9 11 2
  */
 export async function prepareSchedule(
-  plan: Plan | readonly JobRecord[],
+  plan: Plan | JobList,
   options?: ScheduleOptions,
 ): Promise<PreparedSchedule> {
   const { start, weekdays, holidays, signal } = scheduleOptions.read(options)
@@ -179,7 +176,7 @@ const isNormal = (job: unknown) => {
 }
 
 /** Reads a plan that a program may have written. */
-function* normalized(plan: Plan | readonly JobRecord[]): Steps<Plan> {
+function* normalized(plan: Plan | JobList): Steps<Plan> {
   const given = plan as Partial<Plan> | null | undefined
   if (!Array.isArray(plan) && Array.isArray(given?.jobs)) {
     const { unit, hoursPerDay, daysPerWeek, jobs, start } = given as Plan

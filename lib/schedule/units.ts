@@ -5,10 +5,10 @@
 import { show } from '../describe.js'
 import { adviceFor } from '../files/advice.js'
 
-export const timeUnits = ['minutes', 'hours', 'days', 'weeks', 'months'] as const
-
 /** Unit of working time. */
-export type TimeUnit = (typeof timeUnits)[number]
+export type TimeUnit = 'minutes' | 'hours' | 'days' | 'weeks' | 'months'
+
+export const timeUnits: readonly TimeUnit[] = ['minutes', 'hours', 'days', 'weeks', 'months']
 
 const names: Record<TimeUnit, RegExp> = {
   minutes: /^(m|mins?|minutes?|minuten)$/,
