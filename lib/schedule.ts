@@ -34,5 +34,6 @@ export {
   prepareSchedule,
   schedule,
   type WhatIf,
+  type WhatIfOptions,
 } from './schedule/schedule.js'
 export type { TimeUnit } from './schedule/units.js'

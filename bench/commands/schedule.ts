@@ -16,6 +16,7 @@ import {
   type TimeUnit,
 } from '../../lib/schedule.js'
 import { newCommand } from '../commands.js'
+import { note } from '../csv-kind.js'
 import { chainText, counted } from '../graph.js'
 import { labelled, print, printJson, table, withStatus } from '../output.js'
 import { checkOutputs } from '../output-file.js'
@@ -159,7 +160,7 @@ ids such as 3, 3FS+2d, 5SS, 4FF-1d or 2SF, with commas or semicolons between the
     })
 }
 
-/** What `schedule --json` prints. */
+/** Output of `schedule --json`. */
 interface ScheduleRecord extends Schedule {
   /** End without the changes. */
   endBefore?: number
@@ -172,6 +173,10 @@ async function compute(path: string, flags: Flags, signal: AbortSignal) {
   const plan = await withStatus(`reading ${shownInput(path)}`, () =>
     readPlan(inputPath(path), { columns, keep, unit, hoursPerDay, daysPerWeek, signal }),
   )
+  if (plan.jobs.length > 1 && plan.jobs.every(({ predecessors }) => predecessors.length === 0))
+    note(
+      `no job of ${shownInput(path)} waits for another one: --columns predecessors=NAME names their column`,
+    )
   const options: ScheduleOptions = { start, weekdays, holidays, signal }
   const prepared = await withStatus('computing the schedule', () => prepareSchedule(plan, options))
   let record: ScheduleRecord = prepared.schedule

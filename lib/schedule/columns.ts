@@ -3,10 +3,10 @@ import { show, showAll, showAny } from '../describe.js'
 import type { ColumnRole } from './options.js'
 import { type TimeUnit, unitOf } from './units.js'
 
-type Role = ColumnRole | 'successors' | 'constraintType' | 'constraintDate' | 'summary' | 'level'
+type Role = ColumnRole | 'more' | 'successors' | 'constraintType' | 'constraintDate' | 'summary' | 'level'
 
 /** Headings in lower case, without blanks and marks, in the order of preference. */
-const headings: Record<Exclude<Role, 'duration'>, string> = {
+const headings: Record<Exclude<Role, 'duration' | 'more'>, string> = {
   id:
     'id taskid activityid jobid # nr no num number nummer key code taskcode activitycode vorgangsnr vorgangsnummer vorgangsid vorgangid ' +
     'aktivitätsid aktivitätid kennung lfdnr pos position schlüssel wbs wbscode psp pspcode uniqueid uid eindeutigenr eindeutigeid issuekey',
@@ -37,9 +37,11 @@ const known = new Map(
   ),
 )
 
-/** Names of durations, with the unit behind them. */
-const durations =
-  /^(duration|originalduration|planned?duration|taskduration|targetdrtn|remainingduration|dur|od|dauer|geplantedauer|ursprünglichedauer|ursprdauer|vorgangsdauer|takes|length|time|zeit|estimate|schätzung)(?:in)?(.*?)(?:cnt)?$/
+/** Names of durations, in the order of preference after duration and dauer, with the unit behind them. */
+const durationNames =
+  'originalduration plannedduration targetdrtn taskduration geplantedauer ursprünglichedauer ursprdauer vorgangsdauer od dur ' +
+  'remainingduration takes length time zeit estimate schätzung'
+const durations = new RegExp(`^(duration|dauer|${durationNames.replaceAll(' ', '|')})(?:in)?(.*?)(?:cnt)?$`)
 
 /** Headings that a message shows. */
 const KNOWN = 'id or nr; name, task or activity; duration, dur or days; and predecessors, depends on or after'
@@ -59,6 +61,7 @@ function meaningOf(heading: string): { role: Role; rank: number; unit?: TimeUnit
   const text = plain(heading)
   const found = known.get(text)
   if (found) return found
+  if (/^(predecessor|pred|vorgänger)\d+$/.test(text)) return { role: 'more', rank: 0 }
   const inMarks = unitOf(/[([{,]\s*([^)\]}]*?)\s*[)\]}]?\s*$/.exec(heading)?.[1] ?? '')
   const unit = text.length > 2 ? unitOf(text) : undefined
   if (unit) return { role: 'duration', rank: 100, unit }
@@ -66,17 +69,21 @@ function meaningOf(heading: string): { role: Role; rank: number; unit?: TimeUnit
   if (name === undefined || (rest !== '' && !unitOf(rest))) return undefined
   return {
     role: 'duration',
-    rank: ['duration', 'dauer'].includes(name) ? 0 : 1,
+    rank: durationNames.split(' ').indexOf(name) + 1,
     unit: inMarks ?? unitOf(rest),
   }
 }
 
-/** Columns of a plan by what they have; a column that doesn't exist is undefined. */
+/** Numbers of the columns of a plan; undefined for columns that don't exist. */
 export interface Columns {
   readonly at: { readonly [Each in Role]?: number }
   readonly names: readonly string[]
   /** Unit that the heading of durations names. */
   readonly unit: TimeUnit | undefined
+  /** Further columns of predecessors, such as `Predecessor 2`. */
+  readonly more: readonly number[]
+  /** Whether ids are those of a work breakdown structure, such as 1.2.3, in which 1.2 is a summary. */
+  readonly isWbs: boolean
   /** Columns that jobs keep. */
   readonly kept: readonly number[]
 }
@@ -119,6 +126,7 @@ export function columnsOf(
   for (const [column, meaning] of meanings.entries()) {
     if (!meaning || rank[meaning.role] === -1) continue
     const { role } = meaning
+    if (role === 'more') continue
     if (meaning.rank === rank[role])
       fail(
         `one column must have the ${role}, but ${showAny([names[at[role]!]!, names[column]!].map(show))} may: choose one by the option columns, such as columns: { ${role}: ${show(names[column])} }`,
@@ -134,7 +142,9 @@ export function columnsOf(
   const others = [...names.keys()].filter((column) => !Object.values(at).includes(column))
   const kept = Array.isArray(keep) ? keep.map((name) => find(name, 'keep')) : keep === true ? others : []
   const unit = meaningOf(names[at.duration!]!)?.unit
-  return { at, names, unit, kept }
+  const more = [...names.keys()].filter((column) => meanings[column]?.role === 'more')
+  const isWbs = at.id !== undefined && /^(wbs|psp)/.test(plain(names[at.id]!))
+  return { at, names, unit, more, isWbs, kept }
 }
 
 /** Returns the columns of a table without headings: id or name, duration, predecessors; or id, name, duration, predecessors. */

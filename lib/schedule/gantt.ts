@@ -63,6 +63,7 @@ export const aboutJob = (job: ScheduledJob, unit: string): string =>
  * @example
  * const plan = parsePlan('id,task,days,after\n1,walls,5,\n2,roof,3,1\n')
  * await writeFile('plan.svg', drawGantt(await schedule(plan, { start: '2026-01-05' }), plan, { arrows: true }))
+ * console.log((await readFile('plan.svg', 'utf8')).includes('2026-01-05')) // true
  */
 export function drawGantt(schedule: Schedule, plan: Plan, given?: GanttOptions): string {
   const { title, width, arrows } = options.read(given)

@@ -23,10 +23,13 @@ export interface PlanLink {
 
 /** A job of a plan. */
 export interface PlanJob {
+  /** Id, which no other job has. */
   id: JobId
+  /** Name; the id if the table has no names. */
   name: string
   /** In the plan's unit; 0 for a milestone. */
   duration: number
+  /** Links to the jobs that it waits for. */
   predecessors: PlanLink[]
   /** Earliest start: time from the start of the plan, or a date such as '2026-12-01'. */
   notBefore?: number | string
@@ -44,6 +47,7 @@ export interface Plan {
   hoursPerDay: number
   /** Working days of a week. */
   daysPerWeek: number
+  /** Jobs, in the order of the table. */
   jobs: PlanJob[]
   /** First day, if the file has it. */
   start?: string
@@ -89,21 +93,31 @@ export interface ScheduleOptions {
 
 /** Dates of a job: days on which work on it starts and finishes. */
 export interface JobDates {
+  /** Day of the earliest start, such as '2026-01-05'. */
   earliestStart: string
+  /** Day of the earliest finish, whose end may be the finish. */
   earliestFinish: string
+  /** Day of the latest start. */
   latestStart: string
+  /** Day of the latest finish. */
   latestFinish: string
 }
 
 /** A job of a schedule. Times are in the plan's unit, from the start of the plan. */
 export interface ScheduledJob {
+  /** Id of the job in the plan. */
   id: JobId
+  /** Name of the job in the plan. */
   name: string
+  /** Duration of the job in the plan. */
   duration: number
+  /** Least start that keeps all links and times not before. */
   earliestStart: number
+  /** Earliest start plus duration. */
   earliestFinish: number
   /** Latest start that meets the deadlines and doesn't delay the end. */
   latestStart: number
+  /** Latest start plus duration. */
   latestFinish: number
   /** Latest minus earliest start; negative by the time that a deadline is missed. */
   totalSlack: number
@@ -123,7 +137,9 @@ export interface ScheduleDates {
   start: string
   /** Day on which the last job finishes. */
   end: string
+  /** Working days of a week, from 1 for Monday to 7 for Sunday. */
   weekdays: readonly number[]
+  /** Days without work, as the option `holidays` has them. */
   holidays: readonly string[]
 }
 

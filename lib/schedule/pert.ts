@@ -21,6 +21,7 @@ const ROUNDS = 4
  * @example
  * const plan = parsePlan('id,task,days,after\n1,walls,5,\n2,roof,3,1\n')
  * await writeFile('network.svg', drawNetwork(await schedule(plan), plan))
+ * console.log((await readFile('network.svg', 'utf8')).includes('roof')) // true
  */
 export function drawNetwork(schedule: Schedule, plan: Plan): string {
   requireSchedule(schedule, plan)

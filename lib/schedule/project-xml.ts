@@ -26,6 +26,8 @@ const columns: Columns = {
   at: { id: 0, name: 1, duration: 2, predecessors: 3, notBefore: 4, deadline: 5, summary: 6 },
   names: ['UID', 'Name', 'Duration', 'PredecessorLink', 'ConstraintDate', 'Deadline', 'Summary'],
   unit: undefined,
+  more: [],
+  isWbs: false,
   kept: [],
 }
 

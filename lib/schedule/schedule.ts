@@ -38,16 +38,23 @@ const PER_STEP = 1024
 
 /** Change of a job in a what-if: times as numbers in the plan's unit, or texts such as '8d' and dates; null takes a limit away. */
 export interface JobChange {
+  /** New duration, 0 or more. */
   duration?: number | string | undefined
+  /** New earliest start. */
   notBefore?: number | string | null | undefined
+  /** New latest finish. */
   deadline?: number | string | null | undefined
 }
 
 /** A job whose earliest times a change moves. */
 export interface MovedJob {
+  /** Id of the job in the plan. */
   id: JobId
+  /** Name of the job in the plan. */
   name: string
+  /** Earliest start with the change, in the plan's unit. */
   earliestStart: number
+  /** Earliest finish with the change, in the plan's unit. */
   earliestFinish: number
   /** Times before the change. */
   before: { earliestStart: number; earliestFinish: number }
@@ -57,7 +64,7 @@ export interface MovedJob {
 export interface WhatIf {
   /** Finish of the last job, with the change. */
   end: number
-  /** Finish of the last job in the plan as it is. */
+  /** Finish of the last job, without the change. */
   endBefore: number
   /** Ids of a chain of jobs that decides the end, with the change. */
   criticalPath: JobId[]
@@ -67,16 +74,22 @@ export interface WhatIf {
   schedule(): Promise<Schedule>
 }
 
+/** The options of {@link PreparedSchedule.whatIf}. `undefined` means the default. */
+export interface WhatIfOptions {
+  /** Ends the work with AbortedError when it is aborted. */
+  signal?: AbortSignal | undefined
+}
+
 /** A plan that is ready for changes. */
 export interface PreparedSchedule {
   /** Plan that was prepared. */
   readonly plan: Plan
-  /** Schedule of the plan as it is. */
+  /** Schedule of the plan without changes. */
   readonly schedule: Schedule
   /**
-   * Computes the schedule with other times of some jobs, in one sweep over the links. The prepared plan stays as it is.
+   * Computes the schedule with other times of some jobs, in one sweep over the links. The prepared plan doesn't change.
    *
-   * @param changes - changes by the ids of the jobs.
+   * @param changes - changes by the ids of the jobs, or by names that one job has.
    * @throws Rejects with ValueError for an id that no job has, or a wrong time; CycleError; OverflowError; AbortedError.
    */
   whatIf(
@@ -151,7 +164,7 @@ export async function prepareSchedule(
   }
 }
 
-const whatIfOptions = new Options({ signal })
+const whatIfOptions = new Options({ signal } satisfies OptionsOf<WhatIfOptions>)
 
 const isLink = (each: unknown) => {
   const { id, type, lag } = (each ?? {}) as Record<string, unknown>
@@ -273,8 +286,9 @@ function changing(network: Network, changes: unknown, calendar: Calendar | null)
   }
   const set: [values: keyof Times, job: number, value: number][] = []
   for (const [id, change] of Object.entries(changes)) {
-    const job =
-      numbers.get(id) ?? fail(`changes must be of jobs of the plan, but no job has the id ${show(id)}`)
+    const job = numbers.get(id) ?? named(plan, id)
+    if (job === undefined)
+      return fail(`changes must be of jobs of the plan, but no job has the id ${show(id)}`)
     requireNames(change, ['duration', 'notBefore', 'deadline'], `the change of job ${show(id)}`)
     const { duration, notBefore, deadline } = change as JobChange
     if (duration !== undefined) {
@@ -293,6 +307,12 @@ function changing(network: Network, changes: unknown, calendar: Calendar | null)
     }
   }
   return withTimes(network, set)
+}
+
+/** Returns the number of the only job with a name. */
+function named({ jobs }: Plan, name: string): number | undefined {
+  const found = [...jobs.keys()].filter((job) => jobs[job]!.name === name)
+  return found.length === 1 ? found[0] : undefined
 }
 
 /** Network with some times, in the plan's unit, in the place of others; its scale becomes finer if they need it. */

@@ -25,7 +25,10 @@ const typedLink =
 const plainLink = /^(\d+)()\s*([+−–-])\s*((?:\d+[.,]?\d*|[.,]\d+)\s*(?:\p{L}+\.?|%)?)$/u
 
 /** Marks between predecessors. */
-const marks = /[;,|\n]/
+const marks = /[;,|\n]|\s(?:and|und|&)\s/i
+
+/** Texts that stand for no predecessor. */
+const nothing = /^(-|–|—|none|nil|null|n\/?a|kein|keine)$/i
 
 /** Jobs whose links are read at once: about a millisecond. */
 const STEP = 512
@@ -48,7 +51,7 @@ export class PlanRows {
   readonly #lines: number[] = []
   readonly #levels: number[] = []
   readonly #ids = new Map<string, PlanJob>()
-  /** Jobs by name, null for a name of several; made when a predecessor is no id. */
+  /** Jobs by id and name in lower case, null for several; made when a predecessor is no id. */
   #names: Map<string, PlanJob | null> | undefined
   readonly #summaries = new Set<PlanJob>()
   /** Whether an id or a name has a mark that separates predecessors. */
@@ -104,7 +107,7 @@ export class PlanRows {
     this.#hasMarks ||= marks.test(key) || marks.test(name)
     if (isSummary) this.#summaries.add(job)
     this.#jobs.push(job)
-    this.#links.push(this.#given(at.predecessors ?? at.successors))
+    this.#links.push(this.#joined(at.predecessors ?? at.successors))
     this.#lines.push(line)
     if (at.level !== undefined) this.#levels.push(Number(this.#text(at.level) ?? 0))
   }
@@ -113,6 +116,12 @@ export class PlanRows {
   *end(): Steps<Plan> {
     for (const [at, level] of this.#levels.entries())
       if (this.#levels[at + 1]! > level) this.#summaries.add(this.#jobs[at]!)
+    if (this.#columns.isWbs) {
+      for (const id of this.#ids.keys()) {
+        const parent = this.#ids.get(id.slice(0, Math.max(0, id.lastIndexOf('.'))))
+        if (parent) this.#summaries.add(parent)
+      }
+    }
     const { predecessors, successors } = this.#columns.at
     const isReversed = predecessors === undefined && successors !== undefined
     for (const [at, job] of this.#jobs.entries()) {
@@ -129,6 +138,16 @@ export class PlanRows {
       this.#summaries.size === 0 ? this.#jobs : this.#jobs.filter((job) => !this.#summaries.has(job))
     if (jobs.length === 0) this.#fail(0, 'a plan must have at least one job, but it has none')
     return { ...this.#units, jobs }
+  }
+
+  /** Predecessors of all columns that have some. */
+  #joined(first: number | undefined): unknown {
+    const { more } = this.#columns
+    if (more.length === 0) return this.#given(first)
+    const texts = [first, ...more]
+      .map((column) => this.#text(column))
+      .filter((text) => text && !nothing.test(text))
+    return texts.length > 0 ? texts.join(';') : undefined
   }
 
   /** Value of a column; undefined for an empty cell. */
@@ -205,11 +224,14 @@ export class PlanRows {
     const all = text.trim()
     if (/^\d+(\s+\d+)+$/.test(all)) return all.split(/\s+/)
     if (isJob(all)) return [all]
+    if (nothing.test(all) && !this.#find(all)) return []
     // A comma within a lag, such as 3FS+2,5d, isn't a separator where commas are decimal points.
-    const commas = this.#decimalComma ? /(?<![+−–-]\s*\d+),|,(?!\d)/ : ','
+    const commas = this.#decimalComma
+      ? /(?<![+−–-]\s*\d+),|,(?!\d)|\s(?:and|und|&)\s/i
+      : /,|\s(?:and|und|&)\s/i
     const parts: string[] = []
     for (const part of all.split(/[;\n|]/)) {
-      const isWhole = !part.includes(',') || isJob(part.trim())
+      const isWhole = !marks.test(part) || isJob(part.trim())
       for (const each of isWhole ? [part] : part.split(commas))
         if (each.trim() !== '') parts.push(each.trim())
     }
@@ -227,13 +249,17 @@ export class PlanRows {
     return this.#columns.at.id === undefined ? this.#jobs[Number(text) - 1] : this.#ids.get(`${text}.0`)
   }
 
-  /** Returns the only job with a name. */
+  /** Returns the only job with a name, or with an id in another case. */
   #named(text: string): PlanJob | undefined {
+    const names = this.#names ?? new Map<string, PlanJob | null>()
     if (!this.#names) {
-      this.#names = new Map()
-      for (const job of this.#jobs) this.#names.set(job.name, this.#names.has(job.name) ? null : job)
+      this.#names = names
+      for (const job of this.#jobs) {
+        for (const name of new Set([`${job.id}`.toLowerCase(), job.name.toLowerCase()]))
+          names.set(name, names.has(name) ? null : job)
+      }
     }
-    return this.#names.get(text) ?? undefined
+    return names.get(text.toLowerCase()) ?? undefined
   }
 
   #link(text: string, job: PlanJob): PlanLink {
@@ -245,7 +271,8 @@ export class PlanRows {
       return this.#refuse(
         `${show(job.name)} must wait for jobs of the plan, but ${show(text)} is none: write an id, and behind it the kind of link and the lag, such as 3FS+2d`,
       )
-    if (found.name === text) return this.#made(found, 'FS', 0)
+    if (found.name.toLowerCase() === text.toLowerCase() || `${found.id}`.toLowerCase() === text.toLowerCase())
+      return this.#made(found, 'FS', 0)
     const lag = time === undefined ? 0 : this.#time(time, 'the lag of', text)
     const isLead = sign !== undefined && sign !== '+'
     return this.#made(found, types[type?.toUpperCase() || 'FS']!, isLead ? 0 - lag : lag)

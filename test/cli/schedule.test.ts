@@ -1,7 +1,7 @@
 /** mpmml schedule. Expected times are computed by hand. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { fails, json, succeeds, useFolder } from './support.js'
+import { fails, json, mpmml, succeeds, useFolder } from './support.js'
 
 const path = useFolder()
 
@@ -109,6 +109,12 @@ describe('schedule', () => {
       'hours',
     ])
     expect(jobs[0]).toMatchObject({ id: 'A', duration: 3, columns: { Wer: 'Ann' } })
+  })
+
+  it('notes that no job waits for another one', async () => {
+    const { stderr, status } = await mpmml(['schedule', write('alone.csv', 'id,days,vorher\n1,3,\n2,4,1\n')])
+    expect(stderr).toMatch(/no job of .*alone\.csv waits for another one: --columns/)
+    expect(status).toBe(0)
   })
 
   it('reads standard input', async () => {

@@ -91,6 +91,10 @@ describe('parsePlan', () => {
     ['1EE−1 Tag', '1FF-1'],
     ['1AE+1 Woche', '1SF+5'],
     ['1+2d', '1FS+2'],
+    ['-', ''],
+    ['none', ''],
+    ['1 and 2', '1FS 2FS'],
+    ['a 1', '1FS'],
     ['1: SS 3', '1SS+3'],
     ['1,2', '1FS 2FS'],
     ['1;2SS', '1FS 2SS'],
@@ -119,6 +123,24 @@ describe('parsePlan', () => {
       'wallsFS',
       'wallsFS roofFS',
     ])
+  })
+
+  it('joins several columns of predecessors', () => {
+    expect(linksOf(parsePlan('id,days,predecessor 1,predecessor 2\n1,1,,\n2,1,1,-\n3,1,1SS,2\n'))[2]).toBe(
+      '1SS 2FS',
+    )
+  })
+
+  it('takes jobs of a work breakdown structure that have parts for summaries', () => {
+    const plan = parsePlan('WBS,Task,Days,After\n1,Phase,5,\n1.1,A,2,\n1.2,B,3,1.1\n')
+    expect(plan.jobs.map(({ name }) => name)).toEqual(['A', 'B'])
+  })
+
+  it('takes names that have the marks of lists', () => {
+    const plan = parsePlan(
+      'task,days,after\nwires and pipes,1,\n"walls, roof",1,wires and pipes\npaint,1,"wires and pipes;walls, roof"\n',
+    )
+    expect(linksOf(plan)[2]).toBe('wires and pipesFS walls, roofFS')
   })
 
   it('leaves out summaries, and empty rows', () => {

@@ -332,6 +332,8 @@ describe('whatIf', () => {
       },
     ])
     expect((await whatIf({})).moved).toEqual([])
+    const byName = await prepareSchedule([{ id: 1, name: 'walls', duration: 2 }])
+    expect((await byName.whatIf({ walls: { duration: 3 } })).end).toBe(3)
     expect(before.end).toBe(9)
   })
 
