@@ -1,5 +1,6 @@
 /** Reading of plans: CSV, JSON, lists of objects, and XML of MS Project. */
 import { isUint8Array } from '../array-types.js'
+import { requireOrdinary } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ValueError } from '../errors.js'
 import { cellsOfLine, untilUnfinished } from '../files/cells.js'
@@ -222,6 +223,7 @@ export function parsePlan(
   if (typeof name !== 'string') throw new DTypeError(`name must be a string, but it is ${show(name)}`)
   if (typeof content !== 'string' && !isUint8Array(content))
     return atOnce(readingRecords(content, read, name))
+  requireOrdinary(content, `the bytes of ${name}`)
   const first =
     typeof content === 'string' ? content.slice(0, 256) : new TextDecoder().decode(content.subarray(0, 256))
   const start = first.replace(/[\0\uFEFF\uFFFD]/g, '').trimStart()[0]

@@ -30,6 +30,9 @@ const marks = /[;,|\n]|\s(?:and|und|&)\s/i
 /** Texts that stand for no predecessor. */
 const nothing = /^(-|–|—|none|nil|null|n\/?a|kein|keine)$/i
 
+/** Longer texts are no links: their search takes time with the square of their length. */
+const LONGEST_LINK = 500
+
 /** Jobs whose links are read at once: about a millisecond. */
 const STEP = 512
 
@@ -255,8 +258,10 @@ export class PlanRows {
     if (!this.#names) {
       this.#names = names
       for (const job of this.#jobs) {
-        for (const name of new Set([`${job.id}`.toLowerCase(), job.name.toLowerCase()]))
-          names.set(name, names.has(name) ? null : job)
+        const id = `${job.id}`.toLowerCase()
+        const name = job.name.toLowerCase()
+        names.set(id, names.has(id) ? null : job)
+        if (name !== id) names.set(name, names.has(name) ? null : job)
       }
     }
     return names.get(text.toLowerCase()) ?? undefined
@@ -265,7 +270,8 @@ export class PlanRows {
   #link(text: string, job: PlanJob): PlanLink {
     const own = this.#find(text)
     if (own) return this.#made(own, 'FS', 0)
-    const [, first = '', type, sign, time] = typedLink.exec(text) ?? plainLink.exec(text) ?? []
+    const parts = text.length > LONGEST_LINK ? null : (typedLink.exec(text) ?? plainLink.exec(text))
+    const [, first = '', type, sign, time] = parts ?? []
     const found = this.#find(first) ?? this.#named(text) ?? this.#named(first)
     if (!found)
       return this.#refuse(

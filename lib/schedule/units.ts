@@ -90,6 +90,9 @@ export function inUnit(value: number, from: TimeUnit, units: Units): number {
   return (n * p * s) / (d * q * r)
 }
 
+/** Longer texts are no times: their search takes time with the square of their length. */
+const LONGEST_TIME = 100
+
 const timeText = /^([+−–-]?)\s*(\d+[.,]?\d*|[.,]\d+)\s*(\p{L}*)\.?\s*\??$/u
 
 /**
@@ -105,9 +108,9 @@ function readTime(
   decimalComma: boolean,
   fail: (problem: string) => never,
 ): number {
-  const found = timeText.exec(text)
+  const found = text.length > LONGEST_TIME ? null : timeText.exec(text)
   if (!found) {
-    const word = text.replace(/\s+/g, '')
+    const word = text.slice(0, LONGEST_TIME).replace(/\s+/g, '')
     if (word.endsWith('%'))
       fail(`${what} must be a time, but it is ${show(text)}: write the time that the percentage stands for`)
     return fail(

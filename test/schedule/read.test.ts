@@ -242,6 +242,19 @@ describe('parsePlan', () => {
     expect(() => parsePlan(jobs as never)).toThrow(message)
   })
 
+  it.each<[string, string]>([
+    ['predecessors', `id,days,after\n1,1,"1${' '.repeat(200_000)}x"\n`],
+    ['durations', `id,days\n1,${'1'.repeat(200_000)}x\n`],
+    ['limits', `id,days,deadline\n1,1,${'1'.repeat(200_000)}x\n`],
+  ])('refuses long texts of %s in linear time', (_, text) => {
+    expect(() => parsePlan(text)).toThrow(FileError)
+  })
+
+  it('refuses bytes that other threads can write', () => {
+    const shared = new Uint8Array(new SharedArrayBuffer(8))
+    expect(() => parsePlan(shared)).toThrow(/SharedArrayBuffer|shared/)
+  })
+
   it('names a wrong object with ValueError', () => {
     expect(() => parsePlan([{ id: 1, duration: 1, after: 3 }])).toThrow(ValueError)
   })
