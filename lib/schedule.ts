@@ -6,6 +6,15 @@
  */
 import './globals.js'
 
+export {
+  type DelayOptions,
+  type DelayResult,
+  delay,
+  type LateDeparture,
+  type Timetable,
+  type TimetableConnection,
+} from './schedule/delay.js'
+export { drawDelay } from './schedule/delay-drawing.js'
 export { drawGantt } from './schedule/gantt.js'
 export type {
   ColumnRole,

@@ -47,7 +47,7 @@ export interface Network {
 const MOST_TIME = 2 ** 50
 
 /** Collects the fractions of times, for which it finds the common part of the unit. */
-class Parts {
+export class Parts {
   scale = 1
   readonly #known = new Map<number, Fraction>()
 
