@@ -95,8 +95,9 @@ const delayOptions = new Options({
 } satisfies OptionsOf<DelayOptions>)
 
 /**
- * Computes how a delay spreads through a periodic timetable: which departures are late in which round and because of whom, and when the delay is
- * gone. The trains of all earlier rounds are on time, also those of lines with several trains, whose connections have tokens.
+ * Computes how a delay spreads through a periodic timetable: the late departures of each round, the departure that each of them waits for, and the
+ * round in which the delay is gone. The trains of all earlier rounds are on time, also those of lines with several trains, whose connections have
+ * tokens.
  *
  * Planned departures are the earliest that the period allows. Times are computed as exact fractions.
  *

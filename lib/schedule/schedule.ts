@@ -92,10 +92,7 @@ export interface PreparedSchedule {
    * @param changes - changes by the ids of the jobs, or by names that one job has.
    * @throws Rejects with ValueError for an id that no job has, or a wrong time; CycleError; OverflowError; AbortedError.
    */
-  whatIf(
-    changes: { readonly [id: string]: JobChange },
-    options?: { signal?: AbortSignal | undefined },
-  ): Promise<WhatIf>
+  whatIf(changes: Readonly<Record<string, JobChange>>, options?: WhatIfOptions): Promise<WhatIf>
 }
 
 /**
