@@ -116,6 +116,8 @@ describe('schedule', () => {
     )
     expect(jobs.every(({ critical, totalSlack }) => critical && totalSlack === 0)).toBe(true)
     expect(criticalPath).toHaveLength(4)
+    const more = await schedule(parsePlan('id,days,after\n1,2,\n4,0.3,1\n5,0,4\n6,1,"4,5"\n'))
+    expect(more.criticalPath).toEqual(['1', '4', '5', '6'])
   })
 
   it.each([
