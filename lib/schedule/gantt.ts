@@ -120,7 +120,7 @@ export function drawGantt(schedule: Schedule, plan: Plan, given?: GanttOptions):
     text(262, foot, 'milestone'),
   )
   const label = `Gantt chart of ${jobs.length} jobs over ${shown(end)} ${plan.unit}`
-  const inner = `<svg x="1.5%" width="97%" height="${height}" overflow="visible">\n${parts.join('\n')}\n</svg>`
+  const inner = `<svg role="presentation" x="1.5%" width="97%" height="${height}" overflow="visible">\n${parts.join('\n')}\n</svg>`
   return frame(width ?? '100%', height, label, [inner])
 }
 

@@ -103,7 +103,7 @@ export const curve = (d: string) => `<path ${paint('link')} stroke-width="1.5" d
 export function bar(kind: Kind, x: Place, y: number, width: Place, about: string): string {
   const title = `<title>${escapeXml(about)}</title>`
   if (width === 0)
-    return `<svg x="${x}" y="${y + 6}" overflow="visible"><path ${paint(kind)} d="M0-7 7 0 0 7-7 0z">${title}</path></svg>`
+    return `<svg x="${x}" y="${y + 6}" overflow="visible">${title}<path ${paint(kind)} d="M0-7 7 0 0 7-7 0z"/></svg>`
   return `<rect ${paint(kind)} x="${x}" y="${y}" width="${width}" height="12" rx="2">${title}</rect>`
 }
 
