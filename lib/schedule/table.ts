@@ -27,6 +27,8 @@ const plainLink = /^(\d+)()\s*([+−–-])\s*((?:\d+[.,]?\d*|[.,]\d+)\s*(?:\p{L}
 /** Marks between predecessors. */
 const marks = /[;,|\n]|\s(?:and|und|&)\s/i
 
+const ZERO = 48
+
 /** Texts that stand for no predecessor. */
 const nothing = /^(-|–|—|none|nil|null|n\/?a|kein|keine)$/i
 
@@ -59,6 +61,8 @@ export class PlanRows {
   readonly #summaries = new Set<PlanJob>()
   /** Whether an id or a name has a mark that separates predecessors. */
   #hasMarks = false
+  /** Whether all ids are numbers, so that no id looks like a link. */
+  #isNumbered = true
   readonly #times = new Map<string, number>()
   /** The row that is read. */
   #value: (column: number) => unknown = () => undefined
@@ -107,6 +111,7 @@ export class PlanRows {
           : `there are two jobs with the id ${show(key)}: give each its own`,
       )
     this.#ids.set(key, job)
+    this.#isNumbered &&= /^\d+$/.test(key)
     this.#hasMarks ||= marks.test(key) || marks.test(name)
     if (isSummary) this.#summaries.add(job)
     this.#jobs.push(job)
@@ -267,7 +272,21 @@ export class PlanRows {
     return names.get(text.toLowerCase()) ?? undefined
   }
 
+  /** Reads a link such as 3FS+2d of a table whose ids are numbers, without a search; undefined for any other text. */
+  #numbered(text: string): PlanLink | undefined {
+    let end = 0
+    while (text.charCodeAt(end) - ZERO <= 9 && text.charCodeAt(end) >= ZERO) end++
+    const type = types[text.slice(end, end + 2)]
+    const sign = text[end + 2]
+    if (!type || !(sign === undefined || sign === '+' || sign === '-')) return undefined
+    const found = this.#ids.get(text.slice(0, end))
+    const lag = sign === undefined ? 0 : this.#times.get(text.slice(end + 3))
+    return found && lag !== undefined ? this.#made(found, type, sign === '-' ? 0 - lag : lag) : undefined
+  }
+
   #link(text: string, job: PlanJob): PlanLink {
+    const numbered = this.#isNumbered ? this.#numbered(text) : undefined
+    if (numbered) return numbered
     const own = this.#find(text)
     if (own) return this.#made(own, 'FS', 0)
     const parts = text.length > LONGEST_LINK ? null : (typedLink.exec(text) ?? plainLink.exec(text))
