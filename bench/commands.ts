@@ -35,6 +35,17 @@ export const commands = {
     summary: 'find the greatest mean weight of the cycles of a graph, exactly, and a cycle that has it',
     load: async (signal) => (await import('./commands/cycle-mean.js')).cycleMeanCommand(signal),
   },
+  schedule: {
+    usage: '[options] <PLAN>',
+    summary: 'schedule a plan from a table of jobs: slack, critical path, dates, changes and a Gantt chart',
+    load: async (signal) => (await import('./commands/schedule.js')).scheduleCommand(signal),
+  },
+  timetable: {
+    usage: '[options] <GRAPH>',
+    summary:
+      'show how a delay spreads in a periodic timetable, its least period and the slack of its connections',
+    load: async (signal) => (await import('./commands/timetable.js')).timetableCommand(signal),
+  },
   convert: {
     usage: '[options] <IN> <OUT>',
     summary: 'convert a matrix from one file format to another: the ends of the names say to which',

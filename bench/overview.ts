@@ -6,6 +6,7 @@ const examples = [
   ['npx mpmml multiply A.npy B.npy -o C.npy', 'multiply two matrices: max-plus, min-plus, … (--semiring)'],
   ['npx mpmml paths roads.gr --from 1 --to 5', 'find the best path in a graph'],
   ['npx mpmml cycle-mean timetable.csv', 'find the cycle with the greatest mean weight'],
+  ['npx mpmml schedule plan.csv --svg plan.svg', 'schedule a plan, and draw it'],
   ['npx mpmml show A.mtx', 'look at a matrix in a file'],
   ['npx mpmml doctor', 'check the installation, and say what to do'],
   ['npx mpmml demo', 'try a product of matrices that come along'],

@@ -13,7 +13,7 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 function interfacesOf() {
   const { config } = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile)
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root)
-  const entries = ['index', 'algebra', 'arrays', 'graph', 'queue', 'rna', 'semirings'].map(
+  const entries = ['index', 'algebra', 'arrays', 'graph', 'queue', 'rna', 'schedule', 'semirings'].map(
     (name) => `${root}lib/${name}.ts`,
   )
   const program = ts.createProgram(entries, { ...options, noEmit: true })

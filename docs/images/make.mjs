@@ -27,6 +27,7 @@ export const pictures = Object.fromEntries([
     'bands',
     'timeline',
     'layers',
+    'links',
   ].map(script),
   ...['memories', 'a-transposed', 'instances'].map(drawing),
   ...[

@@ -39,6 +39,21 @@ export const picture = (width: number, height: number, label: string, ...childre
     ...children,
   )
 
+let sheet: CSSStyleSheet | undefined
+
+/** A drawing of the library as an element. Its style goes to the document, because the page's policy allows no style within elements. */
+export function parsedSvg(text: string): Element {
+  const drawing = new DOMParser().parseFromString(text, 'image/svg+xml').documentElement
+  const style = drawing.querySelector('style')
+  if (style && !sheet) {
+    sheet = new CSSStyleSheet()
+    sheet.replaceSync(style.textContent ?? '')
+    document.adoptedStyleSheets.push(sheet)
+  }
+  style?.remove()
+  return document.importNode(drawing, true)
+}
+
 /** A table; `strong` are the rows that decide. */
 export function table(
   caption: string,

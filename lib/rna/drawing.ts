@@ -2,6 +2,7 @@
 import { show, showList } from '../describe.js'
 import { DTypeError, OptionError, ShapeError } from '../errors.js'
 import { boolean, Options, type OptionsOf, option, requireObject } from '../options.js'
+import { escapeXml } from '../xml-text.js'
 import type { BasePair } from './options.js'
 import { readStrand } from './strand.js'
 
@@ -114,7 +115,7 @@ export function drawInteraction(
   const [w, h] = size.split(' ')
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" width="${w}" height="${h}" viewBox="0 0 ${size}" font-family="monospace" ` +
-    `font-size="13">\n<title>${escaped(`${name1} and ${name2}`)}</title>\n<rect width="100%" height="100%" fill="#ffffff"/>\n${parts.join('\n')}\n</svg>\n`
+    `font-size="13">\n<title>${escapeXml(`${name1} and ${name2}`)}</title>\n<rect width="100%" height="100%" fill="#ffffff"/>\n${parts.join('\n')}\n</svg>\n`
   )
 }
 
@@ -176,11 +177,8 @@ function arc(pair: BasePair, place: Place, y: number, side: number): string {
 const line = (x1: number, y1: number, x2: number, y2: number) =>
   `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}" stroke="${BETWEEN}" stroke-width="2"/>`
 
-const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-const escaped = (content: string) => content.replace(/[&<>"]/g, (c) => escapes[c]!)
-
 const text = (x: number, y: number, content: string, anchor: string) =>
-  `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="${INK}">${escaped(content)}</text>`
+  `<text x="${x}" y="${y}" text-anchor="${anchor}" fill="${INK}">${escapeXml(content)}</text>`
 
 const label = (x: number, y: number, content: string) => text(x, y, content, 'start')
 

@@ -134,6 +134,7 @@ function prepare(): void {
   writeFileSync(path('roads.gr'), `p sp 5 5\n${arcs.join('')}`)
   writeFileSync(path('closest.json'), JSON.stringify({ ...l1Distance.toJSON(), dtype: 'int32' }))
   writeFileSync(path('roads.csv'), 'A,B,1800\nB,C,2400\n')
+  for (const name of ['house.csv', 'rail.csv']) copyFileSync(join(root, 'examples', name), path(name))
   const strand = '>one\nGGGGAAAACCCC\n'
   for (const name of ['s', 'strands', 'query', 'QUERY', 'target', 'targets', 'TARGET']) {
     writeFileSync(path(`${name}.fasta`), strand)

@@ -275,7 +275,8 @@ describe('pictures', () => {
   it.each(Object.keys(pictures))('%s is what its program draws, with plain attributes', (name) => {
     const picture = read(`docs/images/${name}.svg`)
     expect(drawn(name)).toBe(picture)
-    expect(picture).not.toMatch(/<style|\b(class|style)=|var\(/)
+    // The library's own drawing has a dark theme, too.
+    if (name !== 'project') expect(picture).not.toMatch(/<style|\b(class|style)=|var\(/)
   })
 
   it('are all drawn by `npm run pictures`, and all shown', () => {
