@@ -1,5 +1,5 @@
 // What is published: the packages, what is in each, and what its package.json says.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { browserFiles } from '../../wasm/files.mjs'
@@ -171,6 +171,20 @@ export function mainManifest(addons, repository) {
   }
 }
 
+/** Guides for those who change or study the library. They stay in the repository, as do pictures that no other guide shows. */
+const guidesOfRepository = ['contributing', 'notes', 'ranked', 'releasing', 'tensor-cores', 'thesis'].map(
+  (name) => `docs/${name}.md`,
+)
+const isPublishedGuide = (file) => /^docs\/[^/]+\.md$/.test(file) && !guidesOfRepository.includes(file)
+const shownPictures = new Set(
+  [
+    'README.md',
+    ...readdirSync(join(root, 'docs'))
+      .map((name) => `docs/${name}`)
+      .filter(isPublishedGuide),
+  ].flatMap((file) => readFileSync(join(root, file), 'utf8').match(/images\/[\w.-]+\.svg/g) ?? []),
+)
+
 /**
  * Returns whether a file of the clone is in the library's package. Of dist/lib that is what is bundled, and the declarations that the entry
  * points reach, which dist/types has too.
@@ -184,7 +198,8 @@ export function isInMain(file) {
   if (file.startsWith('dist/types/') || file.startsWith('dist/browser/')) return true
   if (file.startsWith('dist/bench/')) return !file.endsWith('.d.ts')
   return (
-    /^docs\/([^/]+\.md|images\/[^/]+\.svg)$/.test(file) ||
+    isPublishedGuide(file) ||
+    shownPictures.has(file.replace('docs/', '')) ||
     // The pages and the README point at them.
     file.startsWith('examples/') ||
     ['bench/data/a.npy', 'bench/data/b.npy', 'bench/data/README.md'].includes(file) ||
