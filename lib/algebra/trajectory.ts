@@ -1,5 +1,5 @@
 /** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
-import { aborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { CUDA, optionsOf, whereSet } from '../backend.js'
 import { readSemiring, requireSemiringType, zeroOf } from '../built-in.js'
 import { showList } from '../describe.js'
@@ -122,7 +122,7 @@ export async function trajectory(
     onProgress,
     ...asked
   } = trajectoryOptions.read(options)
-  if (signal?.aborted) throw aborted(signal, WHAT)
+  throwIfAborted(signal, WHAT)
   const place = placeOf(asked)
   const walked: Walked = { done: 0, inVain: false }
   const share = () => (steps > 0 ? walked.done / steps : 1)

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { aborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { CUDA, deviceName } from '../backend.js'
 import { throughout } from '../borrowed.js'
 import { show } from '../describe.js'
@@ -107,7 +107,7 @@ export interface GraphDone {
 export async function graphPaths(request: GraphRequest): Promise<GraphDone> {
   const { weights, output, work, sources, targets, limit, method, backend, onProgress } = request
   const { signal, overflow } = work
-  if (signal?.aborted) throw aborted(signal, WORK)
+  throwIfAborted(signal, WORK)
   const asked = await askedOf(work, output, 'min-plus')
   const semiring = requirePaths(asked.semiring)
   if (backend === CUDA) {

@@ -1,5 +1,5 @@
 /** Work on square matrices: what is checked before it, and how its result gets to where it is wanted. */
-import { aborted, notCancelled } from '../abort.js'
+import { notCancelled, throwIfAborted } from '../abort.js'
 import { Loan } from '../borrowed.js'
 import { requireSemiringType } from '../built-in.js'
 import { showList } from '../describe.js'
@@ -48,7 +48,7 @@ export function want(name: string, matrix: View, options: ReadOptions, work: str
   const out = options.out === undefined ? null : readView(options.out, 'out', 'result')
   const { semiring, overflow, signal } = options
   const { type, batched, batch, rows, cols } = matrix
-  if (signal?.aborted) throw aborted(signal, work)
+  throwIfAborted(signal, work)
   requireSemiringType(semiring, type)
   if (overflow !== LEFT_OUT) requireIntegers(type, `${name} is`)
   const borrowed = new Loan()

@@ -1,5 +1,5 @@
 /** Devices that are opened, and the matrices that stay on them. */
-import { aborted, notCancelled, signal } from '../abort.js'
+import { notCancelled, signal, throwIfAborted } from '../abort.js'
 import {
   AUTO,
   automaticBackend,
@@ -430,7 +430,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const { semiring, signal } = combineOptions.read(options)
     const c = readView(this, 'the matrix', 'result') as ResidentView
     const other = readView(d, 'd', 'operand')
-    if (signal?.aborted) throw aborted(signal, 'the combination')
+    throwIfAborted(signal, 'the combination')
     requireThere(c, 'the matrix')
     requireThere(other, 'd')
     const { session } = c.memory

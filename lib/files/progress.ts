@@ -1,9 +1,9 @@
 /** Telling how far the reading or writing of a file is. */
+import { throwIfAborted } from '../abort.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { Options, type OptionsOf, type ReadOf } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import { ProgressListener } from '../product/progress.js'
-import { throwIfAborted } from './files.js'
 
 /** What all that reads or writes files takes. */
 export interface FileOptions {

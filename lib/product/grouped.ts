@@ -1,5 +1,5 @@
 /** Many products in one call. */
-import { aborted, notCancelled, signal } from '../abort.js'
+import { notCancelled, signal, throwIfAborted } from '../abort.js'
 import { whereSet } from '../backend.js'
 import { semiring } from '../built-in.js'
 import { typeName } from '../describe.js'
@@ -203,7 +203,7 @@ async function multiplyAll(
     if (call.session && !signal && !watched) group.startPart(notCancelled)
     // For the rest everything that can run user code comes first, as for one product.
     readProducts(group, group.length)
-    if (signal?.aborted) throw aborted(signal, WORK)
+    throwIfAborted(signal, WORK)
     if (group.length === 0) return []
     if (!call.session || signal || watched) group.check(group.length)
     if (!call.session) placeResults(group)

@@ -1,6 +1,6 @@
 /** The arguments of a product: read, then checked. */
 
-import { aborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { ALL_DEVICES, AUTO, devicesIn, firstDevice } from '../backend.js'
 import { requireDecided, requireSemiringType } from '../built-in.js'
 import { type Name, show, showList } from '../describe.js'
@@ -82,7 +82,7 @@ export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product 
   const options = readOptions(optionsValue)
   const call = new Call(options)
   const product = readProduct(call, a, b, options.out, options.accumulate, plainNames, options.structure)
-  if (options.signal?.aborted) throw aborted(options.signal)
+  throwIfAborted(options.signal, 'the product')
   requireOperation(call, product.type)
   checkProduct(product, plainNames)
   call.session = sessionOf(product)

@@ -1,5 +1,5 @@
 /** Many products over a semiring that a user has written, in one call. */
-import { aborted, signal } from '../abort.js'
+import { signal, throwIfAborted } from '../abort.js'
 import { whereSet } from '../backend.js'
 import { typeName } from '../describe.js'
 import { DTypeError, fromNative } from '../errors.js'
@@ -65,7 +65,7 @@ export async function multiplyGrouped(
     const own = its === undefined ? options.structure : readStructure(its, names.structure)
     return readUserProduct(semiring, call, { a, b, out, accumulate }, names, own)
   })
-  if (options.signal?.aborted) throw aborted(options.signal, WORK)
+  throwIfAborted(options.signal, WORK)
   if (products.length === 0) return []
   for (const product of products) call.session ??= sessionOfUser(product)
   const located = () => products.map(locateUser).find((found) => found !== null)!

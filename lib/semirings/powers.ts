@@ -1,5 +1,5 @@
 /** Powers and stars of matrices over semirings that users write, by their products. */
-import { aborted, signal } from '../abort.js'
+import { signal, throwIfAborted } from '../abort.js'
 import { deviceName, optionsOf, whereSet } from '../backend.js'
 import { throughout } from '../borrowed.js'
 import { show } from '../describe.js'
@@ -70,7 +70,7 @@ class Powers {
     const square = readUserProduct(semiring, call, given, names, null)
     const [{ a: view, batched, batch, m }] = square.lanes as [Product]
     const { signal } = call.options
-    if (signal?.aborted) throw aborted(signal, what)
+    throwIfAborted(signal, what)
     if (view.rows !== view.cols) {
       throw new ShapeError(`${showShape(view, square.nameOfLane(0).a)} must be square${why}`)
     }

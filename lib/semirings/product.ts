@@ -1,5 +1,5 @@
 /** Products over semirings that users write. */
-import { aborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { deviceName, whereSet } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
 import { ResidentView, SharedMemory } from '../device/resident.js'
@@ -81,7 +81,7 @@ function prepare(a: unknown, b: unknown, value: unknown, watched: Watched | null
   const { semiring, out, accumulate, ...options } = productOptions.read(value)
   const call = callOf(semiring, options)
   const product = readUserProduct(semiring, call, { a, b, out, accumulate }, plainNames, options.structure)
-  if (options.signal?.aborted) throw aborted(options.signal)
+  throwIfAborted(options.signal, 'the product')
   call.session = sessionOfUser(product)
   checkUserProduct(product, () => locateUser(product)!)
   if (call.session) requireNoContradiction(call.options, call.session)
