@@ -7,7 +7,7 @@ import { OutOfMemoryError, OverflowError, ShapeError } from '../errors.js'
 import { inSlices } from '../graph-core/slices.js'
 import { isFromListener } from '../listener.js'
 import type { DenseMatrix, Shape } from '../matrix.js'
-import { choice, Options, type OptionsOf, option } from '../options.js'
+import { checkedLater, choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import { runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
@@ -44,18 +44,16 @@ export interface ReduceOptions<Key = unknown>
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-const asGiven = option(undefined, (value: unknown): unknown => value)
-
 const reduceOptions = new Options({
   reduce: reduction,
   semiring: choice(semirings, 'min-plus'),
-  sources: asGiven,
-  targets: asGiven,
-  limit: asGiven,
+  sources: checkedLater(),
+  targets: checkedLater(),
+  limit: checkedLater(),
   method: pathSet.method,
-  backend: asGiven,
-  device: asGiven,
-  devices: asGiven,
+  backend: checkedLater(),
+  device: checkedLater(),
+  devices: checkedLater(),
   ...longWorkSet,
 } satisfies OptionsOf<ReduceOptions>)
 
