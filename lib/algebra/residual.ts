@@ -9,7 +9,7 @@ import { FLOAT64, INT32, isNarrow, newUnwrittenArray, typeNameOf } from '../elem
 import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
-import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
+import { allocate, type DenseMatrix, type MatrixLike, rowMajorMatrix, type Shape } from '../matrix.js'
 import { Options, type OptionsOf } from '../options.js'
 import { policy, policyFor, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
@@ -277,7 +277,7 @@ async function compute(question: Question): Promise<Computed> {
       signal,
       what,
     )
-    return computed(await dual(question, minus, asMatrix(kept)))
+    return computed(await dual(question, minus, viewed(kept)))
   }
   const n = await inSlices(rangeOf(negated, semiring), signal, what)
   const k = await inSlices(rangeOf(kept, semiring), signal, what)
@@ -298,7 +298,7 @@ async function compute(question: Question): Promise<Computed> {
           signal,
           what,
         )
-      : asMatrix(kept)
+      : viewed(kept)
     return computed(await dual(question, minus, other))
   }
   // float64 has infinities of both signs, and is exact.
@@ -323,7 +323,8 @@ const computed = ({ c, backend, device, timing }: MpmmResult<DenseMatrix<Element
   kernelMs: timing.kernelMs,
 })
 
-const asMatrix = (view: HostView): MatrixLike<ElementArray> => {
+/** The matrix of a view. */
+const viewed = (view: HostView): MatrixLike<ElementArray> => {
   const { data, offset, batchStride, rowStride, colStride, batched } = view
   const strides = batched ? [batchStride, rowStride, colStride] : [rowStride, colStride]
   return { data: data as ElementArray, shape: shapeOf(view), strides, offset }
@@ -374,7 +375,7 @@ function* copied(
   yield* visiting(view, (value) => {
     data[at++] = change(value)
   })
-  return { data, shape, strides: rowMajor(shape), offset: 0 }
+  return rowMajorMatrix(data, shape)
 }
 
 /** The least and the greatest finite element, 0 if there is none, and whether there are zeros of the semiring. */
@@ -410,7 +411,7 @@ function* narrowed(
       narrow[at] = kept
     }
   }
-  return { data: narrow, shape, strides: rowMajor(shape), offset: 0 }
+  return rowMajorMatrix(narrow, shape)
 }
 
 function outside(value: number, at: number, shape: Shape): never {

@@ -11,7 +11,7 @@ import { isEdgeList } from '../graph-core/edges.js'
 import { nodeText } from '../graph-core/names.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
-import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } from '../matrix.js'
+import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajorMatrix } from '../matrix.js'
 import { checkedLater, Options, type OptionsOf, readWhole, required, requireNames } from '../options.js'
 import { type Finite, finiteOf, policy, policyFor, storedAs } from '../overflow.js'
 import type { Asked } from '../placement.js'
@@ -278,8 +278,7 @@ async function inArrays(
     const accumulate = drive ? { accumulate: column(drive, k) } : {}
     await mpmm(a, state(k), { ...where, ...accumulate, out: state(k + 1) })
   }
-  const shape = [steps + 1, n] as [number, number]
-  return { data, shape, strides: rowMajor(shape), offset: 0 }
+  return rowMajorMatrix(data, [steps + 1, n])
 }
 
 /** Products that are asked for before the first of them is waited for. */
@@ -391,8 +390,7 @@ function* walk(
               : best
     }
   }
-  const shape = [steps + 1, n] as [number, number]
-  return { data, shape, strides: rowMajor(shape), offset: 0 }
+  return rowMajorMatrix(data, [steps + 1, n])
 }
 
 /** A sum of int32, as the overflow policy stores it. */

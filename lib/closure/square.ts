@@ -11,7 +11,7 @@ import { ResidentView, type Session, SharedMemory } from '../device/resident.js'
 import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, fromNative, ShapeError, ValueError } from '../errors.js'
 import { type Elements, rowMajorElements, shapeOf } from '../layout.js'
-import { allocate, type DenseMatrix, rowMajor } from '../matrix.js'
+import { allocate, type DenseMatrix, rowMajorMatrix } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import { requireIntegers } from '../overflow.js'
@@ -164,8 +164,7 @@ export async function download(
       addon.download(session.native, memory, data, copyRequest(elements, elements), notCancelled),
       'the result',
     )
-    const shape = shapeOf(elements)
-    return { data, shape, strides: rowMajor(shape), offset: 0 }
+    return rowMajorMatrix(data, shapeOf(elements))
   } finally {
     addon.release(memory)
   }

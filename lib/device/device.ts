@@ -25,7 +25,14 @@ import {
 } from '../elements.js'
 import { DeviceError, DTypeError, natively, ShapeError } from '../errors.js'
 import { type Elements, rowMajorElements, shapeOf, stridedElements } from '../layout.js'
-import { allocate, type DenseMatrix, type MatrixLike, readShape, rowMajor, type Shape } from '../matrix.js'
+import {
+  allocate,
+  type DenseMatrix,
+  type MatrixLike,
+  readShape,
+  rowMajorMatrix,
+  type Shape,
+} from '../matrix.js'
 import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf } from '../options.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
@@ -485,10 +492,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const into = out === undefined ? null : readHostView(out, 'out', 'operand')
     requireThere(from, 'the matrix')
     if (into) requireFits(into, from)
-    const shape = shapeOf(from)
-    const made = into
-      ? null
-      : { data: this.#newArray(from) as Data, shape, strides: rowMajor(shape), offset: 0 }
+    const made = into ? null : rowMajorMatrix(this.#newArray(from) as Data, shapeOf(from))
     const layout =
       into ?? rowMajorElements(from.type, from.bytes, from.batched, from.batch, from.rows, from.cols)
     const array = into ? into.data : made!.data

@@ -7,7 +7,7 @@ import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
 import { CycleError, natively, OptionError, ShapeError } from '../errors.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
-import { rowMajor, type Shape } from '../matrix.js'
+import { rowMajorMatrix, type Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { checkedLater, listener, Options, type OptionsOf } from '../options.js'
 import { plainNames } from '../product/names.js'
@@ -150,12 +150,7 @@ class Powers {
   /** As products take it: on the device if the matrix is on one. */
   async placed(lanes: HostLanes): Promise<unknown> {
     const { session } = this.#square.call
-    const matrices = lanes.map((data) => ({
-      data,
-      shape: this.#shape,
-      strides: rowMajor(this.#shape),
-      offset: 0,
-    }))
+    const matrices = lanes.map((data) => rowMajorMatrix(data, this.#shape))
     if (!session) return this.#isList ? matrices : matrices[0]
     const device = session.owner as Device
     const there = await Promise.all(

@@ -6,7 +6,7 @@ import { ResidentView, SharedMemory } from '../device/resident.js'
 import { natively, OptionError } from '../errors.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
 import { shapeOf } from '../layout.js'
-import { type DenseMatrix, rowMajor } from '../matrix.js'
+import { type DenseMatrix, rowMajorMatrix } from '../matrix.js'
 import { addon, type FurtherName, type NativeMemory } from '../native.js'
 import { boolean, checkedLater, LEFT_OUT, Options, type OptionsOf, option, required } from '../options.js'
 import { placeOfProducts } from '../placement.js'
@@ -19,6 +19,7 @@ import { devicesOf, gopsOf, timingOf } from '../product/result.js'
 import { structure } from '../product/structure.js'
 import type { UserPlan, UserProductOptions, UserProductResult } from '../product/user-product.js'
 import { runNative } from '../run-native.js'
+import type { ElementArray } from '../storage.js'
 import { configureCode } from './code-cache.js'
 import { describeUser } from './messages.js'
 import {
@@ -194,8 +195,7 @@ export function resultOf(
   const newMatrix = (elements: Product['newElements'], result: Result): unknown => {
     if (session)
       return new DeviceMatrix(new ResidentView(new SharedMemory(memories.shift()!, session), elements()))
-    const shape = shapeOf(result)
-    return { data: result.data, shape, strides: rowMajor(shape), offset: 0 }
+    return rowMajorMatrix(result.data as ElementArray, shapeOf(result))
   }
   const matrices =
     outValue === undefined
