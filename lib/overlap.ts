@@ -8,6 +8,7 @@
  * the work. At the limit the answer is "yes".
  */
 import { ShapeError } from './errors.js'
+import { greatestDivisor } from './integers.js'
 import { bufferOf, firstByteOf } from './storage.js'
 import type { View } from './view.js'
 
@@ -21,8 +22,6 @@ interface Term {
 /** Steps of the enumeration after which it is given up. Views in practice need fewer than ten. */
 const MAX_STEPS = 20_000
 
-const gcd = (x: number, y: number): number => (y === 0 ? x : gcd(y, x % y))
-
 /** Whether Σ stride·x = target for some x within their bounds; true if that is too hard to tell. */
 function solvable(terms: Term[], target: number): boolean {
   const sorted = [...terms].sort((x, y) => y.stride - x.stride)
@@ -34,7 +33,7 @@ function solvable(terms: Term[], target: number): boolean {
     const { stride, low, high } = sorted[i]!
     least.unshift(least[0]! + stride * low)
     most.unshift(most[0]! + stride * high)
-    divisor.unshift(gcd(stride, divisor[0]!))
+    divisor.unshift(greatestDivisor(stride, divisor[0]!))
   }
   let steps = 0
   const search = (i: number, rest: number): boolean => {

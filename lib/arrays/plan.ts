@@ -15,6 +15,7 @@ import {
   ResumeError,
   ShapeError,
 } from '../errors.js'
+import { greatestDivisor } from '../integers.js'
 import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import { requireOrder } from '../orders.js'
@@ -451,11 +452,7 @@ export function chunkOf(usual: number, length: number, block: number | undefined
 export const unitOf = ({ layout }: PlannedOutput): readonly [number, number] =>
   layout?.shards ?? layout?.chunks ?? [1, 1]
 
-function commonMultiple(x: number, y: number): number {
-  let [a, b] = [x, y]
-  while (b > 0) [a, b] = [b, a % b]
-  return (x / a) * y
-}
+const commonMultiple = (x: number, y: number) => (x / greatestDivisor(x, y)) * y
 
 /** The most of `size` that is a multiple of `unit`, and of `wish` too if there is room. */
 export function aligned(size: number, unit: number, wish: number): number {
