@@ -2,16 +2,17 @@
 import { optionsOf, whereSet } from '../backend.js'
 import { during, Loan } from '../borrowed.js'
 import { readSemiring, requireSemiringType, storedZeroOf } from '../built-in.js'
-import { show, showList } from '../describe.js'
+import { showList } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
 import { FLOAT64, INT32, isNarrow, newUnwrittenArray, typeNameOf } from '../elements.js'
-import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js'
+import { DeviceError, DTypeError, ShapeError } from '../errors.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajorMatrix, type Shape } from '../matrix.js'
 import { Options, type OptionsOf } from '../options.js'
-import { policy, policyFor, storedAs } from '../overflow.js'
+import { outsideError, policy, policyFor, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
 import { type AnyOperand, longWorkSet, type MpmmOptions, type Overflow } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
@@ -265,9 +266,6 @@ interface Computed {
   kernelMs: number
 }
 
-const LEAST = -(2 ** 31)
-const MOST = 2 ** 31 - 1
-
 async function compute(question: Question): Promise<Computed> {
   const { negated, kept, semiring, overflow, signal } = question
   const what = 'the residual'
@@ -282,9 +280,9 @@ async function compute(question: Question): Promise<Computed> {
   const n = await inSlices(rangeOf(negated, semiring), signal, what)
   const k = await inSlices(rangeOf(kept, semiring), signal, what)
   // −A, B and all sums are finite in the dual semiring, and none is what means ε or ⊤.
-  const fits = -n.least < MOST && -n.most > LEAST && k.least > LEAST && k.most < MOST
-  if (fits && !k.zeros && k.least - n.most > LEAST && k.most - n.least < MOST) {
-    const dualZero = semiring === 'max-plus' ? MOST : LEAST
+  const fits = -n.least < MOST_INT32 && -n.most > LEAST_INT32 && k.least > LEAST_INT32 && k.most < MOST_INT32
+  if (fits && !k.zeros && k.least - n.most > LEAST_INT32 && k.most - n.least < MOST_INT32) {
+    const dualZero = semiring === 'max-plus' ? MOST_INT32 : LEAST_INT32
     const own = storedZeroOf(semiring, negated)
     const minus = await inSlices(
       copied(negated, INT32, (value) => (value === own ? dualZero : -value)),
@@ -394,6 +392,9 @@ function* rangeOf(view: HostView, semiring: SumSemiring) {
   return least <= most ? { least, most, zeros } : { least: 0, most: 0, zeros }
 }
 
+/** Neither ε nor ⊤. */
+const FINITE = [LEAST_INT32 + 1, MOST_INT32 - 1] as const
+
 /** The int32 elements of a result in float64. */
 function* narrowed(
   { data, shape }: DenseMatrix<ElementArray>,
@@ -403,10 +404,10 @@ function* narrowed(
   for (let at = 0; at < data.length; at++) {
     if (at % PER_STEP === PER_STEP - 1) yield
     const value = data[at]!
-    if (value === -Infinity) narrow[at] = LEAST
-    else if (value === Infinity) narrow[at] = MOST
+    if (value === -Infinity) narrow[at] = LEAST_INT32
+    else if (value === Infinity) narrow[at] = MOST_INT32
     else {
-      const kept = storedAs(overflow, value, [LEAST + 1, MOST - 1])
+      const kept = storedAs(overflow, value, FINITE)
       if (Number.isNaN(kept)) outside(value, at, shape)
       narrow[at] = kept
     }
@@ -419,10 +420,8 @@ function outside(value: number, at: number, shape: Shape): never {
   const rows = shape.at(-2)!
   const place = [Math.floor(at / cols) % rows, at % cols]
   if (shape.length === 3) place.unshift(Math.floor(at / (rows * cols)))
-  throw new OverflowError(
-    `element ${showList(place)} of the residual is ${show(value)}, outside the finite range −2^31 + 1 to 2^31 - 2: ` +
-      "use matrices of float64, or choose overflow 'saturate' or 'wrap'",
-  )
+  const advice = "use matrices of float64, or choose overflow 'saturate' or 'wrap'"
+  throw outsideError(`element ${showList(place)} of the residual`, value, FINITE, advice)
 }
 
 /** Whether every element of A ⊗ X is that of B: some k must have been what decided an X[k, j] by it. */
@@ -434,7 +433,7 @@ function* attained(
   const [zeroA, zeroB] = [storedZeroOf(semiring, a), storedZeroOf(semiring, b)]
   const top = zeroB < 0 ? Infinity : -Infinity
   const bottom = -top
-  const zeroX = x.data instanceof Int32Array ? (semiring === 'max-plus' ? LEAST : MOST) : bottom
+  const zeroX = x.data instanceof Int32Array ? (semiring === 'max-plus' ? LEAST_INT32 : MOST_INT32) : bottom
   const cols = b.cols
   let looked = 0
   for (let i = 0; i < b.rows; i++) {

@@ -6,14 +6,14 @@ import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import type { Session } from '../device/resident.js'
 import { elementType, newArray, typeNameOf } from '../elements.js'
-import { DeviceError, DTypeError, OptionError, OverflowError, ShapeError } from '../errors.js'
+import { DeviceError, DTypeError, OptionError, ShapeError } from '../errors.js'
 import { isEdgeList } from '../graph-core/edges.js'
 import { nodeText } from '../graph-core/names.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajorMatrix } from '../matrix.js'
 import { checkedLater, Options, type OptionsOf, readWhole, required, requireNames } from '../options.js'
-import { type Finite, finiteOf, policy, policyFor, storedAs } from '../overflow.js'
+import { type Finite, finiteOf, outsideError, policy, policyFor, storedAs } from '../overflow.js'
 import type { Asked } from '../placement.js'
 import { mpmm } from '../product/multiply.js'
 import {
@@ -397,7 +397,6 @@ function* walk(
 function stored(value: number, finite: Finite, overflow: Overflow, k: number, node: () => string): number {
   const kept = storedAs(overflow, value, finite)
   if (!Number.isNaN(kept)) return kept
-  throw new OverflowError(
-    `element ${node()} of x(${k}) is ${value}, outside the finite range ${finite[0]} to ${finite[1]}: use weights of float64, or choose overflow 'saturate' or 'wrap'`,
-  )
+  const advice = "use weights of float64, or choose overflow 'saturate' or 'wrap'"
+  throw outsideError(`element ${node()} of x(${k})`, value, finite, advice)
 }

@@ -6,7 +6,7 @@ import { requireDecided, requireSemiringType } from '../built-in.js'
 import { type Name, show, showList } from '../describe.js'
 import { pinnedResult } from '../device/pinned.js'
 import type { Session, SharedMemory } from '../device/resident.js'
-import { isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { newUnwrittenArray, typeNameOf } from '../elements.js'
 import {
   DeviceError,
   DTypeError,
@@ -19,6 +19,7 @@ import type { Elements } from '../layout.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'
+import { requireIntegers } from '../overflow.js'
 import { overlap, overlapsItself, sameLayout } from '../overlap.js'
 import { type Asked, placeOfProducts } from '../placement.js'
 import type { ElementArray } from '../storage.js'
@@ -100,11 +101,7 @@ export function requireOperation({ options, asked }: Call, type: number): void {
   const { semiring, overflow } = options
   requireSemiringType(semiring, type)
   if (asked.length > 0) requireDecided(semiring, asked[0]!.name)
-  if (overflow === LEFT_OUT || isInteger(type)) return
-  throw new OptionError(
-    `option overflow is for integers, but the operands are of ${typeNameOf(type)}, which has infinities for what is too ` +
-      'large: leave it out',
-  )
+  if (overflow !== LEFT_OUT) requireIntegers(type, 'the operands are')
 }
 
 /** Checks that the matrices of a product fit. Runs no user code. Messages are elsewhere, so that V8 inlines what has none. */
