@@ -4,7 +4,7 @@ import { configureCpu } from '../environment.js'
 import { natively, OptionError } from '../errors.js'
 import { expressionTypes, mostLanes } from '../expression-table.js'
 import { addon, type NativeUserSemiring } from '../native.js'
-import { requireNames } from '../options.js'
+import { readBoolean, requireNames } from '../options.js'
 import type { ElementOf, Lanes, LaneType, SemiringJson, UserSemiring } from '../user-semiring.js'
 import { bitsOf, limits, numberFromJson, numberToJson, readNumber, showNumber } from './constants.js'
 import {
@@ -302,11 +302,8 @@ function readElement(
   )
 }
 
-function readFlag(value: unknown, usual: boolean, where: string): boolean {
-  if (value === undefined) return usual
-  if (typeof value === 'boolean') return value
-  throw new OptionError(`${where} must be a boolean, but it is ${show(value)}`)
-}
+const readFlag = (value: unknown, usual: boolean, where: string): boolean =>
+  value === undefined ? usual : readBoolean(value, where)
 
 /** What definitions and JSON have in common; `given` has been read once. */
 function readFacts(
