@@ -7,6 +7,7 @@
  * stride, pruned by what the smaller strides can still reach and by their greatest common divisor, with a limit on
  * the work. At the limit the answer is "yes".
  */
+import type { Name } from './describe.js'
 import { ShapeError } from './errors.js'
 import { greatestDivisor } from './integers.js'
 import { bufferOf, firstByteOf } from './storage.js'
@@ -74,6 +75,15 @@ function isOrdinary({ batch, rows, cols, batchStride, rowStride, colStride }: Vi
   const row = (cols - 1) * colStride + 1
   if ((cols > 1 && colStride === 0) || (rows > 1 && rowStride < row)) return false
   return batch === 1 || batchStride >= (rows - 1) * rowStride + row
+}
+
+/** Throws ShapeError unless each element of `out`, into which `what` is written, has a place of its own. */
+export function requireRoom(out: View, name: Name, what: string): void {
+  if (!overlapsItself(out)) return
+  throw new ShapeError(
+    `elements of ${name} overlap each other, so ${what} has no room in it: give ${name} strides that put each element in a ` +
+      'place of its own',
+  )
 }
 
 /** Whether two elements of `view` are the same memory. */

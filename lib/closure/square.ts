@@ -2,7 +2,6 @@
 import { notCancelled, throwIfAborted } from '../abort.js'
 import { Loan } from '../borrowed.js'
 import { requireSemiringType } from '../built-in.js'
-import { showList } from '../describe.js'
 import { copyToDevice } from '../device/copies.js'
 import { DeviceMatrix } from '../device/device.js'
 import { onImplicitDevice } from '../device/implicit.js'
@@ -15,11 +14,19 @@ import { allocate, type DenseMatrix, rowMajorMatrix } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import { requireIntegers } from '../overflow.js'
-import { overlapsItself } from '../overlap.js'
+import { requireRoom } from '../overlap.js'
 import type { ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import type { ElementArray } from '../storage.js'
-import { type HostView, readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
+import {
+  type HostView,
+  readView,
+  requireShape,
+  requireStillThere,
+  requireThere,
+  showShape,
+  type View,
+} from '../view.js'
 
 /** What is to be made of a square matrix: a result of its shape. */
 export interface Wanted {
@@ -75,17 +82,8 @@ function requireOut(out: View<ElementArray>, matrix: View, name: string): void {
       `out is of ${typeNameOf(out.type)} and ${name} of ${typeNameOf(matrix.type)}: both must be of one element type`,
     )
   }
-  if (showList(shapeOf(out)) !== showList(shapeOf(matrix))) {
-    throw new ShapeError(
-      `${showShape(out, 'out')} must have the shape of ${name}, ${showList(shapeOf(matrix))}`,
-    )
-  }
-  if (overlapsItself(out)) {
-    throw new ShapeError(
-      'elements of out overlap each other, so the result has no room in it: give out strides that put each element in a ' +
-        'place of its own',
-    )
-  }
+  requireShape(out, 'out', name, matrix)
+  requireRoom(out, 'out', 'the result')
   if (!matrix.memory || out.memory?.session === matrix.memory.session) return
   const place = out.memory ? `on ${out.memory.session}, opened by another openDevice()` : 'in an array'
   throw new DeviceError(

@@ -35,11 +35,18 @@ import {
 } from '../matrix.js'
 import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf } from '../options.js'
-import { overlap, overlapsItself, sameLayout } from '../overlap.js'
+import { overlap, requireRoom, sameLayout } from '../overlap.js'
 import { ready } from '../placement.js'
 import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
-import { type HostView, readHostView, readView, requireStillThere, requireThere, showShape } from '../view.js'
+import {
+  type HostView,
+  readHostView,
+  readView,
+  requireShape,
+  requireStillThere,
+  requireThere,
+} from '../view.js'
 import { copyToDevice } from './copies.js'
 import { pinnedResult } from './pinned.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
@@ -453,11 +460,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
       )
     }
     requireSemiringType(semiring, c.type)
-    if (showList(shapeOf(c)) !== showList(shapeOf(other))) {
-      throw new ShapeError(
-        `${showShape(other, 'd')} must have the shape of the matrix, ${showList(shapeOf(c))}`,
-      )
-    }
+    requireShape(other, 'd', 'the matrix', c)
     if (!sameLayout(c, other) && overlap(c, other)) {
       throw new ShapeError(
         'd overlaps the matrix without being the same: combine with a matrix in memory of its own',
@@ -577,14 +580,6 @@ function requireFits(into: HostView, from: ResidentView): void {
       `out must be of ${storedTypeName(from)}, as the matrix is, but out.data is ${typeName(into.data)}`,
     )
   }
-  if (showList(shapeOf(into)) !== showList(shapeOf(from))) {
-    throw new ShapeError(
-      `${showShape(into, 'out')} must have the shape of the matrix, ${showList(shapeOf(from))}`,
-    )
-  }
-  if (overlapsItself(into)) {
-    throw new ShapeError(
-      'elements of out overlap each other, so the matrix has no room in it: give out strides that put each element in a place of its own',
-    )
-  }
+  requireShape(into, 'out', 'the matrix', from)
+  requireRoom(into, 'out', 'the matrix')
 }

@@ -20,10 +20,10 @@ import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import { requireIntegers } from '../overflow.js'
-import { overlap, overlapsItself, sameLayout } from '../overlap.js'
+import { overlap, requireRoom, sameLayout } from '../overlap.js'
 import { type Asked, placeOfProducts } from '../placement.js'
 import type { ElementArray } from '../storage.js'
-import { type Role, readView, requireThere, showShape, type View } from '../view.js'
+import { type Role, readView, requireShape, requireThere, showShape, type View } from '../view.js'
 import { type Names, plainNames } from './names.js'
 import { readOptions } from './options.js'
 import { Call, Product, type Result } from './request.js'
@@ -184,17 +184,8 @@ function requireOut({ a, b, c0, out, batched, batch, m, n }: Product, names: Nam
       )
     }
   }
-  if (out.batched !== batched || out.batch !== batch || out.rows !== m || out.cols !== n) {
-    throw new ShapeError(
-      `${showShape(out, names.out)} must have the shape of the result, ${showList(batched ? [batch, m, n] : [m, n])}`,
-    )
-  }
-  if (overlapsItself(out)) {
-    throw new ShapeError(
-      `elements of ${names.out} overlap each other, so the result has no room in it: give ${names.out} strides that put ` +
-        'each element in a place of its own',
-    )
-  }
+  requireShape(out, names.out, 'the result', { batched, batch, rows: m, cols: n })
+  requireRoom(out, names.out, 'the result')
   if (overlap(out, a)) refuseOverlap(names, names.a)
   if (overlap(out, b)) refuseOverlap(names, names.b)
 }
