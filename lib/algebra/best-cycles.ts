@@ -12,7 +12,14 @@ import { Options, type OptionsOf } from '../options.js'
 import type { MpmmOptions } from '../product/options.js'
 import { PolicyIteration } from './howard.js'
 import { type Inner, innerEdges } from './inner-edges.js'
-import { type Graph, numberOf, readGraph, type SumSemiring, sumSemiring, type Weights } from './weights.js'
+import {
+  numberOf,
+  readGraph,
+  type SumSemiring,
+  sumSemiring,
+  type WeightedGraph,
+  type Weights,
+} from './weights.js'
 
 /** Options of functions that look at cycles. */
 export interface CycleOptions extends Pick<MpmmOptions, 'signal'> {
@@ -41,7 +48,7 @@ export interface CycleMean<Key = number> {
 
 /** A graph whose components' cycles can be found. */
 export interface Spectral {
-  readonly graph: Graph
+  readonly graph: WeightedGraph
   readonly components: Components
   readonly inner: Inner
   readonly iteration: PolicyIteration
@@ -75,7 +82,7 @@ export async function onSpectral<Result>(
 
 const CYCLES: Need = { what: 'the search for the best cycles', perNode: 200, perEdge: 56 }
 
-export function* prepare(graph: Graph): Steps<Spectral> {
+export function* prepare(graph: WeightedGraph): Steps<Spectral> {
   const { rows } = graph
   requireSpace(CYCLES, rows.nodes, rows.to.length)
   yield

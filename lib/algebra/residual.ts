@@ -3,7 +3,7 @@ import { optionsOf, whereSet } from '../backend.js'
 import { during, Loan } from '../borrowed.js'
 import { readSemiring, requireSemiringType, storedZeroOf } from '../built-in.js'
 import { showList } from '../describe.js'
-import { type Device, DeviceMatrix } from '../device/device.js'
+import { type Device, DeviceMatrix, onHost } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
 import { FLOAT64, INT32, isNarrow, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, ShapeError } from '../errors.js'
@@ -20,7 +20,7 @@ import type { MpmmResult, ResultOf } from '../product/result.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView } from '../view.js'
 import { type AlgebraResult, placeOf } from './options.js'
-import { onHost, type SumSemiring, sumSemiring } from './weights.js'
+import { type SumSemiring, sumSemiring } from './weights.js'
 
 /** The options of residuals. `undefined` means the default. */
 export interface ResidualOptions
@@ -162,7 +162,7 @@ export async function greatestSubsolution(
 }
 
 /** What is asked: the dual product of the matrix whose negative is needed and the other one. */
-interface Question {
+interface ResidualRequest {
   readonly left: boolean
   readonly negated: HostView
   readonly kept: HostView
@@ -180,7 +180,7 @@ async function ask(
   b: AnyOperand,
   options: ResidualOptions | undefined,
   left: boolean,
-): Promise<Question> {
+): Promise<ResidualRequest> {
   const { semiring, signal, overflow: chosen, onProgress, ...asked } = residualOptions.read(options)
   const place = placeOf(asked)
   const session = sessionOf(a, b)
@@ -266,7 +266,7 @@ interface Computed {
   kernelMs: number
 }
 
-async function compute(question: Question): Promise<Computed> {
+async function compute(question: ResidualRequest): Promise<Computed> {
   const { negated, kept, semiring, overflow, signal } = question
   const what = 'the residual'
   if (negated.type !== INT32) {
@@ -330,7 +330,7 @@ const viewed = (view: HostView): MatrixLike<ElementArray> => {
 
 /** The product over the other semiring. `minus` is row-major. */
 function dual(
-  { left, negated, semiring, where }: Question,
+  { left, negated, semiring, where }: ResidualRequest,
   minus: DenseMatrix<ElementArray>,
   kept: MatrixLike<ElementArray>,
 ): Promise<MpmmResult<DenseMatrix<ElementArray>>> {
@@ -426,7 +426,7 @@ function outside(value: number, at: number, shape: Shape): never {
 
 /** Whether every element of A ⊗ X is that of B: some k must have been what decided an X[k, j] by it. */
 function* attained(
-  { negated: a, kept: b, semiring }: Question,
+  { negated: a, kept: b, semiring }: ResidualRequest,
   x: DenseMatrix<ElementArray>,
 ): Steps<boolean> {
   const single = x.data instanceof Float32Array

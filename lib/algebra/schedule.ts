@@ -24,7 +24,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import { edgesWithGaps, findingCriticalPath, Gaps } from './slack.js'
 import { refuseTokens } from './tokens.js'
 import { readVector, type Vector } from './vector.js'
-import { type Graph, keysOf, readGraph, type Weights } from './weights.js'
+import { keysOf, readGraph, type WeightedGraph, type Weights } from './weights.js'
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
 export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
@@ -206,7 +206,7 @@ export async function latestStarts(
 }
 
 interface Project {
-  readonly graph: Graph
+  readonly graph: WeightedGraph
   /** The number of the element type. */
   readonly type: number
   readonly release: ElementArray
@@ -233,7 +233,7 @@ async function readProject(
 
 async function times(
   value: number | Vector,
-  { rows }: Graph,
+  { rows }: WeightedGraph,
   type: number,
   name: string,
   least = -Infinity,
@@ -363,7 +363,11 @@ function extended<Data extends ElementArray>(
 }
 
 /** The error for jobs whose waits are a circle of positive weight. */
-function waitingForItself({ cycle, weight }: CycleError, { rows, names }: Graph, type: number): CycleError {
+function waitingForItself(
+  { cycle, weight }: CycleError,
+  { rows, names }: WeightedGraph,
+  type: number,
+): CycleError {
   let size = 0
   for (const [at, i] of cycle.entries()) {
     let lag = -Infinity

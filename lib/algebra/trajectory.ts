@@ -14,7 +14,7 @@ import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajorMatrix } from '../matrix.js'
 import { checkedLater, Options, type OptionsOf, readWhole, required, requireNames } from '../options.js'
 import { type Finite, finiteOf, outsideError, policy, policyFor, storedAs } from '../overflow.js'
-import type { Asked } from '../placement.js'
+import type { PlaceRequest } from '../placement.js'
 import { mpmm } from '../product/multiply.js'
 import {
   type AnyOperand,
@@ -32,11 +32,11 @@ import { placeOf } from './options.js'
 import type { NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
 import { readStates, readVector, type Vector } from './vector.js'
 import {
-  type Graph,
   readGraph,
   requireSquare,
   type SumSemiring,
   sumSemiring,
+  type WeightedGraph,
   type Weights,
 } from './weights.js'
 
@@ -212,7 +212,7 @@ function readInput(
   input: unknown,
   a: Pick<View, 'rows' | 'type' | 'memory'>,
   steps: number,
-  place: Asked,
+  place: PlaceRequest,
 ): ReadInput | null {
   if (input === undefined) return null
   requireNames(input, ['b', 'u'], 'input')
@@ -340,7 +340,7 @@ async function onDevice(
  * @param drive - n × steps, row-major.
  */
 function* walk(
-  { rows, semiring, exact, tokens, names }: Graph,
+  { rows, semiring, exact, tokens, names }: WeightedGraph,
   last: ElementArray,
   steps: number,
   overflow: Overflow,

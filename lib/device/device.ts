@@ -572,6 +572,11 @@ function readItem(value: unknown, { batched, batch }: Elements): number | undefi
   )
 }
 
+/** Returns a matrix in an array: the given one, or a copy of one on a device. */
+export const onHost = async <Data extends OperandArray, Host extends MatrixLike<Data>>(
+  matrix: Host | DeviceMatrix<Data>,
+): Promise<Host | DenseMatrix<Data>> => (matrix instanceof DeviceMatrix ? await matrix.download() : matrix)
+
 /** Throws unless what is `from` a device can be copied `into` a matrix of the user's. */
 function requireFits(into: HostView, from: ResidentView): void {
   requireThere(into, 'out')

@@ -3,7 +3,7 @@
 import { CPU, CUDA } from '../backend.js'
 import { storedZeroOf } from '../built-in.js'
 import { type Closed, closeWeights } from '../closure/close.js'
-import { DeviceMatrix } from '../device/device.js'
+import { DeviceMatrix, onHost } from '../device/device.js'
 import { Resident, requireUsable } from '../device/resident.js'
 import { elementType, FLOAT64, isInteger } from '../elements.js'
 import { CycleError } from '../errors.js'
@@ -81,10 +81,6 @@ export async function byClosure(question: Question): Promise<Answer | null> {
       for (const matrix of [distances, next]) if (matrix instanceof DeviceMatrix) matrix.dispose()
   }
 }
-
-/** A matrix in an array: itself, or its copy. */
-const onHost = async <Data extends ElementArray>(matrix: DenseMatrix<Data> | DeviceMatrix<Data>) =>
-  matrix instanceof DeviceMatrix ? await matrix.download() : matrix
 
 /** Takes both matrices to the device of the weights, if these are on one. */
 export async function placed(

@@ -21,7 +21,7 @@ import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import { requireIntegers } from '../overflow.js'
 import { overlap, requireRoom, sameLayout } from '../overlap.js'
-import { type Asked, placeOfProducts } from '../placement.js'
+import { type PlaceRequest, placeOfProducts } from '../placement.js'
 import type { ElementArray } from '../storage.js'
 import { type Role, readView, requireShape, requireThere, showShape, type View } from '../view.js'
 import { type Names, plainNames } from './names.js'
@@ -260,7 +260,10 @@ function refuseDevices(one: Located, name: Name, other: Session): never {
 }
 
 /** Throws if options ask for something else than the device that the matrices are on. */
-export function requireNoContradiction({ backend, device, devices, variant }: Asked, session: Session): void {
+export function requireNoContradiction(
+  { backend, device, devices, variant }: PlaceRequest,
+  session: Session,
+): void {
   const choice = backendChoices[backend]
   if (backend !== AUTO && choice !== session.backend) {
     throw new OptionError(

@@ -8,7 +8,7 @@ import { addon, type NativeMemory } from '../native.js'
 import { boolean, Options, type OptionsOf, requireNames } from '../options.js'
 import { requireApart } from '../overlap.js'
 import { placeOfProducts } from '../placement.js'
-import type { Watched } from '../product/diagnostics.js'
+import type { ObservedCall } from '../product/diagnostics.js'
 import { NamesInGroup } from '../product/names.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { readStructure, structure } from '../product/structure.js'
@@ -46,7 +46,7 @@ const productNames: readonly (keyof UserGroupedProduct)[] = ['a', 'b', 'out', 'a
 export async function multiplyGrouped(
   values: unknown,
   optionsValue: unknown,
-  watched: Watched | null,
+  watched: ObservedCall | null,
 ): Promise<UserProductResult[]> {
   const { semiring, ...options } = groupedOptions.read(optionsValue)
   const call = callOf(semiring, options)
@@ -110,7 +110,7 @@ async function start(
   products: readonly UserProduct[],
   reports: Float64Array,
   cancel: Int32Array,
-  watched: Watched | null,
+  watched: ObservedCall | null,
 ): Promise<(NativeMemory[] | undefined)[]> {
   const [{ semiring, call }] = products as [UserProduct]
   if (call.options.signal) for (const product of products) requireUserThere(product)
@@ -136,7 +136,7 @@ async function start(
 }
 
 /** An error of native code, with the product called what users call it. */
-function namingProduct(error: unknown, watched: Watched | null): unknown {
+function namingProduct(error: unknown, watched: ObservedCall | null): unknown {
   if (!(error instanceof Error)) return error
   error.message = error.message.replace(/^product (\d+): /, (_, index: string) => {
     watched?.failing(Number(index))
