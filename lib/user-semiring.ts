@@ -96,7 +96,7 @@ export interface UserSemiring<L extends Lanes = Lanes> {
   toString(): string
 }
 
-/** What lib/product/diagnostics.ts calls ObservedCall, as far as it is passed on here. */
+/** Part of ObservedCall, of lib/product/diagnostics.ts, that calls over semirings of users need. */
 interface FailingCall {
   failing(index: number): void
 }

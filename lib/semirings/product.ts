@@ -122,8 +122,9 @@ function start(product: UserProduct, report: Float64Array, cancel: Int32Array) {
   if (call.options.signal) requireUserThere(product)
   const { a, b, c, c0, further } = matricesOf(product)
   writeUserRequest(request, product)
+  const own = nativeOf(semiring)
   const device = nativeSessionOf(product)
-  return addon.multiplyUser(nativeOf(semiring), a, b, c, c0, request, report, cancel, device, further)
+  return addon.multiplyUser(own, a, b, c, c0, request, report, cancel, device, further)
 }
 
 const nativeSessionOf = ({ call: { session } }: UserProduct) => (session ? session.native : null)
@@ -139,10 +140,10 @@ function computeNow(product: UserProduct): UserProductResult {
   const report = new Float64Array(REPORT_FIELDS)
   const { a, b, c, c0, further } = matricesOf(product)
   writeUserRequest(request, product)
-  const device = nativeSessionOf(product)
-  const made = natively(() =>
-    addon.multiplyUserSync(nativeOf(product.semiring), a, b, c, c0, request, report, device, further),
-  )
+  const made = natively(() => {
+    const own = nativeOf(product.semiring)
+    return addon.multiplyUserSync(own, a, b, c, c0, request, report, nativeSessionOf(product), further)
+  })
   return resultOf(product, made, report, 0)
 }
 
