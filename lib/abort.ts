@@ -68,14 +68,15 @@ function startWatch(signal: AbortSignal): Watch {
   return watch
 }
 
-/** The error with which work ends if its signal is aborted. */
-export function aborted(signal: AbortSignal, what = 'the product'): AbortedError {
-  return new AbortedError(
-    `${what} was given up because its signal was aborted: \`cause\` is the signal's reason`,
-    {
-      cause: signal.reason,
-    },
-  )
+/** Returns the error of work whose signal was aborted; messages call the work `what`. */
+export const aborted = (signal: AbortSignal, what: string): AbortedError =>
+  new AbortedError(`${what} was given up because its signal was aborted: \`cause\` is the signal's reason`, {
+    cause: signal.reason,
+  })
+
+/** Throws AbortedError if the signal is aborted; messages call the work `what`. */
+export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
+  if (signal?.aborted) throw aborted(signal, what)
 }
 
 /**

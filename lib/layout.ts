@@ -85,6 +85,6 @@ export function shapeOf({
   batch,
   rows,
   cols,
-}: Elements): [number, number] | [number, number, number] {
+}: Pick<Elements, 'batched' | 'batch' | 'rows' | 'cols'>): [number, number] | [number, number, number] {
   return batched ? [batch, rows, cols] : [rows, cols]
 }

@@ -154,13 +154,16 @@ export function matrix(first: unknown, second?: unknown, third?: unknown): Dense
   const listed = typeof first === 'object' && first !== null
   const shape = readShape(listed ? (first as ArrayLike<unknown>) : [first, second])
   const length = shape.reduce((product, size) => product * size, 1)
-  return {
-    data: elements(listed ? second : third, length, shape) as OrdinaryArray<MatrixArray>,
-    shape,
-    strides: rowMajor(shape),
-    offset: 0,
-  }
+  return rowMajorMatrix(elements(listed ? second : third, length, shape), shape)
 }
+
+/** A row-major matrix whose elements fill an array. */
+export const rowMajorMatrix = <Data extends MatrixArray>(data: Data, shape: Shape): DenseMatrix<Data> => ({
+  data: data as OrdinaryArray<Data>,
+  shape,
+  strides: rowMajor(shape),
+  offset: 0,
+})
 
 /** Checks the sizes of a matrix that is to be made. */
 export function readShape(given: ArrayLike<unknown>): Shape {

@@ -84,12 +84,16 @@ export const whole = <Usual extends number | undefined>(
 }
 
 /** A boolean. */
-export const boolean = (usual: boolean, commandLine?: CommandLine): Option<boolean> => {
-  const read = (value: unknown, name: string) => {
-    if (typeof value === 'boolean') return value
-    throw new OptionError(`option ${name} must be a boolean, but it is ${show(value)}`)
-  }
-  return option(usual, read, commandLine && { commandLine })
+export const boolean = <Usual extends boolean | undefined>(
+  usual: Usual,
+  commandLine?: CommandLine,
+): Option<boolean | Usual> =>
+  option(usual, (value, name) => readBoolean(value, `option ${name}`), commandLine && { commandLine })
+
+/** Throws OptionError unless `value`, which messages call `name`, is a boolean. */
+export function readBoolean(value: unknown, name: string): boolean {
+  if (typeof value === 'boolean') return value
+  throw new OptionError(`${name} must be a boolean, but it is ${show(value)}`)
 }
 
 /** A function that the work calls. */

@@ -1,6 +1,7 @@
 /** Overflow policies, where products don't apply them. */
 import { isInteger, typeNameOf } from './elements.js'
-import { OptionError } from './errors.js'
+import { OptionError, OverflowError } from './errors.js'
+import { LEAST_INT32, MOST_INT32 } from './integers.js'
 import { choice } from './options.js'
 import type { Overflow } from './product/options.js'
 
@@ -27,7 +28,7 @@ export type Finite = readonly [least: number, most: number]
 
 /** Of int32, whose other end is the zero of a semiring. */
 export const finiteOf = (maximizes: boolean): Finite =>
-  maximizes ? [-(2 ** 31) + 1, 2 ** 31 - 1] : [-(2 ** 31), 2 ** 31 - 2]
+  maximizes ? [LEAST_INT32 + 1, MOST_INT32] : [LEAST_INT32, MOST_INT32 - 1]
 
 /** A value as int32 stores it by a policy; NaN if that is an error. */
 export function storedAs(policy: Overflow, value: number, [least, most]: Finite): number {
@@ -36,3 +37,7 @@ export function storedAs(policy: Overflow, value: number, [least, most]: Finite)
   // ToInt32 is modulo 2^32.
   return policy === 'wrap' ? value | 0 : Number.NaN
 }
+
+/** Returns the error for a value of int32 that isn't in the finite range; `what` names it. */
+export const outsideError = (what: string, value: number, [least, most]: Finite, advice: string) =>
+  new OverflowError(`${what} is ${value}, outside the finite range ${least} to ${most}: ${advice}`)

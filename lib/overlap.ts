@@ -7,7 +7,9 @@
  * stride, pruned by what the smaller strides can still reach and by their greatest common divisor, with a limit on
  * the work. At the limit the answer is "yes".
  */
+import type { Name } from './describe.js'
 import { ShapeError } from './errors.js'
+import { greatestDivisor } from './integers.js'
 import { bufferOf, firstByteOf } from './storage.js'
 import type { View } from './view.js'
 
@@ -21,8 +23,6 @@ interface Term {
 /** Steps of the enumeration after which it is given up. Views in practice need fewer than ten. */
 const MAX_STEPS = 20_000
 
-const gcd = (x: number, y: number): number => (y === 0 ? x : gcd(y, x % y))
-
 /** Whether Σ stride·x = target for some x within their bounds; true if that is too hard to tell. */
 function solvable(terms: Term[], target: number): boolean {
   const sorted = [...terms].sort((x, y) => y.stride - x.stride)
@@ -34,7 +34,7 @@ function solvable(terms: Term[], target: number): boolean {
     const { stride, low, high } = sorted[i]!
     least.unshift(least[0]! + stride * low)
     most.unshift(most[0]! + stride * high)
-    divisor.unshift(gcd(stride, divisor[0]!))
+    divisor.unshift(greatestDivisor(stride, divisor[0]!))
   }
   let steps = 0
   const search = (i: number, rest: number): boolean => {
@@ -75,6 +75,15 @@ function isOrdinary({ batch, rows, cols, batchStride, rowStride, colStride }: Vi
   const row = (cols - 1) * colStride + 1
   if ((cols > 1 && colStride === 0) || (rows > 1 && rowStride < row)) return false
   return batch === 1 || batchStride >= (rows - 1) * rowStride + row
+}
+
+/** Throws ShapeError unless each element of `out`, into which `what` is written, has a place of its own. */
+export function requireRoom(out: View, name: Name, what: string): void {
+  if (!overlapsItself(out)) return
+  throw new ShapeError(
+    `elements of ${name} overlap each other, so ${what} has no room in it: give ${name} strides that put each element in a ` +
+      'place of its own',
+  )
 }
 
 /** Whether two elements of `view` are the same memory. */

@@ -1,5 +1,5 @@
 /** Runs native code for a user: signal, progress, errors and their codes, and the presence of the arrays that it reads. */
-import { aborted, cancelOnAbort, notCancelled } from './abort.js'
+import { aborted, cancelOnAbort, notCancelled, throwIfAborted } from './abort.js'
 import type { Borrowed } from './borrowed.js'
 import { configureCpu } from './environment.js'
 import { AbortedError, fromNative } from './errors.js'
@@ -48,7 +48,7 @@ export async function runNative<Result>(
   start: (call: NativeCall) => Promise<Result>,
   drop?: (result: Result) => void,
 ): Promise<Result> {
-  if (signal?.aborted) throw aborted(signal, what)
+  throwIfAborted(signal, what)
   configureCpu()
   const cancel = signal || onProgress ? new Int32Array(1) : notCancelled
   const forget = signal && cancelOnAbort(signal, cancel)
@@ -56,7 +56,7 @@ export async function runNative<Result>(
   let result: Result
   try {
     // A signal of another realm or of a polyfill may run anything when it is listened to.
-    if (signal?.aborted) throw aborted(signal, what)
+    throwIfAborted(signal, what)
     borrowed?.requireStillThere()
     const giveUp = () => addon.giveUp(cancel)
     if (onProgress) progress = new ProgressReports(onProgress, shareOf(steps, report), giveUp)

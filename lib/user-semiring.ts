@@ -96,8 +96,8 @@ export interface UserSemiring<L extends Lanes = Lanes> {
   toString(): string
 }
 
-/** What lib/product/diagnostics.ts calls Watched, as far as it is passed on here. */
-interface WatchedCall {
+/** Part of ObservedCall, of lib/product/diagnostics.ts, that calls over semirings of users need. */
+interface FailingCall {
   failing(index: number): void
 }
 
@@ -105,10 +105,10 @@ interface WatchedCall {
 export interface UserWork {
   /** Whether it is a {@link UserSemiring}. */
   isOne(value: unknown): value is UserSemiring
-  multiply(a: unknown, b: unknown, options: unknown, watched: WatchedCall | null): Promise<unknown>
-  multiplySync(a: unknown, b: unknown, options: unknown, watched: WatchedCall | null): unknown
-  multiplyGrouped(products: unknown, options: unknown, watched: WatchedCall | null): Promise<unknown[]>
-  plan(a: unknown, b: unknown, options: unknown, watched: WatchedCall | null): Promise<unknown>
+  multiply(a: unknown, b: unknown, options: unknown, watched: FailingCall | null): Promise<unknown>
+  multiplySync(a: unknown, b: unknown, options: unknown, watched: FailingCall | null): unknown
+  multiplyGrouped(products: unknown, options: unknown, watched: FailingCall | null): Promise<unknown[]>
+  plan(a: unknown, b: unknown, options: unknown, watched: FailingCall | null): Promise<unknown>
   power(a: unknown, n: unknown, options: unknown): Promise<unknown>
   star(a: unknown, options: unknown): Promise<unknown>
 }

@@ -37,6 +37,20 @@ export function showShape(view: View, name: Name): string {
   return `${name} ${showList(shapeOf(view))}`
 }
 
+/** Throws ShapeError unless a matrix has the expected shape, which is that of `whose`. */
+export function requireShape(
+  view: View,
+  name: Name,
+  whose: Name,
+  expected: Pick<Elements, 'batched' | 'batch' | 'rows' | 'cols'>,
+): void {
+  const { batched, batch, rows, cols } = expected
+  if (view.batched === batched && view.batch === batch && view.rows === rows && view.cols === cols) return
+  throw new ShapeError(
+    `${showShape(view, name)} must have the shape of ${whose}, ${showList(shapeOf(expected))}`,
+  )
+}
+
 /**
  * What a matrix is to a product: operands may lie in an Int16Array, what has the result's type may not. A lane of a semiring that a user
  * has written may lie in a Uint32Array, whose bits are taken for int32.

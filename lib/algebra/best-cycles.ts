@@ -3,15 +3,23 @@ import { signal } from '../abort.js'
 import { OverflowError } from '../errors.js'
 import { type Components, findingComponents } from '../graph-core/components.js'
 import { leastOf, turned } from '../graph-core/cycles.js'
-import { greatestDivisor, signOf, unscaled } from '../graph-core/fractions.js'
+import { signOf, unscaled } from '../graph-core/fractions.js'
 import { naming } from '../graph-core/names.js'
 import { atOnce, inSlices, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
+import { greatestDivisor } from '../integers.js'
 import { Options, type OptionsOf } from '../options.js'
 import type { MpmmOptions } from '../product/options.js'
 import { PolicyIteration } from './howard.js'
 import { type Inner, innerEdges } from './inner-edges.js'
-import { type Graph, numberOf, readGraph, type SumSemiring, sumSemiring, type Weights } from './weights.js'
+import {
+  numberOf,
+  readGraph,
+  type SumSemiring,
+  sumSemiring,
+  type WeightedGraph,
+  type Weights,
+} from './weights.js'
 
 /** Options of functions that look at cycles. */
 export interface CycleOptions extends Pick<MpmmOptions, 'signal'> {
@@ -40,7 +48,7 @@ export interface CycleMean<Key = number> {
 
 /** A graph whose components' cycles can be found. */
 export interface Spectral {
-  readonly graph: Graph
+  readonly graph: WeightedGraph
   readonly components: Components
   readonly inner: Inner
   readonly iteration: PolicyIteration
@@ -74,7 +82,7 @@ export async function onSpectral<Result>(
 
 const CYCLES: Need = { what: 'the search for the best cycles', perNode: 200, perEdge: 56 }
 
-export function* prepare(graph: Graph): Steps<Spectral> {
+export function* prepare(graph: WeightedGraph): Steps<Spectral> {
   const { rows } = graph
   requireSpace(CYCLES, rows.nodes, rows.to.length)
   yield

@@ -1,10 +1,10 @@
 /** Critical graphs: the cycles that have the best mean. */
 import { requireEnd } from '../graph-core/caps.js'
 import { findingComponents } from '../graph-core/components.js'
-import { greatestDivisor } from '../graph-core/fractions.js'
 import { naming } from '../graph-core/names.js'
 import { type EdgeRows, picking, restrict, startsOf } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { greatestDivisor } from '../integers.js'
 import {
   asMean,
   type BestCycle,
@@ -194,9 +194,8 @@ function* edgesOf({ graph, inner }: Spectral, { rows: { edge } }: Critical): Ste
 }
 
 function leastMultiple(multiple: bigint, other: number): bigint {
-  let [a, b] = [multiple, BigInt(other)]
-  while (b !== 0n) [a, b] = [b, a % b]
-  return (multiple / a) * BigInt(other)
+  const divisor = greatestDivisor(other, Number(multiple % BigInt(other)))
+  return multiple * BigInt(other / divisor)
 }
 
 /** Gives the greatest common divisor of the tokens of the cycles of a component, each by one of its places. */

@@ -3,7 +3,7 @@ import type { Components } from '../graph-core/components.js'
 import { fractionBits } from '../graph-core/fractions.js'
 import { type EdgeRows, picking, restrict } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import type { Graph } from './weights.js'
+import type { WeightedGraph } from './weights.js'
 
 /** The edges within components, between places: nodes in the order of their components. `edge` are indices in the graph's rows. */
 export interface Inner extends EdgeRows {
@@ -20,7 +20,7 @@ export interface Inner extends EdgeRows {
 
 /** Finds them; components below 0 have no places. */
 export function* innerEdges(
-  { rows, semiring, tokens: given }: Pick<Graph, 'rows' | 'semiring' | 'tokens'>,
+  { rows, semiring, tokens: given }: Pick<WeightedGraph, 'rows' | 'semiring' | 'tokens'>,
   { of, members }: Pick<Components, 'of' | 'members'>,
 ): Steps<Inner> {
   const inner = yield* restrict(rows, of, members)

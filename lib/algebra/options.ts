@@ -3,7 +3,7 @@ import { requireDevicesOnly, type Where, whereSet } from '../backend.js'
 import { semiring } from '../built-in.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import { checkedLater, LEFT_OUT, Options, type OptionsOf } from '../options.js'
-import type { Asked } from '../placement.js'
+import type { PlaceRequest } from '../placement.js'
 import {
   type AnyResult,
   asProduct,
@@ -60,7 +60,7 @@ const algebraOptions = new Options({
 export const readAlgebraOptions = (options: unknown): ReadOptions => asProduct(algebraOptions.read(options))
 
 /** Where to compute, of functions whose other options aren't those of a product. */
-export function placeOf({ backend, device, devices }: Where): Asked {
+export function placeOf({ backend, device, devices }: Where): PlaceRequest {
   const place = { backend, device, devices, variant: LEFT_OUT }
   requireDevicesOnly(place)
   return place

@@ -17,12 +17,12 @@ import { type CycleTimes, timesOf } from './cycle-mean.js'
 import { MOST_STEPS } from './trajectory.js'
 import { readStates, readVector, type Vector } from './vector.js'
 import {
-  type Graph,
   keysOf,
   type NamedWeights,
   readGraph,
   type SumSemiring,
   sumSemiring,
+  type WeightedGraph,
   type Weights,
 } from './weights.js'
 
@@ -107,7 +107,7 @@ export async function periodicRegime(
 const WHAT = 'the search for the periodic regime'
 const EXACT = Number.MAX_SAFE_INTEGER
 
-function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regime<unknown>> {
+function* findRegime(graph: WeightedGraph, x0: ElementArray, limit: number): Steps<Regime<unknown>> {
   const { rows, tokens } = graph
   const { nodes } = rows
   const { weight, start: last, unit } = yield* scaled(graph, x0)
@@ -126,7 +126,7 @@ function* findRegime(graph: Graph, x0: ElementArray, limit: number): Steps<Regim
     Int32Array.from(within, (is) => is - 1),
   )
   const { edge } = among
-  const part: Graph = {
+  const part: WeightedGraph = {
     rows: { ...among, weight: yield* picking(weight, edge, new Float64Array(edge.length)) },
     semiring: 'max-plus',
     exact: true,
@@ -156,7 +156,7 @@ function startOf(last: Float64Array, nodes: number, depth: number): Float64Array
 
 /** Weights and state as integers that are to be maximised; `unit` is what 1 means. */
 function* scaled(
-  { rows, semiring, exact }: Graph,
+  { rows, semiring, exact }: WeightedGraph,
   x0: ElementArray,
 ): Steps<{ weight: Float64Array; start: Float64Array; unit: number }> {
   const zero = zeroOf(semiring, typeNameOf(elementType(x0)))
@@ -194,11 +194,11 @@ function* scaled(
 
 /** A system whose rates are known. */
 class System {
-  readonly #graph: Graph
+  readonly #graph: WeightedGraph
   readonly #times: CycleTimes<unknown>
   #looked = 0
 
-  constructor(graph: Graph, times: CycleTimes<unknown>) {
+  constructor(graph: WeightedGraph, times: CycleTimes<unknown>) {
     this.#graph = graph
     this.#times = times
   }

@@ -2,16 +2,17 @@
 import { optionsOf, whereSet } from '../backend.js'
 import { during, Loan } from '../borrowed.js'
 import { readSemiring, requireSemiringType, storedZeroOf } from '../built-in.js'
-import { show, showList } from '../describe.js'
-import { type Device, DeviceMatrix } from '../device/device.js'
+import { showList } from '../describe.js'
+import { type Device, DeviceMatrix, onHost } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
 import { FLOAT64, INT32, isNarrow, newUnwrittenArray, typeNameOf } from '../elements.js'
-import { DeviceError, DTypeError, OverflowError, ShapeError } from '../errors.js'
+import { DeviceError, DTypeError, ShapeError } from '../errors.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
+import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import { shapeOf } from '../layout.js'
-import { allocate, type DenseMatrix, type MatrixLike, rowMajor, type Shape } from '../matrix.js'
+import { allocate, type DenseMatrix, type MatrixLike, rowMajorMatrix, type Shape } from '../matrix.js'
 import { Options, type OptionsOf } from '../options.js'
-import { policy, policyFor, storedAs } from '../overflow.js'
+import { outsideError, policy, policyFor, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
 import { type AnyOperand, longWorkSet, type MpmmOptions, type Overflow } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
@@ -19,7 +20,7 @@ import type { MpmmResult, ResultOf } from '../product/result.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView } from '../view.js'
 import { type AlgebraResult, placeOf } from './options.js'
-import { onHost, type SumSemiring, sumSemiring } from './weights.js'
+import { type SumSemiring, sumSemiring } from './weights.js'
 
 /** The options of residuals. `undefined` means the default. */
 export interface ResidualOptions
@@ -161,7 +162,7 @@ export async function greatestSubsolution(
 }
 
 /** What is asked: the dual product of the matrix whose negative is needed and the other one. */
-interface Question {
+interface ResidualRequest {
   readonly left: boolean
   readonly negated: HostView
   readonly kept: HostView
@@ -179,7 +180,7 @@ async function ask(
   b: AnyOperand,
   options: ResidualOptions | undefined,
   left: boolean,
-): Promise<Question> {
+): Promise<ResidualRequest> {
   const { semiring, signal, overflow: chosen, onProgress, ...asked } = residualOptions.read(options)
   const place = placeOf(asked)
   const session = sessionOf(a, b)
@@ -265,10 +266,7 @@ interface Computed {
   kernelMs: number
 }
 
-const LEAST = -(2 ** 31)
-const MOST = 2 ** 31 - 1
-
-async function compute(question: Question): Promise<Computed> {
+async function compute(question: ResidualRequest): Promise<Computed> {
   const { negated, kept, semiring, overflow, signal } = question
   const what = 'the residual'
   if (negated.type !== INT32) {
@@ -277,14 +275,14 @@ async function compute(question: Question): Promise<Computed> {
       signal,
       what,
     )
-    return computed(await dual(question, minus, asMatrix(kept)))
+    return computed(await dual(question, minus, viewed(kept)))
   }
   const n = await inSlices(rangeOf(negated, semiring), signal, what)
   const k = await inSlices(rangeOf(kept, semiring), signal, what)
   // −A, B and all sums are finite in the dual semiring, and none is what means ε or ⊤.
-  const fits = -n.least < MOST && -n.most > LEAST && k.least > LEAST && k.most < MOST
-  if (fits && !k.zeros && k.least - n.most > LEAST && k.most - n.least < MOST) {
-    const dualZero = semiring === 'max-plus' ? MOST : LEAST
+  const fits = -n.least < MOST_INT32 && -n.most > LEAST_INT32 && k.least > LEAST_INT32 && k.most < MOST_INT32
+  if (fits && !k.zeros && k.least - n.most > LEAST_INT32 && k.most - n.least < MOST_INT32) {
+    const dualZero = semiring === 'max-plus' ? MOST_INT32 : LEAST_INT32
     const own = storedZeroOf(semiring, negated)
     const minus = await inSlices(
       copied(negated, INT32, (value) => (value === own ? dualZero : -value)),
@@ -298,7 +296,7 @@ async function compute(question: Question): Promise<Computed> {
           signal,
           what,
         )
-      : asMatrix(kept)
+      : viewed(kept)
     return computed(await dual(question, minus, other))
   }
   // float64 has infinities of both signs, and is exact.
@@ -323,7 +321,8 @@ const computed = ({ c, backend, device, timing }: MpmmResult<DenseMatrix<Element
   kernelMs: timing.kernelMs,
 })
 
-const asMatrix = (view: HostView): MatrixLike<ElementArray> => {
+/** The matrix of a view. */
+const viewed = (view: HostView): MatrixLike<ElementArray> => {
   const { data, offset, batchStride, rowStride, colStride, batched } = view
   const strides = batched ? [batchStride, rowStride, colStride] : [rowStride, colStride]
   return { data: data as ElementArray, shape: shapeOf(view), strides, offset }
@@ -331,7 +330,7 @@ const asMatrix = (view: HostView): MatrixLike<ElementArray> => {
 
 /** The product over the other semiring. `minus` is row-major. */
 function dual(
-  { left, negated, semiring, where }: Question,
+  { left, negated, semiring, where }: ResidualRequest,
   minus: DenseMatrix<ElementArray>,
   kept: MatrixLike<ElementArray>,
 ): Promise<MpmmResult<DenseMatrix<ElementArray>>> {
@@ -374,7 +373,7 @@ function* copied(
   yield* visiting(view, (value) => {
     data[at++] = change(value)
   })
-  return { data, shape, strides: rowMajor(shape), offset: 0 }
+  return rowMajorMatrix(data, shape)
 }
 
 /** The least and the greatest finite element, 0 if there is none, and whether there are zeros of the semiring. */
@@ -393,6 +392,9 @@ function* rangeOf(view: HostView, semiring: SumSemiring) {
   return least <= most ? { least, most, zeros } : { least: 0, most: 0, zeros }
 }
 
+/** Neither ε nor ⊤. */
+const FINITE = [LEAST_INT32 + 1, MOST_INT32 - 1] as const
+
 /** The int32 elements of a result in float64. */
 function* narrowed(
   { data, shape }: DenseMatrix<ElementArray>,
@@ -402,15 +404,15 @@ function* narrowed(
   for (let at = 0; at < data.length; at++) {
     if (at % PER_STEP === PER_STEP - 1) yield
     const value = data[at]!
-    if (value === -Infinity) narrow[at] = LEAST
-    else if (value === Infinity) narrow[at] = MOST
+    if (value === -Infinity) narrow[at] = LEAST_INT32
+    else if (value === Infinity) narrow[at] = MOST_INT32
     else {
-      const kept = storedAs(overflow, value, [LEAST + 1, MOST - 1])
+      const kept = storedAs(overflow, value, FINITE)
       if (Number.isNaN(kept)) outside(value, at, shape)
       narrow[at] = kept
     }
   }
-  return { data: narrow, shape, strides: rowMajor(shape), offset: 0 }
+  return rowMajorMatrix(narrow, shape)
 }
 
 function outside(value: number, at: number, shape: Shape): never {
@@ -418,22 +420,20 @@ function outside(value: number, at: number, shape: Shape): never {
   const rows = shape.at(-2)!
   const place = [Math.floor(at / cols) % rows, at % cols]
   if (shape.length === 3) place.unshift(Math.floor(at / (rows * cols)))
-  throw new OverflowError(
-    `element ${showList(place)} of the residual is ${show(value)}, outside the finite range −2^31 + 1 to 2^31 - 2: ` +
-      "use matrices of float64, or choose overflow 'saturate' or 'wrap'",
-  )
+  const advice = "use matrices of float64, or choose overflow 'saturate' or 'wrap'"
+  throw outsideError(`element ${showList(place)} of the residual`, value, FINITE, advice)
 }
 
 /** Whether every element of A ⊗ X is that of B: some k must have been what decided an X[k, j] by it. */
 function* attained(
-  { negated: a, kept: b, semiring }: Question,
+  { negated: a, kept: b, semiring }: ResidualRequest,
   x: DenseMatrix<ElementArray>,
 ): Steps<boolean> {
   const single = x.data instanceof Float32Array
   const [zeroA, zeroB] = [storedZeroOf(semiring, a), storedZeroOf(semiring, b)]
   const top = zeroB < 0 ? Infinity : -Infinity
   const bottom = -top
-  const zeroX = x.data instanceof Int32Array ? (semiring === 'max-plus' ? LEAST : MOST) : bottom
+  const zeroX = x.data instanceof Int32Array ? (semiring === 'max-plus' ? LEAST_INT32 : MOST_INT32) : bottom
   const cols = b.cols
   let looked = 0
   for (let i = 0; i < b.rows; i++) {

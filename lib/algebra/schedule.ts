@@ -17,13 +17,14 @@ import { type NodeNames, naming, nodeText } from '../graph-core/names.js'
 import { ownersOf, type WeightedRows } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
+import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { ElementsOf, MpmmOptions } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { edgesWithGaps, findingCriticalPath, Gaps } from './slack.js'
 import { refuseTokens } from './tokens.js'
 import { readVector, type Vector } from './vector.js'
-import { type Graph, keysOf, readGraph, type Weights } from './weights.js'
+import { keysOf, readGraph, type WeightedGraph, type Weights } from './weights.js'
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
 export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
@@ -205,7 +206,7 @@ export async function latestStarts(
 }
 
 interface Project {
-  readonly graph: Graph
+  readonly graph: WeightedGraph
   /** The number of the element type. */
   readonly type: number
   readonly release: ElementArray
@@ -232,7 +233,7 @@ async function readProject(
 
 async function times(
   value: number | Vector,
-  { rows }: Graph,
+  { rows }: WeightedGraph,
   type: number,
   name: string,
   least = -Infinity,
@@ -241,7 +242,7 @@ async function times(
   const isOne = typeof value === 'number'
   const read = await readVector(isOne ? [value] : value, isOne ? 1 : nodes, type, 'max-plus', name)
   for (let i = 0; i < read.length; i++) {
-    const isTime = Number.isFinite(read[i]) && !(type === INT32 && read[i] === -(2 ** 31))
+    const isTime = Number.isFinite(read[i]) && !(type === INT32 && read[i] === LEAST_INT32)
     if (isTime && read[i]! >= least) continue
     const expected = isTime ? `${show(least)} or more` : 'a time, which is finite'
     throw new ValueError(`${name}${isOne ? '' : `[${i}]`} is ${show(read[i])}, but it must be ${expected}`)
@@ -362,7 +363,11 @@ function extended<Data extends ElementArray>(
 }
 
 /** The error for jobs whose waits are a circle of positive weight. */
-function waitingForItself({ cycle, weight }: CycleError, { rows, names }: Graph, type: number): CycleError {
+function waitingForItself(
+  { cycle, weight }: CycleError,
+  { rows, names }: WeightedGraph,
+  type: number,
+): CycleError {
   let size = 0
   for (const [at, i] of cycle.entries()) {
     let lag = -Infinity
@@ -386,7 +391,7 @@ function waitingForItself({ cycle, weight }: CycleError, { rows, names }: Graph,
 
 /** A time as the type holds it. */
 function exactly(value: number, type: number, what: () => string): number {
-  if (type !== INT32 || (value > -(2 ** 31) && value < 2 ** 31)) return value
+  if (type !== INT32 || (value > LEAST_INT32 && value <= MOST_INT32)) return value
   throw new OverflowError(
     `${what()} is ${value}, outside the finite range -2^31 + 1 to 2^31 - 1: use weights of float64, or a coarser unit of time`,
   )

@@ -15,6 +15,7 @@ import {
 import type { NodeNames } from '../graph-core/names.js'
 import type { EdgeRows, Rows } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { MOST_INT32 } from '../integers.js'
 import type { ElementArray } from '../storage.js'
 
 /**
@@ -54,8 +55,6 @@ export interface Tokens {
   /** All nodes, each after those that it waits for without a token. */
   readonly order: Int32Array
 }
-
-const MOST = 2 ** 31 - 1
 
 /**
  * Reads the tokens of an edge list; null if it has none. The rows are those of its edges.
@@ -111,7 +110,7 @@ function readCount(value: unknown, place: string): number {
   if (typeof value !== 'number' || !Number.isInteger(value)) {
     throw new DTypeError(`${place} must be a number of tokens, an integer, but it is ${show(value)}`)
   }
-  if (value >= 0 && value <= MOST) return value
+  if (value >= 0 && value <= MOST_INT32) return value
   throw new ValueError(`${place} is ${show(value)}, but an edge has from 0 to 2^31 - 1 tokens`)
 }
 

@@ -1,20 +1,20 @@
 /** Trajectories of linear systems: x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
-import { aborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { CUDA, optionsOf, whereSet } from '../backend.js'
 import { readSemiring, requireSemiringType, zeroOf } from '../built-in.js'
 import { showList } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import type { Session } from '../device/resident.js'
 import { elementType, newArray, typeNameOf } from '../elements.js'
-import { DeviceError, DTypeError, OptionError, OverflowError, ShapeError } from '../errors.js'
+import { DeviceError, DTypeError, OptionError, ShapeError } from '../errors.js'
 import { isEdgeList } from '../graph-core/edges.js'
 import { nodeText } from '../graph-core/names.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { shapeOf } from '../layout.js'
-import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajor } from '../matrix.js'
+import { allocate, type DenseMatrix, MAX_DIMENSION, type MatrixLike, rowMajorMatrix } from '../matrix.js'
 import { checkedLater, Options, type OptionsOf, readWhole, required, requireNames } from '../options.js'
-import { type Finite, finiteOf, policy, policyFor, storedAs } from '../overflow.js'
-import type { Asked } from '../placement.js'
+import { type Finite, finiteOf, outsideError, policy, policyFor, storedAs } from '../overflow.js'
+import type { PlaceRequest } from '../placement.js'
 import { mpmm } from '../product/multiply.js'
 import {
   type AnyOperand,
@@ -32,11 +32,11 @@ import { placeOf } from './options.js'
 import type { NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
 import { readStates, readVector, type Vector } from './vector.js'
 import {
-  type Graph,
   readGraph,
   requireSquare,
   type SumSemiring,
   sumSemiring,
+  type WeightedGraph,
   type Weights,
 } from './weights.js'
 
@@ -122,7 +122,7 @@ export async function trajectory(
     onProgress,
     ...asked
   } = trajectoryOptions.read(options)
-  if (signal?.aborted) throw aborted(signal, WHAT)
+  throwIfAborted(signal, WHAT)
   const place = placeOf(asked)
   const walked: Walked = { done: 0, inVain: false }
   const share = () => (steps > 0 ? walked.done / steps : 1)
@@ -212,7 +212,7 @@ function readInput(
   input: unknown,
   a: Pick<View, 'rows' | 'type' | 'memory'>,
   steps: number,
-  place: Asked,
+  place: PlaceRequest,
 ): ReadInput | null {
   if (input === undefined) return null
   requireNames(input, ['b', 'u'], 'input')
@@ -278,8 +278,7 @@ async function inArrays(
     const accumulate = drive ? { accumulate: column(drive, k) } : {}
     await mpmm(a, state(k), { ...where, ...accumulate, out: state(k + 1) })
   }
-  const shape = [steps + 1, n] as [number, number]
-  return { data, shape, strides: rowMajor(shape), offset: 0 }
+  return rowMajorMatrix(data, [steps + 1, n])
 }
 
 /** Products that are asked for before the first of them is waited for. */
@@ -341,7 +340,7 @@ async function onDevice(
  * @param drive - n × steps, row-major.
  */
 function* walk(
-  { rows, semiring, exact, tokens, names }: Graph,
+  { rows, semiring, exact, tokens, names }: WeightedGraph,
   last: ElementArray,
   steps: number,
   overflow: Overflow,
@@ -391,15 +390,13 @@ function* walk(
               : best
     }
   }
-  const shape = [steps + 1, n] as [number, number]
-  return { data, shape, strides: rowMajor(shape), offset: 0 }
+  return rowMajorMatrix(data, [steps + 1, n])
 }
 
 /** A sum of int32, as the overflow policy stores it. */
 function stored(value: number, finite: Finite, overflow: Overflow, k: number, node: () => string): number {
   const kept = storedAs(overflow, value, finite)
   if (!Number.isNaN(kept)) return kept
-  throw new OverflowError(
-    `element ${node()} of x(${k}) is ${value}, outside the finite range ${finite[0]} to ${finite[1]}: use weights of float64, or choose overflow 'saturate' or 'wrap'`,
-  )
+  const advice = "use weights of float64, or choose overflow 'saturate' or 'wrap'"
+  throw outsideError(`element ${node()} of x(${k})`, value, finite, advice)
 }

@@ -3,14 +3,14 @@
 import { requireOrdinary } from '../borrowed.js'
 import { storedZeroOf, zeroOf } from '../built-in.js'
 import { show, showList, typeName } from '../describe.js'
-import type { DeviceMatrix } from '../device/device.js'
+import { type DeviceMatrix, onHost } from '../device/device.js'
 import { elementType, isElementArray, isInteger, isNarrow, newArray, typeNameOf } from '../elements.js'
 import { DTypeError, ShapeError, ValueError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, requireThere } from '../view.js'
-import { onHost, type SumSemiring } from './weights.js'
+import type { SumSemiring } from './weights.js'
 
 /** A vector of n elements: an n × 1 matrix, or an array. */
 export type Vector = MatrixLike<OperandArray> | DeviceMatrix<OperandArray> | ElementArray | readonly number[]

@@ -3,7 +3,7 @@
 import { Loan, throughout } from '../borrowed.js'
 import { storedZeroOf, zeroOf } from '../built-in.js'
 import { show, showList } from '../describe.js'
-import { DeviceMatrix } from '../device/device.js'
+import { type DeviceMatrix, onHost } from '../device/device.js'
 import { INT32, isInteger, newArray, typeNameOf } from '../elements.js'
 import { ShapeError, ValueError } from '../errors.js'
 import { isEdgeList, readingEdges } from '../graph-core/edges.js'
@@ -40,7 +40,7 @@ export type NamedWeights<Key = unknown> = NamedTokenEdgeList<Key> | KeyedTokenEd
 export const sumSemiring = choice(['max-plus', 'min-plus'], 'max-plus')
 
 /** A graph that has been read. */
-export interface Graph {
+export interface WeightedGraph {
   readonly rows: WeightedRows
   readonly semiring: SumSemiring
   /** Whether the weights are int32, so that sums of them are exact. */
@@ -61,19 +61,12 @@ interface ListedEdges {
 }
 
 /** The number of edge k of the rows, which leads from i: its index in the edge list, or i · nodes + j of a matrix. */
-export function numberOf({ list, rows }: Graph, k: number, i: number): number {
+export function numberOf({ list, rows }: WeightedGraph, k: number, i: number): number {
   return list ? list.index[k]! : i * rows.nodes + rows.to[k]!
 }
 
 /** The names of the nodes, as results have them. */
-export const keysOf = ({ names }: Graph) => names && { keys: names.keys }
-
-/** A matrix where JavaScript can read it. */
-export async function onHost<Data extends OperandArray>(
-  matrix: MatrixLike<Data> | DeviceMatrix<Data>,
-): Promise<MatrixLike<Data>> {
-  return matrix instanceof DeviceMatrix ? ((await matrix.download()) as MatrixLike<Data>) : matrix
-}
+export const keysOf = ({ names }: WeightedGraph) => names && { keys: names.keys }
 
 /** Reads a graph in slices, for work that messages call `what`; weights that aren't finite, other than zero, are refused. */
 export async function readGraph(
@@ -81,7 +74,7 @@ export async function readGraph(
   semiring: SumSemiring,
   signal: AbortSignal | undefined,
   what: string,
-): Promise<Graph> {
+): Promise<WeightedGraph> {
   if (isEdgeList(weights)) return await inSlices(readList(weights, semiring), signal, what)
   const view = readHostView(await onHost(weights), 'the matrix', 'operand')
   const loan = new Loan()
@@ -92,7 +85,7 @@ export async function readGraph(
 
 const ROWS: Need = { what: 'a graph', perNode: 16, perEdge: 28 }
 
-function* readList(given: TokenEdgeList | NamedWeights, semiring: SumSemiring): Steps<Graph> {
+function* readList(given: TokenEdgeList | NamedWeights, semiring: SumSemiring): Steps<WeightedGraph> {
   const edges = yield* readingEdges(given)
   const { nodes, type, from, weight } = edges
   requireSpace(ROWS, nodes, from.length)
@@ -114,7 +107,7 @@ export function requireSquare(view: View): void {
   }
 }
 
-function* readMatrix(view: HostView, semiring: SumSemiring): Steps<Graph> {
+function* readMatrix(view: HostView, semiring: SumSemiring): Steps<WeightedGraph> {
   const { type } = view
   const rows = yield* inMemory(view.rows, matrixRows(view, storedZeroOf(semiring, view), type))
   yield* requireFinite(rows, type, (i, k) => `element [${i}, ${rows.to[k]}]`)

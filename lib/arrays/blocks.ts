@@ -1,8 +1,7 @@
 /** Doing block jobs, one by one, in any process. */
-import { onAbort, signal } from '../abort.js'
+import { onAbort, signal, throwIfAborted } from '../abort.js'
 import { openDevice } from '../device/device.js'
 import { ChangedError, ExistsError, FileError, ResumeError } from '../errors.js'
-import { throwIfAborted } from '../files/files.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import { Engine } from './engine.js'
 import { planInput } from './fingerprint.js'

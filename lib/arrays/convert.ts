@@ -2,8 +2,9 @@
 
 import { storedZeroOf, zeroOf } from '../built-in.js'
 import { bytesOfStored } from '../elements.js'
-import { OverflowError } from '../errors.js'
 import { addon } from '../native.js'
+import { finiteOf, outsideError, storedAs } from '../overflow.js'
+import type { Overflow } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
 import { type ArrayType, resultType } from './job.js'
@@ -25,37 +26,33 @@ export function widen(from: OperandArray, to: ElementArray, zeroFrom: number, ze
   }
 }
 
-/** The least and the greatest finite int32 of a semiring, whose zero is one of the ends. */
-const LEAST = -(2 ** 31) + 1
-const MOST = 2 ** 31 - 2
-
 /**
  * Exact float64 results as int32.
  *
  * @param place - says which element it is, for a message.
- * @throws OverflowError, unless results outside are to be `saturated`.
+ * @throws OverflowError for a result outside the finite range, if the policy is 'throw'.
  */
 export function narrow(
   from: Float64Array,
   to: Int32Array,
   semiring: Semiring,
-  saturated: boolean,
+  policy: Overflow,
   place: (index: number) => string,
 ): void {
   const zero = zeroOf(semiring, 'float64')
   const zeroTo = zeroOf(semiring, 'int32')
-  // The end that isn't the zero is finite.
-  const [least, most] = zeroTo < 0 ? [LEAST, MOST + 1] : [LEAST - 1, MOST]
+  const finite = finiteOf(zeroTo < 0)
   for (let index = 0; index < from.length; index++) {
     const value = from[index]!
-    if (value >= least && value <= most) to[index] = value
-    else if (value === zero) to[index] = zeroTo
-    else if (saturated) to[index] = value < 0 ? least : most
-    else {
-      throw new OverflowError(
-        `${place(index)} is ${value}, outside the finite range of int32, ${least} … ${most}: scale the values, use float64, or ` +
-          "choose overflow 'saturate'",
+    const kept = value === zero ? zeroTo : storedAs(policy, value, finite)
+    if (Number.isNaN(kept)) {
+      throw outsideError(
+        place(index),
+        value,
+        finite,
+        "scale the values, use float64, or choose overflow 'saturate'",
       )
     }
+    to[index] = kept
   }
 }

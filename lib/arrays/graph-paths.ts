@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { aborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { CUDA, deviceName } from '../backend.js'
 import { throughout } from '../borrowed.js'
 import { show } from '../describe.js'
@@ -38,13 +38,13 @@ import { isZarr } from './names.js'
 import { type ArraysProgress, readPath } from './options.js'
 import { Pace } from './pace.js'
 import {
-  type Asked,
   aligned,
   askedOf,
   beginning,
   chunkOf,
   differs,
   identified,
+  type PlanRequest,
   planOutput,
   readPolicy,
   requireApart,
@@ -107,7 +107,7 @@ export interface GraphDone {
 export async function graphPaths(request: GraphRequest): Promise<GraphDone> {
   const { weights, output, work, sources, targets, limit, method, backend, onProgress } = request
   const { signal, overflow } = work
-  if (signal?.aborted) throw aborted(signal, WORK)
+  throwIfAborted(signal, WORK)
   const asked = await askedOf(work, output, 'min-plus')
   const semiring = requirePaths(asked.semiring)
   if (backend === CUDA) {
@@ -157,7 +157,7 @@ interface ReadWeights {
   readonly bytes: number
 }
 
-async function readWeights(weights: unknown, { output, signal }: Asked): Promise<ReadWeights> {
+async function readWeights(weights: unknown, { output, signal }: PlanRequest): Promise<ReadWeights> {
   if (typeof weights !== 'string' && !(weights instanceof URL)) {
     return { weights: weights as AnyWeights, path: null, bytes: 0 }
   }
@@ -209,7 +209,7 @@ async function plannedGraph(
   }
 }
 
-function requireSame(begun: AnyPlan, a: PlannedGraph, asked: Asked): GraphPlan {
+function requireSame(begun: AnyPlan, a: PlannedGraph, asked: PlanRequest): GraphPlan {
   if (begun.kind !== 'graph-paths') throw differs('the work', begun.kind, 'paths of an edge list')
   if (begun.a.fingerprint !== a.fingerprint) {
     throw new ChangedError(
@@ -232,7 +232,7 @@ function fixedBytes({ nodes, to, type }: Edges): number {
   return to.length * (8 + bytesOf(type)) + searchBytes(nodes, to.length)
 }
 
-function planRows(question: Question, a: PlannedGraph, asked: Asked): GraphPlan {
+function planRows(question: Question, a: PlannedGraph, asked: PlanRequest): GraphPlan {
   const { layout } = asked
   const [, rows, cols] = sizesOf(question)
   const { dtype } = a

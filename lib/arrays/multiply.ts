@@ -1,5 +1,5 @@
 /** Work on arrays on disk in one process: all jobs of a plan, one after the other. */
-import { aborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { optionsOf } from '../backend.js'
 import { typeName } from '../describe.js'
 import { openDevice } from '../device/device.js'
@@ -232,7 +232,7 @@ async function run(
 ): Promise<ArraysResult> {
   const started = performance.now()
   const { onProgress, deviceMemory, signal, backend, device, ...asked } = arraysOptions.read(options)
-  if (signal?.aborted) throw aborted(signal, 'the work on arrays')
+  throwIfAborted(signal, 'the work on arrays')
   // Once, because the default is a share of what is free.
   const memory = memoryOf(asked)
   // CUDA takes some hundred milliseconds to start.

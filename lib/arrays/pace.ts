@@ -1,9 +1,6 @@
 /** How far work on arrays is, as its listener is told. */
-import { ProgressListener } from '../product/progress.js'
+import { INTERVAL_MS, ProgressListener } from '../product/progress.js'
 import type { ArraysProgress } from './options.js'
-
-/** Between two calls of `onProgress`. */
-const INTERVAL_MS = 250
 
 /** How far the work is, and how long the rest takes. */
 export class Pace {

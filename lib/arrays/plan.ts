@@ -15,6 +15,7 @@ import {
   ResumeError,
   ShapeError,
 } from '../errors.js'
+import { greatestDivisor } from '../integers.js'
 import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import { requireOrder } from '../orders.js'
@@ -156,7 +157,7 @@ export async function askedOf(
   read: Omit<ReadOf<typeof requestOptions>, 'kind' | 'a' | 'b' | 'c'>,
   output: string | URL,
   usual: Semiring,
-): Promise<Asked> {
+): Promise<PlanRequest> {
   requireOneOf(read)
   const asked = {
     begin: read,
@@ -183,7 +184,7 @@ interface Beginning<Plan> {
 
 /** The plan that was begun, or a new one, with the place where its output grows. */
 export async function resumeOrBegin<Plan extends AnyPlan>(
-  asked: Asked,
+  asked: PlanRequest,
   { same, make, ready }: Beginning<Plan>,
 ): Promise<Plan> {
   const { begun: there, replaces } = await lookAround(asked)
@@ -221,7 +222,7 @@ export function identified<Plan extends Omit<AnyPlan, 'id'>>(
 }
 
 /** What is asked of any work. */
-export interface Asked {
+export interface PlanRequest {
   readonly begin: ReadBegin
   readonly layout: ReadLayout
   readonly overflow: Overflow | undefined
@@ -265,7 +266,7 @@ async function lookAround({
   output,
   begin,
   signal,
-}: Asked): Promise<{ begun: AnyPlan | null; replaces: string | null }> {
+}: PlanRequest): Promise<{ begun: AnyPlan | null; replaces: string | null }> {
   const { resume, overwrite } = begin
   for (const group of groupsOf(output)) {
     if (!isArrayMetadata(await new Output(group, signal).metadata())) continue
@@ -300,7 +301,7 @@ const exists = (output: string, resume: boolean) =>
   )
 
 /** Removes what is to be overwritten of unfinished work, and the output itself if another can't take its place later. */
-async function clear({ output, begin, signal }: Asked): Promise<void> {
+async function clear({ output, begin, signal }: PlanRequest): Promise<void> {
   const { resume, overwrite } = begin
   const place = new Output(output, signal)
   const isTaken = await place.isTaken()
@@ -356,7 +357,7 @@ function requireSameWork(
   begun: BlockPlan,
   kind: string,
   inputs: readonly PlannedInput[],
-  asked: Asked,
+  asked: PlanRequest,
 ): void {
   if (begun.kind !== kind) throw differs('the work', begun.kind, kind)
   const before = begun.kind === 'multiply' ? [begun.a, begun.b] : [begun.a]
@@ -380,7 +381,7 @@ function requireSameWork(
 }
 
 /** Throws ResumeError if the same is to be done in another way, or elsewhere. */
-export function requireSameOutput(begun: AnyPlan, asked: Asked): void {
+export function requireSameOutput(begun: AnyPlan, asked: PlanRequest): void {
   if (begun.output.path !== asked.output) throw differs('the output', begun.output.path, asked.output)
   if (begun.semiring !== asked.semiring) throw differs('semiring', begun.semiring, asked.semiring)
   if ((asked.overflow ?? 'throw') !== (begun.overflow ?? 'throw')) {
@@ -451,11 +452,7 @@ export function chunkOf(usual: number, length: number, block: number | undefined
 export const unitOf = ({ layout }: PlannedOutput): readonly [number, number] =>
   layout?.shards ?? layout?.chunks ?? [1, 1]
 
-function commonMultiple(x: number, y: number): number {
-  let [a, b] = [x, y]
-  while (b > 0) [a, b] = [b, a % b]
-  return (x / a) * y
-}
+const commonMultiple = (x: number, y: number) => (x / greatestDivisor(x, y)) * y
 
 /** The most of `size` that is a multiple of `unit`, and of `wish` too if there is room. */
 export function aligned(size: number, unit: number, wish: number): number {
@@ -483,7 +480,7 @@ function requireFew(length: number, size: number, name: string): void {
 function planMultiply(
   sources: readonly ArraySource[],
   [a, b]: readonly PlannedInput[],
-  asked: Asked,
+  asked: PlanRequest,
 ): MultiplyPlan {
   const { layout, semiring } = asked
   if (!a || !b) throw new Error('a product has two operands')
@@ -532,7 +529,7 @@ function planMultiply(
   return identified(plan)
 }
 
-async function planPaths(source: ArraySource, a: PlannedInput, asked: Asked): Promise<PathsPlan> {
+async function planPaths(source: ArraySource, a: PlannedInput, asked: PlanRequest): Promise<PathsPlan> {
   const { layout, semiring } = asked
   const [n, cols] = a.shape
   if (n !== cols) {
@@ -589,7 +586,7 @@ function squareSize(block: ReadLayout['block']): number | undefined {
 async function typeBetween(
   source: ArraySource,
   planned: PlannedInput,
-  { semiring, layout, signal }: Asked,
+  { semiring, layout, signal }: PlanRequest,
 ): Promise<PathsPlan['between']> {
   const { shape, dtype } = planned
   if (dtype === 'float32' || dtype === 'float64') return dtype

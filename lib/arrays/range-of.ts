@@ -1,6 +1,6 @@
 /** How large the weights of an array are. */
+import { throwIfAborted } from '../abort.js'
 import { bytesOfStored } from '../elements.js'
-import { throwIfAborted } from '../files/files.js'
 import type { Semiring } from '../variant-names.js'
 import { type ArraySource, elementsIn } from './array-source.js'
 import { zeroOn } from './convert.js'

@@ -6,10 +6,10 @@
 import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { onAbort } from '../abort.js'
+import { onAbort, throwIfAborted } from '../abort.js'
 import { type S3Settings, s3Settings } from '../environment.js'
 import { FileError } from '../errors.js'
-import { systemReason, throwIfAborted } from '../files/files.js'
+import { systemReason } from '../files/files.js'
 import { optionalPackages } from '../optional-packages.js'
 import { type Address, formatAddress } from './names.js'
 

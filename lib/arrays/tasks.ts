@@ -173,7 +173,7 @@ async function multiplyExactly(
       const { data } = await sum.download()
       sum.dispose()
       const part = new Int32Array(data.buffer as ArrayBuffer, 0, data.length)
-      narrow(data, part, semiring, false, (index) => {
+      narrow(data, part, semiring, 'throw', (index) => {
         return `C[${top[0] + Math.floor(index / shape[1])}, ${left[0] + (index % shape[1])}]`
       })
       for (let row = 0; row < shape[0]; row++) {
@@ -280,7 +280,7 @@ function finalBlock(plan: PathsPlan, rows: Range, cols: Range, data: ElementArra
   // In place: each element is read before it is overwritten, and the wider ones are not read after this.
   const narrowed = new Int32Array(data.buffer as ArrayBuffer, data.byteOffset, data.length)
   const width = lengthOf(cols)
-  narrow(data as Float64Array, narrowed, semiring, overflow === 'saturate', (index) => {
+  narrow(data as Float64Array, narrowed, semiring, overflow ?? 'throw', (index) => {
     return `the distance from ${rows[0] + Math.floor(index / width)} to ${cols[0] + (index % width)}`
   })
   return { rows, cols, data: narrowed }

@@ -1,8 +1,7 @@
 /** Work on square matrices: what is checked before it, and how its result gets to where it is wanted. */
-import { aborted, notCancelled } from '../abort.js'
+import { notCancelled, throwIfAborted } from '../abort.js'
 import { Loan } from '../borrowed.js'
 import { requireSemiringType } from '../built-in.js'
-import { showList } from '../describe.js'
 import { copyToDevice } from '../device/copies.js'
 import { DeviceMatrix } from '../device/device.js'
 import { onImplicitDevice } from '../device/implicit.js'
@@ -11,15 +10,23 @@ import { ResidentView, type Session, SharedMemory } from '../device/resident.js'
 import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, fromNative, ShapeError, ValueError } from '../errors.js'
 import { type Elements, rowMajorElements, shapeOf } from '../layout.js'
-import { allocate, type DenseMatrix, rowMajor } from '../matrix.js'
+import { allocate, type DenseMatrix, rowMajorMatrix } from '../matrix.js'
 import { addon, type NativeMemory } from '../native.js'
 import { LEFT_OUT } from '../options.js'
 import { requireIntegers } from '../overflow.js'
-import { overlapsItself } from '../overlap.js'
+import { requireRoom } from '../overlap.js'
 import type { ReadOptions } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import type { ElementArray } from '../storage.js'
-import { type HostView, readView, requireStillThere, requireThere, showShape, type View } from '../view.js'
+import {
+  type HostView,
+  readView,
+  requireShape,
+  requireStillThere,
+  requireThere,
+  showShape,
+  type View,
+} from '../view.js'
 
 /** What is to be made of a square matrix: a result of its shape. */
 export interface Wanted {
@@ -48,7 +55,7 @@ export function want(name: string, matrix: View, options: ReadOptions, work: str
   const out = options.out === undefined ? null : readView(options.out, 'out', 'result')
   const { semiring, overflow, signal } = options
   const { type, batched, batch, rows, cols } = matrix
-  if (signal?.aborted) throw aborted(signal, work)
+  throwIfAborted(signal, work)
   requireSemiringType(semiring, type)
   if (overflow !== LEFT_OUT) requireIntegers(type, `${name} is`)
   const borrowed = new Loan()
@@ -75,17 +82,8 @@ function requireOut(out: View<ElementArray>, matrix: View, name: string): void {
       `out is of ${typeNameOf(out.type)} and ${name} of ${typeNameOf(matrix.type)}: both must be of one element type`,
     )
   }
-  if (showList(shapeOf(out)) !== showList(shapeOf(matrix))) {
-    throw new ShapeError(
-      `${showShape(out, 'out')} must have the shape of ${name}, ${showList(shapeOf(matrix))}`,
-    )
-  }
-  if (overlapsItself(out)) {
-    throw new ShapeError(
-      'elements of out overlap each other, so the result has no room in it: give out strides that put each element in a ' +
-        'place of its own',
-    )
-  }
+  requireShape(out, 'out', name, matrix)
+  requireRoom(out, 'out', 'the result')
   if (!matrix.memory || out.memory?.session === matrix.memory.session) return
   const place = out.memory ? `on ${out.memory.session}, opened by another openDevice()` : 'in an array'
   throw new DeviceError(
@@ -164,8 +162,7 @@ export async function download(
       addon.download(session.native, memory, data, copyRequest(elements, elements), notCancelled),
       'the result',
     )
-    const shape = shapeOf(elements)
-    return { data, shape, strides: rowMajor(shape), offset: 0 }
+    return rowMajorMatrix(data, shapeOf(elements))
   } finally {
     addon.release(memory)
   }

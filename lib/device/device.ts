@@ -1,5 +1,5 @@
 /** Devices that are opened, and the matrices that stay on them. */
-import { aborted, notCancelled, signal } from '../abort.js'
+import { notCancelled, signal, throwIfAborted } from '../abort.js'
 import {
   AUTO,
   automaticBackend,
@@ -25,14 +25,28 @@ import {
 } from '../elements.js'
 import { DeviceError, DTypeError, natively, ShapeError } from '../errors.js'
 import { type Elements, rowMajorElements, shapeOf, stridedElements } from '../layout.js'
-import { allocate, type DenseMatrix, type MatrixLike, readShape, rowMajor, type Shape } from '../matrix.js'
+import {
+  allocate,
+  type DenseMatrix,
+  type MatrixLike,
+  readShape,
+  rowMajorMatrix,
+  type Shape,
+} from '../matrix.js'
 import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf } from '../options.js'
-import { overlap, overlapsItself, sameLayout } from '../overlap.js'
+import { overlap, requireRoom, sameLayout } from '../overlap.js'
 import { ready } from '../placement.js'
 import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
-import { type HostView, readHostView, readView, requireStillThere, requireThere, showShape } from '../view.js'
+import {
+  type HostView,
+  readHostView,
+  readView,
+  requireShape,
+  requireStillThere,
+  requireThere,
+} from '../view.js'
 import { copyToDevice } from './copies.js'
 import { pinnedResult } from './pinned.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
@@ -430,7 +444,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const { semiring, signal } = combineOptions.read(options)
     const c = readView(this, 'the matrix', 'result') as ResidentView
     const other = readView(d, 'd', 'operand')
-    if (signal?.aborted) throw aborted(signal, 'the combination')
+    throwIfAborted(signal, 'the combination')
     requireThere(c, 'the matrix')
     requireThere(other, 'd')
     const { session } = c.memory
@@ -446,11 +460,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
       )
     }
     requireSemiringType(semiring, c.type)
-    if (showList(shapeOf(c)) !== showList(shapeOf(other))) {
-      throw new ShapeError(
-        `${showShape(other, 'd')} must have the shape of the matrix, ${showList(shapeOf(c))}`,
-      )
-    }
+    requireShape(other, 'd', 'the matrix', c)
     if (!sameLayout(c, other) && overlap(c, other)) {
       throw new ShapeError(
         'd overlaps the matrix without being the same: combine with a matrix in memory of its own',
@@ -485,10 +495,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const into = out === undefined ? null : readHostView(out, 'out', 'operand')
     requireThere(from, 'the matrix')
     if (into) requireFits(into, from)
-    const shape = shapeOf(from)
-    const made = into
-      ? null
-      : { data: this.#newArray(from) as Data, shape, strides: rowMajor(shape), offset: 0 }
+    const made = into ? null : rowMajorMatrix(this.#newArray(from) as Data, shapeOf(from))
     const layout =
       into ?? rowMajorElements(from.type, from.bytes, from.batched, from.batch, from.rows, from.cols)
     const array = into ? into.data : made!.data
@@ -565,6 +572,11 @@ function readItem(value: unknown, { batched, batch }: Elements): number | undefi
   )
 }
 
+/** Returns a matrix in an array: the given one, or a copy of one on a device. */
+export const onHost = async <Data extends OperandArray, Host extends MatrixLike<Data>>(
+  matrix: Host | DeviceMatrix<Data>,
+): Promise<Host | DenseMatrix<Data>> => (matrix instanceof DeviceMatrix ? await matrix.download() : matrix)
+
 /** Throws unless what is `from` a device can be copied `into` a matrix of the user's. */
 function requireFits(into: HostView, from: ResidentView): void {
   requireThere(into, 'out')
@@ -573,14 +585,6 @@ function requireFits(into: HostView, from: ResidentView): void {
       `out must be of ${storedTypeName(from)}, as the matrix is, but out.data is ${typeName(into.data)}`,
     )
   }
-  if (showList(shapeOf(into)) !== showList(shapeOf(from))) {
-    throw new ShapeError(
-      `${showShape(into, 'out')} must have the shape of the matrix, ${showList(shapeOf(from))}`,
-    )
-  }
-  if (overlapsItself(into)) {
-    throw new ShapeError(
-      'elements of out overlap each other, so the matrix has no room in it: give out strides that put each element in a place of its own',
-    )
-  }
+  requireShape(into, 'out', 'the matrix', from)
+  requireRoom(into, 'out', 'the matrix')
 }

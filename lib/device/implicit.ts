@@ -2,7 +2,7 @@
 import { CPU } from '../backend.js'
 import { OutOfMemoryError } from '../errors.js'
 import { isFromListener } from '../listener.js'
-import { type Asked, placeOfSteps } from '../placement.js'
+import { type PlaceRequest, placeOfSteps } from '../placement.js'
 import { openSession } from './device.js'
 import type { Session } from './resident.js'
 
@@ -11,7 +11,7 @@ const sessions = new Map<string, Promise<Session>>()
 
 /** Does work of about so many steps where the options, or else the library, wants it. */
 export async function onImplicitDevice<Result>(
-  options: Asked,
+  options: PlaceRequest,
   steps: number,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {

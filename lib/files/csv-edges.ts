@@ -2,10 +2,11 @@
 
 import { show } from '../describe.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { MOST_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { cellsOfLine, cellText, isQuoted, nextCell, untilUnfinished } from './cells.js'
 import { decideDialect } from './dialect.js'
-import { EntryCollector, type EntrySink, MOST_INT32 } from './entries.js'
+import { EntryCollector, type EntrySink } from './entries.js'
 import { type EdgeColumns, edgeColumns, namesColumns, type Role, type Wishes } from './headings.js'
 import type { LineParser, TextReader } from './text.js'
 

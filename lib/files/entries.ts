@@ -1,15 +1,13 @@
 /** The entries of sparse files: what the readers of formats hand over, and what edge lists are made of. */
 import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
+import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
 import { requireWithin } from './memory.js'
 
 /** Entries that are handed over at once. */
 const BLOCK = 4096
-
-export const LEAST_INT32 = -(2 ** 31)
-export const MOST_INT32 = 2 ** 31 - 1
 
 /** What is needed of the text that entries are read from. */
 interface Source {

@@ -4,20 +4,15 @@ import { access, type FileHandle, lstat, open, realpath, rename, rm, stat } from
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getSystemErrorMap } from 'node:util'
+import { throwIfAborted } from '../abort.js'
 import { show } from '../describe.js'
-import { AbortedError, FileError, MpmmlError } from '../errors.js'
+import { FileError, MpmmlError } from '../errors.js'
 
 /** What went wrong, in the system's words: "no space left on device (ENOSPC)". */
 export function systemReason(error: unknown): string {
   const { errno, code, message } = error as NodeJS.ErrnoException
   const words = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1]
   return words ? `${words} (${code})` : (message ?? String(error))
-}
-
-/** Throws AbortedError once `signal` has asked for the end. */
-export function throwIfAborted(signal: AbortSignal | undefined, what: string): void {
-  if (signal?.aborted)
-    throw new AbortedError(`${what} was given up because its signal was aborted`, { cause: signal.reason })
 }
 
 /** A path as a string; throws FileError for anything but a string or a file: URL. */

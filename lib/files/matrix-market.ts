@@ -1,16 +1,9 @@
 /** Matrix Market's formats (.mtx): coordinate, for sparse matrices, and array. https://math.nist.gov/MatrixMarket/formats.html */
 import { show } from '../describe.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import {
-  type Accepted,
-  EntryCollector,
-  type EntrySink,
-  LEAST_INT32,
-  MOST_INT32,
-  requireCount,
-  requireRoom,
-} from './entries.js'
+import { type Accepted, EntryCollector, type EntrySink, requireCount, requireRoom } from './entries.js'
 import type { LineParser, TextReader } from './text.js'
 
 const COMMENT = '%'.charCodeAt(0)

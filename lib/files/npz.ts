@@ -106,7 +106,7 @@ export async function readSparseNpz<Result>(
     const { isSparseArchive, readSparseArchive } = await import('./scipy.js')
     if (!isSparseArchive(names)) return undefined
     const total = [...there.values()].reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0)
-    const progress = { done: 0, total }
+    const read = { done: 0, total }
     const readPart = async (array: string) => {
       const entry = there.get(array)!
       // An element takes a byte or more of the matrix, and at most 8 here.
@@ -119,7 +119,7 @@ export async function readSparseNpz<Result>(
         bytes.set(chunk, filled)
         filled += chunk.length
       }
-      await readEntry(zip, entry, called, take, work, progress)
+      await readEntry(zip, entry, called, take, work, read)
       return bytes.subarray(0, filled)
     }
     const result = await readSparseArchive({ name, names, read: readPart, work }, sink)
@@ -165,11 +165,11 @@ async function readArrays(
       throw new FileError(`${name}: its arrays claim ${compressed} bytes of its ${size}: the file is damaged`)
     }
     const total = entries.reduce((sum, [, entry]) => sum + entry.uncompressedSize, 0)
-    const progress = { done: 0, total }
+    const read = { done: 0, total }
     const found: [string, Matrix<ElementArray>][] = []
     for (const [array, entry] of entries) {
       const builder = new NpyBuilder(entry.uncompressedSize, dtype, `${name}, array ${show(array)}`, budget)
-      const matrix = await readMatrixEntry(zip, entry, builder, work, progress)
+      const matrix = await readMatrixEntry(zip, entry, builder, work, read)
       budget -= matrix.data.byteLength
       found.push([array, matrix])
     }
@@ -266,10 +266,10 @@ async function readMatrixEntry(
   entry: Entry,
   builder: NpyBuilder,
   work: FileWork,
-  progress: Progress,
+  read: BytesRead,
 ): Promise<Matrix<ElementArray>> {
   try {
-    await readEntry(zip, entry, builder.name, (chunk) => builder.push(chunk), work, progress)
+    await readEntry(zip, entry, builder.name, (chunk) => builder.push(chunk), work, read)
     return builder.end()
   } catch (error) {
     if (error instanceof NpyProblem)
@@ -286,7 +286,7 @@ function requireInflatable({ compressedSize, uncompressedSize }: Entry, name: st
   )
 }
 
-interface Progress {
+interface BytesRead {
   done: number
   readonly total: number
 }
@@ -298,7 +298,7 @@ async function readEntry(
   name: string,
   take: (chunk: Buffer) => void,
   work: FileWork,
-  progress: Progress,
+  read: BytesRead,
 ): Promise<void> {
   if (entry.isEncrypted()) throw new FileError(`${name} is encrypted: save it without a password`)
   const { compressionMethod } = entry
@@ -312,8 +312,8 @@ async function readEntry(
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       checksum = crc32(chunk, checksum)
       take(chunk)
-      progress.done += chunk.length
-      work.reached(progress.done / progress.total)
+      read.done += chunk.length
+      work.reached(read.done / read.total)
     }
     if (checksum !== entry.crc32) throw new FileError(`${name} is damaged: its checksum is another one`)
   } finally {

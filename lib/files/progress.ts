@@ -1,9 +1,9 @@
 /** Telling how far the reading or writing of a file is. */
+import { throwIfAborted } from '../abort.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { Options, type OptionsOf, type ReadOf } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
-import { ProgressListener } from '../product/progress.js'
-import { throwIfAborted } from './files.js'
+import { INTERVAL_MS, ProgressListener } from '../product/progress.js'
 
 /** What all that reads or writes files takes. */
 export interface FileOptions {
@@ -14,9 +14,6 @@ export interface FileOptions {
 }
 
 export const fileOptions = new Options(longWorkSet satisfies OptionsOf<FileOptions>)
-
-/** Between two calls of `onProgress`. */
-const INTERVAL_MS = 250
 
 /** The same, read. */
 export type ReadFileOptions = Partial<ReadOf<typeof fileOptions>>

@@ -103,6 +103,17 @@ export function wrongNode(value: unknown, nodes: number, place: string): never {
   throw new ValueError(`${place} is ${show(value)}, but ${range}: nodes are numbered from 0`)
 }
 
+/** Returns the number of a node that is given by its number, or by its name if nodes have names. */
+export function numberOfNode(
+  node: unknown,
+  { nodes, names }: Pick<Edges, 'nodes' | 'names'>,
+  place: string,
+): number {
+  if (names) return names.numberOf(node, place)
+  if (!isNode(node, nodes)) wrongNode(node, nodes, place)
+  return node
+}
+
 function* weights(values: ElementArray | readonly number[]): Steps<ElementArray> {
   if (!isElementArray(values)) {
     const copy = new Int32Array(values.length)

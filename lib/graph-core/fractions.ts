@@ -2,12 +2,6 @@
 
 export const signOf = (value: bigint): number => (value > 0n ? 1 : value < 0n ? -1 : 0)
 
-/** The greatest common divisor of two integers that aren't negative. */
-export function greatestDivisor(a: number, b: number): number {
-  while (b !== 0) [a, b] = [b, a % b]
-  return a
-}
-
 const view = new DataView(new ArrayBuffer(8))
 
 /** A finite number as `mantissa · 2^exponent`, both integers. */

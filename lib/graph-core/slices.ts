@@ -1,5 +1,5 @@
 /** Long work on JavaScript's thread in slices, between which the event loop turns. */
-import { aborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { turn } from '../host.js'
 
 /** Work that yields every millisecond or so. What it returns is its result. */
@@ -26,7 +26,7 @@ export async function inSlices<Result>(
   what: string,
 ): Promise<Result> {
   for (;;) {
-    if (signal?.aborted) throw aborted(signal, what)
+    throwIfAborted(signal, what)
     const end = performance.now() + SLICE_MS
     do {
       const next = steps.next()

@@ -4,7 +4,7 @@
  */
 import { show, typeName } from '../describe.js'
 import { DTypeError, OptionError, ValueError } from '../errors.js'
-import { Options, type OptionsOf, option } from '../options.js'
+import { boolean, Options, type OptionsOf, option } from '../options.js'
 import { edgeWeight, NamedEdges, type NamedGraph } from './named-edges.js'
 
 /** The options of {@link fromGraphology} and the like. `undefined` means the default. */
@@ -34,14 +34,9 @@ function readName(value: unknown, name: string): string {
   throw new OptionError(`option ${name} must be a name, but it is ${show(value)}`)
 }
 
-function readFlag(value: unknown, name: string): boolean {
-  if (typeof value === 'boolean') return value
-  throw new OptionError(`option ${name} must be true or false, but it is ${show(value)}`)
-}
-
 const readWeight = (value: unknown, name: string) => (value === null ? null : readName(value, name))
 
-const adapting = { weight: option(undefined, readWeight), directed: option(undefined, readFlag) }
+const adapting = { weight: option(undefined, readWeight), directed: boolean(undefined) }
 const options = new Options(adapting satisfies OptionsOf<GraphAdapterOptions>)
 const arrowOptions = new Options({
   ...adapting,

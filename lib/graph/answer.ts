@@ -3,10 +3,11 @@ import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
 import { onImplicitDevice } from '../device/implicit.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
 import { isFromListener } from '../listener.js'
+import { rowMajorMatrix } from '../matrix.js'
 import type { NativeDivision } from '../native.js'
 import { dissectionBudget, searchIsCheaper } from '../placement.js'
 import { runNative } from '../run-native.js'
-import { type Answer, asMatrix, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
+import { type Answer, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { Graph } from './keyed.js'
 import { hostViewOf, namesOf, type Question, shapeOf, WORK } from './question.js'
 import { excludesEmpty } from './rules.js'
@@ -125,9 +126,9 @@ async function bySearch(question: Question, within?: number): Promise<Answer | n
     }
   })
   const kernelMs = performance.now() - searching
-  const next = room.next && asMatrix(room.next, shapeOf(question))
+  const next = room.next && rowMajorMatrix(room.next, shapeOf(question))
   return {
-    ...(await placed(question, asMatrix(room.distances, shapeOf(question)), next)),
+    ...(await placed(question, rowMajorMatrix(room.distances, shapeOf(question)), next)),
     ways: next && {
       forward: directionOf(query) === 'forward',
       every: !query.sources && !query.targets,

@@ -3,7 +3,7 @@
 import { CPU, CUDA } from '../backend.js'
 import { storedZeroOf } from '../built-in.js'
 import { type Closed, closeWeights } from '../closure/close.js'
-import { DeviceMatrix } from '../device/device.js'
+import { DeviceMatrix, onHost } from '../device/device.js'
 import { Resident, requireUsable } from '../device/resident.js'
 import { elementType, FLOAT64, isInteger } from '../elements.js'
 import { CycleError } from '../errors.js'
@@ -11,9 +11,9 @@ import { cycleError } from '../graph-core/cycles.js'
 import { findingReached } from '../graph-core/reached.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { isFromListener } from '../listener.js'
-import { type DenseMatrix, rowMajor, type Shape } from '../matrix.js'
+import { type DenseMatrix, rowMajorMatrix, type Shape } from '../matrix.js'
 import { LEFT_OUT } from '../options.js'
-import type { ElementArray, OrdinaryArray } from '../storage.js'
+import type { ElementArray } from '../storage.js'
 import { type HostView, readHostView } from '../view.js'
 import { exactWeight, listedKeys, matrixKeys } from './cycles.js'
 import { denseMatrix } from './dense.js'
@@ -43,13 +43,6 @@ export interface Ways {
   trees(item: number, index: number): Trees | Promise<Trees>
 }
 
-export const asMatrix = <Data extends ElementArray>(data: Data, shape: Shape): DenseMatrix<Data> => ({
-  data: data as OrdinaryArray<Data>,
-  shape,
-  strides: rowMajor(shape),
-  offset: 0,
-})
-
 /**
  * Closes the weights, and takes out what was asked for. Null if sums of floats are rounded so that next nodes don't lead to their
  * targets.
@@ -62,7 +55,7 @@ export async function byClosure(question: Question): Promise<Answer | null> {
   if (!view) {
     view = await dense(question)
     // It is used nowhere else, so it may become the distances.
-    options = { ...closing, out: asMatrix(view.data as ElementArray, [nodes, nodes]) }
+    options = { ...closing, out: rowMajorMatrix(view.data as ElementArray, [nodes, nodes]) }
   }
   const closed = await closeWeights(view, options, { reflexive: true, next: paths, name: 'weights' })
   const { distances, next } = closed
@@ -88,10 +81,6 @@ export async function byClosure(question: Question): Promise<Answer | null> {
       for (const matrix of [distances, next]) if (matrix instanceof DeviceMatrix) matrix.dispose()
   }
 }
-
-/** A matrix in an array: itself, or its copy. */
-const onHost = async <Data extends ElementArray>(matrix: DenseMatrix<Data> | DeviceMatrix<Data>) =>
-  matrix instanceof DeviceMatrix ? await matrix.download() : matrix
 
 /** Takes both matrices to the device of the weights, if these are on one. */
 export async function placed(
@@ -171,7 +160,7 @@ export async function closeAgain(question: Question): Promise<Answer | null> {
     // They are used nowhere else, so they may become the distances.
     closing: {
       ...wide.closing,
-      out: asMatrix((view as HostView).data as ElementArray, matrixShape(question)),
+      out: rowMajorMatrix((view as HostView).data as ElementArray, matrixShape(question)),
     },
   }).catch(async (error) => {
     const certain =
@@ -198,7 +187,7 @@ export async function closeAgain(question: Question): Promise<Answer | null> {
   const next = all.next && (await part(question, all.next as DenseMatrix<Int32Array>))
   return {
     ...all,
-    ...(await placed(question, asMatrix(data, shapeOf(question)), next)),
+    ...(await placed(question, rowMajorMatrix(data, shapeOf(question)), next)),
     timing: { totalMs: performance.now() - began, kernelMs: all.timing.kernelMs },
   }
 }
@@ -210,7 +199,7 @@ const matrixShape = ({ query: { nodes }, batched, batch }: Question): Shape =>
 /** The same question in float64, without the edges that don't matter. */
 export async function inFloat64(question: Question): Promise<Question> {
   const { query, weights, closing } = question
-  const matrix = asMatrix(await widened(question), matrixShape(question))
+  const matrix = rowMajorMatrix(await widened(question), matrixShape(question))
   const session = weights.view?.memory?.session
   const place = session && {
     backend: session.backend === 'cuda' ? CUDA : CPU,
@@ -309,7 +298,7 @@ async function part<Data extends ElementArray>(
     question.closing.signal,
     WORK,
   )
-  return asMatrix(data, shapeOf(question))
+  return rowMajorMatrix(data, shapeOf(question))
 }
 
 /** What is stored for a value from one node to another of a matrix of the batch. */

@@ -5,10 +5,9 @@ import { ValueError } from '../errors.js'
 import {
   type EdgeList,
   type Edges,
-  isNode,
   type KeyedEdgeList,
   type NamedEdgeList,
-  wrongNode,
+  numberOfNode,
 } from '../graph-core/edges.js'
 import { listRows, picking } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
@@ -88,16 +87,11 @@ export async function kShortestPaths(
   const most = count.read(k, 'k')!
   return onGraph(graph, its, WORK, true, async (edges, call) => {
     requireSemiringType(readSemiring('min-plus'), edges.type)
-    const { nodes, names } = edges
-    const numberOf = (node: unknown, name: string): number => {
-      if (names) return names.numberOf(node, name)
-      if (!isNode(node, nodes)) wrongNode(node, nodes, name)
-      return node
-    }
-    const query = { source: numberOf(from, 'from'), target: numberOf(to, 'to'), most, limit }
+    const source = numberOfNode(from, edges, 'from')
+    const query = { source, target: numberOfNode(to, edges, 'to'), most, limit }
     if (most === 0) return []
     const found = (await rank(edges, query, call)) ?? (await rankReduced(edges, query, call, its.signal))
-    return found.map(({ length, path }) => ({ length, path: keysOf(path, names) }))
+    return found.map(({ length, path }) => ({ length, path: keysOf(path, edges.names) }))
   })
 }
 

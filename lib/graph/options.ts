@@ -4,7 +4,7 @@ import { readSemiring } from '../built-in.js'
 import { show, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
-import { boolean, choice, Options, type OptionsOf, option, type ReadOf } from '../options.js'
+import { boolean, checkedLater, choice, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import {
   asProduct,
   type BackendChoice,
@@ -73,8 +73,8 @@ export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 's
 
 export const pathSet = {
   paths: boolean(false),
-  sources: option(undefined, asGiven),
-  targets: option(undefined, asGiven),
+  sources: checkedLater(),
+  targets: checkedLater(),
   limit: option(undefined, readLimit, {
     commandLine: {
       flag: '--limit <value>',
@@ -114,10 +114,6 @@ export function readPathOptions(options: unknown, semiring: PathSemiring): ReadP
   const closing = asProduct({ ...rest, semiring: readSemiring(semiring) })
   closing.onProgress = forwardOnly(closing.onProgress)
   return { paths, sources, targets, limit, method, closing }
-}
-
-function asGiven(value: unknown): unknown {
-  return value
 }
 
 /** The numbers of nodes that an option gives, not checked. */

@@ -9,10 +9,9 @@ import { DTypeError, ValueError } from '../errors.js'
 import {
   type EdgeList,
   type Edges,
-  isNode,
   type KeyedEdgeList,
   type NamedEdgeList,
-  wrongNode,
+  numberOfNode,
 } from '../graph-core/edges.js'
 import { isKeyArray, nodeText } from '../graph-core/names.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
@@ -70,11 +69,7 @@ export async function pathEdges(
   requireOrdinary(path, 'path')
   const given = Array.from(path)
   return await onGraph(graph, { signal }, what, semiring !== 'or-and', (edges) => {
-    const nodes = Int32Array.from(given, (node, at) => {
-      if (edges.names) return edges.names.numberOf(node, `path[${at}]`)
-      if (!isNode(node, edges.nodes)) wrongNode(node, edges.nodes, `path[${at}]`)
-      return node
-    })
+    const nodes = Int32Array.from(given, (node, at) => numberOfNode(node, edges, `path[${at}]`))
     return inSlices(findingEdges(edges, nodes, semiring), signal, what)
   })
 }

@@ -1,7 +1,7 @@
 /** Where in a result what belongs to nodes is. */
 import { show } from '../describe.js'
 import { ValueError } from '../errors.js'
-import { isNode, wrongNode } from '../graph-core/edges.js'
+import { numberOfNode } from '../graph-core/edges.js'
 import { type NodeNames, nodeText } from '../graph-core/names.js'
 import type { Query } from './search.js'
 
@@ -36,11 +36,11 @@ export class Places {
 
   /** The row of a source. */
   rowOf(from: unknown): number {
-    return this.#rowOf(this.#numberOf(from, 'from'))
+    return this.#rowOf(numberOfNode(from, this, 'from'))
   }
 
   of(from: unknown, to: unknown, item = 0): Place {
-    const [source, target] = [this.#numberOf(from, 'from'), this.#numberOf(to, 'to')]
+    const [source, target] = [numberOfNode(from, this, 'from'), numberOfNode(to, this, 'to')]
     const batch = this.#batch
     if (this.#targets) this.#cols ??= placesOf(this.#targets)
     const row = this.#rowOf(source)
@@ -56,12 +56,6 @@ export class Places {
   #rowOf(source: number): number {
     if (this.#sources) this.#rows ??= placesOf(this.#sources)
     return this.#among(source, this.#rows, 'from', 'sources')
-  }
-
-  #numberOf(node: unknown, name: string): number {
-    if (this.names) return this.names.numberOf(node, name)
-    if (!isNode(node, this.nodes)) wrongNode(node, this.nodes, name)
-    return node
   }
 
   #among(node: number, places: Map<number, number> | undefined, name: string, asked: string): number {

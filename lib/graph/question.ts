@@ -1,6 +1,6 @@
 /** What the path functions are asked: read, then checked. */
 
-import { aborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { Loan, requireOrdinary } from '../borrowed.js'
 import { requireSemiringType } from '../built-in.js'
 import { typeName } from '../describe.js'
@@ -98,7 +98,7 @@ export async function ask(
 ): Promise<Question> {
   const { paths, sources, targets, limit, method, closing } = readPathOptions(optionsValue, semiring)
   const { signal } = closing
-  if (signal?.aborted) throw aborted(signal, WORK)
+  throwIfAborted(signal, WORK)
   const reading = isChecked ? readingEdges : takingEdges
   const weights: Weights = isList(value)
     ? {

@@ -6,14 +6,14 @@ import { DeviceMatrix } from '../device/device.js'
 import { OutOfMemoryError, OverflowError, ShapeError } from '../errors.js'
 import { inSlices } from '../graph-core/slices.js'
 import { isFromListener } from '../listener.js'
-import type { DenseMatrix, Shape } from '../matrix.js'
-import { choice, Options, type OptionsOf, option } from '../options.js'
+import { type DenseMatrix, rowMajorMatrix, type Shape } from '../matrix.js'
+import { checkedLater, choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import { runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { showShape } from '../view.js'
 import { answer, closingIsCheaper } from './answer.js'
-import { asMatrix, inFloat64 } from './closing.js'
+import { inFloat64 } from './closing.js'
 import { type FoundBy, type PathOptions, pathSet } from './options.js'
 import type { AnyWeights } from './paths.js'
 import { Places } from './places.js'
@@ -44,18 +44,16 @@ export interface ReduceOptions<Key = unknown>
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-const asGiven = option(undefined, (value: unknown): unknown => value)
-
 const reduceOptions = new Options({
   reduce: reduction,
   semiring: choice(semirings, 'min-plus'),
-  sources: asGiven,
-  targets: asGiven,
-  limit: asGiven,
+  sources: checkedLater(),
+  targets: checkedLater(),
+  limit: checkedLater(),
   method: pathSet.method,
-  backend: asGiven,
-  device: asGiven,
-  devices: asGiven,
+  backend: checkedLater(),
+  device: checkedLater(),
+  devices: checkedLater(),
   ...longWorkSet,
 } satisfies OptionsOf<ReduceOptions>)
 
@@ -255,8 +253,8 @@ function nearestOf(
   }
   const shape: Shape = [reached.length, most]
   return {
-    nodes: asMatrix(nodes!, shape),
-    distances: asMatrix(values, shape),
+    nodes: rowMajorMatrix(nodes!, shape),
+    distances: rowMajorMatrix(values, shape),
     reached,
     ...(names && { keys: names.keys }),
     of,

@@ -1,11 +1,10 @@
 /** The errors for what native code says of a graph that has no answer. */
-import { show } from '../describe.js'
 import { OptionError, OutOfMemoryError, OverflowError, ValueError } from '../errors.js'
 import { cycleError } from '../graph-core/cycles.js'
 import { wrongNode } from '../graph-core/edges.js'
 import { type NodeNames, nodeText } from '../graph-core/names.js'
 import type { GraphRefusal } from '../native.js'
-import { finiteOf } from '../overflow.js'
+import { finiteOf, outsideError } from '../overflow.js'
 import { exactWeight } from './cycles.js'
 import { type Graph, requireWeight } from './keyed.js'
 import type { PathRules } from './rules.js'
@@ -96,10 +95,11 @@ export function overflowError(
   names: NodeNames | null,
 ): OverflowError {
   const text = (node: number) => nodeText(node, names)
-  const [least, most] = finiteOf(maximizes)
   const where = item === undefined ? '' : ` in matrix ${item} of the batch`
-  return new OverflowError(
-    `the distance from ${text(from)} to ${text(to)}${where} is ${show(value)}, outside the finite range ${least} to ${most}: ` +
-      "use weights in a Float64Array, or choose overflow 'saturate' or 'wrap'",
+  return outsideError(
+    `the distance from ${text(from)} to ${text(to)}${where}`,
+    value,
+    finiteOf(maximizes),
+    "use weights in a Float64Array, or choose overflow 'saturate' or 'wrap'",
   )
 }

@@ -2,17 +2,17 @@
 
 import { signal } from '../abort.js'
 import { during } from '../borrowed.js'
-import { showList, typeName } from '../describe.js'
+import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { INT32, typeNameOf } from '../elements.js'
-import { DTypeError, ShapeError } from '../errors.js'
+import { DTypeError } from '../errors.js'
 import type { NodeNumbers } from '../graph-core/edges.js'
 import type { NodeNames } from '../graph-core/names.js'
 import { inSlices } from '../graph-core/slices.js'
 import type { MatrixLike } from '../matrix.js'
 import { choice, Options, type OptionsOf, readChoice, requireObject } from '../options.js'
 import type { ElementArray } from '../storage.js'
-import { type HostView, readView, showShape } from '../view.js'
+import { type HostView, readView, requireShape } from '../view.js'
 import type { Graph } from './keyed.js'
 import type { AnyWeights } from './paths.js'
 import { proveDistances, proveNext, provingWays, type Table, type Way } from './proof.js'
@@ -138,13 +138,7 @@ async function readResult(
     throw new DTypeError(`${name} must be of ${typeNameOf(type)}, but it is of ${typeNameOf(given.type)}`)
   }
   const [rows, cols] = [query.sources?.length ?? query.nodes, query.targets?.length ?? query.nodes]
-  const fits =
-    given.batched === batched && given.batch === batch && given.rows === rows && given.cols === cols
-  if (!fits) {
-    throw new ShapeError(
-      `${showShape(given, name)} must have the shape ${showList(batched ? [batch, rows, cols] : [rows, cols])}`,
-    )
-  }
+  requireShape(given, name, 'the answer', { batched, batch, rows, cols })
   return hostViewOf(given)
 }
 

@@ -1,6 +1,7 @@
 /** Kernel variants, timed without transfers. */
 
 import { natively, OptionError } from '../errors.js'
+import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import { addon, type LabMeasurement, type LabMeasureRequest } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import type { VariantName } from '../variant-names.js'
@@ -29,14 +30,17 @@ export interface Measurement
   gops: Spread
 }
 
+/** An int32 that is zero in no semiring. */
+const finite = whole(undefined, LEAST_INT32 + 1, MOST_INT32 - 1)
+
 const measureOptions = new Options({
   m: requiredSize(),
   n: requiredSize(),
   k: requiredSize(),
   batch: size,
   ...launchesSet,
-  minimum: whole(undefined, -2147483647, 2147483646),
-  maximum: whole(undefined, -2147483647, 2147483646),
+  minimum: finite,
+  maximum: finite,
   zeroFraction: fraction(0, 1),
   seed: whole(undefined, 0, Number.MAX_SAFE_INTEGER),
 } satisfies OptionsOf<MeasureOptions>)

@@ -3,6 +3,7 @@
 import { semiringName } from '../built-in.js'
 import { type CommandOption, commandOptionsOf } from '../command-option.js'
 import { DTypeError, natively } from '../errors.js'
+import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
 import { choice, Options, type OptionsOf, whole } from '../options.js'
 import type { DataType, Semiring } from '../variant-names.js'
@@ -38,7 +39,7 @@ export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
   percentOfMachine: number
 }
 
-const parameter = (flag: string, summary: string, most = 2 ** 31 - 1, least = 1) =>
+const parameter = (flag: string, summary: string, most = MOST_INT32, least = 1) =>
   whole(undefined, least, most, { flag, summary })
 
 const parameterSet = {
@@ -55,7 +56,7 @@ const parameterSet = {
   gsi: parameter('--gsi <GS_i>', 'rows of blocks of the grid', 65535),
   gsj: parameter('--gsj <GS_j>', 'columns of blocks of the grid', 2 ** 20),
   n: parameter('--n <N>', 'iterations of the outermost loop', 2 ** 30),
-  constant: parameter('--const <Const>', "Const of the thesis' listings", 2 ** 31 - 1, -(2 ** 31)),
+  constant: parameter('--const <Const>', "Const of the thesis' listings", MOST_INT32, LEAST_INT32),
 }
 
 const microbenchOptions = new Options({

@@ -2,10 +2,9 @@
 import { device } from '../backend.js'
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
+import { MOST_INT32 } from '../integers.js'
 import type { LabLaunches } from '../native.js'
 import { type OptionsOf, option, readWhole, required, whole } from '../options.js'
-
-const MOST_INT32 = 2147483647
 
 /** A number of elements. */
 export const size = whole(undefined, 1, MOST_INT32)

@@ -67,15 +67,15 @@ export interface CpuNaiveLoop {
 
 const SAMPLES = 9
 /** Steps: what they are, and what native code adds to the element type to name them. */
-interface Steps {
+interface StepKind {
   name: string
   suffix: string
 }
 
-const multiplyAdds: Steps = { name: 'multiply-adds', suffix: '-fma' }
-const minimaAndMaxima: Steps = { name: 'minima and maxima', suffix: '-min-max' }
+const multiplyAdds: StepKind = { name: 'multiply-adds', suffix: '-fma' }
+const minimaAndMaxima: StepKind = { name: 'minima and maxima', suffix: '-min-max' }
 /** The steps of the other semirings, by ⊗: they take as long whatever ⊕ is. */
-const stepsByExtension: Record<string, Steps> = {
+const stepsByExtension: Record<string, StepKind> = {
   sum: { name: 'additions and maxima', suffix: '' },
   minimum: minimaAndMaxima,
   maximum: minimaAndMaxima,
@@ -83,7 +83,7 @@ const stepsByExtension: Record<string, Steps> = {
   and: { name: 'words of 64 truth values', suffix: '-or-and' },
 }
 
-function stepsOf(semiring: Semiring): Steps | undefined {
+function stepsOf(semiring: Semiring): StepKind | undefined {
   const found = addon.semirings.find(({ name }) => name === semiring)
   if (!found) return undefined
   return found.combine === 'sum' ? multiplyAdds : stepsByExtension[found.extend]

@@ -1,10 +1,10 @@
 /** Measuring which variants the planner should take on this GPU. */
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { signal } from '../abort.js'
+import { signal, throwIfAborted } from '../abort.js'
 import { semiringName } from '../built-in.js'
 import { show } from '../describe.js'
-import { AbortedError, FileError, OptionError, VariantError } from '../errors.js'
+import { FileError, OptionError, VariantError } from '../errors.js'
 import { writeText } from '../files/text-file.js'
 import type { LabLaunches } from '../native.js'
 import { listener, Options, type OptionsOf, required } from '../options.js'
@@ -122,7 +122,7 @@ export async function tune(options: TuneOptions): Promise<{ path: string; shapes
     for (const { path, minimum, maximum } of kinds) {
       const measured: Measurement[] = []
       for (const { name } of candidates) {
-        if (signal?.aborted) throw new AbortedError('tuning was given up', { cause: signal.reason })
+        throwIfAborted(signal, 'tuning')
         onProgress?.({ shape, variant: name, done: count / total, measured: count++, total })
         try {
           measured.push(await measure(name, { ...shape, device, repetitions, minimum, maximum }))

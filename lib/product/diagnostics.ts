@@ -126,23 +126,23 @@ interface Ran {
 }
 
 /** What was asked for, but for the call. */
-export type Asked = Omit<ProductMessage, 'call' | 'index'>
+export type ProductRequest = Omit<ProductMessage, 'call' | 'index'>
 
 const plans = channel('mpmml:plan')
 const runs = channel('mpmml:run')
 const errors = channel('mpmml:error')
 
 /** Null if there is no subscriber: then the call goes on without a message. */
-export function watch(call: ProductMessage['call']): Watched | null {
-  return runs.hasSubscribers || errors.hasSubscribers || plans.hasSubscribers ? new Watched(call) : null
+export function watch(call: ProductMessage['call']): ObservedCall | null {
+  return runs.hasSubscribers || errors.hasSubscribers || plans.hasSubscribers ? new ObservedCall(call) : null
 }
 
 /** A call that has a subscriber. */
-export class Watched {
+export class ObservedCall {
   readonly #call: ProductMessage['call']
   readonly #started = performance.now()
   /** Of each product; none before the arguments are known to be right. */
-  #asked: readonly (() => Asked)[] = []
+  #asked: readonly (() => ProductRequest)[] = []
   /** The index of the product that an error is about; −1 if it is about none. */
   #failing: number
 
@@ -157,7 +157,7 @@ export class Watched {
   }
 
   /** The same for products that `describe` describes. */
-  checkedAs<Any>(products: readonly Any[], describe: (product: Any) => Asked): void {
+  checkedAs<Any>(products: readonly Any[], describe: (product: Any) => ProductRequest): void {
     this.#asked = products.map((product) => () => describe(product))
   }
 
@@ -229,7 +229,7 @@ export class Watched {
   }
 }
 
-function describeProduct(product: Product): Asked {
+function describeProduct(product: Product): ProductRequest {
   const { options, type, a, b, c0, out, session } = product
   const policy = options.overflow === LEFT_OUT ? THROW : options.overflow
   return {
@@ -251,7 +251,7 @@ export function describeSizes({
   n,
   k,
   structure,
-}: Product): Pick<Asked, 'batch' | 'm' | 'n' | 'k' | 'structure'> {
+}: Product): Pick<ProductRequest, 'batch' | 'm' | 'n' | 'k' | 'structure'> {
   return { batch, m, n, k, structure: structure?.shown ?? null }
 }
 

@@ -1,5 +1,5 @@
 /** Many products in one call. */
-import { aborted, notCancelled, signal } from '../abort.js'
+import { notCancelled, signal, throwIfAborted } from '../abort.js'
 import { whereSet } from '../backend.js'
 import { semiring } from '../built-in.js'
 import { typeName } from '../describe.js'
@@ -17,7 +17,7 @@ import { runNative } from '../run-native.js'
 import type { OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import type { View } from '../view.js'
-import { type Watched, watch } from './diagnostics.js'
+import { type ObservedCall, watch } from './diagnostics.js'
 import { NamesInGroup } from './names.js'
 import {
   type AnyAccumulate,
@@ -188,7 +188,7 @@ export function mpmmGrouped(products: readonly unknown[], options?: unknown): Pr
 async function multiplyAll(
   productsValue: readonly GroupedProduct[],
   optionsValue: GroupedOptions | undefined,
-  watched: Watched | null,
+  watched: ObservedCall | null,
 ): Promise<MpmmResult<AnyResult>[]> {
   const own = userWorkOf(optionsValue)
   if (own)
@@ -203,7 +203,7 @@ async function multiplyAll(
     if (call.session && !signal && !watched) group.startPart(notCancelled)
     // For the rest everything that can run user code comes first, as for one product.
     readProducts(group, group.length)
-    if (signal?.aborted) throw aborted(signal, WORK)
+    throwIfAborted(signal, WORK)
     if (group.length === 0) return []
     if (!call.session || signal || watched) group.check(group.length)
     if (!call.session) placeResults(group)
@@ -250,7 +250,7 @@ class Group {
   constructor(
     readonly values: readonly unknown[],
     readonly call: Call,
-    readonly watched: Watched | null,
+    readonly watched: ObservedCall | null,
   ) {
     this.length = values.length
     this.#results = new Array(this.length)
@@ -451,7 +451,7 @@ async function runPart(
   first: number,
   call: Call,
   cancel: Int32Array,
-  watched: Watched | null,
+  watched: ObservedCall | null,
   results: WitnessedResult<AnyResult, boolean>[],
 ): Promise<void> {
   const { session, asked } = call
@@ -588,7 +588,7 @@ class Offsets {
 }
 
 /** An error of native code, with the product called what users call it; native code counts from `first` on, if there are several. */
-function namingProduct(error: unknown, first: number, count: number, watched: Watched | null): unknown {
+function namingProduct(error: unknown, first: number, count: number, watched: ObservedCall | null): unknown {
   if (!(error instanceof Error) || error instanceof AbortedError) return error
   const [prefix = '', place] = /^product (\d+): /.exec(error.message) ?? []
   if (place === undefined && count > 1) return error

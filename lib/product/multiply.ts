@@ -1,15 +1,22 @@
 /** Products of two matrices. */
 
 import type { DeviceMatrix } from '../device/device.js'
-import { fromNative, OptionError } from '../errors.js'
+import { fromNative } from '../errors.js'
 import { REPORT_FIELDS, REQUEST_FIELDS, requestAt } from '../fields.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
 import { runNative } from '../run-native.js'
 import type { OperandArray } from '../storage.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
-import { type Watched, watch } from './diagnostics.js'
-import type { AnyAccumulate, AnyOperand, AnyResult, AnyWitness, MpmmOptions } from './options.js'
+import { type ObservedCall, watch } from './diagnostics.js'
+import {
+  type AnyAccumulate,
+  type AnyOperand,
+  type AnyResult,
+  type AnyWitness,
+  type MpmmOptions,
+  refuseListener,
+} from './options.js'
 import { allocateResult, prepare } from './prepare.js'
 import { furtherOf, type Product, workOf, writeRequest, writeResults } from './request.js'
 import {
@@ -121,7 +128,7 @@ async function multiply(
   a: AnyOperand,
   b: AnyOperand,
   options: MpmmOptions<AnyResult> | undefined,
-  watched: Watched | null,
+  watched: ObservedCall | null,
 ): Promise<MpmmResult<AnyResult>> {
   const own = userWorkOf(options)
   if (own) return own.multiply(a, b, options, watched) as Promise<MpmmResult<AnyResult>>
@@ -238,16 +245,12 @@ function multiplySync(
   a: AnyOperand,
   b: AnyOperand,
   options: MpmmOptions<AnyResult> | undefined,
-  watched: Watched | null,
+  watched: ObservedCall | null,
 ): MpmmResult<AnyResult> {
   const own = userWorkOf(options)
   if (own) return own.multiplySync(a, b, options, watched) as MpmmResult<AnyResult>
   const product = prepare(a, b, options)
   watched?.checked([product])
-  if (product.options.onProgress) {
-    throw new OptionError(
-      'mpmmSync blocks the thread that option onProgress is called on: leave it out, or use mpmm',
-    )
-  }
+  refuseListener(product.options)
   return computeNow(product)
 }

@@ -3,6 +3,7 @@ import { signal } from '../abort.js'
 import { requireDevicesOnly, whereSet } from '../backend.js'
 import { semiring } from '../built-in.js'
 import type { DeviceMatrix } from '../device/device.js'
+import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, type FurtherName, indexIn } from '../native.js'
 import {
@@ -169,4 +170,12 @@ export function asProduct(some: Partial<ReadOptions>): ReadOptions {
   const read = { ...leftOut, ...some }
   requireDevicesOnly(read)
   return read
+}
+
+/** Throws OptionError for a listener of a product that is computed before the call returns. */
+export function refuseListener({ onProgress }: ReadOptions): void {
+  if (!onProgress) return
+  throw new OptionError(
+    'mpmmSync blocks the thread that option onProgress is called on: leave it out, or use mpmm',
+  )
 }

@@ -6,7 +6,7 @@ import { runNative } from '../run-native.js'
 import { type Lanes, userWorkOf } from '../user-semiring.js'
 import type { VariantName } from '../variant-names.js'
 import { variants } from '../variants.js'
-import { type Watched, watch } from './diagnostics.js'
+import { type ObservedCall, watch } from './diagnostics.js'
 import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
 import { prepare } from './prepare.js'
 import { workOf, writeRequest } from './request.js'
@@ -67,7 +67,7 @@ async function makePlan(
   a: AnyOperand,
   b: AnyOperand,
   options: MpmmOptions<AnyResult> | undefined,
-  watched: Watched | null,
+  watched: ObservedCall | null,
 ): Promise<Plan> {
   if ((options as { onProgress?: unknown } | undefined)?.onProgress !== undefined) {
     throw new OptionError(

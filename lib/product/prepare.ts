@@ -1,12 +1,12 @@
 /** The arguments of a product: read, then checked. */
 
-import { aborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { ALL_DEVICES, AUTO, devicesIn, firstDevice } from '../backend.js'
 import { requireDecided, requireSemiringType } from '../built-in.js'
 import { type Name, show, showList } from '../describe.js'
 import { pinnedResult } from '../device/pinned.js'
 import type { Session, SharedMemory } from '../device/resident.js'
-import { isInteger, newUnwrittenArray, typeNameOf } from '../elements.js'
+import { newUnwrittenArray, typeNameOf } from '../elements.js'
 import {
   DeviceError,
   DTypeError,
@@ -19,10 +19,11 @@ import type { Elements } from '../layout.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'
-import { overlap, overlapsItself, sameLayout } from '../overlap.js'
-import { type Asked, placeOfProducts } from '../placement.js'
+import { requireIntegers } from '../overflow.js'
+import { overlap, requireRoom, sameLayout } from '../overlap.js'
+import { type PlaceRequest, placeOfProducts } from '../placement.js'
 import type { ElementArray } from '../storage.js'
-import { type Role, readView, requireThere, showShape, type View } from '../view.js'
+import { type Role, readView, requireShape, requireThere, showShape, type View } from '../view.js'
 import { type Names, plainNames } from './names.js'
 import { readOptions } from './options.js'
 import { Call, Product, type Result } from './request.js'
@@ -82,7 +83,7 @@ export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product 
   const options = readOptions(optionsValue)
   const call = new Call(options)
   const product = readProduct(call, a, b, options.out, options.accumulate, plainNames, options.structure)
-  if (options.signal?.aborted) throw aborted(options.signal)
+  throwIfAborted(options.signal, 'the product')
   requireOperation(call, product.type)
   checkProduct(product, plainNames)
   call.session = sessionOf(product)
@@ -100,11 +101,7 @@ export function requireOperation({ options, asked }: Call, type: number): void {
   const { semiring, overflow } = options
   requireSemiringType(semiring, type)
   if (asked.length > 0) requireDecided(semiring, asked[0]!.name)
-  if (overflow === LEFT_OUT || isInteger(type)) return
-  throw new OptionError(
-    `option overflow is for integers, but the operands are of ${typeNameOf(type)}, which has infinities for what is too ` +
-      'large: leave it out',
-  )
+  if (overflow !== LEFT_OUT) requireIntegers(type, 'the operands are')
 }
 
 /** Checks that the matrices of a product fit. Runs no user code. Messages are elsewhere, so that V8 inlines what has none. */
@@ -187,17 +184,8 @@ function requireOut({ a, b, c0, out, batched, batch, m, n }: Product, names: Nam
       )
     }
   }
-  if (out.batched !== batched || out.batch !== batch || out.rows !== m || out.cols !== n) {
-    throw new ShapeError(
-      `${showShape(out, names.out)} must have the shape of the result, ${showList(batched ? [batch, m, n] : [m, n])}`,
-    )
-  }
-  if (overlapsItself(out)) {
-    throw new ShapeError(
-      `elements of ${names.out} overlap each other, so the result has no room in it: give ${names.out} strides that put ` +
-        'each element in a place of its own',
-    )
-  }
+  requireShape(out, names.out, 'the result', { batched, batch, rows: m, cols: n })
+  requireRoom(out, names.out, 'the result')
   if (overlap(out, a)) refuseOverlap(names, names.a)
   if (overlap(out, b)) refuseOverlap(names, names.b)
 }
@@ -272,7 +260,10 @@ function refuseDevices(one: Located, name: Name, other: Session): never {
 }
 
 /** Throws if options ask for something else than the device that the matrices are on. */
-export function requireNoContradiction({ backend, device, devices, variant }: Asked, session: Session): void {
+export function requireNoContradiction(
+  { backend, device, devices, variant }: PlaceRequest,
+  session: Session,
+): void {
   const choice = backendChoices[backend]
   if (backend !== AUTO && choice !== session.backend) {
     throw new OptionError(

@@ -3,8 +3,8 @@ import { reportAt as at } from '../fields.js'
 import { tell } from '../listener.js'
 import type { Progress } from './options.js'
 
-/** Between two calls of `onProgress`. */
-const INTERVAL_MS = 250
+/** Time between two calls of `onProgress`. */
+export const INTERVAL_MS = 250
 
 /** How much of so many steps is done, by the report in which native code counts them. */
 export function shareOf(steps: number, report: Float64Array): () => number {

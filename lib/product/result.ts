@@ -5,9 +5,9 @@ import { DeviceMatrix } from '../device/device.js'
 import { ResidentView, SharedMemory } from '../device/resident.js'
 import { reportAt as at } from '../fields.js'
 import { shapeOf } from '../layout.js'
-import { type DenseMatrix, type MatrixLike, rowMajor } from '../matrix.js'
+import { type DenseMatrix, type MatrixLike, rowMajorMatrix } from '../matrix.js'
 import { addon, type Made, type NativeVariant } from '../native.js'
-import type { ElementArray, KindOf, OperandArray, OrdinaryArray } from '../storage.js'
+import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
 import type { AnyAccumulate, AnyResult, AnyWitness, ElementsOf } from './options.js'
 import type { Call, Product, Result } from './request.js'
@@ -233,7 +233,5 @@ function newFurther(
   return inArray(product.further[index]!)
 }
 
-function inArray(result: Result): DenseMatrix<ElementArray> {
-  const shape = shapeOf(result)
-  return { data: result.data as OrdinaryArray<ElementArray>, shape, strides: rowMajor(shape), offset: 0 }
-}
+const inArray = (result: Result): DenseMatrix<ElementArray> =>
+  rowMajorMatrix(result.data as ElementArray, shapeOf(result))

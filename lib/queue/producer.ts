@@ -3,7 +3,7 @@
  * storage, and the queue only says when to look: jobs that Redis has lost are put there again, unless their block is there.
  */
 import { randomUUID } from 'node:crypto'
-import { aborted, onAbort, signal, unlessAborted } from '../abort.js'
+import { aborted, onAbort, signal, throwIfAborted, unlessAborted } from '../abort.js'
 import { type BlockJob, type BlockPlan, jobsOf } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
@@ -111,7 +111,7 @@ export async function runPlan(
   resume: boolean,
 ): Promise<QueueResult> {
   const { signal } = settings
-  if (signal?.aborted) throw aborted(signal, 'the work')
+  throwIfAborted(signal, 'the work')
   const producer = new Producer(plan, settings, runner, resume)
   let state: PlanState = 'failed'
   let reason = ''

@@ -1,6 +1,6 @@
 /** The best structure of one strand. */
 import type { DenseMatrix } from '../matrix.js'
-import { rowMajor } from '../matrix.js'
+import { rowMajorMatrix } from '../matrix.js'
 import { addon, type RnaFolding } from '../native.js'
 import { type BasePair, type FoldOptions, foldOptions, isWide } from './options.js'
 import { mark, pairsOf, type RnaPlace, requestOf, run } from './run.js'
@@ -72,14 +72,11 @@ function resultOf(
   const found = pairsOf(pairs)
   const dots = new Array<string>(n).fill('.')
   mark(dots, found)
-  const shape: [number, number] = [n, n]
   return {
     score,
     pairs: found,
     dotBracket: dots.join(''),
-    ...(table && {
-      table: { data: table, shape, strides: rowMajor(shape), offset: 0 } as DenseMatrix<Int32Array>,
-    }),
+    ...(table && { table: rowMajorMatrix(table, [n, n]) }),
     ...place,
     timing: { ...timing },
   }

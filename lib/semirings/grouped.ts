@@ -1,5 +1,5 @@
 /** Many products over a semiring that a user has written, in one call. */
-import { aborted, signal } from '../abort.js'
+import { signal, throwIfAborted } from '../abort.js'
 import { whereSet } from '../backend.js'
 import { typeName } from '../describe.js'
 import { DTypeError, fromNative } from '../errors.js'
@@ -8,7 +8,7 @@ import { addon, type NativeMemory } from '../native.js'
 import { boolean, Options, type OptionsOf, requireNames } from '../options.js'
 import { requireApart } from '../overlap.js'
 import { placeOfProducts } from '../placement.js'
-import type { Watched } from '../product/diagnostics.js'
+import type { ObservedCall } from '../product/diagnostics.js'
 import { NamesInGroup } from '../product/names.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { readStructure, structure } from '../product/structure.js'
@@ -46,7 +46,7 @@ const productNames: readonly (keyof UserGroupedProduct)[] = ['a', 'b', 'out', 'a
 export async function multiplyGrouped(
   values: unknown,
   optionsValue: unknown,
-  watched: Watched | null,
+  watched: ObservedCall | null,
 ): Promise<UserProductResult[]> {
   const { semiring, ...options } = groupedOptions.read(optionsValue)
   const call = callOf(semiring, options)
@@ -65,7 +65,7 @@ export async function multiplyGrouped(
     const own = its === undefined ? options.structure : readStructure(its, names.structure)
     return readUserProduct(semiring, call, { a, b, out, accumulate }, names, own)
   })
-  if (options.signal?.aborted) throw aborted(options.signal, WORK)
+  throwIfAborted(options.signal, WORK)
   if (products.length === 0) return []
   for (const product of products) call.session ??= sessionOfUser(product)
   const located = () => products.map(locateUser).find((found) => found !== null)!
@@ -110,7 +110,7 @@ async function start(
   products: readonly UserProduct[],
   reports: Float64Array,
   cancel: Int32Array,
-  watched: Watched | null,
+  watched: ObservedCall | null,
 ): Promise<(NativeMemory[] | undefined)[]> {
   const [{ semiring, call }] = products as [UserProduct]
   if (call.options.signal) for (const product of products) requireUserThere(product)
@@ -136,7 +136,7 @@ async function start(
 }
 
 /** An error of native code, with the product called what users call it. */
-function namingProduct(error: unknown, watched: Watched | null): unknown {
+function namingProduct(error: unknown, watched: ObservedCall | null): unknown {
   if (!(error instanceof Error)) return error
   error.message = error.message.replace(/^product (\d+): /, (_, index: string) => {
     watched?.failing(Number(index))

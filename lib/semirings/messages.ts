@@ -1,11 +1,11 @@
 /** What messages of diagnostics say of products over semirings that users write. */
 import { type Elements, shapeOf } from '../layout.js'
-import { type Asked, describeSizes, type MatrixMessage } from '../product/diagnostics.js'
+import { describeSizes, type MatrixMessage, type ProductRequest } from '../product/diagnostics.js'
 import type { Product } from '../product/request.js'
 import type { View } from '../view.js'
 import type { UserProduct } from './operands.js'
 
-export function describeUser({ semiring, lanes, call }: UserProduct): Asked {
+export function describeUser({ semiring, lanes, call }: UserProduct): ProductRequest {
   const { name, dtype } = semiring
   const [head] = lanes as [Product]
   const describe = (elements: Elements, resident: boolean): MatrixMessage => {

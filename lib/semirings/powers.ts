@@ -1,5 +1,5 @@
 /** Powers and stars of matrices over semirings that users write, by their products. */
-import { aborted, signal } from '../abort.js'
+import { signal, throwIfAborted } from '../abort.js'
 import { deviceName, optionsOf, whereSet } from '../backend.js'
 import { throughout } from '../borrowed.js'
 import { show } from '../describe.js'
@@ -7,7 +7,7 @@ import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
 import { CycleError, natively, OptionError, ShapeError } from '../errors.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
-import { rowMajor, type Shape } from '../matrix.js'
+import { rowMajorMatrix, type Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { checkedLater, listener, Options, type OptionsOf } from '../options.js'
 import { plainNames } from '../product/names.js'
@@ -70,7 +70,7 @@ class Powers {
     const square = readUserProduct(semiring, call, given, names, null)
     const [{ a: view, batched, batch, m }] = square.lanes as [Product]
     const { signal } = call.options
-    if (signal?.aborted) throw aborted(signal, what)
+    throwIfAborted(signal, what)
     if (view.rows !== view.cols) {
       throw new ShapeError(`${showShape(view, square.nameOfLane(0).a)} must be square${why}`)
     }
@@ -150,12 +150,7 @@ class Powers {
   /** As products take it: on the device if the matrix is on one. */
   async placed(lanes: HostLanes): Promise<unknown> {
     const { session } = this.#square.call
-    const matrices = lanes.map((data) => ({
-      data,
-      shape: this.#shape,
-      strides: rowMajor(this.#shape),
-      offset: 0,
-    }))
+    const matrices = lanes.map((data) => rowMajorMatrix(data, this.#shape))
     if (!session) return this.#isList ? matrices : matrices[0]
     const device = session.owner as Device
     const there = await Promise.all(

@@ -1,24 +1,25 @@
 /** Products over semirings that users write. */
-import { aborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { deviceName, whereSet } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
 import { ResidentView, SharedMemory } from '../device/resident.js'
 import { natively, OptionError } from '../errors.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
 import { shapeOf } from '../layout.js'
-import { type DenseMatrix, rowMajor } from '../matrix.js'
+import { type DenseMatrix, rowMajorMatrix } from '../matrix.js'
 import { addon, type FurtherName, type NativeMemory } from '../native.js'
 import { boolean, checkedLater, LEFT_OUT, Options, type OptionsOf, option, required } from '../options.js'
 import { placeOfProducts } from '../placement.js'
-import type { Watched } from '../product/diagnostics.js'
+import type { ObservedCall } from '../product/diagnostics.js'
 import { plainNames } from '../product/names.js'
-import { asProduct, longWorkSet, type ReadOptions } from '../product/options.js'
+import { asProduct, longWorkSet, type ReadOptions, refuseListener } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { Call, type Product, type Result, workOf } from '../product/request.js'
 import { devicesOf, gopsOf, timingOf } from '../product/result.js'
 import { structure } from '../product/structure.js'
 import type { UserPlan, UserProductOptions, UserProductResult } from '../product/user-product.js'
 import { runNative } from '../run-native.js'
+import type { ElementArray } from '../storage.js'
 import { configureCode } from './code-cache.js'
 import { describeUser } from './messages.js'
 import {
@@ -77,11 +78,11 @@ export function callOf(semiring: WrittenSemiring, options: Partial<ReadOptions>)
 }
 
 /** Reads and checks the arguments of a product. */
-function prepare(a: unknown, b: unknown, value: unknown, watched: Watched | null): UserProduct {
+function prepare(a: unknown, b: unknown, value: unknown, watched: ObservedCall | null): UserProduct {
   const { semiring, out, accumulate, ...options } = productOptions.read(value)
   const call = callOf(semiring, options)
   const product = readUserProduct(semiring, call, { a, b, out, accumulate }, plainNames, options.structure)
-  if (options.signal?.aborted) throw aborted(options.signal)
+  throwIfAborted(options.signal, 'the product')
   call.session = sessionOfUser(product)
   checkUserProduct(product, () => locateUser(product)!)
   if (call.session) requireNoContradiction(call.options, call.session)
@@ -104,7 +105,7 @@ export async function multiply(
   a: unknown,
   b: unknown,
   options: unknown,
-  watched: Watched | null,
+  watched: ObservedCall | null,
 ): Promise<UserProductResult> {
   const product = prepare(a, b, options, watched)
   const { call } = product
@@ -119,21 +120,14 @@ export async function multiply(
 function start(product: UserProduct, report: Float64Array, cancel: Int32Array) {
   const { semiring, call } = product
   if (call.options.signal) requireUserThere(product)
-  const matrices = matricesOf(product)
+  const { a, b, c, c0, further } = matricesOf(product)
   writeUserRequest(request, product)
-  return addon.multiplyUser(
-    nativeOf(semiring),
-    matrices.a,
-    matrices.b,
-    matrices.c,
-    matrices.c0,
-    request,
-    report,
-    cancel,
-    call.session ? call.session.native : null,
-    matrices.further,
-  )
+  const own = nativeOf(semiring)
+  const device = nativeSessionOf(product)
+  return addon.multiplyUser(own, a, b, c, c0, request, report, cancel, device, further)
 }
+
+const nativeSessionOf = ({ call: { session } }: UserProduct) => (session ? session.native : null)
 
 /** Gives back what native code has made for a result that isn't returned. */
 export function releaseAll(made: readonly NativeMemory[] | undefined): void {
@@ -142,24 +136,14 @@ export function releaseAll(made: readonly NativeMemory[] | undefined): void {
 
 /** Computes a product before it returns. */
 function computeNow(product: UserProduct): UserProductResult {
-  const { semiring, call } = product
   allocateUserResult(product)
   const report = new Float64Array(REPORT_FIELDS)
-  const matrices = matricesOf(product)
+  const { a, b, c, c0, further } = matricesOf(product)
   writeUserRequest(request, product)
-  const made = natively(() =>
-    addon.multiplyUserSync(
-      nativeOf(semiring),
-      matrices.a,
-      matrices.b,
-      matrices.c,
-      matrices.c0,
-      request,
-      report,
-      call.session ? call.session.native : null,
-      matrices.further,
-    ),
-  )
+  const made = natively(() => {
+    const own = nativeOf(product.semiring)
+    return addon.multiplyUserSync(own, a, b, c, c0, request, report, nativeSessionOf(product), further)
+  })
   return resultOf(product, made, report, 0)
 }
 
@@ -168,14 +152,10 @@ export function multiplySync(
   a: unknown,
   b: unknown,
   options: unknown,
-  watched: Watched | null,
+  watched: ObservedCall | null,
 ): UserProductResult {
   const product = prepare(a, b, options, watched)
-  if (product.call.options.onProgress) {
-    throw new OptionError(
-      'mpmmSync blocks the thread that option onProgress is called on: leave it out, or use mpmm',
-    )
-  }
+  refuseListener(product.call.options)
   return computeNow(product)
 }
 
@@ -194,8 +174,7 @@ export function resultOf(
   const newMatrix = (elements: Product['newElements'], result: Result): unknown => {
     if (session)
       return new DeviceMatrix(new ResidentView(new SharedMemory(memories.shift()!, session), elements()))
-    const shape = shapeOf(result)
-    return { data: result.data, shape, strides: rowMajor(shape), offset: 0 }
+    return rowMajorMatrix(result.data as ElementArray, shapeOf(result))
   }
   const matrices =
     outValue === undefined
@@ -224,13 +203,12 @@ export async function plan(
   a: unknown,
   b: unknown,
   options: unknown,
-  watched: Watched | null,
+  watched: ObservedCall | null,
 ): Promise<UserPlan> {
   const product = prepare(a, b, options, watched)
-  const { semiring, call } = product
   writeUserRequest(request, product)
   const explanation = await natively(() =>
-    addon.explainUser(nativeOf(semiring), request, call.session ? call.session.native : null),
+    addon.explainUser(nativeOf(product.semiring), request, nativeSessionOf(product)),
   )
   return { backend: explanation.startsWith('cuda') ? 'cuda' : 'cpu', explanation }
 }

@@ -1,6 +1,7 @@
 /** Semirings that are ready to use, each written as a user would write it. */
 import { show, showChoices } from '../describe.js'
 import { OptionError } from '../errors.js'
+import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import type { UserSemiring } from '../user-semiring.js'
 // The tests check the laws of all of these: it would take most of the time of loading this.
 import { write as semiring } from './semiring.js'
@@ -94,9 +95,6 @@ interface Ordered {
   readonly times: (x: Value<'int32'>, y: Value<'int32'>, operations: Operations) => Value<'int32'>
 }
 
-const LEAST = -(2 ** 31)
-const MOST = 2 ** 31 - 1
-
 /** The sum; zero if one of them is. */
 const sumOf =
   (zero: number) =>
@@ -104,14 +102,14 @@ const sumOf =
     select(equal(x, zero).or(equal(y, zero)), zero, x.add(y))
 
 const sums = {
-  'max-plus': { better: 'max', worse: 'min', zero: LEAST, one: 0, times: sumOf(LEAST) },
-  'min-plus': { better: 'min', worse: 'max', zero: MOST, one: 0, times: sumOf(MOST) },
+  'max-plus': { better: 'max', worse: 'min', zero: LEAST_INT32, one: 0, times: sumOf(LEAST_INT32) },
+  'min-plus': { better: 'min', worse: 'max', zero: MOST_INT32, one: 0, times: sumOf(MOST_INT32) },
 } as const satisfies Record<string, Ordered>
 
 const ordered = {
   ...sums,
-  'max-min': { better: 'max', worse: 'min', zero: LEAST, one: MOST, times: (x, y) => x.min(y) },
-  'min-max': { better: 'min', worse: 'max', zero: MOST, one: LEAST, times: (x, y) => x.max(y) },
+  'max-min': { better: 'max', worse: 'min', zero: LEAST_INT32, one: MOST_INT32, times: (x, y) => x.min(y) },
+  'min-max': { better: 'min', worse: 'max', zero: MOST_INT32, one: LEAST_INT32, times: (x, y) => x.max(y) },
 } as const satisfies Record<string, Ordered>
 
 /** The names of semirings whose ⊗ is a sum. */

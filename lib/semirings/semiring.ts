@@ -4,9 +4,9 @@ import { configureCpu } from '../environment.js'
 import { natively, OptionError } from '../errors.js'
 import { expressionTypes, mostLanes } from '../expression-table.js'
 import { addon, type NativeUserSemiring } from '../native.js'
-import { requireNames } from '../options.js'
+import { readBoolean, requireNames } from '../options.js'
 import type { ElementOf, Lanes, LaneType, SemiringJson, UserSemiring } from '../user-semiring.js'
-import { bitsOf, numberFromJson, numberToJson, readNumber, showNumber } from './constants.js'
+import { bitsOf, limits, numberFromJson, numberToJson, readNumber, showNumber } from './constants.js'
 import {
   type Expression,
   expressionFromJson,
@@ -252,9 +252,8 @@ function elementOf<L extends Lanes>({ dtype }: Facts<L>, lanes: readonly number[
 
 /** From which values of a lane laws are checked if nothing else is said. */
 export function rangeOf(type: LaneType): LaneRange {
-  if (type === 'int32') return { least: -(2 ** 31), most: 2 ** 31 - 1 }
-  if (type === 'uint32') return { least: 0, most: 2 ** 32 - 1 }
-  return { least: -1024, most: 1024 }
+  const [least, most] = type === 'float32' ? [-1024, 1024] : limits[type]
+  return { least, most }
 }
 
 const MOST_NAME = 100
@@ -303,11 +302,8 @@ function readElement(
   )
 }
 
-function readFlag(value: unknown, usual: boolean, where: string): boolean {
-  if (value === undefined) return usual
-  if (typeof value === 'boolean') return value
-  throw new OptionError(`${where} must be a boolean, but it is ${show(value)}`)
-}
+const readFlag = (value: unknown, usual: boolean, where: string): boolean =>
+  value === undefined ? usual : readBoolean(value, where)
 
 /** What definitions and JSON have in common; `given` has been read once. */
 function readFacts(
