@@ -157,6 +157,7 @@ export type CommandName = keyof typeof commands
 /** The commands by purpose, in the order of help: each in one group. */
 export const commandGroups: Readonly<Record<string, readonly CommandName[]>> = {
   'Products and paths': ['multiply', 'plan', 'paths', 'star', 'cycle-mean', 'rna', 'bpmax'],
+  'Plans and timetables': ['schedule', 'timetable'],
   Files: ['show', 'convert'],
   'Several machines': ['worker', 'jobs'],
   'This machine': ['demo', 'doctor', 'info', 'variants', 'bench', 'tune', 'completion'],
