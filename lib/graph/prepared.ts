@@ -20,7 +20,15 @@ import { runNative, type Watch } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { asMatrix } from './closing.js'
 import { readLimit } from './options.js'
-import { type Distances, type NamedIntegers, readable, shortestPaths } from './paths.js'
+import {
+  type Distances,
+  type KeyedLinkList,
+  type LinkList,
+  type NamedIntegers,
+  type NamedLinkList,
+  readable,
+  shortestPaths,
+} from './paths.js'
 import { Places } from './places.js'
 import { ask, type Question, shapeOf, WORK } from './question.js'
 import { divide, makeArray, makeRoom, type Query, search } from './search.js'
@@ -107,7 +115,7 @@ export function prepareGraph<Key>(
   options?: PrepareOptions,
 ): Promise<PreparedNamedGraph<Key, Int32Array>>
 export function prepareGraph<Key, Data extends ElementArray = Uint8Array>(
-  graph: (NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>) | Weightless<NamedEdgeList<Key>>,
+  graph: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data> | NamedLinkList<Key> | KeyedLinkList<Key>,
   options?: PrepareOptions,
 ): Promise<PreparedNamedGraph<Key, Data>>
 export function prepareGraph(
@@ -115,7 +123,7 @@ export function prepareGraph(
   options?: PrepareOptions,
 ): Promise<PreparedGraph<Int32Array>>
 export function prepareGraph<Data extends ElementArray = Uint8Array>(
-  graph: EdgeList<Data> | Weightless<EdgeList>,
+  graph: EdgeList<Data> | LinkList,
   options?: PrepareOptions,
 ): Promise<PreparedGraph<Data>>
 export async function prepareGraph(graph: unknown, options?: PrepareOptions): Promise<PreparedGraph> {
@@ -159,16 +167,13 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
   return prepared
 }
 
-/** Edge list that has no weights. */
-type Weightless<List> = Omit<List, 'weight'> & { readonly weight?: undefined }
-
-/** So many searches for each target take longer than one from the target, even if they are kept. */
+/** Number of searches, for each target, from which a search from the targets takes less time, even if rows are kept. */
 const MOST_FOR_EACH_TARGET = 4
 
 /** Sources from which a divided graph is swept at once. */
 const SWEPT_AT_ONCE = 64
 
-/** What is kept of a graph from table to table: its division, or rows of distances. */
+/** Division of a graph, or rows of its distances, which are kept from table to table. */
 class KeptDistances {
   readonly #edges: Edges
   readonly #memory: number

@@ -77,9 +77,18 @@ const readOptions = new Options({
  * const { distances } = await shortestPaths(await readGraph('roads.csv'), { sources: 0 })
  * console.log(distances.data.join()) // 0,4,3
  */
-export function readGraph(path: GraphPath, options: ReadGraphOptions & { keys: true }): Promise<NamedGraph>
-export function readGraph(path: GraphPath, options?: ReadGraphOptions): Promise<ReadEdgeList>
-export async function readGraph(path: GraphPath, options?: ReadGraphOptions): Promise<ReadEdgeList> {
+export function readGraph(
+  path: string | URL | readonly (string | URL)[],
+  options: ReadGraphOptions & { keys: true },
+): Promise<NamedGraph>
+export function readGraph(
+  path: string | URL | readonly (string | URL)[],
+  options?: ReadGraphOptions,
+): Promise<ReadEdgeList>
+export async function readGraph(
+  path: string | URL | readonly (string | URL)[],
+  options?: ReadGraphOptions,
+): Promise<ReadEdgeList> {
   const { twoWay, scale, ...reading } = readOptions.read(options)
   const { signal, onProgress } = reading
   const paths = Array.isArray(path) ? [...(path as readonly (string | URL)[])] : [path as string | URL]
@@ -97,8 +106,6 @@ export async function readGraph(path: GraphPath, options?: ReadGraphOptions): Pr
   }
   return inSlices(steps(), signal, 'the reading of a graph')
 }
-
-type GraphPath = string | URL | readonly (string | URL)[]
 
 async function readOne(
   name: string,

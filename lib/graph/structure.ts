@@ -53,7 +53,7 @@ const componentOptions = new Options({
 
 const NEED: Need = { what: 'the work on a graph', perNode: 64, perEdge: 32 }
 
-/** Throws DTypeError for what isn't meant as an edge list. */
+/** Throws DTypeError for a value that isn't meant as an edge list. */
 export function requireEdgeList(graph: unknown): asserts graph is EdgeList | NamedEdgeList {
   if (isEdgeList(graph)) return
   throw new DTypeError(`the graph must be an edge list { nodes, from, to }, but it is ${show(graph)}`)
