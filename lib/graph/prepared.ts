@@ -64,6 +64,7 @@ const tableOptions = new Options({
 
 /** Graph from {@link prepareGraph}: an edge list. */
 export interface PreparedGraph<Data extends ElementArray = ElementArray, Key = number> {
+  /** Number of nodes. */
   readonly nodes: number
   /** A copy of the numbers of the nodes that edges leave. */
   readonly from: Int32Array
