@@ -179,7 +179,10 @@ describe('table of a prepared graph', () => {
     const spy = vi.spyOn(addon, 'graphSearch')
     try {
       await work()
-      return spy.mock.calls.map(([{ roots, divides }]) => (divides ? 'division' : (roots?.length ?? 'all')))
+      return spy.mock.calls.map(([{ roots, divides, division }]) => {
+        if (divides) return 'division'
+        return division ? `${roots?.length} swept` : (roots?.length ?? 'all')
+      })
     } finally {
       spy.mockRestore()
     }
@@ -227,7 +230,7 @@ describe('table of a prepared graph', () => {
     const searches = await watched(async () => {
       for (const _ of 'abc') expect([...(await prepared.table(sources, targets)).data]).toEqual(expected)
     })
-    expect(searches).toEqual(['division', 20, 20, 20])
+    expect(searches).toEqual(['division', '20 swept', '20 swept', '20 swept'])
     const { data } = await prepared.table(targets![3], sources)
     expect([...data]).toEqual(rowsOf(edges, [targets![3]!], sources!))
   })
