@@ -45,12 +45,23 @@ export interface GraphFlags extends CsvFlags {
   tokens?: boolean | undefined
   /** Name of the column or attribute that is the weight; false for edges of weight 1. */
   weight?: string | false | undefined
+  /** Whether edges lead back, too. */
+  twoWay?: boolean | undefined
+  /** Factor that makes integers of the weights. */
+  scale?: number | undefined
+  /** More files with edges of the graph. */
+  more?: readonly string[] | undefined
 }
 
-/** The options `--weight` and `--no-weight`. */
-export const weightOptions = () => [
+/** The options of edges in files. */
+export const edgeOptions = () => [
   new Option('--weight <name>', 'column of a .csv or attribute of a .graphml file that is the weight'),
   new Option('--no-weight', 'each edge weighs 1, whatever numbers it has'),
+  new Option('--two-way', 'each edge leads back, too'),
+  new Option(
+    '--scale <factor>',
+    'multiply the weights to int32 integers, such as by 100 for two decimals; none may lose anything',
+  ).argParser((text) => (/^\d{1,10}$/.test(text) ? Number(text) : text)),
 ]
 
 /** Returns whether nodes have names, by the end of the file's name. */
@@ -86,7 +97,15 @@ export async function readGraphFile(
   path: string,
   semiring: Semiring,
   signal: AbortSignal,
-  { isNamed = false, tokens = false, weight: flag, ...flags }: GraphFlags = {},
+  {
+    isNamed = false,
+    tokens = false,
+    weight: flag,
+    twoWay,
+    scale,
+    more: others = [],
+    ...flags
+  }: GraphFlags = {},
 ): Promise<GraphFile> {
   const file = fileOf(path).path
   const ending = extname(file.replace(/\.gz$/i, '')).toLowerCase()
@@ -98,24 +117,30 @@ export async function readGraphFile(
     )
   }
   const csv = isCsv(file)
+  const isList = flag !== undefined || twoWay || scale !== undefined || others.length > 0
   const isMatrix = csv
     ? (await kindOfGraph(
         path,
-        isNamed || flag !== undefined ? { edges: true } : flags,
+        isNamed || isList ? { edges: true } : flags,
         semiring !== 'or-and',
         tokens,
       )) === 'matrix'
     : ending === '.npy' || ending === '.npz'
   if (!isMatrix) {
     const format = csv ? ('csv' as const) : undefined
-    const options = { signal, format, tokens, weight: flag === false ? null : flag }
-    const read = () => readGraph(file, options)
-    const readNamed = () => readGraph(file, { ...options, keys: true })
-    let list = isNamed ? await readNamed() : await (csv ? namingNodes(path, 'say --names', read) : read())
-    if (csv && !isNamed && hasIds(list)) {
-      note(
-        `the nodes of ${shownInput(path)} are taken as names, because numbers up to ${list.nodes - 1} would be as many nodes`,
-      )
+    const options = { signal, format, tokens, weight: flag === false ? null : flag, twoWay, scale }
+    const files = [file, ...others.map((each) => fileOf(each).path)]
+    const read = () => readGraph(files, options)
+    const readNamed = () => readGraph(files, { ...options, keys: true })
+    const numbered = () =>
+      read().catch((error) => {
+        if (error instanceof FileError && LARGE_ID.test(error.message)) return null
+        throw error
+      })
+    let list = isNamed ? await readNamed() : await (csv ? namingNodes(path, 'say --names', numbered) : read())
+    if (list === null || (csv && !isNamed && hasIds(list))) {
+      const why = list ? `numbers up to ${list.nodes - 1} would be as many nodes` : 'numbers are beyond 2^31'
+      note(`the nodes of ${shownInput(path)} are taken as names, because ${why}`)
       list = await readNamed()
     }
     const weight = inType(list.weight, types, true)
@@ -129,9 +154,9 @@ export async function readGraphFile(
       dtype: dtypeOf(weight),
     }
   }
-  if (flag !== undefined) {
+  if (isList) {
     throw new OptionError(
-      `option --weight is for edges that have attributes, but ${shownInput(path)} is a matrix: leave it out`,
+      `options --weight, --two-way, --scale and further files are for lists of edges, but ${shownInput(path)} is a matrix: leave them out`,
     )
   }
   const matrix = await readMatrixFile(path, { semiring }, signal)
@@ -158,6 +183,9 @@ export async function readGraphFile(
   }
   return { path, weights: { ...matrix, data }, nodes: rows!, edges, firstNode, dtype }
 }
+
+/** Message of the reader for a node with an id that no number of a node can be. */
+const LARGE_ID = /the node where .* must be from 0 to \d+, but it is \d{10,}:/
 
 /** Numbers of nodes from which they may be ids. */
 const LARGE = 2 ** 20

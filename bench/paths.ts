@@ -225,9 +225,9 @@ export async function readGraphOf(request: PathsRequest, signal: AbortSignal): P
   return read(request, signal)
 }
 
-const read = ({ graph, semiring, edges, matrix, isNamed, weight }: PathsRequest, signal: AbortSignal) =>
-  withStatus(`reading ${shownInput(graph)}`, () =>
-    readGraphFile(graph, semiring, signal, { edges, matrix, isNamed, weight }),
+const read = (request: PathsRequest, signal: AbortSignal) =>
+  withStatus(`reading ${shownInput(request.graph)}`, () =>
+    readGraphFile(request.graph, request.semiring, signal, request),
   )
 
 function pairsOf(

@@ -58,6 +58,13 @@ export {
   type WithPaths,
   widestPaths,
 } from './graph/paths.js'
+export {
+  type PreparedGraph,
+  type PreparedNamedGraph,
+  type PrepareOptions,
+  prepareGraph,
+  type TableOptions,
+} from './graph/prepared.js'
 export { type GraphFormat, type ReadGraphOptions, readGraph } from './graph/read.js'
 export { type NearestPaths, type ReducedPaths, type ReduceOptions, reducePaths } from './graph/reduce.js'
 export type { Nearest, Reduction } from './graph/reduction.js'

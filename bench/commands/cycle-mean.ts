@@ -8,6 +8,7 @@ import {
   counted,
   cycleText,
   describeGraph,
+  edgeOptions,
   type FileNode,
   fileNodes,
   GRAPH_HELP,
@@ -15,7 +16,6 @@ import {
   type GraphRecord,
   graphRecord,
   readGraphFile,
-  weightOptions,
 } from '../graph.js'
 import { labelled, print, printJson, table, withStatus } from '../output.js'
 import { graphFormatOption, openPipes, type PipeFlags, shownInput } from '../pipes.js'
@@ -25,6 +25,8 @@ interface Flags extends PipeFlags, CsvFlags {
   components?: true
   names?: true
   weight?: string | false
+  twoWay?: true
+  scale?: number
   json?: true
 }
 
@@ -49,7 +51,7 @@ interface CycleMeanRecord {
 
 export function cycleMeanCommand(signal: AbortSignal): Command {
   const command = newCommand('cycle-mean')
-  for (const option of [...csvOptions(), ...weightOptions()]) command.addOption(option)
+  for (const option of [...csvOptions(), ...edgeOptions()]) command.addOption(option)
   return command
     .argument('<GRAPH>', 'a .gr, .mtx, .csv, .graphml or .npy file')
     .addOption(
@@ -75,11 +77,11 @@ A .csv may have a column tokens: then a mean is the weight of a cycle divided by
 
 async function compute(
   path: string,
-  { semiring, components, names, edges, matrix, weight }: Flags,
+  { semiring, components, names, ...flags }: Flags,
   signal: AbortSignal,
 ): Promise<CycleMeanRecord> {
   const graph = await withStatus(`reading ${shownInput(path)}`, () =>
-    readGraphFile(path, semiring, signal, { edges, matrix, isNamed: names, tokens: true, weight }),
+    readGraphFile(path, semiring, signal, { ...flags, isNamed: names, tokens: true }),
   )
   const find = semiring === 'max-plus' ? maximumCycleMean : minimumCycleMean
   const mean = await withStatus('looking for the best cycle', async () => find(graph.weights, { signal }))

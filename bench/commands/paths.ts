@@ -18,13 +18,13 @@ import {
 import { newCommand } from '../commands.js'
 import { type CsvFlags, csvOptions } from '../csv-kind.js'
 import {
+  edgeOptions,
   type FileNode,
   GRAPH_HELP,
   type GraphFile,
   namesNodes,
   namingCycles,
   readGraphFile,
-  weightOptions,
 } from '../graph.js'
 import { print, printJson } from '../output.js'
 import {
@@ -58,6 +58,7 @@ type Streamed = PathsRequest & ArraysFlags
 export function pathsCommand(signal: AbortSignal): Command {
   const command = newCommand('paths')
     .argument('<GRAPH>', 'a .gr, .mtx, .csv, .graphml or .npy file, or a .zarr array')
+    .argument('[MORE...]', 'more files with edges of the graph')
     .option('--from <node,…>', 'only paths from these nodes', fileNodes)
     .option('--to <node,…>', 'only paths to these nodes; shows their nodes', fileNodes)
     .addOption(
@@ -79,7 +80,7 @@ export function pathsCommand(signal: AbortSignal): Command {
     )
   const options = [
     ...csvOptions(),
-    ...weightOptions(),
+    ...edgeOptions(),
     ...closureOptions(pathSemirings, 'min-plus'),
     ...blocksOptions(),
     ...formatOptions(graphFormatOption()),
@@ -96,12 +97,12 @@ ${ARRAYS_HELP}
 
 min-plus finds shortest paths, max-plus longest, max-min widest, max-times most reliable ones, or-and reachable nodes.`,
     )
-    .action(async (graph: string, { json, check, names, ...flags }: Flags) => {
+    .action(async (graph: string, more: string[], { json, check, names, ...flags }: Flags) => {
       const refused = [
         ...['devices', 'from', 'to', 'names', 'limit', 'method', 'reduce', 'next', 'verify', 'check'],
-        ...['edges', 'format', 'all', 'weight'],
+        ...['edges', 'format', 'all', 'weight', 'twoWay', 'scale', 'more'],
       ]
-      const asked = { ...flags, names, check }
+      const asked = { ...flags, names, check, ...(more.length > 0 && { more }) }
       const isMatrix = isMatrixOnDisk(graph)
       const isByBlocks = isMatrix || flags.queue !== undefined
       if (
@@ -118,7 +119,15 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
       const [from, to] = [flags.from, flags.to].map((list, at) =>
         isNamed ? list?.map(String) : list && numbersIn(command, list, at === 0 ? '--from' : '--to'),
       )
-      const request: PathsRequest = { ...flags, from, to, graph, isNamed, verify: flags.verify === true }
+      const request: PathsRequest = {
+        ...flags,
+        from,
+        to,
+        graph,
+        more,
+        isNamed,
+        verify: flags.verify === true,
+      }
       requireFitting(command, flags, check)
       const pipes = {
         inputs: [graph, check],
@@ -181,8 +190,9 @@ async function stream(request: Streamed, file: GraphFile, signal: AbortSignal): 
 /** Numbers, or names of nodes. */
 const fileNodes = (text: string): FileNode[] => text.split(',').map((part) => part.trim())
 
+/** Larger numbers are names, too. */
 const hasNames = (lists: (FileNode[] | undefined)[]) =>
-  lists.flatMap((list) => list ?? []).some((node) => !/^-?\d+$/.test(`${node}`))
+  lists.flatMap((list) => list ?? []).some((node) => !/^-?\d+$/.test(`${node}`) || Number(node) >= 2 ** 31)
 
 /** The nodes of a file that has numbers; anything else is wrong usage. */
 function numbersIn(command: Command, list: readonly FileNode[], option: string): number[] {

@@ -141,6 +141,13 @@ function* weights(values: ElementArray | readonly number[]): Steps<ElementArray>
   return copy
 }
 
+const preparedEdges = new WeakMap<object, Edges>()
+
+/** Makes an object stand for edges that have been read: wherever an edge list is taken, they aren't read again. */
+export function keepEdges(graph: object, edges: Edges): void {
+  preparedEdges.set(graph, edges)
+}
+
 /**
  * Checks an edge list, which messages call `name`, and copies it. If it may be `weightless`, all weights are 1 if there are none.
  *
@@ -163,6 +170,8 @@ function* reading(graph: unknown, name: string, weightless: boolean, takes: bool
       `${name} must be an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
     )
   }
+  const prepared = preparedEdges.get(graph)
+  if (prepared) return prepared
   const given = graph as Record<'nodes' | 'keys' | 'from' | 'to' | 'weight', unknown>
   const { nodes: counted, keys, weight: weighing } = given
   requireOrdinary(counted, 'nodes')

@@ -331,7 +331,7 @@ async function find(semiring: PathSemiring, weights: unknown, options: unknown):
 }
 
 /** The distances, which are read by nodes too. */
-function readable(distances: DenseMatrix<ElementArray>, places: Places): Distances {
+export function readable(distances: DenseMatrix<ElementArray>, places: Places): Distances {
   const { data, shape, strides, offset } = distances
   const at = (from: unknown, to: unknown, batch?: number) => {
     const { row, col, item } = places.of(from, to, batch)

@@ -1,7 +1,7 @@
 /** Graphs in files. */
 
 import { show } from '../describe.js'
-import { OptionError } from '../errors.js'
+import { OptionError, ShapeError } from '../errors.js'
 import { dimacsParser } from '../files/dimacs.js'
 import { pathOf } from '../files/files.js'
 import { readLines, readText } from '../files/lines.js'
@@ -9,8 +9,10 @@ import { matrixMarketParser } from '../files/matrix-market.js'
 import { type MemoryOptions, maxBytes } from '../files/memory.js'
 import { formatOf } from '../files/names.js'
 import type { FileOptions } from '../files/progress.js'
-import { boolean, choice, Options, type OptionsOf } from '../options.js'
-import { longWorkSet } from '../product/options.js'
+import { inSlices, type Steps } from '../graph-core/slices.js'
+import { MAX_DIMENSION } from '../matrix.js'
+import { boolean, choice, Options, type OptionsOf, type ReadOf, whole } from '../options.js'
+import { longWorkSet, type Progress } from '../product/options.js'
 import {
   edgeSink,
   edgesOf,
@@ -21,6 +23,7 @@ import {
   weightOption,
 } from './formats.js'
 import { GraphmlParser } from './graphml.js'
+import { bothWays, joiningGraphs, scaling } from './joined-files.js'
 import type { NamedGraph } from './named-edges.js'
 
 /** The formats that {@link readGraph} reads. */
@@ -43,6 +46,10 @@ export interface ReadGraphOptions extends FileOptions, MemoryOptions {
    * numbers, and edges without numbers weigh 1.
    */
   weight?: string | null | undefined
+  /** Whether each edge leads back too, with the same weight; false by default. */
+  twoWay?: boolean | undefined
+  /** Factor of the weights, such as 100 for two decimals: all become int32 integers, and none may lose anything. */
+  scale?: number | undefined
 }
 
 const lineFormats = ['dimacs', 'matrix-market', 'csv'] as const
@@ -52,26 +59,58 @@ const readOptions = new Options({
   keys: boolean(false),
   tokens: boolean(false),
   weight: weightOption,
+  twoWay: boolean(false),
+  scale: whole(undefined, 1, MAX_DIMENSION),
   maxBytes,
   ...longWorkSet,
 } satisfies OptionsOf<ReadGraphOptions>)
+
 /**
  * Reads a graph from a file: see {@link parseDimacs}, {@link parseMatrixMarket}, {@link parseEdgeCsv} and {@link parseGraphml}. What gzip has
  * compressed is decompressed.
  *
- * @param path - a regular file.
- * @throws FileError for a file that can't be read or isn't what it should be; OptionError; LimitError; OutOfMemoryError;
- *   AbortedError.
+ * @param path - a regular file, or several that are one graph: nodes of one name, or of one number, are one node.
+ * @throws FileError for a file that can't be read or isn't what it should be; OptionError; ValueError for a weight
+ *   that `scale` makes no int32 integer; LimitError; OutOfMemoryError; AbortedError.
  * @example
  * await writeFile('roads.csv', '0,1,4\n1,2,-1\n')
  * const { distances } = await shortestPaths(await readGraph('roads.csv'), { sources: 0 })
  * console.log(distances.data.join()) // 0,4,3
  */
-export function readGraph(path: string | URL, options: ReadGraphOptions & { keys: true }): Promise<NamedGraph>
-export function readGraph(path: string | URL, options?: ReadGraphOptions): Promise<ReadEdgeList>
-export async function readGraph(path: string | URL, options?: ReadGraphOptions): Promise<ReadEdgeList> {
-  const { format, keys, tokens, weight, maxBytes, ...rest } = readOptions.read(options)
-  const name = pathOf(path)
+export function readGraph(
+  path: string | URL | readonly (string | URL)[],
+  options: ReadGraphOptions & { keys: true },
+): Promise<NamedGraph>
+export function readGraph(
+  path: string | URL | readonly (string | URL)[],
+  options?: ReadGraphOptions,
+): Promise<ReadEdgeList>
+export async function readGraph(
+  path: string | URL | readonly (string | URL)[],
+  options?: ReadGraphOptions,
+): Promise<ReadEdgeList> {
+  const { twoWay, scale, ...reading } = readOptions.read(options)
+  const { signal, onProgress } = reading
+  const paths = Array.isArray(path) ? [...(path as readonly (string | URL)[])] : [path as string | URL]
+  if (paths.length === 0) throw new ShapeError('the paths of a graph must be one or more, but there are none')
+  const names = paths.map(pathOf)
+  const graphs: ReadEdgeList[] = []
+  for (const name of names) {
+    const share = ({ done }: Progress) => onProgress!({ done: (graphs.length + done) / names.length })
+    graphs.push(await readOne(name, { ...reading, onProgress: onProgress && share }))
+  }
+  const steps = function* (): Steps<ReadEdgeList> {
+    const joined = yield* joiningGraphs(graphs, names)
+    const graph = twoWay ? yield* bothWays(joined) : joined
+    return scale === undefined ? graph : yield* scaling(graph, scale)
+  }
+  return inSlices(steps(), signal, 'the reading of a graph')
+}
+
+async function readOne(
+  name: string,
+  { format, keys, tokens, weight, maxBytes, ...rest }: Omit<ReadOf<typeof readOptions>, 'twoWay' | 'scale'>,
+): Promise<ReadEdgeList> {
   const isGraphml = format === 'graphml' || (format === undefined && /\.graphml(\.gz)?$/i.test(name))
   if (isGraphml) {
     const parser = new GraphmlParser(name, await import('saxes'), weight, maxBytes)

@@ -53,6 +53,12 @@ const componentOptions = new Options({
 
 const NEED: Need = { what: 'the work on a graph', perNode: 64, perEdge: 32 }
 
+/** Throws DTypeError for a value that isn't meant as an edge list. */
+export function requireEdgeList(graph: unknown): asserts graph is EdgeList | NamedEdgeList {
+  if (isEdgeList(graph)) return
+  throw new DTypeError(`the graph must be an edge list { nodes, from, to }, but it is ${show(graph)}`)
+}
+
 /** Reads a graph and does the work on it off the event loop. */
 export async function onGraph<Result>(
   graph: unknown,
@@ -61,8 +67,7 @@ export async function onGraph<Result>(
   isWeighted: boolean,
   work: (edges: Edges, call: NativeCall) => Promise<Result>,
 ): Promise<Result> {
-  if (!isEdgeList(graph))
-    throw new DTypeError(`the graph must be an edge list { nodes, from, to }, but it is ${show(graph)}`)
+  requireEdgeList(graph)
   const edges = await inSlices(takingEdges(graph, 'the graph', !isWeighted), its.signal, what)
   requireSpace(NEED, edges.nodes, edges.to.length)
   const { borrowed } = edges

@@ -142,6 +142,8 @@ function prepare(): void {
   writeFileSync(path('timetable.csv'), '0,1,5\n1,0,6\n1,2,1\n2,2,4\n')
   writeFileSync(path('plan.csv'), 'from,to,weight\n0,1,10\n1,2,8\n')
   writeFileSync(path('edges.csv'), 'from,to,weight\n0,1,5\n1,0,6\n')
+  writeFileSync(path('more.csv'), 'C,D,600\n')
+  copyFileSync(join(root, 'test/cli/fixtures/osmnx.graphml'), path('vaduz.graphml'))
   copyFileSync(join(root, 'test/cli/fixtures/h200-ladder.json'), path('results.json'))
 }
 

@@ -189,6 +189,7 @@ const cases: Record<string, Record<string, Case>> = {
     readGraph: { args: [csv, {}], options: true },
     mostReliablePaths: { args: [{ ...forward, weight: Float64Array.of(0.5) }, {}], options: true },
     kShortestPaths: { args: [named, 'a', 'b', 2, {}], options: true },
+    prepareGraph: { args: [named, {}], options: true },
     nearestSources: { args: [named, 'a', {}], options: true },
     pathEdges: { args: [named, ['a', 'b'], {}], options: true },
     verifyPaths: {

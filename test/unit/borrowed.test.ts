@@ -273,6 +273,7 @@ const calls: Record<string, Call> = {
   components: onList((edges) => graphs.components(edges)),
   topologicalOrder: onForward((edges) => graphs.topologicalOrder(edges)),
   spanningTree: onList((edges) => graphs.spanningTree(edges)),
+  prepareGraph: onList(async (edges) => (await graphs.prepareGraph(edges)).table([0, 1], [2, 3])),
   nearestSources: {
     arrays: pick('from', 'to', 'weight', 'sources'),
     run: ({ sources, ...edges }: Edges & { sources: Int32Array }) =>

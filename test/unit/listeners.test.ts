@@ -120,6 +120,8 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   topologicalOrder: (o) => graphs.topologicalOrder(tiny, o),
   spanningTree: (o) => graphs.spanningTree(tiny, o),
   kShortestPaths: (o) => graphs.kShortestPaths(tiny, 0, 1, 1, o),
+  prepareGraph: (o) => graphs.prepareGraph(tiny, o),
+  'table of a prepared graph': async (o) => (await graphs.prepareGraph(tiny)).table([0], [1], o),
   nearestSources: (o) => graphs.nearestSources(tiny, [0], o),
   pathEdges: (o) => graphs.pathEdges(tiny, [0], o),
   readGraph: (o) => graphs.readGraph(at('graph.csv'), o),

@@ -1,0 +1,290 @@
+/** Graphs that are read once for many searches, and tables of distances between some of their nodes. */
+import { signal } from '../abort.js'
+import { bytesOf } from '../elements.js'
+import { AbortedError, ValueError } from '../errors.js'
+import {
+  type EdgeList,
+  type Edges,
+  isInt32,
+  type KeyedEdgeList,
+  keepEdges,
+  type NamedEdgeList,
+  readingEdges,
+} from '../graph-core/edges.js'
+import { inSlices, type Steps } from '../graph-core/slices.js'
+import { isFromListener } from '../listener.js'
+import type { NativeDivision } from '../native.js'
+import { Options, type OptionsOf, option, whole } from '../options.js'
+import { longWorkSet, type Progress } from '../product/options.js'
+import { runNative, type Watch } from '../run-native.js'
+import type { ElementArray } from '../storage.js'
+import { asMatrix } from './closing.js'
+import { readLimit } from './options.js'
+import {
+  type Distances,
+  type KeyedLinkList,
+  type LinkList,
+  type NamedIntegers,
+  type NamedLinkList,
+  readable,
+  shortestPaths,
+} from './paths.js'
+import { Places } from './places.js'
+import { ask, type Question, shapeOf, WORK } from './question.js'
+import { divide, makeArray, makeRoom, type Query, search } from './search.js'
+import { requireEdgeList } from './structure.js'
+
+/** The options of {@link prepareGraph}. `undefined` means the default. */
+export interface PrepareOptions {
+  /** Most bytes that the graph keeps for tables: 2^28 by default, and none if it is 0. */
+  memory?: number | undefined
+  /** Aborts the preparation, with ERR_MPMML_ABORTED. */
+  signal?: AbortSignal | undefined
+}
+
+/** The options of tables of a prepared graph. `undefined` means the default. */
+export interface TableOptions {
+  /** Longer paths than this count as none, and what is farther isn't searched. Not if a weight is negative. */
+  limit?: number | undefined
+  /** Aborts the search, with ERR_MPMML_ABORTED. */
+  signal?: AbortSignal | undefined
+  /** Listener of progress: `done` is the share of the searches. */
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+const prepareOptions = new Options({
+  memory: whole(2 ** 28, 0, Number.MAX_SAFE_INTEGER),
+  signal,
+} satisfies OptionsOf<PrepareOptions>)
+
+const tableOptions = new Options({
+  limit: option(undefined, readLimit),
+  ...longWorkSet,
+} satisfies OptionsOf<TableOptions>)
+
+/** Graph from {@link prepareGraph}: an edge list. */
+export interface PreparedGraph<Data extends ElementArray = ElementArray, Key = number> {
+  /** Number of nodes. */
+  readonly nodes: number
+  /** A copy of the numbers of the nodes that edges leave. */
+  readonly from: Int32Array
+  /** A copy of the numbers of the nodes that edges enter. */
+  readonly to: Int32Array
+  /** A copy of the weights. */
+  readonly weight: Data
+  /**
+   * Finds the lengths of shortest paths from some nodes to some: those of {@link shortestPaths}, a row for each source and a column for
+   * each target, in their order.
+   *
+   * The first table of int32 weights divides the graph by separators, which is kept. If there are no small ones, and for floats, the
+   * distances from each source to all nodes are kept, as long as `memory` of {@link PrepareOptions} suffices.
+   *
+   * @param sources - nodes by their numbers, or by their names if they have names: an array of them, or one; all nodes by default.
+   * @param targets - as `sources`.
+   * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does.
+   */
+  table(
+    sources?: ArrayLike<Key> | Key,
+    targets?: ArrayLike<Key> | Key,
+    options?: TableOptions,
+  ): Promise<Distances<Data, Key>>
+}
+
+/** {@link PreparedGraph} whose nodes have names. */
+export interface PreparedNamedGraph<Key = unknown, Data extends ElementArray = ElementArray>
+  extends PreparedGraph<Data, Key> {
+  /** The name of each node. */
+  readonly keys: ArrayLike<Key>
+}
+
+/**
+ * Reads a graph once for many calls: checks it, copies its arrays and looks its names up. Every function that takes an edge list takes
+ * the result, and gives the same for it.
+ *
+ * Later changes of the arrays change nothing.
+ *
+ * @param graph - an edge list; weights may be left out for functions that need none.
+ * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does; with ValueError for edges with tokens.
+ * @example
+ * const roads = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A'], to: ['B', 'C', 'C'], weight: [4, 3, 9] }
+ * const prepared = await prepareGraph(roads)
+ * const distances = await prepared.table(['A', 'B'], ['B', 'C'])
+ * console.log(distances.data.join(), distances.at('A', 'C')) // 4,7,0,3 7
+ */
+export function prepareGraph<Key>(
+  graph: NamedIntegers<Key>,
+  options?: PrepareOptions,
+): Promise<PreparedNamedGraph<Key, Int32Array>>
+export function prepareGraph<Key, Data extends ElementArray = Uint8Array>(
+  graph: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data> | NamedLinkList<Key> | KeyedLinkList<Key>,
+  options?: PrepareOptions,
+): Promise<PreparedNamedGraph<Key, Data>>
+export function prepareGraph(
+  graph: EdgeList<never>,
+  options?: PrepareOptions,
+): Promise<PreparedGraph<Int32Array>>
+export function prepareGraph<Data extends ElementArray = Uint8Array>(
+  graph: EdgeList<Data> | LinkList,
+  options?: PrepareOptions,
+): Promise<PreparedGraph<Data>>
+export async function prepareGraph(graph: unknown, options?: PrepareOptions): Promise<PreparedGraph> {
+  const { memory, signal } = prepareOptions.read(options)
+  requireEdgeList(graph)
+  if ('tokens' in graph && graph.tokens !== undefined) {
+    throw new ValueError(
+      'the edges have tokens, but a prepared graph keeps none: leave them out, or call the functions of mpmml/algebra with the edge list',
+    )
+  }
+  const edges = await inSlices(readingEdges(graph, 'the graph', true), signal, 'the preparation of a graph')
+  const { nodes, names } = edges
+  if (Array.isArray(names?.keys)) Object.freeze(names.keys)
+  const copies = {
+    nodes,
+    ...(names && { keys: names.keys }),
+    get from() {
+      return edges.from.slice()
+    },
+    get to() {
+      return edges.to.slice()
+    },
+    get weight() {
+      return edges.weight.slice()
+    },
+  }
+  const kept = new KeptDistances(edges, memory)
+  const table: PreparedGraph['table'] = async (sources, targets, options) => {
+    const asked = { sources, targets, ...tableOptions.read(options) }
+    const question = await ask('min-plus', prepared, asked)
+    const data = await kept.find(question)
+    // Errors are those of pairs that were asked for.
+    if (!data) return (await shortestPaths(prepared, asked)).distances
+    return readable(asMatrix(data, shapeOf(question)), new Places(question.query, 1, names))
+  }
+  // A clone, such as that of a worker thread, is the edge list alone.
+  const prepared = Object.freeze(
+    Object.defineProperty(copies, 'table', { value: table }),
+  ) as unknown as PreparedGraph
+  keepEdges(prepared, edges)
+  return prepared
+}
+
+/** Number of searches, for each target, from which a search from the targets takes less time, even if rows are kept. */
+const MOST_FOR_EACH_TARGET = 4
+
+/** Sources from which a divided graph is swept at once. */
+const SWEPT_AT_ONCE = 64
+
+/** Division of a graph, or rows of its distances, which are kept from table to table. */
+class KeptDistances {
+  readonly #edges: Edges
+  readonly #memory: number
+  /** Null if the graph isn't divided, or not yet; undefined if that hasn't been tried. */
+  #division: NativeDivision | null | undefined
+  /** Distances from nodes to all nodes, in the order of their last use. */
+  readonly #rows = new Map<number, ElementArray>()
+
+  constructor(edges: Edges, memory: number) {
+    this.#edges = edges
+    this.#memory = memory
+    // Sums of floats differ by rounding if a division changes their order.
+    if (!isInt32(edges) || memory === 0) this.#division = null
+  }
+
+  /** Returns the distances of a question; null if {@link shortestPaths} answers it sooner, or without an error. */
+  async find({ query, type, closing }: Question): Promise<ElementArray | null> {
+    const { nodes, sources, targets, limit } = query
+    if (!sources?.length || !targets?.length || limit !== undefined) return null
+    const its = { signal: closing.signal, onProgress: closing.onProgress }
+    const mostSources = MOST_FOR_EACH_TARGET * targets.length
+    try {
+      if (this.#division === undefined) await this.#divide(query, type, its.signal)
+      if (this.#division) {
+        if (sources.length > Math.max(SWEPT_AT_ONCE, mostSources)) return null
+        return await this.#search({ ...query, division: this.#division }, type, its)
+      }
+      // Other questions may remove rows while this one waits.
+      const rows = new Map([...new Set(sources)].map((node) => [node, this.#rows.get(node)]))
+      const missing = Int32Array.from(rows.keys()).filter((node) => !rows.get(node))
+      if (missing.length > Math.min(this.#mostRows, mostSources)) return null
+      if (missing.length > 0) {
+        const found = await this.#search({ ...query, sources: missing, targets: null }, type, its)
+        await inSlices(dividing(found, nodes, missing, rows), its.signal, WORK)
+      }
+      for (const [node, row] of rows as Map<number, ElementArray>) this.#keep(node, row)
+      const data = makeArray('the distances', type, [1, sources.length, targets.length])
+      await inSlices(reading(rows as Map<number, ElementArray>, sources, targets, data), its.signal, WORK)
+      return data
+    } catch (error) {
+      if (error instanceof AbortedError || isFromListener(error)) throw error
+      return null
+    }
+  }
+
+  get #mostRows(): number {
+    return Math.floor(this.#memory / (this.#edges.nodes * bytesOf(this.#edges.type)))
+  }
+
+  async #divide(query: Query, type: number, signal: AbortSignal | undefined): Promise<void> {
+    const all: Query = {
+      ...query,
+      sources: null,
+      targets: null,
+      direction: 'forward',
+      memory: this.#memory,
+    }
+    // Questions that come meanwhile are searched.
+    this.#division = null
+    try {
+      this.#division = await runNative({ signal, what: WORK, borrowed: null }, (call) =>
+        divide({ edges: this.#edges }, all, type, call),
+      )
+    } catch (error) {
+      if (error instanceof AbortedError) this.#division = undefined
+      throw error
+    }
+    if (this.#division) this.#rows.clear()
+  }
+
+  async #search(query: Query, type: number, its: Watch): Promise<ElementArray> {
+    const forward: Query = { ...query, direction: 'forward' }
+    const room = makeRoom(forward, 1, type)
+    await runNative({ ...its, what: WORK, borrowed: null }, (call) =>
+      search({ edges: this.#edges }, forward, { ...room, item: undefined }, call),
+    )
+    return room.distances
+  }
+
+  #keep(node: number, row: ElementArray): void {
+    this.#rows.delete(node)
+    this.#rows.set(node, row)
+    if (this.#rows.size > this.#mostRows) this.#rows.delete(this.#rows.keys().next().value!)
+  }
+}
+
+/** Copies rows of one array. Each is an array of its own, so that it can be removed alone. */
+function* dividing(
+  found: ElementArray,
+  length: number,
+  nodes: Int32Array,
+  rows: Map<number, ElementArray | undefined>,
+): Steps<void> {
+  for (let row = 0; row < nodes.length; row++) {
+    rows.set(nodes[row]!, found.slice(row * length, (row + 1) * length))
+    yield
+  }
+}
+
+/** Writes a table of some columns of rows. */
+function* reading(
+  rows: ReadonlyMap<number, ElementArray>,
+  sources: Int32Array,
+  targets: Int32Array,
+  data: ElementArray,
+): Steps<void> {
+  let place = 0
+  for (const source of sources) {
+    const row = rows.get(source)!
+    for (const target of targets) data[place++] = row[target]!
+    yield
+  }
+}
