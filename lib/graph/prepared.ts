@@ -13,12 +13,12 @@ import {
 } from '../graph-core/edges.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
 import { isFromListener } from '../listener.js'
+import { rowMajorMatrix } from '../matrix.js'
 import type { NativeDivision } from '../native.js'
 import { Options, type OptionsOf, option, whole } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import { runNative, type Watch } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
-import { asMatrix } from './closing.js'
 import { readLimit } from './options.js'
 import {
   type Distances,
@@ -158,7 +158,7 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
     const data = await kept.find(question)
     // Errors are those of pairs that were asked for.
     if (!data) return (await shortestPaths(prepared, asked)).distances
-    return readable(asMatrix(data, shapeOf(question)), new Places(question.query, 1, names))
+    return readable(rowMajorMatrix(data, shapeOf(question)), new Places(question.query, 1, names))
   }
   // A clone, such as that of a worker thread, is the edge list alone.
   const prepared = Object.freeze(
