@@ -200,8 +200,8 @@ export function isInMain(file) {
   return (
     isPublishedGuide(file) ||
     shownPictures.has(file.replace('docs/', '')) ||
-    // The pages and the README point at them.
-    file.startsWith('examples/') ||
+    // The guides and the README point at them. Services are folders that stay in the repository.
+    /^examples\/[^/]+$/.test(file) ||
     ['bench/data/a.npy', 'bench/data/b.npy', 'bench/data/README.md'].includes(file) ||
     // The library reads the measured choices when the first product runs.
     ['native/variants/tuning.json', 'CHANGELOG.md', 'README.md', 'LICENSE'].includes(file)
