@@ -21,7 +21,7 @@ export const commands = {
     load: async (signal) => (await import('./commands/plan.js')).planCommand(signal),
   },
   paths: {
-    usage: '[options] <GRAPH> [MORE...]',
+    usage: '[options] <GRAPH...>',
     summary: 'find the best paths of a graph: all of them, or those from some nodes to some nodes',
     load: async (signal) => (await import('./commands/paths.js')).pathsCommand(signal),
   },

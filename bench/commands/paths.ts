@@ -57,8 +57,7 @@ type Streamed = PathsRequest & ArraysFlags
 
 export function pathsCommand(signal: AbortSignal): Command {
   const command = newCommand('paths')
-    .argument('<GRAPH>', 'a .gr, .mtx, .csv, .graphml or .npy file, or a .zarr array')
-    .argument('[MORE...]', 'more files with edges of the graph')
+    .argument('<GRAPH...>', '.gr, .mtx, .csv or .graphml files of one graph; or a .npy file or .zarr array')
     .option('--from <node,…>', 'only paths from these nodes', fileNodes)
     .option('--to <node,…>', 'only paths to these nodes; shows their nodes', fileNodes)
     .addOption(
@@ -97,7 +96,7 @@ ${ARRAYS_HELP}
 
 min-plus finds shortest paths, max-plus longest, max-min widest, max-times most reliable ones, or-and reachable nodes.`,
     )
-    .action(async (graph: string, more: string[], { json, check, names, ...flags }: Flags) => {
+    .action(async ([graph, ...more]: [string, ...string[]], { json, check, names, ...flags }: Flags) => {
       const refused = [
         ...['devices', 'from', 'to', 'names', 'limit', 'method', 'reduce', 'next', 'verify', 'check'],
         ...['edges', 'format', 'all', 'weight', 'twoWay', 'scale', 'more'],
