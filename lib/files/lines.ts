@@ -173,6 +173,9 @@ export const readLines = <Result>(
   options: ReadFileOptions,
 ): Promise<Result> => readText(name, expected, new LineFeed(name, parser), options)
 
+/** Bytes that are parsed before a turn of the event loop can end, in up to 2 ms. */
+const PIECE = WINDOW / 8
+
 async function* feeding<Result>(
   source: ByteSource,
   feed: TextFeed<Result>,
@@ -182,10 +185,13 @@ async function* feeding<Result>(
   for (;;) {
     const count = await source.fill(chunk, 0)
     work.reached(source.share)
-    yield* feed.bytes(chunk.subarray(0, count), source.later, count === 0)
     if (count === 0) break
-    yield
+    for (let at = 0; at < count; at += PIECE) {
+      yield* feed.bytes(chunk.subarray(at, Math.min(at + PIECE, count)), source.later, false)
+      yield
+    }
   }
+  yield* feed.bytes(chunk.subarray(0, 0), source.later, true)
   const result = yield* feed.end()
   work.end()
   return result
