@@ -187,7 +187,8 @@ async function* feeding<Result>(
     work.reached(source.share)
     if (count === 0) break
     for (let at = 0; at < count; at += PIECE) {
-      yield* feed.bytes(chunk.subarray(at, Math.min(at + PIECE, count)), source.later, false)
+      const end = Math.min(at + PIECE, count)
+      yield* feed.bytes(chunk.subarray(at, end), source.later + count - end, false)
       yield
     }
   }
