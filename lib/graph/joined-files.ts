@@ -5,6 +5,7 @@ import { nodeText } from '../graph-core/names.js'
 import { picking } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import type { ReadEdgeList } from './formats.js'
+import { TextNumbers } from './text-numbers.js'
 
 type Named = ReadEdgeList & { readonly keys?: readonly string[] }
 type Ends = Pick<Named, 'from' | 'to' | 'weight' | 'tokens'>
@@ -26,20 +27,21 @@ export function* joiningGraphs(graphs: readonly Named[], paths: readonly string[
   if (!graphs.every(({ keys }) => keys)) {
     return { nodes: Math.max(...graphs.map(({ nodes }) => nodes)), ...joinedEdges(graphs) }
   }
-  const numbers = new Map<string, number>()
+  const keys: string[] = []
+  const numbers = new TextNumbers(keys)
   const renumbered: Ends[] = []
   for (const graph of graphs) {
     const numberOf = new Int32Array(graph.nodes)
     for (const [node, key] of graph.keys!.entries()) {
       if (node % PER_STEP === PER_STEP - 1) yield
-      const number = numbers.get(key) ?? numbers.size
-      numbers.set(key, number)
+      const number = numbers.number(key, keys.length)
+      if (number === keys.length) keys.push(key)
       numberOf[node] = number
     }
     const ends = (nodes: Int32Array) => picking(numberOf, nodes, new Int32Array(nodes.length))
     renumbered.push({ ...graph, from: yield* ends(graph.from), to: yield* ends(graph.to) })
   }
-  return { nodes: numbers.size, keys: [...numbers.keys()], ...joinedEdges(renumbered) }
+  return { nodes: keys.length, keys, ...joinedEdges(renumbered) }
 }
 
 function joinedEdges(lists: readonly Ends[]): Ends {

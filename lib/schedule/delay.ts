@@ -9,7 +9,7 @@ import type { TokenEdgeList } from '../algebra/tokens.js'
 import type { NamedWeights } from '../algebra/weights.js'
 import { show } from '../describe.js'
 import { DTypeError, OptionError, ValueError } from '../errors.js'
-import { isEdgeList, isNode, readingEdges, wrongNode } from '../graph-core/edges.js'
+import { isEdgeList, numberOfNode, readingEdges } from '../graph-core/edges.js'
 import { nameText } from '../graph-core/names.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { Options, type OptionsOf, required, whole } from '../options.js'
@@ -136,11 +136,7 @@ export async function delay(timetable: Timetable, options: DelayOptions): Promis
       `option period must be at least ${mean.value / parts.scale}, which the circuit ${chain} needs, but it is ${period}: take a longer period, or one more train on this circuit`,
     )
   }
-  const first = names
-    ? names.numberOf(at, 'option at')
-    : isNode(at, nodes)
-      ? at
-      : wrongNode(at, nodes, 'option at')
+  const first = numberOfNode(at, { nodes, names }, 'option at')
   const planned = weight.map((value, edge) => value - round * tokens[edge]!)
   const { starts } = await earliestStarts({ nodes, from: to, to: from, weight: planned }, { signal })
   const slack = planned.map((value, edge) => starts[from[edge]!]! - starts[to[edge]!]! - value)

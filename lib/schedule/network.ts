@@ -8,9 +8,10 @@ import { show } from '../describe.js'
 import { CycleError, OverflowError, ValueError } from '../errors.js'
 import { leastOf, turned } from '../graph-core/cycles.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { greatestDivisor } from '../integers.js'
 import type { Calendar } from './calendar.js'
 import type { JobId, LinkType, Plan } from './options.js'
-import { type Fraction, fractionOf, greatestDivisor, inUnit } from './units.js'
+import { type Fraction, fractionOf, inUnit } from './units.js'
 
 /** Times that jobs have of their own. */
 export interface Times {

@@ -3,6 +3,7 @@ import { signal } from '../abort.js'
 import { show } from '../describe.js'
 import { OptionError, ValueError } from '../errors.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
+import { greatestDivisor } from '../integers.js'
 import { Options, type OptionsOf, option, requireNames, requireObject } from '../options.js'
 import { Calendar, limitOf, readHolidays, readWeekdays } from './calendar.js'
 import { buildingNetwork, daysOf, exact, type Network, type Times } from './network.js'
@@ -19,7 +20,7 @@ import {
 } from './options.js'
 import { readingRecords } from './read.js'
 import { type Solution, solve } from './sweep.js'
-import { fractionOf, greatestDivisor, timeOf } from './units.js'
+import { fractionOf, timeOf } from './units.js'
 
 const scheduleOptions = new Options({
   start: option<string | Date | undefined>(undefined, (value, name) => {

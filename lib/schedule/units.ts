@@ -4,6 +4,7 @@
  */
 import { show } from '../describe.js'
 import { adviceFor } from '../files/advice.js'
+import { greatestDivisor } from '../integers.js'
 
 /** Unit of working time. */
 export type TimeUnit = 'minutes' | 'hours' | 'days' | 'weeks' | 'months'
@@ -30,14 +31,8 @@ const isElapsed = (word: string) => /^[ef]/i.test(word) && unitOf(word.slice(1))
 /** Fraction p / q in lowest terms, q > 0. */
 export type Fraction = readonly [p: number, q: number]
 
-export function greatestDivisor(a: number, b: number): number {
-  let [x, y] = [Math.abs(a), b]
-  while (y !== 0) [x, y] = [y, x % y]
-  return x
-}
-
 const reduced = (p: number, q: number): Fraction => {
-  const divisor = greatestDivisor(p, q)
+  const divisor = greatestDivisor(Math.abs(p), q)
   return [p / divisor, q / divisor]
 }
 
