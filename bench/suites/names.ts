@@ -1,5 +1,6 @@
 /** The suites by their names. */
 import { abort } from './abort.js'
+import { cold } from './cold.js'
 import { delay } from './delay.js'
 import { devices } from './devices.js'
 import { graph } from './graph.js'
@@ -31,6 +32,7 @@ export const suites = {
   semirings,
   delay,
   promises,
+  cold,
   abort,
   mixed,
   memory,

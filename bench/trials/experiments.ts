@@ -1,6 +1,7 @@
 /** The experiments that processes of their own measure, by name: functions can't be sent there. */
 import type { Experiment } from '../experiment.js'
 import { kernels } from '../kernels/check.js'
+import { firstCalls } from '../suites/cold.js'
 import { oneCore } from '../suites/graph/witness.js'
 import { suites } from '../suites/names.js'
 import { inTrial } from '../suites/suite.js'
@@ -12,5 +13,6 @@ export const experiments = new Map<string, Experiment<never, unknown>>([
   ...ofSuites,
   ['products', products],
   ['one core', oneCore],
+  ['first calls', firstCalls],
   ['kernels', kernels],
 ])

@@ -162,15 +162,14 @@ Napi::Value result_buffer(const Napi::CallbackInfo& info, int64_t bytes, int dev
   if (!from || !memory.has_computed(device)) return info.Env().Null();
   // What a worker has transferred when it ends is lost.
   if (!background.is_first() && from->has_lost_much()) return info.Env().Null();
-  if (void* const piece = from->take(bytes)) {
-    const Napi::Value buffer = to_value(info.Env(), Pinned(from, piece, bytes));
-    if (buffer.IsNull()) from->set_limit(0);  // The runtime will refuse all others too.
-    return buffer;
-  }
+  void* const piece = from->take(bytes);
   if (const auto growth = from->begin_growth()) {
     run_aside(info.Env(), background.presence(), [growth, device] { growth->run(device); });
   }
-  return info.Env().Null();
+  if (!piece) return info.Env().Null();
+  const Napi::Value buffer = to_value(info.Env(), Pinned(from, piece, bytes));
+  if (buffer.IsNull()) from->set_limit(0);  // The runtime will refuse all others too.
+  return buffer;
 }
 
 void limit_pinned(int64_t bytes) {

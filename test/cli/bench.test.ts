@@ -178,6 +178,7 @@ describe('bench', () => {
       'semirings',
       'delay',
       'promises',
+      'cold',
       'abort',
       'mixed',
       'memory',

@@ -116,6 +116,17 @@ describe.skipIf(!built)(
       expect(said).toBe('true true 0')
     })
 
+    it('grows before the last piece is gone', () => {
+      const said = run(`
+        const arrays = []
+        for (let call = 0; call < 40; call++) {
+          arrays.push(make(4 * MIB))
+          await until(() => addon.pinnedUse().held >= addon.pinnedUse().used + 4 * MIB)
+        }
+        console.log(arrays.includes(null), addon.pinnedUse().used / MIB)`)
+      expect(said).toBe('false 160')
+    })
+
     it('stays within its limit', () => {
       const said = run(`
         addon.limitPinned(100 * MIB)

@@ -13,8 +13,8 @@ namespace mpmml {
 namespace {
 
 constexpr int64_t kBlockBytes = int64_t{64} << 20;
-/// Programs that multiply once need no block: it would take longer than the product.
-constexpr int kTimesWorthBlock = 2;
+/// Programs that multiply once need no block: it would take longer than the product. A pool that has blocks grows ahead of need.
+constexpr int kTimesWorthFirstBlock = 2;
 /// Blocks of other sizes are only replaced if a size is asked for again and again.
 constexpr int kTimesWorthReplacing = 8;
 
@@ -42,17 +42,18 @@ void PinnedPool::set_limit(int64_t bytes) {
 void* PinnedPool::take(int64_t bytes) {
   bytes = bytes_of_piece(bytes);
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (char* const piece = take_free(bytes)) return piece;
-  if (bytes <= limit_) {
+  char* const piece = take_free(bytes);
+  const bool has_another = by_size_.lower_bound({bytes, nullptr}) != by_size_.end();
+  if (!has_another && bytes <= limit_) {
     lacking_ = std::max(lacking_, bytes);
-    ++times_lacking_;
+    times_lacking_ += !piece || times_lacking_ == 0;
   }
-  return nullptr;
+  return piece;
 }
 
 std::shared_ptr<PinnedPool::Growth> PinnedPool::begin_growth() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (is_growing_ || times_lacking_ < kTimesWorthBlock) return nullptr;
+  if (is_growing_ || times_lacking_ < (blocks_.empty() ? kTimesWorthFirstBlock : 1)) return nullptr;
   const int64_t bytes = std::max(lacking_, std::min(kBlockBytes, limit_));
   int64_t unused = 0;
   if (times_lacking_ >= kTimesWorthReplacing) {

@@ -1,5 +1,5 @@
-// Page-locked (pinned) memory of the host, which a GPU reads and writes directly. To lock memory takes several times as long as
-// to fill it, so it is locked in large blocks, which are kept, and given out in pieces.
+// Page-locked (pinned) memory of the host, which a GPU reads and writes directly. Locking pages takes longer than most products, so the
+// pool locks large blocks, keeps them, and gives them out in pieces.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -38,7 +38,7 @@ class PinnedPool {
   /// for a block.
   void* take(int64_t bytes);
 
-  /// A block that take() lacked. As long as there is one, the pool asks for no other.
+  /// A block that take() lacked, or that the next call of it would lack. As long as there is one, the pool asks for no other.
   class Growth {
    public:
     Growth(PinnedPool& pool, int64_t bytes) : pool_(pool), bytes_(bytes) {}
@@ -94,7 +94,7 @@ class PinnedPool {
   std::set<std::pair<int64_t, char*>> by_size_;  ///< the same
   std::unordered_map<char*, int64_t> taken_;     ///< pieces
   std::vector<char*> surplus_;                   ///< blocks that no piece is of
-  int64_t lacking_ = 0;                          ///< the largest piece that was asked for in vain
+  int64_t lacking_ = 0;                          ///< the largest piece of which no further one is free
   int times_lacking_ = 0;                        ///< since the last block was added
   bool is_growing_ = false;
 };
