@@ -102,11 +102,14 @@ describe('report --from', () => {
 
   it('shows the thesis’ future work if it was measured', async () => {
     const results = await readResults(h200)
-    expect(reportPage(results).page).not.toContain('Triangular products')
-    const { page } = reportPage({ ...results, points: [...results.points, ...madeUpWork()] })
-    expect(page).toContain('<section id="triangular-products"')
+    const work = madeUpWork()
+    const ofWork = new Set(work.map(({ sweep }) => sweep))
+    const others = results.points.filter(({ sweep }) => !ofWork.has(sweep))
+    expect(reportPage({ ...results, points: others }).page).not.toContain('Triangular products')
+    const { page } = reportPage({ ...results, points: [...others, ...work] })
+    const triangles = /<section id="triangular-products".*?<\/section>/s.exec(page)![0]
     // The share of the squares' time, at both sizes; the batch has no squares beside it.
-    expect(page.match(/<td[^>]*>0\.174<\/td>/g)).toHaveLength(2)
+    expect(triangles.match(/<td[^>]*>0\.174<\/td>/g)).toHaveLength(2)
     for (const text of [
       '496 × 1K',
       'tiles, translated',
