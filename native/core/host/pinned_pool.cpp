@@ -12,7 +12,9 @@
 namespace mpmml {
 namespace {
 
-constexpr int64_t kBlockBytes = int64_t{64} << 20;
+/// A block has room for some pieces, but calls beside it wait while its pages are locked, about 50 µs per MiB.
+constexpr int64_t kPiecesOfBlock = 4;
+constexpr int64_t kMinBlockBytes = int64_t{4} << 20, kMaxBlockBytes = int64_t{64} << 20;
 /// Programs that multiply once need no block: it would take longer than the product. A pool that has blocks grows ahead of need.
 constexpr int kTimesWorthFirstBlock = 2;
 /// Blocks of other sizes are only replaced if a size is asked for again and again.
@@ -54,7 +56,8 @@ void* PinnedPool::take(int64_t bytes) {
 std::shared_ptr<PinnedPool::Growth> PinnedPool::begin_growth() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (is_growing_ || times_lacking_ < (blocks_.empty() ? kTimesWorthFirstBlock : 1)) return nullptr;
-  const int64_t bytes = std::max(lacking_, std::min(kBlockBytes, limit_));
+  const int64_t several = std::clamp(kPiecesOfBlock * lacking_, kMinBlockBytes, kMaxBlockBytes);
+  const int64_t bytes = std::max(lacking_, std::min(several, limit_));
   int64_t unused = 0;
   if (times_lacking_ >= kTimesWorthReplacing) {
     for (const auto& [first, block] : blocks_) unused += block.used == 0 ? block.bytes : 0;
