@@ -63,6 +63,25 @@ function closedSlowly(nodes: number, weights: Int32Array): Int32Array {
   return d
 }
 
+/** Distances from one node by Dijkstra's algorithm on the whole matrix. No weight is negative. */
+function distancesFrom(source: number, nodes: number, weights: Int32Array): Int32Array {
+  const d = new Int32Array(nodes).fill(NONE)
+  const isDone = new Uint8Array(nodes)
+  d[source] = 0
+  for (;;) {
+    let nearest = -1
+    for (let node = 0; node < nodes; node++) {
+      if (!isDone[node] && d[node] !== NONE && (nearest < 0 || d[node]! < d[nearest]!)) nearest = node
+    }
+    if (nearest < 0) return d
+    isDone[nearest] = 1
+    for (let node = 0; node < nodes; node++) {
+      const weight = weights[nearest * nodes + node]!
+      if (weight !== NONE) d[node] = Math.min(d[node]!, d[nearest]! + weight)
+    }
+  }
+}
+
 describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (skipped: ${reason})`, () => {
   let opened: Promise<Device> | undefined
   const device = () => {
@@ -99,6 +118,26 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       ) as Matrix<Int32Array>
       const { c } = await star(longest, { semiring: 'max-plus', backend: 'cuda' })
       expect(c.data).toEqual(distances.map((x) => (x === NONE ? zeroValue('max-plus') : -x)))
+    })
+  })
+
+  // The squarings of these take a small part of their steps.
+  describe.each(graphs.slice(0, 2).concat(graphs.slice(6, 9)))('%s, of 2500 nodes', (_, _nodes, weigh) => {
+    const nodes = 2500
+    const weight = weigh(new Random(nodes), nodes)
+    const weights = Int32Array.from({ length: nodes * nodes }, (_, at) =>
+      weight(Math.floor(at / nodes), at % nodes),
+    )
+
+    it('gives distances that Dijkstra’s algorithm gives', async () => {
+      using graph = await (await device()).upload(matrix(nodes, nodes, weights))
+      using found = (await shortestPaths(graph)).distances
+      const { data } = await found.download()
+      for (let source = 0; source < nodes; source += 119) {
+        expect(data.subarray(source * nodes, (source + 1) * nodes)).toEqual(
+          distancesFrom(source, nodes, weights),
+        )
+      }
     })
   })
 

@@ -39,7 +39,7 @@ const inWorker = `
   })
 `
 
-/** What a program prints. It begins with a block of 64 MiB. */
+/** Returns the output of a program, which begins with a block of 64 MiB. */
 function run(body: string): string {
   const program = `
     ${common}

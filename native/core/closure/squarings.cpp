@@ -13,19 +13,23 @@
 namespace mpmml {
 namespace {
 
-// Measured on one H200: 1024 nodes take 1.0 to 1.2 ms, and 1.9 by elimination. 4096 nodes take as long or longer, because the products
-// of their squarings do.
-constexpr int64_t kMinNodes = 768, kMaxNodes = 1536;
-// A row of D is read once for each essential edge, in each round. Elimination of n nodes takes as long as about n/32 such reads of
-// every row, and as 128 of them for its launches.
-int64_t max_edges_per_node(int64_t nodes) { return 128 + nodes / 32; }
+// Measured on one H200: 1024 nodes take 1.0 to 1.2 ms, and 1.9 by elimination. From kFastSquares nodes on the two squarings take as
+// long as an elimination unless they take a small part of their steps.
+constexpr int64_t kMinNodes = 768, kFastSquares = 1537;
+/// Essential edges per node that are worth a try, and rows that the rounds may read for each row of D. Random graphs have 16 edges per
+/// node after two squarings, and read 120 rows; distances in a plane with noise 140 and 470. Elimination of n nodes takes as long as
+/// about n/32 such reads of every row, and as 128 of them for its launches.
+int64_t max_edges_per_node(int64_t nodes) { return nodes < kFastSquares ? 128 + nodes / 32 : 64; }
+int64_t max_reads_per_node(int64_t nodes) {
+  return nodes < kFastSquares ? 2 * max_edges_per_node(nodes) : 192 + nodes / 128;
+}
 
 constexpr int64_t kSampledRows = 16;
 // Edges of the longest ways after the two squarings.
 constexpr int kEdgesOfWays = 4;
 // Shares of a sample's elements. Long best ways need many rounds.
 constexpr double kMaxUnreached = 0.5;
-constexpr double kMaxChanged = 0.6;
+constexpr double kMaxChanged = 0.9;
 
 class Squarings {
  public:
@@ -33,7 +37,7 @@ class Squarings {
       : session_(session),
         relaxer_(relaxer),
         closure_(closure),
-        where_(where),
+        where_(waiting(where)),
         n_(closure.d.rows),
         in_flight_(closure.steps_done) {}
 
@@ -47,6 +51,11 @@ class Squarings {
   }
 
  private:
+  static Placement waiting(Placement where) {
+    where.waits = true;
+    return where;
+  }
+
   struct Made {
     std::shared_ptr<Memory> memory;
     MutableMatrixView view;
@@ -77,6 +86,7 @@ class Squarings {
     edges.weights = read_only(d);
     edges.d = ways.view;
     edges.max_edges = n_ * max_edges_per_node(n_);
+    edges.max_reads = n_ * max_reads_per_node(n_);
     edges.cancelled = closure_.cancelled;
     const bool is_closed = relaxer_.relax(edges);
     in_flight_.add(session_.copy(DataType::kInt32, 1, read_only(ways.view), d), is_closed ? steps / 3 : 0);
@@ -104,7 +114,8 @@ class Squarings {
     multiply(read_only(ways), weights, longer, 0);
     const Equal settled = relaxer_.count_equal(closure_.operation, read_only(ways), read_only(longer));
     const double changed = elements - static_cast<double>(settled.elements + settled.zeros);
-    return changed <= kMaxChanged * elements;
+    return changed <= kMaxChanged * elements &&
+           (n_ < kFastSquares || relaxer_.has_fast_square(closure_.operation, weights));
   }
 
   void multiply(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, double steps) {
@@ -146,8 +157,7 @@ bool only_makes_worse(const Closure& closure) {
 }  // namespace
 
 std::unique_ptr<Pending> close_by_squarings(Session& session, Closure& closure, const Placement& where) {
-  const bool is_distances =
-      closure.reflexive && !closure.next.data && closure.d.rows >= kMinNodes && closure.d.rows <= kMaxNodes;
+  const bool is_distances = closure.reflexive && !closure.next.data && closure.d.rows >= kMinNodes;
   Relaxer* const relaxer = session.relaxer();
   if (!relaxer || !is_distances || !only_makes_worse(closure)) return nullptr;
   // The diagonal becomes 0 first.

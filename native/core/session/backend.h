@@ -82,6 +82,7 @@ struct Placement {
   const void* call = nullptr;         ///< the same for all parts of a call; null: the product is a call of its own
   /// The rows and columns of the product of which other devices compute the rest; 0 if there is no rest.
   int64_t whole_m = 0, whole_n = 0;
+  bool waits = false;  ///< the caller waits for the product anyway, so that a look at a sample of smaller products pays
 };
 
 /// `where`, on this device.

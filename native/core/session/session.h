@@ -134,6 +134,7 @@ struct EssentialEdges {
   MatrixView weights;     ///< n × n
   MutableMatrixView d;    ///< n × n: lengths of ways of the graph, none worse than its edge
   int64_t max_edges = 0;  ///< essential edges that are worth a try
+  int64_t max_reads = 0;  ///< rows that all rounds together may read
   const std::atomic<int32_t>* cancelled = nullptr;
 };
 
@@ -149,8 +150,10 @@ class Relaxer {
   virtual ~Relaxer() = default;
   /// Compares int32 matrices of the same sizes.
   virtual Equal count_equal(const Operation& operation, const MatrixView& a, const MatrixView& b) = 0;
+  /// Whether a ⊗ a takes a small part of its n³ steps, as far as a sample tells.
+  virtual bool has_fast_square(const Operation& operation, const MatrixView& a) = 0;
   /// Improves d over its essential edges until nothing changes: d is closed then. Returns false, and d holds ways that may have become
-  /// better, if there are more than `max_edges`, or if improving takes longer than an elimination would. Throws Error.
+  /// better, if there are more than `max_edges`, or if `max_reads` don't suffice. Throws Error.
   virtual bool relax(const EssentialEdges& edges) = 0;
 };
 

@@ -1,8 +1,8 @@
 // Rounds over the essential edges of a graph (EssentialEdges in core/session/session.h): Bellman and Ford's algorithm for all sources
 // at once, on rows. d[i, ·] = d[i, ·] ⊕ w(i, j) ⊗ d[j, ·] for each listed edge of i whose row j changed in the round before.
 //
-// A block of threads has a row, and a stripe of columns, one for each thread. Stripes don't depend on each other; blocks of one run one
-// after the other, so that the rows that they read stay in L2. Rows are improved in place: what a block reads of another row is
+// A warp has a row, and a stripe of columns. Stripes don't depend on each other; blocks of one run one after the other, so that the rows
+// that they read stay in L2. Rows are improved in place: what a block reads of another row is
 // the length of a way, old or new, and a row that changed is read again in the next round.
 #pragma once
 #include <cstdint>
@@ -27,8 +27,7 @@ constexpr int kRoundsTogether = 4;
 
 /// Outcome of kRoundsTogether rounds.
 struct RoundState {
-  unsigned long long tried;           ///< edges times stripes whose rows were read
-  unsigned changed[kRoundsTogether];  ///< whether a row changed
+  unsigned changed[kRoundsTogether];  ///< rows that changed in a stripe, all stripes together
 };
 
 /// Lengths as unsigned numbers of which the smaller is better: none is negative, and sums of two don't wrap.
@@ -43,6 +42,8 @@ struct Lengths {
 };
 
 constexpr int kRoundThreads = 256;
+/// In a round a warp has a row and a stripe of columns.
+constexpr int kRowsOfBlock = kRoundThreads / 32, kColumnsOfLane = 4, kStripe = 32 * kColumnsOfLane;
 
 /// Counts equal elements. A block of threads has a row.
 template <class S>
@@ -116,50 +117,74 @@ __global__ void __launch_bounds__(kRoundThreads)
 template <class S>
 __global__ void __launch_bounds__(kRoundThreads)
     relax_kernel(MutableMatrixView d, const EdgesOfNode* nodes, const ListedEdge* edges, const uint8_t* changed_before,
-                 uint8_t* changed_now, const unsigned* go_on, unsigned* any_changed, unsigned long long* tried) {
+                 uint8_t* changed_now, const unsigned* go_on) {
   using L = Lengths<S>;
   constexpr int kTogether = 4;  // edges whose loads are under way at the same time
-  __shared__ uint32_t of_warps[kRoundThreads / 32];
-  __shared__ ListedEdge list[kRoundThreads];
+  constexpr unsigned kAll = ~0u;
   if (go_on && *go_on == 0) return;
-  const int64_t row = blockIdx.x, rows = gridDim.x, stripe = blockIdx.y;
+  const int lane = threadIdx.x % 32;
+  const int64_t rows = d.rows, row = int64_t{blockIdx.x} * kRowsOfBlock + threadIdx.x / 32, stripe = blockIdx.y;
+  if (row >= rows) return;
   const auto* const matrix = static_cast<const int32_t*>(d.data);
   int32_t* const own = static_cast<int32_t*>(d.data) + row * d.row_stride;
-  // Columns past the last one are read as the last, and not written.
-  const int64_t wanted = stripe * kRoundThreads + threadIdx.x, column = min(wanted, d.cols - 1);
-  const uint32_t before = L::of(own[column]);
-  uint32_t best = before, read = 0;
+  const int64_t wanted = stripe * kStripe + lane;
+  int64_t column[kColumnsOfLane];
+  uint32_t before[kColumnsOfLane], best[kColumnsOfLane];
+#pragma unroll
+  for (int c = 0; c < kColumnsOfLane; ++c) {
+    // Columns past the last one are read as the last, and not written.
+    column[c] = min(wanted + 32 * c, d.cols - 1);
+    best[c] = before[c] = L::of(own[column[c]]);
+  }
   const EdgesOfNode of_node = nodes[row];
-  for (uint32_t base = 0; base < of_node.count; base += kRoundThreads) {
-    const bool exists = base + threadIdx.x < of_node.count;
-    const ListedEdge edge = exists ? edges[of_node.first + base + threadIdx.x] : ListedEdge{0, 0};
+  for (uint32_t base = 0; base < of_node.count; base += 32) {
+    const bool exists = base + lane < of_node.count;
+    const ListedEdge edge = exists ? edges[of_node.first + base + lane] : ListedEdge{0, 0};
     const bool is_active = exists && (!changed_before || changed_before[stripe * rows + edge.to]);
-    uint32_t count = 0;
-    const uint32_t place = place_of(is_active, count, of_warps);
-    if (count == 0) continue;
-    if (is_active) list[place] = edge;
-    __syncthreads();
-    for (uint32_t begin = 0; begin < count; begin += kTogether) {
-      uint32_t length[kTogether];
+    unsigned active = __ballot_sync(kAll, is_active);
+    while (active) {
+      uint32_t length[kTogether][kColumnsOfLane];
 #pragma unroll
       for (int u = 0; u < kTogether; ++u) {
+        const int from = __ffs(active) - 1;
         // The last one is read again.
-        const ListedEdge by = list[min(begin + u, count - 1)];
-        length[u] = by.weight + L::of(__ldcg(matrix + by.to * d.row_stride + column));
+        if (u == kTogether - 1 || (active & (active - 1))) active &= active - 1;
+        const int64_t to = __shfl_sync(kAll, edge.to, from);
+        const uint32_t weight = __shfl_sync(kAll, edge.weight, from);
+#pragma unroll
+        for (int c = 0; c < kColumnsOfLane; ++c) {
+          length[u][c] = weight + L::of(__ldcg(matrix + to * d.row_stride + column[c]));
+        }
       }
 #pragma unroll
-      for (int u = 0; u < kTogether; ++u) best = min(best, length[u]);
+      for (int u = 0; u < kTogether; ++u) {
+#pragma unroll
+        for (int c = 0; c < kColumnsOfLane; ++c) best[c] = min(best[c], length[u][c]);
+      }
     }
-    read += count;
-    __syncthreads();
   }
-  const bool changed = best != before;
-  if (changed && wanted < d.cols) own[column] = L::element(best);
-  const bool any = __syncthreads_or(changed);
-  if (threadIdx.x != 0) return;
-  changed_now[stripe * rows + row] = any;
-  if (any) *any_changed = 1;
-  if (read) atomicAdd(tried, read);
+  bool changed = false;
+#pragma unroll
+  for (int c = 0; c < kColumnsOfLane; ++c) {
+    if (best[c] == before[c]) continue;
+    changed = true;
+    if (wanted + 32 * c < d.cols) own[column[c]] = L::element(best[c]);
+  }
+  const bool any = __any_sync(kAll, changed);
+  if (lane == 0) changed_now[stripe * rows + row] = any;
+}
+
+/// Adds up the flags of a round. The warps of relax_kernel don't, because so many atomic additions to one address take most of a round.
+static __global__ void __launch_bounds__(kRoundThreads)
+    count_changed_kernel(const uint8_t* changed, int64_t flags, const unsigned* go_on, unsigned* count) {
+  if (go_on && *go_on == 0) return;
+  int changed_here = 0;
+  for (int64_t at = int64_t{blockIdx.x} * kRoundThreads + threadIdx.x; at < flags;
+       at += int64_t{gridDim.x} * kRoundThreads) {
+    changed_here += changed[at];
+  }
+  changed_here = __reduce_add_sync(~0u, changed_here);
+  if (threadIdx.x % 32 == 0 && changed_here) atomicAdd(count, changed_here);
 }
 
 }  // namespace mpmml::cuda

@@ -4,6 +4,7 @@
 #include "cuda/device/error.h"
 #include "cuda/kernels/edge_rounds.cuh"
 #include "cuda/runtime/edge_rounds.h"
+#include "cuda/runtime/ranked_choice.h"
 #include "cuda/runtime/resident.h"
 
 namespace mpmml::cuda {
@@ -13,6 +14,11 @@ struct IsIntegerSum {
   template <class S>
   static constexpr bool holds = is_integer_sum<S>;
 };
+
+/// Random graphs take up to 24. An empty round reads the list of edges once for each stripe.
+constexpr int64_t kMaxRounds = 64;
+/// Blocks that count what a round changed.
+constexpr int64_t kMaxCounting = 128;
 
 /// Copies `count` values to the host, and waits.
 template <class T>
@@ -29,7 +35,7 @@ class ListedGraph {
       : d_(edges.d),
         n_(edges.d.rows),
         stream_(device.stream()),
-        stripes_(ceil_div(n_, int64_t{kRoundThreads})),
+        stripes_(ceil_div(n_, int64_t{kStripe})),
         nodes_(device.workspace(n_ * int64_t{sizeof(EdgesOfNode)})),
         edges_(device.workspace(std::max<int64_t>(listed, 1) * int64_t{sizeof(ListedEdge)})),
         changed_(device.workspace(2 * stripes_ * n_)),
@@ -60,9 +66,16 @@ class ListedGraph {
 
   void queue(int round) {
     auto* const state = static_cast<RoundState*>(state_.get());
-    relax_kernel<S><<<dim3(blocks(), static_cast<unsigned>(stripes_)), kRoundThreads, 0, stream_>>>(
-        d_, nodes(), static_cast<const ListedEdge*>(edges_.get()), rounds_ > 0 ? changed(rounds_ - 1) : nullptr,
-        changed(rounds_), round > 0 ? &state->changed[round - 1] : nullptr, &state->changed[round], &state->tried);
+    const unsigned* const go_on = round > 0 ? &state->changed[round - 1] : nullptr;
+    const dim3 grid(static_cast<unsigned>(ceil_div(n_, int64_t{kRowsOfBlock})), static_cast<unsigned>(stripes_));
+    relax_kernel<S><<<grid, kRoundThreads, 0, stream_>>>(d_, nodes(), static_cast<const ListedEdge*>(edges_.get()),
+                                                         rounds_ > 0 ? changed(rounds_ - 1) : nullptr, changed(rounds_),
+                                                         go_on);
+    MPMML_CUDA(cudaGetLastError());
+    const int64_t flags = stripes_ * n_;
+    const int64_t counting = std::min<int64_t>(ceil_div(flags, int64_t{kRoundThreads}), kMaxCounting);
+    count_changed_kernel<<<static_cast<unsigned>(counting), kRoundThreads, 0, stream_>>>(changed(rounds_), flags, go_on,
+                                                                                         &state->changed[round]);
     MPMML_CUDA(cudaGetLastError());
   }
 
@@ -91,19 +104,26 @@ Equal EdgeRounds::count_equal(const Operation& operation, const MatrixView& a, c
   return {static_cast<int64_t>(counts[0]), static_cast<int64_t>(counts[1])};
 }
 
+bool EdgeRounds::has_fast_square(const Operation& operation, const MatrixView& a) {
+  device_.enter();
+  return has_few_pairs(operation, a, a, a.rows, device_.device(), device_.stream());
+}
+
 bool EdgeRounds::relax(const EssentialEdges& edges) {
   const int64_t listed = count_equal(edges.operation, edges.weights, read_only(edges.d)).elements;
   if (listed > edges.max_edges) return false;
-  const int64_t n = edges.d.rows, max_rounds = 64 + n / 16;
+  const int64_t n = edges.d.rows;
   return with_semiring_that<IsIntegerSum>(edges.operation.semiring, edges.operation.dtype, [&](auto semiring) {
     ListedGraph<decltype(semiring)> graph(device_, edges, listed);
     mark_written(edges.d, DataType::kInt32, 1, no_facts());
-    const double max_tried = 2.0 * static_cast<double>(edges.max_edges) * static_cast<double>(graph.stripes());
-    for (double tried = 0; tried <= max_tried && graph.rounds() < max_rounds;) {
+    const double reads_per_row = static_cast<double>(listed) / static_cast<double>(n);
+    double reads = static_cast<double>(listed);
+    while (reads <= static_cast<double>(edges.max_reads) && graph.rounds() < kMaxRounds) {
       if (is_set(edges.cancelled)) throw given_up();
       const RoundState state = graph.run_rounds();
-      if (!state.changed[kRoundsTogether - 1]) return true;
-      tried += static_cast<double>(state.tried);
+      if (state.changed[kRoundsTogether - 1] == 0) return true;
+      for (const unsigned changed : state.changed)
+        reads += reads_per_row * changed / static_cast<double>(graph.stripes());
     }
     return false;
   });

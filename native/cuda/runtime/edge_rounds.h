@@ -10,6 +10,7 @@ class EdgeRounds final : public Relaxer {
   explicit EdgeRounds(SessionDevice& device) : device_(device) {}
 
   Equal count_equal(const Operation& operation, const MatrixView& a, const MatrixView& b) override;
+  bool has_fast_square(const Operation& operation, const MatrixView& a) override;
   bool relax(const EssentialEdges& edges) override;
 
  private:

@@ -80,8 +80,8 @@ RegionPlan plan_region(const Problem& whole, const Plan& plan, const Kernel& ker
 
 Plan Executor::improve(const Plan& plan, const ValueRange& range_a, const MatrixView& a, const ValueRange& range_b,
                        const MatrixView& b) {
-  // Who knows the values queues many products, which are not to wait.
-  if (where_.variant || problem_.known) return plan;
+  // A caller that knows the values queues many products, which must not wait for a sample, unless it waits for each.
+  if (where_.variant || (problem_.known && !where_.waits)) return plan;
   const PathSet exact = exact_paths(problem_.operation, range_a, range_b);
   const std::optional<Plan> ranked = ranked_plan(problem_, plan, exact, where_);
   if (!ranked) return plan;

@@ -69,7 +69,7 @@ void keep_share(int device, cudaMemPool_t pool) {
   MPMML_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
 }
 
-/// Whether `device` reads registered memory of the host at the host's addresses.
+/// Returns whether `device` reads registered memory of the host at the host's addresses.
 bool can_register(int device) {
   int is_supported = 0, has_same_addresses = 0;
   MPMML_CUDA(cudaDeviceGetAttribute(&is_supported, cudaDevAttrHostRegisterSupported, device));

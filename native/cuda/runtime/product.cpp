@@ -512,7 +512,7 @@ class CellProduct final : public OnStreams {
 }  // namespace
 
 bool has_few_bytes(const Problem& problem) {
-  return operand_bytes(problem) <= kFewBytes && result_bytes(problem) <= kFewBytes;
+  return operand_bytes(problem) <= StagingRing::kSlotBytes && result_bytes(problem) <= kFewBytes;
 }
 
 bool scans_lines(const Problem& problem, const Placement& where, Planner& planner) {

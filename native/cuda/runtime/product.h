@@ -11,7 +11,7 @@
 
 namespace mpmml::cuda {
 
-/// Whether one thread copies the operands and the result (kFewBytes).
+/// Returns whether one thread copies the operands, which fit a slot, and the result (kFewBytes).
 bool has_few_bytes(const Problem& problem);
 
 /// Whether the lines of the operands are looked at (levels.h), if their ranges don't decide.

@@ -11,8 +11,13 @@ namespace mpmml::cuda {
 /// worthwhile. Nothing otherwise.
 std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, PathSet exact, const Placement& where);
 
-/// Whether the ranked family takes less time than `plan`. Computes a sample of the product of `a` and `b` on `device` in
-/// `stream`, for which it waits.
+/// Returns whether so few pairs of elements of a ⊗ b are near the best that the ranked family takes less time than a kernel that takes
+/// `dense_steps` steps, in units of the word kernels' time, for each result. Computes a sample of the product on `device` in `stream`, for
+/// which it waits. The operation is an integer sum.
+bool has_few_pairs(const Operation& operation, const MatrixView& a, const MatrixView& b, double dense_steps, int device,
+                   cudaStream_t stream);
+
+/// Like has_few_pairs(), for a product whose other kernel is that of `plan`.
 bool sample_favours_ranked(const Problem& problem, const Plan& plan, const MatrixView& a, const MatrixView& b,
                            int device, cudaStream_t stream);
 
