@@ -150,7 +150,7 @@ class Relaxer {
   virtual ~Relaxer() = default;
   /// Compares int32 matrices of the same sizes.
   virtual Equal count_equal(const Operation& operation, const MatrixView& a, const MatrixView& b) = 0;
-  /// Whether a ⊗ a takes a small part of its n³ steps, as far as a sample tells.
+  /// Returns whether a ⊗ a takes a small part of its n³ steps, as far as a sample tells.
   virtual bool has_fast_square(const Operation& operation, const MatrixView& a) = 0;
   /// Improves d over its essential edges until nothing changes: d is closed then. Returns false, and d holds ways that may have become
   /// better, if there are more than `max_edges`, or if `max_reads` don't suffice. Throws Error.

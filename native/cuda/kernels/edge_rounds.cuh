@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(kRoundThreads)
   if (lane == 0) changed_now[stripe * rows + row] = any;
 }
 
-/// Adds up the flags of a round. The warps of relax_kernel don't, because so many atomic additions to one address take most of a round.
+/// Adds up the flags of a round. The warps of relax_kernel can't: an atomic addition of each to one address takes most of a round.
 static __global__ void __launch_bounds__(kRoundThreads)
     count_changed_kernel(const uint8_t* changed, int64_t flags, const unsigned* go_on, unsigned* count) {
   if (go_on && *go_on == 0) return;
