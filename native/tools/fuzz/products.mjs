@@ -1,5 +1,6 @@
 /** Products of arrays: one, several at once, and groups. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { algebras } from './algebra.mjs'
 import { wrongIn, wrongRefusal } from './check.mjs'
 import { gapsChanged, place, sameBits } from './layouts.mjs'
 import { asking, describe, drawProblem, narrowed } from './problem.mjs'
@@ -100,11 +101,13 @@ function drawAbort(random) {
   }
 }
 
-/** One product. `alone`: nothing else runs, so that memory may be refused to it. */
-async function oneProduct(context, random, place, alone) {
+/** One product. `alone`: nothing else runs, so that memory may be refused to it. `chosen`: the kernel, if one is chosen. */
+async function oneProduct(context, random, place, alone, chosen) {
   const { library, addon, tally } = context
-  const problem = drawProblem(random, context.limits)
-  const variant = drawVariant(random, context, place.backend, problem)
+  const algebra =
+    chosen && algebras.find(({ semiring, dtype }) => semiring === chosen.semiring && dtype === chosen.dtype)
+  const problem = drawProblem(random, context.limits, algebra)
+  const variant = chosen?.name ?? drawVariant(random, context, place.backend, problem)
   const handed = handOver(random, problem)
   const abort = drawAbort(random)
   // Pretended devices that are the CPU write while they compute, so that what fails leaves traces.
@@ -123,6 +126,7 @@ async function oneProduct(context, random, place, alone) {
     const result = await running
     if (refuses) addon.failAllocation(0)
     requireRight(context, problem, handed, result, random)
+    context.computed.add(result.variant)
   } catch (error) {
     if (refuses) addon.failAllocation(0)
     if (error instanceof Wrong) throw new Wrong(`${what}: ${error.message}`)
@@ -143,8 +147,8 @@ async function oneProduct(context, random, place, alone) {
   }
 }
 
-export async function productCase(context, random) {
-  const place = drawPlace(random, context)
+export async function productCase(context, random, chosen) {
+  const place = chosen ? { where: {}, backend: chosen.backend, leave: () => {} } : drawPlace(random, context)
   const limits = { ...context.limits }
   const before = process.env.MPMML_DEVICE_MEMORY_MIB
   // So that it is computed in blocks.
@@ -153,7 +157,7 @@ export async function productCase(context, random) {
     limits.large = 0.4
   }
   try {
-    await oneProduct({ ...context, limits }, random, place, true)
+    await oneProduct({ ...context, limits }, random, place, true, chosen)
   } finally {
     if (before === undefined) delete process.env.MPMML_DEVICE_MEMORY_MIB
     else process.env.MPMML_DEVICE_MEMORY_MIB = before
