@@ -28,11 +28,9 @@ constexpr int64_t kTilesAtOnce = 16;
 /// Elements that are packed at once.
 constexpr int64_t kPackedAtOnce = 2048;
 
-bool is_nan(uint32_t bits) { return (bits & 0x7fffffff) > 0x7f800000; }
-
 /// The bits that are computed with and stored: NaN has one form.
 void canonicalize(uint32_t* data, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) data[i] = is_nan(data[i]) ? kUserNan : data[i];
+  for (int64_t i = 0; i < count; ++i) data[i] = is_user_nan(data[i]) ? kUserNan : data[i];
 }
 
 /// An array for a thread, aligned for vectors.
@@ -100,7 +98,7 @@ void gather_line(const uint32_t* from, int64_t from_stride, Span inside, int64_t
   }
   for (int64_t at = begin; at < end; ++at) {
     const uint32_t bits = from[at * from_stride];
-    to[at * to_stride] = is_float && is_nan(bits) ? kUserNan : bits;
+    to[at * to_stride] = is_float && is_user_nan(bits) ? kUserNan : bits;
   }
 }
 
