@@ -106,10 +106,10 @@ void close(const Triangle& shape, const Closing& closing, bool wide, bool togeth
   for (int64_t distance = 0; distance < shape.diagonals(); ++distance) all += work(distance);
   for (int64_t distance = 0; distance < shape.diagonals(); ++distance) {
     for_each(together && distance > 0, shape.blocks() - distance, [&](int64_t row) {
-      check_cancelled(watch);
+      watch.look();
       loops.close(shape, closing, row, row + distance);
     });
-    count_done(watch, share * work(distance) / all);
+    watch.add(share * work(distance) / all);
   }
 }
 
@@ -235,7 +235,7 @@ class InteractionTables {
     const std::unique_ptr<std::atomic<int64_t>[]> left(new std::atomic<int64_t>[tables]);
     for (int64_t a = 0; a < tables; ++a) left[a] = each;
     for_each(together, tables * each, [&](int64_t index) {
-      check_cancelled(request_.watch);
+      request_.watch.look();
       const int64_t a = index % tables;
       compute(a, a + length, pieces[index / tables]);
       if (left[a].fetch_sub(1, std::memory_order_acq_rel) != 1 || close_together) return;
@@ -266,7 +266,7 @@ class InteractionTables {
     loops.start(shape_, start, piece.rows, piece.columns);
     const Workspace room(loops.room);
     for (int64_t c = a + 1; c < b; ++c) {
-      check_cancelled(request_.watch);
+      request_.watch.look();
       loops.multiply(shape_, table(a, b), table(a, c), table(c, b), piece.rows, piece.columns, room.data());
     }
   }
@@ -311,7 +311,7 @@ std::vector<Folding> fold(const FoldRequest& request) {
                "take shorter strands");
   std::vector<Folding> results(request.strands.size());
   for_each(beside, strands, [&](int64_t index) {
-    check_cancelled(request.watch);
+    request.watch.look();
     results[index] = fold_one(request, request.strands[index], !beside, all > 0 ? work[index] / all : 0);
   });
   return results;
