@@ -18,15 +18,12 @@ const PivotKernel& kernel_for(const Operation& operation, bool with_next) {
   };
   static const auto& table = *[] {
     auto* const made = new Table{};
-    const std::string isa = chosen_instruction_set();
-    for (const PivotKernels& candidates : pivot_kernels()) {
-      if (candidates.isa != isa) continue;
-      for (size_t semiring = 0; semiring < std::size(kSemiringNames); ++semiring) {
-        for (size_t dtype = 0; dtype < std::size(kDataTypeNames); ++dtype) {
-          for (const bool next : {false, true}) {
-            made->kernels[semiring][dtype][next] =
-                candidates.find(static_cast<SemiringId>(semiring), static_cast<DataType>(dtype), next);
-          }
+    const PivotKernels& chosen = chosen_among(pivot_kernels());
+    for (size_t semiring = 0; semiring < std::size(kSemiringNames); ++semiring) {
+      for (size_t dtype = 0; dtype < std::size(kDataTypeNames); ++dtype) {
+        for (const bool next : {false, true}) {
+          made->kernels[semiring][dtype][next] =
+              chosen.find(static_cast<SemiringId>(semiring), static_cast<DataType>(dtype), next);
         }
       }
     }

@@ -30,14 +30,7 @@ constexpr TaskSize kLargeTasks{8, 8}, kSmallTasks{2, 4};
 constexpr double kStepsWorthThreads = 1 << 20;
 
 const RnaKernel& kernel(bool wide) {
-  static const RnaKernels& kernels = *[] {
-    const std::string isa = chosen_instruction_set();
-    const RnaKernels* found = &rna_kernels().back();
-    for (const RnaKernels& candidate : rna_kernels()) {
-      if (candidate.isa == isa) found = &candidate;
-    }
-    return found;
-  }();
+  static const RnaKernels& kernels = chosen_among(rna_kernels());
   return wide ? kernels.int32 : kernels.int16;
 }
 

@@ -583,13 +583,7 @@ class Run {
 }  // namespace
 
 const UserKernels& chosen_user_kernels() {
-  static const UserKernels& chosen = *[] {
-    const std::string isa = chosen_instruction_set();
-    for (const UserKernels& candidate : user_kernels()) {
-      if (candidate.isa == isa) return &candidate;
-    }
-    return &user_kernels().back();
-  }();
+  static const UserKernels& chosen = chosen_among(user_kernels());
   return chosen;
 }
 
