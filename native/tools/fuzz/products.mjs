@@ -1,9 +1,9 @@
 /** Products of arrays: one, several at once, and groups. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { algebras } from './algebra.mjs'
-import { wrongIn, wrongRefusal } from './check.mjs'
+import { wrongError, wrongIn, wrongRefusal } from './check.mjs'
 import { gapsChanged, place, sameBits } from './layouts.mjs'
-import { asking, describe, drawProblem, narrowed } from './problem.mjs'
+import { describe, drawProblem, narrowed, optionsOf } from './problem.mjs'
 
 /** A result, or a refusal, that isn't what it must be. */
 export class Wrong extends Error {}
@@ -42,7 +42,7 @@ function handOver(random, problem) {
     return place(random, narrow ?? source).matrix
   }
   const out = problem.held ? place(random, problem.held) : null
-  const { algebra, overflow, asked, structure, accumulate, c0 } = problem
+  const { accumulate, c0 } = problem
   // The same array on both sides now and then.
   const a = operand(problem.a)
   return {
@@ -50,12 +50,7 @@ function handOver(random, problem) {
     b: problem.b === problem.a ? a : operand(problem.b),
     out,
     before: out?.whole.slice(),
-    options: {
-      semiring: algebra.semiring,
-      ...(overflow === undefined ? {} : { overflow }),
-      ...asking(asked),
-      ...(structure ? { structure } : {}),
-    },
+    options: optionsOf(problem),
     own: {
       ...(out ? { out: out.matrix } : {}),
       ...(accumulate === 'out' ? { accumulate: random.chance(0.5) ? true : out.matrix } : {}),
@@ -131,12 +126,7 @@ async function oneProduct(context, random, place, alone, chosen) {
     if (refuses) addon.failAllocation(0)
     if (error instanceof Wrong) throw new Wrong(`${what}: ${error.message}`)
     const { code } = error
-    const isEmpty = problem.batch * problem.m * problem.k * problem.n === 0
-    const allowed =
-      (code === 'ERR_MPMML_VARIANT' && variant && !isEmpty) ||
-      (code === 'ERR_MPMML_ABORTED' && abort.may) ||
-      (code === 'ERR_MPMML_OUT_OF_MEMORY' && refuses)
-    const wrong = allowed ? undefined : wrongRefusal(problem, error, random, context.budget)
+    const wrong = wrongError(problem, error, random, context.budget, { variant, aborts: abort.may, refuses })
     if (wrong !== undefined) throw new Wrong(`${what}: ${wrong}`)
     try {
       requireUnchanged(handed, code)
