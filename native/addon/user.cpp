@@ -13,11 +13,7 @@
 namespace mpmml::addon {
 namespace {
 
-struct UserSemiringHandle : Handle {
-  explicit UserSemiringHandle(std::shared_ptr<const UserSemiring> made)
-      : Handle(Kind::kUserSemiring), semiring(std::move(made)) {}
-  const std::shared_ptr<const UserSemiring> semiring;
-};
+using UserSemiringHandle = HandleOf<HandleKind::kUserSemiring, const UserSemiring>;
 
 const int32_t* words_of(const TypedArray& array) { return static_cast<const int32_t*>(array.data); }
 
@@ -303,19 +299,13 @@ std::vector<UserJob> read_group(const std::shared_ptr<const UserSemiring>& semir
 }  // namespace
 
 std::shared_ptr<const UserSemiring> user_semiring_of(const Napi::Value& value) {
-  if (Handle* const handle = handle_of(value, Handle::Kind::kUserSemiring)) {
-    return static_cast<UserSemiringHandle&>(*handle).semiring;
-  }
-  malformed(value.Env(), "expected a semiring");
+  return handle_in<UserSemiringHandle>(value, "expected a semiring").kept;
 }
 
 Napi::Value user_semiring(const Napi::CallbackInfo& info, const UserDefinition& definition) {
   const Napi::Env env = info.Env();
   auto handle = std::make_unique<UserSemiringHandle>(make_user_semiring(definition_of(env, definition)));
-  const Napi::Value external = Napi::External<Handle>::New(
-      env, handle.get(), [](Napi::Env, Handle* released) { delete static_cast<UserSemiringHandle*>(released); });
-  static_cast<void>(handle.release());
-  return external;
+  return external_of<UserSemiringHandle>(env, std::move(handle), [](Napi::Env, UserSemiringHandle&) {});
 }
 
 UserDescription describe_user_semiring(const std::shared_ptr<const UserSemiring>& semiring) {
