@@ -146,7 +146,7 @@ export async function tune(options: TuneOptions): Promise<{ path: string; shapes
     choices: [...kept, ...fresh],
   }
   await mkdir(dirname(file), { recursive: true })
-  await writeText(file, `${JSON.stringify(stored, null, 1)}\n`)
+  await writeText(file, textOf(stored))
   reloadTuning()
   return { path: file, shapes: tuned }
 }
@@ -158,6 +158,12 @@ function storedIn(path: string): TuningFile {
   } catch {
     return { format: 1, gpus: {} }
   }
+}
+
+/** JSON with a line for each choice. */
+function textOf(file: TuningFile): string {
+  const choice = /\{\s*"m":[^}]*\}/g
+  return `${JSON.stringify(file, null, 1).replace(choice, (text) => JSON.stringify(JSON.parse(text)))}\n`
 }
 
 function sameProduct(one: TunedChoice, other: TunedChoice): boolean {

@@ -6,6 +6,7 @@
 #include "addon/request.h"
 #include "core/algebra/dispatch.h"
 #include "core/closure/wide_closure.h"
+#include "core/session/user_operands.h"
 #include "core/status.h"
 
 namespace mpmml::addon {
@@ -13,19 +14,6 @@ namespace {
 
 /// What ReportField::gain says if no cycle gains.
 constexpr double kNothingGains = -1;
-
-/// A copy out of memory that has no other owner.
-class Copying final : public Pending {
- public:
-  Copying(std::unique_ptr<Pending> copy, std::shared_ptr<Memory> from)
-      : from_(std::move(from)), copy_(std::move(copy)) {}
-  bool is_done() override { return copy_->is_done(); }
-  std::vector<Outcome> finish() override { return copy_->finish(); }
-
- private:
-  const std::shared_ptr<Memory> from_;
-  const std::unique_ptr<Pending> copy_;  ///< last: it uses the memory
-};
 
 class ClosureWork : public DeviceWork {
  public:
@@ -64,8 +52,9 @@ class ClosureWork : public DeviceWork {
     // What is asked of the device next may read it, and it changes only if no cycle gains.
     const std::vector<Outcome> outcomes = pending->finish();
     end(outcomes);
-    return std::make_unique<Copying>(
-        session.copy(closing_.operation.dtype, closing_.batch, read_only(closure_.d), closing_.out), apart);
+    auto copying = std::make_unique<KeepingWorks>(KeptMemory{apart});
+    copying->add(session.copy(closing_.operation.dtype, closing_.batch, read_only(closure_.d), closing_.out));
+    return copying;
   }
 
   void end(const std::vector<Outcome>& outcomes) override {

@@ -163,26 +163,14 @@ namespace {
 
 [[noreturn]] void refuse_closed() { throw Error(ErrorCode::kDisposed, "the device has been closed: open another one"); }
 
-MemoryHandle& memory_in(const Napi::Value& value) {
-  if (MemoryHandle* const handle = memory_handle(value)) return *handle;
-  malformed(value.Env(), "expected a memory");
-}
-
-DeviceHandle& device_in(const Napi::Value& value) {
-  if (Handle* const handle = handle_of(value, Handle::Kind::kDevice)) return static_cast<DeviceHandle&>(*handle);
-  malformed(value.Env(), "expected a device");
-}
+MemoryHandle& memory_in(const Napi::Value& value) { return handle_in<MemoryHandle>(value, "expected a memory"); }
 
 }  // namespace
 
-MemoryHandle* memory_handle(const Napi::Value& value) {
-  return static_cast<MemoryHandle*>(handle_of(value, Handle::Kind::kMemory));
-}
-
 std::shared_ptr<Device> device_of(const Napi::Value& value) {
-  const DeviceHandle& handle = device_in(value);
-  if (handle.device->is_shut()) refuse_closed();
-  return handle.device;
+  const DeviceHandle& handle = handle_in<DeviceHandle>(value, "expected a device");
+  if (handle.kept->is_shut()) refuse_closed();
+  return handle.kept;
 }
 
 void Uses::add_bytes(KnownMemory& memory, const char* name, Access access, Bytes bytes) {
@@ -279,17 +267,15 @@ Napi::Value DeviceWork::external(Napi::Env env, const Made& made) const {
   auto* const data = static_cast<char*>(made.memory->data());
   const uint32_t number = device->know({made.memory, data, made.bytes, made.dtype, made.storage});
   auto handle = std::make_unique<MemoryHandle>(device, number);
-  const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env env, Handle* released) {
-    const std::unique_ptr<MemoryHandle> memory(static_cast<MemoryHandle*>(released));
-    memory->release(env);
-  });
+  MemoryHandle& memory = *handle;
+  const Napi::Value external = external_of<MemoryHandle>(
+      env, std::move(handle), [](Napi::Env env, MemoryHandle& released) { released.release(env); });
   // The collector must know how much memory this small object keeps. A GPU's memory counts for a part of it: there is more
   // of it, and collecting each time that a large result is made takes longer than to compute it.
   constexpr int64_t kPartOfGpuMemory = 64;
   const bool is_on_gpu = uses_.device_->description().backend == BackendKind::kCuda;
-  handle->charged = made.bytes / (is_on_gpu ? kPartOfGpuMemory : 1);
-  Napi::MemoryManagement::AdjustExternalMemory(env, handle->charged);
-  static_cast<void>(handle.release());
+  memory.charged = made.bytes / (is_on_gpu ? kPartOfGpuMemory : 1);
+  Napi::MemoryManagement::AdjustExternalMemory(env, memory.charged);
   return external;
 }
 
@@ -339,17 +325,13 @@ class OpenWork : public Work {
   }
 
   Napi::Value result(Napi::Env env) override {
-    auto handle = std::make_unique<DeviceHandle>(device_);
-    const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env env, Handle* released) {
-      const std::unique_ptr<DeviceHandle> handle(static_cast<DeviceHandle*>(released));
-      Device& device = *handle->device;
+    return external_of<DeviceHandle>(env, std::make_unique<DeviceHandle>(device_), [](Napi::Env env, DeviceHandle& of) {
+      Device& device = *of.kept;
       // An environment that ends has closed it.
       if (device.is_shut()) return;
-      Background::of(env).run_unseen(device.executor(), std::make_unique<CloseWork>(handle->device));
+      Background::of(env).run_unseen(device.executor(), std::make_unique<CloseWork>(of.kept));
       device.shut();
     });
-    static_cast<void>(handle.release());
-    return external;
   }
 
  private:

@@ -19,6 +19,8 @@
 
 namespace mpmml::addon {
 
+[[noreturn]] void malformed(Napi::Env env, const std::string& what);
+
 struct KnownMemory;
 
 /// The number of a work in the order in which works are asked of a device, from 1 on. The work has an owner of it until it
@@ -130,12 +132,18 @@ struct Handle {
   const Kind kind;
 };
 
-struct DeviceHandle : Handle {
-  explicit DeviceHandle(std::shared_ptr<Device> opened) : Handle(Kind::kDevice), device(std::move(opened)) {}
-  const std::shared_ptr<Device> device;
+/// One that keeps an object.
+template <HandleKind kind_of, class Kept>
+struct HandleOf : Handle {
+  static constexpr Kind kKind = kind_of;
+  explicit HandleOf(std::shared_ptr<Kept> object) : Handle(kKind), kept(std::move(object)) {}
+  const std::shared_ptr<Kept> kept;
 };
 
+using DeviceHandle = HandleOf<HandleKind::kDevice, Device>;
+
 struct MemoryHandle : Handle {
+  static constexpr Kind kKind = Kind::kMemory;
   MemoryHandle(std::shared_ptr<Device> of, uint32_t by_number)
       : Handle(Kind::kMemory), device(std::move(of)), number(by_number) {}
   const std::shared_ptr<Device> device;
@@ -147,8 +155,28 @@ struct MemoryHandle : Handle {
 
 /// Null if `value` is no external of this kind.
 Handle* handle_of(const Napi::Value& value, Handle::Kind kind);
-/// Null if `value` is no memory.
-MemoryHandle* memory_handle(const Napi::Value& value);
+template <class Of>
+Of* handle_of(const Napi::Value& value) {
+  return static_cast<Of*>(handle_of(value, Of::kKind));
+}
+/// Throws Napi::Error if `value` is none of these: `name` says what it must be.
+template <class Of>
+Of& handle_in(const Napi::Value& value, const char* name) {
+  if (Of* const handle = handle_of<Of>(value)) return *handle;
+  malformed(value.Env(), name);
+}
+
+/// An external that points to a handle. When it is collected, `release(env, handle)` is called first.
+template <class Of>
+Napi::Value external_of(Napi::Env env, std::unique_ptr<Of> handle, void (*release)(Napi::Env, Of&)) {
+  const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [release](Napi::Env env, Handle* of) {
+    const std::unique_ptr<Of> released(static_cast<Of*>(of));
+    release(env, *released);
+  });
+  static_cast<void>(handle.release());
+  return external;
+}
+
 /// Throws Napi::Error if `value` is no device, and Error if it is closed.
 std::shared_ptr<Device> device_of(const Napi::Value& value);
 
@@ -241,6 +269,16 @@ class DeviceWork : public Work {
   Napi::Value external(Napi::Env env, const Made& made) const;
   std::vector<Made> made_;
 };
+
+/// Queues products, which `read(uses)` gives: on a device, or of arrays, without uses.
+template <class OnHost, class OnDevice, class Read>
+Napi::Value run_products(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device,
+                         std::atomic<int32_t>* cancel, Read read) {
+  if (!device) return run_in_background(info.Env(), std::make_unique<OnHost>(info, read(nullptr), cancel));
+  Uses uses(device);
+  auto products = read(&uses);
+  return DeviceWork::run(info.Env(), std::make_unique<OnDevice>(info, std::move(products), std::move(uses), cancel));
+}
 
 /// What `begin(work, session)` starts. Nothing is to be said of it when it ends.
 template <class Begin>

@@ -218,30 +218,21 @@ Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cance
   return in_background(info, compute, {cancel});
 }
 
-struct DivisionHandle : Handle {
-  explicit DivisionHandle(std::shared_ptr<const graph::Division> made)
-      : Handle(Kind::kDivision), division(std::move(made)) {}
-  const std::shared_ptr<const graph::Division> division;
-};
+using DivisionHandle = HandleOf<HandleKind::kDivision, const graph::Division>;
 
 }  // namespace
 
 std::shared_ptr<const graph::Division> division_of(const Napi::Value& value) {
-  if (Handle* const handle = handle_of(value, Handle::Kind::kDivision)) {
-    return static_cast<DivisionHandle&>(*handle).division;
-  }
-  malformed(value.Env(), "expected a division");
+  return handle_in<DivisionHandle>(value, "expected a division").kept;
 }
 
 Napi::Value to_value(Napi::Env env, const std::shared_ptr<const graph::Division>& division) {
-  auto handle = std::make_unique<DivisionHandle>(division);
-  const Napi::Value external = Napi::External<Handle>::New(env, handle.get(), [](Napi::Env env, Handle* released) {
-    const std::unique_ptr<DivisionHandle> handle(static_cast<DivisionHandle*>(released));
-    Napi::MemoryManagement::AdjustExternalMemory(env, -handle->division->bytes());
-  });
+  const Napi::Value external = external_of<DivisionHandle>(
+      env, std::make_unique<DivisionHandle>(division), [](Napi::Env env, DivisionHandle& released) {
+        Napi::MemoryManagement::AdjustExternalMemory(env, -released.kept->bytes());
+      });
   // The collector must know how much memory this small object keeps.
   Napi::MemoryManagement::AdjustExternalMemory(env, division->bytes());
-  static_cast<void>(handle.release());
   return external;
 }
 

@@ -308,15 +308,9 @@ Products read_group(const Napi::Value& list, const double* asked, const Napi::Va
 Napi::Value multiply(const Napi::CallbackInfo& info, const Napi::Value& a, const Napi::Value& b, const Napi::Value& c,
                      const Napi::Value& c0, const double* request, double* report, std::atomic<int32_t>* cancel,
                      const std::shared_ptr<Device>& device, const Napi::Value& further) {
-  const Napi::Env env = info.Env();
-  if (!device) {
-    const Matrices matrices = matrices_of(a, b, c, c0, further, nullptr);
-    return run_in_background(
-        env, std::make_unique<HostProducts>(info, read_one(matrices, request, report, cancel, nullptr), cancel));
-  }
-  Uses uses(device);
-  Products products = read_one(matrices_of(a, b, c, c0, further, &uses), request, report, cancel, &uses);
-  return DeviceWork::run(env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), cancel));
+  return run_products<HostProducts, DeviceProducts>(info, device, cancel, [&](Uses* uses) {
+    return read_one(matrices_of(a, b, c, c0, further, uses), request, report, cancel, uses);
+  });
 }
 
 Napi::Value multiply_sync(const Napi::CallbackInfo& info, const Napi::Value& a, const Napi::Value& b,
@@ -339,14 +333,8 @@ Napi::Value multiply_sync(const Napi::CallbackInfo& info, const Napi::Value& a, 
 Napi::Value multiply_group(const Napi::CallbackInfo& info, const Napi::Value& arrays, const double* request,
                            const Napi::Value& members, const Napi::Value& reports, std::atomic<int32_t>* cancel,
                            const std::shared_ptr<Device>& device) {
-  const Napi::Env env = info.Env();
-  if (!device) {
-    Products products = read_group(arrays, request, members, reports, cancel, nullptr);
-    return run_in_background(env, std::make_unique<HostProducts>(info, std::move(products), cancel));
-  }
-  Uses uses(device);
-  Products products = read_group(arrays, request, members, reports, cancel, &uses);
-  return DeviceWork::run(env, std::make_unique<DeviceProducts>(info, std::move(products), std::move(uses), cancel));
+  return run_products<HostProducts, DeviceProducts>(
+      info, device, cancel, [&](Uses* uses) { return read_group(arrays, request, members, reports, cancel, uses); });
 }
 
 }  // namespace mpmml::addon

@@ -201,7 +201,7 @@ MutableMatrixView further_result(const Reader& read, const Source& source, const
 
 Source source_of(const Napi::Value& value, const Uses* uses) {
   if (is_missing(value)) return {};
-  MemoryHandle* const handle = uses ? memory_handle(value) : nullptr;
+  MemoryHandle* const handle = uses ? handle_of<MemoryHandle>(value) : nullptr;
   if (!handle) return source_in(typed_array(value));
   if (handle->device != uses->device()) malformed_request("a memory of another device");
   KnownMemory* const memory = uses->device()->known(handle->number);

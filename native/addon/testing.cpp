@@ -14,7 +14,6 @@
 #include "core/status.h"
 #include "generated/addon.h"
 #include "testing/altered.h"
-#include "testing/pretended_devices.h"
 
 namespace mpmml::addon {
 namespace {
@@ -43,7 +42,9 @@ void wrap(void (*change)(Wrapped& wrapped, int64_t to), int64_t to) {
     if (wrapped.devices > 0) {
       backends.without_gpu = of_build.gpu_unusable(0);
       const auto& one = backends.without_gpu.empty() ? backends.gpu : backends.processor;
-      backends.gpu = std::make_shared<PretendedDevices>(one, wrapped.devices);
+      Alteration devices;
+      devices.devices = wrapped.devices;
+      backends.gpu = altered(one, devices);
     }
     other = new Engine(std::move(backends));
   }

@@ -13,27 +13,22 @@
 namespace mpmml::addon {
 namespace {
 
-struct UserSemiringHandle : Handle {
-  explicit UserSemiringHandle(std::shared_ptr<const UserSemiring> made)
-      : Handle(Kind::kUserSemiring), semiring(std::move(made)) {}
-  const std::shared_ptr<const UserSemiring> semiring;
-};
+using UserSemiringHandle = HandleOf<HandleKind::kUserSemiring, const UserSemiring>;
 
 const int32_t* words_of(const TypedArray& array) { return static_cast<const int32_t*>(array.data); }
 
 /// So many that nothing that is checked later is large.
-size_t length_of(Napi::Env env, const TypedArray& array) {
+size_t word_count(const TypedArray& array) {
   if (array.length > (kMostUserNodes + 1) * kUserNodeWords) {
     throw Error(ErrorCode::kOption, "an expression has more than " + std::to_string(kMostUserNodes) +
                                         " nodes: write it with fewer operations");
   }
-  static_cast<void>(env);
   return array.length;
 }
 
-std::vector<uint32_t> bits_of(Napi::Env env, const TypedArray& array) {
+std::vector<uint32_t> bits_of(const TypedArray& array) {
   const int32_t* const words = words_of(array);
-  return {words, words + length_of(env, array)};
+  return {words, words + word_count(array)};
 }
 
 /// What isn't in the table stays outside of it.
@@ -44,7 +39,7 @@ Enum enumerator_of(int32_t word, size_t count) {
 
 UserExpression expression_of(Napi::Env env, const TypedArray& nodes, const TypedArray& results) {
   UserExpression expression;
-  const size_t length = length_of(env, nodes);
+  const size_t length = word_count(nodes);
   if (length % kUserNodeWords != 0) malformed(env, "nodes");
   for (const int32_t* word = words_of(nodes); word < words_of(nodes) + length; word += kUserNodeWords) {
     expression.nodes.push_back({enumerator_of<UserOp>(word[0], std::size(kUserOpNames)),
@@ -53,7 +48,7 @@ UserExpression expression_of(Napi::Env env, const TypedArray& nodes, const Typed
                                 static_cast<uint32_t>(word[5])});
   }
   const int32_t* const words = words_of(results);
-  expression.results.assign(words, words + length_of(env, results));
+  expression.results.assign(words, words + word_count(results));
   return expression;
 }
 
@@ -61,11 +56,11 @@ mpmml::UserDefinition definition_of(Napi::Env env, const addon::UserDefinition& 
   mpmml::UserDefinition definition;
   definition.name = from.name;
   const int32_t* const lanes = words_of(from.lanes);
-  for (size_t lane = 0; lane < length_of(env, from.lanes); ++lane) {
+  for (size_t lane = 0; lane < word_count(from.lanes); ++lane) {
     definition.lanes.push_back(enumerator_of<UserType>(lanes[lane], std::size(kUserTypeNames)));
   }
-  definition.zero = bits_of(env, from.zero);
-  if (from.one) definition.one = bits_of(env, *from.one);
+  definition.zero = bits_of(from.zero);
+  if (from.one) definition.one = bits_of(*from.one);
   definition.plus = expression_of(env, from.plus, from.plus_results);
   definition.times = expression_of(env, from.times, from.times_results);
   definition.absorbs = from.absorbs;
@@ -107,12 +102,18 @@ UserCall read(const std::shared_ptr<const UserSemiring>& semiring, const Napi::V
   return read_user_call(semiring, user_matrices_of(a, b, c, c0, further, semiring->lane_count(), uses), request, uses);
 }
 
-void watch(std::vector<UserJob>& all, const std::atomic<int32_t>* cancel) {
-  for (UserJob& it : all) {
-    it.call.product.cancelled = cancel;
-    if (all.size() == 1) it.call.product.steps_done = steps_done_in(it.report);
+/// The products of a call.
+struct UserProducts {
+  std::vector<UserJob> all;
+  bool is_group = false;
+
+  void watch(const std::atomic<int32_t>* cancel) {
+    for (UserJob& it : all) {
+      it.call.product.cancelled = cancel;
+      if (all.size() == 1) it.call.product.steps_done = steps_done_in(it.report);
+    }
   }
-}
+};
 
 void compute(const UserJob& asked) {
   const auto start = Clock::now();
@@ -122,16 +123,15 @@ void compute(const UserJob& asked) {
 
 class HostUserProducts final : public Work {
  public:
-  HostUserProducts(const Napi::CallbackInfo& info, std::vector<UserJob> asked, bool is_group,
-                   std::atomic<int32_t>* cancel)
-      : Work(cancel), asked_(std::move(asked)), is_group_(is_group), arguments_(keep(info)) {
-    watch(asked_, cancel);
+  HostUserProducts(const Napi::CallbackInfo& info, UserProducts products, std::atomic<int32_t>* cancel)
+      : Work(cancel), products_(std::move(products)), arguments_(keep(info)) {
+    products_.watch(cancel);
   }
 
   Place place() noexcept override {
     try {
-      const bool is_for_gpu =
-          !asked_.empty() && engine().is_for_gpu(asked_.front().call.product, asked_.front().call.request);
+      const bool is_for_gpu = !products_.all.empty() && engine().is_for_gpu(products_.all.front().call.product,
+                                                                            products_.all.front().call.request);
       return is_for_gpu ? Place::kDevice : Place::kProcessor;
     } catch (...) {
       return Place::kProcessor;  // start() says what is wrong.
@@ -140,19 +140,18 @@ class HostUserProducts final : public Work {
 
  protected:
   void start() override {
-    for (size_t index = 0; index < asked_.size(); ++index) {
-      of_product(index, [&] { compute(asked_[index]); });
+    for (size_t index = 0; index < products_.all.size(); ++index) {
+      of_product(index, [&] { compute(products_.all[index]); });
     }
   }
-  bool is_group() const override { return is_group_; }
+  bool is_group() const override { return products_.is_group; }
   Napi::Value result(Napi::Env env) override {
-    if (!is_group_) return env.Undefined();
-    return Napi::Array::New(env, asked_.size());
+    if (!products_.is_group) return env.Undefined();
+    return Napi::Array::New(env, products_.all.size());
   }
 
  private:
-  std::vector<UserJob> asked_;
-  const bool is_group_;
+  UserProducts products_;
   const Napi::ObjectReference arguments_;
 };
 
@@ -180,10 +179,9 @@ class AllPending final : public Pending {
 
 class DeviceUserProducts final : public DeviceWork {
  public:
-  DeviceUserProducts(const Napi::CallbackInfo& info, std::vector<UserJob> asked, bool is_group, Uses uses,
-                     std::atomic<int32_t>* cancel)
-      : DeviceWork(std::move(uses), cancel), asked_(std::move(asked)), is_group_(is_group), arguments_(keep(info)) {
-    watch(asked_, cancel);
+  DeviceUserProducts(const Napi::CallbackInfo& info, UserProducts products, Uses uses, std::atomic<int32_t>* cancel)
+      : DeviceWork(std::move(uses), cancel), products_(std::move(products)), arguments_(keep(info)) {
+    products_.watch(cancel);
   }
 
  protected:
@@ -193,9 +191,9 @@ class DeviceUserProducts final : public DeviceWork {
     device_ = session.device();
     for (const int device : session.devices()) devices_ |= DeviceSet{1} << device;
     auto all = std::make_unique<AllPending>();
-    for (size_t index = 0; index < asked_.size(); ++index) {
+    for (size_t index = 0; index < products_.all.size(); ++index) {
       of_product(index, [&] {
-        UserCall& call = asked_[index].call;
+        UserCall& call = products_.all[index].call;
         make_room(call);
         call.request.where.device = device_;
         all->add(engine().multiply_user(session, call.product, call.request.where));
@@ -207,20 +205,20 @@ class DeviceUserProducts final : public DeviceWork {
   void end(const std::vector<Outcome>& outcomes) override {
     const double total = milliseconds_since(start_);
     for (size_t index = 0; index < outcomes.size(); ++index) {
-      write_user_report(asked_[index].report, asked_[index].call.product,
+      write_user_report(products_.all[index].report, products_.all[index].call.product,
                         {backend_, outcomes[index], device_, devices_}, total);
     }
   }
 
   double steps() const override {
     double steps = 0;
-    for (const UserJob& it : asked_) {
+    for (const UserJob& it : products_.all) {
       const UserProduct& product = it.call.product;
       steps += product.operations() + static_cast<double>(product.outputs()) * kStepsPerElement;
     }
     return steps;
   }
-  bool is_group() const override { return is_group_; }
+  bool is_group() const override { return products_.is_group; }
 
   Napi::Value result(Napi::Env env) override {
     const Napi::Value made = DeviceWork::result(env);
@@ -232,9 +230,9 @@ class DeviceUserProducts final : public DeviceWork {
       memories.push_back(made);
     }
     size_t next = 0;
-    Napi::Array all = Napi::Array::New(env, asked_.size());
-    for (uint32_t index = 0; index < asked_.size(); ++index) {
-      const UserCall& call = asked_[index].call;
+    Napi::Array all = Napi::Array::New(env, products_.all.size());
+    for (uint32_t index = 0; index < products_.all.size(); ++index) {
+      const UserCall& call = products_.all[index].call;
       const size_t count = (call.makes_c ? call.product.lane_count() : 0) +
                            static_cast<size_t>(std::count(call.makes_further.begin(), call.makes_further.end(), true));
       if (count == 0) continue;
@@ -242,7 +240,7 @@ class DeviceUserProducts final : public DeviceWork {
       for (uint32_t lane = 0; lane < count; ++lane) own.Set(lane, memories[next++]);
       all.Set(index, own);
     }
-    return is_group_ ? all : all.Get(uint32_t{0});
+    return products_.is_group ? all : all.Get(uint32_t{0});
   }
 
  private:
@@ -267,8 +265,7 @@ class DeviceUserProducts final : public DeviceWork {
     }
   }
 
-  std::vector<UserJob> asked_;
-  const bool is_group_;
+  UserProducts products_;
   const Napi::ObjectReference arguments_;
   Clock::time_point start_;
   BackendKind backend_{};
@@ -276,8 +273,8 @@ class DeviceUserProducts final : public DeviceWork {
   DeviceSet devices_ = 0;
 };
 
-std::vector<UserJob> read_group(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& products,
-                                const Napi::Value& requests, const Napi::Value& reports, Uses* uses) {
+UserProducts read_group(const std::shared_ptr<const UserSemiring>& semiring, const Napi::Value& products,
+                        const Napi::Value& requests, const Napi::Value& reports, Uses* uses) {
   const Napi::Env env = products.Env();
   if (!products.IsArray()) malformed(env, "expected an array of products");
   const auto list = products.As<Napi::Array>();
@@ -285,8 +282,9 @@ std::vector<UserJob> read_group(const std::shared_ptr<const UserSemiring>& semir
   const auto* const fields =
       static_cast<const double*>(elements_of(requests, napi_float64_array, count * UserRequestField::count));
   auto* const report = static_cast<double*>(elements_of(reports, napi_float64_array, count * ReportField::count));
-  std::vector<UserJob> asked;
-  asked.reserve(count);
+  UserProducts asked;
+  asked.is_group = true;
+  asked.all.reserve(count);
   for (uint32_t index = 0; index < count; ++index) {
     const Napi::HandleScope scope(env);
     const Napi::Value product = list.Get(index);
@@ -294,8 +292,9 @@ std::vector<UserJob> read_group(const std::shared_ptr<const UserSemiring>& semir
     const auto matrices = product.As<Napi::Array>();
     const auto at = [&](uint32_t place) -> Napi::Value { return matrices.Get(place); };
     if (uses) uses->set_product(index);
-    asked.push_back({read(semiring, at(0), at(1), at(2), at(3), at(4), fields + index * UserRequestField::count, uses),
-                     report + index * ReportField::count});
+    asked.all.push_back(
+        {read(semiring, at(0), at(1), at(2), at(3), at(4), fields + index * UserRequestField::count, uses),
+         report + index * ReportField::count});
   }
   return asked;
 }
@@ -303,19 +302,13 @@ std::vector<UserJob> read_group(const std::shared_ptr<const UserSemiring>& semir
 }  // namespace
 
 std::shared_ptr<const UserSemiring> user_semiring_of(const Napi::Value& value) {
-  if (Handle* const handle = handle_of(value, Handle::Kind::kUserSemiring)) {
-    return static_cast<UserSemiringHandle&>(*handle).semiring;
-  }
-  malformed(value.Env(), "expected a semiring");
+  return handle_in<UserSemiringHandle>(value, "expected a semiring").kept;
 }
 
 Napi::Value user_semiring(const Napi::CallbackInfo& info, const UserDefinition& definition) {
   const Napi::Env env = info.Env();
   auto handle = std::make_unique<UserSemiringHandle>(make_user_semiring(definition_of(env, definition)));
-  const Napi::Value external = Napi::External<Handle>::New(
-      env, handle.get(), [](Napi::Env, Handle* released) { delete static_cast<UserSemiringHandle*>(released); });
-  static_cast<void>(handle.release());
-  return external;
+  return external_of<UserSemiringHandle>(env, std::move(handle), [](Napi::Env, UserSemiringHandle&) {});
 }
 
 UserDescription describe_user_semiring(const std::shared_ptr<const UserSemiring>& semiring) {
@@ -346,15 +339,9 @@ Napi::Value multiply_user(const Napi::CallbackInfo& info, const std::shared_ptr<
                           const Napi::Value& a, const Napi::Value& b, const Napi::Value& c, const Napi::Value& c0,
                           const double* request, double* report, std::atomic<int32_t>* cancel,
                           const std::shared_ptr<Device>& device, const Napi::Value& further) {
-  const Napi::Env env = info.Env();
-  if (!device) {
-    std::vector<UserJob> asked{{read(semiring, a, b, c, c0, further, request, nullptr), report}};
-    return run_in_background(env, std::make_unique<HostUserProducts>(info, std::move(asked), false, cancel));
-  }
-  Uses uses(device);
-  std::vector<UserJob> asked{{read(semiring, a, b, c, c0, further, request, &uses), report}};
-  return DeviceWork::run(env,
-                         std::make_unique<DeviceUserProducts>(info, std::move(asked), false, std::move(uses), cancel));
+  return run_products<HostUserProducts, DeviceUserProducts>(info, device, cancel, [&](Uses* uses) {
+    return UserProducts{{{read(semiring, a, b, c, c0, further, request, uses), report}}};
+  });
 }
 
 Napi::Value multiply_user_sync(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
@@ -367,23 +354,16 @@ Napi::Value multiply_user_sync(const Napi::CallbackInfo& info, const std::shared
     return env.Undefined();
   }
   Uses uses(device);
-  std::vector<UserJob> asked{{read(semiring, a, b, c, c0, further, request, &uses), report}};
+  UserProducts products{{{read(semiring, a, b, c, c0, further, request, &uses), report}}};
   return DeviceWork::run_and_wait(
-      env, std::make_unique<DeviceUserProducts>(info, std::move(asked), false, std::move(uses), nullptr));
+      env, std::make_unique<DeviceUserProducts>(info, std::move(products), std::move(uses), nullptr));
 }
 
 Napi::Value multiply_user_group(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,
                                 const Napi::Value& products, const Napi::Value& requests, const Napi::Value& reports,
                                 std::atomic<int32_t>* cancel, const std::shared_ptr<Device>& device) {
-  const Napi::Env env = info.Env();
-  if (!device) {
-    std::vector<UserJob> asked = read_group(semiring, products, requests, reports, nullptr);
-    return run_in_background(env, std::make_unique<HostUserProducts>(info, std::move(asked), true, cancel));
-  }
-  Uses uses(device);
-  std::vector<UserJob> asked = read_group(semiring, products, requests, reports, &uses);
-  return DeviceWork::run(env,
-                         std::make_unique<DeviceUserProducts>(info, std::move(asked), true, std::move(uses), cancel));
+  return run_products<HostUserProducts, DeviceUserProducts>(
+      info, device, cancel, [&](Uses* uses) { return read_group(semiring, products, requests, reports, uses); });
 }
 
 Napi::Value explain_user(const Napi::CallbackInfo& info, const std::shared_ptr<const UserSemiring>& semiring,

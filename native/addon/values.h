@@ -19,8 +19,6 @@
 
 namespace mpmml::addon {
 
-[[noreturn]] void malformed(Napi::Env env, const std::string& what);
-
 /// What napi_get_typedarray_info() tells. This is one call of Node-API, because asking for each property separately takes as
 /// long as a small product.
 struct TypedArray {

@@ -7,6 +7,7 @@
 #include "core/problem/problem.h"
 #include "core/problem/scan.h"
 #include "core/status.h"
+#include "core/watch.h"
 #include "cpu/threads.h"
 
 namespace mpmml::cpu {
@@ -26,26 +27,30 @@ inline int64_t checked_size(int64_t bytes, int64_t count) {
   throw Error(ErrorCode::kOutOfMemory, "the workspace of this product is larger than memory can be");
 }
 
-inline void check_cancelled(const Problem& problem) {
-  if (problem.is_cancelled()) throw given_up();
+/// `watched` is what may be cancelled: a problem, a product, or a watch.
+template <class Watched>
+void check_cancelled(const Watched& watched) {
+  if (watched.is_cancelled()) throw given_up();
 }
 
-/// Runs `body(first, end)` over [0, count) in runs of about `work_at_once` k-steps, out of `work` in total. Checks for
-/// cancellation between runs.
-template <class Body>
-void for_each_run(const Problem& problem, int64_t count, int64_t work, int64_t work_at_once, Body body) {
+/// Runs `body(index)` for `count` parts, on several threads if they are `together`. Checks for cancellation before each.
+template <class Watched, class Body>
+void for_each_part(const Watched& watched, int64_t count, bool together, Body body) {
+  auto part = [&](int64_t index) {
+    check_cancelled(watched);
+    body(index);
+  };
+  if (together) return parallel_for(count, Task(part));
+  for (int64_t index = 0; index < count; ++index) part(index);
+}
+
+/// Runs `body(first, end)` over [0, count) in runs of about `work_at_once` k-steps, out of `work` in total.
+template <class Watched, class Body>
+void for_each_run(const Watched& watched, int64_t count, int64_t work, int64_t work_at_once, Body body) {
   const int64_t each = std::max<int64_t>(work / count, 1);
   const int64_t length = std::max<int64_t>(work_at_once / each, 1);
-  auto run = [&](int64_t index) {
-    check_cancelled(problem);
-    body(index * length, std::min(count, (index + 1) * length));
-  };
-  const int64_t runs = ceil_div(count, length);
-  if (work >= kWorthThreads) {
-    parallel_for(runs, Task(run));
-  } else {
-    for (int64_t index = 0; index < runs; ++index) run(index);
-  }
+  for_each_part(watched, ceil_div(count, length), work >= kWorthThreads,
+                [&](int64_t index) { body(index * length, std::min(count, (index + 1) * length)); });
 }
 
 /// Scans elements of matrices, as for_each_run() does k-steps.

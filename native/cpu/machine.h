@@ -1,5 +1,6 @@
 // What the machine offers: instruction sets, cache sizes, processors.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +28,14 @@ std::vector<std::string> supported_instruction_sets();
 /// The instruction set whose variants the planner takes: the best one, or the one that the settings name.
 /// Throws Error(kOption) if the settings are wrong.
 std::string chosen_instruction_set();
+
+/// Of `all`, which has kernels for each instruction set of the build, those for the chosen one.
+template <class Kernels>
+const Kernels& chosen_among(const std::vector<Kernels>& all) {
+  const std::string isa = chosen_instruction_set();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Kernels& kernels) { return kernels.isa == isa; });
+  return found == all.end() ? all.back() : *found;
+}
 
 /// The processor's name; empty if the system doesn't report it.
 std::string processor_model();

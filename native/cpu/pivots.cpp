@@ -18,15 +18,12 @@ const PivotKernel& kernel_for(const Operation& operation, bool with_next) {
   };
   static const auto& table = *[] {
     auto* const made = new Table{};
-    const std::string isa = chosen_instruction_set();
-    for (const PivotKernels& candidates : pivot_kernels()) {
-      if (candidates.isa != isa) continue;
-      for (size_t semiring = 0; semiring < std::size(kSemiringNames); ++semiring) {
-        for (size_t dtype = 0; dtype < std::size(kDataTypeNames); ++dtype) {
-          for (const bool next : {false, true}) {
-            made->kernels[semiring][dtype][next] =
-                candidates.find(static_cast<SemiringId>(semiring), static_cast<DataType>(dtype), next);
-          }
+    const PivotKernels& chosen = chosen_among(pivot_kernels());
+    for (size_t semiring = 0; semiring < std::size(kSemiringNames); ++semiring) {
+      for (size_t dtype = 0; dtype < std::size(kDataTypeNames); ++dtype) {
+        for (const bool next : {false, true}) {
+          made->kernels[semiring][dtype][next] =
+              chosen.find(static_cast<SemiringId>(semiring), static_cast<DataType>(dtype), next);
         }
       }
     }
@@ -90,8 +87,7 @@ void eliminate_pivots(const Pivots& pivots) {
   std::optional<Workspace> rooms;
   if (!is_alone) rooms.emplace(checked_size(room, at_once));
 
-  Problem watched;
-  watched.cancelled = pivots.cancelled;
+  const Watch watched{pivots.cancelled};
   for (int64_t first_item = 0; first_item < pivots.batch; first_item += at_once) {
     const int64_t items = std::min(at_once, pivots.batch - first_item);
     const auto room_of = [&](int64_t item) { return static_cast<char*>(rooms->data()) + (item - first_item) * room; };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "core/problem/structured.h"
 #include "cpu/loop.h"
 #include "cpu/results.h"
+#include "cpu/slots.h"
 #include "cpu/windowed.h"
 
 namespace mpmml::cpu {
@@ -29,46 +29,6 @@ class FirstIndex {
 
  private:
   std::atomic<int64_t> first_{kNoOverflow};
-};
-
-/// Accumulators for each thread that may compute at once. They are there before the first block is written to C, because
-/// C stays as it is if there isn't memory enough.
-class Accumulators {
- public:
-  Accumulators(int64_t bytes, int64_t threads)
-      : bytes_(round_up(bytes, kAlignment)), memory_(checked_size(bytes_, threads)) {
-    for (int64_t index = 0; index < threads; ++index) {
-      idle_.push_back(static_cast<char*>(memory_.data()) + index * bytes_);
-    }
-  }
-
-  /// Those of one thread, while this exists.
-  class Slot {
-   public:
-    explicit Slot(Accumulators& all) : all_(all) {
-      std::lock_guard<std::mutex> lock(all_.mutex_);
-      data_ = all_.idle_.back();
-      all_.idle_.pop_back();
-    }
-    ~Slot() {
-      std::lock_guard<std::mutex> lock(all_.mutex_);
-      all_.idle_.push_back(data_);
-    }
-    Slot(const Slot&) = delete;
-    void* data() const { return data_; }
-
-   private:
-    Accumulators& all_;
-    void* data_;
-  };
-
- private:
-  static constexpr int64_t kAlignment = 64;
-
-  const int64_t bytes_;
-  const Workspace memory_;
-  std::mutex mutex_;
-  std::vector<void*> idle_;
 };
 
 }  // namespace
@@ -116,7 +76,7 @@ class PackedProduct::Run {
     const bool keeps =
         blocking.KC < product_.padded_k_ || (problem_.witness.data && blocking.stretch < product_.padded_k_);
     const int64_t bytes = cells * product_.kernel_.accumulator_size;
-    std::optional<Accumulators> accumulators;
+    std::optional<Slots> accumulators;
     if (keeps) accumulators.emplace(problem_.witness.data ? 2 * bytes : bytes, thread_count());
     if (problem_.witness.data) {
       windows_a_.emplace(problem_, product_.kernel_, false, product_.a_.offset());
@@ -125,7 +85,7 @@ class PackedProduct::Run {
     for_each_run(problem_, blocks_m_ * blocks_n_ * problem_.batch, work(), kStepsAtOnce,
                  [&](int64_t first, int64_t end) {
                    BlockRequest request{};
-                   std::optional<Accumulators::Slot> slot;
+                   std::optional<Slots::Slot> slot;
                    if (keeps) {
                      request.accumulators = slot.emplace(*accumulators).data();
                      if (windows_a_) request.windows.notes = static_cast<char*>(request.accumulators) + bytes;

@@ -10,9 +10,9 @@
 #include "core/host/workspace.h"
 #include "core/problem/layout.h"
 #include "core/rna/rna_answer.h"
+#include "cpu/loop.h"
 #include "cpu/machine.h"
 #include "cpu/rna_kernels.h"
-#include "cpu/threads.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -27,24 +27,11 @@ struct TaskSize {
 constexpr TaskSize kLargeTasks{8, 8}, kSmallTasks{2, 4};
 
 /// With fewer steps one thread is done before another one has woken.
-constexpr double kWorthThreads = 1 << 20;
+constexpr double kStepsWorthThreads = 1 << 20;
 
 const RnaKernel& kernel(bool wide) {
-  static const RnaKernels& kernels = *[] {
-    const std::string isa = chosen_instruction_set();
-    const RnaKernels* found = &rna_kernels().back();
-    for (const RnaKernels& candidate : rna_kernels()) {
-      if (candidate.isa == isa) found = &candidate;
-    }
-    return found;
-  }();
+  static const RnaKernels& kernels = chosen_among(rna_kernels());
   return wide ? kernels.int32 : kernels.int16;
-}
-
-template <class Body>
-void for_each(bool together, int64_t count, Body body) {
-  if (together) return parallel_for(count, Task(body));
-  for (int64_t index = 0; index < count; ++index) body(index);
 }
 
 /// A strand as the kernels need it.
@@ -105,11 +92,9 @@ void close(const Triangle& shape, const Closing& closing, bool wide, bool togeth
   double all = 0;
   for (int64_t distance = 0; distance < shape.diagonals(); ++distance) all += work(distance);
   for (int64_t distance = 0; distance < shape.diagonals(); ++distance) {
-    for_each(together && distance > 0, shape.blocks() - distance, [&](int64_t row) {
-      check_cancelled(watch);
-      loops.close(shape, closing, row, row + distance);
-    });
-    count_done(watch, share * work(distance) / all);
+    for_each_part(watch, shape.blocks() - distance, together && distance > 0,
+                  [&](int64_t row) { loops.close(shape, closing, row, row + distance); });
+    watch.add(share * work(distance) / all);
   }
 }
 
@@ -229,13 +214,12 @@ class InteractionTables {
 
   void fill_length(int64_t length, const std::vector<Piece>& pieces) {
     const int64_t tables = n_ - length + 1, each = static_cast<int64_t>(pieces.size());
-    const bool together = static_cast<double>(tables) * steps_of(request_, length) > kWorthThreads;
+    const bool together = static_cast<double>(tables) * steps_of(request_, length) > kStepsWorthThreads;
     // A table that no other thread would be busy beside is closed by all of them.
     const bool close_together = together && tables < thread_count();
     const std::unique_ptr<std::atomic<int64_t>[]> left(new std::atomic<int64_t>[tables]);
     for (int64_t a = 0; a < tables; ++a) left[a] = each;
-    for_each(together, tables * each, [&](int64_t index) {
-      check_cancelled(request_.watch);
+    for_each_part(request_.watch, tables * each, together, [&](int64_t index) {
       const int64_t a = index % tables;
       compute(a, a + length, pieces[index / tables]);
       if (left[a].fetch_sub(1, std::memory_order_acq_rel) != 1 || close_together) return;
@@ -266,7 +250,7 @@ class InteractionTables {
     loops.start(shape_, start, piece.rows, piece.columns);
     const Workspace room(loops.room);
     for (int64_t c = a + 1; c < b; ++c) {
-      check_cancelled(request_.watch);
+      request_.watch.look();
       loops.multiply(shape_, table(a, b), table(a, c), table(c, b), piece.rows, piece.columns, room.data());
     }
   }
@@ -310,8 +294,7 @@ std::vector<Folding> fold(const FoldRequest& request) {
   require_room(std::accumulate(bytes.begin(), bytes.begin() + at_once, 0.0), request.most_bytes,
                "take shorter strands");
   std::vector<Folding> results(request.strands.size());
-  for_each(beside, strands, [&](int64_t index) {
-    check_cancelled(request.watch);
+  for_each_part(request.watch, strands, beside, [&](int64_t index) {
     results[index] = fold_one(request, request.strands[index], !beside, all > 0 ? work[index] / all : 0);
   });
   return results;

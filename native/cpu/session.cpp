@@ -61,10 +61,8 @@ void for_each_line(int64_t batch, const Lines& lines, const std::atomic<int32_t>
   if (batch == 0 || lines.count == 0 || lines.length == 0) return;
   constexpr int64_t kStepsPerElement = 8;
   constexpr int64_t kStepsAtOnce = 1 << 20;
-  Problem problem;
-  problem.cancelled = cancelled;
   const int64_t work = saturating_product(saturating_product(batch * lines.count, lines.length), kStepsPerElement);
-  for_each_run(problem, batch * lines.count, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
+  for_each_run(Watch{cancelled}, batch * lines.count, work, kStepsAtOnce, [&](int64_t first, int64_t end) {
     for (int64_t line = first; line < end; ++line) body(line / lines.count, line % lines.count);
   });
 }

@@ -85,12 +85,10 @@ template <class Act>
 void for_each_row(const Successors& successors, int64_t steps_of_element, Act act) {
   const int64_t rows = successors.next.rows, count = successors.batch * rows;
   if (count == 0) return;
-  Problem problem;
-  problem.cancelled = successors.cancelled;
   const int64_t steps = saturating_product(count, successors.next.cols * steps_of_element);
   with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
     const Search<decltype(semiring)> search(successors);
-    for_each_run(problem, count, steps, 1 << 20, [&](int64_t first, int64_t end) {
+    for_each_run(Watch{successors.cancelled}, count, steps, 1 << 20, [&](int64_t first, int64_t end) {
       for (int64_t index = first; index < end; ++index) act(search, index / rows, index % rows);
     });
   });

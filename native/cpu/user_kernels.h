@@ -53,10 +53,4 @@ const std::vector<UserKernels>& user_kernels();
 /// Those of the instruction set that products take.
 const UserKernels& chosen_user_kernels();
 
-/// Whether x op y is y op x.
-constexpr bool is_commutative(UserOp op) {
-  return op == UserOp::kAdd || op == UserOp::kMul || op == UserOp::kMin || op == UserOp::kMax || op == UserOp::kAnd ||
-         op == UserOp::kOr || op == UserOp::kXor || op == UserOp::kEqual;
-}
-
 }  // namespace mpmml::cpu

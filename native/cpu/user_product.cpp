@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include "core/status.h"
 #include "cpu/loop.h"
 #include "cpu/machine.h"
+#include "cpu/slots.h"
 #include "cpu/user_program.h"
 
 namespace mpmml::cpu {
@@ -28,11 +27,9 @@ constexpr int64_t kTilesAtOnce = 16;
 /// Elements that are packed at once.
 constexpr int64_t kPackedAtOnce = 2048;
 
-bool is_nan(uint32_t bits) { return (bits & 0x7fffffff) > 0x7f800000; }
-
 /// The bits that are computed with and stored: NaN has one form.
 void canonicalize(uint32_t* data, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) data[i] = is_nan(data[i]) ? kUserNan : data[i];
+  for (int64_t i = 0; i < count; ++i) data[i] = is_user_nan(data[i]) ? kUserNan : data[i];
 }
 
 /// An array for a thread, aligned for vectors.
@@ -43,41 +40,6 @@ class Buffer {
 
  private:
   Workspace memory_;
-};
-
-/// Arrays for all threads that compute at the same time, taken before any of them changes a result: none lacks memory then.
-class Buffers {
- public:
-  Buffers(int64_t count, int64_t elements) {
-    for (int64_t index = 0; index < count; ++index) free_.push_back(std::make_unique<Buffer>(elements));
-  }
-
-  template <class Body>
-  void with_one(Body&& body) {
-    std::unique_ptr<Buffer> buffer = take();
-    const auto give_back = [&] {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      free_.push_back(std::move(buffer));
-    };
-    try {
-      body(buffer->data());
-    } catch (...) {
-      give_back();
-      throw;
-    }
-    give_back();
-  }
-
- private:
-  std::unique_ptr<Buffer> take() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    std::unique_ptr<Buffer> buffer = std::move(free_.back());
-    free_.pop_back();
-    return buffer;
-  }
-
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<Buffer>> free_;
 };
 
 /// A part of a matrix that is gathered: element (row, col) goes to to[row · row_stride + col · col_stride].
@@ -100,7 +62,7 @@ void gather_line(const uint32_t* from, int64_t from_stride, Span inside, int64_t
   }
   for (int64_t at = begin; at < end; ++at) {
     const uint32_t bits = from[at * from_stride];
-    to[at * to_stride] = is_float && is_nan(bits) ? kUserNan : bits;
+    to[at * to_stride] = is_float && is_user_nan(bits) ? kUserNan : bits;
   }
 }
 
@@ -309,13 +271,13 @@ class Run {
              [&](int64_t index) { index < a_.pieces() ? a_.pack(index) : b_.pack(index - a_.pieces()); });
     const int64_t groups = ceil_div(tiles_, tiles_at_once());
     const int64_t operations = static_cast<int64_t>(compiled_.step.size()), count = product_.batch * panels_ * groups;
-    Buffers buffers(std::min<int64_t>(count, thread_count()), elements_of_blocks());
+    Slots slots(checked_size(sizeof(uint32_t), elements_of_blocks()), std::min<int64_t>(count, thread_count()));
     for_each(count, saturating_product(tiles_at_once() * kRows * cols_, product_.k * operations), [&](int64_t index) {
       const int64_t panel = index / groups % panels_, item = index / groups / panels_;
       const int64_t first = index % groups * tiles_at_once();
-      buffers.with_one([&](uint32_t* buffer) {
-        Block(*this, item, panel, buffer).compute(first, std::min(tiles_, first + tiles_at_once()));
-      });
+      const Slots::Slot slot(slots);
+      auto* const buffer = static_cast<uint32_t*>(slot.data());
+      Block(*this, item, panel, buffer).compute(first, std::min(tiles_, first + tiles_at_once()));
     });
   }
 
@@ -333,15 +295,7 @@ class Run {
  private:
   template <class Body>
   void for_each(int64_t count, int64_t work_of_each, Body body) const {
-    auto call = [&](int64_t index) {
-      if (product_.is_cancelled()) throw given_up();
-      body(index);
-    };
-    if (saturating_product(count, work_of_each) >= kWorthThreads) {
-      parallel_for(count, Task(call));
-    } else {
-      for (int64_t index = 0; index < count; ++index) call(index);
-    }
+    for_each_part(product_, count, saturating_product(count, work_of_each) >= kWorthThreads, body);
   }
 
   /// Few enough for all threads to have work.
@@ -629,13 +583,7 @@ class Run {
 }  // namespace
 
 const UserKernels& chosen_user_kernels() {
-  static const UserKernels& chosen = *[] {
-    const std::string isa = chosen_instruction_set();
-    for (const UserKernels& candidate : user_kernels()) {
-      if (candidate.isa == isa) return &candidate;
-    }
-    return &user_kernels().back();
-  }();
+  static const UserKernels& chosen = chosen_among(user_kernels());
   return chosen;
 }
 

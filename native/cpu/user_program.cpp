@@ -1,7 +1,6 @@
 #include "cpu/user_program.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 namespace mpmml::cpu {
@@ -9,7 +8,7 @@ namespace {
 
 bool is_leaf(const UserNode& node) { return node.op == UserOp::kArgument || node.op == UserOp::kConstant; }
 
-int arity_of(const UserNode& node) { return node.op == UserOp::kArgument ? 0 : user_rule(node.op).arity; }
+int arity_of(const UserNode& node) { return user_rule(node.op).arity; }
 
 UserSide side_of(const UserNode& argument) { return static_cast<UserSide>(argument.operands[0]); }
 
@@ -34,76 +33,26 @@ uint32_t folded(const std::vector<UserNode>& nodes, const UserNode& node, const 
   return blocks[3][0];
 }
 
-/// Copies expressions into one, and computes what depends on constants only.
-class Merger {
- public:
-  explicit Merger(const UserKernels& kernels) : kernels_(kernels) {}
+UserNode unchanged(const UserNode& argument) { return argument; }
 
-  /// `argument(node)` gives what an argument becomes: a node of the whole.
-  template <class Argument>
-  std::vector<int32_t> take(const UserExpression& expression, Argument&& argument) {
-    std::vector<int32_t> places;
-    places.reserve(expression.nodes.size());
-    for (UserNode node : expression.nodes) {
-      if (node.op == UserOp::kArgument) {
-        places.push_back(argument(node));
-        continue;
-      }
-      for (int i = 0; i < arity_of(node); ++i) node.operands[i] = places[static_cast<size_t>(node.operands[i])];
-      places.push_back(add(node));
-    }
-    std::vector<int32_t> results;
-    for (const int32_t result : expression.results) results.push_back(places[static_cast<size_t>(result)]);
-    return results;
-  }
-
-  int32_t add(UserNode node) {
+/// The expression with `argument(node)` in place of its arguments, and with the value of what depends on constants only.
+template <class Argument>
+UserExpression fold_constants(const UserExpression& expression, const UserKernels& kernels, Argument&& argument) {
+  UserExpression whole;
+  const auto add = [&](UserNode node) {
     if (!is_leaf(node)) {
       bool is_constant = true;
-      for (int i = 0; i < arity_of(node); ++i) is_constant &= at(node.operands[i]).op == UserOp::kConstant;
-      if (is_constant) node = {UserOp::kConstant, node.type, {}, folded(whole_.nodes, node, kernels_)};
+      for (int i = 0; i < arity_of(node); ++i) {
+        is_constant &= whole.nodes[static_cast<size_t>(node.operands[i])].op == UserOp::kConstant;
+      }
+      if (is_constant) node = {UserOp::kConstant, node.type, {}, folded(whole.nodes, node, kernels)};
     }
-    whole_.nodes.push_back(node);
-    return static_cast<int32_t>(whole_.nodes.size()) - 1;
-  }
-
-  const UserNode& at(int32_t node) const { return whole_.nodes[static_cast<size_t>(node)]; }
-  UserExpression finish(std::vector<int32_t> results) {
-    whole_.results = std::move(results);
-    return std::move(whole_);
-  }
-
- private:
-  const UserKernels& kernels_;
-  UserExpression whole_;
-};
-
-/// Copies of nodes of an expression, with their operands, into one of their own.
-class Extract {
- public:
-  explicit Extract(const UserExpression& from) : from_(from) {}
-
-  int32_t take(int32_t node) {
-    const auto known = places_.find(node);
-    if (known != places_.end()) return known->second;
-    UserNode copy = from_.nodes[static_cast<size_t>(node)];
-    for (int i = 0; i < arity_of(copy); ++i) copy.operands[i] = take(copy.operands[i]);
-    part_.nodes.push_back(copy);
-    return places_[node] = static_cast<int32_t>(part_.nodes.size()) - 1;
-  }
-  /// The number of the result that the node is.
-  int32_t result(int32_t node) {
-    const auto [known, is_new] = results_.try_emplace(node, static_cast<int32_t>(part_.results.size()));
-    if (is_new) part_.results.push_back(take(node));
-    return known->second;
-  }
-  UserExpression finish() { return std::move(part_); }
-
- private:
-  const UserExpression& from_;
-  UserExpression part_;
-  std::map<int32_t, int32_t> places_, results_;
-};
+    whole.nodes.push_back(node);
+    return static_cast<int32_t>(whole.nodes.size()) - 1;
+  };
+  whole.results = rewrite(expression, [&](const UserNode& node) { return add(argument(node)); }, add);
+  return whole;
+}
 
 /// Where the result of a lane is to be, if it isn't computed there.
 struct Copy {
@@ -114,9 +63,7 @@ struct Copy {
 }  // namespace
 
 SplitUserTimes split_times(const UserExpression& times, const UserKernels& kernels) {
-  Merger merger(kernels);
-  std::vector<int32_t> results = merger.take(times, [&](const UserNode& node) { return merger.add(node); });
-  const UserExpression whole = merger.finish(std::move(results));
+  const UserExpression whole = fold_constants(times, kernels, unchanged);
 
   // On which sides nodes depend: 1 for A, 2 for B.
   std::vector<unsigned> sides;
@@ -126,8 +73,12 @@ SplitUserTimes split_times(const UserExpression& times, const UserKernels& kerne
     for (int i = 0; i < arity_of(node); ++i) of |= sides[static_cast<size_t>(node.operands[i])];
     sides.push_back(of);
   }
-  Extract of_a(whole), of_b(whole);
+  std::vector<int32_t> of_a, of_b;
   SplitUserTimes split;
+  const auto result = [](std::vector<int32_t>& results, int32_t node) {
+    results.push_back(node);
+    return static_cast<int32_t>(results.size()) - 1;
+  };
   std::vector<int32_t> places(whole.nodes.size(), -1);
   // The place in the rest of a node, which may be made for it.
   const auto place = [&](int32_t at) {
@@ -136,8 +87,8 @@ SplitUserTimes split_times(const UserExpression& times, const UserKernels& kerne
     const UserNode& node = whole.nodes[static_cast<size_t>(at)];
     const unsigned of = sides[static_cast<size_t>(at)];
     UserNode leaf = node;
-    if (of == 1) leaf = argument_of(UserSide::kA, of_a.result(at), node.type);
-    if (of == 2) leaf = argument_of(UserSide::kB, of_b.result(at), node.type);
+    if (of == 1) leaf = argument_of(UserSide::kA, result(of_a, at), node.type);
+    if (of == 2) leaf = argument_of(UserSide::kB, result(of_b, at), node.type);
     split.rest.nodes.push_back(leaf);
     return known = static_cast<int32_t>(split.rest.nodes.size()) - 1;
   };
@@ -157,43 +108,30 @@ SplitUserTimes split_times(const UserExpression& times, const UserKernels& kerne
     }
     split.rest.results.push_back(at);
   }
-  split.of_a = of_a.finish();
-  split.of_b = of_b.finish();
+  split.of_a = needed_of({whole.nodes, of_a});
+  split.of_b = needed_of({whole.nodes, of_b});
   return split;
 }
 
 UserExpression step_of(const UserExpression& rest, const UserExpression& plus, const UserKernels& kernels) {
-  Merger merger(kernels);
   // Constants that are copied stay copies: nothing else makes a vector of them.
   UserExpression whole = rest;
-  std::vector<int32_t> places;
-  const auto argument = [&](const UserNode& node) {
-    if (node.operands[0] == 1) return rest.results[static_cast<size_t>(node.operands[1])];
-    whole.nodes.push_back(argument_of(UserSide::kAcc, node.operands[1], node.type));
+  const auto add = [&](const UserNode& node) {
+    whole.nodes.push_back(node);
     return static_cast<int32_t>(whole.nodes.size()) - 1;
   };
-  std::vector<int32_t> results = merger.take(plus, [&](const UserNode& node) { return merger.add(node); });
-  const UserExpression constant_free = merger.finish(std::move(results));
-  for (UserNode node : constant_free.nodes) {
-    if (node.op == UserOp::kArgument) {
-      places.push_back(argument(node));
-      continue;
-    }
-    for (int i = 0; i < arity_of(node); ++i) node.operands[i] = places[static_cast<size_t>(node.operands[i])];
-    whole.nodes.push_back(node);
-    places.push_back(static_cast<int32_t>(whole.nodes.size()) - 1);
-  }
-  whole.results.clear();
-  for (const int32_t result : constant_free.results) whole.results.push_back(places[static_cast<size_t>(result)]);
+  const auto argument = [&](const UserNode& node) {
+    if (node.operands[0] == 1) return rest.results[static_cast<size_t>(node.operands[1])];
+    return add(argument_of(UserSide::kAcc, node.operands[1], node.type));
+  };
+  whole.results = rewrite(fold_constants(plus, kernels, unchanged), argument, add);
   return whole;
 }
 
 UserExpression of_vectors(const UserExpression& expression, const UserKernels& kernels) {
-  Merger merger(kernels);
-  std::vector<int32_t> results = merger.take(expression, [&](const UserNode& node) {
-    return merger.add(argument_of(node.operands[0] == 0 ? UserSide::kB : UserSide::kAcc, node.operands[1], node.type));
+  return fold_constants(expression, kernels, [](const UserNode& node) {
+    return argument_of(node.operands[0] == 0 ? UserSide::kB : UserSide::kAcc, node.operands[1], node.type);
   });
-  return merger.finish(std::move(results));
 }
 
 class UserProgram::Compiler {

@@ -171,40 +171,60 @@ class AlteredBackend final : public Backend {
 
   BackendKind kind() const override { return backend_->kind(); }
   const std::vector<const Variant*>& variants() const override { return backend_->variants(); }
-  std::string unusable(int device) override { return backend_->unusable(device); }
-  int device_count() override { return backend_->device_count(); }
-  SeveralLimits several_limits() const override { return backend_->several_limits(); }
+  std::string unusable(int device) override {
+    if (!has_own_devices() || (device >= 0 && device < alteration_.devices)) return backend_->unusable(real(device));
+    return "there is no device " + std::to_string(device) + ": this machine has " +
+           std::to_string(alteration_.devices) + ", numbered from 0";
+  }
+  int device_count() override { return has_own_devices() ? alteration_.devices : backend_->device_count(); }
+  SeveralLimits several_limits() const override {
+    if (!has_own_devices()) return backend_->several_limits();
+    SeveralLimits limits;
+    limits.uses_all = true;
+    limits.least_bytes = 0;
+    limits.least_nodes = 4;
+    limits.steps_worth_ahead = 1e6;
+    return limits;
+  }
   std::string refuses(const Problem& problem, const Placement& where) override {
-    return backend_->refuses(problem, where);
+    return backend_->refuses(problem, real(where));
   }
   bool scans_lines(const Problem& problem, const Placement& where) override {
-    return backend_->scans_lines(problem, where);
+    return backend_->scans_lines(problem, real(where));
   }
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
-    return backend_->plan(problem, a, b, where);
+    return backend_->plan(problem, a, b, real(where));
   }
-  double estimate_ms(const Problem& problem, int device) override { return backend_->estimate_ms(problem, device); }
+  double estimate_ms(const Problem& problem, int device) override {
+    return backend_->estimate_ms(problem, real(device));
+  }
   bool runs_together(const Problem& problem, const Placement& where) override {
-    return backend_->runs_together(problem, where);
+    return backend_->runs_together(problem, real(where));
   }
   ForRuns for_runs(const Problem& problem) override { return backend_->for_runs(problem); }
   std::string refuses_user(const UserProduct& product, const Placement& where) override {
-    return backend_->refuses_user(product, where);
+    return backend_->refuses_user(product, real(where));
   }
   double estimate_user_ms(const UserProduct& product, int device) override {
-    return backend_->estimate_user_ms(product, device);
+    return backend_->estimate_user_ms(product, real(device));
   }
   std::vector<Folding> fold(const FoldRequest& request, const Placement& where) override {
-    return backend_->fold(request, where);
+    return backend_->fold(request, real(where));
   }
   Interactions interact(const InteractionRequest& request, const Placement& where) override {
-    return backend_->interact(request, where);
+    return backend_->interact(request, real(where));
   }
   std::unique_ptr<Session> open(int device, int64_t device_memory) override {
-    return std::make_unique<AlteredSession>(backend_->open(device, device_memory), alteration_);
+    std::unique_ptr<Session> session = backend_->open(real(device), device_memory);
+    const bool is_altered = alteration_.delay.count() > 0 || alteration_.block_bytes > 0;
+    return is_altered ? std::make_unique<AlteredSession>(std::move(session), alteration_) : std::move(session);
   }
 
  private:
+  bool has_own_devices() const { return alteration_.devices > 0; }
+  int real(int device) const { return has_own_devices() ? 0 : device; }
+  Placement real(const Placement& where) const { return on_device(real(where.device), where); }
+
   const std::shared_ptr<Backend> backend_;
   const Alteration alteration_;
 };

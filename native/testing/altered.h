@@ -1,4 +1,4 @@
-// Backends that work as a GPU's does, for tests on machines without one: later, or in blocks.
+// Backends that work as GPUs do, for tests on machines without them: later, in blocks, or as several devices.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -14,9 +14,11 @@ struct Alteration {
   std::chrono::microseconds delay{0};
   /// Greatest size of the results of a block in which a product of arrays is computed, in bytes; 0: it isn't divided.
   int64_t block_bytes = 0;
+  /// Number of devices, all of which are device 0. Little work on them counts as much. 0: those of the backend.
+  int devices = 0;
 };
 
-/// Returns a backend with the devices of `backend`.
+/// Returns a backend that computes by `backend`.
 std::shared_ptr<Backend> altered(std::shared_ptr<Backend> backend, const Alteration& alteration);
 
 }  // namespace mpmml

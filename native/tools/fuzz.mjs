@@ -2,6 +2,7 @@
 //
 //   npm run fuzz -- [--seed N] [--seconds S] [--backend cpu|cuda|auto] [--devices one|pretended|all] [--processes N]
 //   npm run fuzz -- --seed N --case M [the same options]     one case again
+//   npm run fuzz -- --variants TEXT                          products by each kernel whose name contains TEXT
 //
 // Uses the library as it was built (dist/ and build/), and needs only Node: node native/tools/fuzz.mjs. docs/contributing.md
 // says more. Exit status 1 if anything is wrong; each failure prints the line that repeats it.
@@ -38,6 +39,8 @@ function readOptions() {
       devices: text,
       processes: text,
       only: text,
+      variants: text,
+      cases: text,
     }
     values = parseArgs({ options }).values
   } catch ({ message }) {
@@ -52,6 +55,7 @@ function readOptions() {
     if (choices.includes(value)) return value
     return fail(`--${name} can be ${choices.join(', ')}, not ${value}`)
   }
+  const { variants } = values
   return {
     seed: count('seed', values.seed) ?? Math.floor(Math.random() * 2 ** 31),
     seconds: count('seconds', values.seconds) ?? 60,
@@ -59,9 +63,17 @@ function readOptions() {
     backend: choice('backend', values.backend ?? 'auto', ['auto', 'cpu', 'cuda']),
     devices: choice('devices', values.devices ?? 'pretended', ['one', 'pretended', 'all']),
     processes: count('processes', values.processes, 1024) ?? 1,
-    only: choice('only', values.only ?? 'all', ['all', ...Object.keys(cases)]),
+    only: choice('only', values.only ?? (variants === undefined ? 'all' : 'product'), [
+      'all',
+      ...Object.keys(cases),
+    ]),
+    variants,
+    cases: count('cases', values.cases) ?? (variants === undefined ? undefined : CASES_OF_VARIANT),
   }
 }
+
+/** The number of products that each kernel of --variants computes. */
+const CASES_OF_VARIANT = 24
 
 /** How often each kind of case is drawn. */
 const cases = {
@@ -84,7 +96,7 @@ function drawCase(random, only) {
   return [chosen[0][0], chosen[0][1].run]
 }
 
-async function newContext({ backend, devices, processes }) {
+async function newContext({ backend, devices, processes, variants: text }) {
   const built = (name) => import(pathToFileURL(join(root, 'dist', 'lib', name)).href)
   if (!existsSync(join(root, 'dist', 'lib', 'index.js'))) fail('the library is not built: run npm run build')
   const library = await built('index.js')
@@ -98,6 +110,15 @@ async function newContext({ backend, devices, processes }) {
   const backends = backend === 'auto' ? (hasCuda ? ['cuda', 'cuda', 'cuda', 'cpu'] : ['cpu']) : [backend]
   const onGpu = backends.includes('cuda')
   if (onGpu && processes > 1) await shareMemory(library, processes)
+  const variants = library.variants()
+  const inTurn =
+    text === undefined
+      ? undefined
+      : variants.filter(({ name, backend }) => name.includes(text) && backends.includes(backend))
+  if (inTurn?.length === 0)
+    fail(
+      `no variant of ${[...new Set(backends)].join(', ')} has a name that contains "${text}": npx mpmml variants lists all`,
+    )
   return {
     library,
     algebra,
@@ -107,8 +128,13 @@ async function newContext({ backend, devices, processes }) {
     backends,
     devices,
     pretended: devices === 'pretended',
-    variants: library.variants(),
-    limits: { elements: onGpu ? 8e6 : 3e6, steps: onGpu ? 3000 ** 3 : 1000 ** 3 },
+    variants,
+    inTurn,
+    computed: new Set(),
+    // Of kernels that are looked at one after the other, maybe by a sanitizer, products are small.
+    limits: inTurn
+      ? { elements: 1e5, steps: 2e7 }
+      : { elements: onGpu ? 8e6 : 3e6, steps: onGpu ? 3000 ** 3 : 1000 ** 3 },
     budget: 6e6,
     tally: new Tally(),
   }
@@ -123,7 +149,7 @@ async function shareMemory(library, processes) {
 }
 
 /** What repeats a case. */
-const again = ({ seed, backend, devices, only }, index) =>
+const again = ({ seed, backend, devices, only, variants }, index) =>
   [
     ...['MPMML_CPU_ISA', 'MPMML_NUM_THREADS', 'MPMML_DEVICE_MEMORY_MIB']
       .filter((name) => process.env[name])
@@ -131,14 +157,16 @@ const again = ({ seed, backend, devices, only }, index) =>
     `npm run fuzz -- --seed ${seed} --case ${index}`,
     ...(backend === 'auto' ? [] : [`--backend ${backend}`]),
     ...(devices === 'pretended' ? [] : [`--devices ${devices}`]),
-    ...(only === 'all' ? [] : [`--only ${only}`]),
+    ...(only === 'all' || variants !== undefined ? [] : [`--only ${only}`]),
+    ...(variants === undefined ? [] : [`--variants '${variants}'`]),
   ].join(' ')
 
 async function runCase(context, options, index) {
   const random = randomOf(options.seed, index)
   const [name, run] = drawCase(random, options.only)
+  const { inTurn } = context
   try {
-    await run(context, random)
+    await run(context, random, inTurn?.[index % inTurn.length])
     return true
   } catch (error) {
     const what = error instanceof Wrong ? error.message : `${error?.stack ?? error}`
@@ -217,11 +245,17 @@ function supervise(options, total, first = 0) {
 async function main() {
   const options = readOptions()
   const started = performance.now()
-  if (options.index !== undefined) {
+  if (options.index !== undefined || options.cases !== undefined) {
     const context = await newContext(options)
-    const right = await runCase(context, options, options.index)
-    report(context.tally, right ? 0 : 1, (performance.now() - started) / 1000)
-    process.exit(right ? 0 : 1)
+    const first = options.index ?? 0
+    const count = options.index === undefined ? options.cases * (context.inTurn?.length ?? 1) : 1
+    let wrong = 0
+    for (let index = first; index < first + count; index++)
+      if (!(await runCase(context, options, index))) wrong++
+    const idle = (context.inTurn ?? []).filter(({ name }) => !context.computed.has(name))
+    for (const { name } of idle) console.log(`${name}: took none of its products`)
+    report(context.tally, wrong, (performance.now() - started) / 1000)
+    process.exit(wrong === 0 ? 0 : 1)
   }
   await newContext(options)
   const total = { tally: new Tally(), wrong: 0 }

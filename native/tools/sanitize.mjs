@@ -6,12 +6,11 @@
 //                                                    to vitest
 //   npm run sanitize -- thread                       ThreadSanitizer over native/testing/stress and native/addon/stress,
 //                                                    because Node itself causes reports
-//   npm run sanitize -- cuda [filter] [--tool NAME]  compute-sanitizer over products with every CUDA variant, or with
-//                                                    those whose names contain the filter (native/tools/products.mjs),
-//                                                    and over closures (native/tools/closures.mjs), if there is no
-//                                                    filter or it is "closure"; by memcheck, racecheck, initcheck and
-//                                                    synccheck, or one of them. Needs a GPU, and the library as
-//                                                    `npm run build` makes it
+//   npm run sanitize -- cuda [filter] [--tool NAME]  compute-sanitizer over random products with every CUDA variant, or
+//                                                    with those whose names contain the filter, and over closures, if
+//                                                    there is no filter or it is "closure" (native/tools/fuzz.mjs); by
+//                                                    memcheck, racecheck, initcheck and synccheck, or one of them.
+//                                                    Needs a GPU, and the library as `npm run build` makes it
 //
 // The first two build in folders of their own under build/sanitize, from a copy of the sources, because the library
 // loads the addon from the build folder of its package. The last needs only Node:
@@ -150,15 +149,23 @@ async function cuda(programArguments) {
   }
   for (const tool of values.tool === undefined ? cudaTools : [values.tool]) {
     console.log(`mpmml: compute-sanitizer, ${tool}`)
-    const check = (program, ...programArguments) =>
+    // In one process: the sanitizer's exit status is that of the process that it watches.
+    const check = (...programArguments) =>
       run(sanitizer, [
-        ...['--tool', tool, '--error-exitcode', '1'],
-        ...[process.execPath, join(root, 'native', 'tools', program), ...programArguments],
+        ...[
+          '--tool',
+          tool,
+          '--error-exitcode',
+          '1',
+          process.execPath,
+          join(root, 'native', 'tools', 'fuzz.mjs'),
+        ],
+        ...['--backend', 'cuda', '--devices', 'one', '--seed', '1', ...programArguments],
       ])
     // A filter is for variants of products, but closures can be asked for by their name.
     const [filter] = positionals
-    if (filter !== 'closure') check('products.mjs', 'cuda', ...positionals)
-    if (filter === undefined || filter === 'closure') check('closures.mjs')
+    if (filter !== 'closure') check('--variants', filter ?? '')
+    if (filter === undefined || filter === 'closure') check('--only', 'closure', '--cases', '200')
   }
 }
 

@@ -66,6 +66,12 @@ export const dataTypes = [
   numberType('float64', 'Numbers of double precision; integers up to 2^53 are exact.'),
   numberType('uint8', 'Bytes, which or-and takes for true unless they are 0.'),
 ]
+
+/** Each element type as it is, and as the narrow one that operands may be stored as. */
+export const storedTypes = dataTypes.flatMap((dataType) => [
+  { dataType, stored: dataType, storage: 'kElement' },
+  ...(dataType.narrow ? [{ dataType, stored: dataType.narrow, storage: 'kNarrow' }] : []),
+])
 const everyType = dataTypes.map(({ name }) => name)
 
 /**

@@ -8,6 +8,7 @@
 
 #include "core/problem/problem.h"
 #include "core/session/session.h"
+#include "core/watch.h"
 
 namespace mpmml {
 
@@ -56,10 +57,7 @@ class InFlight {
     works_.pop_front();
     under_way_ -= first.steps;
     first.pending->finish();
-    if (!steps_done_) return;
-    double known = steps_done_->load(std::memory_order_relaxed);
-    while (!steps_done_->compare_exchange_weak(known, known + first.steps, std::memory_order_relaxed)) {
-    }
+    add_to(steps_done_, first.steps);
   }
 
   std::atomic<double>* const steps_done_;

@@ -452,16 +452,12 @@ class ClosureByRows final : public Pending {
 StartedClosure start_by_instances(Peers& peers, const Closure& closure, const std::vector<Region>& regions,
                                   const Placement& where) {
   std::vector<std::optional<StartedClosure>> started(peers.count());
-  peers.run([&](size_t device) {
-    const Region& region = regions[device];
-    if (region.is_empty()) return;
-    peers.of_device(device, [&] {
-      Closure mine = closure;
-      mine.batch = region.items.size();
-      mine.d = peers.on_piece(device, sub(closure.d, closure.operation.dtype, region));
-      mine.next = peers.on_piece(device, sub(closure.next, DataType::kInt32, region));
-      started[device] = start_closure(peers.session(device), mine, peers.place(device, where));
-    });
+  peers.each(regions, [&](size_t device, const Region& region) {
+    Closure mine = closure;
+    mine.batch = region.items.size();
+    mine.d = peers.on_piece(device, sub(closure.d, closure.operation.dtype, region));
+    mine.next = peers.on_piece(device, sub(closure.next, DataType::kInt32, region));
+    started[device] = start_closure(peers.session(device), mine, peers.place(device, where));
   });
   auto work = std::make_unique<Joined>(peers, 1);
   bool goes_too_far = false;

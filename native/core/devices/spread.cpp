@@ -80,7 +80,7 @@ class SpreadSession final : public Session {
       peers_.of_device(0, [&] { peers_.session(0).upload(dtype, batch, from, whole.view, cancelled); });
       return peers_.put_back(to, whole);
     }
-    each_at_once(*regions, [&](size_t device, const Region& region) {
+    peers_.each(*regions, [&](size_t device, const Region& region) {
       peers_.session(device).upload(dtype, region.items.size(), sub(from, dtype, region),
                                     peers_.on_piece(device, sub(to, dtype, region)), cancelled);
     });
@@ -97,7 +97,7 @@ class SpreadSession final : public Session {
       return started;
     }
     std::vector<std::unique_ptr<Pending>> works(peers_.count());
-    each_at_once(*regions, [&](size_t device, const Region& region) {
+    peers_.each(*regions, [&](size_t device, const Region& region) {
       works[device] =
           peers_.session(device).download(dtype, region.items.size(), peers_.on_piece(device, sub(from, dtype, region)),
                                           sub(to, dtype, region), cancelled);
@@ -148,7 +148,7 @@ class SpreadSession final : public Session {
       return peers_.of_device(0, [&] { return peers_.session(0).range(operation, batch, whole); });
     }
     std::vector<std::optional<ValueRange>> ranges(peers_.count());
-    each_at_once(*regions, [&](size_t device, const Region& region) {
+    peers_.each(*regions, [&](size_t device, const Region& region) {
       ranges[device] = peers_.session(device).range(operation, region.items.size(),
                                                     peers_.on_piece(device, sub(matrix, dtype, region)));
     });
@@ -168,7 +168,7 @@ class SpreadSession final : public Session {
     const auto regions = peers_.regions_of(matrix, dtype, batch);
     if (!regions) return Session::find_nan(dtype, batch, matrix);
     std::vector<std::optional<int64_t>> found(peers_.count());
-    each_at_once(*regions, [&](size_t device, const Region& region) {
+    peers_.each(*regions, [&](size_t device, const Region& region) {
       found[device] = peers_.session(device).find_nan(dtype, region.items.size(),
                                                       peers_.on_piece(device, sub(matrix, dtype, region)));
     });
@@ -229,15 +229,6 @@ class SpreadSession final : public Session {
   }
 
  private:
-  /// Calls `body(device, region)` for all that have something of matrices, at the same time: each makes streams and pinned
-  /// memory, if there are none from earlier copies.
-  template <class Body>
-  void each_at_once(const std::vector<Region>& regions, Body&& body) {
-    peers_.run([&](size_t device) {
-      if (!regions[device].is_empty()) peers_.of_device(device, [&] { body(device, regions[device]); });
-    });
-  }
-
   template <class View>
   struct Typed {
     View view;

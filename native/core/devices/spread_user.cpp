@@ -58,10 +58,8 @@ std::unique_ptr<Pending> start(Peers& peers, const UserProduct& product, const s
   } else {
     for (size_t device = 0; device < peers.count(); ++device) prepare(device);
   }
-  peers.run([&](size_t device) {
-    if (regions[device].is_empty()) return;
-    parts[device].work = peers.of_device(
-        device, [&] { return start_user(peers.session(device), parts[device].product, peers.place(device, where)); });
+  peers.each(regions, [&](size_t device, const Region&) {
+    parts[device].work = start_user(peers.session(device), parts[device].product, peers.place(device, where));
   });
   auto started = std::make_unique<Joined>(peers, 1);
   for (size_t device = 0; device < peers.count(); ++device) {

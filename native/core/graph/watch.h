@@ -1,10 +1,9 @@
 // How work on a graph is watched while it runs, and on how many threads it runs.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <functional>
 
-#include "core/status.h"
+#include "core/watch.h"
 
 namespace mpmml::graph {
 
@@ -14,20 +13,7 @@ constexpr int64_t kBetweenLooks = 1 << 14;
 /// Steps of vector code between two looks; 2^20 take at most 1 ms.
 constexpr int64_t kStepsBetweenLooks = 1 << 20;
 
-struct Watch {
-  const std::atomic<int32_t>* cancelled = nullptr;
-  std::atomic<double>* done = nullptr;  ///< the share of all work: 1 in the end
-
-  void look() const {
-    if (cancelled && cancelled->load(std::memory_order_relaxed) != 0) throw given_up();
-  }
-  void add(double share) const {
-    if (!done) return;
-    double known = done->load(std::memory_order_relaxed);
-    while (!done->compare_exchange_weak(known, known + share, std::memory_order_relaxed)) {
-    }
-  }
-};
+using mpmml::Watch;
 
 /// Looks and tells every now and then.
 class Looker {

@@ -1,8 +1,9 @@
 // Folding a strand of RNA, and the interaction of two, by the weights of their base pairs: what is asked and what comes out.
 #pragma once
-#include <atomic>
 #include <cstdint>
 #include <vector>
+
+#include "core/watch.h"
 
 namespace mpmml {
 
@@ -21,14 +22,6 @@ struct PairScores {
     of[a][u] = of[u][a] = au;
     of[g][u] = of[u][g] = gu;
   }
-};
-
-/// How a computation is watched.
-struct Watch {
-  const std::atomic<int32_t>* cancelled = nullptr;
-  std::atomic<double>* done = nullptr;  ///< the share of all work: 1 in the end
-
-  bool is_cancelled() const { return cancelled && cancelled->load(std::memory_order_relaxed) != 0; }
 };
 
 /// The indices of two bases.

@@ -12,17 +12,6 @@
 
 namespace mpmml {
 
-inline void check_cancelled(const Watch& watch) {
-  if (watch.is_cancelled()) throw given_up();
-}
-
-inline void count_done(const Watch& watch, double share) {
-  if (!watch.done) return;
-  double done = watch.done->load(std::memory_order_relaxed);
-  while (!watch.done->compare_exchange_weak(done, done + share, std::memory_order_relaxed)) {
-  }
-}
-
 /// Throws Error(kOutOfMemory) if tables take more bytes than there are.
 inline void require_room(double bytes, double most, const std::string& advice) {
   if (bytes <= most) return;
@@ -87,7 +76,7 @@ Interactions answer_interaction(const InteractionRequest& request, const Fold1& 
   result.steps = steps_of(request);
   const auto n = static_cast<int64_t>(request.strand1.size());
   for (const int64_t start : best_windows(request, score)) {
-    check_cancelled(request.watch);
+    request.watch.look();
     Interaction& found = result.best.emplace_back();
     found.start = start;
     found.score = score(0, n, start, start + request.reach);

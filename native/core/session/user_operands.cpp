@@ -23,11 +23,14 @@ bool KeepingWorks::is_done() {
 }
 
 std::vector<Outcome> KeepingWorks::finish() {
-  Outcome all;
+  std::vector<Outcome> all;
   for (const auto& work : works_) {
-    for (const Outcome& outcome : work->finish()) all.timing.add(outcome.timing);
+    for (const Outcome& outcome : work->finish()) {
+      all.resize(1);
+      all.front().timing.add(outcome.timing);
+    }
   }
-  return {std::move(all)};
+  return all;
 }
 
 }  // namespace mpmml

@@ -27,7 +27,8 @@ MutableMatrixView make_like(Session& session, const View& view, int64_t batch, K
 /// The product with those operands that are in host memory copied to the session's.
 UserProduct with_operands_in(Session& session, const UserProduct& product, KeptMemory& kept);
 
-/// Works for one product that were started one after the other, with memory that nothing else owns. They take the time of all.
+/// Works that were started one after the other, with memory that nothing else owns. They have one outcome, with the time of all, if any
+/// has one.
 class KeepingWorks final : public Pending {
  public:
   explicit KeepingWorks(KeptMemory kept) : kept_(std::move(kept)) {}

@@ -5,7 +5,6 @@
 // ones of their degree for the relative error (Lawson's iteration of least squares), with coefficients that were rounded to float32
 // one after the other.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -125,13 +124,10 @@ Written log1p_of(ExpressionWriter& w, Written x) {
   return w.select(is_tiny, x, with_ends(w, log, x, -1));
 }
 
-Written lower_node(ExpressionWriter& w, const UserNode& node, const std::array<Written, 3>& operands) {
-  const auto& [x, y, z] = operands;
+/// Operands have been written.
+Written lower_node(ExpressionWriter& w, const UserNode& node) {
+  const Written x{node.operands[0]}, y{node.operands[1]};
   switch (node.op) {
-    case UserOp::kArgument:
-      return w.node(node.op, node.type, node.operands);
-    case UserOp::kConstant:
-      return w.node(node.op, node.type, {}, node.bits);
     case UserOp::kExp:
       return exp_of(w, x);
     case UserOp::kExp2:
@@ -158,7 +154,7 @@ Written lower_node(ExpressionWriter& w, const UserNode& node, const std::array<W
     default:
       break;
   }
-  return w.node(node.op, node.type, {x.node, y.node, z.node}, node.bits);
+  return w.node(node.op, node.type, node.operands, node.bits);
 }
 
 }  // namespace
@@ -167,17 +163,17 @@ UserExpression needed_of(const UserExpression& expression) {
   const std::vector<UserNode>& nodes = expression.nodes;
   std::vector<int32_t> place(nodes.size(), -1);
   for (const int32_t result : expression.results) place[static_cast<size_t>(result)] = 0;
-  const auto arity = [](const UserNode& node) { return node.op == UserOp::kArgument ? 0 : user_rule(node.op).arity; };
+  const auto arity = [](const UserNode& node) -> size_t { return user_rule(node.op).arity; };
   for (size_t at = place.size(); at-- > 0;) {
     if (place[at] < 0) continue;
-    for (int i = 0; i < arity(nodes[at]); ++i) place[static_cast<size_t>(nodes[at].operands[i])] = 0;
+    for (size_t i = 0; i < arity(nodes[at]); ++i) place[static_cast<size_t>(nodes[at].operands[i])] = 0;
   }
   UserExpression kept;
   for (size_t at = 0; at < place.size(); ++at) {
     if (place[at] < 0) continue;
     place[at] = static_cast<int32_t>(kept.nodes.size());
     UserNode node = nodes[at];
-    for (int i = 0; i < arity(node); ++i) node.operands[i] = place[static_cast<size_t>(node.operands[i])];
+    for (size_t i = 0; i < arity(node); ++i) node.operands[i] = place[static_cast<size_t>(node.operands[i])];
     kept.nodes.push_back(node);
   }
   for (const int32_t result : expression.results) kept.results.push_back(place[static_cast<size_t>(result)]);
@@ -192,19 +188,8 @@ int instructions_of(const UserExpression& expression) {
 
 UserExpression lower(const UserExpression& expression) {
   ExpressionWriter writer;
-  std::vector<Written> values;
-  values.reserve(expression.nodes.size());
-  for (const UserNode& node : expression.nodes) {
-    std::array<Written, 3> operands;
-    if (node.op != UserOp::kArgument) {
-      for (size_t i = 0; i < user_rule(node.op).arity; ++i) {
-        operands[i] = values[static_cast<size_t>(node.operands[i])];
-      }
-    }
-    values.push_back(lower_node(writer, node, operands));
-  }
-  std::vector<int32_t> results;
-  for (const int32_t result : expression.results) results.push_back(values[static_cast<size_t>(result)].node);
+  const auto write = [&](const UserNode& node) { return lower_node(writer, node).node; };
+  const std::vector<int32_t> results = rewrite(expression, write, write);
   return writer.finish(results);
 }
 

@@ -16,13 +16,6 @@ double UserProduct::operations() const {
   return steps() * static_cast<double>(semiring->lowered_plus.nodes.size() + semiring->lowered_times.nodes.size());
 }
 
-void UserProduct::count_steps(double steps) const {
-  if (!steps_done) return;
-  double known = steps_done->load(std::memory_order_relaxed);
-  while (!steps_done->compare_exchange_weak(known, known + steps, std::memory_order_relaxed)) {
-  }
-}
-
 UserProduct sub(const UserProduct& product, const Region& region) {
   const auto& [items, rows, cols] = region;
   const Span steps{0, product.k};

@@ -9,6 +9,7 @@
 #include "core/problem/region.h"
 #include "core/user/logarithms.h"
 #include "core/user/semiring.h"
+#include "core/watch.h"
 
 namespace mpmml {
 
@@ -55,7 +56,7 @@ struct UserProduct : FurtherResults {
   double operations() const;
   bool is_cancelled() const { return is_set(cancelled); }
   /// Counts k-steps that are done.
-  void count_steps(double steps) const;
+  void count_steps(double steps) const { add_to(steps_done, steps); }
 };
 
 /// The product that a region of C is.

@@ -19,10 +19,8 @@ constexpr int kPlusSide = 2;  ///< an argument is of x or y
   throw Error(ErrorCode::kOption, "semiring '" + definition.name + "': " + what);
 }
 
-bool is_nan(uint32_t bits) { return (bits & 0x7fffffff) > 0x7f800000; }
-
 uint32_t stored_bits(UserType type, uint32_t bits) {
-  return type == UserType::kFloat32 && is_nan(bits) ? kUserNan : bits;
+  return type == UserType::kFloat32 && is_user_nan(bits) ? kUserNan : bits;
 }
 
 /// Checks the nodes in order, so that each operand has been checked before what takes it.

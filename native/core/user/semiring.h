@@ -22,6 +22,15 @@ namespace mpmml {
 /// What NaN becomes that is stored.
 constexpr uint32_t kUserNan = 0x7fc00000;
 
+/// Whether the bits are those of a NaN in float32.
+constexpr bool is_user_nan(uint32_t bits) { return (bits & 0x7fffffff) > 0x7f800000; }
+
+/// NaN's bits are seen by nothing, so sums and products of float32 are too.
+constexpr bool is_commutative(UserOp op) {
+  return op == UserOp::kAdd || op == UserOp::kMul || op == UserOp::kMin || op == UserOp::kMax || op == UserOp::kAnd ||
+         op == UserOp::kOr || op == UserOp::kXor || op == UserOp::kEqual;
+}
+
 struct UserNode {
   UserOp op{};
   UserType type{};                    ///< of its value
@@ -39,6 +48,23 @@ struct UserExpression {
 
   bool operator==(const UserExpression& other) const { return nodes == other.nodes && results == other.results; }
 };
+
+/// Writes the nodes of an expression to another place. `argument(node)` and `add(node)`, for those that are none, return the place of
+/// what a node becomes, whose operands are places already. Returns the places of the results.
+template <class Argument, class Add>
+std::vector<int32_t> rewrite(const UserExpression& expression, Argument&& argument, Add&& add) {
+  std::vector<int32_t> places;
+  places.reserve(expression.nodes.size());
+  for (UserNode node : expression.nodes) {
+    for (size_t i = 0; i < user_rule(node.op).arity; ++i) {
+      node.operands[i] = places[static_cast<size_t>(node.operands[i])];
+    }
+    places.push_back(node.op == UserOp::kArgument ? argument(node) : add(node));
+  }
+  std::vector<int32_t> results;
+  for (const int32_t result : expression.results) results.push_back(places[static_cast<size_t>(result)]);
+  return results;
+}
 
 /// As its user wrote it. Nothing of it has been checked.
 struct UserDefinition {

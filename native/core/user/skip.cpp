@@ -22,12 +22,18 @@ using Fact = std::pair<int32_t, bool>;
 class Step {
  public:
   explicit Step(const UserSemiring& semiring) : lanes_(semiring.lane_count()) {
-    const std::vector<int32_t> candidate = take(semiring.lowered_times, [&](const UserNode& argument) {
-      return add({argument.op, argument.type, {argument.operands[0] + kOfA, argument.operands[1], 0}, 0});
-    });
-    whole_.results = take(semiring.lowered_plus, [&](const UserNode& argument) {
-      return argument.operands[0] == kSum ? add(argument) : candidate[static_cast<size_t>(argument.operands[1])];
-    });
+    const std::vector<int32_t> candidate = rewrite(
+        semiring.lowered_times,
+        [&](const UserNode& argument) {
+          return add({argument.op, argument.type, {argument.operands[0] + kOfA, argument.operands[1], 0}, 0});
+        },
+        [&](const UserNode& node) { return add(node); });
+    whole_.results = rewrite(
+        semiring.lowered_plus,
+        [&](const UserNode& argument) {
+          return argument.operands[0] == kSum ? add(argument) : candidate[static_cast<size_t>(argument.operands[1])];
+        },
+        [&](const UserNode& node) { return add(node); });
   }
 
   std::optional<SkipCondition> skip_condition() {
@@ -43,22 +49,6 @@ class Step {
   }
 
  private:
-  template <class Argument>
-  std::vector<int32_t> take(const UserExpression& expression, Argument&& argument) {
-    std::vector<int32_t> places;
-    for (UserNode node : expression.nodes) {
-      if (node.op == UserOp::kArgument) {
-        places.push_back(argument(node));
-        continue;
-      }
-      for (size_t i = 0; i < user_rule(node.op).arity; ++i) node.operands[i] = places[size_t(node.operands[i])];
-      places.push_back(add(node));
-    }
-    std::vector<int32_t> results;
-    for (const int32_t result : expression.results) results.push_back(places[size_t(result)]);
-    return results;
-  }
-
   int32_t add(const UserNode& node) {
     whole_.nodes.push_back(node);
     return static_cast<int32_t>(whole_.nodes.size()) - 1;

@@ -64,23 +64,6 @@ class ExpressionWriter {
   UserExpression finish(const std::vector<int32_t>& results) const { return needed_of({written_.nodes, results}); }
 
  private:
-  /// NaN's bits are seen by nothing, so sums and products of float32 are too.
-  static bool is_commutative(UserOp op) {
-    switch (op) {
-      case UserOp::kAdd:
-      case UserOp::kMul:
-      case UserOp::kMin:
-      case UserOp::kMax:
-      case UserOp::kAnd:
-      case UserOp::kOr:
-      case UserOp::kXor:
-      case UserOp::kEqual:
-        return true;
-      default:
-        return false;
-    }
-  }
-
   UserExpression written_;
   std::map<std::tuple<UserOp, UserType, std::array<int32_t, 3>, uint32_t>, int32_t> known_;
 };

@@ -142,7 +142,7 @@ class Folded {
     const Pairs pairs = pairs_of(scores_, min_loop_);
     rna::clear_strands<Score><<<dim3(64, count), kThreads, 0, stream>>>(strands);
     for (int64_t distance = 0; distance < plan_.launches; ++distance) {
-      check_cancelled(watch);
+      watch.look();
       const dim3 grid(static_cast<unsigned>(plan_.blocks - distance), count);
       launch_closing(
           [&](auto groups) {
@@ -156,7 +156,7 @@ class Folded {
     host_.emplace(plan_.bytes.tables);
     MPMML_CUDA(cudaMemcpyAsync(host_->data(), tables, plan_.bytes.tables, cudaMemcpyDeviceToHost, stream));
     MPMML_CUDA(cudaStreamSynchronize(stream));
-    count_done(watch, share);
+    watch.add(share);
   }
 
   /// A strand on the device, as long as the room is there.
@@ -295,7 +295,7 @@ class InteractionTables {
     double last = 0;
     Event* before = nullptr;
     for (int64_t length = 1; length <= plan_.n; ++length) {
-      check_cancelled(request_.watch);
+      request_.watch.look();
       const int64_t tables = plan_.n - length + 1, blocks = static_cast<int64_t>(plan_.tiles.size()) * tables;
       rna::multiply<Score><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(all, within, between,
                                                                                    static_cast<int>(length), tiles);
@@ -304,19 +304,19 @@ class InteractionTables {
       Event& now = lane_.event(true);
       now.record(stream);
       if (before) before->wait();
-      count_done(request_.watch, last);
+      request_.watch.add(last);
       last = static_cast<double>(tables) * steps_of(request_, length) / steps;
       before = &now;
     }
     MPMML_CUDA(cudaStreamSynchronize(stream));
-    count_done(request_.watch, last);
+    request_.watch.add(last);
   }
 
   int32_t operator()(int64_t a1, int64_t b1, int64_t a2, int64_t b2) {
     const int64_t number = number_of_interval(plan_.n, a1, b1);
     auto& copy = host_[static_cast<size_t>(number)];
     if (!copy) {
-      check_cancelled(request_.watch);
+      request_.watch.look();
       const int64_t bytes = plan_.table_bytes();
       auto memory = std::make_unique<Workspace>(bytes);
       MPMML_CUDA(cudaMemcpyAsync(memory->data(), tables_ + number * elements(), bytes, cudaMemcpyDeviceToHost,

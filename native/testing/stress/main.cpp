@@ -21,7 +21,7 @@
 #include "core/status.h"
 #include "cpu/backend.h"
 #include "cpu/machine.h"
-#include "testing/pretended_devices.h"
+#include "testing/altered.h"
 
 namespace mpmml {
 namespace {
@@ -193,7 +193,9 @@ int main(int count, char** arguments) {
   for (std::thread& thread : threads) thread.join();
   constexpr int kClosures = 4;
   mpmml::Backends several = engine.backends();
-  several.gpu = std::make_shared<mpmml::PretendedDevices>(several.processor, 3);
+  mpmml::Alteration three;
+  three.devices = 3;
+  several.gpu = mpmml::altered(several.processor, three);
   mpmml::Engine engine_of_several(std::move(several));
   for (unsigned seed = 1; seed <= kClosures; ++seed) wrong += mpmml::close_on_several(engine_of_several, seed) ? 0 : 1;
   std::printf("%d products from %d threads and %d closures, %d wrong\n", kClients * products, kClients, kClosures,

@@ -4,12 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { algebrasOf } from './algebra.mjs'
-import { wrongIn, wrongRefusal } from './check.mjs'
-import { place, read } from './layouts.mjs'
-import { asMatrix, asResult, bitsOf, drawView } from './mirror.mjs'
-import { asking, describe, drawFurther, drawOverflow, newValues } from './problem.mjs'
+import { wrongError, wrongIn } from './check.mjs'
+import { place, read, sameBits } from './layouts.mjs'
+import { asMatrix, asResult, drawView } from './mirror.mjs'
+import { describe, drawFurther, drawOverflow, newValues, optionsOf } from './problem.mjs'
 import { drawPlace, drawVariant, Wrong } from './products.mjs'
-import { downloaded, idle } from './residents.mjs'
+import { downloaded, onDevice } from './residents.mjs'
 import { drawStructure } from './structures.mjs'
 import { drawValues } from './values.mjs'
 import { closureOf, storedAs } from './ways.mjs'
@@ -142,10 +142,7 @@ class Chain {
     )
     const [left, right, start, into] = operands.map((one) => one?.handles.at(-1))
     const options = {
-      semiring: algebra.semiring,
-      ...(problem.overflow === undefined ? {} : { overflow: problem.overflow }),
-      ...(problem.structure ? { structure: problem.structure } : {}),
-      ...asking(problem.asked),
+      ...optionsOf(problem),
       ...(out ? { out: into } : {}),
       ...(accumulate === 'out' ? { accumulate: true } : {}),
       ...(c0 ? { accumulate: start } : {}),
@@ -252,7 +249,7 @@ class Chain {
       const now = await written()
       if (outcome.error) {
         const mayFail = outcome.error.code === 'ERR_MPMML_VALUE' && before.data.some(Number.isNaN)
-        if (mayFail && bitsOf(now.data).equals(bitsOf(view.root.mirror.data))) return
+        if (mayFail && sameBits(now.data, view.root.mirror.data)) return
         throw new Wrong(`plus ended with ${outcome.error.message}`)
       }
       const expected = closureOf(algebra, n, before.data, false).values.map((value) =>
@@ -277,7 +274,7 @@ class Chain {
     await this.later(async () => {
       const outcome = await made()
       if (outcome.error) throw outcome.error
-      if (!bitsOf(read(into.matrix).data).equals(bitsOf(view.content().data)))
+      if (!sameBits(read(into.matrix).data, view.content().data))
         throw new Wrong('a download isn’t what the matrix holds')
     })
   }
@@ -344,16 +341,11 @@ class Chain {
   /** An error is as it must be, and has left `out` as it was. */
   refused(problem, error, out, now, { variant, trouble, mayChange }) {
     const { code } = error
-    const isEmpty = problem.m * problem.k * problem.n === 0
-    const allowed =
-      (code === 'ERR_MPMML_VARIANT' && variant && !isEmpty) ||
-      (code === 'ERR_MPMML_ABORTED' && trouble.aborts) ||
-      (code === 'ERR_MPMML_OUT_OF_MEMORY' && trouble.refuses)
-    const wrong = allowed ? undefined : wrongRefusal(problem, error, this.random, STEPS)
+    const wrong = wrongError(problem, error, this.random, STEPS, { variant, ...trouble })
     if (wrong !== undefined) throw new Wrong(wrong)
     this.context.tally.refused(code)
     if (!out) return
-    const isSame = bitsOf(now.data).equals(bitsOf(out.root.mirror.data))
+    const isSame = sameBits(now.data, out.root.mirror.data)
     if (!isSame && code !== 'ERR_MPMML_ABORTED' && !mayChange)
       throw new Wrong(`out has changed, although the call ended with ${code}`)
     if (!out.isSameOutside(out.root.mirror, now))
@@ -381,31 +373,27 @@ const operations = [
 
 export async function chainCase(context, random) {
   const drawn = drawPlace(random, context)
-  const device = await context.library.openDevice(drawn.where)
-  const chain = new Chain(context, random, device, {
-    onGpu: drawn.backend === 'cuda',
-    isSeveral: drawn.where.devices !== undefined,
-  })
+  let chain
   try {
-    for (let count = 0; count < 3; count++) await chain.upload()
-    for (let count = random.integer(4, 30); count > 0; count--) {
-      if (chain.roots.length === 0 || chain.roots.length > 7) await chain.dispose()
-      await chain[random.pick(operations)]()
-    }
-    await chain.settle()
-    for (const { matrix } of chain.roots) matrix.dispose()
-    await idle(device)
-    const { used } = device.memory()
-    if (used !== 0) throw new Wrong(`${used} bytes are used after all matrices were disposed`)
+    await onDevice(context, drawn, async (device) => {
+      chain = new Chain(context, random, device, {
+        onGpu: drawn.backend === 'cuda',
+        isSeveral: drawn.where.devices !== undefined,
+      })
+      for (let count = 0; count < 3; count++) await chain.upload()
+      for (let count = random.integer(4, 30); count > 0; count--) {
+        if (chain.roots.length === 0 || chain.roots.length > 7) await chain.dispose()
+        await chain[random.pick(operations)]()
+      }
+      await chain.settle()
+      for (const { matrix } of chain.roots) matrix.dispose()
+    })
   } catch (error) {
-    context.addon.failAllocation(0)
+    if (!chain) throw error
     const { devices = [], backend } = drawn.where
     const where = `a chain of ${chain.dtype}, ${chain.size}, ${chain.waits ? 'awaited' : 'not awaited'}, on ${backend ?? 'cpu'} ${devices}`
     const what = error instanceof Wrong ? error.message : (error.stack ?? error)
     const steps = chain.log.slice(Math.max(0, chain.checked - 6), chain.checked + 1)
     throw new Wrong(`${where}: ${what}\n  in the last of: ${steps.join('\n    then ')}`)
-  } finally {
-    await device.close()
-    drawn.leave()
   }
 }

@@ -156,6 +156,19 @@ function wrongOutside({ zero }, came, held, index) {
     : `is no result, but is ${show(came)} in place of ${show(should)}`
 }
 
+/**
+ * What is wrong with the error of a product, for which a kernel was asked (`variant`), which was given up (`aborts`) or to which memory
+ * was refused (`refuses`); undefined if nothing is.
+ */
+export function wrongError(problem, error, random, budget, { variant, aborts, refuses }) {
+  const { batch, m, k, n } = problem
+  const allowed =
+    (error.code === 'ERR_MPMML_VARIANT' && variant && batch * m * k * n > 0) ||
+    (error.code === 'ERR_MPMML_ABORTED' && aborts) ||
+    (error.code === 'ERR_MPMML_OUT_OF_MEMORY' && refuses)
+  return allowed ? undefined : wrongRefusal(problem, error, random, budget)
+}
+
 /** What is wrong with the error of a product that was refused because of its values; undefined if nothing is. */
 export function wrongRefusal(problem, error, random, budget, define = cells) {
   const { algebra, batched } = problem

@@ -1,5 +1,5 @@
 /** Matrices on a device beside what they must hold, and views of them. */
-import { newMatrix } from './layouts.mjs'
+import { newMatrix, sameBits } from './layouts.mjs'
 
 /** Row-major, as downloads and results are. */
 export const asResult = ({ data, batched, batch, rows, cols }) => ({
@@ -99,11 +99,9 @@ export class View {
     this.visit((index) => {
       copy[index] = other.data[index]
     })
-    return bitsOf(copy).equals(bitsOf(other.data))
+    return sameBits(copy, other.data)
   }
 }
-
-export const bitsOf = ({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength)
 
 /**
  * A view of so many rows and columns of one of the roots, `recent` rather than others; undefined if none is large enough. `fits`

@@ -62,8 +62,13 @@ export function drawOverflow(random, { isInteger, isWhole }, far) {
 export const drawFurther = (random, { idempotent }, share = 0.3) =>
   idempotent ? Object.keys(further).filter(() => random.chance(share)) : []
 
-/** The options that ask for them. */
-export const asking = (names) => Object.fromEntries(names.map((name) => [name, true]))
+/** The options of a product. */
+export const optionsOf = ({ algebra, overflow, structure, asked }) => ({
+  semiring: algebra.semiring,
+  ...(overflow === undefined ? {} : { overflow }),
+  ...(structure ? { structure } : {}),
+  ...Object.fromEntries(asked.map((name) => [name, true])),
+})
 
 /** A matrix with values. */
 export function newValues(random, algebra, values, side, batched, batch, rows, cols) {

@@ -1,8 +1,9 @@
 /** Products of arrays: one, several at once, and groups. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { wrongIn, wrongRefusal } from './check.mjs'
+import { algebras } from './algebra.mjs'
+import { wrongError, wrongIn, wrongRefusal } from './check.mjs'
 import { gapsChanged, place, sameBits } from './layouts.mjs'
-import { asking, describe, drawProblem, narrowed } from './problem.mjs'
+import { describe, drawProblem, narrowed, optionsOf } from './problem.mjs'
 
 /** A result, or a refusal, that isn't what it must be. */
 export class Wrong extends Error {}
@@ -41,7 +42,7 @@ function handOver(random, problem) {
     return place(random, narrow ?? source).matrix
   }
   const out = problem.held ? place(random, problem.held) : null
-  const { algebra, overflow, asked, structure, accumulate, c0 } = problem
+  const { accumulate, c0 } = problem
   // The same array on both sides now and then.
   const a = operand(problem.a)
   return {
@@ -49,12 +50,7 @@ function handOver(random, problem) {
     b: problem.b === problem.a ? a : operand(problem.b),
     out,
     before: out?.whole.slice(),
-    options: {
-      semiring: algebra.semiring,
-      ...(overflow === undefined ? {} : { overflow }),
-      ...asking(asked),
-      ...(structure ? { structure } : {}),
-    },
+    options: optionsOf(problem),
     own: {
       ...(out ? { out: out.matrix } : {}),
       ...(accumulate === 'out' ? { accumulate: random.chance(0.5) ? true : out.matrix } : {}),
@@ -100,11 +96,13 @@ function drawAbort(random) {
   }
 }
 
-/** One product. `alone`: nothing else runs, so that memory may be refused to it. */
-async function oneProduct(context, random, place, alone) {
+/** One product. `alone`: nothing else runs, so that memory may be refused to it. `chosen`: the kernel, if one is chosen. */
+async function oneProduct(context, random, place, alone, chosen) {
   const { library, addon, tally } = context
-  const problem = drawProblem(random, context.limits)
-  const variant = drawVariant(random, context, place.backend, problem)
+  const algebra =
+    chosen && algebras.find(({ semiring, dtype }) => semiring === chosen.semiring && dtype === chosen.dtype)
+  const problem = drawProblem(random, context.limits, algebra)
+  const variant = chosen?.name ?? drawVariant(random, context, place.backend, problem)
   const handed = handOver(random, problem)
   const abort = drawAbort(random)
   // Pretended devices that are the CPU write while they compute, so that what fails leaves traces.
@@ -123,16 +121,12 @@ async function oneProduct(context, random, place, alone) {
     const result = await running
     if (refuses) addon.failAllocation(0)
     requireRight(context, problem, handed, result, random)
+    context.computed.add(result.variant)
   } catch (error) {
     if (refuses) addon.failAllocation(0)
     if (error instanceof Wrong) throw new Wrong(`${what}: ${error.message}`)
     const { code } = error
-    const isEmpty = problem.batch * problem.m * problem.k * problem.n === 0
-    const allowed =
-      (code === 'ERR_MPMML_VARIANT' && variant && !isEmpty) ||
-      (code === 'ERR_MPMML_ABORTED' && abort.may) ||
-      (code === 'ERR_MPMML_OUT_OF_MEMORY' && refuses)
-    const wrong = allowed ? undefined : wrongRefusal(problem, error, random, context.budget)
+    const wrong = wrongError(problem, error, random, context.budget, { variant, aborts: abort.may, refuses })
     if (wrong !== undefined) throw new Wrong(`${what}: ${wrong}`)
     try {
       requireUnchanged(handed, code)
@@ -143,8 +137,8 @@ async function oneProduct(context, random, place, alone) {
   }
 }
 
-export async function productCase(context, random) {
-  const place = drawPlace(random, context)
+export async function productCase(context, random, chosen) {
+  const place = chosen ? { where: {}, backend: chosen.backend, leave: () => {} } : drawPlace(random, context)
   const limits = { ...context.limits }
   const before = process.env.MPMML_DEVICE_MEMORY_MIB
   // So that it is computed in blocks.
@@ -153,7 +147,7 @@ export async function productCase(context, random) {
     limits.large = 0.4
   }
   try {
-    await oneProduct({ ...context, limits }, random, place, true)
+    await oneProduct({ ...context, limits }, random, place, true, chosen)
   } finally {
     if (before === undefined) delete process.env.MPMML_DEVICE_MEMORY_MIB
     else process.env.MPMML_DEVICE_MEMORY_MIB = before

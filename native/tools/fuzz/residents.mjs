@@ -1,30 +1,32 @@
 /** Products of matrices on a device, several times with the same operands: what is kept of them is used again. */
-import { wrongIn, wrongRefusal } from './check.mjs'
-import { place } from './layouts.mjs'
-import { asMatrix, asResult, bitsOf } from './mirror.mjs'
-import { asking, describe, drawFurther, drawOverflow, drawProblem, narrowed } from './problem.mjs'
+import { wrongError, wrongIn } from './check.mjs'
+import { place, sameBits } from './layouts.mjs'
+import { asMatrix, asResult } from './mirror.mjs'
+import { describe, drawFurther, drawOverflow, drawProblem, narrowed, optionsOf } from './problem.mjs'
 import { drawPlace, drawVariant, requireNegativeFound, Wrong } from './products.mjs'
 
 export async function residentCase(context, random) {
   const drawn = drawPlace(random, context)
-  const device = await context.library.openDevice(drawn.where)
+  const where = JSON.stringify(drawn.where)
+  await onDevice(context, drawn, (device) => products(context, random, device, where))
+}
+
+/** Has `use` compute on a device, on which nothing may be left. */
+export async function onDevice({ library, addon }, { where, leave }, use) {
+  const device = await library.openDevice(where)
   try {
-    await products(context, random, device, JSON.stringify(drawn.where))
-    await idle(device)
+    await use(device)
+    // What has been disposed keeps its memory until the device has nothing to do.
+    const last = await device.full([1, 1], 0)
+    await last.download()
+    last.dispose()
     const { used } = device.memory()
     if (used !== 0) throw new Wrong(`${used} bytes are used after all matrices were disposed`)
   } finally {
-    context.addon.failAllocation(0)
+    addon.failAllocation(0)
     await device.close()
-    drawn.leave()
+    leave()
   }
-}
-
-/** Waits until the device has nothing to do: what has been disposed keeps its memory until then. */
-export async function idle(device) {
-  const last = await device.full([1, 1], 0)
-  await last.download()
-  last.dispose()
 }
 
 async function products(context, random, device, where) {
@@ -50,10 +52,7 @@ async function products(context, random, device, where) {
     const variant = drawVariant(random, context, device.backend, problem)
     const refuses = random.chance(0.08)
     const options = {
-      semiring: algebra.semiring,
-      ...(problem.overflow === undefined ? {} : { overflow: problem.overflow }),
-      ...(problem.structure ? { structure: problem.structure } : {}),
-      ...asking(problem.asked),
+      ...optionsOf(problem),
       ...(out ? { out } : {}),
       ...(problem.accumulate === 'out' ? { accumulate: true } : c0 ? { accumulate: c0 } : {}),
       ...(variant ? { variant } : {}),
@@ -67,7 +66,7 @@ async function products(context, random, device, where) {
     context.addon.failAllocation(0)
     const now = out ? asMatrix(await out.download()) : null
     const wrong = error
-      ? wrongError(context, random, { problem, error, variant, refuses, now })
+      ? wrongFailure(context, random, { problem, error, variant, refuses, now })
       : await wrongResult(context, random, { problem, result, now })
     if (wrong !== undefined) throw new Wrong(`${what}: ${wrong}`)
     if (now) problem.held = now
@@ -79,18 +78,12 @@ async function products(context, random, device, where) {
   for (const matrix of made) matrix.dispose()
 }
 
-function wrongError(context, random, { problem, error, variant, refuses, now }) {
-  const { code } = error
-  const isEmpty = problem.batch * problem.m * problem.k * problem.n === 0
-  const allowed =
-    (code === 'ERR_MPMML_VARIANT' && variant && !isEmpty) || (code === 'ERR_MPMML_OUT_OF_MEMORY' && refuses)
-  if (!allowed) {
-    const wrong = wrongRefusal(problem, error, random, context.budget)
-    if (wrong !== undefined) return wrong
-  }
-  context.tally.refused(code)
-  if (now && !bitsOf(now.data).equals(bitsOf(problem.held.data)))
-    return `out has changed, although the product ended with ${code}`
+function wrongFailure(context, random, { problem, error, variant, refuses, now }) {
+  const wrong = wrongError(problem, error, random, context.budget, { variant, refuses })
+  if (wrong !== undefined) return wrong
+  context.tally.refused(error.code)
+  if (now && !sameBits(now.data, problem.held.data))
+    return `out has changed, although the product ended with ${error.code}`
   return undefined
 }
 
