@@ -116,9 +116,13 @@ function* rowsOf({ view, reached }: Source): Generator<ElementArray, void> {
   }
 }
 
-/** As it is read in every format; integers keep the type of floats by a point if `pointed`. */
+/**
+ * Returns a number as it is read in every format; integers keep the type of floats by a point if `pointed`. Beyond 2^53 the shortest digits of
+ * a float may be another integer, so that an exponent marks them as those of a real number.
+ */
 export function numberText(value: number, pointed: boolean): string {
   if (Number.isInteger(value)) {
+    if (Math.abs(value) > Number.MAX_SAFE_INTEGER) return value.toExponential()
     const digits = Object.is(value, -0) ? '-0' : String(value)
     return pointed && !digits.includes('e') ? `${digits}.0` : digits
   }

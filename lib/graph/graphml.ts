@@ -2,6 +2,7 @@
 import { show, showAny } from '../describe.js'
 import { newArray } from '../elements.js'
 import { FileError } from '../errors.js'
+import { isDecimal, refusalOf } from '../files/decimal.js'
 import { StrictDecoder } from '../files/encoding.js'
 import type { TextFeed } from '../files/lines.js'
 import { requireWithin } from '../files/memory.js'
@@ -9,14 +10,7 @@ import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { addon } from '../native.js'
 import { NamedEdges, type NamedGraph } from './named-edges.js'
 import type { Saxes } from './saxes.js'
-import {
-  chooseWeight,
-  EdgeAttribute,
-  isDecimal,
-  isSurely,
-  numberOf,
-  type PlacedText,
-} from './weight-attribute.js'
+import { chooseWeight, EdgeAttribute, isSurely, type PlacedText, weightOf } from './weight-attribute.js'
 import { type XmlAttributes, type XmlHandler, XmlReader } from './xml.js'
 
 /** Elements that GraphML defines, and those that they stand in; '' for the document. */
@@ -317,7 +311,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     if (!attribute) return graph.weight
     const { name, wrong, fallback } = attribute
     if (wrong) this.#wrongNumber(wrong)
-    const usual = fallback ? numberOf(fallback.text) : Number.NaN
+    const usual = fallback ? weightOf(fallback.text) : Number.NaN
     const weights = yield* attribute.values(this.#count, fail)
     let isIntegral = true
     for (let edge = 0; edge < weights.length; edge++) {
@@ -346,9 +340,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
 
   #wrongNumber({ text, line }: PlacedText): never {
     if (text === '') this.#fail('the weight is missing', line)
-    const problem = isDecimal(text)
-      ? `is ${show(text)}, beyond the range of numbers`
-      : `must be a number, but it is ${show(text)}`
+    const problem = isDecimal(text) ? refusalOf(text) : `must be a number, but it is ${show(text)}`
     return this.#fail(`the weight ${problem}`, line)
   }
 }

@@ -67,7 +67,8 @@ const readOptions = new Options({
 
 /**
  * Reads a graph from a file: see {@link parseDimacs}, {@link parseMatrixMarket}, {@link parseEdgeCsv} and {@link parseGraphml}. What gzip has
- * compressed is decompressed.
+ * compressed is decompressed. Weights beyond 2^53 that are written as integers must be exact in float64; with a decimal point or an exponent
+ * they are rounded.
  *
  * @param path - a regular file, or several that are one graph: nodes of one name, or of one number, are one node.
  * @throws FileError for a file that can't be read or isn't what it should be; OptionError; ValueError for a weight

@@ -1,5 +1,6 @@
 /** Attributes of edges in files that name them, and the choice of the one that is the weight. */
 import { show, showAll } from '../describe.js'
+import { infinityOf, isDecimal, numberOf } from '../files/decimal.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 
 /** Name of the weight that needs no option, in any spelling. */
@@ -18,25 +19,15 @@ const synonyms = new Set([
 ])
 const simplified = (name: string) => name.toLowerCase().replace(/[-_ .]/g, '')
 
-const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
-/** Forms of XML Schema, Python and Java. */
-const infinity = /^([+-]?)(inf|infinity)$/i
-/** More characters than the exact decimal digits of any float64. */
-const LONGEST_NUMBER = 2000
-
-/** Returns whether a text is a decimal number, of any size. */
-export const isDecimal = (text: string): boolean => text.length <= LONGEST_NUMBER && decimal.test(text)
-
-/** Returns the number that a text is; NaN if it is none, or is beyond the range of numbers. */
-export function numberOf(text: string): number {
-  if (isDecimal(text)) {
-    const value = Number(text)
-    return Number.isFinite(value) ? value : Number.NaN
-  }
-  const found = text.length <= LONGEST_NUMBER && infinity.exec(text)
-  if (!found) return Number.NaN
-  return found[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+/** Returns the number that a text is, or the infinity; NaN for others. */
+export function weightOf(text: string): number {
+  const value = numberOf(text)
+  return Number.isNaN(value) ? infinityOf(text) : value
 }
+
+/** Returns whether a text is meant as a number, which float64 may not hold. */
+const isNumeric = (text: string | undefined) =>
+  text !== undefined && (isDecimal(text) || !Number.isNaN(weightOf(text)))
 
 /** A text in a file that should be a number. */
 export interface PlacedText {
@@ -77,8 +68,8 @@ export class EdgeAttribute {
 
   /** Returns whether edges carry numbers under this name. */
   get isNumeric(): boolean {
-    const usual = this.fallback ? numberOf(this.fallback.text) : Number.NaN
-    return !this.isBoolean && (this.#count > 0 || !Number.isNaN(usual))
+    const { fallback, wrong } = this
+    return !this.isBoolean && (this.#count > 0 || isNumeric(fallback?.text) || isNumeric(wrong?.text))
   }
 
   get isPresent(): boolean {
@@ -87,7 +78,7 @@ export class EdgeAttribute {
 
   /** Adds the value of the edges from `first` up to `end`, which are the directions of one edge. */
   add(first: number, end: number, { text, line }: PlacedText): void {
-    const value = numberOf(text)
+    const value = weightOf(text)
     if (Number.isNaN(value)) {
       this.wrong ??= { text, line }
       return

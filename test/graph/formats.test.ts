@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import { parseDimacs, parseEdgeCsv, parseMatrixMarket, readGraph } from '../../lib/graph.js'
+import { parseDimacs, parseEdgeCsv, parseGraphml, parseMatrixMarket, readGraph } from '../../lib/graph.js'
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
 
@@ -119,7 +119,7 @@ describe('Matrix Market', () => {
       '5e-324',
       '.5',
       '7.',
-      '9007199254740993',
+      '9007199254740993.',
       '1.7976931348623157e308',
     ]
     const text = `${banner('real')}9 9 ${words.length}\n${words.map((word, i) => `${i + 1} 1 ${word}\n`).join('')}`
@@ -284,6 +284,60 @@ it.each([parseDimacs, parseMatrixMarket, parseEdgeCsv])('%o refuses what is no t
   for (const content of [undefined, null, 5, ['0,1,2'], new Int32Array(3)]) {
     expect(() => parse(content as never)).toThrow(coded('DTYPE', 'Uint8Array'))
   }
+})
+
+describe('integers beyond 2^53', () => {
+  const graphml = (weight: string, attributes = '') =>
+    parseGraphml(
+      `<graphml>\n<graph edgedefault="directed">\n<edge source="a" target="b"${attributes}><data key="cost">${weight}</data></edge>\n</graph></graphml>`,
+    )
+  const reals: [string, string, (weight: string) => { weight: ArrayLike<number> }][] = [
+    ['CSV', 'line 1', (weight) => parseEdgeCsv(`0,1,${weight}\n`)],
+    ['CSV with names', 'line 2', (weight) => parseEdgeCsv(`a,b,1\na,b,${weight}\n`, 'x', { keys: true })],
+    ['quoted CSV', 'line 1', (weight) => parseEdgeCsv(`0;1;"${weight}"\n`)],
+    [
+      'Matrix Market',
+      'line 3',
+      (weight) => parseMatrixMarket(`%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 ${weight}`),
+    ],
+    ['GraphML', 'line 3', graphml],
+    ['attributes of GraphML', 'line 3', (weight) => graphml('7', ` weight="${weight}"`)],
+  ]
+  const integers: [string, (weight: string) => unknown][] = [
+    ['DIMACS', (weight) => parseDimacs(`p sp 1 1\na 1 1 ${weight}\n`)],
+    [
+      'Matrix Market',
+      (weight) => parseMatrixMarket(`%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 ${weight}`),
+    ],
+    ['nodes of CSV', (node) => parseEdgeCsv(`0,${node},1\n`)],
+    ['tokens of CSV', (tokens) => parseEdgeCsv(`0,1,1,${tokens}\n`, 'x', { tokens: true })],
+  ]
+
+  it.each(reals)('are refused as weights if float64 would round them: %s', (_, line, read) => {
+    for (const weight of ['9007199254740993', '-9007199254740993', '+18446744073709551615', '9'.repeat(40)]) {
+      const message = `must be a number that float64 holds, but it is '${weight}', an integer beyond 2^53`
+      expect(() => read(weight)).toThrow(refusal(message))
+      expect(() => read(weight)).toThrow(refusal(new RegExp(`${line}: the (weight|entry) must`)))
+    }
+  })
+
+  it.each(reals)('are weights if float64 holds them, or if they are written as reals: %s', (_, __, read) => {
+    for (const weight of [
+      '9007199254740992',
+      '-18446744073709551616',
+      '9007199254740993.0',
+      '9007199254740993e0',
+      '1e+23',
+    ])
+      expect([...Array.from(read(weight).weight)].at(-1)).toBe(Number(weight))
+  })
+
+  it.each(integers)('are out of range where integers are: %s', (_, read) => {
+    for (const integer of ['9007199254740993', '9'.repeat(400)])
+      expect(() => read(integer)).toThrow(
+        refusal(new RegExp(`must be from -?\\d+ to \\d+, but it is ${integer}`)),
+      )
+  })
 })
 
 describe('files', () => {
