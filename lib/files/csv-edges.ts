@@ -4,7 +4,7 @@ import { show } from '../describe.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { MOST_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { cellsOfLine, cellText, isQuoted, nextCell, untilUnfinished } from './cells.js'
+import { cellsOfLine, cellText, isQuoted, nextCell, stepsUntilUnfinished, untilUnfinished } from './cells.js'
 import { decideDialect } from './dialect.js'
 import { EntryCollector, type EntrySink } from './entries.js'
 import { type EdgeColumns, edgeColumns, namesColumns, type Role, type Wishes } from './headings.js'
@@ -13,6 +13,9 @@ import type { LineParser, TextReader } from './text.js'
 const NEWLINE = 10
 const COMMENT = '#'.charCodeAt(0)
 const EXCLAMATION = '!'.charCodeAt(0)
+
+/** Records between two yields: functions that V8 has just compiled take 2 ms for them. */
+const PER_YIELD = 64
 
 /** Comments before the first edge that are looked at. */
 const MOST_DOUBTFUL = 64
@@ -80,10 +83,9 @@ export function csvEdgesParser<Node, Result extends object>(
   /** Lines before the columns are known that are comments, or edges of nodes such as #1. */
   const doubtfulComments: { line: number; text: string }[] = []
 
-  const begin = (reader: TextReader): EdgeColumns => {
-    const found = edgeColumns(decideDialect(reader, wishes.isTsv, true), wishes, (problem) =>
-      reader.fail(problem),
-    )
+  const begin = function* (reader: TextReader): Steps<EdgeColumns> {
+    const records = yield* decideDialect(reader, wishes.isTsv, true)
+    const found = edgeColumns(records, wishes, (problem) => reader.fail(problem))
     if (reader.nextContent(COMMENT) && found.isHeading) {
       headingLine = reader.line
       cellsOfLine(reader)
@@ -150,7 +152,7 @@ export function csvEdgesParser<Node, Result extends object>(
       let looked = 0
       while (next(reader)) {
         if (!columns) {
-          const found = untilUnfinished(reader, () => begin(reader))
+          const found = yield* stepsUntilUnfinished(reader, begin(reader))
           if (!found) return
           yield* edges.begin(reader)
           for (const comment of doubtfulComments) requireComment(reader, comment, found.roles.length)
@@ -159,7 +161,7 @@ export function csvEdgesParser<Node, Result extends object>(
         }
         const known = columns
         if (untilUnfinished(reader, () => record(reader, known) ?? true) === undefined) break
-        if (++looked % PER_STEP === 0) yield
+        if (++looked % PER_YIELD === 0) yield
       }
       edges.flush()
     },

@@ -1,5 +1,5 @@
 /** Looks at CSV files before they are read: edges and matrices both have only numbers, so that a command line has to guess. */
-import { cellsOfLine, untilUnfinished } from './cells.js'
+import { cellsOfLine, stepsUntilUnfinished, untilUnfinished } from './cells.js'
 import { decideDialect } from './dialect.js'
 import { edgeColumns, isWord, namesColumns } from './headings.js'
 import { readLines } from './lines.js'
@@ -77,7 +77,7 @@ export function lookAtCsv(path: string): Promise<CsvLook> {
     path,
     function* (reader) {
       if (!reader.nextContent(COMMENT)) return
-      const records = untilUnfinished(reader, () => decideDialect(reader, isTsv, false))
+      const records = yield* stepsUntilUnfinished(reader, decideDialect(reader, isTsv, false))
       if (records) throw new Found(lookOf(records))
     },
     nothing,
@@ -135,7 +135,7 @@ export function namedNodeInCsv(path: string): Promise<string | undefined> {
     function* (reader) {
       while (reader.nextContent(COMMENT)) {
         if (!places) {
-          const records = untilUnfinished(reader, () => decideDialect(reader, isTsv, false))
+          const records = yield* stepsUntilUnfinished(reader, decideDialect(reader, isTsv, false))
           if (!records) return
           const isList = namesColumns(records[0] ?? [])
           const columns = records.at(-1)?.length ?? 0

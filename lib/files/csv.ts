@@ -10,7 +10,7 @@ import { allocate, MAX_DIMENSION, type Matrix } from '../matrix.js'
 import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
-import { cellText, isQuoted, lookAhead, nextCell, untilUnfinished } from './cells.js'
+import { cellText, isQuoted, lookAhead, nextCell, stepsUntilUnfinished } from './cells.js'
 import { ElementMaker, infiniteZero, typeFor, type Wanted } from './dense.js'
 import { decideDialect } from './dialect.js'
 import { isWord } from './headings.js'
@@ -24,8 +24,8 @@ const zeros = [toUtf8('.'), toUtf8('ε')]
 
 const cellsText = (count: number) => (count === 1 ? '1 cell' : `${count} cells`)
 
-const newFloats = (length: number, name: string) =>
-  allocate(length, name, addon.dataTypes.indexOf('float64'), newArray) as Float64Array
+const newFloats = (name: string) =>
+  allocate(PER_STEP, name, addon.dataTypes.indexOf('float64'), newArray) as Float64Array
 
 /**
  * @param name - name of the file in errors.
@@ -36,7 +36,8 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
   const leastBytes = bytesOfStored(wanted.dtype ?? 'int32')
   const infinity = infiniteZero(wanted.semiring)
   const zero = Number.isNaN(infinity) ? 0 : infinity
-  let values = newFloats(1024, name)
+  /** Numbers in pieces, because to enlarge one array would copy all of it. */
+  const pieces: Float64Array[] = []
   let count = 0
   let rows = 0
   let cols = 0
@@ -68,13 +69,13 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
   function* row(reader: TextReader): Steps<void> {
     const start = count
     do {
-      if (count === values.length) {
+      const at = count % PER_STEP
+      if (at === 0) {
         requireWithin(count * leastBytes, wanted.maxBytes, name)
-        values = yield* enlarged(values, name)
+        pieces.push(newFloats(name))
+        yield
       }
-      values[count] = cell(reader, count - start)
-      count++
-      if (count % PER_STEP === 0) yield
+      pieces.at(-1)![at] = cell(reader, count++ - start)
     } while (nextCell(reader))
     if (rows++ === 0) cols = count
     if (count - start !== cols) {
@@ -90,7 +91,7 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
     *lines(reader) {
       while (reader.nextContent(COMMENT)) {
         if (!begun) {
-          if (!untilUnfinished(reader, () => decideDialect(reader, isTsv, false))) return
+          if (!(yield* stepsUntilUnfinished(reader, decideDialect(reader, isTsv, false)))) return
           begun = true
           if (!reader.nextContent(COMMENT)) return
           if (isHeading(reader)) {
@@ -106,10 +107,7 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
       if (rows === 0)
         throw new FileError(`${name}: expected a row of numbers in each line, but it has no row`)
       const dtype = typeFor(wanted, integral ? 'integer' : 'real', name)
-      const data =
-        dtype === 'float64' && count === values.length && 8 * count <= wanted.maxBytes
-          ? values
-          : yield* converted(values.subarray(0, count), dtype, wanted, name, cols)
+      const data = yield* joined(pieces, count, dtype, wanted, name, cols)
       return { data, shape: [rows, cols] }
     },
   }
@@ -125,41 +123,26 @@ const isHeading = (reader: TextReader): boolean =>
     return true
   }) ?? false
 
-/** Elements that are copied between two yields: up to 2 ms if their memory is new. */
-const PER_COPY = 1 << 18
-
-/** Returns an array of twice the length with the values of the old one. */
-function* enlarged(values: Float64Array, name: string): Steps<Float64Array> {
-  const larger = newFloats(2 * values.length, name)
-  yield* copying(values, larger)
-  return larger
-}
-
-function* copying(from: Float64Array, to: Float64Array): Steps<void> {
-  for (let at = 0; at < from.length; at += PER_COPY) {
-    to.set(from.subarray(at, at + PER_COPY), at)
-    yield
-  }
-}
-
-/** The numbers as elements of a type. */
-function* converted(
-  values: Float64Array,
+/** Returns the numbers as elements of a type. Each piece is released once it is copied. */
+function* joined(
+  pieces: Float64Array[],
+  count: number,
   dtype: DataType,
   { semiring, maxBytes }: Wanted,
   name: string,
   cols: number,
 ): Steps<ElementArray> {
-  const data = newMatrixData(values.length, name, dtype, maxBytes)
-  if (dtype === 'float64') {
-    yield* copying(values, data as Float64Array)
-    return data
-  }
+  const data = newMatrixData(count, name, dtype, maxBytes)
   const make = new ElementMaker(semiring, dtype)
-  for (let at = 0; at < values.length; at++) {
-    const value = values[at]!
-    data[at] = make.of(value) ?? make.refuse(name, value, [Math.floor(at / cols), at % cols])
-    if (at % PER_COPY === 0) yield
+  for (let start = 0; start < count; start += PER_STEP) {
+    const piece = pieces.shift()!
+    const length = Math.min(PER_STEP, count - start)
+    for (let at = 0; at < length; at++) {
+      const value = piece[at]!
+      data[start + at] =
+        make.of(value) ?? make.refuse(name, value, [Math.floor((start + at) / cols), (start + at) % cols])
+    }
+    yield
   }
   return data
 }

@@ -18,14 +18,14 @@ export const isDecimal = (text: string): boolean => text.length <= LONGEST_NUMBE
 /** Returns whether a text is a decimal integer, of any size. */
 export const isInteger = (text: string): boolean => integer.test(text)
 
-/** Returns whether `value` is the integer that a text of digits stands for. */
-export const isExact = (digits: string, value: number): boolean =>
-  Math.abs(value) <= Number.MAX_SAFE_INTEGER || BigInt(digits) === BigInt(value)
+/** Returns whether `value`, the float64 nearest to a decimal text, is equal to it if it is an integer. */
+export const isExact = (text: string, value: number): boolean =>
+  Math.abs(value) <= Number.MAX_SAFE_INTEGER || !isInteger(text) || BigInt(text) === BigInt(value)
 
 /** Returns the number that a decimal text is; NaN if it is none, is beyond the range of numbers, or is an integer that float64 would round. */
 export function numberOf(text: string): number {
   const value = isDecimal(text) ? Number(text) : Number.NaN
-  return Number.isFinite(value) && (!isInteger(text) || isExact(text, value)) ? value : Number.NaN
+  return Number.isFinite(value) && isExact(text, value) ? value : Number.NaN
 }
 
 /** Returns the infinity that a text is; NaN for other texts. */

@@ -7,7 +7,7 @@ import { requireOrdinary } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError } from '../errors.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
-import { toUtf8 } from '../host.js'
+import { newBytes, toUtf8 } from '../host.js'
 import { StrictDecoder } from './encoding.js'
 import { type LineParser, TextReader } from './text.js'
 
@@ -25,7 +25,7 @@ export class LineFeed<Result> {
   readonly #parser: LineParser<Result>
   readonly #decoder: StrictDecoder
   /** Lines that aren't parsed yet, as the first `#filled` bytes. */
-  #bytes = new Uint8Array(2 * WINDOW)
+  #bytes = newBytes(2 * WINDOW)
   #filled = 0
   /** End of the last complete line among them. */
   #whole = 0
@@ -96,7 +96,7 @@ export class LineFeed<Result> {
   #append(bytes: Uint8Array): void {
     const length = this.#filled + bytes.length
     if (length > this.#bytes.length) {
-      const larger = new Uint8Array(2 * length)
+      const larger = newBytes(2 * length)
       larger.set(this.#bytes.subarray(0, this.#filled))
       this.#bytes = larger
     }

@@ -163,7 +163,7 @@ export class TextReader {
     }
     const slot = (hash ^ (hash >>> 12)) & (REMEMBERED - 1)
     if (this.#texts.length === 0) {
-      this.#texts = Array.from({ length: REMEMBERED }, () => '')
+      this.#texts = new Array<string>(REMEMBERED).fill('')
       this.#bytesOfTexts = [...this.#texts]
     }
     const known = this.#bytesOfTexts[slot]!

@@ -27,6 +27,7 @@ const parents = new Map<string, readonly string[]>([
   ['data', ['graphml', 'graph', 'node', 'edge', 'port']],
   ['desc', ['graphml', 'key', 'graph', 'node', 'edge', 'port']],
 ])
+const names = new Map([...parents.keys()].map((name) => [name, name]))
 /** Elements whose content is the user's own. */
 const open = new Set(['data', 'default', 'desc'])
 /** XML attributes of edges that GraphML defines. */
@@ -63,6 +64,8 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   #foreign = 0
   /** Namespace prefix of the document's elements, with its colon. */
   #prefix = ''
+  /** Names without prefix, for the names of GraphML that have occurred: comparing those that saxes cuts from the text takes longer. */
+  readonly #tags = new Map<string, string>()
   /** Directions of the open graphs, one within the other. */
   readonly #directed: (boolean | undefined)[] = []
   #graphs = 0
@@ -125,14 +128,14 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   open(qualified: string, attributes: XmlAttributes): void {
     const parent = this.#path.at(-1)!
     const level = this.#path.length
-    if (level === 1) this.#prefix = /^[^:]*:/.exec(qualified)?.[0] ?? ''
-    const isOwn = this.#prefix === '' ? !qualified.includes(':') : qualified.startsWith(this.#prefix)
-    const tag = isOwn ? qualified.slice(this.#prefix.length) : ''
-    this.#path.push(tag)
     if (this.#foreign > 0) {
+      this.#path.push('')
       if (this.#first >= 0 && qualified.endsWith(LABEL)) this.#keep(this.#attributeOf(LABEL))
       return
     }
+    if (level === 1) this.#prefix = /^[^:]*:/.exec(qualified)?.[0] ?? ''
+    const tag = this.#tags.get(qualified) ?? this.#tagOf(qualified)
+    this.#path.push(tag)
     const allowed = parents.get(tag)
     if (allowed && !allowed.includes(parent)) {
       const places = showAny(allowed.map((name) => (name === '' ? 'the document' : `<${name}>`)))
@@ -145,6 +148,17 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     }
     if (tag === '' || open.has(tag)) this.#foreign = level
     this.#start(tag, parent, attributes)
+  }
+
+  /** Returns the name of an element without its prefix; '' in another namespace. */
+  #tagOf(qualified: string): string {
+    const prefix = this.#prefix
+    const isOwn = prefix === '' ? !qualified.includes(':') : qualified.startsWith(prefix)
+    if (!isOwn) return ''
+    const name = qualified.slice(prefix.length)
+    const tag = names.get(name)
+    if (tag !== undefined) this.#tags.set(qualified, tag)
+    return tag ?? name
   }
 
   text(text: string): void {
@@ -171,19 +185,22 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   }
 
   #start(tag: string, parent: string, attributes: XmlAttributes): void {
-    const required = (name: string) =>
-      attributes[name] ?? this.#fail(`<${tag}> must have the attribute ${name}, but it has none`)
-    if (tag === 'graph') this.#startGraph(parent, attributes)
-    else if (tag === 'key') this.#startKey(required('id'), attributes)
+    if (tag === 'edge') this.#startEdge(attributes)
+    else if (tag === 'node') this.#startNode(this.#required(tag, attributes, 'id'))
+    else if (tag === 'data' && parent === 'edge') {
+      this.#keep(this.#attributeOf(this.#required(tag, attributes, 'key')))
+    } else if (tag === 'graph') this.#startGraph(parent, attributes)
+    else if (tag === 'key') this.#startKey(this.#required(tag, attributes, 'id'), attributes)
     else if (tag === 'default') this.#keep(this.#key)
-    else if (tag === 'node') this.#startNode(required('id'))
-    else if (tag === 'edge') this.#startEdge(required('source'), required('target'), attributes)
-    else if (tag === 'data' && parent === 'edge') this.#keep(this.#attributeOf(required('key')))
     else if (tag === 'hyperedge') {
       this.#fail('an edge must lead from one node to another, but <hyperedge> joins several: leave it out')
     } else if (tag === 'locator') {
       this.#fail('the graph must stand in one file, but <locator> names another: put its content here')
     }
+  }
+
+  #required(tag: string, attributes: XmlAttributes, name: string): string {
+    return attributes[name] ?? this.#fail(`<${tag}> must have the attribute ${name}, but it has none`)
   }
 
   #startGraph(parent: string, attributes: XmlAttributes): void {
@@ -221,7 +238,9 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     this.#lines[node] = 0
   }
 
-  #startEdge(from: string, to: string, attributes: XmlAttributes): void {
+  #startEdge(attributes: XmlAttributes): void {
+    const from = this.#required('edge', attributes, 'source')
+    const to = this.#required('edge', attributes, 'target')
     const { directed } = attributes
     const own = directed === undefined ? undefined : directions.get(directed.trim())
     if (directed !== undefined && own === undefined) {

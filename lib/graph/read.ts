@@ -25,6 +25,7 @@ import {
 import { GraphmlParser } from './graphml.js'
 import { bothWays, joiningGraphs, scaling } from './joined-files.js'
 import type { NamedGraph } from './named-edges.js'
+import { loadSaxes } from './saxes.js'
 
 /** The formats that {@link readGraph} reads. */
 export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv' | 'graphml'
@@ -114,7 +115,7 @@ async function readOne(
 ): Promise<ReadEdgeList> {
   const isGraphml = format === 'graphml' || (format === undefined && /\.graphml(\.gz)?$/i.test(name))
   if (isGraphml) {
-    const parser = new GraphmlParser(name, await import('saxes'), weight, maxBytes)
+    const parser = new GraphmlParser(name, await loadSaxes(), weight, maxBytes)
     return readText(name, 'a graph', parser, rest)
   }
   const known = format === undefined && isTsv(name) ? 'csv' : formatOf(name, format, lineFormats)

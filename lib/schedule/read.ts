@@ -3,7 +3,7 @@ import { isUint8Array } from '../array-types.js'
 import { requireOrdinary } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ValueError } from '../errors.js'
-import { cellsOfLine, untilUnfinished } from '../files/cells.js'
+import { cellsOfLine, stepsUntilUnfinished, untilUnfinished } from '../files/cells.js'
 import { decideDialect } from '../files/dialect.js'
 import { StrictDecoder } from '../files/encoding.js'
 import { parseText } from '../files/line-feed.js'
@@ -34,8 +34,8 @@ export function csvPlan(name: string, options: ReadPlanSet): LineParser<Plan> {
   let count = 0
 
   /** Reads the lines up to the headings; returns undefined if the window ends before. */
-  const begin = (reader: TextReader): PlanRows => {
-    const records = decideDialect(reader, isTsv, false)
+  const begin = function* (reader: TextReader): Steps<PlanRows> {
+    const records = yield* decideDialect(reader, isTsv, false)
     const cells: string[][] = []
     // Titles may stand above the headings, and # may be one of these.
     const isHeading = (record: readonly string[]) =>
@@ -95,7 +95,7 @@ export function csvPlan(name: string, options: ReadPlanSet): LineParser<Plan> {
     *lines(reader) {
       while (reader.nextContent()) {
         if (!rows) {
-          rows = untilUnfinished(reader, () => begin(reader))
+          rows = yield* stepsUntilUnfinished(reader, begin(reader))
           if (!rows) return
           continue
         }

@@ -1,7 +1,11 @@
 /** CSV and TSV of strangers: each file is read as it is meant, or refused with its place and advice. */
+import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { parseEdgeCsv } from '../../lib/graph.js'
+import { parseEdgeCsv, readGraph } from '../../lib/graph.js'
+import { useFolder } from '../cli/support.js'
 import { coded } from '../support/coded.js'
+
+const path = useFolder()
 
 type Edge = string
 
@@ -373,6 +377,15 @@ describe('the bytes of an edge list', () => {
     }
     const name = 'x'.repeat(65_534)
     expect(named(`"${name}\r\ny",B,4\n`)).toEqual([`${name}\ny>B:4`])
+  })
+
+  it('decide the separator together, also in a file that is read in pieces', async () => {
+    const lines = Array.from({ length: 200 }, (_, e) => (e < 50 ? `a${e}, x;b${e}, y` : `c${e};d${e}`))
+    const text = `${lines.join('\n')}\n`
+    const { keys, from, to } = parseEdgeCsv(text, 'a.csv', { keys: true })
+    expect(Array.from(from, (node, e) => `${keys[node]};${keys[to[e]!]}`)).toEqual(lines)
+    writeFileSync(path('separator.csv'), text)
+    expect(await readGraph(path('separator.csv'), { keys: true })).toMatchObject({ keys, from, to })
   })
 
   it('may divide characters, line ends and quoted cells anywhere', () => {
