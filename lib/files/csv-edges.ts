@@ -223,20 +223,18 @@ function requireComment(
 const ADVICE = ': number the nodes from 0, or read them as names by keys: true'
 
 /** Edges between nodes with numbers, which go to a sink. */
-export class NumberedCells<Read, Result> implements EdgeCells<number, Result> {
-  readonly #sink: EntrySink<Read>
+export class NumberedCells<Result> implements EdgeCells<number, Result> {
+  readonly #sink: EntrySink<Result>
   readonly #entries: EntryCollector
   readonly #nodes: number | undefined
-  readonly #resultOf: (read: Read) => Result
   #largest = -1
   #integral = true
 
   /** @param nodes - number of nodes; one more than the largest number in the file if undefined. */
-  constructor(sink: EntrySink<Read>, nodes: number | undefined, resultOf: (read: Read) => Result) {
+  constructor(sink: EntrySink<Result>, nodes: number | undefined) {
     this.#sink = sink
     this.#entries = new EntryCollector((block) => sink.take(block))
     this.#nodes = nodes
-    this.#resultOf = resultOf
   }
 
   *begin(reader: TextReader): Steps<void> {
@@ -269,6 +267,6 @@ export class NumberedCells<Read, Result> implements EdgeCells<number, Result> {
 
   *end(): Steps<Result> {
     const count = this.#nodes ?? this.#largest + 1
-    return this.#resultOf(yield* this.#sink.end(count, count, this.#integral))
+    return yield* this.#sink.end(count, count, this.#integral)
   }
 }

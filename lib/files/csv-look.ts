@@ -1,6 +1,6 @@
 /** Looks at CSV files before they are read: edges and matrices both have only numbers, so that a command line has to guess. */
 import { cellsOfLine, stepsUntilUnfinished, untilUnfinished } from './cells.js'
-import { decideDialect } from './dialect.js'
+import { decideDialect, isTsvName } from './dialect.js'
 import { edgeColumns, isWord, namesColumns } from './headings.js'
 import { readLines } from './lines.js'
 import type { LineParser } from './text.js'
@@ -72,7 +72,7 @@ async function find<Result>(path: string, lines: LineParser<Result>['lines'], no
  * console.log(columns, isList, isNumbered) // 3 true true
  */
 export function lookAtCsv(path: string): Promise<CsvLook> {
-  const isTsv = /\.tsv(\.gz)?$/i.test(path)
+  const isTsv = isTsvName(path)
   return find(
     path,
     function* (reader) {
@@ -128,7 +128,7 @@ function placesOf(records: readonly (readonly string[])[]): [number, number] {
  * console.log(await namedNodeInCsv('roads.csv')) // Oslo
  */
 export function namedNodeInCsv(path: string): Promise<string | undefined> {
-  const isTsv = /\.tsv(\.gz)?$/i.test(path)
+  const isTsv = isTsvName(path)
   let places: [number, number] | undefined
   return find<string | undefined>(
     path,

@@ -22,6 +22,9 @@ const candidates = [TAB, ';'.charCodeAt(0), COMMA, '|'.charCodeAt(0)]
 const MOST_RECORDS = 64
 const MOST_BYTES = 1 << 13
 
+/** Returns whether a file's name says that tabs separate its cells. */
+export const isTsvName = (name: string) => /\.tsv(\.gz)?$/i.test(name)
+
 /** Records of a file under one separator. */
 interface Sample {
   readonly separator: number

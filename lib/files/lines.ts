@@ -2,9 +2,9 @@
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { FileError, MpmmlError } from '../errors.js'
-import type { Steps } from '../graph-core/slices.js'
+import { StrictDecoder } from './encoding.js'
 import { openForReading, readFully, systemReason } from './files.js'
-import { LineFeed, WINDOW } from './line-feed.js'
+import { LineFeed, type TextFeed, WINDOW } from './line-feed.js'
 import { isGzipName } from './names.js'
 import { FileWork, type ReadFileOptions } from './progress.js'
 import type { LineParser } from './text.js'
@@ -126,18 +126,6 @@ async function sourceOf(file: FileHandle, size: number, name: string, gzip: bool
   return new PlainSource(file, size, name)
 }
 
-/** Parser of a text that comes in chunks, which may end anywhere. */
-export interface TextFeed<Result> {
-  /**
-   * Parses the next bytes.
-   *
-   * @param later - upper bound of the number of bytes that follow them.
-   */
-  bytes(bytes: Uint8Array, later: number, isLast: boolean): Steps<void>
-  /** Returns the result, after the last bytes. */
-  end(): Steps<Result>
-}
-
 /**
  * Reads a text file with a parser. A file that gzip has compressed is decompressed, regardless of its name.
  *
@@ -155,7 +143,7 @@ export const readText = <Result>(
     let source: ByteSource | undefined
     try {
       source = await sourceOf(file, size, name, isGzipName(name))
-      return await work.inSlices(feeding(source, feed, work))
+      return await work.inSlices(feeding(source, feed, new StrictDecoder(name), work))
     } catch (error) {
       if (error instanceof MpmmlError || (error as NodeJS.ErrnoException).syscall === undefined) throw error
       throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
@@ -182,6 +170,7 @@ const FIRST_PIECE = WINDOW / 128
 async function* feeding<Result>(
   source: ByteSource,
   feed: TextFeed<Result>,
+  decoder: StrictDecoder,
   work: FileWork,
 ): AsyncGenerator<void, Result, void> {
   const chunk = Buffer.allocUnsafeSlow(WINDOW)
@@ -192,12 +181,16 @@ async function* feeding<Result>(
     if (count === 0) break
     for (let at = 0, end = 0; at < count; at = end) {
       end = Math.min(at + Math.max(FIRST_PIECE, Math.min(done, WINDOW) >> 3), count)
-      yield* feed.bytes(chunk.subarray(at, end), source.later + count - end, false)
+      yield* feed.characters(
+        decoder.decode(chunk.subarray(at, end), false),
+        source.later + count - end,
+        false,
+      )
       done += end - at
       yield
     }
   }
-  yield* feed.bytes(chunk.subarray(0, 0), source.later, true)
+  yield* feed.characters(decoder.decode(chunk.subarray(0, 0), true), source.later, true)
   const result = yield* feed.end()
   work.end()
   return result

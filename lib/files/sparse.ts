@@ -109,7 +109,7 @@ async function read(
  *
  * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read.
  * @example
- * await writeMatrixMarket('dense.mtx', matrix(2, 2, [1, 2, 3, 4]))
+ * await writeMatrix('dense.mtx', matrix(2, 2, [1, 2, 3, 4]))
  * console.log(await isSparseFile('dense.mtx')) // false
  */
 export async function isSparseFile(path: string | URL): Promise<boolean> {

@@ -3,8 +3,7 @@ import { show, showAny } from '../describe.js'
 import { newArray } from '../elements.js'
 import { FileError } from '../errors.js'
 import { isDecimal, refusalOf } from '../files/decimal.js'
-import { StrictDecoder } from '../files/encoding.js'
-import type { TextFeed } from '../files/lines.js'
+import type { TextFeed } from '../files/line-feed.js'
 import { requireWithin } from '../files/memory.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { addon } from '../native.js'
@@ -56,7 +55,6 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   readonly #wanted: string | null | undefined
   readonly #maxBytes: number
   readonly #xml: XmlReader
-  readonly #decoder: StrictDecoder
   readonly #edges = new NamedEdges<string>()
   /** Names of the open elements; '' for one of another namespace. */
   readonly #path: string[] = ['']
@@ -96,11 +94,6 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     this.#wanted = weight
     this.#maxBytes = maxBytes
     this.#xml = new XmlReader(name, saxes, this)
-    this.#decoder = new StrictDecoder(name)
-  }
-
-  *bytes(bytes: Uint8Array, _later: number, isLast: boolean): Steps<void> {
-    yield* this.characters(this.#decoder.decode(bytes, isLast))
   }
 
   /** Parses the next characters of the document. */

@@ -1,7 +1,7 @@
 /** CSV and TSV of strangers: each file is read as it is meant, or refused with its place and advice. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { parseEdgeCsv, readGraph } from '../../lib/graph.js'
+import { parseGraph, readGraph } from '../../lib/graph.js'
 import { useFolder } from '../cli/support.js'
 import { coded } from '../support/coded.js'
 
@@ -18,7 +18,10 @@ interface Wishes {
 
 /** Edges as `from>to:weight` or `from>to:weight/tokens`. */
 function edges(content: string | Uint8Array, { name = 'a.csv', ...options }: Wishes = {}): Edge[] {
-  const list = parseEdgeCsv(content, name, options) as ReturnType<typeof parseEdgeCsv> & { keys?: string[] }
+  const format = /\.tsv/i.test(name) ? 'tsv' : 'csv'
+  const list = parseGraph(content, { format, ...options }, name) as ReturnType<typeof parseGraph> & {
+    keys?: string[]
+  }
   const { from, to, weight, tokens, keys } = list
   const shown = (node: number) => keys?.[node] ?? node
   return Array.from(
@@ -382,7 +385,7 @@ describe('the bytes of an edge list', () => {
   it('decide the separator together, also in a file that is read in pieces', async () => {
     const lines = Array.from({ length: 200 }, (_, e) => (e < 50 ? `a${e}, x;b${e}, y` : `c${e};d${e}`))
     const text = `${lines.join('\n')}\n`
-    const { keys, from, to } = parseEdgeCsv(text, 'a.csv', { keys: true })
+    const { keys, from, to } = parseGraph(text, { format: 'csv', keys: true })
     expect(Array.from(from, (node, e) => `${keys[node]};${keys[to[e]!]}`)).toEqual(lines)
     writeFileSync(path('separator.csv'), text)
     expect(await readGraph(path('separator.csv'), { keys: true })).toMatchObject({ keys, from, to })

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readEntries, readMatrix, writeEntries, writeMatrix } from '../../lib/files.js'
-import { parseEdgeCsv, readGraph } from '../../lib/graph.js'
+import { parseGraph, readGraph } from '../../lib/graph.js'
 import { matrix, zeroOf } from '../../lib/index.js'
 import { useFolder } from '../cli/support.js'
 import { Random } from '../support/generators.js'
@@ -144,8 +144,8 @@ describe('edge lists with names', () => {
         Buffer.from(`\ufeff${text}`),
         Buffer.from(`\ufeff${text}`, 'utf16le'),
       ])
-      expect(shown(parseEdgeCsv(text, 'list', options))).toEqual(expected)
-      expect(shown(parseEdgeCsv(bytes, 'list', options))).toEqual(expected)
+      expect(shown(parseGraph(text, { format: 'csv', ...options }))).toEqual(expected)
+      expect(shown(parseGraph(bytes, { format: 'csv', ...options }))).toEqual(expected)
       const file = path(`list${index}.csv${index % 3 === 0 ? '.gz' : ''}`)
       writeFileSync(file, index % 3 === 0 ? gzipSync(bytes) : bytes)
       expect(shown(await readGraph(file, options))).toEqual(expected)
