@@ -1,13 +1,14 @@
 /** Edge lists in CSV: a line for each edge, whose columns the first line names, or else `FROM,TO,WEIGHT`. */
 
 import { show } from '../describe.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import type { Steps } from '../graph-core/slices.js'
 import { MOST_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { cellsOfLine, cellText, isQuoted, nextCell, stepsUntilUnfinished, untilUnfinished } from './cells.js'
 import { decideDialect } from './dialect.js'
 import { EntryCollector, type EntrySink } from './entries.js'
 import { type EdgeColumns, edgeColumns, namesColumns, type Role, type Wishes } from './headings.js'
+import { Pieces } from './pieces.js'
 import type { LineParser, TextReader } from './text.js'
 
 const NEWLINE = 10
@@ -43,29 +44,6 @@ export interface EdgeCells<Node, Result> {
   end(): Steps<Result>
 }
 
-/** Tokens of edges, in the order of the edges. */
-export class TokenColumn {
-  readonly #pieces: Int32Array[] = []
-  #count = 0
-
-  add(tokens: number): void {
-    const at = this.#count++ % PER_STEP
-    if (at === 0) this.#pieces.push(new Int32Array(PER_STEP))
-    this.#pieces.at(-1)![at] = tokens
-  }
-
-  /** Returns null if no line had any. */
-  *end(): Steps<Int32Array | null> {
-    if (this.#count === 0) return null
-    const tokens = new Int32Array(this.#pieces.length * PER_STEP)
-    for (const [index, piece] of this.#pieces.entries()) {
-      tokens.set(piece, index * PER_STEP)
-      yield
-    }
-    return tokens.subarray(0, this.#count)
-  }
-}
-
 /** Options of {@link csvEdgesParser}. */
 export interface CsvEdgesWishes extends Wishes {
   /** Whether the file's name says that tabs separate. */
@@ -77,7 +55,8 @@ export function csvEdgesParser<Node, Result extends object>(
   edges: EdgeCells<Node, Result>,
   wishes: CsvEdgesWishes,
 ): LineParser<Result & { tokens?: Int32Array }> {
-  const tokenColumn = new TokenColumn()
+  /** Tokens of edges, in the order of the edges. */
+  const tokenColumn = new Pieces((length) => new Int32Array(length))
   let columns: EdgeColumns | undefined
   let headingLine = 1
   /** Lines before the columns are known that are comments, or edges of nodes such as #1. */
@@ -176,8 +155,8 @@ export function csvEdgesParser<Node, Result extends object>(
       }
       if (!columns) yield* edges.begin(reader)
       const result = yield* edges.end()
-      const tokens = yield* tokenColumn.end()
-      return tokens ? { ...result, tokens } : result
+      const { count } = tokenColumn
+      return count === 0 ? result : { ...result, tokens: yield* tokenColumn.into(new Int32Array(count)) }
     },
   }
 }

@@ -15,6 +15,7 @@ import { ElementMaker, infiniteZero, typeFor, type Wanted } from './dense.js'
 import { decideDialect } from './dialect.js'
 import { isWord } from './headings.js'
 import { newMatrixData, requireWithin } from './memory.js'
+import { Pieces } from './pieces.js'
 import type { LineParser, TextReader } from './text.js'
 
 const COMMENT = '#'.charCodeAt(0)
@@ -24,8 +25,8 @@ const zeros = [toUtf8('.'), toUtf8('ε')]
 
 const cellsText = (count: number) => (count === 1 ? '1 cell' : `${count} cells`)
 
-const newFloats = (name: string) =>
-  allocate(PER_STEP, name, addon.dataTypes.indexOf('float64'), newArray) as Float64Array
+const newFloats = (length: number, name: string) =>
+  allocate(length, name, addon.dataTypes.indexOf('float64'), newArray) as Float64Array
 
 /**
  * @param name - name of the file in errors.
@@ -36,8 +37,7 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
   const leastBytes = bytesOfStored(wanted.dtype ?? 'int32')
   const infinity = infiniteZero(wanted.semiring)
   const zero = Number.isNaN(infinity) ? 0 : infinity
-  /** Numbers in pieces, because to enlarge one array would copy all of it. */
-  const pieces: Float64Array[] = []
+  const numbers = new Pieces((length) => newFloats(length, name))
   let count = 0
   let rows = 0
   let cols = 0
@@ -69,13 +69,11 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
   function* row(reader: TextReader): Steps<void> {
     const start = count
     do {
-      const at = count % PER_STEP
-      if (at === 0) {
+      if (count % PER_STEP === 0) {
         requireWithin(count * leastBytes, wanted.maxBytes, name)
-        pieces.push(newFloats(name))
         yield
       }
-      pieces.at(-1)![at] = cell(reader, count++ - start)
+      numbers.add(cell(reader, count++ - start))
     } while (nextCell(reader))
     if (rows++ === 0) cols = count
     if (count - start !== cols) {
@@ -107,7 +105,7 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
       if (rows === 0)
         throw new FileError(`${name}: expected a row of numbers in each line, but it has no row`)
       const dtype = typeFor(wanted, integral ? 'integer' : 'real', name)
-      const data = yield* joined(pieces, count, dtype, wanted, name, cols)
+      const data = yield* joined(numbers, dtype, wanted, name, cols)
       return { data, shape: [rows, cols] }
     },
   }
@@ -123,26 +121,22 @@ const isHeading = (reader: TextReader): boolean =>
     return true
   }) ?? false
 
-/** Returns the numbers as elements of a type. Each piece is released once it is copied. */
+/** Returns the numbers as elements of a type. */
 function* joined(
-  pieces: Float64Array[],
-  count: number,
+  numbers: Pieces<Float64Array>,
   dtype: DataType,
   { semiring, maxBytes }: Wanted,
   name: string,
   cols: number,
 ): Steps<ElementArray> {
-  const data = newMatrixData(count, name, dtype, maxBytes)
+  const data = newMatrixData(numbers.count, name, dtype, maxBytes)
   const make = new ElementMaker(semiring, dtype)
-  for (let start = 0; start < count; start += PER_STEP) {
-    const piece = pieces.shift()!
-    const length = Math.min(PER_STEP, count - start)
-    for (let at = 0; at < length; at++) {
-      const value = piece[at]!
-      data[start + at] =
-        make.of(value) ?? make.refuse(name, value, [Math.floor((start + at) / cols), (start + at) % cols])
+  let at = 0
+  for (const part of numbers.parts()) {
+    for (const value of part) {
+      data[at] = make.of(value) ?? make.refuse(name, value, [Math.floor(at / cols), at % cols])
+      if (++at % PER_STEP === 0) yield
     }
-    yield
   }
   return data
 }
