@@ -1,7 +1,7 @@
 /** Edge lists in CSV: a line for each edge, whose columns the first line names, or else `FROM,TO,WEIGHT`. */
 
 import { show } from '../describe.js'
-import type { Steps } from '../graph-core/slices.js'
+import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { MOST_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { cellsOfLine, cellText, isQuoted, nextCell, stepsUntilUnfinished, untilUnfinished } from './cells.js'
@@ -15,8 +15,8 @@ const NEWLINE = 10
 const COMMENT = '#'.charCodeAt(0)
 const EXCLAMATION = '!'.charCodeAt(0)
 
-/** Records between two yields: functions that V8 has just compiled take 2 ms for them. */
-const PER_YIELD = 64
+/** Records before the first yield: functions that V8 has just compiled take 2 ms for them. */
+const FIRST_STEP = 64
 
 /** Comments before the first edge that are looked at. */
 const MOST_DOUBTFUL = 64
@@ -61,6 +61,9 @@ export function csvEdgesParser<Node, Result extends object>(
   let headingLine = 1
   /** Lines before the columns are known that are comments, or edges of nodes such as #1. */
   const doubtfulComments: { line: number; text: string }[] = []
+  let done = 0
+  /** Records at the next yield. */
+  let pause = FIRST_STEP
 
   const begin = function* (reader: TextReader): Steps<EdgeColumns> {
     const records = yield* decideDialect(reader, wishes.isTsv, true)
@@ -101,7 +104,7 @@ export function csvEdgesParser<Node, Result extends object>(
   }
 
   /** Goes to the next record; returns false at the end of the window. */
-  const next = (reader: TextReader): boolean => {
+  const hasRecord = (reader: TextReader): boolean => {
     while (reader.nextContent()) {
       if (reader.bytes[reader.position] !== COMMENT) return true
       const isDoubtful = wishes.named && (columns || doubtfulComments.length < MOST_DOUBTFUL)
@@ -128,8 +131,7 @@ export function csvEdgesParser<Node, Result extends object>(
 
   return {
     *lines(reader) {
-      let looked = 0
-      while (next(reader)) {
+      while (hasRecord(reader)) {
         if (!columns) {
           const found = yield* stepsUntilUnfinished(reader, begin(reader))
           if (!found) return
@@ -140,7 +142,9 @@ export function csvEdgesParser<Node, Result extends object>(
         }
         const known = columns
         if (untilUnfinished(reader, () => record(reader, known) ?? true) === undefined) break
-        if (++looked % PER_YIELD === 0) yield
+        if (++done < pause) continue
+        pause += Math.max(FIRST_STEP, Math.min(done >> 3, PER_STEP))
+        yield
       }
       edges.flush()
     },
