@@ -2,12 +2,13 @@
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { FileError, MpmmlError } from '../errors.js'
+import type { Steps } from '../graph-core/slices.js'
 import { StrictDecoder } from './encoding.js'
 import { openForReading, readFully, systemReason } from './files.js'
 import { LineFeed, type TextFeed, WINDOW } from './line-feed.js'
 import { isGzipName } from './names.js'
 import { FileWork, type ReadFileOptions } from './progress.js'
-import type { LineParser } from './text.js'
+import type { LineParser, TextReader } from './text.js'
 
 /** Name of the work in messages. */
 const READING = 'reading a file'
@@ -160,6 +161,41 @@ export const readLines = <Result>(
   parser: LineParser<Result>,
   options: ReadFileOptions,
 ): Promise<Result> => readText(name, expected, new LineFeed(name, parser), options)
+
+/** Ends the reading of a file. */
+class Found<Result> extends Error {
+  constructor(readonly result: Result) {
+    super()
+  }
+}
+
+/**
+ * Reads lines of a text file until `lines` returns a result.
+ *
+ * @returns undefined if the file ends before.
+ */
+export async function findInLines<Result>(
+  name: string,
+  expected: string,
+  lines: (reader: TextReader) => Steps<Result | undefined>,
+): Promise<Result | undefined> {
+  const parser: LineParser<undefined> = {
+    *lines(reader) {
+      const result = yield* lines(reader)
+      if (result !== undefined) throw new Found(result)
+    },
+    *end() {
+      yield
+      return undefined
+    },
+  }
+  try {
+    return await readLines(name, expected, parser, {})
+  } catch (error) {
+    if (error instanceof Found) return error.result
+    throw error
+  }
+}
 
 /**
  * Bytes that are parsed before a turn of the event loop can end. The pieces grow to an eighth of a window, which takes about 1 ms, because

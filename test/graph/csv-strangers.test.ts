@@ -400,6 +400,12 @@ describe('the bytes of an edge list', () => {
       expect(named(content)).toEqual([...expected, `${'x\n'.repeat(40_000)}>B:7`])
     }
     expect(() => named(`${long}A,B,x\n`)).toThrow(refusal('line 30001: '))
+    expect(() => named(`${quoted}A,B,x\n`)).toThrow(refusal('line 70002: '))
+    // Each pair of surrogates begins at another place of a window.
+    const faces = Array.from({ length: 40_000 }, (_, e) => `😀${'x'.repeat(e % 3)},b,${e % 5}\n`).join('')
+    expect(new Set(named(faces).map((each) => each.slice(0, each.indexOf('>'))))).toEqual(
+      new Set(['😀', '😀x', '😀xx']),
+    )
     expect(() => named(`"${'x\n'.repeat(1 << 20)}",B,7\n`)).toThrow(
       refusal('a cell must have at most 1048576 bytes'),
     )

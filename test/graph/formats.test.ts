@@ -282,6 +282,21 @@ describe('CSV', () => {
   })
 })
 
+it('takes the options of readGraph, and refuses those that a format has no use for', () => {
+  const options = { keys: true, twoWay: true, scale: 100 } as const
+  expect(csv('a,b,0.25\n', options)).toEqual({
+    nodes: 2,
+    keys: ['a', 'b'],
+    from: Int32Array.of(0, 1),
+    to: Int32Array.of(1, 0),
+    weight: Int32Array.of(25, 25),
+  })
+  expect(() => csv('a,b,0.255\n', options)).toThrow(coded('VALUE', 'the edge from a to b'))
+  const arc = 'p sp 2 1\na 1 2 3\n'
+  for (const other of [{ nodes: 3 }, { keys: true }, { weight: 'km' }] as GraphTextOptions[])
+    expect(() => parseGraph(arc, { format: 'dimacs', ...other })).toThrow(coded('OPTION', 'leave it out'))
+})
+
 it.each([dimacs, matrixMarket, csv])('%o refuses what is no text', (parse) => {
   for (const content of [undefined, null, 5, ['0,1,2'], new Int32Array(3)]) {
     expect(() => parse(content as never)).toThrow(coded('DTYPE', 'Uint8Array'))

@@ -74,6 +74,26 @@ describe('GraphML', () => {
     expect(edgesOf(parse(text))).toEqual(['a>b:3'])
   })
 
+  it('leaves what stands in elements of other namespaces alone, without a prefix of its own too', () => {
+    const label = '<y:EdgeLabel>9</y:EdgeLabel>'
+    const inner = `<y:x><node id="n"/></y:x><node id="m"><data key="d">${label}</data></node>${edge('m', 'm')}`
+    expect(
+      parse(`<graphml xmlns:y="y"><graph edgedefault="directed">${inner}</graph></graphml>`),
+    ).toMatchObject({
+      keys: ['m'],
+      weight: Int32Array.of(1),
+    })
+  })
+
+  it('takes XML attributes of any name', () => {
+    const own = 'constructor="1" toString="2" __proto__="3" weight="4"'
+    expect(read(edge('a', 'b', '', own))).toEqual(['a>b:4'])
+    expect(read(edge('a', 'b', '', own), '', { weight: '__proto__' })).toEqual(['a>b:3'])
+    expect(() => read(edge('a', 'b', '', `${own} __proto__="5"`))).toThrow(
+      coded('FILE', 'duplicate attribute'),
+    )
+  })
+
   it.each<[string, string]>([
     ['UTF-16 with a byte order mark', 'utf16le'],
     ['ISO-8859-1 that is declared', 'latin1'],

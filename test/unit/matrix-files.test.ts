@@ -151,6 +151,9 @@ describe('round trips', () => {
     }
     expect(() => parseMatrix('1,2\n3\n', { format: 'csv' }, 'it')).toThrow(coded('FILE', 'it, line 2: '))
     expect(() => parseMatrix('7', { format: 'csv', dtype: 'float64', maxBytes: 7 })).toThrow(coded('LIMIT'))
+    const long = `${'1,2\n'.repeat(1e5)}x,y\n`
+    expect(() => parseMatrix(long, { format: 'csv' })).toThrow(coded('FILE', 'line 100001'))
+    expect(() => parseMatrix(long, { format: 'csv', maxBytes: 1e5 })).toThrow(coded('LIMIT'))
     expect(() => parseMatrix(new Uint8Array(8), { format: 'npy' as never })).toThrow(
       coded('OPTION', "option format must be 'matrix-market', 'csv', 'tsv' or 'dimacs'"),
     )
