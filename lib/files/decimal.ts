@@ -37,7 +37,7 @@ export function infinityOf(text: string): number {
 
 /** Returns the end of the error for a decimal text that {@link numberOf} refuses, behind the name of the number. */
 export const refusalOf = (text: string): string =>
-  isInteger(text) && Number.isFinite(Number(text))
+  Number.isFinite(Number(text))
     ? `must be a number that float64 holds, but it is ${show(text)}, an integer beyond 2^53 that would be rounded: write it with a decimal point if it may be, or scale it`
     : `is ${show(text)}, beyond the range of numbers`
 

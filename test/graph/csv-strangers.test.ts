@@ -1,6 +1,7 @@
 /** CSV and TSV of strangers: each file is read as it is meant, or refused with its place and advice. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { lookAtCsv, namedNodeInCsv } from '../../lib/command-line.js'
 import { parseGraph, readGraph } from '../../lib/graph.js'
 import { useFolder } from '../cli/support.js'
 import { coded } from '../support/coded.js'
@@ -336,6 +337,36 @@ describe('two columns of the name weight', () => {
   })
 })
 
+describe('a look at CSV', () => {
+  it.each<[string, string | undefined]>([
+    ['0,1,4\n1,Oslo,5\n', 'Oslo'],
+    ['id,to,from\n7,1,"x\ny"\n', 'x\ny'],
+    ['1,17887728212\n', '17887728212'],
+    ['0,inf\nε,-nan\n', undefined],
+    ['0,1,4\n1,2,5\n', undefined],
+    ['a,b,c,d\n', undefined],
+    ['', undefined],
+  ])('finds the first node of a list that has a name: %j', async (text, node) => {
+    writeFileSync(path('look.csv'), text)
+    expect(await namedNodeInCsv(path('look.csv'))).toBe(node)
+    expect(await namedNodeInCsv(path('missing.csv'))).toBe(undefined)
+  })
+
+  it('tells what columns a list of edges has', async () => {
+    writeFileSync(path('look.csv'), 'from,to,tokens,km\n0,1,2,4\n1,2,0,5\n')
+    expect(await lookAtCsv(path('look.csv'))).toEqual({
+      columns: 4,
+      rows: 2,
+      hasHeading: true,
+      isList: true,
+      hasWeights: true,
+      hasTokens: true,
+      isNumbered: true,
+    })
+    expect(await lookAtCsv(path('missing.csv'))).toMatchObject({ columns: 0, rows: 0 })
+  })
+})
+
 describe('the bytes of an edge list', () => {
   const text = 'from,to,weight\nA,B,4\nB,C,5\n'
   it.each<[string, string | Uint8Array]>([
@@ -401,6 +432,8 @@ describe('the bytes of an edge list', () => {
     }
     expect(() => named(`${long}A,B,x\n`)).toThrow(refusal('line 30001: '))
     expect(() => named(`${quoted}A,B,x\n`)).toThrow(refusal('line 70002: '))
+    const divided = `"a\n\nb","${'x\n'.repeat(70_000)}",7\nA,B,x\n`
+    expect(() => named(divided)).toThrow(refusal('line 70004: '))
     // Each pair of surrogates begins at another place of a window.
     const faces = Array.from({ length: 40_000 }, (_, e) => `😀${'x'.repeat(e % 3)},b,${e % 5}\n`).join('')
     expect(new Set(named(faces).map((each) => each.slice(0, each.indexOf('>'))))).toEqual(

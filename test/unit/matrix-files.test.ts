@@ -50,6 +50,12 @@ describe('DIMACS', () => {
     await expect(writeMatrix(fresh('.gr'), matrix(1, 1, Float64Array.of(0.5)))).rejects.toEqual(
       coded('FILE', 'at index [0, 0] there is 0.5'),
     )
+    for (const weight of [2 ** 31, -(2 ** 31) - 1]) {
+      const shown = `at index [0, 0] there is ${weight}`
+      await expect(writeMatrix(fresh('.gr'), matrix(1, 1, Float64Array.of(weight)))).rejects.toEqual(
+        coded('FILE', shown),
+      )
+    }
     await expect(writeMatrix(fresh('.gr'), matrix(1, 2))).rejects.toEqual(coded('SHAPE', 'square'))
   })
 })

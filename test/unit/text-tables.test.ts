@@ -197,5 +197,6 @@ describe('points that may separate thousands', () => {
   it('are decimal points beside other numbers that show it', async () => {
     expect([...(await readMatrix(file('c.csv', '1,000;0,5\n2,25;3\n'))).data]).toEqual([1, 0.5, 2.25, 3])
     expect([...(await readMatrix(file('d.tsv', '1.000\t2.125\n'))).data]).toEqual([1, 2.125])
+    expect((await readMatrix(file('e.tsv', '1,5\t2,25\n'))).shape).toEqual([1, 2])
   })
 })
