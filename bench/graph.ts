@@ -127,8 +127,7 @@ export async function readGraphFile(
       )) === 'matrix'
     : ending === '.npy' || ending === '.npz'
   if (!isMatrix) {
-    const format = csv ? ('csv' as const) : undefined
-    const options = { signal, format, tokens, weight: flag === false ? null : flag, twoWay, scale }
+    const options = { signal, tokens, weight: flag === false ? null : flag, twoWay, scale }
     const files = [file, ...others.map((each) => fileOf(each).path)]
     const read = () => readGraph(files, options)
     const readNamed = () => readGraph(files, { ...options, keys: true })

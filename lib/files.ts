@@ -1,5 +1,5 @@
 /**
- * Matrices in files: of any format by the end of the name, and of each format by its own.
+ * Matrices in files, of the format that the end of the name or an option says.
  *
  * @packageDocumentation
  */
@@ -13,18 +13,6 @@ export { type FileFormat, fileFormatOf } from './files/names.js'
 export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { formatNpy, parseNpy } from './files/npy-bytes.js'
 export { npzNames, type ReadNpzOptions, readNpz, type WriteNpzOptions, writeNpz } from './files/npz.js'
-export {
-  type FormatReader,
-  type FormatWriter,
-  readCsv,
-  readDimacs,
-  readMatrixMarket,
-  readTsv,
-  writeCsv,
-  writeDimacs,
-  writeMatrixMarket,
-  writeTsv,
-} from './files/one-format.js'
 export type { FileOptions } from './files/progress.js'
 export { type ReadMatrixOptions, readMatrix } from './files/read.js'
 export {
@@ -37,5 +25,6 @@ export {
   writeEntries,
 } from './files/sparse.js'
 export { writeText } from './files/text-file.js'
+export { type ParseMatrixOptions, parseMatrix, type TextFormat } from './files/text-matrices.js'
 export { readVector, readVectors } from './files/vectors.js'
 export { type WriteMatrixOptions, writeMatrix } from './files/write.js'

@@ -21,16 +21,13 @@ export {
   type NgraphLike,
 } from './graph/adapters.js'
 export {
-  type CsvOptions,
-  type GraphmlOptions,
-  parseDimacs,
-  parseEdgeCsv,
-  parseGraphml,
-  parseMatrixMarket,
-  type ReadEdgeList,
+  type GraphFormat,
+  type GraphTextOptions,
+  type ParseGraphOptions,
+  parseGraph,
 } from './graph/formats.js'
 export { type KShortestOptions, kShortestPaths, type RankedPath } from './graph/k-shortest.js'
-export type { NamedGraph } from './graph/named-edges.js'
+export type { NamedGraph, ReadEdgeList } from './graph/named-edges.js'
 export { type NearestSources, type NearestSourcesOptions, nearestSources } from './graph/nearest.js'
 export type { FoundBy, PathMethod, PathOptions } from './graph/options.js'
 export { type PathEdgesOptions, pathEdges } from './graph/path-edges.js'
@@ -65,7 +62,7 @@ export {
   prepareGraph,
   type TableOptions,
 } from './graph/prepared.js'
-export { type GraphFormat, type ReadGraphOptions, readGraph } from './graph/read.js'
+export { type ReadGraphOptions, readGraph } from './graph/read.js'
 export { type NearestPaths, type ReducedPaths, type ReduceOptions, reducePaths } from './graph/reduce.js'
 export type { Nearest, Reduction } from './graph/reduction.js'
 export type { PathSemiring } from './graph/rules.js'

@@ -35,19 +35,23 @@ export const unwritten = (bytes: number): ArrayBuffer | null => Buffer.allocUnsa
 /** Goes on when the event loop has had its turn. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-const bufferOver = (bytes: Uint8Array, start = 0, end = bytes.length) =>
-  Buffer.from(bytes.buffer, bytes.byteOffset + start, Math.max(end - start, 0))
+const bufferOver = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
 
 /** The bytes of a text in UTF-8. */
 export const toUtf8 = (text: string): Uint8Array => Buffer.from(text)
 
+/** Bytes that {@link fromUtf8} and {@link fromLatin1} read without an object for each text. */
+export const newBytes = (length: number): Uint8Array<ArrayBuffer> => Buffer.alloc(length)
+
+const asBuffer = (bytes: Uint8Array) => (bytes instanceof Buffer ? bytes : bufferOver(bytes))
+
 /** The text that bytes are in UTF-8. */
 export const fromUtf8 = (bytes: Uint8Array, start: number, end: number) =>
-  bufferOver(bytes, start, end).toString('utf8')
+  asBuffer(bytes).toString('utf8', start, end)
 
 /** The text whose characters have these numbers. */
 export const fromLatin1 = (bytes: Uint8Array, start: number, end: number) =>
-  bufferOver(bytes, start, Math.min(end, bytes.length)).toString('latin1')
+  asBuffer(bytes).toString('latin1', start, end)
 
 /** Reverses the bytes of each element in place. */
 export function swapBytes(bytes: Uint8Array, size: 1 | 2 | 4 | 8): void {

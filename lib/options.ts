@@ -108,14 +108,6 @@ type Set = Readonly<Record<string, Option<unknown>>>
 /** The set of options of an interface: of all of its names, and of no other. */
 export type OptionsOf<Interface> = { readonly [Name in keyof Required<Interface>]: Option<unknown> }
 
-/** A set without some of its options. */
-export function without<S extends Set, Name extends keyof S & string>(
-  set: S,
-  ...names: Name[]
-): Omit<S, Name> {
-  return Object.fromEntries(Object.entries(set).filter(([name]) => !names.includes(name as Name))) as never
-}
-
 /** What {@link Options.read} gives. */
 export type ReadOf<From> =
   From extends Options<infer S> ? { -readonly [Name in keyof S]: S[Name]['usual'] } : never

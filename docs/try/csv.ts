@@ -2,6 +2,7 @@
 import { cellsOfLine } from '../../lib/files/cells.js'
 import { decideDialect } from '../../lib/files/dialect.js'
 import { TextReader } from '../../lib/files/text.js'
+import { atOnce } from '../../lib/graph-core/slices.js'
 import { toUtf8 } from '../../lib/host.js'
 import { PER_STEP, type Steps } from './slices.js'
 
@@ -46,7 +47,7 @@ export function* readCells(text: string): Steps<Line[]> {
   const reader = new TextReader('the text')
   reader.window(toUtf8(`${text.replace(/\r\n?/g, '\n')}\n`), 0, true)
   const read: Line[] = []
-  if (reader.nextContent(COMMENT)) reading(() => decideDialect(reader, false, false))
+  if (reader.nextContent(COMMENT)) reading(() => atOnce(decideDialect(reader, false, false)))
   for (let next = PER_STEP; reader.nextContent(COMMENT); ) {
     const { line } = reader
     read.push({ line, cells: reading(() => cellsOfLine(reader)) })

@@ -1,12 +1,5 @@
 /** Graphs as lines of edges, and their drawing. */
-import {
-  type NamedGraph,
-  parseDimacs,
-  parseEdgeCsv,
-  parseGraphml,
-  parseMatrixMarket,
-  type ReadEdgeList,
-} from 'mpmml/graph'
+import { type GraphFormat, type NamedGraph, parseGraph } from 'mpmml/graph'
 import { cellsOf, InputError, reading, textIn } from './csv.js'
 import { html, picture, shown, svg } from './dom.js'
 import type { Steps } from './slices.js'
@@ -18,10 +11,10 @@ const MOST_LINES = 20_000
 /** Letters within which the first line ends. */
 const MOST_LETTERS = 10_000
 
-const parsers = new Map<string, (text: string, name: string) => ReadEdgeList | NamedGraph>([
-  ['graphml', parseGraphml],
-  ['gr', parseDimacs],
-  ['mtx', parseMatrixMarket],
+const formats = new Map<string, GraphFormat>([
+  ['graphml', 'graphml'],
+  ['gr', 'dimacs'],
+  ['mtx', 'matrix-market'],
 ])
 
 const tooMany = (edges: number) =>
@@ -36,7 +29,7 @@ export function readEdges(text: string): NamedGraph {
 }
 
 function parseEdges(text: string): NamedGraph {
-  const graph = reading(() => parseEdgeCsv(text, 'the edges', { keys: true }))
+  const graph = reading(() => parseGraph(text, { format: 'csv', keys: true }, 'the edges'))
   if (graph.weight.length === 0) throw new InputError('Enter a line for each edge: from, to, weight.')
   if (graph.weight.length > MOST_LINES) throw tooMany(graph.weight.length)
   // Sums of int32 could leave it.
@@ -52,9 +45,9 @@ export const weightless = (text: string): Node | false =>
 export async function edgeLines(file: File): Promise<string> {
   const text = await textIn(file)
   if (/\.(csv|tsv|txt)$/i.test(file.name)) return text
-  const parse = parsers.get(/\w*$/.exec(file.name.toLowerCase())![0])
-  if (!parse) throw new InputError(`${file.name}: expected .csv, .tsv, .txt, .graphml, .gr or .mtx.`)
-  const read = reading(() => parse(text, file.name))
+  const format = formats.get(/\w*$/.exec(file.name.toLowerCase())![0])
+  if (!format) throw new InputError(`${file.name}: expected .csv, .tsv, .txt, .graphml, .gr or .mtx.`)
+  const read = reading(() => parseGraph(text, { format }, file.name))
   if (read.weight.length > MOST_LINES) throw tooMany(read.weight.length)
   const keys = 'keys' in read ? (read as NamedGraph).keys : undefined
   // What has no names counts from 1: .gr and .mtx.

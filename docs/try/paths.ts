@@ -107,10 +107,10 @@ Bellinzona,Lugano,31`,
     kind: 'shortest',
     ways: 'both ways',
   },
-  program: `import { parseEdgeCsv, shortestPaths } from 'mpmml/graph'
+  program: `import { parseGraph, shortestPaths } from 'mpmml/graph'
 
 const text = 'Genève,Lausanne,64\\nLausanne,Bern,98\\nBern,Luzern,111\\nLausanne,Luzern,250'
-const graph = parseEdgeCsv(text, 'roads', { keys: true })
+const graph = parseGraph(text, { format: 'csv', keys: true })
 const { path, distances } = await shortestPaths(graph, { sources: 'Genève', paths: true })
 console.log(path('Genève', 'Luzern')) // [ 'Genève', 'Lausanne', 'Bern', 'Luzern' ]
 console.log(distances.data.at(-1)) // 273`,

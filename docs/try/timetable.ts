@@ -50,10 +50,10 @@ Centre,Centre,12
 Lakeside,Airport,25`,
   },
   program: `import { maximumCycleMean } from 'mpmml/algebra'
-import { parseEdgeCsv } from 'mpmml/graph'
+import { parseGraph } from 'mpmml/graph'
 
 const text = 'Airport,Centre,14\\nCentre,Airport,16\\nCentre,Centre,12'
-const { nodes, keys, from, to, weight } = parseEdgeCsv(text, 'waits', { keys: true })
+const { nodes, keys, from, to, weight } = parseGraph(text, { format: 'csv', keys: true })
 const best = await maximumCycleMean({ nodes, from, to, weight })
 console.log(best.value, best.cycle.map((node) => keys[node])) // 15 [ 'Airport', 'Centre' ]`,
   textOf: edgeLines,

@@ -49,6 +49,7 @@ const MOST_ARGUMENTS = 1 << 13
 const encoder = new TextEncoder()
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
+export const newBytes: Host['newBytes'] = (length) => new Uint8Array(length)
 export const toUtf8: Host['toUtf8'] = (text) => encoder.encode(text)
 export const fromUtf8: Host['fromUtf8'] = (bytes, start, end) => utf8.decode(bytes.subarray(start, end))
 

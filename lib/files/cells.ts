@@ -3,6 +3,7 @@
  * doubled quotation marks in it (RFC 4180). All functions work at the position of a reader and take linear time.
  */
 import { show } from '../describe.js'
+import type { Steps } from '../graph-core/slices.js'
 import type { TextReader } from './text.js'
 
 const NEWLINE = 10
@@ -124,9 +125,25 @@ export function untilUnfinished<Result>(reader: TextReader, read: () => Result):
   try {
     return read()
   } catch (error) {
-    if (error !== unfinished) throw error
-    reader.position = position
-    reader.line = line
-    return undefined
+    return goBack(reader, position, line, error)
   }
+}
+
+/** Does `steps` as {@link untilUnfinished} does its work. */
+export function* stepsUntilUnfinished<Result>(
+  reader: TextReader,
+  steps: Steps<Result>,
+): Steps<Result | undefined> {
+  const { position, line } = reader
+  try {
+    return yield* steps
+  } catch (error) {
+    return goBack(reader, position, line, error)
+  }
+}
+
+function goBack(reader: TextReader, position: number, line: number, error: unknown): undefined {
+  if (error !== unfinished) throw error
+  reader.position = position
+  reader.line = line
 }

@@ -4,15 +4,19 @@ import { show } from '../describe.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { MOST_INT32 } from '../integers.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { cellsOfLine, cellText, isQuoted, nextCell, untilUnfinished } from './cells.js'
+import { cellsOfLine, cellText, isQuoted, nextCell, stepsUntilUnfinished, untilUnfinished } from './cells.js'
 import { decideDialect } from './dialect.js'
 import { EntryCollector, type EntrySink } from './entries.js'
 import { type EdgeColumns, edgeColumns, namesColumns, type Role, type Wishes } from './headings.js'
+import { Pieces } from './pieces.js'
 import type { LineParser, TextReader } from './text.js'
 
 const NEWLINE = 10
 const COMMENT = '#'.charCodeAt(0)
 const EXCLAMATION = '!'.charCodeAt(0)
+
+/** Records before the first yield: functions that V8 has just compiled take 2 ms for them. */
+const FIRST_STEP = 64
 
 /** Comments before the first edge that are looked at. */
 const MOST_DOUBTFUL = 64
@@ -40,29 +44,6 @@ export interface EdgeCells<Node, Result> {
   end(): Steps<Result>
 }
 
-/** Tokens of edges, in the order of the edges. */
-export class TokenColumn {
-  readonly #pieces: Int32Array[] = []
-  #count = 0
-
-  add(tokens: number): void {
-    const at = this.#count++ % PER_STEP
-    if (at === 0) this.#pieces.push(new Int32Array(PER_STEP))
-    this.#pieces.at(-1)![at] = tokens
-  }
-
-  /** Returns null if no line had any. */
-  *end(): Steps<Int32Array | null> {
-    if (this.#count === 0) return null
-    const tokens = new Int32Array(this.#pieces.length * PER_STEP)
-    for (const [index, piece] of this.#pieces.entries()) {
-      tokens.set(piece, index * PER_STEP)
-      yield
-    }
-    return tokens.subarray(0, this.#count)
-  }
-}
-
 /** Options of {@link csvEdgesParser}. */
 export interface CsvEdgesWishes extends Wishes {
   /** Whether the file's name says that tabs separate. */
@@ -74,16 +55,19 @@ export function csvEdgesParser<Node, Result extends object>(
   edges: EdgeCells<Node, Result>,
   wishes: CsvEdgesWishes,
 ): LineParser<Result & { tokens?: Int32Array }> {
-  const tokenColumn = new TokenColumn()
+  /** Tokens of edges, in the order of the edges. */
+  const tokenColumn = new Pieces((length) => new Int32Array(length))
   let columns: EdgeColumns | undefined
   let headingLine = 1
   /** Lines before the columns are known that are comments, or edges of nodes such as #1. */
   const doubtfulComments: { line: number; text: string }[] = []
+  let done = 0
+  /** Records at the next yield. */
+  let pause = FIRST_STEP
 
-  const begin = (reader: TextReader): EdgeColumns => {
-    const found = edgeColumns(decideDialect(reader, wishes.isTsv, true), wishes, (problem) =>
-      reader.fail(problem),
-    )
+  const begin = function* (reader: TextReader): Steps<EdgeColumns> {
+    const records = yield* decideDialect(reader, wishes.isTsv, true)
+    const found = edgeColumns(records, wishes, (problem) => reader.fail(problem))
     if (reader.nextContent(COMMENT) && found.isHeading) {
       headingLine = reader.line
       cellsOfLine(reader)
@@ -120,7 +104,7 @@ export function csvEdgesParser<Node, Result extends object>(
   }
 
   /** Goes to the next record; returns false at the end of the window. */
-  const next = (reader: TextReader): boolean => {
+  const hasRecord = (reader: TextReader): boolean => {
     while (reader.nextContent()) {
       if (reader.bytes[reader.position] !== COMMENT) return true
       const isDoubtful = wishes.named && (columns || doubtfulComments.length < MOST_DOUBTFUL)
@@ -147,10 +131,9 @@ export function csvEdgesParser<Node, Result extends object>(
 
   return {
     *lines(reader) {
-      let looked = 0
-      while (next(reader)) {
+      while (hasRecord(reader)) {
         if (!columns) {
-          const found = untilUnfinished(reader, () => begin(reader))
+          const found = yield* stepsUntilUnfinished(reader, begin(reader))
           if (!found) return
           yield* edges.begin(reader)
           for (const comment of doubtfulComments) requireComment(reader, comment, found.roles.length)
@@ -159,7 +142,9 @@ export function csvEdgesParser<Node, Result extends object>(
         }
         const known = columns
         if (untilUnfinished(reader, () => record(reader, known) ?? true) === undefined) break
-        if (++looked % PER_STEP === 0) yield
+        if (++done < pause) continue
+        pause += Math.max(FIRST_STEP, Math.min(done >> 3, PER_STEP))
+        yield
       }
       edges.flush()
     },
@@ -174,8 +159,8 @@ export function csvEdgesParser<Node, Result extends object>(
       }
       if (!columns) yield* edges.begin(reader)
       const result = yield* edges.end()
-      const tokens = yield* tokenColumn.end()
-      return tokens ? { ...result, tokens } : result
+      const { count } = tokenColumn
+      return count === 0 ? result : { ...result, tokens: yield* tokenColumn.into(new Int32Array(count)) }
     },
   }
 }
@@ -221,20 +206,18 @@ function requireComment(
 const ADVICE = ': number the nodes from 0, or read them as names by keys: true'
 
 /** Edges between nodes with numbers, which go to a sink. */
-export class NumberedCells<Read, Result> implements EdgeCells<number, Result> {
-  readonly #sink: EntrySink<Read>
+export class NumberedCells<Result> implements EdgeCells<number, Result> {
+  readonly #sink: EntrySink<Result>
   readonly #entries: EntryCollector
   readonly #nodes: number | undefined
-  readonly #resultOf: (read: Read) => Result
   #largest = -1
   #integral = true
 
   /** @param nodes - number of nodes; one more than the largest number in the file if undefined. */
-  constructor(sink: EntrySink<Read>, nodes: number | undefined, resultOf: (read: Read) => Result) {
+  constructor(sink: EntrySink<Result>, nodes: number | undefined) {
     this.#sink = sink
     this.#entries = new EntryCollector((block) => sink.take(block))
     this.#nodes = nodes
-    this.#resultOf = resultOf
   }
 
   *begin(reader: TextReader): Steps<void> {
@@ -267,6 +250,6 @@ export class NumberedCells<Read, Result> implements EdgeCells<number, Result> {
 
   *end(): Steps<Result> {
     const count = this.#nodes ?? this.#largest + 1
-    return this.#resultOf(yield* this.#sink.end(count, count, this.#integral))
+    return yield* this.#sink.end(count, count, this.#integral)
   }
 }

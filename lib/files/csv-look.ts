@@ -1,9 +1,10 @@
 /** Looks at CSV files before they are read: edges and matrices both have only numbers, so that a command line has to guess. */
-import { cellsOfLine, untilUnfinished } from './cells.js'
-import { decideDialect } from './dialect.js'
+import type { Steps } from '../graph-core/slices.js'
+import { cellsOfLine, stepsUntilUnfinished, untilUnfinished } from './cells.js'
+import { decideDialect, isTsvName } from './dialect.js'
 import { edgeColumns, isWord, namesColumns } from './headings.js'
-import { readLines } from './lines.js'
-import type { LineParser } from './text.js'
+import { findInLines } from './lines.js'
+import type { TextReader } from './text.js'
 
 const COMMENT = '#'.charCodeAt(0)
 
@@ -38,28 +39,9 @@ const nothing: CsvLook = {
   isNumbered: true,
 }
 
-/** Ends the reading of a file with a result. */
-class Found<Result> extends Error {
-  constructor(readonly result: Result) {
-    super()
-  }
-}
-
-/** Reads a file until `lines` throws {@link Found}. */
-async function find<Result>(path: string, lines: LineParser<Result>['lines'], none: Result): Promise<Result> {
-  const parser: LineParser<Result> = {
-    lines,
-    // biome-ignore lint/correctness/useYield: nothing is left to do
-    *end() {
-      return none
-    },
-  }
-  try {
-    return await readLines(path, 'a graph', parser, {})
-  } catch (error) {
-    return error instanceof Found ? error.result : none
-  }
-}
+/** Looks at lines as {@link findInLines} does; the result is undefined if the file can't be read. */
+const find = <Result>(path: string, lines: (reader: TextReader) => Steps<Result | undefined>) =>
+  findInLines(path, 'a graph', lines).catch(() => undefined)
 
 /**
  * Looks at the first lines of a CSV file, compressed or not.
@@ -71,17 +53,13 @@ async function find<Result>(path: string, lines: LineParser<Result>['lines'], no
  * const { columns, isList, isNumbered } = await lookAtCsv('roads.csv')
  * console.log(columns, isList, isNumbered) // 3 true true
  */
-export function lookAtCsv(path: string): Promise<CsvLook> {
-  const isTsv = /\.tsv(\.gz)?$/i.test(path)
-  return find(
-    path,
-    function* (reader) {
-      if (!reader.nextContent(COMMENT)) return
-      const records = untilUnfinished(reader, () => decideDialect(reader, isTsv, false))
-      if (records) throw new Found(lookOf(records))
-    },
-    nothing,
-  )
+export async function lookAtCsv(path: string): Promise<CsvLook> {
+  const found = await find(path, function* (reader) {
+    if (!reader.nextContent(COMMENT)) return undefined
+    const records = yield* stepsUntilUnfinished(reader, decideDialect(reader, isTsvName(path), false))
+    return records && lookOf(records)
+  })
+  return found ?? nothing
 }
 
 function lookOf(records: readonly (readonly string[])[]): CsvLook {
@@ -127,34 +105,30 @@ function placesOf(records: readonly (readonly string[])[]): [number, number] {
  * await writeFile('roads.csv', '0,1,4\n1,Oslo,5\n')
  * console.log(await namedNodeInCsv('roads.csv')) // Oslo
  */
-export function namedNodeInCsv(path: string): Promise<string | undefined> {
-  const isTsv = /\.tsv(\.gz)?$/i.test(path)
+export async function namedNodeInCsv(path: string): Promise<string | undefined> {
   let places: [number, number] | undefined
-  return find<string | undefined>(
-    path,
-    function* (reader) {
-      while (reader.nextContent(COMMENT)) {
-        if (!places) {
-          const records = untilUnfinished(reader, () => decideDialect(reader, isTsv, false))
-          if (!records) return
-          const isList = namesColumns(records[0] ?? [])
-          const columns = records.at(-1)?.length ?? 0
-          if (!isList && (columns < 2 || columns > 3)) throw new Found(undefined)
-          places = isList ? placesOf(records) : [0, 1]
-          if (isList || (records[0]?.every((cell) => isWord(cell)) && records.length > 1)) cellsOfLine(reader)
-          continue
-        }
-        const cells = untilUnfinished(reader, () => cellsOfLine(reader))
-        if (!cells) return
-        for (const column of places) {
-          const name = cells[column] ?? ''
-          if (/^\d{10,}$/.test(name) || (name !== '' && !/^[-+]?[.\d]/.test(name))) {
-            throw new Found(/^ε$|^[-+]?(nan|inf(inity)?)$/i.test(name) ? undefined : name)
-          }
-        }
-        yield
+  const found = await find(path, function* (reader): Steps<{ name: string | undefined } | undefined> {
+    while (reader.nextContent(COMMENT)) {
+      if (!places) {
+        const records = yield* stepsUntilUnfinished(reader, decideDialect(reader, isTsvName(path), false))
+        if (!records) return undefined
+        const isList = namesColumns(records[0] ?? [])
+        const columns = records.at(-1)?.length ?? 0
+        if (!isList && (columns < 2 || columns > 3)) return { name: undefined }
+        places = isList ? placesOf(records) : [0, 1]
+        if (isList || (records[0]?.every((cell) => isWord(cell)) && records.length > 1)) cellsOfLine(reader)
+        continue
       }
-    },
-    undefined,
-  )
+      const cells = untilUnfinished(reader, () => cellsOfLine(reader))
+      if (!cells) return undefined
+      for (const column of places) {
+        const name = cells[column] ?? ''
+        if (/^\d{10,}$/.test(name) || (name !== '' && !/^[-+]?[.\d]/.test(name)))
+          return { name: /^ε$|^[-+]?(nan|inf(inity)?)$/i.test(name) ? undefined : name }
+      }
+      yield
+    }
+    return undefined
+  })
+  return found?.name
 }

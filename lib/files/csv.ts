@@ -10,11 +10,12 @@ import { allocate, MAX_DIMENSION, type Matrix } from '../matrix.js'
 import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
-import { cellText, isQuoted, lookAhead, nextCell, untilUnfinished } from './cells.js'
+import { cellText, isQuoted, lookAhead, nextCell, stepsUntilUnfinished } from './cells.js'
 import { ElementMaker, infiniteZero, typeFor, type Wanted } from './dense.js'
 import { decideDialect } from './dialect.js'
 import { isWord } from './headings.js'
 import { newMatrixData, requireWithin } from './memory.js'
+import { Pieces } from './pieces.js'
 import type { LineParser, TextReader } from './text.js'
 
 const COMMENT = '#'.charCodeAt(0)
@@ -36,7 +37,7 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
   const leastBytes = bytesOfStored(wanted.dtype ?? 'int32')
   const infinity = infiniteZero(wanted.semiring)
   const zero = Number.isNaN(infinity) ? 0 : infinity
-  let values = newFloats(1024, name)
+  const numbers = new Pieces((length) => newFloats(length, name))
   let count = 0
   let rows = 0
   let cols = 0
@@ -68,13 +69,11 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
   function* row(reader: TextReader): Steps<void> {
     const start = count
     do {
-      if (count === values.length) {
+      if (count % PER_STEP === 0) {
         requireWithin(count * leastBytes, wanted.maxBytes, name)
-        values = yield* enlarged(values, name)
+        yield
       }
-      values[count] = cell(reader, count - start)
-      count++
-      if (count % PER_STEP === 0) yield
+      numbers.add(cell(reader, count++ - start))
     } while (nextCell(reader))
     if (rows++ === 0) cols = count
     if (count - start !== cols) {
@@ -90,7 +89,7 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
     *lines(reader) {
       while (reader.nextContent(COMMENT)) {
         if (!begun) {
-          if (!untilUnfinished(reader, () => decideDialect(reader, isTsv, false))) return
+          if (!(yield* stepsUntilUnfinished(reader, decideDialect(reader, isTsv, false)))) return
           begun = true
           if (!reader.nextContent(COMMENT)) return
           if (isHeading(reader)) {
@@ -106,10 +105,7 @@ export function csvParser(name: string, wanted: Wanted, isTsv: boolean): LinePar
       if (rows === 0)
         throw new FileError(`${name}: expected a row of numbers in each line, but it has no row`)
       const dtype = typeFor(wanted, integral ? 'integer' : 'real', name)
-      const data =
-        dtype === 'float64' && count === values.length && 8 * count <= wanted.maxBytes
-          ? values
-          : yield* converted(values.subarray(0, count), dtype, wanted, name, cols)
+      const data = yield* joined(numbers, dtype, wanted, name, cols)
       return { data, shape: [rows, cols] }
     },
   }
@@ -125,41 +121,22 @@ const isHeading = (reader: TextReader): boolean =>
     return true
   }) ?? false
 
-/** Elements that are copied between two yields: up to 2 ms if their memory is new. */
-const PER_COPY = 1 << 18
-
-/** Returns an array of twice the length with the values of the old one. */
-function* enlarged(values: Float64Array, name: string): Steps<Float64Array> {
-  const larger = newFloats(2 * values.length, name)
-  yield* copying(values, larger)
-  return larger
-}
-
-function* copying(from: Float64Array, to: Float64Array): Steps<void> {
-  for (let at = 0; at < from.length; at += PER_COPY) {
-    to.set(from.subarray(at, at + PER_COPY), at)
-    yield
-  }
-}
-
-/** The numbers as elements of a type. */
-function* converted(
-  values: Float64Array,
+/** Returns the numbers as elements of a type. */
+function* joined(
+  numbers: Pieces<Float64Array>,
   dtype: DataType,
   { semiring, maxBytes }: Wanted,
   name: string,
   cols: number,
 ): Steps<ElementArray> {
-  const data = newMatrixData(values.length, name, dtype, maxBytes)
-  if (dtype === 'float64') {
-    yield* copying(values, data as Float64Array)
-    return data
-  }
+  const data = newMatrixData(numbers.count, name, dtype, maxBytes)
   const make = new ElementMaker(semiring, dtype)
-  for (let at = 0; at < values.length; at++) {
-    const value = values[at]!
-    data[at] = make.of(value) ?? make.refuse(name, value, [Math.floor(at / cols), at % cols])
-    if (at % PER_COPY === 0) yield
+  let at = 0
+  for (const part of numbers.parts()) {
+    for (const value of part) {
+      data[at] = make.of(value) ?? make.refuse(name, value, [Math.floor(at / cols), at % cols])
+      if (++at % PER_STEP === 0) yield
+    }
   }
   return data
 }

@@ -1,7 +1,50 @@
 /**
- * The float64 nearest to a decimal number of many digits. Number() of a string is right for all of them, but to make the
- * string takes longer than to read the digits. Here the value is computed to about 100 bits; if it is so near to the middle of
- * two floats that these don't decide, the answer is NaN and the caller asks Number() (Ziv's rounding test).
+ * Decimal numbers in text, as float64. Fractions are rounded. An integer must be exact: one beyond 2^53 that float64 would round is refused,
+ * unless a decimal point or an exponent makes it a real number.
+ */
+import { show } from '../describe.js'
+
+/** More characters than the exact decimal digits of any float64. */
+export const LONGEST_NUMBER = 2000
+
+const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+const integer = /^[+-]?\d+$/
+/** Forms of XML Schema, Python, Java and of people. */
+const infinity = /^([+-]?)(inf|infinity|∞)$/i
+
+/** Returns whether a text is a decimal number, of any size. */
+export const isDecimal = (text: string): boolean => text.length <= LONGEST_NUMBER && decimal.test(text)
+
+/** Returns whether a text is a decimal integer, of any size. */
+export const isInteger = (text: string): boolean => integer.test(text)
+
+/** Returns whether `value`, the float64 nearest to a decimal text, is equal to it if it is an integer. */
+export const isExact = (text: string, value: number): boolean =>
+  Math.abs(value) <= Number.MAX_SAFE_INTEGER || !isInteger(text) || BigInt(text) === BigInt(value)
+
+/** Returns the number that a decimal text is; NaN if it is none, is beyond the range of numbers, or is an integer that float64 would round. */
+export function numberOf(text: string): number {
+  const value = isDecimal(text) ? Number(text) : Number.NaN
+  return Number.isFinite(value) && isExact(text, value) ? value : Number.NaN
+}
+
+/** Returns the infinity that a text is; NaN for other texts. */
+export function infinityOf(text: string): number {
+  const found = text.length <= LONGEST_NUMBER && infinity.exec(text)
+  if (!found) return Number.NaN
+  return found[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+}
+
+/** Returns the end of the error for a decimal text that {@link numberOf} refuses, behind the name of the number. */
+export const refusalOf = (text: string): string =>
+  Number.isFinite(Number(text))
+    ? `must be a number that float64 holds, but it is ${show(text)}, an integer beyond 2^53 that would be rounded: write it with a decimal point if it may be, or scale it`
+    : `is ${show(text)}, beyond the range of numbers`
+
+/*
+ * Number() of a string is right for all decimal numbers, but to make the string takes longer than to read the digits. Here the value is
+ * computed to about 100 bits. If it is so near to the middle of two floats that these don't decide, the answer is NaN and the caller asks
+ * Number() (Ziv's rounding test).
  */
 
 /** A number as the unevaluated sum of two floats: A. Dekker, A Floating-Point Technique for Extending the Available Precision (1971). */

@@ -4,6 +4,7 @@
  */
 import { showAny } from '../describe.js'
 import { FileError } from '../errors.js'
+import type { Steps } from '../graph-core/slices.js'
 import { awaitMore, cellText, nextCell, untilUnfinished } from './cells.js'
 import { TextReader } from './text.js'
 
@@ -19,7 +20,10 @@ const candidates = [TAB, ';'.charCodeAt(0), COMMA, '|'.charCodeAt(0)]
 
 /** Records and bytes that are looked at. */
 const MOST_RECORDS = 64
-const MOST_BYTES = 1 << 14
+const MOST_BYTES = 1 << 13
+
+/** Returns whether a file's name says that tabs separate its cells. */
+export const isTsvName = (name: string) => /\.tsv(\.gz)?$/i.test(name)
 
 /** Records of a file under one separator. */
 interface Sample {
@@ -49,18 +53,28 @@ const looksNumeric = (cell: string) =>
  * @param isList - whether lines are edges: then two cells of each of two separators are two meanings, such as 0;1,5.
  * @returns the first records; fewer than the file has.
  */
-export function decideDialect(reader: TextReader, isTsv: boolean, isList: boolean): Sample['records'] {
+export function* decideDialect(
+  reader: TextReader,
+  isTsv: boolean,
+  isList: boolean,
+): Steps<Sample['records']> {
+  if (!reader.isLast && reader.end - reader.position < MOST_BYTES) awaitMore()
   // A tab at the end of the line isn't part of its text.
   const told = /^"?sep=([,;|]?)"?$/i.exec(reader.restOfLine())?.[1]
   if (told !== undefined) reader.nextLine()
   const only = told === undefined ? null : (told || '\t').charCodeAt(0)
   const separators = only === null ? [...candidates, BLANKS] : [only]
-  const sampled = (size: number) => {
+  const sampled = function* (size: number): Steps<Sample[]> {
     const first = beginning(reader, size)
-    return separators.map((each) => sampleOf(first, each))
+    const samples: Sample[] = []
+    for (const separator of separators) {
+      samples.push(sampleOf(first, separator))
+      yield
+    }
+    return samples
   }
   let size = MOST_BYTES
-  let samples = sampled(size)
+  let samples = yield* sampled(size)
   // A first record with long quoted cells needs more than the usual bytes.
   while (samples.some(({ isUnfinished }) => isUnfinished)) {
     if (size >= reader.end - reader.position) {
@@ -68,7 +82,7 @@ export function decideDialect(reader: TextReader, isTsv: boolean, isList: boolea
       break
     }
     size *= 4
-    samples = sampled(size)
+    samples = yield* sampled(size)
   }
   const { separator, records } = only === null ? best(reader, samples, isTsv, isList) : samples[0]!
   reader.separator = separator

@@ -117,7 +117,7 @@ export class StrictDecoder {
       rest = joined(this.#start, bytes)
       const encoding = detected(rest, isLast)
       if (!encoding) {
-        this.#start = rest
+        this.#start = new Uint8Array(rest)
         return ''
       }
       this.#begin(encoding)
@@ -161,7 +161,8 @@ export class StrictDecoder {
       return this.#refuse(all, at, `it is 0x${all[at]!.toString(16).padStart(2, '0')}`)
     }
     const open = this.#open(all)
-    this.#carry = all.slice(all.length - open)
+    // A copy, which the slice of a Buffer isn't: callers fill their chunk again.
+    this.#carry = new Uint8Array(all.subarray(all.length - open))
     this.#offset += all.length - open
     for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) this.#line++
     return this.#isMended ? mended(text) : text

@@ -5,6 +5,7 @@ import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
 import { requireWithin } from './memory.js'
+import { Pieces } from './pieces.js'
 
 /** Entries that are handed over at once. */
 const BLOCK = 4096
@@ -110,24 +111,16 @@ export interface EntryArrays {
   value: Int32Array | Float64Array
 }
 
-/** Entries of a piece if the file doesn't say how many it has: copying one takes less than 1 ms. */
-const PIECE = 1 << 16
-
-/** Arrays of some of the entries. */
-interface Piece extends EntryBlock {
-  readonly value: Float64Array<ArrayBuffer>
-}
-
 /**
- * Keeps entries in arrays: int32 if all of them are integers that it holds, else float64. They come in pieces, which are put together at
- * the end: to enlarge one array would copy all of it at once.
+ * Keeps entries in arrays: int32 if all of them are integers that it holds, else float64.
  */
 export class EntryList implements EntrySink<EntryArrays> {
   readonly #name: string
   readonly #graph: boolean
   readonly #maxBytes: number
-  readonly #pieces: Piece[] = []
-  #count = 0
+  readonly #rows = new Pieces((length) => this.#made(length, 'int32') as Int32Array)
+  readonly #cols = new Pieces((length) => this.#made(length, 'int32') as Int32Array)
+  readonly #values = new Pieces((length) => this.#made(length, 'float64') as Float64Array)
   #areInt32 = true
   #bytesPerEntry = 16
 
@@ -148,47 +141,24 @@ export class EntryList implements EntrySink<EntryArrays> {
   }
 
   take({ row, col, value, count }: EntryBlock): void {
-    this.#requireWithin(this.#count + count)
-    let piece = this.#pieces.at(-1)
-    if (!piece || piece.count + count > piece.row.length) {
-      piece = {
-        row: this.#made(PIECE, 'int32') as Int32Array,
-        col: this.#made(PIECE, 'int32') as Int32Array,
-        value: this.#made(PIECE, 'float64') as Float64Array<ArrayBuffer>,
-        count: 0,
-      }
-      this.#pieces.push(piece)
-    }
-    piece.row.set(row.subarray(0, count), piece.count)
-    piece.col.set(col.subarray(0, count), piece.count)
+    requireWithin((this.#rows.count + count) * this.#bytesPerEntry, this.#maxBytes, this.#name)
     for (let e = 0; e < count; e++) {
       const number = value[e]!
-      piece.value[piece.count + e] = number
+      this.#rows.add(row[e]!)
+      this.#cols.add(col[e]!)
+      this.#values.add(number)
       if ((number | 0) !== number) this.#areInt32 = false
     }
-    piece.count += count
-    this.#count += count
   }
 
   *end(rows: number, cols: number, integral: boolean): Steps<EntryArrays> {
-    const count = this.#count
-    const row = this.#made(count, 'int32') as Int32Array
-    const col = this.#made(count, 'int32') as Int32Array
-    const value = this.#made(count, integral && this.#areInt32 ? 'int32' : 'float64')
-    let start = 0
-    // Each piece is released once it is copied.
-    for (let piece = this.#pieces.shift(); piece; piece = this.#pieces.shift()) {
-      row.set(piece.row.subarray(0, piece.count), start)
-      col.set(piece.col.subarray(0, piece.count), start)
-      value.set(piece.value.subarray(0, piece.count), start)
-      start += piece.count
-      yield
-    }
+    const { count } = this.#rows
+    const row = yield* this.#rows.into(this.#made(count, 'int32') as Int32Array)
+    const col = yield* this.#cols.into(this.#made(count, 'int32') as Int32Array)
+    const value = yield* this.#values.into(
+      this.#made(count, integral && this.#areInt32 ? 'int32' : 'float64'),
+    )
     return { rows, cols, row, col, value }
-  }
-
-  #requireWithin(count: number): void {
-    requireWithin(count * this.#bytesPerEntry, this.#maxBytes, this.#name)
   }
 
   #made(length: number, dtype: 'int32' | 'float64'): Int32Array | Float64Array {

@@ -4,26 +4,42 @@ import { show, showAll, showAny } from '../describe.js'
 /** Part of an edge that a column has. */
 export type Role = 'from' | 'to' | 'weight' | 'tokens' | 'none'
 
-/** Ends of names that say what kind of name of a node it is. */
-const NODE =
-  '(?:node|vertex|id|nodeid|vertexid|stop|station|city|place|point|name|key|label|index|idx|number|nr|no)?'
+const words = (text: string) => new Set(text.split(' '))
 
-/** Names, in lower case and without blanks and marks. */
-const roles: readonly [Role, RegExp][] = [
+/** Parts of names, in lower case and without blanks and marks. A name of a node's column is a beginning and an end. */
+const columns: readonly {
+  readonly role: Role
+  readonly begins: readonly string[]
+  readonly ends: Set<string>
+}[] = (
   [
-    'from',
-    new RegExp(`^(?:from|source|src|tail|start|origin|orig|begin|predecessor|von|quelle|u|i)${NODE}$`),
-  ],
-  ['to', new RegExp(`^(?:to|target|dst|dest|destination|head|end|sink|successor|nach|ziel|v|j)${NODE}$`)],
-  ['from', /^(?:node|vertex|station|stop|city)(?:from|1|a|u|i)$/],
-  ['to', /^(?:node|vertex|station|stop|city)(?:to|2|b|v|j)$/],
-  ['tokens', /^(?:tokens?|marking)$/],
-  [
-    'weight',
-    /^(?:weights?|w|costs?|lengths?|len|dist|distances?|durations?|dur|(?:travel|run|running)?times?|values?|val|capacity|price|gewicht|kosten|l[aä]nge|distanz|dauer|zeit|weg|(?:milli|micro|nano)?seconds|minutes|hours|days|km|miles|met(?:er|re)s?|(?:travel)?time(?:in)?(?:s|sec|min|h))$/,
-  ],
-  ['none', /^(?:|id|.*id|index|idx|unnamed\d*|nr|no|#)$/],
-]
+    ['from', 'from source src tail start origin orig begin predecessor von quelle u i'],
+    ['to', 'to target dst dest destination head end sink successor nach ziel v j'],
+  ] as const
+).flatMap(([role, begins]) => [
+  {
+    role,
+    begins: begins.split(' '),
+    ends: words(
+      ' node vertex id nodeid vertexid stop station city place point name key label index idx number nr no',
+    ),
+  },
+  {
+    role,
+    begins: ['node', 'vertex', 'station', 'stop', 'city'],
+    ends: words(role === 'from' ? 'from 1 a u i' : 'to 2 b v j'),
+  },
+])
+/** Names of other columns. */
+const tokens = words('token tokens marking')
+const weights = words(
+  'weight weights w cost costs length lengths len dist distance distances duration durations dur time times traveltime traveltimes ' +
+    'runtime runtimes runningtime runningtimes value values val capacity price gewicht kosten länge lange distanz dauer zeit weg seconds ' +
+    'milliseconds microseconds nanoseconds minutes hours days km mile miles meter meters metre metres',
+)
+/** Times with a unit, such as traveltimeinmin. */
+const timed = /^(travel)?time(in)?(s|sec|min|h)$/
+const nothing = /^(|.*id|index|idx|unnamed\d*|nr|no|#)$/
 
 /** Names of columns that a message shows. */
 const KNOWN =
@@ -46,7 +62,11 @@ function roleOf(name: string): Role | undefined {
   // A capital letter is a node rather than a column.
   if (name.length > LONGEST_NAME || /^[A-Z]$/.test(name)) return undefined
   const text = plain(name)
-  return roles.find(([, pattern]) => pattern.test(text))?.[0]
+  for (const { role, begins, ends } of columns)
+    if (begins.some((begin) => text.startsWith(begin) && ends.has(text.slice(begin.length)))) return role
+  if (tokens.has(text)) return 'tokens'
+  if (weights.has(text) || timed.test(text)) return 'weight'
+  return nothing.test(text) ? 'none' : undefined
 }
 
 /** Returns whether a cell can't be meant as a number: it begins with a letter, or is a quoted text. */

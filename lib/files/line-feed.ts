@@ -7,9 +7,21 @@ import { requireOrdinary } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError } from '../errors.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
-import { toUtf8 } from '../host.js'
+import { newBytes, toUtf8 } from '../host.js'
 import { StrictDecoder } from './encoding.js'
 import { type LineParser, TextReader } from './text.js'
+
+/** Parser of a text that comes in chunks, which may end anywhere. */
+export interface TextFeed<Result> {
+  /**
+   * Parses the next characters.
+   *
+   * @param later - upper bound of the number of bytes that follow them.
+   */
+  characters(text: string, later: number, isLast: boolean): Steps<void>
+  /** Returns the result, after the last characters. */
+  end(): Steps<Result>
+}
 
 /** Bytes that are parsed between two yields: up to 2 ms of work. */
 export const WINDOW = 1 << 16
@@ -20,12 +32,11 @@ const LONGEST_LINE = 1 << 28
 const NEWLINE = 10
 const RETURN = 13
 
-export class LineFeed<Result> {
+export class LineFeed<Result> implements TextFeed<Result> {
   readonly #reader: TextReader
   readonly #parser: LineParser<Result>
-  readonly #decoder: StrictDecoder
   /** Lines that aren't parsed yet, as the first `#filled` bytes. */
-  #bytes = new Uint8Array(2 * WINDOW)
+  #bytes = newBytes(2 * WINDOW)
   #filled = 0
   /** End of the last complete line among them. */
   #whole = 0
@@ -37,21 +48,11 @@ export class LineFeed<Result> {
   /** @param name - name of the text in errors. */
   constructor(name: string, parser: LineParser<Result>) {
     this.#reader = new TextReader(name)
-    this.#decoder = new StrictDecoder(name)
     this.#parser = parser
   }
 
-  /**
-   * Parses the next bytes of the text, as far as their lines are complete.
-   *
-   * @param later - upper bound of the number of bytes that follow them.
-   */
-  *bytes(bytes: Uint8Array, later: number, isLast: boolean): Steps<void> {
-    yield* this.text(this.#decoder.decode(bytes, isLast), later, isLast)
-  }
-
-  /** Parses the next characters of the text. */
-  *text(given: string, later: number, isLast: boolean): Steps<void> {
+  /** Parses the next characters of the text, as far as their lines are complete. */
+  *characters(given: string, later: number, isLast: boolean): Steps<void> {
     const reader = this.#reader
     const start = this.#filled
     this.#append(joinLineEnds(toUtf8(this.#unmarked(given))))
@@ -96,7 +97,7 @@ export class LineFeed<Result> {
   #append(bytes: Uint8Array): void {
     const length = this.#filled + bytes.length
     if (length > this.#bytes.length) {
-      const larger = new Uint8Array(2 * length)
+      const larger = newBytes(2 * length)
       larger.set(this.#bytes.subarray(0, this.#filled))
       this.#bytes = larger
     }
@@ -118,7 +119,7 @@ function joinLineEnds(bytes: Uint8Array): Uint8Array {
 }
 
 /** Throws DTypeError unless `content` is a text in memory, and `name` the one that messages call it. */
-export function requireText(content: unknown, name: unknown): asserts content is Uint8Array | string {
+function requireText(content: unknown, name: unknown): asserts content is Uint8Array | string {
   if (typeof name !== 'string') throw new DTypeError(`name must be a string, but it is ${show(name)}`)
   if (typeof content !== 'string' && !isUint8Array(content)) {
     throw new DTypeError(`${name} must be text, or its bytes in a Uint8Array, but it is ${typeName(content)}`)
@@ -130,23 +131,32 @@ export function requireText(content: unknown, name: unknown): asserts content is
 export function parseText<Result>(
   content: Uint8Array | string,
   name: string,
-  parser: LineParser<Result>,
+  feed: TextFeed<Result>,
 ): Result {
-  requireText(content, name)
-  return atOnce(parsing(content, new LineFeed(name, parser)))
+  return atOnce(parsing(content, name, feed))
 }
 
-function* parsing<Result>(content: Uint8Array | string, feed: LineFeed<Result>): Steps<Result> {
+/** Parses all lines of a text in memory. */
+export function parseLines<Result>(
+  content: Uint8Array | string,
+  name: string,
+  parser: LineParser<Result>,
+): Result {
+  return parseText(content, name, new LineFeed(name, parser))
+}
+
+function* parsing<Result>(content: Uint8Array | string, name: string, feed: TextFeed<Result>): Steps<Result> {
+  requireText(content, name)
   const { length } = content
+  const decoder = new StrictDecoder(name)
   for (let at = 0, end = 0; at < length; at = end) {
     end = Math.min(at + WINDOW, length)
-    const later = length - end
-    if (typeof content !== 'string') yield* feed.bytes(content.subarray(at, end), later, later === 0)
-    else {
-      // No pair of surrogates is divided.
-      if (later > 0 && (content.charCodeAt(end) & 0xfc00) === 0xdc00) end++
-      yield* feed.text(content.slice(at, end), length - end, end === length)
-    }
+    // No pair of surrogates is divided.
+    if (typeof content === 'string' && (content.charCodeAt(end) & 0xfc00) === 0xdc00) end++
+    const [later, isLast] = [length - end, end === length]
+    const text =
+      typeof content === 'string' ? content.slice(at, end) : decoder.decode(content.subarray(at, end), isLast)
+    yield* feed.characters(text, later, isLast)
   }
   return yield* feed.end()
 }

@@ -3,11 +3,12 @@ import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
 import { FileError, MpmmlError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
+import { StrictDecoder } from './encoding.js'
 import { openForReading, readFully, systemReason } from './files.js'
-import { LineFeed, WINDOW } from './line-feed.js'
+import { LineFeed, type TextFeed, WINDOW } from './line-feed.js'
 import { isGzipName } from './names.js'
 import { FileWork, type ReadFileOptions } from './progress.js'
-import type { LineParser } from './text.js'
+import type { LineParser, TextReader } from './text.js'
 
 /** Name of the work in messages. */
 const READING = 'reading a file'
@@ -126,18 +127,6 @@ async function sourceOf(file: FileHandle, size: number, name: string, gzip: bool
   return new PlainSource(file, size, name)
 }
 
-/** Parser of a text that comes in chunks, which may end anywhere. */
-export interface TextFeed<Result> {
-  /**
-   * Parses the next bytes.
-   *
-   * @param later - upper bound of the number of bytes that follow them.
-   */
-  bytes(bytes: Uint8Array, later: number, isLast: boolean): Steps<void>
-  /** Returns the result, after the last bytes. */
-  end(): Steps<Result>
-}
-
 /**
  * Reads a text file with a parser. A file that gzip has compressed is decompressed, regardless of its name.
  *
@@ -155,7 +144,7 @@ export const readText = <Result>(
     let source: ByteSource | undefined
     try {
       source = await sourceOf(file, size, name, isGzipName(name))
-      return await work.inSlices(feeding(source, feed, work))
+      return await work.inSlices(feeding(source, feed, new StrictDecoder(name), work))
     } catch (error) {
       if (error instanceof MpmmlError || (error as NodeJS.ErrnoException).syscall === undefined) throw error
       throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
@@ -173,26 +162,71 @@ export const readLines = <Result>(
   options: ReadFileOptions,
 ): Promise<Result> => readText(name, expected, new LineFeed(name, parser), options)
 
-/** Bytes that are parsed before a turn of the event loop can end, in up to 2 ms. */
-const PIECE = WINDOW / 8
+/** Ends the reading of a file. */
+class Found<Result> extends Error {
+  constructor(readonly result: Result) {
+    super()
+  }
+}
+
+/**
+ * Reads lines of a text file until `lines` returns a result.
+ *
+ * @returns undefined if the file ends before.
+ */
+export async function findInLines<Result>(
+  name: string,
+  expected: string,
+  lines: (reader: TextReader) => Steps<Result | undefined>,
+): Promise<Result | undefined> {
+  const parser: LineParser<undefined> = {
+    *lines(reader) {
+      const result = yield* lines(reader)
+      if (result !== undefined) throw new Found(result)
+    },
+    *end() {
+      yield
+      return undefined
+    },
+  }
+  try {
+    return await readLines(name, expected, parser, {})
+  } catch (error) {
+    if (error instanceof Found) return error.result
+    throw error
+  }
+}
+
+/**
+ * Bytes that are parsed before a turn of the event loop can end. The pieces grow to an eighth of a window, which takes about 1 ms, because
+ * functions that V8 has just compiled take 20 times as long.
+ */
+const FIRST_PIECE = WINDOW / 128
 
 async function* feeding<Result>(
   source: ByteSource,
   feed: TextFeed<Result>,
+  decoder: StrictDecoder,
   work: FileWork,
 ): AsyncGenerator<void, Result, void> {
   const chunk = Buffer.allocUnsafeSlow(WINDOW)
+  let done = 0
   for (;;) {
     const count = await source.fill(chunk, 0)
     work.reached(source.share)
     if (count === 0) break
-    for (let at = 0; at < count; at += PIECE) {
-      const end = Math.min(at + PIECE, count)
-      yield* feed.bytes(chunk.subarray(at, end), source.later + count - end, false)
+    for (let at = 0, end = 0; at < count; at = end) {
+      end = Math.min(at + Math.max(FIRST_PIECE, Math.min(done, WINDOW) >> 3), count)
+      yield* feed.characters(
+        decoder.decode(chunk.subarray(at, end), false),
+        source.later + count - end,
+        false,
+      )
+      done += end - at
       yield
     }
   }
-  yield* feed.bytes(chunk.subarray(0, 0), source.later, true)
+  yield* feed.characters(decoder.decode(chunk.subarray(0, 0), true), source.later, true)
   const result = yield* feed.end()
   work.end()
   return result

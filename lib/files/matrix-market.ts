@@ -88,21 +88,17 @@ export function matrixMarketParser<Result>(
 }
 
 function* coordinateParser<Result>(
-  { field, symmetry }: Banner,
+  banner: Banner,
   sink: EntrySink<Result>,
   reader: TextReader,
 ): Steps<LineParser<Result>> {
-  const rows = reader.integer('the number of rows', 0, MAX_DIMENSION)
-  const cols = reader.integer('the number of columns', 0, MAX_DIMENSION)
+  const { field, symmetry } = banner
+  const [rows, cols] = readSizes(reader, symmetry)
   const said = reader.integer('the number of entries', 0, MAX_DIMENSION)
   requireRoom(reader, said, field === 'pattern' ? '1 1\n'.length : '1 1 1\n'.length, 'entries')
   const skew = symmetry === 'skew-symmetric'
   const general = symmetry === 'general'
-  if (!general) requireSquare(reader, rows, cols, symmetry)
-  const { least, most, special } = yield* sink.begin(
-    { rows, cols, most: general ? said : 2 * said, values: field },
-    reader,
-  )
+  const accepted = yield* sink.begin({ rows, cols, most: general ? said : 2 * said, values: field }, reader)
   reader.endLine()
   const entries = new EntryCollector((block) => sink.take(block))
   let count = 0
@@ -112,13 +108,10 @@ function* coordinateParser<Result>(
         if (count++ === said) requireCount(reader, count, said, 'entries')
         const i = reader.index('the row', rows) - 1
         const j = reader.index('the column', cols) - 1
-        let value = 1
-        if (field === 'integer') value = reader.integer('the entry', least, most, beyond(most))
-        else if (field === 'real') value = special ? reader.floating('the entry') : reader.number('the entry')
+        const value = readValue(reader, banner, accepted)
         if (!general && (i < j || (skew && i === j))) {
           reader.fail(`a ${symmetry} file has entries below the diagonal${skew ? '' : ' and on it'} only`)
         }
-        if (skew && field === 'integer') requireNegative(reader, value, most)
         entries.add(i, j, value)
         if (!general && i !== j) entries.add(j, i, skew ? 0 - value : value)
         reader.endLine()
@@ -134,19 +127,17 @@ function* coordinateParser<Result>(
 }
 
 function arrayParser<Result>(
-  { field, symmetry }: Banner,
+  banner: Banner,
   sink: ArraySink<Result>,
   reader: TextReader,
 ): LineParser<Result> {
-  const rows = reader.integer('the number of rows', 0, MAX_DIMENSION)
-  const cols = reader.integer('the number of columns', 0, MAX_DIMENSION)
+  const { field, symmetry } = banner
+  const [rows, cols] = readSizes(reader, symmetry)
   const skew = symmetry === 'skew-symmetric'
   const general = symmetry === 'general'
-  if (!general) requireSquare(reader, rows, cols, symmetry)
   const said = general ? rows * cols : (rows * (skew ? rows - 1 : rows + 1)) / 2
   requireRoom(reader, said, '1\n'.length, 'elements')
-  const values = field === 'integer' ? 'integer' : 'real'
-  const { least, most, special } = sink.begin(rows, cols, values, reader)
+  const accepted = sink.begin(rows, cols, field === 'integer' ? 'integer' : 'real', reader)
   reader.endLine()
   const first = (col: number) => (general ? 0 : skew ? col + 1 : col)
   let row = first(0)
@@ -158,10 +149,7 @@ function arrayParser<Result>(
         // Some programs write more than one element in a line.
         do {
           if (count++ === said) requireCount(reader, count, said, 'elements')
-          let value: number
-          if (values === 'integer') value = reader.integer('the element', least, most, beyond(most))
-          else value = special ? reader.floating('the element') : reader.number('the element')
-          if (skew && values === 'integer') requireNegative(reader, value, most)
+          const value = readValue(reader, banner, accepted)
           sink.set(row, col, value)
           if (!general && row !== col) sink.set(col, row, skew ? 0 - value : value)
           if (++row === rows) row = first(++col)
@@ -178,15 +166,26 @@ function arrayParser<Result>(
   }
 }
 
-/** Returns the advice for integers that the element type doesn't hold. */
-const beyond = (most: number) =>
-  most === MOST_INT32 ? ": read it with dtype: 'float64', or write real in the first line of the file" : ''
-
-function requireSquare(reader: TextReader, rows: number, cols: number, symmetry: Symmetry): void {
-  if (rows !== cols) reader.fail(`a ${symmetry} matrix is square, but this one is ${rows} × ${cols}`)
+function readSizes(reader: TextReader, symmetry: Symmetry): [rows: number, cols: number] {
+  const rows = reader.integer('the number of rows', 0, MAX_DIMENSION)
+  const cols = reader.integer('the number of columns', 0, MAX_DIMENSION)
+  if (symmetry !== 'general' && rows !== cols)
+    reader.fail(`a ${symmetry} matrix is square, but this one is ${rows} × ${cols}`)
+  return [rows, cols]
 }
 
-function requireNegative(reader: TextReader, value: number, most: number): void {
-  if (value === LEAST_INT32 && 0 - value > most)
-    reader.fail(`the entry −2^31 has no negative in int32${beyond(most)}`)
+function readValue(
+  reader: TextReader,
+  { format, field, symmetry }: Banner,
+  { least, most, special }: Accepted,
+): number {
+  if (field === 'pattern') return 1
+  const what = format === 'array' ? 'the element' : 'the entry'
+  if (field === 'real') return special ? reader.floating(what) : reader.number(what)
+  const advice =
+    most === MOST_INT32 ? ": read it with dtype: 'float64', or write real in the first line of the file" : ''
+  const value = reader.integer(what, least, most, advice)
+  if (symmetry === 'skew-symmetric' && value === LEAST_INT32 && -value > most)
+    reader.fail(`the entry −2^31 has no negative in int32${advice}`)
+  return value
 }

@@ -7,19 +7,23 @@ import { pathOf } from './files.js'
 /** What a file's bytes mean. */
 export type FileFormat = 'npy' | 'npz' | 'matrix-market' | 'csv' | 'tsv' | 'dimacs'
 
-const endings: Record<FileFormat, string> = {
+/** Formats of graphs in addition to those of matrices. */
+type AnyFormat = FileFormat | 'graphml'
+
+const endings: Record<AnyFormat, string> = {
   npy: '.npy',
   npz: '.npz',
   'matrix-market': '.mtx',
   csv: '.csv',
   tsv: '.tsv',
   dimacs: '.gr',
+  graphml: '.graphml',
 }
 
-export const fileFormats = Object.keys(endings) as FileFormat[]
+export const fileFormats: readonly FileFormat[] = ['npy', 'npz', 'matrix-market', 'csv', 'tsv', 'dimacs']
 
 /** Formats of text, which gzip may have compressed. */
-const isText = (format: FileFormat) => format !== 'npy' && format !== 'npz'
+const isText = (format: AnyFormat) => format !== 'npy' && format !== 'npz'
 
 /** Whether a file's name says that gzip compressed it. */
 export const isGzipName = (name: string) => /\.gz$/i.test(name)
@@ -50,7 +54,7 @@ export const arrayName = option(undefined, (value, name) => {
  *
  * @param known - the formats that are possible.
  */
-export function formatOf<Format extends FileFormat>(
+export function formatOf<Format extends AnyFormat>(
   name: string,
   option: Format | undefined,
   known: readonly Format[],
@@ -64,7 +68,7 @@ export function formatOf<Format extends FileFormat>(
 }
 
 /** What a name says; undefined if it says none of the formats. */
-export function formatInName<Format extends FileFormat>(
+export function formatInName<Format extends AnyFormat>(
   name: string,
   known: readonly Format[],
 ): Format | undefined {
@@ -72,10 +76,10 @@ export function formatInName<Format extends FileFormat>(
   return known.find((format) => endings[format] === ending)
 }
 
-const mustEnd = (name: string, known: readonly FileFormat[]) =>
+const mustEnd = (name: string, known: readonly AnyFormat[]) =>
   `${name}: the name must end with ${showChoices(known.map((format) => endings[format]))}`
 
-function requireFitting<Format extends FileFormat>(name: string, format: Format): Format {
+function requireFitting<Format extends AnyFormat>(name: string, format: Format): Format {
   if (isText(format) || !isGzipName(name)) return format
   throw new FileError(
     `${name}: only text is compressed by gzip, but this is ${format}; numpy.savez_compressed makes a smaller .npz`,

@@ -51,6 +51,7 @@ const readOptions = new Options(readSet)
  * The text formats may be compressed by gzip (.mtx.gz). An infinity that is the semiring's zero becomes its zero in int32.
  * If the semiring doesn't have the type, the next one that holds all values is taken. With the option `dtype` values are
  * converted: exactly, or a value that the type doesn't hold is an error that names it; only fractions are rounded to float32.
+ * In text, an integer beyond 2^53 that float64 would round is an error too, unless a decimal point or an exponent makes it a real number.
  *
  * @param path - a regular file.
  * @returns a matrix with data of its own.

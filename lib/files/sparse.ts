@@ -11,13 +11,12 @@ import { longWorkSet } from '../product/options.js'
 import { dimacsParser } from './dimacs.js'
 import { type EntryArrays, EntryList } from './entries.js'
 import { pathOf } from './files.js'
-import { readLines } from './lines.js'
+import { findInLines, readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
 import { type MemoryOptions, maxBytes } from './memory.js'
 import { formatInName, formatOf } from './names.js'
 import { type FileOptions, FileWork, type ReadFileOptions } from './progress.js'
-import type { LineParser } from './text.js'
-import { numberText, writeLines } from './write-text.js'
+import { arcHead, arcLine, coordinateHead, coordinateLine, writeLines } from './write-text.js'
 
 /** Formats that hold entries. */
 export type SparseFormat = 'matrix-market' | 'dimacs'
@@ -109,7 +108,7 @@ async function read(
  *
  * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read.
  * @example
- * await writeMatrixMarket('dense.mtx', matrix(2, 2, [1, 2, 3, 4]))
+ * await writeMatrix('dense.mtx', matrix(2, 2, [1, 2, 3, 4]))
  * console.log(await isSparseFile('dense.mtx')) // false
  */
 export async function isSparseFile(path: string | URL): Promise<boolean> {
@@ -120,24 +119,11 @@ export async function isSparseFile(path: string | URL): Promise<boolean> {
     return isSparseArchive(await npzNames(name))
   }
   if (format !== 'matrix-market') return format === 'dimacs'
-  const found = new FirstLine()
-  const look: LineParser<void> = {
-    // biome-ignore lint/correctness/useYield: the first line ends it
-    *lines(reader) {
-      found.sparse = /^%%MatrixMarket\s+matrix\s+coordinate\s/i.test(reader.restOfLine())
-      throw found
-    },
-    *end() {},
-  }
-  await readLines(name, 'a matrix', look, {}).catch((error) => {
-    if (error !== found) throw error
+  const isCoordinate = await findInLines(name, 'a matrix', function* (reader) {
+    yield
+    return /^%%MatrixMarket\s+matrix\s+coordinate\s/i.test(reader.restOfLine())
   })
-  return found.sparse
-}
-
-/** Ends the reading of a file after its first line. */
-class FirstLine extends Error {
-  sparse = false
+  return isCoordinate === true
 }
 
 /**
@@ -223,11 +209,10 @@ function* checkingPlaces({ shape: [rows, cols], row, col }: SparseEntries): Step
 }
 
 function* coordinates({ shape, row, col, value }: SparseEntries, work: FileWork): Generator<string, void> {
-  const field = isInt32Array(value) ? 'integer' : 'real'
-  yield `%%MatrixMarket matrix coordinate ${field} general\n${shape[0]} ${shape[1]} ${row.length}\n`
+  yield coordinateHead(isInt32Array(value) ? 'integer' : 'real', shape[0], shape[1], row.length)
   for (let e = 0; e < row.length; e++) {
-    if (e % 8192 === 0) work.reached(e / row.length)
-    yield `${row[e]! + 1} ${col[e]! + 1} ${numberText(value[e]!, false)}\n`
+    if (e % PER_STEP === 0) work.reached(e / row.length)
+    yield coordinateLine(row[e]!, col[e]!, value[e]!)
   }
 }
 
@@ -236,17 +221,9 @@ function* arcs(
   name: string,
   work: FileWork,
 ): Generator<string, void> {
-  if (shape[0] !== shape[1]) {
-    throw new ShapeError(`${name}: a graph has a square matrix, but this one is ${shape[0]} × ${shape[1]}`)
-  }
-  yield `p sp ${shape[0]} ${row.length}\n`
+  yield arcHead(name, shape[0], shape[1], row.length)
   for (let e = 0; e < row.length; e++) {
-    if (e % 8192 === 0) work.reached(e / row.length)
-    if ((value[e]! | 0) !== value[e]) {
-      throw new FileError(
-        `${name}: the weights of a DIMACS file are int32 integers, but entry ${e} is ${value[e]}: write .mtx`,
-      )
-    }
-    yield `a ${row[e]! + 1} ${col[e]! + 1} ${value[e]}\n`
+    if (e % PER_STEP === 0) work.reached(e / row.length)
+    yield arcLine(name, row[e]!, col[e]!, value[e]!)
   }
 }

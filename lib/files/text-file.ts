@@ -1,30 +1,32 @@
 /** Text files, read whole and written so that they appear when they are complete. */
 import { typeName } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
-import { StrictDecoder } from './encoding.js'
-import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from './files.js'
+import { pathOf, writeComplete, writeFully } from './files.js'
+import type { TextFeed } from './line-feed.js'
+import { readText } from './lines.js'
 
 /** Far more than any results take; a wrong file is refused before it fills the memory. */
-const MOST_BYTES = 2 ** 28
+const MOST_CHARACTERS = 2 ** 28
 
-export async function readText(path: string | URL, expected: string): Promise<string> {
+/** Reads a text file, which messages call `expected`, as one string. */
+export function readWholeText(path: string | URL, expected: string): Promise<string> {
   const name = pathOf(path)
-  const { file, size } = await openForReading(name, expected)
-  try {
-    if (size > MOST_BYTES) {
+  let whole = ''
+  const feed: TextFeed<string> = {
+    *characters(text) {
+      yield
+      whole += text
+      if (whole.length <= MOST_CHARACTERS) return
       throw new FileError(
-        `${name}: expected ${expected}, but the file has ${size} bytes, more than ${MOST_BYTES}`,
+        `${name}: expected ${expected}, but the file has more than ${MOST_CHARACTERS} characters`,
       )
-    }
-    const bytes = new Uint8Array(size)
-    const length = await readFully(file, bytes, 0)
-    return new StrictDecoder(name).decode(bytes.subarray(0, length), true)
-  } catch (error) {
-    if (error instanceof FileError) throw error
-    throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
-  } finally {
-    await file.close()
+    },
+    *end() {
+      yield
+      return whole
+    },
   }
+  return readText(name, expected, feed, {})
 }
 
 /**

@@ -1,28 +1,82 @@
-/** Matrices of text files: read into dense ones. */
+/** Dense matrices in text. */
+import { semiringName } from '../built-in.js'
+import type { ArrayTypes } from '../element-types.js'
 import type { Matrix } from '../matrix.js'
+import { addon } from '../native.js'
+import { choice, Options, type OptionsOf, readChoice, required } from '../options.js'
 import type { ElementArray } from '../storage.js'
+import type { DataType, Semiring } from '../variant-names.js'
 import { csvParser } from './csv.js'
-import { DenseArray, DenseEntries, type Wanted } from './dense.js'
+import { DenseArray, DenseEntries, type Wanted, wantedOf } from './dense.js'
 import { dimacsParser } from './dimacs.js'
-import { readLines } from './lines.js'
+import { LineFeed, parseText } from './line-feed.js'
+import { readText } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
+import { type MemoryOptions, maxBytes } from './memory.js'
 import type { FileFormat } from './names.js'
 import type { ReadFileOptions } from './progress.js'
-import type { LineParser } from './text.js'
 
+/** Formats of matrices in text. */
 export type TextFormat = Exclude<FileFormat, 'npy' | 'npz'>
 
-/** What reads a matrix of a format, which messages call `name`. */
-function matrixParser(format: TextFormat, name: string, wanted: Wanted): LineParser<Matrix<ElementArray>> {
-  switch (format) {
-    case 'matrix-market':
-      return matrixMarketParser(new DenseEntries(name, wanted), new DenseArray(name, wanted))
-    case 'dimacs':
-      return dimacsParser(new DenseEntries(name, wanted))
-    default:
-      return csvParser(name, wanted, format === 'tsv')
-  }
+const formats: readonly TextFormat[] = ['matrix-market', 'csv', 'tsv', 'dimacs']
+
+/** The options of {@link parseMatrix}. `undefined` means the default. */
+export interface ParseMatrixOptions<Type extends DataType = DataType> extends MemoryOptions {
+  /** Format of the text. */
+  format: TextFormat
+  /** Semiring whose zero elements are that the text doesn't have; 'max-plus' by default, and 'or-and' for bytes. */
+  semiring?: Semiring | undefined
+  /** The element type; by default the first of int32, float64 and uint8 that the semiring has and that holds the values. */
+  dtype?: Type | undefined
+}
+
+const parseOptions = new Options({
+  format: required((value, name) => formats[readChoice(formats, value, name)]!),
+  semiring: semiringName,
+  dtype: choice(addon.dataTypes, undefined),
+  maxBytes,
+} satisfies OptionsOf<ParseMatrixOptions>)
+
+const matrixFeed = (name: string, format: TextFormat, wanted: Wanted) => {
+  if (format === 'csv' || format === 'tsv')
+    return new LineFeed(name, csvParser(name, wanted, format === 'tsv'))
+  const entries = new DenseEntries(name, wanted)
+  const isDimacs = format === 'dimacs'
+  return new LineFeed(
+    name,
+    isDimacs ? dimacsParser(entries) : matrixMarketParser(entries, new DenseArray(name, wanted)),
+  )
 }
 
 export const readTextMatrix = (name: string, format: TextFormat, wanted: Wanted, options: ReadFileOptions) =>
-  readLines(name, 'a matrix', matrixParser(format, name, wanted), options)
+  readText(name, 'a matrix', matrixFeed(name, format, wanted), options)
+
+/**
+ * Reads a matrix from a text, or from its bytes, as {@link readMatrix} reads a file of the format. It blocks until all is read.
+ *
+ * @param name - name of the matrix in errors.
+ * @throws FileError (ERR_MPMML_FILE) with the number of the line; DTypeError for content that is neither text nor bytes, and if the semiring
+ *   doesn't have the type; OptionError; LimitError; OutOfMemoryError.
+ * @example
+ * const { data, shape } = parseMatrix('0,7\n3,-inf\n', { format: 'csv' })
+ * console.log(data.join(), shape.join(' × ')) // 0,7,3,-2147483648 2 × 2
+ */
+export function parseMatrix<Type extends DataType>(
+  content: Uint8Array | string,
+  options: ParseMatrixOptions<Type> & { dtype: Type },
+  name?: string,
+): Matrix<ArrayTypes[Type]>
+export function parseMatrix(
+  content: Uint8Array | string,
+  options: ParseMatrixOptions,
+  name?: string,
+): Matrix<ElementArray>
+export function parseMatrix(
+  content: Uint8Array | string,
+  options: ParseMatrixOptions,
+  name = 'the matrix',
+): Matrix<ElementArray> {
+  const { format, semiring, dtype, maxBytes } = parseOptions.read(options)
+  return parseText(content, name, matrixFeed(name, format, wantedOf(semiring, dtype, maxBytes)))
+}

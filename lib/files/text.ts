@@ -4,7 +4,17 @@ import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
 import { fromLatin1, fromUtf8, toUtf8 } from '../host.js'
 import { adviceFor } from './advice.js'
-import { HALF_DIGITS, nearest } from './decimal.js'
+import {
+  HALF_DIGITS,
+  infinityOf,
+  isDecimal,
+  isExact,
+  isInteger,
+  LONGEST_NUMBER,
+  nearest,
+  numberOf,
+  refusalOf,
+} from './decimal.js'
 
 const NEWLINE = 10
 const SPACE = 32
@@ -22,9 +32,6 @@ const LOWER_CASE = 32
 const EXACT = Number.MAX_SAFE_INTEGER
 const tens = Array.from({ length: 23 }, (_, digits) => Number(`1e${digits}`))
 
-/** More characters than the exact decimal digits of any float64. */
-const LONGEST_NUMBER = 2000
-
 /** So many bytes of a line tell what it is. */
 const SHORTENED = 1000
 /** Bytes of a word that messages show. */
@@ -36,15 +43,12 @@ const REMEMBERED = 1 << 12
 /** Characters of a part of a string that V8 copies: SlicedString::kMinLength is 13. */
 const LONGEST_COPIED = 12
 
-/** What stands for numbers that have no digits. */
-const infinities = /^([+-]?)(inf|infinity|∞)$/i
 /** These are so many in some files that to make strings of them would take most of the time. */
 const usualWords: [Uint8Array, number][] = [
   [toUtf8('-inf'), Number.NEGATIVE_INFINITY],
   [toUtf8('inf'), Number.POSITIVE_INFINITY],
   [toUtf8('nan'), Number.NaN],
 ]
-const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 
 /** Parser of a text, which gets windows of whole lines, one after the other. */
 export interface LineParser<Result> {
@@ -159,7 +163,7 @@ export class TextReader {
     }
     const slot = (hash ^ (hash >>> 12)) & (REMEMBERED - 1)
     if (this.#texts.length === 0) {
-      this.#texts = Array.from({ length: REMEMBERED }, () => '')
+      this.#texts = new Array<string>(REMEMBERED).fill('')
       this.#bytesOfTexts = [...this.#texts]
     }
     const known = this.#bytesOfTexts[slot]!
@@ -232,14 +236,13 @@ export class TextReader {
     this.integral = false
     for (const [word, meaning] of usualWords) if (this.skipIf(word)) return meaning
     const word = this.word()
-    const infinity = infinities.exec(word.replace('−', '-'))
-    if (!infinity && !/^[+-]?nan$/i.test(word)) return this.#wrongNumber(what)
+    const infinity = infinityOf(word.replace('−', '-'))
+    if (Number.isNaN(infinity) && !/^[+-]?nan$/i.test(word)) return this.#wrongNumber(what)
     this.skipWord()
-    if (!infinity) return Number.NaN
-    return infinity[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+    return infinity
   }
 
-  /** Reads a decimal number that float64 can hold; NaN, and the reader stays before it, if there is none. */
+  /** Reads a decimal number that float64 can hold; NaN, and the reader stays before it, if there is none. Fractions are rounded, integers aren't. */
   decimal(): number {
     this.skipBlanks()
     const { bytes } = this
@@ -304,6 +307,7 @@ export class TextReader {
         value = Math.abs(Number(this.#slice(start, at).replace(',', '.')))
       }
       if (!Number.isFinite(value)) return Number.NaN
+      if (this.integral && !isExact(this.#slice(first, last), value)) return Number.NaN
     }
     this.position = at
     return negative ? -value : value
@@ -328,10 +332,10 @@ export class TextReader {
   /** The number that a text is, which was taken from the line; otherwise as {@link number}. */
   numberIn(text: string, what: string): number {
     const pointed = this.decimalComma ? text.replace(',', '.') : text
-    const value = decimal.test(pointed) ? Number(pointed) : Number.NaN
-    this.integral = /^[+-]?\d+$/.test(text)
+    const value = numberOf(pointed)
+    this.integral = isInteger(text)
     if (this.decimalComma && !this.integral) this.#doubt(text.replace(/^[+-]/, ''))
-    return Number.isFinite(value) ? value : this.#wrongNumber(what, text)
+    return Number.isNaN(value) ? this.#wrongNumber(what, text) : value
   }
 
   /** Takes note of a number with a decimal point: 1,000 may be 1 or 1000, but not beside 0,5 or 1,25. */
@@ -354,10 +358,10 @@ export class TextReader {
   #wrongNumber(what: string, word = this.word(), advice = ''): never {
     if (word === '') this.fail(`${what} is missing`)
     const pointed = this.decimalComma ? word.replace(',', '.') : word
-    if (!decimal.test(pointed)) {
+    if (!isDecimal(pointed)) {
       this.fail(`${what} must be a number, but it is ${show(word)}${advice || adviceFor(word)}`)
     }
-    if (!Number.isFinite(Number(pointed))) this.fail(`${what} is ${show(word)}, beyond the range of numbers`)
+    if (Number.isNaN(numberOf(pointed))) this.fail(`${what} ${refusalOf(pointed)}`)
     return this.fail(
       `${what} is ${show(word)}, but numbers before it have another decimal point: write all with a point, and none with thousands separators`,
     )
@@ -370,12 +374,13 @@ export class TextReader {
    */
   integer(what: string, least: number, most: number, advice = ''): number {
     const start = this.position
-    const value = this.number(what, advice)
+    const value = this.decimal()
     if (this.integral && value >= least && value <= most) return value + 0
-    // As it was written: a number so large may have been rounded.
     this.position = start
-    const expected = this.integral ? `from ${least} to ${most}` : 'an integer'
-    return this.fail(`${what} must be ${expected}, but it is ${this.word()}${advice}`)
+    const word = this.word()
+    if (Number.isNaN(value) && !isInteger(word)) this.#wrongNumber(what, word, advice)
+    const expected = isInteger(word) ? `from ${least} to ${most}` : 'an integer'
+    return this.fail(`${what} must be ${expected}, but it is ${word}${advice}`)
   }
 
   /** The same for integers from 1 on, which are most of a large file. */

@@ -4,7 +4,6 @@ import { Readable } from 'node:stream'
 import { zeroOf } from '../built-in.js'
 import { isInteger, newArray, typeNameOf } from '../elements.js'
 import { FileError, ShapeError } from '../errors.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import { shapeOf } from '../layout.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
@@ -116,9 +115,13 @@ function* rowsOf({ view, reached }: Source): Generator<ElementArray, void> {
   }
 }
 
-/** As it is read in every format; integers keep the type of floats by a point if `pointed`. */
+/**
+ * Returns a number as it is read in every format; integers keep the type of floats by a point if `pointed`. Beyond 2^53 the shortest digits of
+ * a float may be another integer, so that an exponent marks them as those of a real number.
+ */
 export function numberText(value: number, pointed: boolean): string {
   if (Number.isInteger(value)) {
+    if (Math.abs(value) > Number.MAX_SAFE_INTEGER) return value.toExponential()
     const digits = Object.is(value, -0) ? '-0' : String(value)
     return pointed && !digits.includes('e') ? `${digits}.0` : digits
   }
@@ -139,12 +142,12 @@ function* matrixMarket(source: Source): Generator<string, void> {
     }
     return
   }
-  yield `%%MatrixMarket matrix coordinate ${field} general\n${rows} ${cols} ${rows * cols - zeros}\n`
+  yield coordinateHead(field, rows, cols, rows * cols - zeros)
   let i = 0
   for (const row of rowsOf(source)) {
     i++
     for (let j = 0; j < cols; j++) {
-      if (row[j] !== zero) yield `${i} ${j + 1} ${numberText(row[j]!, false)}\n`
+      if (row[j] !== zero) yield coordinateLine(i - 1, j, row[j]!)
     }
   }
 }
@@ -169,26 +172,34 @@ function* cells(source: Source, separator: string): Generator<string, void> {
   }
 }
 
+/** Returns the first lines of a coordinate file of Matrix Market. */
+export const coordinateHead = (field: 'integer' | 'real', rows: number, cols: number, count: number) =>
+  `%%MatrixMarket matrix coordinate ${field} general\n${rows} ${cols} ${count}\n`
+
+export const coordinateLine = (row: number, col: number, value: number) =>
+  `${row + 1} ${col + 1} ${numberText(value, false)}\n`
+
+/** Returns the first line of a DIMACS file. Throws ShapeError for a matrix that isn't square. */
+export function arcHead(name: string, rows: number, cols: number, count: number): string {
+  if (rows === cols) return `p sp ${rows} ${count}\n`
+  throw new ShapeError(`${name}: a graph has a square matrix, but this one is ${rows} × ${cols}: write .mtx`)
+}
+
+/** Returns the line of an arc. Throws FileError for a weight that isn't int32. */
+export function arcLine(name: string, row: number, col: number, value: number): string {
+  if ((value | 0) === value) return `a ${row + 1} ${col + 1} ${value}\n`
+  throw new FileError(
+    `${name}: the weights of a DIMACS file are int32 integers, but at index [${row}, ${col}] there is ${value}: write .mtx`,
+  )
+}
+
 function* dimacs(source: Source): Generator<string, void> {
   const { view, zero, zeros, name } = source
-  if (view.rows !== view.cols) {
-    throw new ShapeError(
-      `${name}: a graph has a square matrix, but this one is ${view.rows} × ${view.cols}: write .mtx`,
-    )
-  }
-  yield `p sp ${view.rows} ${view.rows * view.cols - zeros}\n`
+  const { rows, cols } = view
+  yield arcHead(name, rows, cols, rows * cols - zeros)
   let i = 0
   for (const row of rowsOf(source)) {
+    for (let j = 0; j < row.length; j++) if (row[j] !== zero) yield arcLine(name, i, j, row[j]!)
     i++
-    for (let j = 0; j < row.length; j++) {
-      const value = row[j]!
-      if (value === zero) continue
-      if (!Number.isInteger(value) || value < LEAST_INT32 || value > MOST_INT32) {
-        throw new FileError(
-          `${name}: the weights of a DIMACS file are int32 integers, but at index [${i - 1}, ${j}] there is ${value}: write .mtx`,
-        )
-      }
-      yield `a ${i} ${j + 1} ${value}\n`
-    }
   }
 }

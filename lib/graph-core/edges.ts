@@ -26,7 +26,10 @@ export interface EdgeList<Data extends ElementArray = ElementArray> {
   readonly from: NodeNumbers
   /** The node that each edge enters. */
   readonly to: NodeNumbers
-  /** The type of the array is the element type; an array of numbers must hold int32 integers. */
+  /**
+   * The weight of each edge. The type of a typed array is the element type. An array of numbers must hold int32 integers: the compiler can't
+   * tell `[0.5]` from `[5]`, because both are `number[]`, so that every function refuses other numbers at run time with ERR_MPMML_DTYPE.
+   */
   readonly weight: Data | readonly number[]
 }
 

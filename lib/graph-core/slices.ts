@@ -8,8 +8,8 @@ export type Steps<Result> = Generator<void, Result, void>
 /** Edges, elements or nodes that are looked at between two yields: some 100 µs, or 1 ms if none of them is in a cache. */
 export const PER_STEP = 1 << 13
 
-/** After so many milliseconds the event loop has its turn. */
-const SLICE_MS = 5
+/** Milliseconds after which the event loop has its turn: a step and a collection of garbage may follow, and all should take less than 10. */
+const SLICE_MS = 3
 
 /** Does all of the work before it returns. */
 export function atOnce<Result>(steps: Steps<Result>): Result {

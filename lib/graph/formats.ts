@@ -5,167 +5,179 @@ import { OptionError } from '../errors.js'
 import { cellText } from '../files/cells.js'
 import { csvEdgesParser, type EdgeCells, NumberedCells } from '../files/csv-edges.js'
 import { dimacsParser } from '../files/dimacs.js'
-import { type EntryArrays, EntryList, type EntrySink } from '../files/entries.js'
-import { parseText, requireText } from '../files/line-feed.js'
+import { EntryList, type EntrySink } from '../files/entries.js'
+import { LineFeed, parseText, type TextFeed } from '../files/line-feed.js'
 import { matrixMarketParser } from '../files/matrix-market.js'
-import type { LineParser, TextReader } from '../files/text.js'
-import { type EdgeList, makeEdges } from '../graph-core/edges.js'
+import { type MemoryOptions, maxBytes } from '../files/memory.js'
+import type { TextReader } from '../files/text.js'
+import { makeEdges } from '../graph-core/edges.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
 import { MAX_DIMENSION } from '../matrix.js'
-import { boolean, Options, type OptionsOf, option, whole } from '../options.js'
+import {
+  boolean,
+  Options,
+  type OptionsOf,
+  option,
+  type ReadOf,
+  readChoice,
+  required,
+  whole,
+} from '../options.js'
 import { GraphmlParser } from './graphml.js'
-import { NamedEdges, type NamedGraph } from './named-edges.js'
-import { requireSaxes } from './saxes.js'
+import { joiningGraphs } from './joined-files.js'
+import { NamedEdges, type NamedGraph, type ReadEdgeList } from './named-edges.js'
+import { requireSaxes, type Saxes } from './saxes.js'
 
-/** What the readers make. */
-export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
-  /** The node that each edge leaves, from 0. */
-  readonly from: Int32Array
-  /** The node that each edge enters, from 0. */
-  readonly to: Int32Array
-  readonly weight: Int32Array | Float64Array
-  /** How many tokens each edge has, if they were asked for and are there: see `TokenEdgeList` of mpmml/algebra. */
-  readonly tokens?: Int32Array
-}
+/** The formats of graphs in text. */
+export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv' | 'tsv' | 'graphml'
 
-/** What takes the entries of a file of which errors speak as `name`. */
-export const edgeSink = (name: string, maxBytes?: number): EntrySink<EntryArrays> =>
-  new EntryList(name, true, maxBytes)
-
-export const edgesOf = ({ rows, row, col, value }: EntryArrays): ReadEdgeList =>
-  makeEdges(rows, row, col, value)
-
-/**
- * Reads a graph in the format of the 9th DIMACS implementation challenge (`.gr`): a line `p sp NODES ARCS`, and a line
- * `a FROM TO WEIGHT` for each arc; lines that begin with c are comments. Its nodes are numbered from 1, those of the edge list
- * from 0. Weights are int32 integers.
- *
- * @param name - what errors call it.
- * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OutOfMemoryError.
- * @see http://www.diag.uniroma1.it/challenge9/format.shtml
- * @example
- * const { nodes, from, to, weight } = parseDimacs('p sp 3 2\na 1 2 4\na 2 3 -1\n')
- * console.log(nodes, from.join(), to.join(), weight.join()) // 3 0,1 1,2 4,-1
- */
-export function parseDimacs(content: Uint8Array | string, name = 'the graph'): ReadEdgeList {
-  return edgesOf(parseText(content, name, dimacsParser(edgeSink(name))))
-}
-
-/**
- * Reads a square matrix in Matrix Market's coordinate format (`.mtx`): entry (i, j) is the edge from i to j, with nodes from 0.
- * Integers become int32, real numbers float64, and the edges of a pattern have the weight 1. A symmetric or skew-symmetric
- * file has the lower triangle; the edges of the upper one are made.
- *
- * @param name - what errors call it.
- * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OutOfMemoryError.
- * @see https://math.nist.gov/MatrixMarket/formats.html
- * @example
- * const text = '%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 4\n2 3 -1\n'
- * const { nodes, from, to, weight } = parseMatrixMarket(text)
- * console.log(nodes, from.join(), to.join(), weight.join()) // 3 0,1 1,2 4,-1
- */
-export function parseMatrixMarket(content: Uint8Array | string, name = 'the matrix'): ReadEdgeList {
-  return edgesOf(parseText(content, name, matrixMarketParser(edgeSink(name))))
-}
+export const graphFormats: readonly GraphFormat[] = ['dimacs', 'matrix-market', 'csv', 'tsv', 'graphml']
 
 /** The option `weight` of readers of graphs: the name of a column or an attribute, or null for edges of weight 1. */
-export const weightOption = option<string | null, undefined>(undefined, (value, name) => {
+const weightOption = option<string | null, undefined>(undefined, (value, name) => {
   if (typeof value === 'string' || value === null) return value
   throw new OptionError(
     `option ${name} must be the name of a column or an attribute, or null, but it is ${show(value)}`,
   )
 })
 
-/** The options of {@link parseEdgeCsv}. `undefined` means the default. */
-export interface CsvOptions {
-  /** Number of nodes; one more than the largest number in the file by default. Not with `keys`. */
+/** The options of graphs in text, of any format. `undefined` means the default. */
+export interface GraphTextOptions extends MemoryOptions {
+  /** Number of nodes of CSV; one more than the largest number in the text by default. Not with `keys`. */
   nodes?: number | undefined
-  /** Whether the cells of nodes are their names, not their numbers; false by default. */
+  /**
+   * Whether the cells of nodes in CSV are their names, and not their numbers; false by default. Nodes of GraphML always have names. DIMACS and
+   * Matrix Market have numbers only.
+   */
   keys?: boolean | undefined
-  /** Whether edges may have tokens: in the column of this name, or in the fourth one if no line names them; false by default. */
+  /** Whether edges of CSV may have tokens: in the column of this name, or in the fourth one if no line names them; false by default. */
   tokens?: boolean | undefined
   /**
-   * The name of the column of weights, or null: then each edge weighs 1. By default the column that is named weight, or the only one with a
-   * name of weights, or with numbers.
+   * Name of the weights: a column of CSV, or an attribute of GraphML's edges. Null gives each edge the weight 1. By default it is the name
+   * `weight`, in any spelling, or else the only usual name, such as `cost`, `distance` or `length`. Then CSV takes the only other column with
+   * numbers, and edges without numbers weigh 1.
    */
   weight?: string | null | undefined
+  /** Whether each edge leads back too, with the same weight; false by default. */
+  twoWay?: boolean | undefined
+  /** Factor of the weights, such as 100 for two decimals: all become int32 integers, and none may lose anything. */
+  scale?: number | undefined
 }
 
-const csvOptions = new Options({
+/** The options of {@link parseGraph}. `undefined` means the default. */
+export interface ParseGraphOptions extends GraphTextOptions {
+  /** Format of the text. */
+  format: GraphFormat
+}
+
+export const graphTextSet = {
   nodes: whole(undefined, 0, MAX_DIMENSION),
   keys: boolean(false),
   tokens: boolean(false),
   weight: weightOption,
-} satisfies OptionsOf<CsvOptions>)
+  twoWay: boolean(false),
+  scale: whole(undefined, 1, MAX_DIMENSION),
+  maxBytes,
+} satisfies OptionsOf<GraphTextOptions>
+
+const parseOptions = new Options({
+  format: required((value, name) => graphFormats[readChoice(graphFormats, value, name)]!),
+  ...graphTextSet,
+} satisfies OptionsOf<ParseGraphOptions>)
 
 /**
- * Reads an edge list in CSV: a line for each edge. A first line that names columns, such as `from,to,weight`, says which is which: columns may
- * stand in any order, and others are left out. Known are from, source, src, tail, u, start and origin; to, target, dst, head, v, end and
- * destination; weight, cost, length, distance, duration, time and value; and tokens. Without such a line the cells are `FROM,TO,WEIGHT`, and
- * with the option `tokens` `FROM,TO,WEIGHT,TOKENS`. Without a column of weights all weights are 1.
+ * Reads a graph from a text, or from its bytes, which are UTF-8, or UTF-16 if the first ones say so.
  *
- * Nodes are numbers from 0 unless `keys` says that they have names. Cells are separated by commas, semicolons, tabs, bars or blanks, which
- * all of the first lines decide, or a line such as `sep=;` before them; where semicolons or tabs separate, a comma may be the decimal point. Cells
- * may be in quotation marks. Lines that begin with # are comments. The text is UTF-8, or UTF-16 if its first bytes say so.
+ * | format | text |
+ * |---|---|
+ * | `csv`, `tsv` | A line for each edge. A first line that names columns, such as `from,to,weight`, says which is which: columns may stand in any order, and others are left out. Known are from, source, src, tail, u, start and origin; to, target, dst, head, v, end and destination; weight, cost, length, distance, duration, time and value; and tokens. Without such a line the cells are `FROM,TO,WEIGHT`, or `FROM,TO,WEIGHT,TOKENS`. Nodes are numbers from 0, or names with the option `keys`. Cells are separated by commas, semicolons, tabs, bars or blanks, which all of the first lines decide, or a line such as `sep=;` before them; where semicolons or tabs separate, a comma may be the decimal point. Cells may be in quotation marks. Lines that begin with # are comments |
+ * | `dimacs` | The format of the [9th DIMACS implementation challenge](http://www.diag.uniroma1.it/challenge9/format.shtml): a line `p sp NODES ARCS`, and a line `a FROM TO WEIGHT` for each arc. Its nodes are numbered from 1, those of the edge list from 0. Weights are int32 integers |
+ * | `matrix-market` | A square matrix in the [coordinate format](https://math.nist.gov/MatrixMarket/formats.html): entry (i, j) is the edge from i to j, with nodes from 0. The edges of a pattern have the weight 1. A symmetric or skew-symmetric text has the lower triangle; the edges of the upper one are made |
+ * | `graphml` | [GraphML](http://graphml.graphdrawing.org/specification.html), with the names that it has for its nodes. Undirected edges lead both ways |
  *
- * The weights are int32 if all of them are integers in its range, and float64 otherwise.
+ * The weights are int32 if all of them are integers in its range, and float64 otherwise. Integers beyond 2^53 must be exact in float64; with a
+ * decimal point or an exponent they are real numbers, which are rounded.
  *
- * @param name - what errors call it.
- * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OptionError; OutOfMemoryError.
+ * @param name - name of the graph in errors.
+ * @throws FileError with the number of the line; DTypeError for content that is neither text nor bytes; OptionError; ValueError for a weight
+ *   that `scale` makes no int32 integer; LimitError; OutOfMemoryError; PackageError if the XML parser is not installed.
  * @example
- * const { nodes, weight } = parseEdgeCsv('from,to,weight\n0,1,4\n1,2,0.5\n', 'roads', { nodes: 5 })
- * console.log(nodes, weight) // 5 Float64Array(2) [ 4, 0.5 ]
+ * const { keys, from, to, weight } = parseGraph('from,to,km\nA,B,4\nB,C,0.5\n', { format: 'csv', keys: true })
+ * console.log(keys.join(), from.join(), to.join(), weight.join()) // A,B,C 0,1 1,2 4,0.5
  */
-export function parseEdgeCsv(
+export function parseGraph(
   content: Uint8Array | string,
-  name: string | undefined,
-  options: CsvOptions & { keys: true },
+  options: ParseGraphOptions & ({ keys: true } | { format: 'graphml' }),
+  name?: string,
 ): NamedGraph & { readonly tokens?: Int32Array }
-export function parseEdgeCsv(content: Uint8Array | string, name?: string, options?: CsvOptions): ReadEdgeList
-export function parseEdgeCsv(
+export function parseGraph(
   content: Uint8Array | string,
-  name = 'the edge list',
-  options?: CsvOptions,
+  options: ParseGraphOptions,
+  name?: string,
+): ReadEdgeList
+export function parseGraph(
+  content: Uint8Array | string,
+  options: ParseGraphOptions,
+  name = 'the graph',
 ): ReadEdgeList {
-  const { nodes, keys, ...wishes } = csvOptions.read(options)
-  requireText(content, name)
-  if (!keys) return parseText(content, name, numberedCsv(name, wishes, nodes))
-  if (nodes === undefined) return parseText(content, name, namedCsv(name, wishes))
-  throw new OptionError(
-    'option nodes is for nodes with numbers, but option keys says that they have names: leave out one of them',
-  )
+  const { format, twoWay, scale, ...wishes } = parseOptions.read(options)
+  const saxes = format === 'graphml' ? requireSaxes() : null
+  const graph = parseText(content, name, graphFeed(name, format, wishes, saxes))
+  return atOnce(joiningGraphs([graph], [name], twoWay, scale))
 }
 
-/** Options of the columns of CSV, and the limit of memory. */
-interface CsvWishes {
-  readonly tokens: boolean
-  readonly weight: string | null | undefined
-  readonly maxBytes?: number
-}
+type Wishes = Omit<ReadOf<typeof parseOptions>, 'format' | 'twoWay' | 'scale'>
 
-/** Returns whether a file's name says that tabs separate. */
-export const isTsv = (name: string) => /\.tsv(\.gz)?$/i.test(name)
-
-/** Returns a parser of CSV whose nodes have numbers. */
-export function numberedCsv(
+/**
+ * Returns a parser of a graph.
+ *
+ * @param saxes - parser of XML, for GraphML.
+ */
+export function graphFeed(
   name: string,
-  { maxBytes, ...wishes }: CsvWishes,
-  nodes?: number,
-): LineParser<ReadEdgeList> {
-  const cells = new NumberedCells(edgeSink(name, maxBytes), nodes, edgesOf)
-  return csvEdgesParser(cells, { ...wishes, named: false, isTsv: isTsv(name) })
+  format: GraphFormat,
+  { nodes, keys, maxBytes, ...wishes }: Wishes,
+  saxes: Saxes | null,
+): TextFeed<ReadEdgeList> {
+  const { weight } = wishes
+  const isCsv = format === 'csv' || format === 'tsv'
+  if (nodes !== undefined && (keys || !isCsv)) {
+    throw new OptionError(
+      `option nodes is for nodes of CSV with numbers, but ${keys ? 'option keys says that they have names: leave out one of them' : `the format is ${format}: leave it out`}`,
+    )
+  }
+  if (saxes) return new GraphmlParser(name, saxes, weight, maxBytes)
+  const sink = edgeSink(name, maxBytes)
+  if (isCsv) {
+    const csv = { ...wishes, named: keys, isTsv: format === 'tsv' }
+    return keys
+      ? new LineFeed(name, csvEdgesParser(new NamedCells(new NamedEdges(name, maxBytes)), csv))
+      : new LineFeed(name, csvEdgesParser(new NumberedCells(sink, nodes), csv))
+  }
+  if (keys) {
+    throw new OptionError(
+      `option keys is for files that name nodes, CSV and GraphML, but ${name} has numbers: leave it out`,
+    )
+  }
+  if (weight !== undefined) {
+    throw new OptionError(
+      `option weight is for files that name what weighs the edges, CSV and GraphML, but it is ${show(weight)} for ${name}: leave it out`,
+    )
+  }
+  return new LineFeed(name, format === 'dimacs' ? dimacsParser(sink) : matrixMarketParser(sink))
 }
 
-/** Returns a parser of CSV whose nodes have names. */
-export function namedCsv(
-  name: string,
-  { maxBytes, ...wishes }: CsvWishes,
-): LineParser<NamedGraph & { tokens?: Int32Array }> {
-  return csvEdgesParser(new NamedCells(new NamedEdges(name, maxBytes)), {
-    ...wishes,
-    named: true,
-    isTsv: isTsv(name),
-  })
+/** Returns a sink whose entries are edges. */
+function edgeSink(name: string, maxBytes: number): EntrySink<ReadEdgeList> {
+  const list = new EntryList(name, true, maxBytes)
+  return {
+    begin: (head, reader) => list.begin(head, reader),
+    take: (block) => list.take(block),
+    *end(rows, cols, integral) {
+      const { row, col, value } = yield* list.end(rows, cols, integral)
+      return makeEdges(rows, row, col, value)
+    },
+  }
 }
 
 /** Edges between nodes with names, which are texts as they stand in the file: `1` and `01` are two nodes. */
@@ -196,35 +208,4 @@ class NamedCells implements EdgeCells<string, NamedGraph> {
   end(): Steps<NamedGraph> {
     return this.#edges.ending()
   }
-}
-
-/** The options of {@link parseGraphml}. `undefined` means the default. */
-export interface GraphmlOptions {
-  /** Name of the edges' attribute that is their weight: see `readGraph`. */
-  weight?: string | null | undefined
-}
-
-const graphmlOptions = new Options({ weight: weightOption } satisfies OptionsOf<GraphmlOptions>)
-
-/**
- * Reads a graph in GraphML, with the names that it has for its nodes. Undirected edges lead both ways.
- *
- * @param name - what errors call it.
- * @throws FileError with the number of the line; DTypeError for content that is neither text nor bytes; OptionError; OutOfMemoryError.
- * @see http://graphml.graphdrawing.org/specification.html
- * @example
- * const text = '<graphml><graph edgedefault="directed"><node id="A"/><node id="B"/><edge source="A" target="B"/></graph></graphml>'
- * const { keys, from, to } = parseGraphml(text)
- * console.log(keys.join(), from.join(), to.join()) // A,B 0 1
- */
-export function parseGraphml(
-  content: Uint8Array | string,
-  name = 'the graph',
-  options?: GraphmlOptions,
-): NamedGraph {
-  const { weight } = graphmlOptions.read(options)
-  requireText(content, name)
-  const parser = new GraphmlParser(name, requireSaxes(), weight)
-  atOnce(typeof content === 'string' ? parser.characters(content) : parser.bytes(content, 0, true))
-  return atOnce(parser.end())
 }

@@ -2,21 +2,14 @@
 import { show, showAny } from '../describe.js'
 import { newArray } from '../elements.js'
 import { FileError } from '../errors.js'
-import { StrictDecoder } from '../files/encoding.js'
-import type { TextFeed } from '../files/lines.js'
+import { isDecimal, refusalOf } from '../files/decimal.js'
+import type { TextFeed } from '../files/line-feed.js'
 import { requireWithin } from '../files/memory.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { addon } from '../native.js'
 import { NamedEdges, type NamedGraph } from './named-edges.js'
 import type { Saxes } from './saxes.js'
-import {
-  chooseWeight,
-  EdgeAttribute,
-  isDecimal,
-  isSurely,
-  numberOf,
-  type PlacedText,
-} from './weight-attribute.js'
+import { chooseWeight, EdgeAttribute, isSurely, type PlacedText, weightOf } from './weight-attribute.js'
 import { type XmlAttributes, type XmlHandler, XmlReader } from './xml.js'
 
 /** Elements that GraphML defines, and those that they stand in; '' for the document. */
@@ -33,6 +26,7 @@ const parents = new Map<string, readonly string[]>([
   ['data', ['graphml', 'graph', 'node', 'edge', 'port']],
   ['desc', ['graphml', 'key', 'graph', 'node', 'edge', 'port']],
 ])
+const names = new Map([...parents.keys()].map((name) => [name, name]))
 /** Elements whose content is the user's own. */
 const open = new Set(['data', 'default', 'desc'])
 /** XML attributes of edges that GraphML defines. */
@@ -61,7 +55,6 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   readonly #wanted: string | null | undefined
   readonly #maxBytes: number
   readonly #xml: XmlReader
-  readonly #decoder: StrictDecoder
   readonly #edges = new NamedEdges<string>()
   /** Names of the open elements; '' for one of another namespace. */
   readonly #path: string[] = ['']
@@ -69,6 +62,8 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   #foreign = 0
   /** Namespace prefix of the document's elements, with its colon. */
   #prefix = ''
+  /** Names without prefix, for the names of GraphML that have occurred: comparing those that saxes cuts from the text takes longer. */
+  readonly #tags = new Map<string, string>()
   /** Directions of the open graphs, one within the other. */
   readonly #directed: (boolean | undefined)[] = []
   #graphs = 0
@@ -99,11 +94,6 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     this.#wanted = weight
     this.#maxBytes = maxBytes
     this.#xml = new XmlReader(name, saxes, this)
-    this.#decoder = new StrictDecoder(name)
-  }
-
-  *bytes(bytes: Uint8Array, _later: number, isLast: boolean): Steps<void> {
-    yield* this.characters(this.#decoder.decode(bytes, isLast))
   }
 
   /** Parses the next characters of the document. */
@@ -131,14 +121,14 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   open(qualified: string, attributes: XmlAttributes): void {
     const parent = this.#path.at(-1)!
     const level = this.#path.length
-    if (level === 1) this.#prefix = /^[^:]*:/.exec(qualified)?.[0] ?? ''
-    const isOwn = this.#prefix === '' ? !qualified.includes(':') : qualified.startsWith(this.#prefix)
-    const tag = isOwn ? qualified.slice(this.#prefix.length) : ''
-    this.#path.push(tag)
     if (this.#foreign > 0) {
+      this.#path.push('')
       if (this.#first >= 0 && qualified.endsWith(LABEL)) this.#keep(this.#attributeOf(LABEL))
       return
     }
+    if (level === 1) this.#prefix = /^[^:]*:/.exec(qualified)?.[0] ?? ''
+    const tag = this.#tags.get(qualified) ?? this.#tagOf(qualified)
+    this.#path.push(tag)
     const allowed = parents.get(tag)
     if (allowed && !allowed.includes(parent)) {
       const places = showAny(allowed.map((name) => (name === '' ? 'the document' : `<${name}>`)))
@@ -151,6 +141,17 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     }
     if (tag === '' || open.has(tag)) this.#foreign = level
     this.#start(tag, parent, attributes)
+  }
+
+  /** Returns the name of an element without its prefix; '' in another namespace. */
+  #tagOf(qualified: string): string {
+    const prefix = this.#prefix
+    const isOwn = prefix === '' ? !qualified.includes(':') : qualified.startsWith(prefix)
+    if (!isOwn) return ''
+    const name = qualified.slice(prefix.length)
+    const tag = names.get(name)
+    if (tag !== undefined) this.#tags.set(qualified, tag)
+    return tag ?? name
   }
 
   text(text: string): void {
@@ -177,19 +178,22 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
   }
 
   #start(tag: string, parent: string, attributes: XmlAttributes): void {
-    const required = (name: string) =>
-      attributes[name] ?? this.#fail(`<${tag}> must have the attribute ${name}, but it has none`)
-    if (tag === 'graph') this.#startGraph(parent, attributes)
-    else if (tag === 'key') this.#startKey(required('id'), attributes)
+    if (tag === 'edge') this.#startEdge(attributes)
+    else if (tag === 'node') this.#startNode(this.#required(tag, attributes, 'id'))
+    else if (tag === 'data' && parent === 'edge') {
+      this.#keep(this.#attributeOf(this.#required(tag, attributes, 'key')))
+    } else if (tag === 'graph') this.#startGraph(parent, attributes)
+    else if (tag === 'key') this.#startKey(this.#required(tag, attributes, 'id'), attributes)
     else if (tag === 'default') this.#keep(this.#key)
-    else if (tag === 'node') this.#startNode(required('id'))
-    else if (tag === 'edge') this.#startEdge(required('source'), required('target'), attributes)
-    else if (tag === 'data' && parent === 'edge') this.#keep(this.#attributeOf(required('key')))
     else if (tag === 'hyperedge') {
       this.#fail('an edge must lead from one node to another, but <hyperedge> joins several: leave it out')
     } else if (tag === 'locator') {
       this.#fail('the graph must stand in one file, but <locator> names another: put its content here')
     }
+  }
+
+  #required(tag: string, attributes: XmlAttributes, name: string): string {
+    return attributes[name] ?? this.#fail(`<${tag}> must have the attribute ${name}, but it has none`)
   }
 
   #startGraph(parent: string, attributes: XmlAttributes): void {
@@ -227,7 +231,9 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     this.#lines[node] = 0
   }
 
-  #startEdge(from: string, to: string, attributes: XmlAttributes): void {
+  #startEdge(attributes: XmlAttributes): void {
+    const from = this.#required('edge', attributes, 'source')
+    const to = this.#required('edge', attributes, 'target')
     const { directed } = attributes
     const own = directed === undefined ? undefined : directions.get(directed.trim())
     if (directed !== undefined && own === undefined) {
@@ -317,7 +323,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
     if (!attribute) return graph.weight
     const { name, wrong, fallback } = attribute
     if (wrong) this.#wrongNumber(wrong)
-    const usual = fallback ? numberOf(fallback.text) : Number.NaN
+    const usual = fallback ? weightOf(fallback.text) : Number.NaN
     const weights = yield* attribute.values(this.#count, fail)
     let isIntegral = true
     for (let edge = 0; edge < weights.length; edge++) {
@@ -346,9 +352,7 @@ export class GraphmlParser implements TextFeed<NamedGraph>, XmlHandler {
 
   #wrongNumber({ text, line }: PlacedText): never {
     if (text === '') this.#fail('the weight is missing', line)
-    const problem = isDecimal(text)
-      ? `is ${show(text)}, beyond the range of numbers`
-      : `must be a number, but it is ${show(text)}`
+    const problem = isDecimal(text) ? refusalOf(text) : `must be a number, but it is ${show(text)}`
     return this.#fail(`the weight ${problem}`, line)
   }
 }

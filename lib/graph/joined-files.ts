@@ -4,14 +4,30 @@ import { FileError, ValueError } from '../errors.js'
 import { nodeText } from '../graph-core/names.js'
 import { picking } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import type { ReadEdgeList } from './formats.js'
+import type { ReadEdgeList } from './named-edges.js'
 import { TextNumbers } from './text-numbers.js'
 
 type Named = ReadEdgeList & { readonly keys?: readonly string[] }
 type Ends = Pick<Named, 'from' | 'to' | 'weight' | 'tokens'>
 
-/** Makes one graph of several: nodes of one name or number are one node. */
-export function* joiningGraphs(graphs: readonly Named[], paths: readonly string[]): Steps<Named> {
+/**
+ * Makes one graph of several, in which nodes of one name or number are one node.
+ *
+ * @param twoWay - whether each edge leads back too.
+ * @param scale - factor of the weights, which become int32 integers.
+ */
+export function* joiningGraphs(
+  graphs: readonly Named[],
+  names: readonly string[],
+  twoWay: boolean,
+  scale: number | undefined,
+): Steps<Named> {
+  const joined = yield* joining(graphs, names)
+  const graph = twoWay ? yield* bothWays(joined) : joined
+  return scale === undefined ? graph : yield* scaling(graph, scale)
+}
+
+function* joining(graphs: readonly Named[], names: readonly string[]): Steps<Named> {
   if (graphs.length === 1) return graphs[0]!
   for (const [what, has] of [
     ['names of nodes', 'keys'],
@@ -20,7 +36,7 @@ export function* joiningGraphs(graphs: readonly Named[], paths: readonly string[
     const without = graphs.findIndex((graph) => !(has in graph))
     if (without >= 0 && graphs.some((graph) => has in graph)) {
       throw new FileError(
-        `${paths[without]}: all files of a graph must have ${what} or none, but this one has none: read each in the same way`,
+        `${names[without]}: all files of a graph must have ${what} or none, but this one has none: read each in the same way`,
       )
     }
   }
@@ -67,7 +83,7 @@ function joinedEdges(lists: readonly Ends[]): Ends {
 }
 
 /** Adds the opposite direction of each edge that isn't a loop. */
-export function* bothWays(graph: Named): Steps<Named> {
+function* bothWays(graph: Named): Steps<Named> {
   const { from, to, weight, tokens } = graph
   const edges = new Int32Array(from.length)
   let count = 0
@@ -92,7 +108,7 @@ export function* bothWays(graph: Named): Steps<Named> {
 const GREATEST = 2 ** 31 - 2
 
 /** Multiplies the weights, which become int32 integers. Throws ValueError for a weight that doesn't. */
-export function* scaling({ weight, ...graph }: Named, scale: number): Steps<Named> {
+function* scaling({ weight, ...graph }: Named, scale: number): Steps<Named> {
   const scaled = new Int32Array(weight.length)
   for (let e = 0; e < scaled.length; e++) {
     if (e % PER_STEP === PER_STEP - 1) yield

@@ -8,6 +8,17 @@ import type { EdgeList } from '../graph-core/edges.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
 import { TextNumbers } from './text-numbers.js'
 
+/** A graph as {@link readGraph} and {@link parseGraph} return it. */
+export interface ReadEdgeList extends EdgeList<Int32Array | Float64Array> {
+  /** The node that each edge leaves, from 0. */
+  readonly from: Int32Array
+  /** The node that each edge enters, from 0. */
+  readonly to: Int32Array
+  readonly weight: Int32Array | Float64Array
+  /** Number of tokens of each edge, if they are asked for and the text has them: see `TokenEdgeList` of mpmml/algebra. */
+  readonly tokens?: Int32Array
+}
+
 /** A graph whose nodes have names, as the readers make it. */
 export interface NamedGraph<Key = string> extends EdgeList<Int32Array | Float64Array> {
   /** The name of each node. */

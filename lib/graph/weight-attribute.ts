@@ -1,6 +1,8 @@
 /** Attributes of edges in files that name them, and the choice of the one that is the weight. */
 import { show, showAll } from '../describe.js'
-import { PER_STEP, type Steps } from '../graph-core/slices.js'
+import { infinityOf, isDecimal, numberOf } from '../files/decimal.js'
+import { Pieces } from '../files/pieces.js'
+import type { Steps } from '../graph-core/slices.js'
 
 /** Name of the weight that needs no option, in any spelling. */
 const USUAL = 'weight'
@@ -18,25 +20,15 @@ const synonyms = new Set([
 ])
 const simplified = (name: string) => name.toLowerCase().replace(/[-_ .]/g, '')
 
-const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
-/** Forms of XML Schema, Python and Java. */
-const infinity = /^([+-]?)(inf|infinity)$/i
-/** More characters than the exact decimal digits of any float64. */
-const LONGEST_NUMBER = 2000
-
-/** Returns whether a text is a decimal number, of any size. */
-export const isDecimal = (text: string): boolean => text.length <= LONGEST_NUMBER && decimal.test(text)
-
-/** Returns the number that a text is; NaN if it is none, or is beyond the range of numbers. */
-export function numberOf(text: string): number {
-  if (isDecimal(text)) {
-    const value = Number(text)
-    return Number.isFinite(value) ? value : Number.NaN
-  }
-  const found = text.length <= LONGEST_NUMBER && infinity.exec(text)
-  if (!found) return Number.NaN
-  return found[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+/** Returns the number that a text is, or the infinity; NaN for others. */
+export function weightOf(text: string): number {
+  const value = numberOf(text)
+  return Number.isNaN(value) ? infinityOf(text) : value
 }
+
+/** Returns whether a text is meant as a number, which float64 may not hold. */
+const isNumeric = (text: string | undefined) =>
+  text !== undefined && (isDecimal(text) || !Number.isNaN(weightOf(text)))
 
 /** A text in a file that should be a number. */
 export interface PlacedText {
@@ -46,10 +38,7 @@ export interface PlacedText {
 
 /** Most names in a message. */
 const MOST_SHOWN = 8
-const FIRST_CAPACITY = 8
 const BYTES_PER_VALUE = 12
-/** Arrays of attributes without numbers: to make two for each would take long where a file declares many. */
-const [noEdges, noValues] = [new Int32Array(0), new Float64Array(0)]
 
 /** An attribute of edges, with its numbers. */
 export class EdgeAttribute {
@@ -62,9 +51,8 @@ export class EdgeAttribute {
   /** First value that is no number. */
   wrong: PlacedText | undefined
   isBoolean = false
-  #edges = noEdges
-  #values = noValues
-  #count = 0
+  readonly #edges = new Pieces((length) => new Int32Array(length))
+  readonly #values = new Pieces((length) => new Float64Array(length))
 
   constructor(id: string, name = id) {
     this.id = id
@@ -72,22 +60,22 @@ export class EdgeAttribute {
   }
 
   get bytes(): number {
-    return BYTES_PER_VALUE * this.#values.length
+    return BYTES_PER_VALUE * this.#values.capacity
   }
 
   /** Returns whether edges carry numbers under this name. */
   get isNumeric(): boolean {
-    const usual = this.fallback ? numberOf(this.fallback.text) : Number.NaN
-    return !this.isBoolean && (this.#count > 0 || !Number.isNaN(usual))
+    const { fallback, wrong } = this
+    return !this.isBoolean && (this.#values.count > 0 || isNumeric(fallback?.text) || isNumeric(wrong?.text))
   }
 
   get isPresent(): boolean {
-    return this.#count > 0 || this.wrong !== undefined || this.fallback !== undefined
+    return this.#values.count > 0 || this.wrong !== undefined || this.fallback !== undefined
   }
 
   /** Adds the value of the edges from `first` up to `end`, which are the directions of one edge. */
   add(first: number, end: number, { text, line }: PlacedText): void {
-    const value = numberOf(text)
+    const value = weightOf(text)
     if (Number.isNaN(value)) {
       this.wrong ??= { text, line }
       return
@@ -100,35 +88,34 @@ export class EdgeAttribute {
     this.fallback ??= other.fallback
     this.wrong ??= other.wrong
     this.isBoolean &&= other.isBoolean
-    for (let at = 0; at < other.#count; at++) this.#append(other.#edges[at]!, other.#values[at]!)
+    for (const [edges, values] of other.#parts())
+      for (let at = 0; at < edges.length; at++) this.#append(edges[at]!, values[at]!)
   }
 
   /** Returns the value of each of `count` edges; NaN stands for none. `fail` throws the error for an edge that has several. */
   *values(count: number, fail: (problem: string) => never): Steps<Float64Array> {
     const values = new Float64Array(count).fill(Number.NaN)
-    for (let at = 0; at < this.#count; at++) {
-      if (at % PER_STEP === PER_STEP - 1) yield
-      const edge = this.#edges[at]!
-      if (!Number.isNaN(values[edge])) {
-        fail(`an edge must have one value of ${show(this.name)}, but one has several: keep one`)
+    for (const [edges, given] of this.#parts()) {
+      for (let at = 0; at < edges.length; at++) {
+        const edge = edges[at]!
+        if (!Number.isNaN(values[edge])) {
+          fail(`an edge must have one value of ${show(this.name)}, but one has several: keep one`)
+        }
+        values[edge] = given[at]!
       }
-      values[edge] = this.#values[at]!
+      yield
     }
     return values
   }
 
+  *#parts(): Generator<[Int32Array, Float64Array], void> {
+    const values = this.#values.parts()
+    for (const edges of this.#edges.parts()) yield [edges, values.next().value!]
+  }
+
   #append(edge: number, value: number): void {
-    const at = this.#count++
-    if (at === this.#values.length) {
-      const capacity = Math.max(2 * at, FIRST_CAPACITY)
-      const [edges, values] = [new Int32Array(capacity), new Float64Array(capacity)]
-      edges.set(this.#edges)
-      values.set(this.#values)
-      this.#edges = edges
-      this.#values = values
-    }
-    this.#edges[at] = edge
-    this.#values[at] = value
+    this.#edges.add(edge)
+    this.#values.add(value)
   }
 }
 

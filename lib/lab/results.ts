@@ -2,7 +2,7 @@
 import { show } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import { pathOf } from '../files/files.js'
-import { readText, writeText } from '../files/text-file.js'
+import { readWholeText, writeText } from '../files/text-file.js'
 import { requireObject } from '../options.js'
 import type { BandwidthResult } from './bandwidths.js'
 import type { Measurement } from './kernels.js'
@@ -169,7 +169,7 @@ export async function writeResults(path: string | URL, results: Results): Promis
  */
 export async function readResults(path: string | URL): Promise<Results> {
   const name = pathOf(path)
-  const text = await readText(name, 'a results file of mpmml sweep')
+  const text = await readWholeText(name, 'a results file of mpmml sweep')
   const wrong = (what: string) =>
     new FileError(`${name}: expected a results file of mpmml sweep or mpmml report, but ${what}`)
   let value: unknown

@@ -2,7 +2,7 @@
 
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
-import { parseText } from '../files/line-feed.js'
+import { parseLines } from '../files/line-feed.js'
 import type { LineParser, TextReader } from '../files/text.js'
 import { fromLatin1 } from '../host.js'
 import { codeOfBase, expectedBases } from './strand.js'
@@ -33,7 +33,7 @@ export interface FastaRecord {
  * console.log(name, sequence) // one GGGAAAUUU
  */
 export function parseFasta(text: string | Uint8Array, name = 'the text'): FastaRecord[] {
-  return parseText(text, name, new FastaParser(name))
+  return parseLines(text, name, new FastaParser(name))
 }
 
 /** Parser of FASTA. */

@@ -3,8 +3,7 @@
  * Tasks with their durations in hours of work (PT8H0M0S), and links with lags in tenths of minutes.
  */
 import { show } from '../describe.js'
-import { StrictDecoder } from '../files/encoding.js'
-import type { TextFeed } from '../files/lines.js'
+import type { TextFeed } from '../files/line-feed.js'
 import type { Saxes } from '../graph/saxes.js'
 import { type XmlHandler, XmlReader } from '../graph/xml.js'
 import type { Steps } from '../graph-core/slices.js'
@@ -34,7 +33,6 @@ const columns: Columns = {
 /** Parser of one document, which comes in chunks. */
 export class ProjectXml implements TextFeed<Plan>, XmlHandler {
   readonly #xml: XmlReader
-  readonly #decoder: StrictDecoder
   readonly #options: ReadPlanSet
   /** Local names of the open elements. */
   readonly #path: string[] = []
@@ -46,12 +44,11 @@ export class ProjectXml implements TextFeed<Plan>, XmlHandler {
 
   constructor(name: string, saxes: Saxes, options: ReadPlanSet) {
     this.#xml = new XmlReader(name, saxes, this)
-    this.#decoder = new StrictDecoder(name)
     this.#options = options
   }
 
-  *bytes(bytes: Uint8Array, _later: number, isLast: boolean): Steps<void> {
-    yield* this.#xml.write(this.#decoder.decode(bytes, isLast))
+  *characters(text: string): Steps<void> {
+    yield* this.#xml.write(text)
   }
 
   open(qualified: string): void {

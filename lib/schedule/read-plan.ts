@@ -2,6 +2,7 @@
 import { FileError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { readLines, readText } from '../files/lines.js'
+import { loadSaxes } from '../graph/saxes.js'
 import { Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
 import { type Plan, planSet, type ReadPlanOptions } from './options.js'
@@ -38,8 +39,7 @@ export async function readPlan(path: string | URL, given?: ReadPlanOptions): Pro
   const ending = /\.(\w+)(?:\.gz)?$/.exec(name)?.[1]?.toLowerCase() ?? ''
   if (Object.hasOwn(advice, ending))
     throw new FileError(`${name} must be CSV, JSON or XML, but it is .${ending}: ${advice[ending]}`)
-  if (ending === 'xml')
-    return readText(name, 'a plan', new ProjectXml(name, await import('saxes'), read), work)
+  if (ending === 'xml') return readText(name, 'a plan', new ProjectXml(name, await loadSaxes(), read), work)
   if (ending === 'json') return readText(name, 'a plan', new JsonPlan(name, read), work)
   return readLines(name, 'a plan', csvPlan(name, read), work)
 }

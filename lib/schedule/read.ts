@@ -3,11 +3,9 @@ import { isUint8Array } from '../array-types.js'
 import { requireOrdinary } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ValueError } from '../errors.js'
-import { cellsOfLine, untilUnfinished } from '../files/cells.js'
-import { decideDialect } from '../files/dialect.js'
-import { StrictDecoder } from '../files/encoding.js'
-import { parseText } from '../files/line-feed.js'
-import type { TextFeed } from '../files/lines.js'
+import { cellsOfLine, stepsUntilUnfinished, untilUnfinished } from '../files/cells.js'
+import { decideDialect, isTsvName } from '../files/dialect.js'
+import { parseLines, parseText, type TextFeed } from '../files/line-feed.js'
 import type { LineParser, TextReader } from '../files/text.js'
 import { requireSaxes } from '../graph/saxes.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
@@ -27,15 +25,15 @@ const unitsOf = ({ unit, hoursPerDay, daysPerWeek }: ReadPlanSet, columns: Colum
 
 /** Parser of a plan in CSV. */
 export function csvPlan(name: string, options: ReadPlanSet): LineParser<Plan> {
-  const isTsv = /\.tsv(\.gz)?$/i.test(name)
+  const isTsv = isTsvName(name)
   let rows: PlanRows | undefined
   let width = 0
   /** Rows below the headings. */
   let count = 0
 
   /** Reads the lines up to the headings; returns undefined if the window ends before. */
-  const begin = (reader: TextReader): PlanRows => {
-    const records = decideDialect(reader, isTsv, false)
+  const begin = function* (reader: TextReader): Steps<PlanRows> {
+    const records = yield* decideDialect(reader, isTsv, false)
     const cells: string[][] = []
     // Titles may stand above the headings, and # may be one of these.
     const isHeading = (record: readonly string[]) =>
@@ -95,7 +93,7 @@ export function csvPlan(name: string, options: ReadPlanSet): LineParser<Plan> {
     *lines(reader) {
       while (reader.nextContent()) {
         if (!rows) {
-          rows = untilUnfinished(reader, () => begin(reader))
+          rows = yield* stepsUntilUnfinished(reader, begin(reader))
           if (!rows) return
           continue
         }
@@ -165,18 +163,16 @@ export function* readingRecords(given: unknown, options: ReadPlanSet, name = 'th
 export class JsonPlan implements TextFeed<Plan> {
   readonly #name: string
   readonly #options: ReadPlanSet
-  readonly #decoder: StrictDecoder
   #text = ''
 
   constructor(name: string, options: ReadPlanSet) {
     this.#name = name
     this.#options = options
-    this.#decoder = new StrictDecoder(name)
   }
 
-  *bytes(bytes: Uint8Array, _later: number, isLast: boolean): Steps<void> {
+  *characters(text: string): Steps<void> {
     yield
-    this.#text += this.#decoder.decode(bytes, isLast)
+    this.#text += text
   }
 
   *end(): Steps<Plan> {
@@ -227,9 +223,7 @@ export function parsePlan(
   const first =
     typeof content === 'string' ? content.slice(0, 256) : new TextDecoder().decode(content.subarray(0, 256))
   const start = first.replace(/[\0\uFEFF\uFFFD]/g, '').trimStart()[0]
-  if (start !== '<' && start !== '[' && start !== '{') return parseText(content, name, csvPlan(name, read))
+  if (start !== '<' && start !== '[' && start !== '{') return parseLines(content, name, csvPlan(name, read))
   const feed = start === '<' ? new ProjectXml(name, requireSaxes(), read) : new JsonPlan(name, read)
-  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
-  atOnce(feed.bytes(bytes, 0, true))
-  return atOnce(feed.end())
+  return parseText(content, name, feed)
 }

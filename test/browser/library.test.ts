@@ -190,7 +190,7 @@ describe.skipIf(why).each([
 
   it.each([
     [
-      "shortestPaths(parseEdgeCsv('a,b,4\\nb,c,-1\\na,c,5', 'x', { keys: true }), { paths: true })",
+      "shortestPaths(parseGraph('a,b,4\\nb,c,-1\\na,c,5', { format: 'csv', keys: true }), { paths: true })",
       "({ path, distances }) => [path('a', 'c'), [...distances.data]]",
       [
         ['a', 'b', 'c'],
@@ -259,7 +259,7 @@ describe.skipIf(why).each([
     expect(await ask('parseNpy(formatNpy(matrix(2, 2, [1, 2, 3, 4]))).data.join()')).toBe('1,2,3,4')
     expect(
       await ask(
-        'parseGraphml(\'<graphml><graph edgedefault="directed"><node id="ü"/></graph></graphml>\').keys',
+        'parseGraph(\'<graphml><graph edgedefault="directed"><node id="ü"/></graph></graphml>\', { format: "graphml" }).keys',
       ),
     ).toEqual(['ü'])
     for (const [call, advice] of [
@@ -267,7 +267,7 @@ describe.skipIf(why).each([
       ["writeNpy('a.npy', matrix(1, 1, [1]))", 'formatNpy'],
       ["readMatrix('a.csv')", 'parseNpy'],
       ["writeMatrix('a.csv', matrix(1, 1, [1]))", 'formatNpy'],
-      ["readGraph('a.csv')", 'parseEdgeCsv'],
+      ["readGraph('a.csv')", 'parseGraph'],
       ["readFasta('a.fa')", 'parseFasta'],
     ]) {
       const error = await ask(`refused(${call})`)

@@ -1,7 +1,12 @@
 /** CSV and TSV of strangers: each file is read as it is meant, or refused with its place and advice. */
+import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { parseEdgeCsv } from '../../lib/graph.js'
+import { lookAtCsv, namedNodeInCsv } from '../../lib/command-line.js'
+import { parseGraph, readGraph } from '../../lib/graph.js'
+import { useFolder } from '../cli/support.js'
 import { coded } from '../support/coded.js'
+
+const path = useFolder()
 
 type Edge = string
 
@@ -14,7 +19,10 @@ interface Wishes {
 
 /** Edges as `from>to:weight` or `from>to:weight/tokens`. */
 function edges(content: string | Uint8Array, { name = 'a.csv', ...options }: Wishes = {}): Edge[] {
-  const list = parseEdgeCsv(content, name, options) as ReturnType<typeof parseEdgeCsv> & { keys?: string[] }
+  const format = /\.tsv/i.test(name) ? 'tsv' : 'csv'
+  const list = parseGraph(content, { format, ...options }, name) as ReturnType<typeof parseGraph> & {
+    keys?: string[]
+  }
   const { from, to, weight, tokens, keys } = list
   const shown = (node: number) => keys?.[node] ?? node
   return Array.from(
@@ -329,6 +337,37 @@ describe('two columns of the name weight', () => {
   })
 })
 
+describe('a look at CSV', () => {
+  it.each<[string, string | undefined]>([
+    ['0,1,4\n1,Oslo,5\n', 'Oslo'],
+    ['id,to,from\n7,1,"x\ny"\n', 'x\ny'],
+    ['1,17887728212\n', '17887728212'],
+    ['0,inf\n', undefined],
+    ['ε,0\n0,1\n', undefined],
+    ['0,1,4\n1,2,5\n', undefined],
+    ['a,b,c,d\n', undefined],
+    ['', undefined],
+  ])('finds the first node of a list that has a name: %j', async (text, node) => {
+    writeFileSync(path('look.csv'), text)
+    expect(await namedNodeInCsv(path('look.csv'))).toBe(node)
+    expect(await namedNodeInCsv(path('missing.csv'))).toBe(undefined)
+  })
+
+  it('tells what columns a list of edges has', async () => {
+    writeFileSync(path('look.csv'), 'from,to,tokens,km\n0,1,2,4\n1,2,0,5\n')
+    expect(await lookAtCsv(path('look.csv'))).toEqual({
+      columns: 4,
+      rows: 2,
+      hasHeading: true,
+      isList: true,
+      hasWeights: true,
+      hasTokens: true,
+      isNumbered: true,
+    })
+    expect(await lookAtCsv(path('missing.csv'))).toMatchObject({ columns: 0, rows: 0 })
+  })
+})
+
 describe('the bytes of an edge list', () => {
   const text = 'from,to,weight\nA,B,4\nB,C,5\n'
   it.each<[string, string | Uint8Array]>([
@@ -375,6 +414,15 @@ describe('the bytes of an edge list', () => {
     expect(named(`"${name}\r\ny",B,4\n`)).toEqual([`${name}\ny>B:4`])
   })
 
+  it('decide the separator together, also in a file that is read in pieces', async () => {
+    const lines = Array.from({ length: 200 }, (_, e) => (e < 50 ? `a${e}, x;b${e}, y` : `c${e};d${e}`))
+    const text = `${lines.join('\n')}\n`
+    const { keys, from, to } = parseGraph(text, { format: 'csv', keys: true })
+    expect(Array.from(from, (node, e) => `${keys[node]};${keys[to[e]!]}`)).toEqual(lines)
+    writeFileSync(path('separator.csv'), text)
+    expect(await readGraph(path('separator.csv'), { keys: true })).toMatchObject({ keys, from, to })
+  })
+
   it('may divide characters, line ends and quoted cells anywhere', () => {
     const line = (e: number) => `"Bodø ""${e % 7}""",€${e % 11},${e}\r\n`
     const long = Array.from({ length: 30_000 }, (_, e) => line(e)).join('')
@@ -384,6 +432,14 @@ describe('the bytes of an edge list', () => {
       expect(named(content)).toEqual([...expected, `${'x\n'.repeat(40_000)}>B:7`])
     }
     expect(() => named(`${long}A,B,x\n`)).toThrow(refusal('line 30001: '))
+    expect(() => named(`${quoted}A,B,x\n`)).toThrow(refusal('line 70002: '))
+    const divided = `p,q,1\n"a\n\nb","${'x\n'.repeat(70_000)}",7\nA,B,x\n`
+    expect(() => named(divided)).toThrow(refusal('line 70005: '))
+    // Each pair of surrogates begins at another place of a window.
+    const faces = Array.from({ length: 40_000 }, (_, e) => `😀${'x'.repeat(e % 3)},b,${e % 5}\n`).join('')
+    expect(new Set(named(faces).map((each) => each.slice(0, each.indexOf('>'))))).toEqual(
+      new Set(['😀', '😀x', '😀xx']),
+    )
     expect(() => named(`"${'x\n'.repeat(1 << 20)}",B,7\n`)).toThrow(
       refusal('a cell must have at most 1048576 bytes'),
     )

@@ -4,11 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it } from 'vitest'
-import { parseDimacs, parseEdgeCsv, parseMatrixMarket, readGraph } from '../../lib/graph.js'
+import { type GraphTextOptions, parseGraph, readGraph } from '../../lib/graph.js'
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
 
-const lists = ({ nodes, from, to, weight }: ReturnType<typeof parseDimacs>) => ({
+type Content = string | Uint8Array
+const dimacs = (content: Content) => parseGraph(content, { format: 'dimacs' })
+const matrixMarket = (content: Content) => parseGraph(content, { format: 'matrix-market' })
+const csv = (content: Content, options: GraphTextOptions = {}) =>
+  parseGraph(content, { format: 'csv', ...options })
+
+const lists = ({ nodes, from, to, weight }: ReturnType<typeof parseGraph>) => ({
   nodes,
   edges: Array.from(from, (i, e) => [i, to[e], weight[e]]),
   type: weight.constructor.name,
@@ -37,7 +43,7 @@ describe('DIMACS', () => {
     ['with a byte order mark', `\ufeff${text}`],
     ['in bytes', Buffer.from(text)],
   ])('%s', (_, content) => {
-    expect(lists(parseDimacs(content))).toEqual(expected)
+    expect(lists(dimacs(content))).toEqual(expected)
   })
 
   it('skips the title, and the nodes that paths begin and end at', () => {
@@ -45,27 +51,23 @@ describe('DIMACS', () => {
     for (const line of ['t a title 9', 'n 2', 'n 2 s', 'n 1 t']) {
       const text = `p sp 2 1\n${line}\na 1 2 3\n`
       if (/^n \d \w/.test(line))
-        expect(() => parseDimacs(text)).toThrow(refusal('line 2: expected the end of the line'))
-      else expect(lists(parseDimacs(text)).edges).toEqual([[0, 1, 3]])
+        expect(() => dimacs(text)).toThrow(refusal('line 2: expected the end of the line'))
+      else expect(lists(dimacs(text)).edges).toEqual([[0, 1, 3]])
     }
-    expect(() => parseDimacs('p sp 2 1\nn 9\na 1 2 3\n')).toThrow(
+    expect(() => dimacs('p sp 2 1\nn 9\na 1 2 3\n')).toThrow(
       refusal('line 2: the node that paths begin at must be from 1 to 2, but it is 9'),
     )
-    expect(() => parseDimacs('p sp 2 1\nn 9 s\na 1 2 3\n')).toThrow(
-      refusal('must be from 1 to 2, but it is 9'),
-    )
-    expect(() => parseDimacs('n 1\np sp 2 0\n')).toThrow(refusal('line 1: a node comes before'))
+    expect(() => dimacs('p sp 2 1\nn 9 s\na 1 2 3\n')).toThrow(refusal('must be from 1 to 2, but it is 9'))
+    expect(() => dimacs('n 1\np sp 2 0\n')).toThrow(refusal('line 1: a node comes before'))
   })
 
   it.each(['\r', '\r\n'])('takes lines that end in %j', (end) => {
-    expect(lists(parseDimacs(text.replaceAll('\n', end)))).toEqual(expected)
-    expect(lists(parseDimacs(Buffer.from(`\ufeff${text.replaceAll('\n', end)}`, 'utf16le')))).toEqual(
-      expected,
-    )
+    expect(lists(dimacs(text.replaceAll('\n', end)))).toEqual(expected)
+    expect(lists(dimacs(Buffer.from(`\ufeff${text.replaceAll('\n', end)}`, 'utf16le')))).toEqual(expected)
   })
 
   it('a graph without arcs', () => {
-    expect(lists(parseDimacs('p sp 5 0'))).toEqual({ nodes: 5, edges: [], type: 'Int32Array' })
+    expect(lists(dimacs('p sp 5 0'))).toEqual({ nodes: 5, edges: [], type: 'Int32Array' })
   })
 
   it.each([
@@ -92,7 +94,7 @@ describe('DIMACS', () => {
     ['p sp 2 1\na 1 2 --3\n', 'must be a number'],
     ['p sp 2 1\na 1 2 1e400\n', 'beyond the range of numbers'],
   ])('refuses %j', (content, message) => {
-    expect(() => parseDimacs(content)).toThrow(refusal(message))
+    expect(() => dimacs(content)).toThrow(refusal(message))
   })
 })
 
@@ -101,7 +103,7 @@ describe('Matrix Market', () => {
     `%%MatrixMarket matrix coordinate ${field} ${symmetry}\n`
 
   it('integers', () => {
-    expect(lists(parseMatrixMarket(`${banner('integer')}% comment\n\n2 2 2\n1 2 -5\n2 2 7`))).toEqual({
+    expect(lists(matrixMarket(`${banner('integer')}% comment\n\n2 2 2\n1 2 -5\n2 2 7`))).toEqual({
       nodes: 2,
       edges: [
         [0, 1, -5],
@@ -119,11 +121,11 @@ describe('Matrix Market', () => {
       '5e-324',
       '.5',
       '7.',
-      '9007199254740993',
+      '9007199254740993.',
       '1.7976931348623157e308',
     ]
     const text = `${banner('real')}9 9 ${words.length}\n${words.map((word, i) => `${i + 1} 1 ${word}\n`).join('')}`
-    expect([...parseMatrixMarket(text).weight]).toEqual(words.map(Number))
+    expect([...matrixMarket(text).weight]).toEqual(words.map(Number))
   })
 
   it('decimal numbers as JavaScript reads them', () => {
@@ -134,21 +136,21 @@ describe('Matrix Market', () => {
       return `${random.pick(['', '-', '+'])}${random.integer(0, 9)}${digits(12)}${random.pick(['', '.', `.${digits(25)}`])}${random.pick(['', '', `e${random.integer(-30, 30)}`])}`
     })
     const text = `${banner('real')}5000 5000 5000\n${words.map((word, i) => `${i + 1} 1 ${word}\n`).join('')}`
-    expect([...parseMatrixMarket(text).weight]).toEqual(words.map(Number))
+    expect([...matrixMarket(text).weight]).toEqual(words.map(Number))
   })
 
   it('patterns, in any case', () => {
     const text = '%%matrixmarket MATRIX Coordinate Pattern General\n3 3 1\n3 1\n'
-    expect(lists(parseMatrixMarket(text))).toEqual({ nodes: 3, edges: [[2, 0, 1]], type: 'Int32Array' })
+    expect(lists(matrixMarket(text))).toEqual({ nodes: 3, edges: [[2, 0, 1]], type: 'Int32Array' })
   })
 
   it('symmetric and skew-symmetric', () => {
-    expect(lists(parseMatrixMarket(`${banner('integer', 'symmetric')}2 2 2\n1 1 3\n2 1 4\n`)).edges).toEqual([
+    expect(lists(matrixMarket(`${banner('integer', 'symmetric')}2 2 2\n1 1 3\n2 1 4\n`)).edges).toEqual([
       [0, 0, 3],
       [1, 0, 4],
       [0, 1, 4],
     ])
-    expect(lists(parseMatrixMarket(`${banner('real', 'skew-symmetric')}2 2 1\n2 1 4\n`)).edges).toEqual([
+    expect(lists(matrixMarket(`${banner('real', 'skew-symmetric')}2 2 1\n2 1 4\n`)).edges).toEqual([
       [1, 0, 4],
       [0, 1, -4],
     ])
@@ -181,7 +183,7 @@ describe('Matrix Market', () => {
     [`${banner('integer', 'skew-symmetric')}2 2 1\n2 1 -2147483648\n`, 'has no negative in int32'],
     [`${banner('pattern')}2 2 1\n1 1 1\n`, 'expected the end of the line'],
   ])('refuses %j', (content, message) => {
-    expect(() => parseMatrixMarket(content)).toThrow(refusal(message))
+    expect(() => matrixMarket(content)).toThrow(refusal(message))
   })
 })
 
@@ -202,42 +204,42 @@ describe('CSV', () => {
     '0 1 5\n\n3 0 -2\n',
     'a\tb\tc\n0\t1\t5\n#\n3\t0\t-2\n',
   ])('%j', (content) => {
-    expect(lists(parseEdgeCsv(content))).toEqual(expected)
+    expect(lists(csv(content))).toEqual(expected)
   })
 
   it('weights that are not all int32 integers are float64', () => {
-    expect(lists(parseEdgeCsv('0,1,5\n1,0,0.5\n'))).toMatchObject({ type: 'Float64Array' })
-    expect([...parseEdgeCsv('0,1,5\n1,0,2147483648\n').weight]).toEqual([5, 2147483648])
-    expect(lists(parseEdgeCsv('0,1,5.0\n'))).toMatchObject({ type: 'Float64Array' })
+    expect(lists(csv('0,1,5\n1,0,0.5\n'))).toMatchObject({ type: 'Float64Array' })
+    expect([...csv('0,1,5\n1,0,2147483648\n').weight]).toEqual([5, 2147483648])
+    expect(lists(csv('0,1,5.0\n'))).toMatchObject({ type: 'Float64Array' })
   })
 
   it('without weights, all are 1', () => {
-    expect(lists(parseEdgeCsv('0,1\n1,2\n')).edges).toEqual([
+    expect(lists(csv('0,1\n1,2\n')).edges).toEqual([
       [0, 1, 1],
       [1, 2, 1],
     ])
   })
 
   it('empty, and with a number of nodes', () => {
-    expect(lists(parseEdgeCsv(''))).toEqual({ nodes: 0, edges: [], type: 'Int32Array' })
-    expect(parseEdgeCsv('0,1,5\n', 'it', { nodes: 10 }).nodes).toBe(10)
+    expect(lists(csv(''))).toEqual({ nodes: 0, edges: [], type: 'Int32Array' })
+    expect(csv('0,1,5\n', { nodes: 10 }).nodes).toBe(10)
   })
 
   it('may have tokens, if they are asked for', async () => {
     const lines = Array.from({ length: 3000 }, (_, e) => `${e % 7};${e % 5};${e};${e % 3}\n`)
-    const { from, weight, tokens } = parseEdgeCsv(`from;to;weight;tokens\n${lines.join('')}`, 'it', {
+    const { from, weight, tokens } = csv(`from;to;weight;tokens\n${lines.join('')}`, {
       tokens: true,
     })
     expect([from.length, weight[2999], tokens!.length]).toEqual([3000, 2999, 3000])
     expect(tokens!.every((count, e) => count === e % 3)).toBe(true)
-    expect('tokens' in parseEdgeCsv('0,1,5\n', 'it', { tokens: true })).toBe(false)
-    const read = (text: string) => () => parseEdgeCsv(text, 'it', { tokens: true })
+    expect('tokens' in csv('0,1,5\n', { tokens: true })).toBe(false)
+    const read = (text: string) => () => csv(text, { tokens: true })
     expect(read('0,1,5,2\n1,0,5\n')).toThrow(refusal("line 2: expected ','"))
     expect(read('0,1,5\n1,0,5,2\n')).toThrow(refusal('line 2'))
     expect(read('0,1,5,-1\n')).toThrow(refusal('line 1: the number of tokens must be'))
     expect(read('0,1,5,0.5\n')).toThrow(refusal('line 1'))
-    expect(() => parseEdgeCsv('0,1,5,2\n')).toThrow(refusal('line 1'))
-    expect(parseEdgeCsv('a,b,5,2\n', 'it', { tokens: true, keys: true })).toMatchObject({
+    expect(() => csv('0,1,5,2\n')).toThrow(refusal('line 1'))
+    expect(csv('a,b,5,2\n', { tokens: true, keys: true })).toMatchObject({
       keys: ['a', 'b'],
       weight: Int32Array.of(5),
       tokens: Int32Array.of(2),
@@ -246,7 +248,7 @@ describe('CSV', () => {
 
   it('many edges', () => {
     const text = Array.from({ length: 5000 }, (_, e) => `${e},${e + 1},${e * 3}\n`).join('')
-    const { nodes, from, to, weight } = parseEdgeCsv(text)
+    const { nodes, from, to, weight } = csv(text)
     expect([nodes, from[4999], to[4999], weight[4999], weight.length]).toEqual([
       5001, 4999, 5000, 14997, 5000,
     ])
@@ -266,24 +268,94 @@ describe('CSV', () => {
     ['1.0,1,1\n', 'must be an integer, but it is 1.0'],
     ['"0","1","5"\n', `line 1: the node where the edge begins must be a number, but it is '"0"'`],
   ])('refuses %j', (content, message) => {
-    expect(() => parseEdgeCsv(content)).toThrow(refusal(message))
+    expect(() => csv(content)).toThrow(refusal(message))
   })
 
   it('refuses nodes beyond the number that is said', () => {
-    expect(() => parseEdgeCsv('0,5,1\n', 'it', { nodes: 5 })).toThrow(
-      refusal('it, line 1: the node where the edge ends'),
+    expect(() => csv('0,5,1\n', { nodes: 5 })).toThrow(
+      refusal('the graph, line 1: the node where the edge ends'),
     )
-    expect(() => parseEdgeCsv('0,0,1\n', 'it', { nodes: 0 })).toThrow(refusal('no nodes'))
+    expect(() => csv('0,0,1\n', { nodes: 0 })).toThrow(refusal('no nodes'))
     for (const options of [{ nodes: 0.5 }, { nodes: -1 }, { edges: 3 }]) {
-      expect(() => parseEdgeCsv('', 'it', options)).toThrow(coded('OPTION', 'nodes'))
+      expect(() => csv('', options)).toThrow(coded('OPTION', 'nodes'))
     }
   })
 })
 
-it.each([parseDimacs, parseMatrixMarket, parseEdgeCsv])('%o refuses what is no text', (parse) => {
+it('takes the options of readGraph, and refuses those that a format has no use for', () => {
+  const options = { keys: true, twoWay: true, scale: 100 } as const
+  expect(csv('a,b,0.25\n', options)).toEqual({
+    nodes: 2,
+    keys: ['a', 'b'],
+    from: Int32Array.of(0, 1),
+    to: Int32Array.of(1, 0),
+    weight: Int32Array.of(25, 25),
+  })
+  expect(() => csv('a,b,0.255\n', options)).toThrow(coded('VALUE', 'the edge from a to b'))
+  const arc = 'p sp 2 1\na 1 2 3\n'
+  for (const other of [{ nodes: 3 }, { keys: true }, { weight: 'km' }] as GraphTextOptions[])
+    expect(() => parseGraph(arc, { format: 'dimacs', ...other })).toThrow(coded('OPTION', 'leave it out'))
+})
+
+it.each([dimacs, matrixMarket, csv])('%o refuses what is no text', (parse) => {
   for (const content of [undefined, null, 5, ['0,1,2'], new Int32Array(3)]) {
     expect(() => parse(content as never)).toThrow(coded('DTYPE', 'Uint8Array'))
   }
+})
+
+describe('integers beyond 2^53', () => {
+  const graphml = (weight: string, attributes = '') =>
+    parseGraph(
+      `<graphml>\n<graph edgedefault="directed">\n<edge source="a" target="b"${attributes}><data key="cost">${weight}</data></edge>\n</graph></graphml>`,
+      { format: 'graphml' },
+    )
+  const reals: [string, string, (weight: string) => { weight: ArrayLike<number> }][] = [
+    ['CSV', 'line 1', (weight) => csv(`0,1,${weight}\n`)],
+    ['CSV with names', 'line 2', (weight) => csv(`a,b,1\na,b,${weight}\n`, { keys: true })],
+    ['quoted CSV', 'line 1', (weight) => csv(`0;1;"${weight}"\n`)],
+    [
+      'Matrix Market',
+      'line 3',
+      (weight) => matrixMarket(`%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 ${weight}`),
+    ],
+    ['GraphML', 'line 3', graphml],
+    ['attributes of GraphML', 'line 3', (weight) => graphml('7', ` weight="${weight}"`)],
+  ]
+  const integers: [string, (weight: string) => unknown][] = [
+    ['DIMACS', (weight) => dimacs(`p sp 1 1\na 1 1 ${weight}\n`)],
+    [
+      'Matrix Market',
+      (weight) => matrixMarket(`%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 ${weight}`),
+    ],
+    ['nodes of CSV', (node) => csv(`0,${node},1\n`)],
+    ['tokens of CSV', (tokens) => csv(`0,1,1,${tokens}\n`, { tokens: true })],
+  ]
+
+  it.each(reals)('are refused as weights if float64 would round them: %s', (_, line, read) => {
+    for (const weight of ['9007199254740993', '-9007199254740993', '+18446744073709551615', '9'.repeat(40)]) {
+      const message = `must be a number that float64 holds, but it is '${weight}', an integer beyond 2^53`
+      expect(() => read(weight)).toThrow(refusal(message))
+      expect(() => read(weight)).toThrow(refusal(new RegExp(`${line}: the (weight|entry) must`)))
+    }
+  })
+
+  it.each(reals)('are weights if float64 holds them, or if they are written as reals: %s', (_, __, read) => {
+    for (const weight of [
+      '9007199254740992',
+      '-18446744073709551616',
+      '9007199254740993.0',
+      '9007199254740993e0',
+      '1e+23',
+    ])
+      expect([...Array.from(read(weight).weight)].at(-1)).toBe(Number(weight))
+  })
+
+  it.each(integers)('are out of range where integers are: %s', (_, read) => {
+    for (const integer of ['9007199254740993', '9'.repeat(400)])
+      expect(() => read(integer)).toThrow(
+        refusal(new RegExp(`must be from -?\\d+ to \\d+, but it is ${integer}`)),
+      )
+  })
 })
 
 describe('files', () => {
@@ -302,7 +374,9 @@ describe('files', () => {
     const expected = { nodes: 2, edges: [[0, 1, 3]], type: 'Int32Array' }
     for (const path of [gr, mtx, csv]) expect(lists(await readGraph(path))).toEqual(expected)
     expect(lists(await readGraph(other, { format: 'csv' }))).toEqual(expected)
-    await expect(readGraph(other)).rejects.toEqual(refusal("must end with '.gr', '.mtx' or '.csv'"))
+    await expect(readGraph(other)).rejects.toEqual(
+      refusal("must end with '.gr', '.mtx', '.csv', '.tsv' or '.graphml'"),
+    )
     await expect(readGraph(other, { format: 'xml' as never })).rejects.toMatchObject({
       code: 'ERR_MPMML_OPTION',
     })

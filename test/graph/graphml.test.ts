@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import * as saxes from 'saxes'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { StrictDecoder } from '../../lib/files/encoding.js'
 import { GraphmlParser } from '../../lib/graph/graphml.js'
-import { type NamedGraph, parseGraphml, readGraph, shortestPaths } from '../../lib/graph.js'
+import { type NamedGraph, parseGraph, readGraph, shortestPaths } from '../../lib/graph.js'
 import { atOnce } from '../../lib/graph-core/slices.js'
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
@@ -20,25 +21,27 @@ const key = (id: string, name: string, more = 'for="edge" attr.type="double"', i
 const edge = (from: string, to: string, inner = '', more = '') =>
   `<edge source="${from}" target="${to}" ${more}>${inner}</edge>`
 const data = (id: string, text: string | number) => `<data key="${id}">${text}</data>`
+const parse = (content: string | Uint8Array, options: { weight?: string | null } = {}) =>
+  parseGraph(content, { format: 'graphml', ...options }, 'g')
 /** The edges as texts: from, to and weight. */
 const edgesOf = ({ keys, from, to, weight }: NamedGraph) =>
   Array.from(weight, (value, at) => `${keys[from[at]!]}>${keys[to[at]!]}:${value}`)
 const read = (inner: string, head?: string, options?: { weight?: string | null }) =>
-  edgesOf(parseGraphml(graphml(inner, head), 'g', options))
+  edgesOf(parse(graphml(inner, head), options))
 
 describe('GraphML', () => {
   it('keeps the names of nodes, in the order in which they come', () => {
     const ids = ['11', '48', '007', 'New York', 'b &amp; c', '&#233;&#x1F600;', '__proto__', ' x ']
     const text = `<graphml><graph edgedefault="directed">${ids.map((id) => `<node id='${id}'/>`).join('\n')}
       <edge source="11" target="48"/><edge source="New York" target="007"/></graph></graphml>`
-    const graph = parseGraphml(text)
+    const graph = parse(text)
     expect(graph.keys).toEqual(['11', '48', '007', 'New York', 'b & c', 'é😀', '__proto__', ' x '])
     expect(edgesOf(graph)).toEqual(['11>48:1', 'New York>007:1'])
   })
 
   it('takes names from edges if no node is declared', () => {
     const text = '<graphml><graph edgedefault="directed"><edge source="x" target="y"/></graph></graphml>'
-    expect(edgesOf(parseGraphml(text))).toEqual(['x>y:1'])
+    expect(edgesOf(parse(text))).toEqual(['x>y:1'])
   })
 
   it.each([
@@ -50,12 +53,12 @@ describe('GraphML', () => {
     ['undirected', 'directed="true"', ['a>b:1']],
     ['undirected', 'directed="1"', ['a>b:1']],
   ])('leads edges by edgedefault %s and %j', (edgedefault, own, expected) => {
-    expect(edgesOf(parseGraphml(graphml(edge('a', 'b', '', own), '', edgedefault)))).toEqual(expected)
+    expect(edgesOf(parse(graphml(edge('a', 'b', '', own), '', edgedefault)))).toEqual(expected)
   })
 
   it('counts an undirected self-loop once, with its weight', () => {
     const inner = edge('a', 'a', data('w', 4)) + edge('a', 'b', data('w', 5))
-    const graph = parseGraphml(graphml(inner, key('w', 'weight'), 'undirected'))
+    const graph = parse(graphml(inner, key('w', 'weight'), 'undirected'))
     expect(edgesOf(graph)).toEqual(['a>a:4', 'a>b:5', 'b>a:5'])
   })
 
@@ -68,7 +71,27 @@ describe('GraphML', () => {
     const text = `<g:graphml xmlns:g="http://graphml.graphdrawing.org/xmlns" xmlns:y="y"><g:key id="w" for="edge" attr.name="weight"/>
       <y:graph/><g:graph edgedefault="directed"><g:node id="a"><g:data key="d"><y:node/><node/></g:data><g:port name="N"/></g:node>
       <g:node id="b"/><g:edge source="a" sourceport="N" target="b"><g:data key="w">3</g:data></g:edge></g:graph></g:graphml>`
-    expect(edgesOf(parseGraphml(text))).toEqual(['a>b:3'])
+    expect(edgesOf(parse(text))).toEqual(['a>b:3'])
+  })
+
+  it('leaves what stands in elements of other namespaces alone, without a prefix of its own too', () => {
+    const label = '<y:EdgeLabel>9</y:EdgeLabel>'
+    const inner = `<y:x><node id="n"/></y:x>${edge('m', 'm')}<node id="m"><data key="d">${label}</data></node>`
+    expect(
+      parse(`<graphml xmlns:y="y"><graph edgedefault="directed">${inner}</graph></graphml>`),
+    ).toMatchObject({
+      keys: ['m'],
+      weight: Int32Array.of(1),
+    })
+  })
+
+  it('takes XML attributes of any name', () => {
+    const own = 'constructor="1" toString="2" __proto__="3" weight="4"'
+    expect(read(edge('a', 'b', '', own))).toEqual(['a>b:4'])
+    expect(read(edge('a', 'b', '', own), '', { weight: '__proto__' })).toEqual(['a>b:3'])
+    expect(() => read(edge('a', 'b', '', `${own} __proto__="5"`))).toThrow(
+      coded('FILE', 'duplicate attribute'),
+    )
   })
 
   it.each<[string, string]>([
@@ -79,16 +102,16 @@ describe('GraphML', () => {
     const name = { utf16le: 'UTF-16', latin1: 'ISO-8859-1', utf8: 'UTF-8' }[encoding]
     const text = `<?xml version="1.0" encoding="${name}"?>${graphml('<node id="Köln"/>').slice(22)}`
     const bytes = Buffer.from(encoding === 'utf16le' ? `\ufeff${text}` : text, encoding as BufferEncoding)
-    expect(parseGraphml(bytes).keys).toEqual(['a', 'b', 'c', 'Köln'])
-    expect(parseGraphml(text).keys).toEqual(['a', 'b', 'c', 'Köln'])
+    expect(parse(bytes).keys).toEqual(['a', 'b', 'c', 'Köln'])
+    expect(parse(text).keys).toEqual(['a', 'b', 'c', 'Köln'])
   })
 
   it('refuses a byte that the encoding does not have', () => {
     const bytes = Buffer.from(graphml('<node id="Köln"/>'), 'latin1')
-    expect(() => parseGraphml(bytes, 'g')).toThrow(
+    expect(() => parse(bytes)).toThrow(
       coded('FILE', `g, line 4: byte ${bytes.indexOf(0xf6)} must be UTF-8, but it is 0xf6`),
     )
-    expect(() => parseGraphml(7 as never, 'g')).toThrow(coded('DTYPE', 'g must be text'))
+    expect(() => parse(7 as never)).toThrow(coded('DTYPE', 'g must be text'))
   })
 })
 
@@ -216,7 +239,7 @@ describe('weights of GraphML', () => {
       '</graphml>',
       `${key('w', 'weight')}${key('x', 'lanes')}</graphml>`,
     )
-    expect(edgesOf(parseGraphml(text))).toEqual(['a>b:7'])
+    expect(edgesOf(parse(text))).toEqual(['a>b:7'])
   })
 
   it.each<[string, string, string, string]>([
@@ -382,13 +405,13 @@ describe('GraphML that is refused', () => {
     ['no character', graphml('<node id="&#x110000;"/>'), 'malformed character entity'],
     ['an attribute twice', graphml('<node id="x" id="y"/>'), 'duplicate attribute: id'],
   ])('has %s', (_, text, message) => {
-    expect(() => parseGraphml(text, 'g')).toThrow(coded('FILE', message))
+    expect(() => parse(text)).toThrow(coded('FILE', message))
   })
 
   it('reads edges without edgedefault if each has a direction', () => {
     const text = graphml(edge('a', 'b', '', 'directed="true"')).replace('edgedefault="directed"', '')
-    expect(edgesOf(parseGraphml(text))).toEqual(['a>b:1'])
-    expect(parseGraphml(`<!DOCTYPE graphml SYSTEM "http://x/graphml.dtd">${empty}`).nodes).toBe(0)
+    expect(edgesOf(parse(text))).toEqual(['a>b:1'])
+    expect(parse(`<!DOCTYPE graphml SYSTEM "http://x/graphml.dtd">${empty}`).nodes).toBe(0)
   })
 
   const laughs = Array.from({ length: 9 }, (_, at) => `<!ENTITY l${at + 1} "${`&l${at};`.repeat(10)}">`).join(
@@ -430,7 +453,7 @@ describe('GraphML that is refused', () => {
       'a text has more than 16777216 characters',
     ],
   ])('is hostile: %s', (_, text, message) => {
-    expect(() => parseGraphml(text, 'g')).toThrow(coded('FILE', message))
+    expect(() => parse(text)).toThrow(coded('FILE', message))
   })
 
   it('takes memory only for values that there are, whatever attributes edges have', () => {
@@ -494,7 +517,7 @@ describe('GraphML in files', () => {
     const parser = new GraphmlParser('g', saxes)
     const text = graphml('<node id="x"/>'.padEnd(1e6))
     let steps = 0
-    for (const _ of parser.bytes(Buffer.from(text), 0, true)) steps++
+    for (const _ of parser.characters(text)) steps++
     expect(steps).toBeGreaterThanOrEqual(text.length / 2 ** 14)
     expect(atOnce(parser.end()).nodes).toBe(4)
   })
@@ -563,10 +586,9 @@ describe('GraphML that is written and read', () => {
     const text = `<graphml>${key('w', 'weight')}<graph edgedefault="directed">${nodes.join('')}${edges.join('\r\n')}</graph></graphml>`
     const bytes = Buffer.from(text)
     for (const most of [random.integer(1, 9), random.integer(10, 1e4), 1e9]) {
-      const parser = new GraphmlParser('g', saxes)
+      const [parser, decoder] = [new GraphmlParser('g', saxes), new StrictDecoder('g')]
       for (let at = 0; at < bytes.length; at += most)
-        atOnce(parser.bytes(bytes.subarray(at, at + most), 0, false))
-      atOnce(parser.bytes(Buffer.alloc(0), 0, true))
+        atOnce(parser.characters(decoder.decode(bytes.subarray(at, at + most), at + most >= bytes.length)))
       const graph = atOnce(parser.end())
       expect(graph.keys).toEqual(keys)
       expect(edgesOf(graph)).toEqual(expected)

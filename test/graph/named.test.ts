@@ -12,7 +12,7 @@ import {
   fromGraphology,
   fromNgraph,
   longestPaths,
-  parseEdgeCsv,
+  parseGraph,
   shortestPaths,
   transitiveClosure,
   verifyPaths,
@@ -141,22 +141,21 @@ describe('limit', () => {
 
 describe('files that name nodes', () => {
   it('CSV: names as they stand there, in the order in which they come', async () => {
-    const graph = parseEdgeCsv(
-      'from,to,minutes\nOslo,"Bergen, Norway",7\n# north\nOslo, Bodø ,16.5\n',
-      'trains',
-      { keys: true },
-    )
+    const graph = parseGraph('from,to,minutes\nOslo,"Bergen, Norway",7\n# north\nOslo, Bodø ,16.5\n', {
+      format: 'csv',
+      keys: true,
+    })
     expect(graph.keys).toEqual(['Oslo', 'Bergen, Norway', 'Bodø'])
     expect([graph.from, graph.to]).toEqual([Int32Array.of(0, 0), Int32Array.of(1, 2)])
     expect(graph.weight).toEqual(Float64Array.of(7, 16.5))
     expect((await shortestPaths(graph, { sources: 'Oslo' })).distances.at('Oslo', 'Bodø')).toBe(16.5)
-    expect(parseEdgeCsv('a b\n', undefined, { keys: true })).toMatchObject({
+    expect(parseGraph('a b\n', { format: 'csv', keys: true })).toMatchObject({
       nodes: 2,
       weight: Int32Array.of(1),
     })
-    expect(parseEdgeCsv('source;target\n1;01\n', undefined, { keys: true }).keys).toEqual(['1', '01'])
-    expect(parseEdgeCsv('', undefined, { keys: true }).nodes).toBe(0)
-    expect(parseEdgeCsv('from,to,nanoseconds\na,b,"1e3"\n', undefined, { keys: true }).weight).toEqual(
+    expect(parseGraph('source;target\n1;01\n', { format: 'csv', keys: true }).keys).toEqual(['1', '01'])
+    expect(parseGraph('', { format: 'csv', keys: true }).nodes).toBe(0)
+    expect(parseGraph('from,to,nanoseconds\na,b,"1e3"\n', { format: 'csv', keys: true }).weight).toEqual(
       Int32Array.of(1000),
     )
   })
@@ -171,7 +170,7 @@ describe('files that name nodes', () => {
     ['a,b,1\n,b,1\n', 'line 2: the name of a node is missing'],
     ['a\n', 'line 1: expected'],
   ])('CSV that is wrong: %j', (text, message) => {
-    expect(() => parseEdgeCsv(text, 'g', { keys: true })).toThrow(coded('FILE', message))
+    expect(() => parseGraph(text, { format: 'csv', keys: true })).toThrow(coded('FILE', message))
   })
 })
 

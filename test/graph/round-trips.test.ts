@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { readEntries, readMatrix, writeEntries, writeMatrix } from '../../lib/files.js'
-import { parseEdgeCsv, readGraph } from '../../lib/graph.js'
+import { parseGraph, readGraph } from '../../lib/graph.js'
 import { matrix, zeroOf } from '../../lib/index.js'
 import { useFolder } from '../cli/support.js'
 import { Random } from '../support/generators.js'
@@ -144,8 +144,8 @@ describe('edge lists with names', () => {
         Buffer.from(`\ufeff${text}`),
         Buffer.from(`\ufeff${text}`, 'utf16le'),
       ])
-      expect(shown(parseEdgeCsv(text, 'list', options))).toEqual(expected)
-      expect(shown(parseEdgeCsv(bytes, 'list', options))).toEqual(expected)
+      expect(shown(parseGraph(text, { format: 'csv', ...options }))).toEqual(expected)
+      expect(shown(parseGraph(bytes, { format: 'csv', ...options }))).toEqual(expected)
       const file = path(`list${index}.csv${index % 3 === 0 ? '.gz' : ''}`)
       writeFileSync(file, index % 3 === 0 ? gzipSync(bytes) : bytes)
       expect(shown(await readGraph(file, options))).toEqual(expected)
@@ -164,7 +164,9 @@ describe('sparse matrices', () => {
       const integers = Int32Array.from({ length }, () =>
         random.pick([0, 2147483647, -2147483648, random.integer(-9, 9)]),
       )
-      const value = isInteger ? integers : Float64Array.from(integers, (integer) => integer / 3)
+      const value = isInteger
+        ? integers
+        : Float64Array.from(integers, (integer) => integer * random.pick([1 / 3, 1e11 / 3]))
       const entries = { shape: [size, size] as const, row: places(), col: places(), value }
       for (const ending of isInteger ? ['mtx', 'mtx.gz', 'gr', 'gr.gz'] : ['mtx', 'mtx.gz']) {
         const file = path(`sparse${index}.${ending}`)
@@ -188,7 +190,7 @@ describe('matrices', () => {
       const value = () =>
         isInteger
           ? random.pick([zero, 0, -2147483647, 2147483646, random.integer(-9, 9)])
-          : random.pick([zero, 0.1, -5e-324, 1e300, 0.5, -2])
+          : random.pick([zero, 0.1, -5e-324, 1e300, 0.5, -2, 1.2345678901234567e20, 2 ** 53, -(2 ** 62)])
       const data = Array.from({ length: size * size }, value)
       const written = matrix(size, size, isInteger ? Int32Array.from(data) : Float64Array.from(data))
       for (const ending of isInteger

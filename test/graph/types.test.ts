@@ -1,14 +1,24 @@
 /** What TypeScript makes of paths: checked by `npm run lint`. */
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { maximumCycleMean, power, star, trajectory } from '../../lib/algebra.js'
 import {
+  components,
+  longestPaths,
+  nearestSources,
   type PathsResult,
   type PathsWithNext,
+  pathEdges,
+  prepareGraph,
   type ResidentPaths,
   type ResidentPathsWithNext,
+  reducePaths,
   shortestPaths,
+  spanningTree,
+  topologicalOrder,
   transitiveClosure,
 } from '../../lib/graph.js'
 import { matrix, openDevice } from '../../lib/index.js'
+import { coded } from '../support/coded.js'
 
 const list = { nodes: 2, from: [0], to: [1], weight: [3] }
 const floats = { ...list, weight: Float64Array.of(3) }
@@ -48,5 +58,32 @@ describe('the type of a result', () => {
     await expect(shortestPaths(list, { source: 0 })).rejects.toThrow("'source'")
     // @ts-expect-error: or-and has bytes
     await expect(transitiveClosure(matrix(1, 1, Int32Array.of(0)))).rejects.toThrow('uint8')
+  })
+  it('refuses fractions in a plain array of weights, which types allow, in every function', async () => {
+    const lists = [
+      { nodes: 2, from: [0], to: [1], weight: [0.5] },
+      { nodes: 2, keys: [0, 1], from: [0], to: [1], weight: [0.5] },
+      { nodes: [0, 1], from: [0], to: [1], weight: [0.5] },
+    ]
+    const calls: ((list: never) => unknown)[] = [
+      shortestPaths,
+      (list) => longestPaths(list, { sources: 0 }),
+      transitiveClosure,
+      (list) => nearestSources(list, { sources: [0] }),
+      (list) => pathEdges(list, [0, 1]),
+      (list) => reducePaths(list, { reduce: 'mean' }),
+      prepareGraph,
+      components,
+      spanningTree,
+      topologicalOrder,
+      star,
+      (list) => power(list, 2),
+      maximumCycleMean,
+      (list) => trajectory(list, [0, 0], { steps: 1 }),
+    ]
+    const refusal = coded('DTYPE', 'weight[0] must be an integer from -2^31 to 2^31 - 1, but it is 0.5: put')
+    for (const call of calls) {
+      for (const list of lists) await expect((async () => call(list as never))()).rejects.toThrow(refusal)
+    }
   })
 })

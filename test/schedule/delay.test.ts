@@ -1,6 +1,6 @@
 /** Delays in timetables against a simulation, event by event. */
 import { describe, expect, it } from 'vitest'
-import { parseEdgeCsv } from '../../lib/graph.js'
+import { parseGraph } from '../../lib/graph.js'
 import { CycleError, ValueError } from '../../lib/index.js'
 import { delay, type Timetable } from '../../lib/schedule.js'
 import { Random } from '../support/generators.js'
@@ -84,7 +84,7 @@ describe('delay', () => {
 
   const rail =
     'from,to,minutes,tokens\nBA,AB,27,0\nAB,BA,27,3\nCB,BC,20,0\nBC,CB,21,2\nAB,AB,4,1\nBA,BA,4,1\nBC,BC,4,1\nCB,CB,4,1\nBC,AB,26,1\nBA,CB,20,1\n'
-  const timetable = () => parseEdgeCsv(rail, 'rail.csv', { keys: true, tokens: true }) as Timetable
+  const timetable = () => parseGraph(rail, { format: 'csv', keys: true, tokens: true }) as Timetable
 
   it('answers in the names of stations', async () => {
     const found = await delay(timetable(), { period: 24, at: 'AB', by: 10 })

@@ -295,6 +295,10 @@ describe('readPlan', () => {
     expect(linksOf(plan)).toEqual(['', '2FS+2 2SS-1', '3FF 2SF'])
     expect(plan.jobs[2]).toMatchObject({ notBefore: '2026-01-20', deadline: '2026-02-01' })
     expect(parsePlan(document(tasks))).toEqual(plan)
+    // A text in memory is decoded already, whatever its declaration says.
+    const declared = document(task(1, 'Dächer', 'PT8H0M0S')).replace('?>', ' encoding="windows-1252"?>')
+    expect(parsePlan(declared).jobs[0]!.name).toBe('Dächer')
+    expect(parsePlan(Buffer.from(declared, 'latin1')).jobs[0]!.name).toBe('Dächer')
     expect(() =>
       parsePlan(document(task(1, 'A', 'PT8H0M0S') + task(2, 'B', 'PT8H0M0S', link(1, 1, 50, 19)))),
     ).toThrow(/percentage/)

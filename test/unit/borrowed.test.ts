@@ -188,13 +188,13 @@ const calls: Record<string, Call> = {
     arrays: () => ({ bytes: mpmml.formatNpy(shaped(drawn.a)) as Uint8Array }),
     run: ({ bytes }: { bytes: Uint8Array }) => mpmml.parseNpy(bytes),
   },
+  parseMatrix: {
+    arrays: () => ({ bytes: new Uint8Array(Buffer.from('0,1\n')) }),
+    run: ({ bytes }: { bytes: Uint8Array }) => files.parseMatrix(bytes, { format: 'csv' }),
+  },
   writeNpy: onMatrix((a) => written('npy', (path) => files.writeNpy(path, a))),
   writeNpz: onMatrix((a) => written('npz', (path) => files.writeNpz(path, { a }))),
   writeMatrix: onMatrix((a) => written('mtx', (path) => files.writeMatrix(path, a))),
-  writeCsv: onMatrix((a) => written('csv', (path) => files.writeCsv(path, a))),
-  writeTsv: onMatrix((a) => written('tsv', (path) => files.writeTsv(path, a))),
-  writeMatrixMarket: onMatrix((a) => written('mtx', (path) => files.writeMatrixMarket(path, a))),
-  writeDimacs: onMatrix((a) => written('gr', (path) => files.writeDimacs(path, a))),
   ...Object.fromEntries(
     ['mtx', 'gr'].map((end): [string, Call] => [
       `writeEntries of .${end}`,
@@ -213,24 +213,16 @@ const calls: Record<string, Call> = {
   ...Object.fromEntries(
     (
       [
-        ['parseDimacs', graphs.parseDimacs, 'p sp 3 1\na 1 2 5\n'],
-        ['parseEdgeCsv', graphs.parseEdgeCsv, '0,1,5\n'],
-        [
-          'parseMatrixMarket',
-          graphs.parseMatrixMarket,
-          '%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 3\n',
-        ],
-        [
-          'parseGraphml',
-          graphs.parseGraphml,
-          '<graphml><graph edgedefault="directed"><node id="A"/></graph></graphml>',
-        ],
+        ['dimacs', 'p sp 3 1\na 1 2 5\n'],
+        ['csv', '0,1,5\n'],
+        ['matrix-market', '%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 3\n'],
+        ['graphml', '<graphml><graph edgedefault="directed"><node id="A"/></graph></graphml>'],
       ] as const
-    ).map(([name, parse, text]): [string, Call] => [
-      name,
+    ).map(([format, text]): [string, Call] => [
+      `parseGraph of ${format}`,
       {
         arrays: () => ({ bytes: new Uint8Array(Buffer.from(text)) }),
-        run: ({ bytes }: { bytes: Uint8Array }) => parse(bytes),
+        run: ({ bytes }: { bytes: Uint8Array }) => graphs.parseGraph(bytes, { format }),
       },
     ]),
   ),
@@ -451,7 +443,7 @@ describe.each(Object.keys(calls))('%s', (name) => {
 /** Functions without arrays of the user, or that copy them before they return and keep nothing. */
 const without = `
   explainBackend info openDevice pinned pinnedInt32Array readMatrix readNpy variants zeroOf
-  fileFormatOf isSparseFile npzNames readCsv readDimacs readEntries readMatrixMarket readNpz readTsv readVector readVectors writeText
+  fileFormatOf isSparseFile npzNames readEntries readNpz readVector readVectors writeText
   fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph readGraph waitsFor
 `
   .trim()

@@ -100,4 +100,24 @@ describe('decoder of text files', () => {
       )
     }
   })
+  it('finds a wrong byte if the caller fills its chunk again', () => {
+    for (const [first, second] of [
+      ['ab\n€', [0xff]],
+      ['<?xml', [0x20, 0xff]],
+    ] as const) {
+      const start = Buffer.from(first)
+      const bytes = start.subarray(0, first === '<?xml' ? 5 : start.length - 1)
+      const decoder = new StrictDecoder('names')
+      const chunk = Buffer.alloc(bytes.length)
+      bytes.copy(chunk)
+      decoder.decode(chunk, false)
+      chunk.fill(0xff)
+      expect(() => decoder.decode(Uint8Array.from(second), true)).toThrow(
+        coded(
+          'FILE',
+          first === '<?xml' ? 'line 1: byte 6 must be' : 'line 2: byte 3 must be UTF-8, but it is 0xe2',
+        ),
+      )
+    }
+  })
 })

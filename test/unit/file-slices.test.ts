@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { DenseEntries, wantedOf } from '../../lib/files/dense.js'
 import { EntryCollector, EntryList } from '../../lib/files/entries.js'
 import { readMatrix } from '../../lib/files.js'
-import { parseEdgeCsv, parseGraphml, readGraph } from '../../lib/graph.js'
+import { parseGraph, readGraph } from '../../lib/graph.js'
 import type { Steps } from '../../lib/graph-core/slices.js'
 import { useFolder } from '../cli/support.js'
 import { coded } from '../support/coded.js'
@@ -117,7 +117,11 @@ describe('hostile text', () => {
     ['comments that may be edges', filled('#a,b\n')],
     ['line ends', filled('\r')],
   ])('is read with a right result: %s', (name, text) => {
-    const { keys, from, to } = parseEdgeCsv(text, name, { keys: true })
+    const { keys, from, to } = parseGraph(
+      text,
+      { format: name.endsWith('.tsv') ? 'tsv' : 'csv', keys: true },
+      name,
+    )
     const edges = text.split(/\r|\n/).filter((line) => line !== '' && !line.startsWith('#'))
     const read = Array.from(from, (node, edge) => `${keys[node]},${keys[to[edge]!]}`)
     expect(read.join() === edges.join()).toBe(true)
@@ -130,12 +134,12 @@ describe('hostile text', () => {
     ['keys of nodes', numbered(50_000, (at) => `<key id="k${at}" for="node"/>`)],
   ])('ends with a code in GraphML: %s', (_, text) => {
     const given = `<graphml><graph edgedefault="directed">${text}</graph></graphml>`
-    expect(() => parseGraphml(given)).toThrow(coded('FILE', 'at most 32768 attributes'))
+    expect(() => parseGraph(given, { format: 'graphml' })).toThrow(coded('FILE', 'at most 32768 attributes'))
   })
 
   it('names at most 8 columns in an error', () => {
     const text = `${'from,to,'.repeat(1000)}\n`
-    expect(() => parseEdgeCsv(text)).toThrow(
+    expect(() => parseGraph(text, { format: 'csv' })).toThrow(
       coded('FILE', /begin in one column(?:.{0,20}'from'){8} may be it/),
     )
   })

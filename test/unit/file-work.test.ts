@@ -8,20 +8,12 @@ import { FileWork } from '../../lib/files/progress.js'
 import { readSparseArchive } from '../../lib/files/scipy.js'
 import {
   type FileOptions,
-  readCsv,
-  readDimacs,
   readEntries,
-  readMatrixMarket,
   readNpz,
-  readTsv,
   readVector,
   readVectors,
-  writeCsv,
-  writeDimacs,
   writeEntries,
-  writeMatrixMarket,
   writeNpz,
-  writeTsv,
 } from '../../lib/files.js'
 import { readGraph } from '../../lib/graph.js'
 import { atOnce } from '../../lib/graph-core/slices.js'
@@ -101,10 +93,6 @@ const readers: [string, string, Reader][] = [
   ]),
   ...['.mtx', '.gr', '.graphml'].map((ending): [string, string, Reader] => ['readGraph', ending, readGraph]),
   ['readGraph with keys', '.csv', (path, options) => readGraph(path, { keys: true, ...options })],
-  ['readMatrixMarket', '.mtx', readMatrixMarket],
-  ['readCsv', '.csv', readCsv],
-  ['readTsv', '.tsv', readTsv],
-  ['readDimacs', '.gr', readDimacs],
 ]
 const writers: [string, string, Reader][] = [
   ['writeNpy', '.npy', (path, options) => writeNpy(path, square, options)],
@@ -129,10 +117,6 @@ const writers: [string, string, Reader][] = [
     ending,
     (path, options) => writeEntries(path, entries, options),
   ]),
-  ['writeMatrixMarket', '.txt', (path, options) => writeMatrixMarket(path, square, options)],
-  ['writeCsv', '.txt', (path, options) => writeCsv(path, square, options)],
-  ['writeTsv', '.txt', (path, options) => writeTsv(path, square, options)],
-  ['writeDimacs', '.txt', (path, options) => writeDimacs(path, square, options)],
 ]
 
 /** Values that a listener throws: errors of the library and of the system among them, and no errors at all. */

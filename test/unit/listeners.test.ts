@@ -135,14 +135,6 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   readNpz: (o) => files.readNpz(at('a.npz'), o),
   writeNpz: (o) => files.writeNpz(at('none.npz'), {}, o),
   npzNames: (o) => files.npzNames(at('a.npz'), o),
-  readCsv: (o) => files.readCsv(at('a.csv'), o),
-  readTsv: (o) => files.readTsv(at('a.tsv'), o),
-  readMatrixMarket: (o) => files.readMatrixMarket(at('a.mtx'), o),
-  readDimacs: (o) => files.readDimacs(at('a.gr'), o),
-  writeCsv: (o) => files.writeCsv(at('none.csv'), one, o),
-  writeTsv: (o) => files.writeTsv(at('none.tsv'), one, o),
-  writeMatrixMarket: (o) => files.writeMatrixMarket(at('none.mtx'), one, o),
-  writeDimacs: (o) => files.writeDimacs(at('none.gr'), one, o),
   readEntries: (o) => files.readEntries(at('sparse.mtx'), o),
   writeEntries: (o) => files.writeEntries(at('none.mtx'), entries, o),
   readVector: (o) => files.readVector(at('a.npy'), o),
@@ -203,15 +195,7 @@ const told: Record<string, (options: Listener) => unknown> = {
   readNpz: (o) => files.readNpz(at('a.npz'), o),
   'readMatrix of .npz': (o) => files.readMatrix(at('a.npz'), o),
   writeNpz: (o) => files.writeNpz(at('told.npz'), { a }, o),
-  readCsv: (o) => files.readCsv(at('a.csv'), o),
-  readTsv: (o) => files.readTsv(at('a.tsv'), o),
-  readMatrixMarket: (o) => files.readMatrixMarket(at('a.mtx'), o),
-  readDimacs: (o) => files.readDimacs(at('a.gr'), o),
   writeMatrix: (o) => files.writeMatrix(at('told.csv.gz'), a, o),
-  writeCsv: (o) => files.writeCsv(at('told.csv'), a, o),
-  writeTsv: (o) => files.writeTsv(at('told.tsv'), a, o),
-  writeMatrixMarket: (o) => files.writeMatrixMarket(at('told.mtx'), a, o),
-  writeDimacs: (o) => files.writeDimacs(at('told.gr'), a, o),
   readEntries: (o) => files.readEntries(at('sparse.mtx'), o),
   writeEntries: (o) => files.writeEntries(at('told.mtx'), entries, o),
   readVector: (o) => files.readVector(at('a.npy'), o),
@@ -305,7 +289,7 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
 const without = `
   explainBackend info matrix openDevice pinned pinnedInt32Array variants zeroOf formatNpy parseNpy weightMatrix waitsFor
   fileFormatOf isSparseFile joinEntries writeText drawInteraction parseFasta readFasta
-  fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph parseDimacs parseEdgeCsv parseGraphml parseMatrixMarket
+  fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph parseGraph parseMatrix
 `
   .trim()
   .split(/\s+/)

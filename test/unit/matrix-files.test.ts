@@ -3,20 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import {
-  readCsv,
-  readDimacs,
-  readMatrix,
-  readMatrixMarket,
-  readNpz,
-  readTsv,
-  writeCsv,
-  writeDimacs,
-  writeMatrix,
-  writeMatrixMarket,
-  writeNpz,
-  writeTsv,
-} from '../../lib/files.js'
+import { parseMatrix, readMatrix, readNpz, writeMatrix, writeNpz } from '../../lib/files.js'
 import { type DenseMatrix, EPSILON, matrix } from '../../lib/index.js'
 import type { ElementArray } from '../../lib/storage.js'
 import { coded } from '../support/coded.js'
@@ -63,6 +50,12 @@ describe('DIMACS', () => {
     await expect(writeMatrix(fresh('.gr'), matrix(1, 1, Float64Array.of(0.5)))).rejects.toEqual(
       coded('FILE', 'at index [0, 0] there is 0.5'),
     )
+    for (const weight of [2 ** 31, -(2 ** 31) - 1]) {
+      const shown = `at index [0, 0] there is ${weight}`
+      await expect(writeMatrix(fresh('.gr'), matrix(1, 1, Float64Array.of(weight)))).rejects.toEqual(
+        coded('FILE', shown),
+      )
+    }
     await expect(writeMatrix(fresh('.gr'), matrix(1, 2))).rejects.toEqual(coded('SHAPE', 'square'))
   })
 })
@@ -154,16 +147,22 @@ describe('round trips', () => {
 
   it('by the names of the formats, whatever the name of the file is', async () => {
     const original = matrix(2, 2, [E, 5, -7, E])
-    for (const [write, read] of [
-      [writeMatrixMarket, readMatrixMarket],
-      [writeCsv, readCsv],
-      [writeTsv, readTsv],
-      [writeDimacs, readDimacs],
-    ] as const) {
+    for (const format of ['matrix-market', 'csv', 'tsv', 'dimacs'] as const) {
       const path = fresh('.dat')
-      await write(path, original)
-      expect(shown(await read(path))).toEqual(shown(original))
+      await writeMatrix(path, original, { format })
+      expect(shown(await readMatrix(path, { format }))).toEqual(shown(original))
+      const bytes = readFileSync(path)
+      for (const content of [bytes, bytes.toString()])
+        expect(shown(parseMatrix(content, { format }))).toEqual(shown(original))
     }
+    expect(() => parseMatrix('1,2\n3\n', { format: 'csv' }, 'it')).toThrow(coded('FILE', 'it, line 2: '))
+    expect(() => parseMatrix('7', { format: 'csv', dtype: 'float64', maxBytes: 7 })).toThrow(coded('LIMIT'))
+    const long = `${'1,2\n'.repeat(1e5)}x,y\n`
+    expect(() => parseMatrix(long, { format: 'csv' })).toThrow(coded('FILE', 'line 100001'))
+    expect(() => parseMatrix(long, { format: 'csv', maxBytes: 1e5 })).toThrow(coded('LIMIT'))
+    expect(() => parseMatrix(new Uint8Array(8), { format: 'npy' as never })).toThrow(
+      coded('OPTION', "option format must be 'matrix-market', 'csv', 'tsv' or 'dimacs'"),
+    )
   })
 
   it('a matrix of more than one window', async () => {

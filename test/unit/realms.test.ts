@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { earliestStarts, greatestSubsolution, maximumCycleMean, star, trajectory } from '../../lib/algebra.js'
 import { formatNpy, parseNpy, writeEntries } from '../../lib/files.js'
-import { parseDimacs, shortestPaths, transitiveClosure, verifyPaths } from '../../lib/graph.js'
+import { parseGraph, shortestPaths, transitiveClosure, verifyPaths } from '../../lib/graph.js'
 import { matrix, mpmm, openDevice } from '../../lib/index.js'
 import { useFolder } from '../cli/support.js'
 
@@ -85,7 +85,8 @@ const calls: Record<string, (of: Realm) => unknown> = {
     return readFileSync(path('a.mtx'), 'utf8')
   },
   'bytes of a .npy file': ({ bytes }) => parseNpy(bytes(formatNpy(matrix(1, 2, [3, 4])))),
-  'bytes of a graph': ({ bytes }) => parseDimacs(bytes(Buffer.from('p sp 2 1\na 1 2 7\n'))),
+  'bytes of a graph': ({ bytes }) =>
+    parseGraph(bytes(Buffer.from('p sp 2 1\na 1 2 7\n')), { format: 'dimacs' }),
 }
 
 describe('arrays of another realm', () => {

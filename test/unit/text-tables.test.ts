@@ -130,10 +130,34 @@ describe('decimal numbers', () => {
     const digits = (most: number) =>
       Array.from({ length: random.integer(0, most) }, () => random.integer(0, 9)).join('')
     const words = Array.from({ length: 40_000 }, () => {
-      const mantissa = `${random.integer(0, 9)}${digits(22)}${random.pick(['', '.', `.${digits(22)}`])}`
-      return `${random.pick(['', '-'])}${mantissa}${random.pick(['', `e${random.integer(-345, 280)}`])}`
+      const whole = `${random.integer(0, 9)}${digits(22)}`
+      const rest = `${random.pick(['', '.', `.${digits(22)}`])}${random.pick(['', `e${random.integer(-345, 280)}`])}`
+      return `${random.pick(['', '-'])}${whole}${rest || (BigInt(whole) > 2n ** 53n ? '.' : '')}`
     })
     expect(await read(words)).toEqual(Float64Array.from(words, Number))
+  })
+
+  it('keep integers exact, or refuse them', async () => {
+    const random = new Random(5)
+    const most = 10n ** 25n
+    const words = Array.from({ length: 300 }, () => {
+      const power = 1n << BigInt(random.integer(50, 80))
+      return String(power + BigInt(random.integer(-3, 3)))
+    })
+    const isHeld = (word: string) => BigInt(Number(word)) === BigInt(word)
+    expect(words.filter(isHeld).length).toBeGreaterThan(50)
+    expect(await read(words.filter(isHeld))).toEqual(Float64Array.from(words.filter(isHeld), Number))
+    for (const word of [...new Set(words), `-${2n ** 53n + 1n}`, `+000${most + 1n}`, '9'.repeat(60)]) {
+      if (isHeld(word)) continue
+      await expect(readMatrix(file('.csv', `1\n${word}\n`))).rejects.toEqual(
+        coded(
+          'FILE',
+          `line 2: cell 1 must be a number that float64 holds, but it is '${word}', an integer beyond 2^53`,
+        ),
+      )
+    }
+    for (const real of ['9007199254740993.', '9007199254740993.0', '9007199254740993e0', '1e23'])
+      expect(await read([real])).toEqual(Float64Array.of(Number(real)))
   })
 
   it('in the middle of two floats, and beside it, are rounded right', async () => {
@@ -142,8 +166,8 @@ describe('decimal numbers', () => {
       halfway,
       `${halfway}1`,
       halfway.replace(/5$/, '4'),
-      '9007199254740993',
-      '9007199254740995',
+      '9007199254740993.',
+      '9007199254740995.0',
       '90071992547409930e-1',
       '9007199254740993.00000000000001',
       '2.2250738585072011e-308',
@@ -173,5 +197,6 @@ describe('points that may separate thousands', () => {
   it('are decimal points beside other numbers that show it', async () => {
     expect([...(await readMatrix(file('c.csv', '1,000;0,5\n2,25;3\n'))).data]).toEqual([1, 0.5, 2.25, 3])
     expect([...(await readMatrix(file('d.tsv', '1.000\t2.125\n'))).data]).toEqual([1, 2.125])
+    expect((await readMatrix(file('e.tsv', '1,5\t2,25\n'))).shape).toEqual([1, 2])
   })
 })

@@ -1,8 +1,4 @@
 import type * as inNode from '../../graph/read.js'
 import { fetchAnd, noFile } from '../no-files.js'
 
-export const readGraph = (() =>
-  noFile(
-    'readGraph',
-    fetchAnd('parseEdgeCsv, parseGraphml, parseDimacs or parseMatrixMarket'),
-  )) as typeof inNode.readGraph
+export const readGraph = (() => noFile('readGraph', fetchAnd('parseGraph'))) as typeof inNode.readGraph
