@@ -131,8 +131,8 @@ rmSync(join(root, 'dist', 'lib', 'parts'), { recursive: true, force: true })
 cpSync(bundled, join(root, 'dist', 'lib'), { recursive: true })
 rmSync(bundled, { recursive: true })
 
-// The declarations once more for CommonJS: for TypeScript it depends on the package.json around them whether they are of ES modules,
-// and programs in CommonJS can't import those by all of its settings. All that the entry points reach are copied.
+// Declarations of all that the entry points reach, once, as CommonJS: for TypeScript the package.json around declarations says which
+// module system they are of, and only those of CommonJS may be imported from both. An ES module's entry point re-exports them.
 const typesFolder = join(root, 'dist', 'types')
 rmSync(typesFolder, { recursive: true, force: true })
 const declared = new Set(entries.map((file) => file.replace(/\.js$/, '.d.ts')))
@@ -142,5 +142,9 @@ for (const file of declared) {
     declared.add(resolve(dirname(file), `${name}.d.ts`))
   }
   cpSync(file, join(typesFolder, relative(join(root, 'dist', 'lib'), file)))
+}
+for (const file of entries) {
+  const name = basename(file, '.js')
+  writeFileSync(join(typesFolder, `${name}.d.mts`), `export * from './${name}.js'\n`)
 }
 writeFileSync(join(typesFolder, 'package.json'), '{ "type": "commonjs" }\n')

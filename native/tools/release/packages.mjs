@@ -138,10 +138,10 @@ export const filesIn = (exported) =>
 /** What compilers read that don't know `exports`, such as TypeScript with the module resolution of Node.js 10. */
 function withoutExports(exports) {
   const entries = Object.entries(exports).filter(([, entry]) => entry.types)
-  const types = ([name, entry]) => [name.slice(2), [entry.types.default]]
+  const types = ([name, entry]) => [name.slice(2), [entry.types.require]]
   return {
     main: exports['.'].default,
-    types: exports['.'].types.default,
+    types: exports['.'].types.require,
     typesVersions: { '*': Object.fromEntries(entries.filter(([name]) => name !== '.').map(types)) },
   }
 }
@@ -186,13 +186,11 @@ const shownPictures = new Set(
 )
 
 /**
- * Returns whether a file of the clone is in the library's package. Of dist/lib that is what is bundled, and the declarations that the entry
- * points reach, which dist/types has too.
+ * Returns whether a file of the clone is in the library's package. Of dist/lib that is what is bundled; dist/types has the declarations.
  */
 export function isInMain(file) {
   const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
   if (file.startsWith('dist/lib/')) {
-    if (file.endsWith('.d.ts')) return existsSync(join(root, file.replace('dist/lib/', 'dist/types/')))
     return file.endsWith('addons.cjs') || file.startsWith('dist/lib/parts/') || entries.includes(file)
   }
   if (file.startsWith('dist/types/') || file.startsWith('dist/browser/')) return true
