@@ -1,22 +1,9 @@
-// Bundles what is loaded: the modules of the library's entry points into a few files, and the plotting library into the one
-// compiled file that uses it, dist/bench/report/plot.js, with its licences beside it. Run by `npm run build:ts` after the compiler.
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+// Bundles the modules of the library's entry points into a few files. Run by `npm run build:ts` after the compiler.
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-
-const folder = fileURLToPath(new URL('../dist/bench/report/', import.meta.url))
-const input = join(folder, 'plot.js')
-
-const bundle = await rolldown({ input, platform: 'node', logLevel: 'warn' })
-const { output } = await bundle.write({
-  file: join(folder, 'plot.bundle.js'),
-  minify: true,
-  comments: { legal: true },
-})
-await bundle.close()
-renameSync(join(folder, 'plot.bundle.js'), input)
 
 /** Writes the licences of the packages whose code the chunks of a bundle hold. */
 function writeLicences(output, file) {
@@ -36,7 +23,6 @@ function writeLicences(output, file) {
   })
   writeFileSync(file, licences.join(`\n${'-'.repeat(80)}\n\n`))
 }
-writeLicences(output, join(folder, 'plot.licences.txt'))
 
 // To find, read and link some 70 small files takes a third of the time of `import 'mpmml'`. What only some calls need stays
 // apart, in dist/lib/parts. The compiler's other files stay for tests that look inside.
