@@ -171,10 +171,8 @@ export function mainManifest(addons, repository) {
   }
 }
 
-/** Guides for those who change or study the library. They stay in the repository, as do pictures that no other guide shows. */
-const guidesOfRepository = ['contributing', 'notes', 'ranked', 'releasing', 'tensor-cores', 'thesis'].map(
-  (name) => `docs/${name}.md`,
-)
+/** Guides for those who change the library. They stay in the repository, as do pictures that no other guide shows. */
+const guidesOfRepository = ['contributing', 'notes', 'releasing'].map((name) => `docs/${name}.md`)
 const isPublishedGuide = (file) => /^docs\/[^/]+\.md$/.test(file) && !guidesOfRepository.includes(file)
 const shownPictures = new Set(
   [
@@ -198,8 +196,8 @@ export function isInMain(file) {
   return (
     isPublishedGuide(file) ||
     shownPictures.has(file.replace('docs/', '')) ||
-    // The guides and the README point at them. Services are folders that stay in the repository.
-    /^examples\/[^/]+$/.test(file) ||
+    // Guides and the README point at examples. A service is a folder of its own.
+    /^examples\/([^/]+\/)?[^/]+$/.test(file) ||
     ['bench/data/a.npy', 'bench/data/b.npy', 'bench/data/README.md'].includes(file) ||
     // The library reads the measured choices when the first product runs.
     ['native/variants/tuning.json', 'CHANGELOG.md', 'README.md', 'LICENSE'].includes(file)
