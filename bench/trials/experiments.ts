@@ -1,7 +1,6 @@
 /** The experiments that processes of their own measure, by name: functions can't be sent there. */
 import type { Experiment } from '../experiment.js'
 import { kernels } from '../kernels/check.js'
-import { oneCore } from '../suites/graph/witness.js'
 import { suites } from '../suites/names.js'
 import { inTrial } from '../suites/suite.js'
 import { products } from '../timing/products.js'
@@ -11,6 +10,5 @@ const ofSuites = Object.entries(suites).map(([name, suite]) => [`suite ${name}`,
 export const experiments = new Map<string, Experiment<never, unknown>>([
   ...ofSuites,
   ['products', products],
-  ['one core', oneCore],
   ['kernels', kernels],
 ])

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Network } from './networks.js'
+import type { Network } from '../sparse/networks.js'
 
 /** A network as a library has it. */
 interface Loaded {
