@@ -1,4 +1,4 @@
-/** The suites by their names. */
+/** Suites by their names. */
 import { abort } from './abort.js'
 import { delay } from './delay.js'
 import { devices } from './devices.js'
@@ -8,6 +8,7 @@ import { levels } from './levels.js'
 import { memory } from './memory.js'
 import { mixed } from './mixed.js'
 import { monotone } from './monotone.js'
+import { peers } from './peers.js'
 import { promises } from './promises.js'
 import { queue } from './queue.js'
 import { resident } from './resident.js'
@@ -36,6 +37,7 @@ export const suites = {
   memory,
   queue,
   devices,
+  peers,
 } satisfies Record<string, Suite>
 
 export type SuiteName = keyof typeof suites
