@@ -123,7 +123,7 @@ export interface Contest {
   compare(result: DenseMatrix<ElementArray>): string | undefined
   rounds: number
   unit: Unit
-  /** Figure of a call of so many milliseconds. */
+  /** Figure of a call, from its milliseconds. */
   figureOf(ms: number): number
   /** Goal of the first way. */
   asked?: Asked

@@ -19,7 +19,7 @@ export interface Rival {
   load(network: Network): Loaded
 }
 
-/** What a library exports, which has no types here. */
+/** Exports of a library, which has no types here. */
 // biome-ignore lint/suspicious/noExplicitAny: packages that may be installed
 type Library = any
 
