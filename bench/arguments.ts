@@ -13,6 +13,12 @@ export function wholeNumber(least = 1, most = 2 ** 31 - 1): (text: string) => nu
   }
 }
 
+/** A number above 0, which may have a fraction. */
+export function positive(text: string): number {
+  if (/^\d+(\.\d+)?$/.test(text) && Number(text) > 0) return Number(text)
+  throw new InvalidArgumentError('It must be a number above 0.')
+}
+
 /** Several, separated by commas. */
 export function wholeNumbers(least = 1, most = 2 ** 31 - 1): (text: string) => number[] {
   const read = wholeNumber(least, most)

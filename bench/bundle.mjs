@@ -1,22 +1,9 @@
-// Bundles what is loaded: the modules of the library's entry points into a few files, and the plotting library into the one
-// compiled file that uses it, dist/bench/report/plot.js, with its licences beside it. Run by `npm run build:ts` after the compiler.
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+// Bundles the modules of the library's entry points into a few files. Run by `npm run build:ts` after the compiler.
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
-
-const folder = fileURLToPath(new URL('../dist/bench/report/', import.meta.url))
-const input = join(folder, 'plot.js')
-
-const bundle = await rolldown({ input, platform: 'node', logLevel: 'warn' })
-const { output } = await bundle.write({
-  file: join(folder, 'plot.bundle.js'),
-  minify: true,
-  comments: { legal: true },
-})
-await bundle.close()
-renameSync(join(folder, 'plot.bundle.js'), input)
 
 /** Writes the licences of the packages whose code the chunks of a bundle hold. */
 function writeLicences(output, file) {
@@ -36,7 +23,6 @@ function writeLicences(output, file) {
   })
   writeFileSync(file, licences.join(`\n${'-'.repeat(80)}\n\n`))
 }
-writeLicences(output, join(folder, 'plot.licences.txt'))
 
 // To find, read and link some 70 small files takes a third of the time of `import 'mpmml'`. What only some calls need stays
 // apart, in dist/lib/parts. The compiler's other files stay for tests that look inside.
@@ -131,8 +117,8 @@ rmSync(join(root, 'dist', 'lib', 'parts'), { recursive: true, force: true })
 cpSync(bundled, join(root, 'dist', 'lib'), { recursive: true })
 rmSync(bundled, { recursive: true })
 
-// The declarations once more for CommonJS: for TypeScript it depends on the package.json around them whether they are of ES modules,
-// and programs in CommonJS can't import those by all of its settings. All that the entry points reach are copied.
+// Declarations of all that the entry points reach, once, as CommonJS: for TypeScript the package.json around declarations says which
+// module system they are of, and only those of CommonJS may be imported from both. An ES module's entry point re-exports them.
 const typesFolder = join(root, 'dist', 'types')
 rmSync(typesFolder, { recursive: true, force: true })
 const declared = new Set(entries.map((file) => file.replace(/\.js$/, '.d.ts')))
@@ -142,5 +128,9 @@ for (const file of declared) {
     declared.add(resolve(dirname(file), `${name}.d.ts`))
   }
   cpSync(file, join(typesFolder, relative(join(root, 'dist', 'lib'), file)))
+}
+for (const file of entries) {
+  const name = basename(file, '.js')
+  writeFileSync(join(typesFolder, `${name}.d.mts`), `export * from './${name}.js'\n`)
 }
 writeFileSync(join(typesFolder, 'package.json'), '{ "type": "commonjs" }\n')

@@ -128,6 +128,9 @@ function significant(value: number): string {
   return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
 }
 
+/** A time of a plan, with at most 9 digits. */
+export const exact = (value: number) => `${Number(value.toPrecision(9))}`
+
 /** 192 × 256 */
 export function shapeText(shape: readonly number[]): string {
   return shape.join(' × ')
@@ -137,4 +140,21 @@ export function shapeText(shape: readonly number[]): string {
 export function shapeName({ batch, m, n, k }: { batch: number; m: number; n: number; k: number }): string {
   const one = m === n && n === k ? `${m}³` : `${m}×${k}×${n}`
   return batch === 1 ? one : `${batch} × ${one}`
+}
+
+/** Rows of a GPU: "maxClockMHz" is shown as "max clock", with its value in MHz. */
+export function deviceRows(
+  device: Readonly<Record<string, string | number>>,
+): [label: string, value: string][] {
+  return Object.entries(device).map(([key, value]) => {
+    const [, name, unit] = /^(.*?)(Bytes|MHz|Bits)?$/.exec(key)!
+    const label = name!.replace(
+      /[A-Z]+/g,
+      (capitals) => ` ${capitals.length > 1 ? capitals : capitals.toLowerCase()}`,
+    )
+    if (unit === 'Bytes') return [label, bytes(Number(value))]
+    if (unit === 'MHz') return [label, `${value} MHz`]
+    if (unit === 'Bits') return [label, `${value} bits`]
+    return [label, String(value)]
+  })
 }

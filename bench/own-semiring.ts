@@ -1,7 +1,7 @@
 /** The product of two files over a semiring that stands in a file, as JSON. */
 import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError, type Option } from 'commander'
-import { type DenseMatrix, type MpmmOptions, mpmm, type Shape } from '../lib/index.js'
+import { type DenseMatrix, type MpmmOptions, mpmm } from '../lib/index.js'
 import type { UserSemiring } from '../lib/semirings.js'
 import {
   checkMatrixOutputs,
@@ -12,8 +12,8 @@ import {
   writeMatrixFile,
 } from './matrix-file.js'
 import { duration, labelled, rate, shapeText } from './output.js'
-import { shownInput } from './pipes.js'
 import { withProgress } from './progress.js'
+import { type FileRecord, fileText } from './summary.js'
 
 /** Whether the option --semiring names a file. */
 export const isOwn = (named: string): boolean => named.endsWith('.json')
@@ -41,9 +41,9 @@ export interface OwnRequest extends Pick<MpmmOptions, 'backend' | 'device' | 'de
 
 /** What `multiply --json` prints of such a product. */
 export interface OwnRecord {
-  a: { path: string; shape: Shape }
-  b: { path: string; shape: Shape }
-  c: { path: string; shape: Shape }
+  a: FileRecord
+  b: FileRecord
+  c: FileRecord
   semiring: string
   dtype: string
   backend: string
@@ -103,11 +103,10 @@ async function readSemiring(path: string): Promise<UserSemiring<'float32'>> {
 
 /** The record as a person reads it. */
 export function describeOwn({ a, b, c, semiring, dtype, backend, device, timing, gops }: OwnRecord): string {
-  const file = ({ path, shape }: OwnRecord['a']) => `${shapeText(shape)}  ${shownInput(path)}`
   return labelled([
-    ['A', file(a)],
-    ['B', file(b)],
-    ['C', file(c)],
+    ['A', fileText(a)],
+    ['B', fileText(b)],
+    ['C', fileText(c)],
     ['semiring', `${semiring} on ${dtype}`],
     ['backend', `${backend}, ${device}`],
     ['kernel', duration(timing.kernelMs)],

@@ -24,7 +24,6 @@ import {
   ValueError,
   zeroOf,
 } from '../lib/index.js'
-import { hasSums } from './dtype.js'
 import {
   chainText,
   describeGraph,
@@ -50,8 +49,8 @@ import { duration, labelled, shapeText, table, withStatus } from './output.js'
 import { shownInput } from './pipes.js'
 import { why } from './place.js'
 import { withProgress } from './progress.js'
-import { describeValues, summarize, type ValueSummary } from './summary.js'
-import { type Values, valuesOf, withValues } from './values.js'
+import { describeValues, overflowOf, semiringText, summarize, type ValueSummary } from './summary.js'
+import { MOST_PRINTED, type Values, valuesOf, withValues } from './values.js'
 import { VerificationError } from './verify.js'
 
 /** What finds the best paths over each semiring, and what the value of a path is called. */
@@ -85,9 +84,6 @@ export interface PathsRequest
   next: string | undefined
   verify: boolean
 }
-
-/** Pairs that are printed, and nodes on their paths: more would fill the memory, and aren't read. */
-const MOST_PRINTED = 2 ** 22
 
 /** @throws Error if there is more to print than that. */
 export function requirePrintable(count: number, what: string): void {
@@ -201,7 +197,7 @@ export async function findPaths(
     graph: graphRecord(graph),
     semiring,
     dtype: graph.dtype,
-    overflow: graph.dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null,
+    overflow: overflowOf(semiring, graph.dtype, overflow),
     distances: {
       path: output ?? null,
       shape: distances.shape,
@@ -320,7 +316,7 @@ export function describePaths(record: PathsRecord, request: PathsRequest): strin
   const one = pairs?.length === 1 && first?.path !== undefined ? first : undefined
   const head = labelled([
     ['graph', describeGraph(graph)],
-    ['semiring', `${semiring} on ${dtype}${record.overflow ? `, overflow: ${record.overflow}` : ''}`],
+    ['semiring', semiringText(record)],
     [
       'distances',
       pairs

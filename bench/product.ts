@@ -1,21 +1,22 @@
 /** The product of two files: read, multiplied, verified, written, and described. */
-import {
-  type DataType,
-  type MpmmOptions,
-  type MpmmResult,
-  mpmm,
-  type Semiring,
-  zeroOf,
-} from '../lib/index.js'
+import { type DataType, type MpmmOptions, type MpmmResult, mpmm, type Semiring } from '../lib/index.js'
 import type { CsvFlags } from './csv-kind.js'
 import { dtypeOf, hasSums } from './dtype.js'
 import { checkMatrixOutputs, readOperands, writeMatrixFile } from './matrix-file.js'
 import { duration, labelled, rate, shapeText, withStatus } from './output.js'
-import { shownInput } from './pipes.js'
 import { why } from './place.js'
 import { withProgress } from './progress.js'
-import { describeValues, summarize, type ValueSummary } from './summary.js'
-import { type Values, valuesOf, withValues } from './values.js'
+import {
+  describeValues,
+  type FileRecord,
+  fileText,
+  overflowOf,
+  type ResultRecord,
+  resultRecord,
+  resultText,
+  semiringText,
+} from './summary.js'
+import { withValues } from './values.js'
 import { type Verification, verify } from './verify.js'
 
 export interface ProductRequest
@@ -36,18 +37,13 @@ export interface ProductRequest
   dtype?: DataType | undefined
 }
 
-interface FileRecord {
-  path: string
-  shape: readonly number[]
-}
-
 /** What `multiply --json` prints. */
 export interface ProductRecord extends Omit<MpmmResult, 'c'> {
   a: FileRecord
   b: FileRecord
   accumulate: FileRecord | null
   /** Its values, if they are printed. */
-  c: ValueSummary & { path: string | null; shape: readonly number[]; values?: Values | undefined }
+  c: ResultRecord
   semiring: Semiring
   /** The type of the elements. */
   dtype: DataType
@@ -86,15 +82,10 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
     b: { path: request.b, shape: b.shape },
     accumulate:
       request.accumulate === undefined ? null : { path: request.accumulate, shape: accumulate!.shape },
-    c: {
-      path: request.output ?? null,
-      shape: c.shape,
-      ...summarize(c, zeroOf(semiring, dtype)),
-      values: request.output === undefined ? valuesOf(c, semiring, request.all === true) : undefined,
-    },
+    c: resultRecord(c, semiring, request.output, request.all === true),
     semiring,
     dtype,
-    overflow: dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null,
+    overflow: overflowOf(semiring, dtype, overflow),
     ...how,
     verified,
   }
@@ -103,17 +94,13 @@ export async function multiplyFiles(request: ProductRequest, signal: AbortSignal
 /** The record as a person reads it. */
 export function describeProduct(record: ProductRecord, request: ProductRequest): string {
   const { c, timing } = record
-  const file = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${shownInput(path)}`
   const head = labelled([
-    ['A', file(record.a)],
-    ['B', file(record.b)],
-    ['C0', record.accumulate ? file(record.accumulate) : undefined],
-    ['C', `${shapeText(c.shape)}  ${c.path ?? '(not written; -o names a file)'}`],
+    ['A', fileText(record.a)],
+    ['B', fileText(record.b)],
+    ['C0', record.accumulate ? fileText(record.accumulate) : undefined],
+    ['C', resultText(c)],
     ['values', describeValues(c, c.shape, record.semiring, record.dtype)],
-    [
-      'semiring',
-      `${record.semiring} on ${record.dtype}${record.overflow ? `, overflow: ${record.overflow}` : ''}`,
-    ],
+    ['semiring', semiringText(record)],
     ['backend', `${record.backend}, ${record.device}: ${why(record, request)}`],
     ['variant', `${record.variant}, ${record.path}${hasSums(record.semiring) ? ' sums' : ''}`],
     ['kernel', duration(timing.kernelMs)],

@@ -1,7 +1,7 @@
 /** The command line: its commands, and how wrong usage is reported. */
 import { createRequire } from 'node:module'
 import { Command, CommanderError, Help, Option } from 'commander'
-import { type CommandName, commandGroups, commands } from './commands.js'
+import { type CommandName, commandGroups, commands, loadCommand } from './commands.js'
 import { oneLine } from './output.js'
 
 const { version } = createRequire(import.meta.url)('mpmml/package.json') as { version: string }
@@ -18,7 +18,7 @@ export async function createProgram(args: readonly string[], signal: AbortSignal
   const asked = words[0] === 'help' ? words[1] : words[0]
   const program = newProgram(asked)
   for (const name of names) {
-    const command = name === asked ? await commands[name].load(signal) : standIn(name)
+    const command = name === asked ? await loadCommand(name, signal) : standIn(name)
     program.addCommand(command.copyInheritedSettings(program).helpGroup(groupOf(name)))
   }
   return program
@@ -27,7 +27,7 @@ export async function createProgram(args: readonly string[], signal: AbortSignal
 /** The program with all commands. */
 export async function createWholeProgram(signal: AbortSignal): Promise<Command> {
   const program = newProgram()
-  for (const name of names) program.addCommand(await commands[name].load(signal))
+  for (const name of names) program.addCommand(await loadCommand(name, signal))
   return program
 }
 

@@ -1,6 +1,59 @@
-/** What the commands say of the values of a result. */
-import { type DataType, type DenseMatrix, type ElementArray, type Semiring, zeroOf } from '../lib/index.js'
-import { hasSums } from './dtype.js'
+/** Texts and records of results and of their values, for all commands. */
+import {
+  type DataType,
+  type DenseMatrix,
+  type ElementArray,
+  type MpmmOptions,
+  type Semiring,
+  zeroOf,
+} from '../lib/index.js'
+import { dtypeOf, hasSums } from './dtype.js'
+import { shapeText } from './output.js'
+import { shownInput } from './pipes.js'
+import { type Values, valuesOf } from './values.js'
+
+/** A matrix in a file. */
+export interface FileRecord {
+  path: string
+  shape: readonly number[]
+}
+
+/** "192 × 256  A.npy" */
+export const fileText = ({ path, shape }: FileRecord) => `${shapeText(shape)}  ${shownInput(path)}`
+
+/** A result: its file, if it has one, a summary of its values, and the values if they are printed. */
+export interface ResultRecord extends ValueSummary {
+  path: string | null
+  shape: readonly number[]
+  values?: Values | undefined
+}
+
+/** @param all - whether the values are printed, however many. */
+export const resultRecord = (
+  c: DenseMatrix<ElementArray>,
+  semiring: Semiring,
+  output: string | undefined,
+  all: boolean,
+): ResultRecord => ({
+  path: output ?? null,
+  shape: c.shape,
+  ...summarize(c, zeroOf(semiring, dtypeOf(c.data))),
+  values: output === undefined ? valuesOf(c, semiring, all) : undefined,
+})
+
+export const resultText = ({ path, shape }: ResultRecord) =>
+  `${shapeText(shape)}  ${path ?? '(not written; -o names a file)'}`
+
+/** The policy of overflow that applies; null if nothing can overflow. */
+export const overflowOf = (
+  semiring: Semiring,
+  dtype: DataType,
+  overflow: MpmmOptions['overflow'],
+): string | null => (dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null)
+
+/** "max-plus on int32, overflow: throw" */
+export const semiringText = (record: { semiring: Semiring; dtype: DataType; overflow: string | null }) =>
+  `${record.semiring} on ${record.dtype}${record.overflow ? `, overflow: ${record.overflow}` : ''}`
 
 /** What is said of some values. */
 export interface Range {

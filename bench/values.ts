@@ -16,8 +16,8 @@ const ZERO = '.'
 const MOST_COLUMNS = 12
 const MOST_ELEMENTS = 144
 
-/** More would fill the memory, and isn't read. */
-const MOST_PRINTED = 2 ** 22
+/** Number of elements, pairs or nodes that are printed: more would fill the memory. */
+export const MOST_PRINTED = 2 ** 22
 
 /** JSON has no infinities. */
 export const jsonNumber = (value: number): JsonNumber =>

@@ -22,6 +22,7 @@ import { labelled, print, printJson, rate, shapeName } from '../output.js'
 import { checkOutputs } from '../output-file.js'
 import { openPipes, PIPE, writeOut } from '../pipes.js'
 import { benchFigure, levelsFigure } from '../report/bench-figures.js'
+import { svgFile } from '../report/plot.js'
 import { describeSuites } from '../suites/describe.js'
 import { type SuiteName, suiteNames } from '../suites/names.js'
 import { runSuites, type SuitesRecord } from '../suites/run.js'
@@ -137,8 +138,6 @@ async function benchProducts(flags: Flags, signal: AbortSignal): Promise<void> {
     signal,
   )
   if (svg !== undefined) {
-    // The plotting library takes a while to load.
-    const { svgFile } = await import('../report/plot.js')
     await writeOut(svg, svgFile(benchFigure(record), `Speed of ${record.semiring} on ${record.dtype}`))
   }
   const bars = plot ?? process.stdout.isTTY === true
@@ -177,8 +176,6 @@ async function draw({ suites, gpu, cpu }: SuitesRecord, output: string): Promise
   const device = suite.backend === 'cuda' ? gpu!.name : cpu.model
   const figure = levelsFigure(suite.figures)
   if (figure === undefined) return
-  // The plotting library takes a while to load.
-  const { svgFile } = await import('../report/plot.js')
   const title = `Max-plus products of int32 on ${device}, by the levels of both operands`
   await writeOut(output, svgFile(figure, title))
 }

@@ -1,9 +1,9 @@
 /** mpmml info */
 import type { Command } from 'commander'
-import { type DeviceRows, type Info, info } from '../../lib/index.js'
+import { type Info, info } from '../../lib/index.js'
 import { addonText } from '../addon-text.js'
 import { newCommand } from '../commands.js'
-import { bytes, labelled, print, printJson } from '../output.js'
+import { bytes, deviceRows, labelled, print, printJson } from '../output.js'
 
 export function infoCommand(): Command {
   return newCommand('info')
@@ -41,18 +41,3 @@ function describe({ version, compiler, node, addon, cuda, cpu, auto }: Info): st
 }
 
 const count = (number: number, thing: string) => `${number} ${thing}${number === 1 ? '' : 's'}`
-
-/** "maxClockMHz" is shown as "max clock" and its value in MHz. */
-function deviceRows(device: DeviceRows): [string, string][] {
-  return Object.entries(device).map(([key, value]) => {
-    const [, name, unit] = /^(.*?)(Bytes|MHz|Bits)?$/.exec(key)!
-    const label = name!.replace(
-      /[A-Z]+/g,
-      (capitals) => ` ${capitals.length > 1 ? capitals : capitals.toLowerCase()}`,
-    )
-    if (unit === 'Bytes') return [label, bytes(Number(value))]
-    if (unit === 'MHz') return [label, `${value} MHz`]
-    if (unit === 'Bits') return [label, `${value} bits`]
-    return [label, String(value)]
-  })
-}

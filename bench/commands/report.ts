@@ -10,6 +10,8 @@ import { runJobs } from '../lab/runner.js'
 import { labelled, print, printJson } from '../output.js'
 import { checkOutputs } from '../output-file.js'
 import { inputPath, openPipes, PIPE, shownInput, writeOut } from '../pipes.js'
+import { verdictCounts } from '../report/claims.js'
+import { reportPage } from '../report/page.js'
 import { exhibits } from '../report/thesis.js'
 
 interface Flags {
@@ -58,12 +60,9 @@ export function reportCommand(signal: AbortSignal): Command {
       const pipes = { inputs: [flags.from], holds: 'json', texts: [flags.output] }
       await openPipes(command, pipes, { json }, signal)
       const { results, source } = await resultsFor(flags, signal)
-      // The plotting library takes a while to load, and only this command needs it.
-      const { reportPage } = await import('../report/page.js')
       const { page, claims } = reportPage(results, exhibitOf(flags))
       await writeOut(flags.output, page)
       if (flags.output === PIPE) return
-      const { verdictCounts } = await import('../report/claims.js')
       const ofThesis = claims.filter(({ source }) => source === undefined)
       await (json
         ? printJson({ page: flags.output, results: source, gpu: results.machine.gpu.name, claims })

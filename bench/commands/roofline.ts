@@ -15,6 +15,7 @@ import { runJobs } from '../lab/runner.js'
 import { print, printJson } from '../output.js'
 import { checkOutputs } from '../output-file.js'
 import { inputPath, openPipes, PIPE, shownInput, writeOut } from '../pipes.js'
+import { svgFile } from '../report/plot.js'
 
 interface Flags {
   from?: string
@@ -79,8 +80,6 @@ export function rooflineCommand(signal: AbortSignal): Command {
     }
     const gpu = String(results.machine.gpu.name)
     if (flags.output !== undefined) {
-      // The plotting library takes a while to load.
-      const { svgFile } = await import('../report/plot.js')
       await writeOut(flags.output, svgFile(rooflineDrawing(roofline), rooflineTitle(roofline, gpu)))
       if (flags.output === PIPE) return
     }

@@ -15,10 +15,11 @@ import {
   type ScheduleOptions,
   type TimeUnit,
 } from '../../lib/schedule.js'
+import { positive } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { note } from '../csv-kind.js'
 import { chainText, counted } from '../graph.js'
-import { labelled, print, printJson, table, withStatus } from '../output.js'
+import { exact, labelled, print, printJson, table, withStatus } from '../output.js'
 import { checkOutputs } from '../output-file.js'
 import { inputPath, openPipes, PIPE, shownInput, shownOutput, writeOut } from '../pipes.js'
 
@@ -88,11 +89,6 @@ function readColumns(text: string): NonNullable<PlanOptions['columns']> {
 
 const list = (text: string) => text.split(',').map((part) => part.trim())
 
-const number = (text: string) => {
-  if (/^\d+(\.\d+)?$/.test(text) && Number(text) > 0) return Number(text)
-  throw new InvalidArgumentError('It must be a number above 0.')
-}
-
 export function scheduleCommand(signal: AbortSignal): Command {
   const command = newCommand('schedule')
   return command
@@ -115,9 +111,11 @@ export function scheduleCommand(signal: AbortSignal): Command {
       ).argParser(list),
     )
     .addOption(
-      new Option('--hours-per-day <hours>', 'working hours of a day; 8 by default').argParser(number),
+      new Option('--hours-per-day <hours>', 'working hours of a day; 8 by default').argParser(positive),
     )
-    .addOption(new Option('--days-per-week <days>', 'working days of a week; 5 by default').argParser(number))
+    .addOption(
+      new Option('--days-per-week <days>', 'working days of a week; 5 by default').argParser(positive),
+    )
     .addOption(
       new Option('--unit <name>', 'unit of numbers without one').choices([
         'minutes',
@@ -192,8 +190,6 @@ async function compute(path: string, flags: Flags, signal: AbortSignal) {
   return { record, text: describe(record, plan, path, flags) }
 }
 
-const shown = (value: number) => `${Number(value.toPrecision(9))}`
-
 function describe(
   { end, endBefore, criticalPath, jobs, moved, dates }: ScheduleRecord,
   { unit }: Plan,
@@ -202,12 +198,12 @@ function describe(
 ): string {
   const names = new Map(jobs.map(({ id, name }) => [id, name]))
   const late = jobs.filter(({ totalSlack }) => totalSlack < 0)
-  const before = endBefore === undefined ? '' : `; ${shown(endBefore)} without the changes`
+  const before = endBefore === undefined ? '' : `; ${exact(endBefore)} without the changes`
   const head = labelled([
     ['plan', `${counted(jobs.length, 'job')}  ${shownInput(path)}`],
-    ['end', `${shown(end)} ${unit}${dates ? `, ${dates.end}` : ''}${before}`],
+    ['end', `${exact(end)} ${unit}${dates ? `, ${dates.end}` : ''}${before}`],
     ['critical', chainText(criticalPath.map((id) => names.get(id)!))],
-    ['late', late.map(({ name, totalSlack }) => `${name} by ${shown(-totalSlack)}`).join(', ')],
+    ['late', late.map(({ name, totalSlack }) => `${name} by ${exact(-totalSlack)}`).join(', ')],
     ['moved', moved && (moved.length === 0 ? 'no job' : moved.map(movedText).join(', '))],
     ['chart', svg && shownOutput(svg)],
     ['network', network && shownOutput(network)],
@@ -220,14 +216,14 @@ function describe(
         own!.latestFinish,
       ]
     : (job: ScheduledJob) =>
-        [job.earliestStart, job.earliestFinish, job.latestStart, job.latestFinish].map(shown)
+        [job.earliestStart, job.earliestFinish, job.latestStart, job.latestFinish].map(exact)
   const rows = jobs.map((job) => [
     `${job.id}`,
     job.name,
-    shown(job.duration),
+    exact(job.duration),
     ...times(job),
-    shown(job.totalSlack),
-    shown(job.freeFloat),
+    exact(job.totalSlack),
+    exact(job.freeFloat),
     job.critical ? 'critical' : '',
   ])
   const heads = [
@@ -247,5 +243,5 @@ function describe(
 
 const movedText = ({ name, earliestFinish, before }: MovedJob) => {
   const by = earliestFinish - before.earliestFinish
-  return `${name} ${by < 0 ? '' : '+'}${shown(by)}`
+  return `${name} ${by < 0 ? '' : '+'}${exact(by)}`
 }

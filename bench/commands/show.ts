@@ -27,7 +27,7 @@ import { Pattern } from '../picture.js'
 import { formatOption, openPipes, PIPE_HELP, type PipeFlags, shownInput } from '../pipes.js'
 import { withProgress } from '../progress.js'
 import { Counts, type Range } from '../summary.js'
-import { cellText, type JsonNumber, jsonNumber } from '../values.js'
+import { cellText, type JsonNumber, jsonNumber, MOST_PRINTED } from '../values.js'
 
 interface Flags extends PipeFlags, CsvFlags {
   semiring?: Semiring
@@ -59,9 +59,6 @@ interface Shown {
 
 /** Rows and columns of the corner, if not all were asked for. */
 const CORNER = 6
-
-/** More elements would fill the memory, and nobody reads them. */
-const MOST_PRINTED = 2 ** 22
 
 export function showCommand(signal: AbortSignal): Command {
   const command = newCommand('show')

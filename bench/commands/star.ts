@@ -1,19 +1,28 @@
 /** mpmml star A -o S */
 import type { Command } from 'commander'
 import { plus, star } from '../../lib/algebra.js'
-import { type DataType, type MpmmOptions, type Semiring, zeroOf } from '../../lib/index.js'
+import type { DataType, MpmmOptions, Semiring } from '../../lib/index.js'
 import { closureOptions } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { type CsvFlags, csvOptions, kindOfMatrix } from '../csv-kind.js'
-import { dtypeOf, hasSums } from '../dtype.js'
+import { dtypeOf } from '../dtype.js'
 import { namingCycles } from '../graph.js'
 import { checkMatrixOutputs, MATRIX_HELP, readMatrixFile, writeMatrixFile } from '../matrix-file.js'
 import { duration, labelled, print, printJson, shapeText } from '../output.js'
-import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags, shownInput } from '../pipes.js'
+import { formatOptions, openPipes, PIPE, PIPE_HELP, type PipeFlags } from '../pipes.js'
 import { why } from '../place.js'
 import { withProgress } from '../progress.js'
-import { describeValues, summarize, type ValueSummary } from '../summary.js'
-import { type Values, valuesOf, withValues } from '../values.js'
+import {
+  describeValues,
+  type FileRecord,
+  fileText,
+  overflowOf,
+  type ResultRecord,
+  resultRecord,
+  resultText,
+  semiringText,
+} from '../summary.js'
+import { withValues } from '../values.js'
 
 const semirings = ['max-plus', 'min-plus', 'max-min', 'min-max', 'max-times', 'or-and'] as const
 
@@ -30,9 +39,9 @@ interface Flags
 
 /** What `star --json` prints. */
 interface StarRecord {
-  a: { path: string; shape: readonly number[] }
+  a: FileRecord
   /** Its values, if they are printed. */
-  c: ValueSummary & { path: string | null; shape: readonly number[]; values?: Values | undefined }
+  c: ResultRecord
   operation: 'star' | 'plus'
   semiring: Semiring
   dtype: DataType
@@ -78,30 +87,22 @@ async function compute(path: string, flags: Flags, signal: AbortSignal): Promise
   if (output !== undefined) await writeMatrixFile(output, c, semiring, signal)
   return {
     a: { path, shape: a.shape },
-    c: {
-      path: output ?? null,
-      shape: c.shape,
-      ...summarize(c, zeroOf(semiring, dtype)),
-      values: output === undefined ? valuesOf(c, semiring, flags.all === true) : undefined,
-    },
+    c: resultRecord(c, semiring, output, flags.all === true),
     operation,
     semiring,
     dtype,
-    overflow: dtype === 'int32' && hasSums(semiring) ? (overflow ?? 'throw') : null,
+    overflow: overflowOf(semiring, dtype, overflow),
     ...how,
   }
 }
 
 function describe(record: StarRecord, flags: Flags): string {
-  const { a, c, operation, semiring, dtype, overflow, timing } = record
+  const { a, c, operation, semiring, dtype, timing } = record
   const head = labelled([
-    ['A', `${shapeText(a.shape)}  ${shownInput(a.path)}`],
-    [
-      operation === 'star' ? 'A*' : 'A+',
-      `${shapeText(c.shape)}  ${c.path ?? '(not written; -o names a file)'}`,
-    ],
+    ['A', fileText(a)],
+    [operation === 'star' ? 'A*' : 'A+', resultText(c)],
     ['values', describeValues(c, c.shape, semiring, dtype)],
-    ['semiring', `${semiring} on ${dtype}${overflow ? `, overflow: ${overflow}` : ''}`],
+    ['semiring', semiringText(record)],
     ['backend', `${record.backend}, ${record.device}: ${why(record, flags)}`],
     ['kernel', duration(timing.kernelMs)],
     ['total', duration(timing.totalMs)],

@@ -2,9 +2,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readGraph } from '../../lib/graph.js'
 import { type DelayResult, delay, drawDelay } from '../../lib/schedule.js'
+import { positive } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { chainText } from '../graph.js'
-import { labelled, print, printJson, table, withStatus } from '../output.js'
+import { exact, labelled, print, printJson, table, withStatus } from '../output.js'
 import { checkOutputs } from '../output-file.js'
 import { inputPath, openPipes, PIPE, shownInput, shownOutput, writeOut } from '../pipes.js'
 
@@ -17,16 +18,11 @@ interface Flags {
   json?: true
 }
 
-const number = (text: string) => {
-  if (/^\d+(\.\d+)?$/.test(text) && Number(text) > 0) return Number(text)
-  throw new InvalidArgumentError('It must be a number above 0.')
-}
-
 /** A delay such as AB=10. */
 function readDelay(text: string): Flags['delay'] {
   const [, at, by] = /^(.+)=([^=]+)$/.exec(text) ?? []
   if (at === undefined) throw new InvalidArgumentError('It must be DEPARTURE=TIME, such as AB=10.')
-  return { at, by: number(by!) }
+  return { at, by: positive(by!) }
 }
 
 export function timetableCommand(signal: AbortSignal): Command {
@@ -37,14 +33,14 @@ export function timetableCommand(signal: AbortSignal): Command {
       'connections of departures: a .csv file with the columns from, to, minutes and tokens',
     )
     .addOption(
-      new Option('--period <time>', 'time between two rounds').argParser(number).makeOptionMandatory(),
+      new Option('--period <time>', 'time between two rounds').argParser(positive).makeOptionMandatory(),
     )
     .addOption(
       new Option('--delay <departure=time>', 'departure that is late in round 0')
         .argParser(readDelay)
         .makeOptionMandatory(),
     )
-    .addOption(new Option('--rounds <count>', 'most rounds; 1000 by default').argParser(number))
+    .addOption(new Option('--rounds <count>', 'most rounds; 1000 by default').argParser(positive))
     .option('--weight <name>', 'column of the .csv that has the times')
     .option('--svg <file>', 'draw the delays of each round')
     .option('--json', 'print one JSON value')
@@ -72,8 +68,6 @@ Each line of the .csv is a departure that waits, the one that it waits for, the 
     })
 }
 
-const shown = (value: number) => `${Number(value.toPrecision(9))}`
-
 function describe(found: DelayResult, path: string, { period, delay: { at, by }, svg }: Flags): string {
   const { leastPeriod, criticalCircuit, margin, late, goneBy, connections } = found
   const names = (list: readonly unknown[]) => chainText(list.map((each) => `${each}`))
@@ -84,22 +78,22 @@ function describe(found: DelayResult, path: string, { period, delay: { at, by },
     ],
     [
       'period',
-      `${shown(period)}${leastPeriod === null ? '' : `; at least ${shown(leastPeriod)}, so ${shown(margin!)} to spare`}`,
+      `${exact(period)}${leastPeriod === null ? '' : `; at least ${exact(leastPeriod)}, so ${exact(margin!)} to spare`}`,
     ],
     ['critical', names([...criticalCircuit, ...criticalCircuit.slice(0, 1)])],
-    ['delay', `${at} by ${shown(by)}; ${goneBy === null ? 'it stays' : `gone by round ${goneBy}`}`],
+    ['delay', `${at} by ${exact(by)}; ${goneBy === null ? 'it stays' : `gone by round ${goneBy}`}`],
     ['drawing', svg && shownOutput(svg)],
   ])
   const slack = connections.map(({ departure, waitsFor, tokens, slack }) => [
     `${departure}`,
     `${waitsFor}`,
     `${tokens}`,
-    shown(slack),
+    exact(slack),
   ])
   const rows = late.map(({ round, departure, delay, because }) => [
     `${round}`,
     `${departure}`,
-    shown(delay),
+    exact(delay),
     `${because ?? ''}`,
   ])
   return [

@@ -204,8 +204,6 @@ function bordersFigure({ machine }: Data, experiment: BordersExperiment): (Html 
       }),
     ),
     xs,
-    // Not every size, or the numbers would overlap.
-    ticks: xs.filter((_, index) => index % Math.ceil(xs.length / 5) === 0),
     xLabel: 'rows and columns of C',
     yLabel: 'normalised speed',
     series: lines.map(([series]) => series),

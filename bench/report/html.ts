@@ -17,7 +17,7 @@ function textOf(content: Content): string {
   return String(content).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** HTML that comes as text, from the plotting library. */
+/** HTML or SVG that comes as text. */
 export const raw = (text: string) => new Html(text)
 
 /** A template whose values are escaped, unless they are Html. */

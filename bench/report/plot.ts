@@ -1,12 +1,7 @@
-/**
- * Plots as SVG text, by Observable Plot on linkedom's document. The one file that imports them: `npm run build:ts` bundles
- * both into it (bench/bundle.mjs), so that users of the library don't install fifty packages for a report.
- */
-import * as Plot from '@observablehq/plot'
-import { parseHTML } from 'linkedom'
+/** Charts as SVG text: lines over named values, bars, and rooflines. Attributes carry all of the look, so that a file needs no style sheet. */
 import { greatest, least } from '../extremes.js'
 import type { Drawing } from './charts.js'
-import { type Colours, light } from './style.js'
+import { light } from './style.js'
 
 /** A measured value, with the quartiles around it. */
 export interface Datum {
@@ -18,21 +13,25 @@ export interface Datum {
   facet?: string
 }
 
+/** A level to compare with, such as a ceiling. */
+interface Reference {
+  y: number
+  label: string
+}
+
 export interface LineChart {
   data: Datum[]
-  /** The values of x in order, and those that the axis names: all if left out. */
+  /** The values of x in order. */
   xs: string[]
-  ticks?: string[]
   xLabel: string
   yLabel: string
   series: string[]
   facets?: string[]
-  /** Levels to compare with, such as a ceiling. */
-  references: { y: number; label: string }[]
+  references: Reference[]
 }
 
 export interface RooflineChart {
-  /** The panels, top to bottom: what the bytes are of. */
+  /** Panels from top to bottom: memory whose bytes are counted. */
   facets: string[]
   /** Ceilings that rise with intensity, 10^9 bytes per second. */
   slopes: { facet: string; label: string; gbps: number; dashed: boolean }[]
@@ -47,370 +46,401 @@ export interface BarChart {
   labels: string[]
   xLabel: string
   series: string[]
-  references: { y: number; label: string }[]
+  references: Reference[]
 }
 
-/** The page defines these for light and for dark. */
-const colors = [1, 2, 3, 4, 5, 6, 7, 8].map((index) => `var(--series-${index})`)
-const muted = 'var(--muted)'
-const symbols = ['circle', 'square', 'triangle', 'diamond', 'star', 'cross', 'wye', 'times'] as const
+/** A colour by its name in style.ts. The page defines each twice, for light and for dark; a file has those of a light page. */
+type Paint = (name: string) => string
+const onPage: Paint = (name) => `var(--${name})`
+const inFile: Paint = (name) => light[name]!
 
-/** The colour and the symbol of each series. */
-const scalesOf = (series: readonly string[]) => ({
-  color: { domain: series, range: colors.slice(0, series.length) },
-  symbol: { domain: series, range: symbols.slice(0, series.length) },
-})
+type Attributes = Readonly<Record<string, string | number>>
 
-const newDocument = () =>
-  parseHTML('<!doctype html><html><body></body></html>').document as unknown as Document
+const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
-/** Common to all: text in the page's font and size, on its background. */
-const frame = (document: Document, width: number) => ({
-  document,
-  width,
-  className: 'plot',
-  style: { background: 'none', fontSize: width < 500 ? '11px' : '12px', overflow: 'visible' },
-})
-
-function finish(element: Element): string {
-  // Plot's style sheet is the same in every plot; the page has it once.
-  for (const style of element.querySelectorAll('style')) style.remove()
-  for (const svg of element.tagName.toLowerCase() === 'svg' ? [element] : element.querySelectorAll('svg')) {
-    svg.setAttribute('aria-hidden', 'true')
-  }
-  return element.outerHTML
+function tag(name: string, attributes: Attributes, content = ''): string {
+  const list = Object.entries(attributes).map(
+    ([key, value]) => ` ${key}="${typeof value === 'number' ? Number(value.toFixed(2)) : escaped(value)}"`,
+  )
+  return `<${name}${list.join('')}${content === '' ? '/>' : `>${content}</${name}>`}`
 }
+
+const text = (x: number, y: number, content: string, attributes: Attributes = {}) =>
+  tag('text', { x, y, ...attributes }, escaped(content))
+
+const path = (d: string, attributes: Attributes) => tag('path', { d, fill: 'none', ...attributes })
+
+const line = (x1: number, y1: number, x2: number, y2: number, attributes: Attributes) =>
+  tag('line', { x1, y1, x2, y2, ...attributes })
+
+const star = Array.from({ length: 10 }, (_, corner) => {
+  const [radius, angle] = [corner % 2 === 0 ? 6 : 2.4, (Math.PI * corner) / 5]
+  return `${(radius * Math.sin(angle)).toFixed(2)},${(-radius * Math.cos(angle)).toFixed(2)}`
+})
+
+/** Symbols of the series, centred at 0. The last two have no area. */
+const symbols = [
+  'M4.5,0A4.5,4.5,0,1,1,-4.5,0A4.5,4.5,0,1,1,4.5,0',
+  'M-4,-4H4V4H-4Z',
+  'M0,-5.5L4.8,3.3H-4.8Z',
+  'M0,-6L4,0L0,6L-4,0Z',
+  `M${star.join('L')}Z`,
+  'M-5.2,-1.8H-1.8V-5.2H1.8V-1.8H5.2V1.8H1.8V5.2H-1.8V1.8H-5.2Z',
+  'M0,0V5.5M0,0L-4.8,-2.8M0,0L4.8,-2.8',
+  'M-4,-4L4,4M-4,4L4,-4',
+]
+
+/** Colour and symbol number `index`; after the last one the first comes again. */
+const colourOf = (index: number, paint: Paint) => paint(`series-${1 + (index % symbols.length)}`)
+const symbolOf = (index: number) => symbols[index % symbols.length]!
+
+/** A symbol of a series; `fill` hides the line behind it. */
+const mark = (index: number, x: number, y: number, paint: Paint, fill: string) =>
+  path(symbolOf(index), {
+    transform: `translate(${x.toFixed(2)},${y.toFixed(2)})`,
+    fill,
+    stroke: colourOf(index, paint),
+    'stroke-width': 2,
+  })
+
+type Scale = (value: number) => number
+type Interval = readonly [from: number, to: number]
+
+const linear =
+  ([from, to]: Interval, [start, end]: Interval): Scale =>
+  (value) =>
+    start + ((end - start) * (value - from)) / (to - from)
+
+const logarithmic = ([from, to]: Interval, range: Interval): Scale => {
+  const scale = linear([Math.log(from), Math.log(to)], range)
+  return (value) => scale(Math.log(value))
+}
+
+/** Round numbers about as many as `count`, the first one at most `from` and the last one at least `to`. */
+function roundValues(from: number, to: number, count: number): number[] {
+  const rough = (to - from || 1) / count
+  const power = 10 ** Math.floor(Math.log10(rough))
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= rough * 0.999)!
+  const [first, last] = [Math.floor(from / step + 1e-9), Math.ceil(to / step - 1e-9)]
+  return Array.from({ length: Math.max(last, first + 1) - first + 1 }, (_, index) =>
+    Number(((first + index) * step).toPrecision(12)),
+  )
+}
+
+/** Round numbers within an interval of a logarithmic axis. */
+function logValues([from, to]: Interval, isNarrow: boolean): number[] {
+  const decades = Math.log10(to / from)
+  const factors = decades > 4 || (isNarrow && decades > 2) ? [1] : decades > 2 ? [1, 3] : [1, 2, 5]
+  const [first, last] = [Math.floor(Math.log10(from)), Math.ceil(Math.log10(to))]
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+    .flatMap((power) => factors.map((factor) => Number((factor * 10 ** power).toPrecision(3))))
+    .filter((value) => value >= from && value <= to)
+}
+
+interface Panel {
+  left: number
+  right: number
+  top: number
+  bottom: number
+}
+
+interface Picture {
+  height: number
+  parts: string[]
+}
+
+const NARROW = 500
+const GAP = 26
+
+/** Panels one below the other. */
+function panelsOf(
+  count: number,
+  each: number,
+  width: number,
+  left: number,
+): { panels: Panel[]; height: number } {
+  const top = 26
+  const panels = Array.from({ length: count }, (_, index) => {
+    const start = top + index * (each + GAP)
+    return { left, right: width - 16, top: start, bottom: start + each }
+  })
+  return { panels, height: panels.at(-1)!.bottom + 42 }
+}
+
+/** Grid lines across a panel with their values at the left. */
+const gridOfY = ({ left, right }: Panel, values: readonly number[], y: Scale, paint: Paint) =>
+  values.flatMap((value) => [
+    line(left, y(value), right, y(value), { stroke: paint('rule') }),
+    text(left - 6, y(value) + 4, String(value), { 'text-anchor': 'end' }),
+  ])
+
+const titleOfX = ({ right, bottom }: Panel, label: string) =>
+  text(right, bottom + 36, `${label} →`, { 'text-anchor': 'end' })
+
+const dashed = (paint: Paint, dashes = '5,4') => ({ stroke: paint('muted'), 'stroke-dasharray': dashes })
+
+/** Text that lines behind it leave readable. */
+const halo = (paint: Paint): Attributes => ({
+  fill: paint('muted'),
+  stroke: paint('page'),
+  'stroke-width': 4,
+  'paint-order': 'stroke',
+})
+
+/** Width of a character, in pixels. */
+const CHARACTER = 6.6
+
+const longestOf = (labels: readonly string[]) => greatest([0, ...labels.map(({ length }) => length)])
 
 /**
- * Where the axis of values starts: at 0, unless all lines would lie on each other at the top of it. A line says nothing by
- * its height above the axis, as a bar does, and the axis says where it starts.
+ * Start of the axis of values: 0, unless all lines would lie on each other at its top. The height of a line above the axis says nothing, as
+ * that of a bar does, and the axis says where it starts.
  */
-function lowest(data: Datum[], top: number): number {
+function lowest(data: readonly Datum[], top: number): number {
   const bottom = least(data.map(({ q1 }) => q1))
   return bottom > 0.9 * top ? bottom - (top - bottom) : 0
 }
 
-function lineChart(chart: LineChart, width: number): string {
-  const document = newDocument()
-  const { data, xs, series, facets, references } = chart
+function lineChart(chart: LineChart, width: number, paint: Paint): Picture {
+  const { data, xs, series, references } = chart
+  const facets = chart.facets ?? [undefined]
   const top = greatest([0, ...data.map(({ q3 }) => q3), ...references.map(({ y }) => y)])
-  const bottom = facets ? 0 : lowest(data, top)
-  const step = { x: 'x', stroke: 'series', ...(facets ? { fy: 'facet' } : {}) }
-  return finish(
-    Plot.plot({
-      ...frame(document, width),
-      height: facets ? 150 * facets.length + 60 : width < 500 ? 260 : 340,
-      marginLeft: 52,
-      marginRight: facets ? 44 : 16,
-      marginBottom: 42,
-      x: { type: 'point', domain: xs, label: chart.xLabel, padding: 0.3, ticks: chart.ticks ?? xs },
-      y: {
-        domain: [bottom, top + 0.06 * (top - bottom)],
-        label: bottom > 0 ? `${chart.yLabel} (not from 0)` : chart.yLabel,
-        grid: true,
-        ticks: facets ? 4 : 6,
-        nice: true,
-      },
-      ...(facets ? { fy: { domain: facets, label: null, padding: 0.14 } } : {}),
-      ...scalesOf(series),
-      marks: [
-        Plot.ruleY([bottom], { stroke: muted }),
-        Plot.ruleY(references, { y: 'y', stroke: muted, strokeDasharray: '5,4' }),
-        Plot.text(references, {
-          y: 'y',
-          text: 'label',
-          frameAnchor: 'right',
-          textAnchor: 'end',
-          dy: -7,
-          fill: muted,
+  const bottom = chart.facets ? 0 : lowest(data, top)
+  const values = roundValues(bottom, top + 0.04 * (top - bottom), chart.facets ? 4 : 6)
+  const each = chart.facets ? 130 : width < NARROW ? 190 : 270
+  const { panels, height } = panelsOf(facets.length, each, width, 52)
+  const [{ left, right }, last] = [panels[0]!, panels.at(-1)!]
+  const padding = 0.3
+  const step = (right - left) / (xs.length - 1 + 2 * padding)
+  const x = (name: string) => left + step * (xs.indexOf(name) + padding)
+  // As many values of x have their names below the axis as there is room for.
+  const every = Math.max(1, Math.ceil((CHARACTER * (longestOf(xs) + 1)) / step))
+  const from = values[0]!
+  const parts = panels.flatMap((panel, index) => {
+    const y = linear([from, values.at(-1)!], [panel.bottom, panel.top])
+    const own = data.filter(({ facet }) => facet === facets[index])
+    const levels = references.flatMap(({ y: level, label }) => [
+      line(left, y(level), right, y(level), dashed(paint)),
+      text(right, y(level) - 7, label, { 'text-anchor': 'end', fill: paint('muted') }),
+    ])
+    const drawn = series.flatMap((name, at) => {
+      const points = own.filter((datum) => datum.series === name)
+      const stroke = colourOf(at, paint)
+      const ranges = points.map((datum) =>
+        line(x(datum.x), y(datum.q1), x(datum.x), y(datum.q3), {
+          stroke,
+          'stroke-width': 5,
+          'stroke-opacity': 0.35,
         }),
-        Plot.link(data, {
-          ...step,
-          x1: 'x',
-          x2: 'x',
-          y1: 'q1',
-          y2: 'q3',
-          strokeWidth: 5,
-          strokeOpacity: 0.35,
-        }),
-        Plot.line(data, { ...step, y: 'y', z: 'series', strokeWidth: 2 }),
-        Plot.dot(data, { ...step, y: 'y', symbol: 'series', fill: 'var(--page)', r: 4, strokeWidth: 2 }),
-      ],
-    } as Plot.PlotOptions),
-  )
-}
-
-function barChart(chart: BarChart, width: number): string {
-  const document = newDocument()
-  const { data, labels, series, references } = chart
-  const longest = greatest(labels.map((label) => label.length))
-  const most = greatest(data.map(({ value }) => value))
-  const text = ({ value }: { value: number }) => (most >= 100 ? value.toFixed(0) : value.toFixed(1))
-  // Values stand in the bars, clear of the lines to compare with, or beside bars too short for them.
-  const long = data.filter(({ value }) => value > 0.2 * most)
-  const short = data.filter(({ value }) => value <= 0.2 * most)
-  return finish(
-    Plot.plot({
-      ...frame(document, width),
-      height: 30 * labels.length + 62 + (references.length > 0 ? 14 : 0),
-      marginLeft: Math.min(width * 0.42, 7 * longest + 10),
-      marginRight: 48,
-      marginTop: references.length > 0 ? 34 : 16,
-      marginBottom: 40,
-      x: { label: chart.xLabel, grid: true, nice: true, ticks: width < 500 ? 4 : 8 },
-      y: { type: 'band', domain: labels, label: null, padding: 0.25 },
-      color: scalesOf(series).color,
-      marks: [
-        // Behind the bars, so that it doesn't cross the numbers in them.
-        Plot.ruleX(references, { x: 'y', stroke: muted, strokeDasharray: '5,4' }),
-        Plot.barX(data, { x: 'value', y: 'label', fill: 'series' }),
-        Plot.text(long, {
-          x: 'value',
-          y: 'label',
-          text,
-          textAnchor: 'end',
-          dx: -6,
-          fill: 'var(--page)',
-          fontWeight: 600,
-        }),
-        Plot.text(short, { x: 'value', y: 'label', text, textAnchor: 'start', dx: 6 }),
-        Plot.text(references, {
-          x: 'y',
-          text: 'label',
-          frameAnchor: 'top',
-          textAnchor: 'end',
-          dy: -16,
-          fill: muted,
-        }),
-        Plot.ruleX([0], { stroke: muted }),
-      ],
-    } as Plot.PlotOptions),
-  )
-}
-
-/** The part of the plane that a roofline shows. */
-interface Panel {
-  left: number
-  right: number
-  bottom: number
-  top: number
-}
-
-/** The slopes of the memories as lines within a panel, each with a place for its label. */
-function slopeLines(slopes: RooflineChart['slopes'], { left, right, bottom, top }: Panel) {
-  // A slope ends where it meets the highest level, or at the panel's edges.
-  const lines = slopes
-    .map(({ gbps, ...slope }) => {
-      const [x1, x2] = [Math.max(left, bottom / gbps), Math.min(right, top / gbps)]
-      return { ...slope, x1, y1: x1 * gbps, x2, y2: x2 * gbps }
+      )
+      const corners = points.map((datum) => `${x(datum.x).toFixed(2)},${y(datum.y).toFixed(2)}`)
+      const curve = corners.length > 1 ? [path(`M${corners.join('L')}`, { stroke, 'stroke-width': 2 })] : []
+      return [...ranges, ...curve]
     })
-    .filter(({ x1, x2 }) => x1 < x2)
-  // Labels start on their line, each higher than the one before, so that they don't cover each other.
-  return lines.map((line, index) => {
-    const before = lines.slice(0, index).filter(({ facet }) => facet === line.facet).length
-    const lift = Math.min(1.9 ** (before + 1), line.x2 / line.x1)
-    return { ...line, x: line.x1 * lift, y: line.y1 * lift }
+    const marks = own.map((datum) =>
+      mark(series.indexOf(datum.series), x(datum.x), y(datum.y), paint, paint('page')),
+    )
+    const title = facets[index] ?? `↑ ${chart.yLabel}${from > 0 ? ' (not from 0)' : ''}`
+    return [
+      text(left - 40, panel.top - 10, title, facets[index] === undefined ? {} : { 'font-weight': 600 }),
+      ...gridOfY(panel, values, y, paint),
+      line(left, panel.bottom, right, panel.bottom, { stroke: paint('muted') }),
+      ...levels,
+      ...drawn,
+      tag('g', { 'aria-label': 'dot' }, marks.join('')),
+    ]
   })
+  const names = xs
+    .filter((_, index) => index % every === 0)
+    .map((name) => text(x(name), last.bottom + 17, name, { 'text-anchor': 'middle' }))
+  const unit = chart.facets ? [text(right, panels[0]!.top - 10, chart.yLabel, { 'text-anchor': 'end' })] : []
+  return { height, parts: [...parts, ...names, ...unit, titleOfX(last, chart.xLabel)] }
 }
 
-/** Operations per second over operations per byte, both logarithmic. */
-function rooflineChart(chart: RooflineChart, width: number): string {
-  const document = newDocument()
-  const { facets, slopes, levels, data, series } = chart
-  const xs = data.map(({ x }) => x)
-  const [left, right] = [least(xs) / 2, greatest(xs) * 2]
-  const top = greatest(levels.map(({ gops }) => gops))
-  const bottom = least(data.map(({ y }) => y)) / 2
-  const lines = slopeLines(slopes, { left, right, bottom, top })
-  const flat = facets.flatMap((facet) => levels.map((level) => ({ ...level, facet })))
-  const lowest = least(levels.map(({ gops }) => gops))
-  // Those that lie close together share a line of text.
-  const isLow = ({ gops }: { gops: number }) => gops < 3 * lowest
-  const levelNames = levels
-    .filter(isLow)
-    .map(({ label }) => label)
-    .join(', ')
-  const high = flat.filter((level) => !isLow(level))
-  const halo = { fill: muted, stroke: 'var(--page)', strokeWidth: 4 }
-  const narrow = width < 500
-  return finish(
-    Plot.plot({
-      ...frame(document, width),
-      height: (narrow ? 260 : 330) * facets.length + 60,
-      marginLeft: 58,
-      marginRight: 20,
-      marginBottom: 42,
-      x: {
-        type: 'log',
-        domain: [left, right],
-        label: 'operations per byte',
-        grid: true,
-        ticks: narrow ? 4 : 8,
-        tickFormat: 'g',
-      },
-      y: { type: 'log', domain: [bottom, top * 1.7], label: 'GOPS', grid: true, ticks: 5, tickFormat: 'd' },
-      fy: { domain: facets, label: null, axis: null, padding: 0.1 },
-      ...scalesOf(series),
-      marks: [
-        Plot.text(facets, {
-          fy: (facet: string) => facet,
-          text: (facet: string) => `operations per byte of ${facet}`,
-          frameAnchor: 'top-left',
-          dx: 6,
-          dy: 6,
-          fontWeight: 600,
-        }),
-        Plot.link(flat, {
-          fy: 'facet',
-          x1: left,
-          x2: right,
-          y1: 'gops',
-          y2: 'gops',
-          stroke: muted,
-          strokeDasharray: '5,4',
-        }),
-        Plot.text(facets, {
-          fy: (facet: string) => facet,
-          x: left,
-          y: lowest,
-          text: () => levelNames,
-          textAnchor: 'start',
-          dx: 6,
-          dy: 10,
-          ...halo,
-        }),
-        Plot.text(high, {
-          fy: 'facet',
-          x: left,
-          y: 'gops',
-          text: 'label',
-          textAnchor: 'start',
-          dx: 6,
-          dy: 10,
-          ...halo,
-        }),
-        ...[false, true].map((dashed) =>
-          Plot.link(
-            lines.filter((line) => line.dashed === dashed),
-            {
-              fy: 'facet',
-              x1: 'x1',
-              x2: 'x2',
-              y1: 'y1',
-              y2: 'y2',
-              stroke: muted,
-              ...(dashed ? { strokeDasharray: '2,4' } : {}),
-            },
-          ),
-        ),
-        Plot.text(lines, {
-          fy: 'facet',
-          x: 'x',
-          y: 'y',
-          text: 'label',
-          textAnchor: 'start',
-          dx: 5,
-          dy: 3,
-          ...halo,
-        }),
-        Plot.dot(data, {
-          fy: 'facet',
-          x: 'x',
-          y: 'y',
-          stroke: 'series',
-          symbol: 'series',
-          fill: 'var(--page)',
-          r: 4.5,
-          strokeWidth: 2,
-        }),
-        Plot.text(data, { fy: 'facet', x: 'x', y: 'y', text: 'label', textAnchor: 'start', dx: 9, dy: 1 }),
-      ],
-    } as Plot.PlotOptions),
-  )
-}
-
-/** The path of a symbol, as Plot draws it. */
-function shapeOf(document: Document, symbol: string): string {
-  const plot = Plot.dot([[0, 0]], { symbol: symbol as Plot.SymbolType, r: 4.5 }).plot({
-    document,
-    axis: null,
-  } as never)
-  const mark = plot.querySelector('path, circle')
-  return mark?.getAttribute('d') ?? 'M4.5,0A4.5,4.5,0,1,1,-4.5,0A4.5,4.5,0,1,1,4.5,0'
-}
-
-/**
- * Makes a picture that programs without style sheets draw too (librsvg, Inkscape, LaTeX): what a browser would take from
- * CSS becomes attributes.
- */
-function withoutCss(picture: Element, colours: Colours): void {
-  const plain = (value: string) =>
-    value
-      .replace(/var\(--([\w-]+)\)/g, (whole, name: string) => colours[name] ?? whole)
-      .replace(/^currentColor$/i, colours.text!)
-  for (const element of [picture, ...picture.querySelectorAll('*')]) {
-    for (const name of ['fill', 'stroke']) {
-      const value = element.getAttribute(name)
-      if (value !== null) element.setAttribute(name, plain(value))
-    }
-    const declarations = (element.getAttribute('style') ?? '').split(';').map((text) => text.split(':'))
-    for (const [name, value] of declarations) {
-      const property = name!.trim()
-      if (!['font-size', 'overflow'].includes(property)) continue
-      element.setAttribute(property, value!.trim().replace(/px$/, ''))
-    }
-    element.removeAttribute('style')
-    element.removeAttribute('class')
+function barChart(chart: BarChart, width: number, paint: Paint): Picture {
+  const { data, labels, series, references } = chart
+  const most = greatest([0, ...data.map(({ value }) => value)])
+  const values = roundValues(0, greatest([most, ...references.map(({ y }) => y)]), width < NARROW ? 4 : 8)
+  const top = references.length > 0 ? 34 : 16
+  const pitch = 30
+  const panel = {
+    left: Math.min(width * 0.42, CHARACTER * longestOf(labels) + 14),
+    right: width - 48,
+    top,
+    bottom: top + pitch * labels.length,
+  }
+  const x = linear([0, values.at(-1)!], [panel.left, panel.right])
+  const bars = data.map(({ label, value, series: name }) => {
+    const y = top + pitch * labels.indexOf(label) + 4
+    // Numbers stand in the bars, clear of the lines to compare with, or beside bars too short for them.
+    const number = most >= 100 ? value.toFixed(0) : value.toFixed(1)
+    const [at, look]: [number, Attributes] =
+      value > 0.2 * most
+        ? [x(value) - 6, { 'text-anchor': 'end', fill: paint('page'), 'font-weight': 600 }]
+        : [x(value) + 6, {}]
+    return [
+      tag('rect', {
+        x: panel.left,
+        y,
+        width: x(value) - panel.left,
+        height: 22,
+        fill: colourOf(series.indexOf(name), paint),
+      }),
+      text(at, y + 15, number, look),
+    ].join('')
+  })
+  const most1 = Math.floor((panel.left - 10) / CHARACTER)
+  const shortened = (label: string) => (label.length > most1 ? `${label.slice(0, most1 - 1)}…` : label)
+  return {
+    height: panel.bottom + 46,
+    parts: [
+      ...values.flatMap((value) => [
+        line(x(value), top, x(value), panel.bottom, { stroke: paint('rule') }),
+        text(x(value), panel.bottom + 17, String(value), { 'text-anchor': 'middle' }),
+      ]),
+      // Behind the bars, so that no line crosses the numbers in them.
+      ...references.map(({ y }) => line(x(y), top, x(y), panel.bottom, dashed(paint))),
+      ...labels.map((label, row) =>
+        text(panel.left - 8, top + pitch * row + 19, shortened(label), { 'text-anchor': 'end' }),
+      ),
+      ...bars,
+      ...references.map(({ y, label }) =>
+        text(x(y), top - 10, label, { 'text-anchor': 'end', fill: paint('muted') }),
+      ),
+      line(panel.left, top, panel.left, panel.bottom, { stroke: paint('muted') }),
+      titleOfX(panel, chart.xLabel),
+    ],
   }
 }
 
-/** Draws a chart as SVG text. */
-export function draw({ kind, chart }: Drawing, width: number): string {
-  if (kind === 'line') return lineChart(chart, width)
-  return kind === 'bar' ? barChart(chart, width) : rooflineChart(chart, width)
+/** Operations per second over operations per byte, both logarithmic. */
+function rooflineChart(chart: RooflineChart, width: number, paint: Paint): Picture {
+  const { facets, slopes, levels, data, series } = chart
+  const xs = data.map(({ x }) => x)
+  const inX: Interval = [least(xs) / 2, greatest(xs) * 2]
+  const top = greatest(levels.map(({ gops }) => gops))
+  const inY: Interval = [least(data.map(({ y }) => y)) / 2, top * 1.7]
+  const isNarrow = width < NARROW
+  const { panels, height } = panelsOf(facets.length, isNarrow ? 230 : 300, width, 58)
+  const last = panels.at(-1)!
+  const x = logarithmic(inX, [last.left, last.right])
+  const lowestLevel = least(levels.map(({ gops }) => gops))
+  // Levels that lie close together share a line of text.
+  const low = levels.filter(({ gops }) => gops < 3 * lowestLevel)
+  const names = [
+    { gops: lowestLevel, label: low.map(({ label }) => label).join(', ') },
+    ...levels.filter((level) => !low.includes(level)),
+  ]
+  const [ofX, ofY] = [logValues(inX, isNarrow), logValues(inY, false)]
+  const parts = panels.flatMap((panel, index) => {
+    const facet = facets[index]!
+    const y = logarithmic(inY, [panel.bottom, panel.top])
+    // A slope ends where it meets the highest level, or at an edge of the panel.
+    const lines = slopes
+      .filter((slope) => slope.facet === facet)
+      .map(({ gbps, ...slope }) => ({
+        ...slope,
+        gbps,
+        from: Math.max(inX[0], inY[0] / gbps),
+        to: Math.min(inX[1], top / gbps),
+      }))
+      .filter(({ from, to }) => from < to)
+    return [
+      ...gridOfY(panel, ofY, y, paint),
+      ...ofX.map((value) => line(x(value), panel.top, x(value), panel.bottom, { stroke: paint('rule') })),
+      ...levels.map(({ gops }) => line(panel.left, y(gops), panel.right, y(gops), dashed(paint))),
+      ...lines.map(({ gbps, from, to, dashed: isDashed }) =>
+        line(
+          x(from),
+          y(from * gbps),
+          x(to),
+          y(to * gbps),
+          isDashed ? dashed(paint, '2,4') : { stroke: paint('muted') },
+        ),
+      ),
+      text(panel.left - 40, panel.top - 10, `GOPS over operations per byte of ${facet}`, {
+        'font-weight': 600,
+      }),
+      ...names.map(({ gops, label }) => text(panel.left + 6, y(gops) + 14, label, halo(paint))),
+      // Labels start on their line, each higher than the one before, so that none covers another.
+      ...lines.map(({ label, gbps, from, to }, nth) => {
+        const at = from * Math.min(1.9 ** (nth + 1), to / from)
+        return text(x(at) + 5, y(at * gbps) + 7, label, halo(paint))
+      }),
+      tag(
+        'g',
+        { 'aria-label': 'dot' },
+        data
+          .filter((point) => point.facet === facet)
+          .map(
+            (point) =>
+              mark(series.indexOf(point.series), x(point.x), y(point.y), paint, paint('page')) +
+              text(x(point.x) + 9, y(point.y) + 5, point.label),
+          )
+          .join(''),
+      ),
+    ]
+  })
+  const values = ofX.map((value) =>
+    text(x(value), last.bottom + 17, String(value), { 'text-anchor': 'middle' }),
+  )
+  return { height, parts: [...parts, ...values, titleOfX(last, 'operations per byte')] }
+}
+
+function pictureOf({ kind, chart }: Drawing, width: number, paint: Paint): Picture {
+  if (kind === 'line') return lineChart(chart, width, paint)
+  return kind === 'bar' ? barChart(chart, width, paint) : rooflineChart(chart, width, paint)
+}
+
+/** Draws a chart as SVG text, in the colours of the page. */
+export function draw(drawing: Drawing, width: number): string {
+  const { height, parts } = pictureOf(drawing, width, onPage)
+  const size = { width, height, viewBox: `0 0 ${width} ${height}`, 'font-size': width < NARROW ? 11 : 12 }
+  return tag('svg', { ...size, fill: onPage('text'), 'aria-hidden': 'true' }, parts.join('\n'))
+}
+
+/** A sample of a series: its symbol, or a square of a bar's colour. */
+const sample = (kind: Drawing['kind'], index: number, x: number, y: number, paint: Paint) =>
+  kind === 'bar'
+    ? tag('rect', { x: x - 6, y: y - 6, width: 12, height: 12, fill: colourOf(index, paint) })
+    : mark(index, x, y, paint, 'none')
+
+/** The key to the series of a chart. */
+export function legend({ kind, chart: { series } }: Drawing): string {
+  const rows = series.map(
+    (name, index) =>
+      `<span class="legend-swatch">${tag('svg', { width: 14, height: 14, 'aria-hidden': 'true' }, sample(kind, index, 7, 7, onPage))}${escaped(name)}</span>`,
+  )
+  return `<div class="legend-swatches">${rows.join('')}</div>`
 }
 
 /** A chart as a file of its own: with its title, its key and the colours of a light page. */
 export function svgFile(drawing: Drawing, title: string): string {
   const width = 860
   const { series } = drawing.chart
-  const document = newDocument()
-  const holder = document.createElement('div')
-  holder.innerHTML = draw(drawing, width)
-  const svg = holder.querySelector('svg')!
-  const rows = Math.ceil(series.length / 2)
-  const head = 44 + 20 * rows
-  const height = Number(svg.getAttribute('height')) + head
-  svg.setAttribute('y', String(head))
-  svg.setAttribute('xmlns', 'http://www.w3.org/2000/svg')
-  svg.removeAttribute('aria-hidden')
-  svg.setAttribute('role', 'presentation')
-  const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+  const picture = pictureOf(drawing, width, inFile)
+  const head = 44 + 20 * Math.ceil(series.length / 2)
+  const height = head + picture.height
   const key = series.map((name, index) => {
-    const [x, y] = [24 + (index % 2) * (width / 2), 52 + 20 * Math.floor(index / 2)]
-    const mark = shapeOf(document, symbols[index]!)
-    return `<path d="${mark}" transform="translate(${x},${y - 4})" fill="none" stroke-width="2" stroke="${colors[index]}"/><text x="${x + 12}" y="${y}">${escaped(name)}</text>`
+    const [x, y] = [24 + (index % 2) * (width / 2), 48 + 20 * Math.floor(index / 2)]
+    return sample(drawing.kind, index, x, y, inFile) + text(x + 12, y + 4, name)
   })
-  holder.innerHTML = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12" fill="currentColor" role="img" aria-label="${escaped(title)}">
-<rect width="100%" height="100%" fill="var(--page)"/>
-<text x="16" y="26" font-size="15" font-weight="600">${escaped(title)}</text>
-${key.join('\n')}
-${svg.outerHTML}
-</svg>`
-  const picture = holder.querySelector('svg')!
-  withoutCss(picture, light)
-  return `${picture.outerHTML}\n`
-}
-
-/** The key to the series of a chart: symbols of the same colours and shapes. */
-export function legend({ kind, chart: { series } }: Drawing): string {
-  const { color, symbol } = scalesOf(series)
-  const common = {
-    document: newDocument(),
-    className: 'legend',
-    color: { type: 'categorical', ...color },
+  const attributes = {
+    xmlns: 'http://www.w3.org/2000/svg',
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+    'font-family': 'system-ui, sans-serif',
+    'font-size': 12,
+    fill: inFile('text'),
+    role: 'img',
+    'aria-label': title,
   }
-  const ofSymbols = { symbol, stroke: 'color', fill: 'none', strokeWidth: 2 }
-  const element = Plot.legend((kind === 'bar' ? common : { ...common, ...ofSymbols }) as never)
-  return finish(element as unknown as Element)
+  const content = [
+    tag('rect', { width: '100%', height: '100%', fill: inFile('page') }),
+    text(16, 26, title, { 'font-size': 15, 'font-weight': 600 }),
+    ...key,
+    tag('g', { transform: `translate(0,${head})` }, `\n${picture.parts.join('\n')}\n`),
+  ]
+  return `${tag('svg', attributes, `\n${content.join('\n')}\n`)}\n`
 }

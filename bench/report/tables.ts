@@ -1,5 +1,5 @@
 /** The thesis' tables, with a column or rows for the GPU of the results. */
-import { bytes } from '../output.js'
+import { bytes, deviceRows } from '../output.js'
 import { times } from './charts.js'
 import type { Data } from './data.js'
 import { type Html, html, tableOf } from './html.js'
@@ -27,21 +27,9 @@ export function specifications({ machine: { gpu, peak } }: Data): Html {
     const value = gpu[key]
     return value === undefined ? 'not told' : key.endsWith('MHz') ? `${value} MHz` : String(value)
   }
-  const others: [string, string][] = Object.entries(gpu)
-    .filter(([key]) => !thesis.specifications.some((row) => row[2] === key) && key !== 'name')
-    .map(([key, value]) => {
-      const [, name = key, unit] = /^(.*?)(Bytes|MHz|Bits)?$/.exec(key) ?? []
-      const words = name.replace(
-        /[A-Z]+/g,
-        (capitals) => ` ${capitals.length > 1 ? capitals : capitals.toLowerCase()}`,
-      )
-      return [
-        words,
-        unit === 'Bytes'
-          ? bytes(Number(value))
-          : `${value}${unit ? ` ${unit === 'Bits' ? 'bits' : unit}` : ''}`,
-      ]
-    })
+  const isOther = ([key]: [string, unknown]) =>
+    key !== 'name' && !thesis.specifications.some((row) => row[2] === key)
+  const others = deviceRows(Object.fromEntries(Object.entries(gpu).filter(isOther)))
   return tableOf(
     [
       ['', 'GTX 980', 'Titan X', 'GTX 1080 Ti', html`<strong>${gpu.name}</strong>`],

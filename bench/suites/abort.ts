@@ -54,7 +54,7 @@ async function giveUp(
   options: MpmmOptions,
 ): Promise<void> {
   const repetitions = bench.times(2, 7)
-  const asked = bench.quick ? {} : { must: 50, aim: 20 }
+  const asked = bench.usually({ must: 50, aim: 20 })
   const multiply = (given: MpmmOptions): Promise<unknown> => mpmm(a, b, given as never)
   const product = (given: MpmmOptions) => settled(multiply(given))
   const timeNext = async () => {

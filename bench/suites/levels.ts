@@ -9,9 +9,9 @@ import {
   type VariantName,
 } from '../../lib/index.js'
 import { measure } from '../../lib/lab.js'
-import { elapsed, repeat } from '../experiment.js'
-import { ANY_INT32, integers, operandsOf, randomMatrix, type ValueKind } from '../timing/values.js'
-import { type Asked, type Bench, differsFromNaive, type Suite, type SuiteCase } from './suite.js'
+import { elapsed } from '../experiment.js'
+import { integers, operandsOf, randomMatrix, type ValueKind } from '../timing/values.js'
+import { type Asked, type Bench, differsFromNaive, type Suite, type SuiteCase, topsOf } from './suite.js'
 
 /** What the issue of the tensor cores asks of products of 16 levels on an H200, by their size: TOPS. */
 const asked: Record<number, Asked> = {
@@ -53,44 +53,41 @@ function askedOf(size: number, kind: Kind): Asked | undefined {
   return size === 8192 ? askedOfMore[nameOf(kind)] : undefined
 }
 
-/** The products of resident matrices, and of those that fit in a moment, against the naive product. */
+/** Multiplies resident matrices, and compares small products with the naive one. */
 async function kernels(bench: Bench, size: number, kind: Kind): Promise<void> {
-  const device = await bench.device()
   const { a, b } = operands(size, kind)
-  using left = await device.upload(a)
-  using right = await device.upload(b)
-  using out = await device.full([size, size], 0)
+  const [left, right] = await bench.upload(a, b)
+  const out = await bench.full([size, size])
   const of = `${size}³, ${nameOf(kind)}`
-  const samples = await repeat(bench.times(3, 11), 2, async () => {
-    const { timing, path, variant } = await mpmm(left, right, { out })
-    // The family tells more: on the path 'direct' are kernels of very different speeds.
-    return { tops: (2 * size ** 3) / timing.kernelMs / 1e9, how: `${variant.split('_')[0]}, ${path}` }
-  })
-  if (size <= 256) {
-    const difference = differsFromNaive(await out.download(), a, b)
-    if (difference) bench.wrong(`${of}: ${difference}`)
-  }
-  const limits = { ...bench.ofGpu(askedOf(size, kind)), note: samples.at(-1)!.how }
-  bench.figures(of, samples, [['kernel', 'TOPS', ({ tops }) => tops, limits]])
+  const goal = bench.ofGpu(askedOf(size, kind))
+  await bench.measure(of, [3, 11, 2], () => mpmm(left, right, { out }), [
+    [
+      'kernel',
+      'TOPS',
+      ({ timing }) => topsOf(size ** 3, timing.kernelMs),
+      // The family tells more than the path: on the path 'direct' are kernels of very different speeds.
+      ({ path, variant }) => ({ ...goal, note: `${variant.split('_')[0]}, ${path}` }),
+    ],
+  ])
+  if (size <= 256) bench.wrong(differsFromNaive(await out.download(), a, b), of)
 }
 
-/** From Int16Arrays in ordinary memory to an array in it. */
+/** Multiplies Int16Arrays in ordinary memory into an array in it. */
 async function wholeCalls(bench: Bench, size: number): Promise<void> {
   const int16 = (seed: number) => matrix(size, size, new Int16Array(levelsOf(size, 16, seed).data))
   const [a, b] = [int16(1), int16(2)]
-  const target = matrix(size, size, new Int32Array(size * size))
+  const goal = bench.ofGpu({ must: 20, aim: 14 })
   for (const [what, out] of [
     ['into a new array', undefined],
-    ['into out', target],
+    ['into out', matrix(size, size, new Int32Array(size * size))],
   ] as const) {
-    const samples = await repeat(bench.times(3, 11), 2, async () => {
+    const call = async () => {
       const begin = performance.now()
       const { timing, path } = await mpmm(a, b, { ...bench.place, out })
       return { whole: performance.now() - begin, ...timing, path }
-    })
-    const limits = { ...bench.ofGpu({ must: 20, aim: 14 }), note: samples[0]!.path }
-    bench.figures(`${size}³, 16 levels, Int16Arrays, ${what}`, samples, [
-      ['the whole call', 'ms', ({ whole }) => whole, limits],
+    }
+    await bench.measure(`${size}³, 16 levels, Int16Arrays, ${what}`, [3, 11, 2], call, [
+      ['the whole call', 'ms', ({ whole }) => whole, ({ path }) => ({ ...goal, note: path })],
       ['until the operands are on the GPU', 'ms', ({ h2dMs }) => h2dMs],
       ['kernels', 'ms', ({ kernelMs }) => kernelMs],
       ['from the last kernel to the last element', 'ms', ({ d2hMs }) => d2hMs],
@@ -101,14 +98,13 @@ async function wholeCalls(bench: Bench, size: number): Promise<void> {
 /** Larger products of any int32 may be ranked (docs/ranked.md): they look at a sample each time, and take much less time. */
 const LARGEST_UNRANKED = 4096
 
-/** How much longer the first product of matrices takes, whose lines are looked at, than the next. */
+/** Times the first product of matrices, whose lines are looked at, beside the next one. */
 async function looking(bench: Bench, size: number): Promise<void> {
   const device = await bench.device()
-  const a = integers([size, size], 1, { limit: ANY_INT32 })
-  const b = integers([size, size], 2, { limit: ANY_INT32 })
-  using out = await device.full([size, size], 0)
+  const [a, b] = [integers([size, size], 1), integers([size, size], 2)]
+  const out = await bench.full([size, size])
   let variant: VariantName | undefined
-  const samples = await repeat(bench.times(3, 11), 1, async () => {
+  const both = async () => {
     using left = await device.upload(a)
     using right = await device.upload(b)
     // A variant that is named packs the operands, and looks at nothing.
@@ -118,15 +114,17 @@ async function looking(bench: Bench, size: number): Promise<void> {
       variant = (await mpmm(left, right, { out })).variant
     })
     return (100 * (first - next)) / next
-  })
+  }
   const what = 'how much longer the first product takes, which looks at lines'
-  bench.figure(`${size}³, any int32`, what, '%', samples, bench.ofGpu({ must: 1, aim: 0.5 }))
+  await bench.measure(`${size}³, any int32`, [3, 11, 1], both, [
+    [what, '%', (percent) => percent, bench.ofGpu({ must: 1, aim: 0.5 })],
+  ])
 }
 
 async function preparing(bench: Bench, size: number): Promise<void> {
   const variant = 'exponent_maxplus_i32_128x128x64_st6'
   const values = { m: size, n: size, k: size, minimum: 0, maximum: 15, repetitions: bench.times(3, 11) }
-  const { prepareMs, analysisMs } = await measure(variant, { ...values, device: bench.index })
+  const { prepareMs, analysisMs } = await measure(variant, { ...values, device: bench.place.device })
   // Of Int16Arrays, which are half as large, it must take 0.5 ms.
   const both = prepareMs.median + analysisMs.median
   bench.figure(`${size}³, 16 levels, Int32Arrays`, 'packing and scan', 'ms', both)

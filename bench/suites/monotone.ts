@@ -1,4 +1,4 @@
-/** Whether a product takes longer than a larger one: sizes in small steps, and long, thin shapes. */
+/** Products that take longer than larger ones: sizes in small steps, and long, thin shapes. */
 import { mpmm } from '../../lib/index.js'
 import { median, repeat } from '../experiment.js'
 import { operandsOf, type ValueKind } from '../timing/values.js'
@@ -6,74 +6,51 @@ import type { Bench, Suite, SuiteCase } from './suite.js'
 
 type Sizes = readonly [m: number, n: number, k: number]
 
-interface Timed {
-  size: string
-  /** Of the kernel, in ms: the median. */
-  time: number
-  variant: string
-}
+/** Ratio of the times of a product and of a larger one that is named. */
+const TOLERATED = 1.1
 
 /** Products in an order in which none may take longer than a later one. */
-interface Row {
-  of: string
-  sizes: Sizes[]
-}
-
-/** A product may take so many times as long as a larger one: more is named. */
-const TOLERATED = 1.1
-const LONG = 4096
-
-function rows(bench: Bench): Row[] {
+function rowsOf(bench: Bench): Record<string, Sizes[]> {
   const step = bench.pick(32, 8, 32)
   const most = bench.pick(96, 1536, 512)
-  const long = bench.pick(256, LONG, 1024)
+  const long = bench.pick(256, 4096, 1024)
   const thin = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256].filter((size) => size <= long)
   const cubes = Array.from({ length: most / step }, (_, at) => (at + 1) * step)
-  return [
-    { of: 'n³', sizes: cubes.map((n) => [n, n, n]) },
-    { of: `n × ${long} × ${long}`, sizes: thin.map((m) => [m, long, long]) },
-    { of: `${long} × n × ${long}`, sizes: thin.map((n) => [long, n, long]) },
-    { of: `${long} × ${long} × n`, sizes: thin.map((k) => [long, long, k]) },
-    { of: `n × n × ${long}`, sizes: thin.map((n) => [n, n, long]) },
-  ]
+  return {
+    'n³': cubes.map((n) => [n, n, n]),
+    [`n × ${long} × ${long}`]: thin.map((m) => [m, long, long]),
+    [`${long} × n × ${long}`]: thin.map((n) => [long, n, long]),
+    [`${long} × ${long} × n`]: thin.map((k) => [long, long, k]),
+    [`n × n × ${long}`]: thin.map((n) => [n, n, long]),
+  }
 }
 
-async function timed(bench: Bench, kind: ValueKind, [m, n, k]: Sizes): Promise<Timed> {
-  const device = await bench.device()
+async function timed(bench: Bench, kind: ValueKind, [m, n, k]: Sizes) {
   const { a, b } = operandsOf({ batch: 1, m, n, k }, kind)
+  const device = await bench.device()
   using left = await device.upload(a)
   using right = await device.upload(b)
   using out = await device.full([m, n], 0, kind === 'float32' ? 'float32' : 'int32')
-  let variant = ''
-  const times = await repeat(bench.times(3, 15), 3, async () => {
-    const product = await mpmm(left, right, { out })
-    variant = product.variant
-    return product.timing.kernelMs
-  })
-  return { size: `${m} × ${n} × ${k}`, time: median(times), variant }
+  const samples = await repeat(bench.times(3, 15), 3, () => mpmm(left, right, { out }))
+  const time = median(samples.map(({ timing }) => timing.kernelMs))
+  return { size: `${m} × ${n} × ${k}`, time, variant: samples[0]!.variant }
 }
 
-/** How much longer each took than the quickest of those after it. */
-function excesses(row: readonly Timed[]): { one: Timed; later: Timed; ratio: number }[] {
-  return row.slice(0, -1).map((one, at) => {
-    const later = row.slice(at + 1).reduce((least, other) => (other.time < least.time ? other : least))
-    return { one, later, ratio: one.time / later.time }
-  })
-}
-
-async function compare(bench: Bench, kind: ValueKind, { of, sizes }: Row): Promise<void> {
-  const row: Timed[] = []
+async function compare(bench: Bench, kind: ValueKind, of: string, sizes: Sizes[]): Promise<void> {
+  const row: Awaited<ReturnType<typeof timed>>[] = []
   for (const [at, size] of sizes.entries()) {
     bench.onPart(size.join(' × '), at / sizes.length)
     row.push(await timed(bench, kind, size))
   }
-  const found = excesses(row)
-  const most = Math.max(...found.map(({ ratio }) => ratio))
-  bench.figure(`${of}, ${kind}`, 'time / that of a larger one, at most', 'x', most, {
-    ...bench.ofGpu({ must: 1.2, aim: TOLERATED }),
+  // Each beside the quickest of those after it.
+  const found = row.slice(0, -1).map((one, at) => {
+    const later = row.slice(at + 1).reduce((least, other) => (other.time < least.time ? other : least))
+    return { one, later, ratio: one.time / later.time }
   })
-  for (const { one, later, ratio } of found) {
-    if (ratio <= TOLERATED) continue
+  const most = Math.max(...found.map(({ ratio }) => ratio))
+  const goal = bench.ofGpu({ must: 1.2, aim: TOLERATED })
+  bench.figure(`${of}, ${kind}`, 'time / that of a larger one, at most', 'x', most, goal)
+  for (const { one, later, ratio } of found.filter((each) => each.ratio > TOLERATED)) {
     bench.figure(`${one.size}, ${kind}`, 'time / that of a larger one', 'x', ratio, {
       note: `${one.variant}; ${later.size}: ${later.variant}`,
     })
@@ -85,7 +62,9 @@ export const monotone: Suite = {
   grid(bench) {
     const kinds: ValueKind[] = ['int32', '16bit', 'float32', ...(bench.gpu ? (['levels'] as const) : [])]
     return kinds.flatMap((kind) =>
-      rows(bench).map((row): SuiteCase => [`${row.of}, ${kind}`, () => compare(bench, kind, row)]),
+      Object.entries(rowsOf(bench)).map(
+        ([of, sizes]): SuiteCase => [`${of}, ${kind}`, () => compare(bench, kind, of, sizes)],
+      ),
     )
   },
 }

@@ -1,4 +1,4 @@
-/** The suites by their names. */
+/** Suites by their names. */
 import { abort } from './abort.js'
 import { cold } from './cold.js'
 import { delay } from './delay.js'
@@ -9,6 +9,7 @@ import { levels } from './levels.js'
 import { memory } from './memory.js'
 import { mixed } from './mixed.js'
 import { monotone } from './monotone.js'
+import { peers } from './peers.js'
 import { promises } from './promises.js'
 import { queue } from './queue.js'
 import { resident } from './resident.js'
@@ -38,6 +39,7 @@ export const suites = {
   memory,
   queue,
   devices,
+  peers,
 } satisfies Record<string, Suite>
 
 export type SuiteName = keyof typeof suites

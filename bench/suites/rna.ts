@@ -1,25 +1,13 @@
-/** The interaction and the folding of strands of RNA: whole calls. */
+/** Interaction and folding of strands of RNA: whole calls. */
 import { info } from '../../lib/index.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
 import { gopsOf, strandOf, timeFolding, timeInteraction } from '../needed.js'
 import type { Asked, Bench, Suite, SuiteCase } from './suite.js'
 
-interface Interaction {
-  n: number
-  m: number
-  speed?: Asked
-  ms?: Asked
-}
-
-interface Folding {
-  count: number
-  n: number
-  ms?: Asked
-}
-
+/** Sizes, and goals: of an interaction in TOPS or of a whole call in ms. */
 interface Work {
-  interactions: Interaction[]
-  foldings: Folding[]
+  interactions: { n: number; m: number; speed?: Asked; ms?: Asked }[]
+  foldings: { count: number; n: number; ms?: Asked }[]
 }
 
 const onGpu: Work = {
@@ -42,7 +30,7 @@ const onCpu: Work = {
 }
 const quickly: Work = { interactions: [{ n: 4, m: 24 }], foldings: [{ count: 5, n: 40 }] }
 
-/** The host's kernels find the same scores. */
+/** Compares scores with those of the host's kernels. */
 async function compare(bench: Bench): Promise<void> {
   const [first, second] = [strandOf(7, 5), strandOf(30, 6)]
   const scores = async (place: { backend: 'cuda' | 'cpu'; device?: number }) => [
@@ -61,26 +49,25 @@ export const rna: Suite = {
   grid(bench) {
     const { interactions, foldings } = bench.pick(quickly, onGpu, onCpu)
     const where = { ...bench.place, repetitions: bench.times(1, 5) }
-    const cores = bench.gpu ? 1 : info().cpu.threads
-    const interaction = async (of: string, { n, m, speed, ms }: Interaction) => {
-      const timed = await timeInteraction(n, m, where)
-      bench.figure(of, 'the whole call', 'ms', timed.ms, ms)
-      const speeds = gopsOf(timed).map((gops) => gops / 1000 / cores)
-      bench.figure(of, bench.gpu ? 'speed' : 'speed per core', 'TOPS', speeds, speed)
-    }
-    const folding = async (of: string, { count, n, ms }: Folding) => {
-      const timed = await timeFolding(count, n, where)
-      bench.figure(of, 'the whole call', 'ms', timed.ms, ms)
-    }
+    const [speedName, cores] = bench.gpu ? ['speed', 1] : ['speed per core', info().cpu.threads]
     return [
       ['scores', () => compare(bench)],
-      ...interactions.map((one): SuiteCase => {
-        const of = `bpmax ${one.n} × ${one.m}`
-        return [of, () => interaction(of, one)]
+      ...interactions.map(({ n, m, speed, ms }): SuiteCase => {
+        const of = `bpmax ${n} × ${m}`
+        const measure = async () => {
+          const timed = await timeInteraction(n, m, where)
+          bench.figure(of, 'the whole call', 'ms', timed.ms, ms)
+          const speeds = gopsOf(timed).map((gops) => gops / 1000 / cores)
+          bench.figure(of, speedName, 'TOPS', speeds, speed)
+        }
+        return [of, measure]
       }),
-      ...foldings.map((one): SuiteCase => {
-        const of = `nussinov ${one.count} × ${one.n}`
-        return [of, () => folding(of, one)]
+      ...foldings.map(({ count, n, ms }): SuiteCase => {
+        const of = `nussinov ${count} × ${n}`
+        const measure = async () => {
+          bench.figure(of, 'the whole call', 'ms', (await timeFolding(count, n, where)).ms, ms)
+        }
+        return [of, measure]
       }),
     ]
   },

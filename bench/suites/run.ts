@@ -4,7 +4,7 @@ import { runTrials, type Trial } from '../trials/run.js'
 import { type SuiteName, suites } from './names.js'
 import type { SuiteFound, SuiteRequest } from './suite.js'
 
-export interface SuitesRequest extends Omit<SuiteRequest, 'backend'> {
+export interface SuitesRequest extends Omit<SuiteRequest, 'backend' | 'onOneCore'> {
   suites: SuiteName[]
   backend: 'auto' | 'cuda' | 'cpu' | 'all'
 }
@@ -27,22 +27,26 @@ export async function runSuites(request: SuitesRequest, signal: AbortSignal): Pr
   const records = backends.flatMap((backend) =>
     names.map((name): SuiteRecord => ({ name, shows: suites[name].shows, backend, figures: [], wrong: [] })),
   )
-  await runTrials(
-    records.map(
-      ({ name, backend, figures, wrong }): Trial<SuiteFound> => ({
-        experiment: `suite ${name}`,
-        request: { backend, device, quick, repetitions } satisfies SuiteRequest,
-        what: name,
-        does: `ran the suite ${name}`,
-        threads: null,
-        cost: 1,
-        found(found) {
-          figures.push(...found.figures)
-          wrong.push(...found.wrong)
-        },
-      }),
-    ),
-    signal,
+  const trialOf = (
+    { name, backend, figures, wrong }: SuiteRecord,
+    onOneCore: boolean,
+  ): Trial<SuiteFound> => ({
+    experiment: `suite ${name}`,
+    request: { backend, device, quick, repetitions, onOneCore } satisfies SuiteRequest,
+    what: name,
+    does: `ran the suite ${name}`,
+    threads: onOneCore ? 1 : null,
+    cost: 1,
+    found(found) {
+      figures.push(...found.figures)
+      wrong.push(...found.wrong)
+    },
+  })
+  const trials = records.flatMap((record) =>
+    'onOneCore' in suites[record.name]
+      ? [trialOf(record, false), trialOf(record, true)]
+      : [trialOf(record, false)],
   )
+  await runTrials(trials, signal)
   return { ...circumstances(backends.includes('cuda') ? device : null), suites: records }
 }

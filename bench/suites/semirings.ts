@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Device, type DeviceMatrix, matrix, mpmm, type VariantName } from '../../lib/index.js'
+import { type DenseMatrix, type DeviceMatrix, matrix, mpmm, type VariantName } from '../../lib/index.js'
 import {
   counting,
   kBest,
@@ -11,9 +11,9 @@ import {
   semiring,
   type UserSemiring,
 } from '../../lib/semirings.js'
-import { elapsed, repeat } from '../experiment.js'
+import { elapsed } from '../experiment.js'
 import { ANY_INT32, integers } from '../timing/values.js'
-import type { Asked, Bench, Suite, SuiteCase } from './suite.js'
+import { type Asked, type Bench, type Suite, type SuiteCase, topsOf } from './suite.js'
 
 /** `shift` is a constant that changes nothing, so that two kernels of max-plus aren't the same one. */
 const maxPlus = (shift = 0) =>
@@ -63,61 +63,46 @@ const shares: Record<number, Asked> = {
 }
 
 /** A matrix of small elements. On a device a uint32 is an int32, bit by bit. */
-function uploadLane(
-  device: Device,
-  size: number,
-  dtype: LaneType,
-  seed: number,
-): Promise<DeviceMatrix<Int32Array | Float32Array>> {
+function laneOf(size: number, dtype: LaneType, seed: number): DenseMatrix<Int32Array | Float32Array> {
   const { data, ...integer } = integers([size, size], seed, { limit: 1000 })
-  if (dtype !== 'float32') {
-    return device.upload({
-      ...integer,
-      data: dtype === 'uint32' ? data.map((value) => 1 + (value & 3)) : data,
-    })
-  }
-  const floats = Float32Array.from(data, (value) => value / 100)
-  return device.upload(matrix(size, size, floats))
-}
-
-async function uploaded(bench: Bench, { dtype }: UserSemiring, size: number, seed: number) {
-  const device = await bench.device()
-  const types = typeof dtype === 'string' ? [dtype] : dtype
-  return Promise.all(types.map((type, at) => uploadLane(device, size, type, seed + at)))
+  if (dtype === 'int32') return { ...integer, data }
+  if (dtype === 'uint32') return { ...integer, data: data.map((value) => 1 + (value & 3)) }
+  return matrix(
+    size,
+    size,
+    Float32Array.from(data, (value) => value / 100),
+  )
 }
 
 async function speed(bench: Bench, size: number, of: string, own: UserSemiring, asked: Asked): Promise<void> {
-  const [a, b] = [await uploaded(bench, own, size, 1), await uploaded(bench, own, size, 11)]
-  const isOne = a.length === 1
-  const samples = await repeat(bench.times(3, 7), 1, async () => {
-    const options = { semiring: own } as never
-    const { c, timing } = isOne
-      ? await mpmm(a[0]!, b[0]!, options)
-      : await mpmm(a as never, b as never, options)
-    for (const each of [c].flat() as DeviceMatrix[]) each.dispose()
-    return (2 * size ** 3) / timing.kernelMs / 1e9
-  })
-  bench.figure(`${size}³, ${of}`, 'kernel', 'TOPS', samples, bench.ofGpu(asked))
-  for (const each of [...a, ...b]) each.dispose()
+  const types = [own.dtype].flat()
+  const lanes = (seed: number) => bench.upload(...types.map((type, at) => laneOf(size, type, seed + at)))
+  const [a, b] = [await lanes(1), await lanes(11)]
+  const multiply = async () => {
+    const operands = types.length === 1 ? [a[0], b[0]] : [a, b]
+    const { c, timing } = await mpmm(operands[0] as never, operands[1] as never, { semiring: own } as never)
+    for (const lane of [c].flat() as DeviceMatrix[]) lane.dispose()
+    return topsOf(size ** 3, timing.kernelMs)
+  }
+  await bench.measure(`${size}³, ${of}`, [3, 7, 1], multiply, [
+    ['kernel', 'TOPS', (tops) => tops, bench.ofGpu(asked)],
+  ])
 }
 
 /** Max-plus of any int32, alternately with the library's kernel and with that of the semiring. */
 async function besideBuiltIn(bench: Bench, size: number): Promise<void> {
-  const device = await bench.device()
   const own = maxPlus()
-  using a = await device.upload(integers([size, size], 1, { limit: ANY_INT32 }))
-  using b = await device.upload(integers([size, size], 2, { limit: ANY_INT32 }))
-  using out = await device.full([size, size], 0)
+  const { a, b, out } = await bench.squares(size)
   const variant = await directVariant(bench, size)
-  const samples = await repeat(bench.times(3, 11), 2, async () => {
+  const both = async () => {
     const { timing: library } = await mpmm(a, b, { out, variant })
     const { timing: written } = await mpmm(a, b, { out, semiring: own } as never)
     return { library: library.kernelMs, written: written.kernelMs }
-  })
-  const tops = (ms: number) => (2 * size ** 3) / ms / 1e9
-  bench.figures(`${size}³, max-plus of int32`, samples, [
-    ['the library’s kernel', 'TOPS', ({ library }) => tops(library), { note: variant }],
-    ['kernel', 'TOPS', ({ written }) => tops(written)],
+  }
+  const steps = size ** 3
+  await bench.measure(`${size}³, max-plus of int32`, [3, 11, 2], both, [
+    ['the library’s kernel', 'TOPS', ({ library }) => topsOf(steps, library), { note: variant }],
+    ['kernel', 'TOPS', ({ written }) => topsOf(steps, written)],
     [
       'share of the library’s speed',
       '%',
@@ -143,11 +128,12 @@ async function firstUse(bench: Bench): Promise<void> {
   process.env.MPMML_CACHE = folder
   try {
     await call(maxPlus())
-    const firsts = await repeat(bench.times(2, 5), 0, (index) => call(maxPlus(1 + index)))
-    const nexts = await repeat(bench.times(3, 21), 2, () => call(maxPlus()))
     const of = '64³, max-plus of int32'
-    bench.figure(of, 'the first call', 'ms', firsts, bench.ofGpu({ must: 400, aim: 250 }))
-    bench.figure(of, 'the next calls', 'ms', nexts)
+    const goal = bench.ofGpu({ must: 400, aim: 250 })
+    const first = (index: number) => call(maxPlus(1 + index))
+    await bench.measure(of, [2, 5, 0], first, [['the first call', 'ms', (ms) => ms, goal]])
+    const next = () => call(maxPlus())
+    await bench.measure(of, [3, 21, 2], next, [['the next calls', 'ms', (ms) => ms]])
   } finally {
     if (before === undefined) delete process.env.MPMML_CACHE
     else process.env.MPMML_CACHE = before

@@ -1,23 +1,25 @@
 /** Sparse networks: searches here and by other libraries, on the same networks and with the same results. */
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { reducePaths, shortestPaths } from '../../lib/graph.js'
-import { info } from '../../lib/index.js'
+import { type ElementArray, info, matrix } from '../../lib/index.js'
 import { elapsed, median } from '../experiment.js'
-import { javascriptRivals } from './sparse/javascript.js'
+import { delaysDuring } from './event-loop.js'
+import { type Contest, compete, type Samples, type Way } from './peers/contest.js'
+import { javascriptRivals } from './peers/javascript.js'
 import { grid, hexagonal, type Network, networks, random, roads } from './sparse/networks.js'
-import { Python } from './sparse/python.js'
-import type { Asked, Bench, Suite } from './suite.js'
+import type { Bench, Suite, SuiteCase } from './suite.js'
 
 const NONE = 2 ** 31 - 1
+const HERE = 'mpmml'
 
-const described = (name: string, { nodes, from }: Network) => `${name}, ${nodes} nodes, ${from.length} edges`
+export const described = (name: string, { nodes, from }: Network) =>
+  `${name}, ${nodes} nodes, ${from.length} edges`
 
 /** Some nodes, spread over all. */
-const spreadOver = (nodes: number, count: number) =>
+export const spreadOver = (nodes: number, count: number) =>
   Array.from({ length: count }, (_, at) => Math.floor((at * nodes) / count))
 
-/** How distances differ from those found here; undefined if they don't. */
+/** Difference between distances and those found here; undefined if there is none. */
 export function differing(theirs: ArrayLike<number>, ours: ArrayLike<number>): string | undefined {
   if (theirs.length !== ours.length) return `it gives ${theirs.length} distances, not ${ours.length}`
   for (let at = 0; at < ours.length; at++) {
@@ -30,103 +32,90 @@ export function differing(theirs: ArrayLike<number>, ours: ArrayLike<number>): s
 
 const threads = () => `${info().cpu.threads} threads`
 
-/** A way to compute the same thing. */
-interface Way {
-  of: string
-  what: string
-  note: string
-  /** The milliseconds of a call, and what it found if that is wanted. */
-  call(): Promise<number>
+interface Search extends Pick<Contest, 'of' | 'rounds' | 'asked'> {
+  network: Network
+  sources: number[]
+  targets: number[] | null
+  programs?: Contest['programs']
+  /** Ways besides the library and Python's, given the distances. */
+  others?(distances: ElementArray): Promise<Way[]>
+  /** Whether figures are per source. */
+  isPerSource?: boolean
 }
 
-/** Calls each way in its turn, again and again: what else the machine does is the same for all. */
-async function inTurns(bench: Bench, rounds: number, ways: Way[]): Promise<number[][]> {
-  const samples: number[][] = ways.map(() => [])
-  for (let round = 0; round < rounds; round++) {
-    for (const [at, way] of ways.entries()) {
-      bench.onPart(way.what, (round * ways.length + at) / (rounds * ways.length))
-      samples[at]!.push(await way.call())
-    }
-  }
-  return samples
+/** Searches a network here and by other programs. */
+export async function searchByAll(bench: Bench, search: Search): Promise<Samples> {
+  const { network, sources, targets, others, isPerSource = false, programs, ...shown } = search
+  const { nodes, from, to, weight } = network
+  const find = async () =>
+    (await shortestPaths(network, { sources, ...(targets && { targets }) })).distances.data
+  const distances = await find()
+  const row = (data: Int32Array) => matrix(1, data.length, data)
+  const note = threads() + (isPerSource ? `, per source of ${sources.length}` : '')
+  const ours = { what: HERE, note, call: () => elapsed(find) }
+  return compete(bench, {
+    ...shown,
+    ways: [ours, ...((await others?.(distances)) ?? [])],
+    programs: programs ?? ['scipy_dijkstra', 'igraph_distances'],
+    operands: { from: row(from), to: row(to), weight: row(weight) },
+    options: { nodes },
+    request: { sources, targets },
+    compare: ({ data }) => differing(data, distances),
+    unit: 'ms',
+    figureOf: (ms) => (isPerSource ? ms / sources.length : ms),
+    remark: ', one thread',
+  })
 }
 
-function show(bench: Bench, ways: Way[], samples: number[][], asked: Asked = {}): void {
-  for (const [at, { of, what, note }] of ways.entries())
-    bench.figure(of, what, 'ms', samples[at]!, { ...(at === 0 ? asked : {}), note })
-}
-
-const HERE = 'mpmml'
-
-/** The distances from some nodes, here and by SciPy and igraph; in milliseconds for each source. */
-async function pythonWays(
+/** Searches by libraries for JavaScript: a call, as long as it takes, and the distances that it must give. */
+async function javascriptWays(
   bench: Bench,
   of: string,
-  python: Python | null,
-  sources: number[],
-  targets: number[] | null,
-  ours: ArrayLike<number>,
-  per: number,
+  network: Network,
+  search: (loaded: ReturnType<JavascriptRival['load']>) => (() => ArrayLike<number>) | undefined,
+  distances: ElementArray,
+  { note, calls = 1 }: { note: string; calls?: number },
 ): Promise<Way[]> {
-  if (!python)
-    bench.figure(of, 'SciPy, igraph', 'ms', 0, { note: 'not measured: there is no python3 with NumPy' })
+  const { rivals, missing } = await javascriptRivals()
   const ways: Way[] = []
-  for (const [name, { version, ms }] of Object.entries(python?.libraries ?? {})) {
-    await python!.call(name, sources, targets, true)
-    const wrong = differing(await python!.distances(), ours)
-    if (wrong) {
-      bench.wrong(`${of}: ${name}: ${wrong}`)
-      continue
-    }
-    const note = `${version}, one thread; making its graph took ${ms.toFixed(0)} ms`
-    ways.push({
-      of,
-      what: name,
-      note,
-      call: async () => (await python!.call(name, sources, targets, false)) / per,
-    })
+  for (const { name, version, load } of rivals) {
+    bench.onPart(`making the graph of ${name}`, 0)
+    const call = search(load(network))
+    if (!call) continue
+    const wrong = differing(call(), distances)
+    bench.wrong(wrong, `${of}: ${name}`)
+    if (wrong === undefined)
+      ways.push({ what: name, note: `${version}, ${note}`, call: async () => calls * (await elapsed(call)) })
   }
+  for (const name of missing) bench.figure(of, name, 'ms', 0, { note: 'not measured: it is not installed' })
   return ways
 }
 
-/** All libraries on a network of each kind, from some sources to all nodes. */
+type JavascriptRival = Awaited<ReturnType<typeof javascriptRivals>>['rivals'][number]
+
+/** Searches a network of each kind by all libraries, from some sources to all nodes. */
 async function againstAll(bench: Bench, name: keyof typeof networks): Promise<void> {
   const network = networks[name](bench.quick ? 400 : 20_000)
   const of = described(name, network)
   const sources = spreadOver(network.nodes, bench.quick ? 3 : 20)
-  const { distances } = await shortestPaths(network, { sources })
-  const python = await Python.start(network)
-  try {
-    const ways: Way[] = [
-      {
+  await searchByAll(bench, {
+    of,
+    network,
+    sources,
+    targets: null,
+    isPerSource: true,
+    rounds: bench.times(1, 5),
+    others: (distances) =>
+      javascriptWays(
+        bench,
         of,
-        what: HERE,
-        note: `${threads()}, per source of ${sources.length}`,
-        call: async () =>
-          (await elapsed(async () => {
-            await shortestPaths(network, { sources })
-          })) / sources.length,
-      },
-      ...(await pythonWays(bench, of, python, sources, null, distances.data, sources.length)),
-    ]
-    const { rivals, missing } = await javascriptRivals()
-    for (const { name, version, load } of rivals) {
-      bench.onPart(`making the graph of ${name}`, 0)
-      const { distances: from } = load(network)
-      if (!from) continue
-      const wrong = differing(from(sources[0]!), distances.data.subarray(0, network.nodes))
-      if (wrong) {
-        bench.wrong(`${of}: ${name}: ${wrong}`)
-        continue
-      }
-      const call = async () => elapsed(async () => void from(sources[0]!))
-      ways.push({ of, what: name, note: `${version}, one thread, one source`, call })
-    }
-    show(bench, ways, await inTurns(bench, bench.times(1, 5), ways))
-    for (const name of missing) bench.figure(of, name, 'ms', 0, { note: 'not measured: it is not installed' })
-  } finally {
-    await python?.close()
-  }
+        network,
+        ({ distances: from }) => from && (() => from(sources[0]!)),
+        distances.subarray(0, network.nodes),
+        // One source stands for all.
+        { note: 'one thread, one source', calls: sources.length },
+      ),
+  })
 }
 
 /** Many sources of a random network, against SciPy and igraph. */
@@ -134,70 +123,33 @@ async function manySources(bench: Bench): Promise<void> {
   const network = random(bench.quick ? 500 : 50_000)
   const sources = spreadOver(network.nodes, bench.quick ? 4 : 200)
   const of = `${described('random', network)}, ${sources.length} sources`
-  const { distances } = await shortestPaths(network, { sources })
-  const python = await Python.start(network)
-  try {
-    const call = () =>
-      elapsed(async () => {
-        await shortestPaths(network, { sources })
-      })
-    const ways = [
-      { of, what: HERE, note: threads(), call },
-      ...(await pythonWays(bench, of, python, sources, null, distances.data, 1)),
-    ]
-    const samples = await inTurns(bench, bench.times(1, 7), ways)
-    show(bench, ways, samples)
-    const own = median(samples[0]!)
-    for (const [at, { what }] of ways.entries()) {
-      if (at === 0) continue
-      const goal = what === 'SciPy' ? { must: 4, aim: 8 } : { must: 2, aim: 4 }
-      const asked = { ...(bench.quick ? {} : goal), moreIsBetter: true }
-      bench.figure(of, `${what}'s time / the time here`, 'x', median(samples[at]!) / own, asked)
-    }
-  } finally {
-    await python?.close()
+  const samples = await searchByAll(bench, { of, network, sources, targets: null, rounds: bench.times(1, 7) })
+  const own = median(samples.get(HERE)!)
+  for (const [what, times] of samples) {
+    if (what === HERE) continue
+    const asked = bench.usually(what === 'SciPy' ? { must: 4, aim: 8 } : { must: 2, aim: 4 })
+    const name = `${what}'s time / the time here`
+    bench.figure(of, name, 'x', median(times) / own, { ...asked, moreIsBetter: true })
   }
 }
 
-/** The longest delay of the event loop while `work` runs, in milliseconds. */
-async function longestDelay(work: () => Promise<unknown>): Promise<number> {
-  const delays = monitorEventLoopDelay({ resolution: 1 })
-  delays.enable()
-  // The first look comes before the work does.
-  await sleep(20)
-  delays.reset()
-  await work()
-  await sleep(5)
-  delays.disable()
-  return delays.max / 1e6
-}
-
-/** One source and one target of a large grid: what a call costs that is given edge lists, and how long the event loop waits. */
+/** One source and one target of a large grid: costs of a call with edge lists, and waits of the event loop. */
 async function oneToOne(bench: Bench): Promise<void> {
   const network = grid(bench.quick ? 900 : 1_000_000)
   const of = `${described('grid', network)}, one source to one target`
   const [sources, targets] = [[0], [network.nodes - 1]]
-  const search = async () => (await shortestPaths(network, { sources, targets })).distances.data
-  const length = await search()
-  const python = await Python.start(network)
-  try {
-    const ways = [
-      { of, what: HERE, note: threads(), call: () => elapsed(async () => void (await search())) },
-      ...(await pythonWays(bench, of, python, sources, targets, length, 1)),
-    ]
-    const samples = await inTurns(bench, bench.times(1, 7), ways)
-    show(bench, ways, samples, bench.quick ? {} : { must: 600, aim: 300 })
-  } finally {
-    await python?.close()
-  }
+  const rounds = bench.times(1, 7)
+  const asked = bench.usually({ must: 600, aim: 300 })
+  await searchByAll(bench, { of, network, sources, targets, rounds, asked })
+  const search = () => shortestPaths(network, { sources, targets })
   const idle: number[] = []
   const busy: number[] = []
-  for (let round = 0; round < bench.times(1, 7); round++) {
-    idle.push(await longestDelay(() => sleep(bench.quick ? 50 : 500)))
-    busy.push(await longestDelay(search))
+  for (let round = 0; round < rounds; round++) {
+    idle.push((await delaysDuring(() => sleep(bench.quick ? 50 : 500))).longest)
+    busy.push((await delaysDuring(search)).longest)
   }
   bench.figure(of, 'longest delay of an idle event loop', 'ms', idle)
-  bench.figure(of, 'longest delay of the event loop', 'ms', busy, bench.quick ? {} : { must: 10, aim: 3 })
+  bench.figure(of, 'longest delay of the event loop', 'ms', busy, bench.usually({ must: 10, aim: 3 }))
 }
 
 /** One source and one target by libraries for JavaScript, which make graphs of a million nodes too slowly. */
@@ -205,60 +157,58 @@ async function oneToOneOfAll(bench: Bench): Promise<void> {
   const network = grid(bench.quick ? 400 : 40_000)
   const of = `${described('grid', network)}, one source to one target`
   const [source, target] = [0, network.nodes - 1]
-  const search = async () =>
-    (await shortestPaths(network, { sources: source, targets: target })).distances.data
-  const length = await search()
-  const ways: Way[] = [
-    { of, what: HERE, note: 'the whole call', call: () => elapsed(async () => void (await search())) },
-  ]
-  const { rivals } = await javascriptRivals()
-  for (const { name, version, load } of rivals) {
-    const { between } = load(network)
-    if (!between) continue
-    const wrong = differing([between(source, target)], length)
-    if (wrong) bench.wrong(`${of}: ${name}: ${wrong}`)
-    else
-      ways.push({
+  await searchByAll(bench, {
+    of,
+    network,
+    sources: [source],
+    targets: [target],
+    programs: [],
+    rounds: bench.times(1, 7),
+    others: (distances) =>
+      javascriptWays(
+        bench,
         of,
-        what: name,
-        note: `${version}, without making its graph`,
-        call: () => elapsed(async () => void between(source, target)),
-      })
-  }
-  show(bench, ways, await inTurns(bench, bench.times(1, 7), ways))
+        network,
+        ({ between }) => between && (() => [between(source, target)]),
+        distances,
+        { note: 'without making its graph' },
+      ),
+  })
 }
 
 /** All pairs of a planar network by dissection, against a search from each node. */
 async function allPairs(bench: Bench): Promise<void> {
   const network = roads(bench.quick ? 400 : 20_000)
   const of = `${described('roads', network)}, eccentricities of all`
-  const methods = ['dissection', 'search'] as const
-  const found = await Promise.all(
-    methods.map(async (method) => (await reducePaths(network, { method })).values),
-  )
-  const wrong = differing(found[0]!, found[1]!)
-  if (wrong) bench.wrong(`${of}: by dissection ${wrong}`)
-  const ways = methods.map((method) => ({
-    of,
-    what: `${HERE}, ${method}`,
-    note: threads(),
-    call: () => elapsed(async () => void (await reducePaths(network, { method }))),
-  }))
-  const samples = await inTurns(bench, bench.times(1, 3), ways)
-  show(bench, ways, samples)
-  const asked = { ...(bench.quick ? {} : { must: 2, aim: 5 }), moreIsBetter: true }
-  bench.figure(of, 'search / dissection', 'x', median(samples[1]!) / median(samples[0]!), asked)
+  const byMethod = (method: 'dissection' | 'search') => reducePaths(network, { method })
+  const [dissected, searched] = [await byMethod('dissection'), await byMethod('search')]
+  bench.wrong(differing(dissected.values, searched.values), `${of}: by dissection`)
+  const both = async () => ({
+    dissection: await elapsed(() => byMethod('dissection')),
+    search: await elapsed(() => byMethod('search')),
+  })
+  const note = threads()
+  await bench.measure(of, [1, 3, 0], both, [
+    [`${HERE}, dissection`, 'ms', ({ dissection }) => dissection, { note }],
+    [`${HERE}, search`, 'ms', ({ search }) => search, { note }],
+    [
+      'search / dissection',
+      'x',
+      ({ dissection, search }) => search / dissection,
+      { ...bench.usually({ must: 2, aim: 5 }), moreIsBetter: true },
+    ],
+  ])
 }
 
-/** What a search takes besides what Node.js and the library had before: the edge lists and the result are in it. */
+/** Memory of a search, its edge lists and result, apart from what Node.js and the library had before. */
 async function memory(bench: Bench): Promise<void> {
   const before = process.memoryUsage.rss()
   const network = hexagonal(bench.quick ? 900 : 1_000_000)
   const of = `${described('hexagonal', network)}, one source`
   await shortestPaths(network, { sources: 0 })
   const most = 1024 * process.resourceUsage().maxRSS
-  const asked = bench.quick ? {} : { must: 150e6, aim: 80e6 }
-  bench.figure(of, 'most memory, more than before', 'bytes', most - before, { ...asked, moreIsBetter: false })
+  const asked = bench.usually({ must: 150e6, aim: 80e6 })
+  bench.figure(of, 'most memory, more than before', 'bytes', most - before, asked)
 }
 
 export const sparse: Suite = {
@@ -268,7 +218,7 @@ export const sparse: Suite = {
     // It is first, so that nothing else has taken memory.
     ['memory', () => memory(bench)],
     ...(Object.keys(networks) as (keyof typeof networks)[]).map(
-      (name) => [name, () => againstAll(bench, name)] as [string, () => Promise<void>],
+      (name): SuiteCase => [name, () => againstAll(bench, name)],
     ),
     ['many sources', () => manySources(bench)],
     ['one source to one target', () => oneToOne(bench)],

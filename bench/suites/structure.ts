@@ -1,4 +1,4 @@
-/** Products of triangles and bands: what it saves that only the needed steps are computed. */
+/** Products of triangles and bands, of which only the needed steps are computed. */
 import {
   type DeviceMatrix,
   mpmm,
@@ -6,10 +6,10 @@ import {
   type ProductStructure,
   type VariantName,
 } from '../../lib/index.js'
-import { median, repeat } from '../experiment.js'
+import { elapsed, median } from '../experiment.js'
 import { gopsOf, type Timed, timeProduct, triangles } from '../needed.js'
 import { integers } from '../timing/values.js'
-import { type Asked, type Bench, differsFromNaive, type Suite, type SuiteCase } from './suite.js'
+import { type Asked, type Bench, differsFromNaive, type Suite, type SuiteCase, topsOf } from './suite.js'
 
 /** The tables of a strand of so many bases, by the first one and the last one: BPMax multiplies each by others. */
 const tablesOf = (bases: number) => (bases * (bases - 1)) / 2
@@ -17,19 +17,16 @@ const tablesOf = (bases: number) => (bases * (bases - 1)) / 2
 const asked = { must: 22, aim: 28 }
 
 async function compare(bench: Bench, structure: ProductStructure): Promise<void> {
-  const device = await bench.device()
   const [a, b] = [integers([150, 170], 3), integers([170, 130], 4)]
-  using left = await device.upload(a)
-  using right = await device.upload(b)
+  const [left, right] = await bench.upload(a, b)
   const { c } = await mpmm(left, right, { structure })
-  const difference = differsFromNaive(await c.download(), a, b, structure)
-  if (difference) bench.wrong(difference)
+  bench.wrong(differsFromNaive(await c.download(), a, b, structure))
   c.dispose()
 }
 
 const teraOps = (timed: Timed) => gopsOf(timed).map((gops) => gops / 1000)
 
-/** A structure against the product of whole matrices with the same kernel. */
+/** Times a structure against the product of whole matrices with the same kernel. */
 async function against(
   bench: Bench,
   of: string,
@@ -54,36 +51,30 @@ async function against(
 async function batched(bench: Bench, count: number, n: number): Promise<void> {
   const request = { n, batch: count, structure: triangles, repetitions: bench.times(3, 11) }
   const batch = await timeProduct(await bench.device(), request)
-  const of = `${count} × ${n}³ in a batch`
-  bench.figure(of, 'speed in needed steps', 'TOPS', teraOps(batch), {
-    ...bench.ofGpu(asked),
-    note: batch.how,
-  })
+  const goal = { ...bench.ofGpu(asked), note: batch.how }
+  bench.figure(`${count} × ${n}³ in a batch`, 'speed in needed steps', 'TOPS', teraOps(batch), goal)
 }
 
-/** The tables of pairs of intervals in one call, each product accumulated to a table of its own. */
+/** Multiplies the tables of pairs of intervals in one call, each product accumulated to a table of its own. */
 async function grouped(bench: Bench, bases: number, n: number): Promise<void> {
-  const device = await bench.device()
-  const tables: DeviceMatrix[] = []
-  for (let index = 0; index < bases; index++) tables.push(await device.upload(integers([n, n], index)))
+  const sources = Array.from({ length: bases }, (_, index) => integers([n, n], index))
+  const tables = await bench.upload(...sources)
   const products: { a: DeviceMatrix; b: DeviceMatrix; out: DeviceMatrix; accumulate: true }[] = []
-  for (let i = 0; i < bases; i++) {
-    for (let j = i + 1; j < bases; j++) {
-      const out = await device.full([n, n], 0)
-      products.push({ a: tables[i]!, b: tables[j]!, out: out as DeviceMatrix, accumulate: true })
-    }
+  for (const [i, a] of tables.entries()) {
+    for (const b of tables.slice(i + 1))
+      products.push({ a, b, out: await bench.full([n, n]), accumulate: true })
   }
-  const speeds = await repeat(bench.times(3, 11), 1, async () => {
-    const begin = performance.now()
-    const results = await mpmmGrouped(products, { structure: triangles })
-    const ms = performance.now() - begin
-    const steps = results.reduce((sum, { gops, timing }) => sum + (gops * timing.kernelMs * 1e6) / 2, 0)
-    return (2 * steps) / ms / 1e9
-  })
-  const of = `${products.length} × ${n}³ in a group`
-  bench.figure(of, 'speed in needed steps, whole call', 'TOPS', speeds, bench.ofGpu(asked))
-  for (const { out } of products) out.dispose()
-  for (const table of tables) table.dispose()
+  const multiply = async () => {
+    let steps = 0
+    const ms = await elapsed(async () => {
+      const results = await mpmmGrouped(products, { structure: triangles })
+      steps = results.reduce((sum, { gops, timing }) => sum + (gops * timing.kernelMs * 1e6) / 2, 0)
+    })
+    return topsOf(steps, ms)
+  }
+  await bench.measure(`${products.length} × ${n}³ in a group`, [3, 11, 1], multiply, [
+    ['speed in needed steps, whole call', 'TOPS', (tops) => tops, bench.ofGpu(asked)],
+  ])
 }
 
 export const structure: Suite = {

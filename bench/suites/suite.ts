@@ -1,16 +1,20 @@
-/** What a suite is, and what its cases measure with. */
+/** Suites, and what their cases measure with. */
 import {
+  type DataType,
   type DenseMatrix,
   type Device,
+  type DeviceMatrix,
   type ElementArray,
   type MatrixLike,
   mpmmSync,
   type OperandArray,
   openDevice,
   type ProductStructure,
+  type Shape,
 } from '../../lib/index.js'
 import { type Spread, spread } from '../../lib/lab.js'
-import type { Experiment, OnPart } from '../experiment.js'
+import { type Experiment, type OnPart, repeat } from '../experiment.js'
+import { ANY_INT32, integers } from '../timing/values.js'
 import { firstDifference, naiveVariant } from '../verify.js'
 
 /** 'x' is a ratio, '' a count. */
@@ -42,6 +46,8 @@ export interface SuiteRequest {
   quick: boolean
   /** Null: the suite's own number. */
   repetitions: number | null
+  /** Whether the cases are those for one thread. */
+  onOneCore?: boolean
 }
 
 /** What a case found. */
@@ -54,67 +60,98 @@ export interface SuiteFound {
 export interface Suite {
   /** For the head of its table. */
   shows: string
-  /** What is measured, one after the other, in a process of its own, which has called nothing of the library before. */
+  /** Cases, measured one after the other in a process of their own, which has called nothing of the library before. */
   grid(bench: Bench): SuiteCase[]
+  /** Cases for a process with one thread. */
+  onOneCore?(bench: Bench): SuiteCase[]
 }
 
 export type SuiteCase = [what: string, measure: () => Promise<void> | void]
 
-/** What the samples of a piece of work show: what of it, in which unit, from a sample. */
-type FigureOf<Sample> = [
+/** A figure of samples; its goal may follow from the last sample. */
+export type FigureOf<Sample> = [
   what: string,
   unit: Unit,
   value: (sample: Sample) => number,
-  asked?: Asked | undefined,
+  asked?: Asked | ((last: Sample) => Asked) | undefined,
 ]
 
-/** The place of a suite's measurements, and what was found so far. */
+/** Numbers of repetitions, unless the user names one, and of calls that warm up. */
+export type Repetitions = readonly [quick: number, usual: number, warmUp: number]
+
+/** Place of a suite's measurements, and the figures so far. */
 export class Bench {
   readonly backend: 'cuda' | 'cpu'
-  readonly index: number
   readonly gpu: boolean
   readonly quick: boolean
-  /** Says what is being done now, and how much of the case is done. */
+  /** Repetitions that the user names; null without. */
+  readonly repetitions: number | null
+  /** Reports the part of the case that runs now, and how much of the case is done. */
   onPart: OnPart = () => {}
   #found: SuiteFound = { figures: [], wrong: [] }
   #device: Promise<Device> | undefined
+  #matrices: { dispose(): void }[] = []
 
   constructor(private readonly request: SuiteRequest) {
     this.backend = request.backend
-    this.index = request.device
     this.gpu = request.backend === 'cuda'
     this.quick = request.quick
+    this.repetitions = request.repetitions
   }
 
-  /** Where calls of arrays are computed. */
+  /** Options of calls of arrays. */
   get place() {
-    return { backend: this.backend, device: this.index }
+    return { backend: this.backend, device: this.request.device }
   }
 
-  /** Opened when it is first asked for, and closed after the last case. */
+  /** Device that is opened at first use and closed after the last case. */
   device(): Promise<Device> {
     this.#device ??= openDevice(this.place)
     return this.#device
   }
 
-  /** How often something is repeated, unless the user says so. */
+  /** Uploads matrices, which are disposed at the end of the case. Their elements don't matter to those who measure: they pass for int32. */
+  async upload<const Sources extends readonly MatrixLike<OperandArray>[]>(
+    ...sources: Sources
+  ): Promise<{ -readonly [Index in keyof Sources]: DeviceMatrix }> {
+    const device = await this.device()
+    const matrices = await Promise.all(sources.map((source) => device.upload(source)))
+    this.#matrices.push(...matrices)
+    return matrices as never
+  }
+
+  /** Allocates a matrix for results, which is disposed at the end of the case. */
+  async full(shape: Readonly<Shape>, dtype: DataType = 'int32'): Promise<DeviceMatrix> {
+    const matrix = (await (await this.device()).full(shape, 0, dtype as 'int32')) as DeviceMatrix
+    this.#matrices.push(matrix)
+    return matrix
+  }
+
+  /** Uploads two random square matrices of int32, and allocates one for their product. */
+  async squares(size: number, limit = ANY_INT32) {
+    const square = (seed: number) => integers([size, size], seed, { limit })
+    const [a, b] = await this.upload(square(1), square(2))
+    return { a, b, out: await this.full([size, size]) }
+  }
+
+  /** Returns the number of repetitions. */
   times(quick: number, usual: number): number {
-    return this.request.repetitions ?? (this.quick ? quick : usual)
+    return this.repetitions ?? (this.quick ? quick : usual)
   }
 
-  /** As asked for; null: not at all. */
-  get repetitions(): number | null {
-    return this.request.repetitions
-  }
-
-  /** A size or a number of things: by the place that is measured. */
+  /** Returns a size or a number of things for the backend that is measured. */
   pick<T>(quick: T, gpu: T, cpu: T): T {
     return this.quick ? quick : this.gpu ? gpu : cpu
   }
 
-  /** What is asked of a GPU that computes products of the usual sizes. */
+  /** Returns a goal for the usual sizes. */
+  usually(asked: Asked | undefined): Asked {
+    return this.quick ? {} : (asked ?? {})
+  }
+
+  /** Returns a goal for a GPU and the usual sizes. */
   ofGpu(asked: Asked | undefined): Asked {
-    return this.gpu && !this.quick ? (asked ?? {}) : {}
+    return this.gpu ? this.usually(asked) : {}
   }
 
   /** @param samples - the measurements, at least one. */
@@ -124,18 +161,36 @@ export class Bench {
     this.#found.figures.push({ of, what, unit, value, must, aim, moreIsBetter, note })
   }
 
-  /** Several figures of the same samples. */
+  /** Adds several figures of the same samples. */
   figures<Sample>(of: string, samples: readonly Sample[], shown: readonly FigureOf<Sample>[]): void {
-    for (const [what, unit, value, asked] of shown) this.figure(of, what, unit, samples.map(value), asked)
+    for (const [what, unit, value, asked] of shown) {
+      const goal = typeof asked === 'function' ? asked(samples.at(-1)!) : asked
+      this.figure(of, what, unit, samples.map(value), goal)
+    }
   }
 
-  wrong(message: string): void {
-    this.#found.wrong.push(message)
+  /** Calls again and again, and adds figures of what the calls return. */
+  async measure<Sample>(
+    of: string,
+    [quick, usual, warmUp]: Repetitions,
+    call: (nth: number) => Promise<Sample> | Sample,
+    shown: readonly FigureOf<Sample>[],
+  ): Promise<Sample[]> {
+    const samples = await repeat(this.times(quick, usual), warmUp, call)
+    this.figures(of, samples, shown)
+    return samples
   }
 
-  /** What was found since it was asked for last. */
+  /** Reports what is wrong with a result; undefined if nothing is. */
+  wrong(message: string | undefined, of?: string): void {
+    if (message !== undefined) this.#found.wrong.push(of === undefined ? message : `${of}: ${message}`)
+  }
+
+  /** Returns the figures since the last call, and disposes the matrices of the case. */
   take(): SuiteFound {
+    for (const matrix of this.#matrices) matrix.dispose()
     const found = this.#found
+    this.#matrices = []
     this.#found = { figures: [], wrong: [] }
     return found
   }
@@ -145,19 +200,23 @@ export class Bench {
   }
 }
 
-/** A suite as something that a process of its own measures. */
+/** 10^12 operations per second of `steps` steps. */
+export const topsOf = (steps: number, ms: number) => (2 * steps) / ms / 1e9
+
+/** A suite as an experiment that a process measures. */
 export const inTrial = (suite: Suite): Experiment<SuiteRequest, SuiteFound> => ({
   grid(request) {
     const bench = new Bench(request)
-    const cases = suite.grid(bench)
+    const cases = request.onOneCore ? suite.onOneCore!(bench) : suite.grid(bench)
     return cases.map(([what, measure], at) => ({
       what,
       cost: 1,
       async measure(onPart) {
         bench.onPart = onPart
         await measure()
+        const found = bench.take()
         if (at === cases.length - 1) await bench.close()
-        return bench.take()
+        return found
       },
     }))
   },

@@ -2,7 +2,6 @@
 import type { Experiment } from '../experiment.js'
 import { kernels } from '../kernels/check.js'
 import { firstCalls } from '../suites/cold.js'
-import { oneCore } from '../suites/graph/witness.js'
 import { suites } from '../suites/names.js'
 import { inTrial } from '../suites/suite.js'
 import { products } from '../timing/products.js'
@@ -12,7 +11,6 @@ const ofSuites = Object.entries(suites).map(([name, suite]) => [`suite ${name}`,
 export const experiments = new Map<string, Experiment<never, unknown>>([
   ...ofSuites,
   ['products', products],
-  ['one core', oneCore],
   ['first calls', firstCalls],
   ['kernels', kernels],
 ])

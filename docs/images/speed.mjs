@@ -16,12 +16,7 @@ const panels = [
     title: 'int32',
     rate: products.at('int32', RATE),
     instruction: 'fused instruction',
-    bars: [
-      ['MPMML', ours('int32')],
-      theirs('cuasr', 'int32'),
-      theirs('thesis', 'int32'),
-      theirs('tropical', 'int32'),
-    ],
+    bars: [['MPMML', ours('int32')], theirs('thesis', 'int32'), theirs('tropical', 'int32')],
   },
   {
     title: 'int32, values that 16-bit sums are enough for',
@@ -33,12 +28,7 @@ const panels = [
     title: 'float32',
     rate: products.at('float32', RATE),
     instruction: 'addition and maximum',
-    bars: [
-      ['MPMML', ours('float32')],
-      theirs('cuasrf', 'float32'),
-      theirs('cutropical', 'float32'),
-      theirs('tropical', 'float32'),
-    ],
+    bars: [['MPMML', ours('float32')], theirs('tropical', 'float32')],
   },
 ]
 

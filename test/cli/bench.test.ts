@@ -184,6 +184,7 @@ describe('bench', () => {
       'memory',
       'queue',
       'devices',
+      'peers',
     ])
     for (const { backend, figures, wrong } of suites) {
       expect(backend).toBe('cpu')

@@ -48,7 +48,12 @@ describe.skipIf(!npm)(npm ? 'the package' : 'the package (skipped: npm was not f
   })
 
   it('has the library, the command line and its example, and no sources or tests of them', () => {
-    for (const file of ['dist/lib/index.js', 'dist/lib/index.d.ts', 'dist/lib/lab.js', 'dist/bench/cli.js']) {
+    for (const file of [
+      'dist/lib/index.js',
+      'dist/types/index.d.ts',
+      'dist/lib/lab.js',
+      'dist/bench/cli.js',
+    ]) {
       expect(files).toContain(file)
     }
     for (const file of ['bench/data/a.npy', 'bench/data/b.npy']) expect(files).toContain(file)

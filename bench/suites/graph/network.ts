@@ -1,9 +1,7 @@
-/** The maximum cycle mean of a sparse network. */
-import { type CycleMean, maximumCycleMean } from '../../../lib/algebra.js'
+/** Sparse networks, and a check of their maximum cycle mean. */
+import type { CycleMean } from '../../../lib/algebra.js'
 import type { EdgeList } from '../../../lib/graph.js'
 import { Draw } from '../../draw.js'
-import type { Bench } from '../suite.js'
-import { timed } from './all-pairs.js'
 
 type Network = EdgeList<Int32Array> & { from: Int32Array; to: Int32Array; weight: Int32Array }
 
@@ -48,17 +46,4 @@ export function wrongMean(network: Network, mean: CycleMean): string | undefined
     if (!changes) return undefined
   }
   return `a cycle has a greater mean than ${numerator} / ${denominator}`
-}
-
-export async function sparseNetwork(bench: Bench): Promise<void> {
-  const [nodes, edges] = bench.quick ? [1000, 10_000] : [100_000, 1_000_000]
-  const of = `${nodes} nodes, ${edges} edges, one core`
-  const network = randomNetwork(nodes, edges)
-  let mean: CycleMean | null = null
-  const samples = await timed(bench.times(2, 5), async () => {
-    mean = await maximumCycleMean(network)
-  })
-  const wrong = mean ? wrongMean(network, mean) : 'no cycle was found'
-  if (wrong) bench.wrong(`${of}: ${wrong}`)
-  bench.figure(of, 'maximum cycle mean', 'ms', samples, bench.quick ? {} : { must: 1000, aim: 300 })
 }

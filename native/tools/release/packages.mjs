@@ -138,10 +138,10 @@ export const filesIn = (exported) =>
 /** What compilers read that don't know `exports`, such as TypeScript with the module resolution of Node.js 10. */
 function withoutExports(exports) {
   const entries = Object.entries(exports).filter(([, entry]) => entry.types)
-  const types = ([name, entry]) => [name.slice(2), [entry.types.default]]
+  const types = ([name, entry]) => [name.slice(2), [entry.types.require]]
   return {
     main: exports['.'].default,
-    types: exports['.'].types.default,
+    types: exports['.'].types.require,
     typesVersions: { '*': Object.fromEntries(entries.filter(([name]) => name !== '.').map(types)) },
   }
 }
@@ -171,10 +171,8 @@ export function mainManifest(addons, repository) {
   }
 }
 
-/** Guides for those who change or study the library. They stay in the repository, as do pictures that no other guide shows. */
-const guidesOfRepository = ['contributing', 'notes', 'ranked', 'releasing', 'tensor-cores', 'thesis'].map(
-  (name) => `docs/${name}.md`,
-)
+/** Guides for those who change the library. They stay in the repository, as do pictures that no other guide shows. */
+const guidesOfRepository = ['contributing', 'notes', 'releasing'].map((name) => `docs/${name}.md`)
 const isPublishedGuide = (file) => /^docs\/[^/]+\.md$/.test(file) && !guidesOfRepository.includes(file)
 const shownPictures = new Set(
   [
@@ -186,13 +184,11 @@ const shownPictures = new Set(
 )
 
 /**
- * Returns whether a file of the clone is in the library's package. Of dist/lib that is what is bundled, and the declarations that the entry
- * points reach, which dist/types has too.
+ * Returns whether a file of the clone is in the library's package. Of dist/lib that is what is bundled; dist/types has the declarations.
  */
 export function isInMain(file) {
   const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
   if (file.startsWith('dist/lib/')) {
-    if (file.endsWith('.d.ts')) return existsSync(join(root, file.replace('dist/lib/', 'dist/types/')))
     return file.endsWith('addons.cjs') || file.startsWith('dist/lib/parts/') || entries.includes(file)
   }
   if (file.startsWith('dist/types/') || file.startsWith('dist/browser/')) return true
@@ -200,8 +196,8 @@ export function isInMain(file) {
   return (
     isPublishedGuide(file) ||
     shownPictures.has(file.replace('docs/', '')) ||
-    // The guides and the README point at them. Services are folders that stay in the repository.
-    /^examples\/[^/]+$/.test(file) ||
+    // Guides and the README point at examples. A service is a folder of its own.
+    /^examples\/([^/]+\/)?[^/]+$/.test(file) ||
     ['bench/data/a.npy', 'bench/data/b.npy', 'bench/data/README.md'].includes(file) ||
     // The library reads the measured choices when the first product runs.
     ['native/variants/tuning.json', 'CHANGELOG.md', 'README.md', 'LICENSE'].includes(file)

@@ -1,0 +1,192 @@
+/** Contests: what the library computes, and other programs on the same operands, called in turns and compared. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type DenseMatrix, type ElementArray, readNpy, writeNpy } from '../../../lib/index.js'
+import { median } from '../../experiment.js'
+import { oneLine } from '../../output.js'
+import type { Asked, Bench, Unit } from '../suite.js'
+import { type ProgramName, programs, source } from './programs.js'
+
+const PYTHON = 'python3'
+
+/** Seconds for a program to start, which may compile, and for a call. */
+const MOST_SECONDS = 180
+
+/** Characters of an error that a table has room for. */
+const MOST_CHARACTERS = 160
+
+/** Reason for which a program isn't measured. */
+class NotMeasured extends Error {}
+
+let found: { reason: string } | { packages: ReadonlySet<string> } | undefined
+
+/** Packages of Python that are installed; the reason if there is no Python with NumPy. */
+export function python(): { reason: string } | { packages: ReadonlySet<string> } {
+  if (found) return found
+  const names = [...new Set(Object.values(programs).map(({ needs }) => needs))]
+  const listing = `import importlib.util as u; print(*(p for p in ${JSON.stringify(names)} if u.find_spec(p)))`
+  const { stdout, error, status } = spawnSync(PYTHON, ['-c', listing], { encoding: 'utf8' })
+  const packages = new Set(error || status !== 0 ? [] : stdout.trim().split(/\s+/))
+  if (error) found = { reason: `${PYTHON} was not found` }
+  else found = packages.has('numpy') ? { packages } : { reason: `${PYTHON} has no NumPy` }
+  return found
+}
+
+interface Answer {
+  version: string
+  ms: number
+  failed?: string
+}
+
+/** A program in a process of its own. */
+class Program {
+  #lines: AsyncIterator<string>
+  #errors = ''
+
+  private constructor(
+    readonly name: ProgramName,
+    private readonly folder: string,
+    private readonly child: ChildProcess,
+  ) {
+    this.#lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+    child.stderr!.on('data', (chunk) => {
+      this.#errors = `${this.#errors}${chunk}`.slice(-1000)
+    })
+    // What a process that has ended didn't read or write shows in its answer.
+    child.stdin!.on('error', () => {})
+    child.once('error', () => {})
+  }
+
+  static async start(name: ProgramName, folder: string, options: object) {
+    const there = python()
+    if ('reason' in there) throw new NotMeasured(there.reason)
+    const { needs, library } = programs[name]
+    if (!there.packages.has(needs)) throw new NotMeasured(`${library} is not installed`)
+    const args = [join(folder, 'programs.py'), folder, name, JSON.stringify(options)]
+    const program = new Program(name, folder, spawn(PYTHON, args, { stdio: 'pipe' }))
+    return { program, ...(await program.#answer()) }
+  }
+
+  /** Milliseconds of a call; with `save`, {@link result} reads its result. */
+  async call(asked: object, save: boolean): Promise<number> {
+    this.child.stdin!.write(`${JSON.stringify({ asked, save })}\n`)
+    return (await this.#answer()).ms
+  }
+
+  async result(): Promise<DenseMatrix<ElementArray>> {
+    return (await readNpy(join(this.folder, `${this.name}.npy`))) as DenseMatrix<ElementArray>
+  }
+
+  async #answer(): Promise<Answer> {
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      this.child.kill('SIGKILL')
+    }, 1000 * MOST_SECONDS)
+    const { done, value } = await this.#lines.next()
+    clearTimeout(timer)
+    if (isLate) throw new NotMeasured(`it takes longer than ${MOST_SECONDS} s`)
+    if (done) throw new NotMeasured(`it ended: ${this.#errors.trim().split('\n').at(-1)}`)
+    const answer = JSON.parse(value) as Answer
+    if (answer.failed !== undefined) throw new NotMeasured(answer.failed)
+    return answer
+  }
+
+  async close(): Promise<void> {
+    const isOver = this.child.exitCode !== null || this.child.signalCode !== null
+    if (isOver || !this.child.kill('SIGKILL')) return
+    await once(this.child, 'close')
+  }
+}
+
+/** A way to compute the result of a contest. */
+export interface Way {
+  what: string
+  note: string
+  /** Milliseconds of a call. */
+  call(): Promise<number>
+}
+
+export interface Contest {
+  of: string
+  ways: Way[]
+  /** Programs of Python, with the operands that they read, their options, and the request of each call. */
+  programs: readonly ProgramName[]
+  operands: Readonly<Record<string, DenseMatrix<ElementArray>>>
+  options: object
+  request: object
+  /** Difference between a program's result and the library's; undefined if there is none. */
+  compare(result: DenseMatrix<ElementArray>): string | undefined
+  rounds: number
+  unit: Unit
+  /** Figure of a call, from its milliseconds. */
+  figureOf(ms: number): number
+  /** Goal of the first way. */
+  asked?: Asked
+  /** Appended to the version of a program, such as its threads. */
+  remark?: string
+}
+
+/** Milliseconds of the calls of each way, by its name. */
+export type Samples = ReadonlyMap<string, number[]>
+
+/** Calls each way in its turn, again and again, because other work of the machine then falls on all alike. */
+async function inTurns(bench: Bench, rounds: number, ways: readonly Way[]): Promise<Map<string, number[]>> {
+  const samples = new Map<string, number[]>(ways.map(({ what }) => [what, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, { what, call }] of ways.entries()) {
+      bench.onPart(what, (round * ways.length + at) / (rounds * ways.length))
+      samples.get(what)!.push(await call())
+    }
+  }
+  return samples
+}
+
+/** Holds a contest and adds a figure for each way; a program that can't be measured has one that says why. */
+export async function compete(bench: Bench, contest: Contest): Promise<Samples> {
+  const { of, operands, options, request, unit, figureOf, remark } = contest
+  const folder = await mkdtemp(join(tmpdir(), 'mpmml-peers-'))
+  const running: Program[] = []
+  const ways = [...contest.ways]
+  const failures: [what: string, reason: string][] = []
+  try {
+    await writeFile(join(folder, 'programs.py'), source)
+    for (const [name, matrix] of Object.entries(operands)) await writeNpy(join(folder, `${name}.npy`), matrix)
+    for (const name of contest.programs) {
+      const { library, title } = programs[name]
+      bench.onPart(`starting ${title}`, 0)
+      try {
+        const { program, version, ms } = await Program.start(name, folder, options)
+        running.push(program)
+        // The first call compiles.
+        await program.call(request, true)
+        const wrong = contest.compare(await program.result())
+        bench.wrong(wrong, `${of}: ${title}`)
+        if (wrong !== undefined) continue
+        const note = `${library} ${version}${remark ?? ''}; ready after ${ms.toFixed(0)} ms`
+        ways.push({ what: title, note, call: () => program.call(request, false) })
+      } catch (error) {
+        if (!(error instanceof NotMeasured)) throw error
+        failures.push([title, oneLine(error.message).slice(0, MOST_CHARACTERS)])
+      }
+    }
+    const samples = await inTurns(bench, contest.rounds, ways)
+    const here = median(samples.get(ways[0]!.what)!)
+    for (const [at, { what, note }] of ways.entries()) {
+      const times = samples.get(what)!
+      const ratio = Number((median(times) / here).toPrecision(3))
+      const shown = at === 0 ? { ...contest.asked, note } : { note: `${ratio} × the time here; ${note}` }
+      bench.figure(of, what, unit, times.map(figureOf), shown)
+    }
+    for (const [what, reason] of failures)
+      bench.figure(of, what, unit, 0, { note: `not measured: ${reason}` })
+    return samples
+  } finally {
+    await Promise.all(running.map((program) => program.close()))
+    await rm(folder, { recursive: true, force: true })
+  }
+}
