@@ -37,7 +37,6 @@ export { type PathEdgesOptions, pathEdges } from './graph/path-edges.js'
 export {
   type AnyWeights,
   type ClosureFunction,
-  type Distances,
   type Integers,
   type KeyedLinkList,
   type LinkList,
@@ -46,12 +45,7 @@ export {
   type NamedIntegers,
   type NamedLinkList,
   type NamedPathOptions,
-  type NamedPaths,
   type PathFunction,
-  type PathsResult,
-  type PathsWithNext,
-  type ResidentPaths,
-  type ResidentPathsWithNext,
   shortestPaths,
   transitiveClosure,
   type WeightsOf,
@@ -68,6 +62,14 @@ export {
 export { type GraphFormat, type ReadGraphOptions, readGraph } from './graph/read.js'
 export { type NearestPaths, type ReducedPaths, type ReduceOptions, reducePaths } from './graph/reduce.js'
 export type { Nearest, Reduction } from './graph/reduction.js'
+export type {
+  Distances,
+  NamedPaths,
+  PathsResult,
+  PathsWithNext,
+  ResidentPaths,
+  ResidentPathsWithNext,
+} from './graph/result.js'
 export type { PathSemiring } from './graph/rules.js'
 export {
   type ComponentOptions,

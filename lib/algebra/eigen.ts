@@ -4,7 +4,7 @@ import { unscaled } from '../graph-core/fractions.js'
 import { findingReached } from '../graph-core/reached.js'
 import { type Rows, transpose } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import { shortOf } from '../graph-core/space.js'
+import { availableFor } from '../graph-core/space.js'
 import {
   asMean,
   bestCycle,
@@ -151,8 +151,8 @@ function* vectorOf(
 /** Throws OutOfMemoryError if the eigenvectors would be more than there is memory for. */
 function requireRoom(count: number, length: number): void {
   const bytes = 16 * count * length
-  const available = shortOf(bytes)
-  if (available === undefined) return
+  const available = availableFor(bytes)
+  if (bytes <= available) return
   throw new OutOfMemoryError(
     `the ${count} eigenvectors, one for each component of the critical graph, of ${length} elements need ${bytes} bytes, but ` +
       `${available} are available: criticalGraph gives the components`,

@@ -1,6 +1,5 @@
 /** Edge lists as matrices. */
 
-import { readSemiring, requireSemiringType } from '../built-in.js'
 import { UINT8 } from '../elements.js'
 import { denseMatrix } from '../graph/dense.js'
 import { type PathSemiring, pathSemirings, rulesOf } from '../graph/rules.js'
@@ -47,7 +46,6 @@ function* makingMatrix(edges: EdgeList | NamedEdgeList, semiring: string): Steps
   )
   const read = yield* readingEdges(edges, 'the graph', name === 'or-and')
   const type = name === 'or-and' ? UINT8 : read.type
-  requireSemiringType(readSemiring(name), type)
   return { matrix: yield* denseMatrix(read, rulesOf(name, type), type), names: read.names }
 }
 

@@ -1,5 +1,4 @@
 /** The nearest source of each node, by one search from all sources. */
-import { readSemiring, requireSemiringType } from '../built-in.js'
 import { newArray } from '../elements.js'
 import { CycleError } from '../errors.js'
 import { cycleError } from '../graph-core/cycles.js'
@@ -9,20 +8,20 @@ import {
   type KeyedEdgeList,
   type NamedEdgeList,
   nodeNumbers,
+  numberOfNode,
 } from '../graph-core/edges.js'
 import { NodeNames, nodeText } from '../graph-core/names.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
-import { choice, Options, type OptionsOf, option } from '../options.js'
+import { choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
-import { readLimit } from './options.js'
+import { pathSet } from './options.js'
 import type { NamedIntegers } from './paths.js'
-import { Places } from './places.js'
 import { readNodes } from './question.js'
-import { type PathSemiring, pathSemirings, rulesOf } from './rules.js'
-import { makeRoom, type Query, search, treesOf } from './search.js'
-import { onGraph } from './structure.js'
-import { walk } from './walk.js'
+import { type PathSemiring, rulesOf, weightedSemirings } from './rules.js'
+import { makeRoom, type Query, search, waysOf } from './search.js'
+import { keysOf, onGraph } from './structure.js'
+import { readPath } from './walk.js'
 
 /** The options of {@link nearestSources}. `undefined` means the default. */
 export interface NearestSourcesOptions {
@@ -36,11 +35,9 @@ export interface NearestSourcesOptions {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-const semirings = pathSemirings.filter((name) => name !== 'or-and')
-
 const nearestOptions = new Options({
-  semiring: choice(semirings, 'min-plus'),
-  limit: option(undefined, readLimit),
+  semiring: choice(weightedSemirings, 'min-plus'),
+  limit: pathSet.limit,
   ...longWorkSet,
 } satisfies OptionsOf<NearestSourcesOptions>)
 
@@ -96,7 +93,6 @@ export async function nearestSources(
 ): Promise<NearestSources<ElementArray, unknown>> {
   const { semiring, limit, ...its } = nearestOptions.read(options)
   return await onGraph(graph, its, WORK, true, async (edges, calls) => {
-    requireSemiringType(readSemiring(semiring!), edges.type)
     const rules = rulesOf(semiring!, edges.type)
     const { nodes, names } = edges
     const numbers = readNodes(sources ?? null, nodes, 'sources', names)!
@@ -112,23 +108,21 @@ export async function nearestSources(
     const room = makeRoom(query, 1, edges.type)
     const list = await inSlices(withOrigin(edges, numbers, rules.one), its.signal, WORK)
     const extended = { ...edges, ...list, names: new OriginNames(nodes, names) }
-    await search({ edges: extended }, query, { ...room, item: undefined }, calls).catch((error) => {
+    await search({ edges: extended }, query, room, calls).catch((error) => {
       if (!(error instanceof CycleError)) throw error
       // No edge leads to the origin, so that it is on no cycle.
       throw cycleError({ nodes: error.cycle, weight: error.weight, batch: undefined }, rules, names)
     })
-    const trees = treesOf(query, room, 0)!
-    const places = new Places({ ...query, nodes, sources: null }, 1, names)
+    const ways = waysOf(query, room)
     return {
       distances: room.distances.subarray(0, nodes),
       nearest: room.next!.subarray(0, nodes),
       ...(names && { keys: names.keys }),
       path(to) {
-        const { target } = places.of(to, to)
-        const path = walk(trees, 0, nodes, target, nodes + 1)
-          ?.reverse()
-          .slice(1)
-        return path ? path.map((node) => (names ? names.keys[node] : node)) : null
+        const target = numberOfNode(to, edges, 'to')
+        // Trees of a search are in arrays, so that this is no promise.
+        const path = readPath(ways, nodes + 1, { source: nodes, target, row: 0, col: target, item: 0 })
+        return path && keysOf(Int32Array.from((path as number[]).slice(1)), names)
       },
     }
   })
