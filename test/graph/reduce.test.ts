@@ -121,7 +121,7 @@ it('the nearest where edges make paths better, and of floats', async () => {
     for (const method of ['search', 'closure'] as const) {
       const found = await reducePaths(
         { ...graph, weight: Type.from(shifted) },
-        { method, reduce: 'nearest 4' },
+        { method, reduce: { nearest: 4 } },
       )
       for (let node = 0; node < 30; node++) {
         expect(found.of(node)).toEqual(nearest(graph, algebra, node, [...potential.keys()]).slice(0, 4))
@@ -251,8 +251,11 @@ it('has the errors of paths', async () => {
   await expect(reducePaths(ring, { reduce: 'median' as 'mean' })).rejects.toThrow(coded('OPTION'))
   for (const reduce of [
     'nearest',
-    'nearest 0',
-    'nearest x',
+    'nearest 1',
+    'nearest=1',
+    { nearest: 0 },
+    { nearest: '1' },
+    {},
     { nearest: 1.5 },
     { nearest: 1, k: 2 },
     null,
