@@ -56,7 +56,6 @@ const named = { nodes: ['a', 'b'], from: ['a'], to: ['b'], weight: [2] }
 const machine = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null }
 const maxPlus = semirings.kBest('max-plus', 2)
 const onGraph: Case = { args: [forward, {}], options: true }
-const found = { start: 0, length: 3, pairs: { within1: [], within2: [], between: [] } }
 
 const [npy, csv] = [join(folder, 'a.npy'), join(folder, 'a.csv')]
 const npz = join(folder, 'a.npz')
@@ -200,9 +199,8 @@ const cases: Record<string, Record<string, Case>> = {
   rna: {
     nussinov: { args: ['GGGAAACCC', {}], options: true },
     bpmax: { args: ['GGG', 'CCC', {}], options: true },
-    drawInteraction: { args: ['GGG', 'CCC', found, {}], options: true },
-    parseFasta: { args: ['>one\nGGG\n', 'the text'] },
-    readFasta: { args: [join(folder, 'none.fasta')] },
+    parseFasta: { args: ['>one\nGGG\n', {}], options: true },
+    readFasta: { args: [join(folder, 'none.fasta'), {}], options: true },
   },
   semirings: {
     semiring: {

@@ -52,6 +52,7 @@ beforeAll(async () => {
   await files.writeNpz(at('a.npz'), { a })
   await files.writeEntries(at('sparse.mtx'), entries)
   writeFileSync(at('graph.csv'), '0,1,5\n1,2,7\n')
+  writeFileSync(at('a.fasta'), '>a\nGC\n')
   device = await mpmml.openDevice({ backend: 'cpu' })
 })
 afterAll(async () => {
@@ -125,6 +126,7 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   nearestSources: (o) => graphs.nearestSources(tiny, [0], o),
   pathEdges: (o) => graphs.pathEdges(tiny, [0], o),
   readGraph: (o) => graphs.readGraph(at('graph.csv'), o),
+  readFasta: (o) => rna.readFasta(at('a.fasta'), o),
   nussinov: (o) => rna.nussinov('G', o),
   'nussinov of nothing': (o) => rna.nussinov([], o),
   bpmax: (o) => rna.bpmax('G', 'C', o),
@@ -217,6 +219,7 @@ const told: Record<string, (options: Listener) => unknown> = {
   readVector: (o) => files.readVector(at('a.npy'), o),
   readVectors: (o) => files.readVectors(at('a.npz'), o),
   readGraph: (o) => graphs.readGraph(at('graph.csv'), o),
+  readFasta: (o) => rna.readFasta(at('a.fasta'), o),
   multiplyArrays: (o) =>
     arrays.multiplyArrays(at('a.npy'), at('a.npy'), at('c.npy'), { overwrite: true, ...o }),
   shortestPathsArrays: (o) => arrays.shortestPathsArrays(at('a.npy'), at('d.npy'), { overwrite: true, ...o }),
@@ -304,7 +307,7 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
 /** Functions that take no signal: they do what they do before they return, or in a moment. */
 const without = `
   explainBackend info matrix openDevice pinned pinnedInt32Array variants zeroOf formatNpy parseNpy weightMatrix waitsFor
-  fileFormatOf isSparseFile joinEntries writeText drawInteraction parseFasta readFasta
+  fileFormatOf isSparseFile joinEntries writeText parseFasta
   fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph parseDimacs parseEdgeCsv parseGraphml parseMatrixMarket
 `
   .trim()

@@ -34,6 +34,7 @@ beforeAll(async () => {
   for (const name of ['a.npy', 'a.csv', 'a.tsv', 'a.mtx']) await files.writeMatrix(at(name), a)
   await files.writeNpz(at('a.npz'), { a })
   writeFileSync(at('a.gr'), 'p sp 2 1\na 1 2 5\n')
+  writeFileSync(at('a.fasta'), '>a\nGC\n')
   device = await mpmml.openDevice({ backend: 'cpu' })
   resident = await device.upload(a)
 })
@@ -71,6 +72,8 @@ const calls: Record<string, (options: never) => unknown> = {
   readEntries: (o) => files.readEntries(at('a.gr'), o),
   writeEntries: (o) => files.writeEntries(at('out.mtx'), entries as never, o),
   readGraph: (o) => graphs.readGraph(at('a.gr'), o),
+  parseFasta: (o) => rna.parseFasta('>a\nGC\n', o),
+  readFasta: (o) => rna.readFasta(at('a.fasta'), o),
   shortestPaths: (o) => graphs.shortestPaths(graph, o),
   longestPaths: (o) => graphs.longestPaths(forward, o),
   widestPaths: (o) => graphs.widestPaths(graph, o),
