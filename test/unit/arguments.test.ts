@@ -143,7 +143,6 @@ const cases: Record<string, Record<string, Case>> = {
       [
         'maximumCycleMean',
         'minimumCycleMean',
-        'eigenvalue',
         'componentCycleMeans',
         'cycleTimes',
         'criticalGraph',
@@ -155,7 +154,7 @@ const cases: Record<string, Record<string, Case>> = {
     star: { args: [forward, {}], options: true },
     plus: { args: [forward, {}], options: true },
     power: { args: [list, 2, {}], options: true },
-    weightMatrix: { args: [list, 'max-plus'] },
+    weightMatrix: { args: [list, {}], options: true },
     waitsFor: { args: [list] },
     trajectory: { args: [list, [0, 0], { steps: 1 }], options: true },
     periodicRegime: { args: [list, [0, 0], {}], options: true },

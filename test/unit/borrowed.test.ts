@@ -307,7 +307,6 @@ const calls: Record<string, Call> = {
       componentCycleMeans: algebra.componentCycleMeans,
       cycleTimes: algebra.cycleTimes,
       criticalGraph: algebra.criticalGraph,
-      eigenvalue: algebra.eigenvalue,
       eigenvectors: algebra.eigenvectors,
     }).flatMap(([name, find]): [string, Call][] => [
       [name, onMatrix((a) => find(a))],

@@ -95,7 +95,6 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   componentCycleMeans: (o) => algebra.componentCycleMeans(one, o),
   criticalGraph: (o) => algebra.criticalGraph(one, o),
   cycleTimes: (o) => algebra.cycleTimes(one, o),
-  eigenvalue: (o) => algebra.eigenvalue(one, o),
   eigenvectors: (o) => algebra.eigenvectors(one, o),
   earliestStarts: (o) => algebra.earliestStarts(tiny, o),
   latestStarts: (o) => algebra.latestStarts(tiny, o),

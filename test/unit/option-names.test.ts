@@ -88,7 +88,7 @@ const calls: Record<string, (options: never) => unknown> = {
   componentCycleMeans: (o) => algebra.componentCycleMeans(graph, o),
   criticalGraph: (o) => algebra.criticalGraph(graph, o),
   cycleTimes: (o) => algebra.cycleTimes(graph, o),
-  eigenvalue: (o) => algebra.eigenvalue(graph, o),
+  weightMatrix: (o) => algebra.weightMatrix(graph, o),
   eigenvectors: (o) => algebra.eigenvectors(graph, o),
   earliestStarts: (o) => algebra.earliestStarts(forward, o),
   latestStarts: (o) => algebra.latestStarts(forward, o),
