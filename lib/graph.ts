@@ -8,17 +8,12 @@ import './globals.js'
 
 export {
   type ArrowLike,
-  type ArrowOptions,
   type CytoscapeLike,
-  fromArrow,
-  fromCytoscape,
-  fromGraphlib,
-  fromGraphology,
-  fromNgraph,
-  type GraphAdapterOptions,
   type GraphlibLike,
   type GraphologyLike,
   type NgraphLike,
+  type ToEdgeListOptions,
+  toEdgeList,
 } from './graph/adapters.js'
 export {
   type CsvOptions,

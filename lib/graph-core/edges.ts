@@ -56,7 +56,7 @@ export interface NamedEdgeList<Key = unknown, Data extends ElementArray = Elemen
   readonly weight: Data | readonly number[]
 }
 
-/** The same with numbers in the edges, as {@link readGraph} and {@link fromGraphology} give it. */
+/** An {@link EdgeList} with a name for each node, such as {@link readGraph} and {@link toEdgeList} give. */
 export interface KeyedEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
   extends EdgeList<Data> {
   /** The name of each node. */

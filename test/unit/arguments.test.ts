@@ -71,29 +71,10 @@ const entries = {
 }
 await files.writeEntries(mtx, entries)
 
-/** Graphs of other libraries, with an edge from a to b. */
+/** A graph of another library, with an edge from a to b. */
 const graphology = {
   forEachNode: (each: Call) => void ['a', 'b'].map((node) => each(node)),
   forEachEdge: (each: Call) => void each('e', { weight: 2 }, 'a', 'b', {}, {}, false),
-}
-const ngraph = {
-  forEachNode: (each: Call) => void ['a', 'b'].map((id) => each({ id })),
-  forEachLink: (each: Call) => void each({ fromId: 'a', toId: 'b', data: 2 }),
-}
-const graphlib = {
-  nodes: () => ['a', 'b'],
-  edges: () => [{ v: 'a', w: 'b' }],
-  edge: () => 2,
-  isDirected: () => true,
-}
-const cytoscape = {
-  nodes: () => [{ id: () => 'a' }, { id: () => 'b' }],
-  edges: () => [{ source: () => ({ id: () => 'a' }), target: () => ({ id: () => 'b' }), data: () => 2 }],
-}
-const columns: Record<string, unknown[]> = { from: ['a'], to: ['b'], weight: [2] }
-const arrow = {
-  numRows: 1,
-  getChild: (name: string) => columns[name] && { get: (row: number) => columns[name]?.[row] },
 }
 
 const cases: Record<string, Record<string, Case>> = {
@@ -175,11 +156,7 @@ const cases: Record<string, Record<string, Case>> = {
         'spanningTree',
       ].map((name) => [name, onGraph]),
     ),
-    fromArrow: { args: [arrow, {}], options: true },
-    fromCytoscape: { args: [cytoscape, {}], options: true },
-    fromGraphlib: { args: [graphlib, {}], options: true },
-    fromGraphology: { args: [graphology, {}], options: true },
-    fromNgraph: { args: [ngraph, {}], options: true },
+    toEdgeList: { args: [graphology, {}], options: true },
     parseDimacs: { args: ['p sp 1 0\n', 'it'] },
     parseEdgeCsv: { args: ['0,1\n', 'it', {}], options: true },
     parseGraphml: { args: ['<graphml><graph/></graphml>', 'it', {}], options: true },

@@ -451,7 +451,7 @@ describe.each(Object.keys(calls))('%s', (name) => {
 const without = `
   explainBackend info openDevice pinned pinnedInt32Array readMatrix readNpy variants zeroOf
   fileFormatOf isSparseFile npzNames readCsv readDimacs readEntries readMatrixMarket readNpz readTsv readVector readVectors writeText
-  fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph readGraph waitsFor
+  toEdgeList readGraph waitsFor
 `
   .trim()
   .split(/\s+/)

@@ -307,7 +307,7 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
 const without = `
   explainBackend info matrix openDevice pinned pinnedInt32Array variants zeroOf formatNpy parseNpy weightMatrix waitsFor
   fileFormatOf isSparseFile joinEntries writeText parseFasta
-  fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph parseDimacs parseEdgeCsv parseGraphml parseMatrixMarket
+  toEdgeList parseDimacs parseEdgeCsv parseGraphml parseMatrixMarket
 `
   .trim()
   .split(/\s+/)
