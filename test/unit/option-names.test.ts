@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { pagesWithOptions, withOptions } from '../../docs/options.mjs'
 import * as algebra from '../../lib/algebra.js'
 import * as arrays from '../../lib/arrays.js'
-import { arraysCommandOptions } from '../../lib/command-line.js'
+import { arraysCommandOptions, commandOptions } from '../../lib/command-line.js'
 import * as files from '../../lib/files.js'
 import * as graphs from '../../lib/graph.js'
 import * as mpmml from '../../lib/index.js'
@@ -119,7 +119,7 @@ it.each(Object.keys(calls))('%s', async (name) => {
 
 it('the guides have the tables that npm run options writes', () => {
   expect(pagesWithOptions().length).toBeGreaterThan(5)
-  const flags = { ...mpmml.commandOptions, ...arraysCommandOptions }
+  const flags = { ...commandOptions, ...arraysCommandOptions }
   for (const path of pagesWithOptions()) {
     const page = readFileSync(path, 'utf8')
     expect(withOptions(page, flags), path).toBe(page)
