@@ -1,4 +1,5 @@
 /** The nearest source of each node, by one search from all sources. */
+import { deviceName } from '../backend.js'
 import { newArray } from '../elements.js'
 import { CycleError } from '../errors.js'
 import { cycleError } from '../graph-core/cycles.js'
@@ -49,6 +50,12 @@ export interface NearestSources<Data extends ElementArray = ElementArray, Key = 
   readonly nearest: Int32Array
   /** The names of the nodes, by their numbers, if they have names. */
   readonly keys?: ArrayLike<Key>
+  /** The backend that computed it: searches run on the CPU. */
+  readonly backend: 'cpu'
+  /** The name of the processor. */
+  readonly device: string
+  /** Milliseconds: of all the work, and of the search. */
+  readonly timing: { readonly totalMs: number; readonly kernelMs: number }
   /**
    * The best path to a node, from its nearest source; null if there is none.
    *
@@ -91,6 +98,7 @@ export async function nearestSources(
   sources: unknown,
   options?: NearestSourcesOptions,
 ): Promise<NearestSources<ElementArray, unknown>> {
+  const began = performance.now()
   const { semiring, limit, ...its } = nearestOptions.read(options)
   return await onGraph(graph, its, WORK, true, async (edges, calls) => {
     const rules = rulesOf(semiring!, edges.type)
@@ -108,18 +116,23 @@ export async function nearestSources(
     const room = makeRoom(query, 1, edges.type)
     const list = await inSlices(withOrigin(edges, numbers, rules.one), its.signal, WORK)
     const extended = { ...edges, ...list, names: new OriginNames(nodes, names) }
+    const searching = performance.now()
     await search({ edges: extended }, query, room, calls).catch((error) => {
       if (!(error instanceof CycleError)) throw error
       // No edge leads to the origin, so that it is on no cycle.
       throw cycleError({ nodes: error.cycle, weight: error.weight, batch: undefined }, rules, names)
     })
+    const ended = performance.now()
     const ways = waysOf(query, room)
     return {
       distances: room.distances.subarray(0, nodes),
       nearest: room.next!.subarray(0, nodes),
       ...(names && { keys: names.keys }),
+      backend: 'cpu',
+      device: deviceName(-1),
+      timing: { totalMs: ended - began, kernelMs: ended - searching },
       path(to) {
-        const target = numberOfNode(to, edges, 'to')
+        const target = numberOfNode(to, { nodes, names }, 'to')
         // Trees of a search are in arrays, so that this is no promise.
         const path = readPath(ways, nodes + 1, { source: nodes, target, row: 0, col: target, item: 0 })
         return path && keysOf(Int32Array.from((path as number[]).slice(1)), names)
