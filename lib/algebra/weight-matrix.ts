@@ -54,7 +54,7 @@ function* makingMatrix(edges: EdgeList | NamedEdgeList, name: PathSemiring): Ste
     edges,
     'a matrix has no place for them: make one of the edges with 0 tokens, one of those with 1, and so on',
   )
-  const read = yield* readingEdges(edges, 'the graph', name === 'or-and')
+  const read = yield* readingEdges(edges, { weightless: name === 'or-and' })
   const type = name === 'or-and' ? UINT8 : read.type
   return { matrix: yield* denseMatrix(read, rulesOf(name, type), type), names: read.names }
 }

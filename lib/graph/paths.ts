@@ -1,5 +1,4 @@
 /** Best paths: the functions that users call. */
-import { during } from '../borrowed.js'
 import type { DeviceMatrix } from '../device/device.js'
 import type { EdgeList, KeyedEdgeList, NamedEdgeList, NodeNumbers } from '../graph-core/edges.js'
 import type { MatrixLike } from '../matrix.js'
@@ -7,7 +6,7 @@ import type { ElementsOf } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { answer } from './answer.js'
 import type { PathOptions } from './options.js'
-import { ask, release } from './question.js'
+import { answering, ask } from './question.js'
 import {
   type NamedPaths,
   type PathsResult,
@@ -144,8 +143,7 @@ export interface ClosureFunction {
 const finder = (semiring: PathSemiring) =>
   (async (graph: unknown, options?: unknown) => {
     const question = await ask(semiring, graph, options)
-    const found = await during(question.borrowed, () => answer(question)).finally(() => release(question))
-    return resultOf(question, found)
+    return resultOf(question, await answering(question, () => answer(question)))
   }) as PathFunction & ClosureFunction
 
 /**

@@ -133,7 +133,11 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
       'the edges have tokens, but a prepared graph keeps none: leave them out, or call the functions of mpmml/algebra with the edge list',
     )
   }
-  const edges = await inSlices(readingEdges(graph, 'the graph', true), signal, 'the preparation of a graph')
+  const edges = await inSlices(
+    readingEdges(graph, { weightless: true }),
+    signal,
+    'the preparation of a graph',
+  )
   const { nodes, names } = edges
   if (Array.isArray(names?.keys)) Object.freeze(names.keys)
   const copies = {

@@ -1,21 +1,14 @@
 /** Questions for paths: options and graph of a path function, read and checked once. */
 
 import { throwIfAborted } from '../abort.js'
-import { Loan, requireOrdinary } from '../borrowed.js'
+import { during, Loan, requireOrdinary } from '../borrowed.js'
 import { readSemiring } from '../built-in.js'
 import { typeName } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
 import { UINT8 } from '../elements.js'
 import { DTypeError, OptionError, ShapeError } from '../errors.js'
-import {
-  type Edges,
-  isEdgeList,
-  isNodeArray,
-  nodeNumbers,
-  readingEdges,
-  takingEdges,
-} from '../graph-core/edges.js'
+import { type Edges, isEdgeList, isNodeArray, nodeNumbers, readingEdges } from '../graph-core/edges.js'
 import { isKeyArray, type NodeNames, numbering } from '../graph-core/names.js'
 import { atOnce, inSlices } from '../graph-core/slices.js'
 import type { Shape } from '../matrix.js'
@@ -79,9 +72,16 @@ export async function graphsOf({ weights: { view, edges } }: Question): Promise<
   return (item) => ({ matrix, item })
 }
 
-/** Lets go of what the question holds. */
-export function release({ weights: { view } }: Question): void {
-  if (view?.memory) view.dispose()
+/** Does the work that answers a question, and then releases its matrix on a device. */
+export async function answering<Result>(
+  { weights: { view }, borrowed }: Question,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await during(borrowed, work)
+  } finally {
+    if (view?.memory) view.dispose()
+  }
 }
 
 /** Name of the work in messages. */
@@ -119,9 +119,9 @@ export async function ask(
       `graph must be a square matrix { data, shape } or an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
     )
   }
-  const reading = isForProof ? readingEdges : takingEdges
+  const reading = { weightless: isLinks, takes: !isForProof }
   const weights: Weights = isEdgeList(graph)
-    ? { view: null, edges: await inSlices(reading(graph, 'the graph', isLinks), signal, WORK) }
+    ? { view: null, edges: await inSlices(readingEdges(graph, reading), signal, WORK) }
     : { view: readView(graph, 'graph', 'operand'), edges: null }
   const { view, edges } = weights
   const nodes = view ? view.rows : edges.nodes

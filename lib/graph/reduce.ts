@@ -1,7 +1,6 @@
 /** What paths amount to: some numbers for each node, without the distances that they are made of. */
 
 import { deviceName } from '../backend.js'
-import { during } from '../borrowed.js'
 import { DeviceMatrix } from '../device/device.js'
 import { OutOfMemoryError, OverflowError, ShapeError } from '../errors.js'
 import { inSlices } from '../graph-core/slices.js'
@@ -16,7 +15,7 @@ import { answer, cheapestWay, mustClose } from './answer.js'
 import { inFloat64 } from './closing.js'
 import { type FoundBy, type PathOptions, pathSet } from './options.js'
 import type { AnyWeights } from './paths.js'
-import { ask, graphsOf, type Question, release, WORK } from './question.js'
+import { answering, ask, graphsOf, type Question, WORK } from './question.js'
 import { reducingRows } from './reducing.js'
 import { type Nearest, type ReadReduction, type Reduced, type Reduction, reduction } from './reduction.js'
 import { Places } from './result.js'
@@ -131,26 +130,20 @@ export async function reducePaths(
   const began = performance.now()
   const { reduce, semiring, ...asked } = reduceOptions.read(options)
   const question = await ask(semiring as PathSemiring, graph, asked)
-  try {
-    const { query, weights: given, batched, borrowed } = question
-    if (batched) {
-      throw new ShapeError(
-        `${showShape(given.view!, 'graph')} must be one matrix, not a batch: call it once for each`,
-      )
-    }
-    const { sources, targets } = query
-    // Of the nearest each node is one.
-    const distinct = reduce.kind === 'nearest' && targets ? Int32Array.from(new Set(targets)).sort() : targets
-    const { found, ...how } = await during(borrowed, () =>
-      reduced({ ...question, query: { ...query, targets: distinct } }, reduce),
+  const { query, weights: given, batched } = question
+  const { sources, targets } = query
+  // Of the nearest each node is one.
+  const distinct = reduce.kind === 'nearest' && targets ? Int32Array.from(new Set(targets)).sort() : targets
+  const { found, ...how } = await answering(question, async () => {
+    if (!batched) return reduced({ ...question, query: { ...query, targets: distinct } }, reduce)
+    throw new ShapeError(
+      `${showShape(given.view!, 'graph')} must be one matrix, not a batch: call it once for each`,
     )
-    const rest = { sources, targets, ...how }
-    const timing = { totalMs: performance.now() - began, kernelMs: how.timing.kernelMs }
-    if (!found.nodes) return { values: found.values, reached: found.reached, ...rest, timing }
-    return { ...nearestOf(question, found, reduce), ...rest, timing }
-  } finally {
-    release(question)
-  }
+  })
+  const timing = { totalMs: performance.now() - began, kernelMs: how.timing.kernelMs }
+  const rest = { sources, targets, ...how, timing }
+  if (!found.nodes) return { values: found.values, reached: found.reached, ...rest }
+  return { ...nearestOf(question, found, reduce), ...rest }
 }
 
 interface Found extends Pick<AnyReduced, 'method' | 'backend' | 'device' | 'timing'> {

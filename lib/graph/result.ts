@@ -91,8 +91,8 @@ export interface ResidentPaths<Data extends ElementArray = ElementArray> extends
   /** Next nodes: see {@link PathsResult.next}. */
   readonly next?: DeviceMatrix<Int32Array>
   /**
-   * Returns the nodes of a best path: see {@link PathsResult.path}. It reads {@link next}, a column for each path: once that has been disposed, it may be rejected with
-   * DisposedError (ERR_MPMML_DISPOSED).
+   * Returns the nodes of a best path: see {@link PathsResult.path}. It reads {@link next}, a column for each path: once that has been
+   * disposed, it may be rejected with DisposedError (ERR_MPMML_DISPOSED).
    */
   path(from: number, to: number, batch?: number): Promise<number[] | null>
 }

@@ -13,7 +13,7 @@ import {
   isNode,
   type KeyedEdgeList,
   type NamedEdgeList,
-  takingEdges,
+  readingEdges,
 } from '../graph-core/edges.js'
 import { type NodeNames, naming } from '../graph-core/names.js'
 import { picking } from '../graph-core/rows.js'
@@ -68,7 +68,11 @@ export async function onGraph<Result>(
   work: (edges: Edges, call: NativeCall) => Promise<Result>,
 ): Promise<Result> {
   requireEdgeList(graph)
-  const edges = await inSlices(takingEdges(graph, 'the graph', !isWeighted), its.signal, what)
+  const edges = await inSlices(
+    readingEdges(graph, { weightless: !isWeighted, takes: true }),
+    its.signal,
+    what,
+  )
   requireSpace(NEED, edges.nodes, edges.to.length)
   const { borrowed } = edges
   return during(borrowed, () => runNative({ ...its, what, borrowed }, (call) => work(edges, call)))

@@ -1,7 +1,6 @@
 /** Whether what path functions gave is right. */
 
 import { signal } from '../abort.js'
-import { during } from '../borrowed.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { INT32, typeNameOf } from '../elements.js'
@@ -15,7 +14,7 @@ import type { ElementArray } from '../storage.js'
 import { type HostView, readView, requireShape } from '../view.js'
 import type { AnyWeights } from './paths.js'
 import { proveDistances, proveNext, provingWays, type Table, type Way } from './proof.js'
-import { ask, graphsOf, hostViewOf, type Question, release } from './question.js'
+import { answering, ask, graphsOf, hostViewOf, type Question } from './question.js'
 import { type PathSemiring, pathSemirings } from './rules.js'
 
 /** What {@link verifyPaths} looks at: a result of a path function, or as much of one as there is. */
@@ -83,11 +82,7 @@ export async function verifyPaths(
   const semiring = pathSemirings[readChoice(pathSemirings, wished, 'semiring')]!
   const asked = { sources: sources ?? undefined, targets: targets ?? undefined, signal: its }
   const question = await ask(semiring, graph, asked, true)
-  try {
-    return await during(question.borrowed, () => verify(question, result))
-  } finally {
-    release(question)
-  }
+  return answering(question, () => verify(question, result))
 }
 
 async function verify(question: Question, { distances, next, path }: Verifiable): Promise<Verified> {
