@@ -1,6 +1,7 @@
 /** Options that several commands have, and their readers, which throw commander's error: it ends as wrong usage. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type CommandOption, commandOptions, type Semiring } from '../lib/index.js'
+import { type CommandOption, commandOptions } from '../lib/command-line.js'
+import type { Semiring } from '../lib/index.js'
 
 /** A whole number from `least` to `most`. */
 export function wholeNumber(least = 1, most = 2 ** 31 - 1): (text: string) => number {

@@ -29,6 +29,8 @@ function writeLicences(output, file) {
 const root = fileURLToPath(new URL('../', import.meta.url))
 const { exports, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const entries = Object.values(exports).flatMap((entry) => (entry.default ? [join(root, entry.default)] : []))
+// Only bench loads it.
+const inner = [join(root, 'dist', 'lib', 'command-line.js')]
 
 // Bundlers read it as it is: the compiler leaves CommonJS alone.
 cpSync(join(root, 'lib', 'addons.cjs'), join(root, 'dist', 'lib', 'addons.cjs'))
@@ -82,7 +84,7 @@ await browserLibrary.close()
 writeLicences(browserOutput, join(inBrowsers, 'licences.txt'))
 
 const library = await rolldown({
-  input: Object.fromEntries(entries.map((file) => [basename(file, '.js'), file])),
+  input: Object.fromEntries([...entries, ...inner].map((file) => [basename(file, '.js'), file])),
   platform: 'node',
   // Packages and Node.js's own modules.
   external: (id) => !id.startsWith('.') && !isAbsolute(id),

@@ -1,5 +1,11 @@
 /** Numbers that best paths are reduced to: computed, written, and described. */
-import { type NearestPaths, type ReducedPaths, type ReduceOptions, reducePaths } from '../lib/graph.js'
+import {
+  type NearestPaths,
+  type ReducedPaths,
+  type ReduceOptions,
+  type Reduction,
+  reducePaths,
+} from '../lib/graph.js'
 import { type DataType, matrix, type Semiring } from '../lib/index.js'
 import {
   describeGraph,
@@ -22,8 +28,7 @@ import {
 } from './paths.js'
 
 export interface ReduceRequest extends PathsRequest {
-  /** The text of the option. */
-  reduce: 'eccentricity' | 'mean' | `nearest ${number}`
+  reduce: Reduction
 }
 
 /** A number, or a text for what JSON can't say; null if there is no path. */
@@ -64,7 +69,7 @@ export async function reduceGraph(
 ): Promise<ReduceRecord> {
   const { semiring, reduce, limit, method, backend, device, devices, output, next } = request
   const { sources, targets } = askedNodes(request, graph)
-  const count = (sources?.length ?? graph.nodes) * Number(/\d+$/.exec(reduce)?.[0] ?? 1)
+  const count = (sources?.length ?? graph.nodes) * (typeof reduce === 'object' ? reduce.nearest : 1)
   if (output === undefined) requirePrintable(count, `the result has ${count} numbers`)
   const options = { semiring, reduce, limit, method, backend, device, devices, sources, targets, signal }
   const found: ReducedPaths | NearestPaths = await searched(graph, (onProgress) =>
@@ -78,7 +83,7 @@ export async function reduceGraph(
     graph: graphRecord(graph),
     semiring,
     dtype: graph.dtype,
-    reduce,
+    reduce: typeof reduce === 'object' ? `nearest=${reduce.nearest}` : reduce,
     output: output === undefined ? null : { path: output, shape: values.shape },
     next: next === undefined ? null : { path: next },
     nodes: output === undefined ? recordsOf(graph, found, sources) : null,

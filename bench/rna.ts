@@ -1,7 +1,6 @@
 /** Folding and interaction of the records of FASTA files: computed, written, and described. */
 import {
   bpmax,
-  drawInteraction,
   type FastaRecord,
   type FoldOptions,
   type FoldResult,
@@ -10,8 +9,7 @@ import {
   readFasta,
 } from '../lib/rna.js'
 import { duration, labelled, rate, withStatus } from './output.js'
-import { checkOutputs } from './output-file.js'
-import { inputPath, shownInput, writeOut } from './pipes.js'
+import { inputPath, shownInput } from './pipes.js'
 import { why } from './place.js'
 import { startProgress } from './progress.js'
 
@@ -72,8 +70,6 @@ export interface InteractionRequest extends Model {
   target: string
   window: number | undefined
   top: number
-  /** The file that the best interaction is drawn into. */
-  svg: string | undefined
 }
 
 interface NamedInteraction extends InteractionWindow {
@@ -97,10 +93,9 @@ interface Found {
   window: InteractionWindow
 }
 
-/** @throws anything that goes wrong; the drawing appears under its name only if everything went right. */
+/** @throws anything that goes wrong. */
 export async function interactFiles(request: InteractionRequest, signal: AbortSignal) {
-  const { svg, top, query: _, target: __, ...model } = request
-  await checkOutputs([svg], [request.query, request.target])
+  const { top, query: _, target: __, ...model } = request
   const queries = await readStrands(request.query)
   const targets = await readStrands(request.target)
   const started = performance.now()
@@ -134,8 +129,6 @@ export async function interactFiles(request: InteractionRequest, signal: AbortSi
   }
   const best = found.sort((x, y) => y.window.score - x.window.score).slice(0, top)
   const timing = { totalMs: performance.now() - started }
-  const [first] = best
-  if (svg !== undefined && first) await writeOut(svg, draw(first))
   const interactions = best.map(({ query, target, window }) => ({
     query: query.name,
     target: target.name,
@@ -145,16 +138,12 @@ export async function interactFiles(request: InteractionRequest, signal: AbortSi
   return { record, text: describe(best, record, request) }
 }
 
-const draw = ({ query, target, window }: Found) =>
-  drawInteraction(query.sequence, target.sequence, window, { name1: query.name, name2: target.name })
-
 function describe(best: readonly Found[], record: InteractionRecord, request: InteractionRequest): string {
   const { steps, timing, backend, device } = record
   const total = `${duration(timing.totalMs)}, ${rate((2 * steps) / timing.totalMs / 1e6)} of the recurrence's steps`
   const last = labelled([
     ['backend', `${backend}, ${device}: ${why(record, request)}`],
     ['total', total],
-    ['drawing', request.svg],
   ])
   return [...best.map(describeOne), last].join('\n\n')
 }

@@ -77,8 +77,7 @@ export const pagesWithOptions = () =>
     .filter((path) => readFileSync(path, 'utf8').includes('<!-- options '))
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { arraysCommandOptions } = await import('../dist/lib/command-line.js')
-  const { commandOptions } = await import('../dist/lib/index.js')
+  const { arraysCommandOptions, commandOptions } = await import('../dist/lib/command-line.js')
   const flags = { ...commandOptions, ...arraysCommandOptions }
   for (const path of pagesWithOptions()) writeFileSync(path, withOptions(readFileSync(path, 'utf8'), flags))
 }

@@ -4,7 +4,6 @@
  *
  *   node examples/kissing-loops.mjs                      a hairpin of TAR and one of gag, both of HIV-1
  *   node examples/kissing-loops.mjs --pair oxys          OxyS and a part of the fhlA messenger, of E. coli
- *   node examples/kissing-loops.mjs -o kissing.svg       and a picture
  *
  * Where the sequences are from:
  * - TAR: nucleotides +26 to +39 of the RNA of HIV-1, the upper stem and the loop CUGGGA. gag: the hairpin CCUA(UCCCAG)UAGG, whose
@@ -13,9 +12,8 @@
  * - OxyS and fhlA: figure 7 of L. Argaman, S. Altuvia, fhlA repression by OxyS RNA: kissing complex formation at two sites results in
  *   a stable antisense-target RNA complex, J. Mol. Biol. 300 (2000) 1101, doi:10.1006/jmbi.2000.3942.
  */
-import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { bpmax, drawInteraction } from 'mpmml/rna'
+import { bpmax } from 'mpmml/rna'
 
 const known = {
   tar: [
@@ -34,9 +32,7 @@ const known = {
   ],
 }
 
-const { values } = parseArgs({
-  options: { pair: { type: 'string', default: 'tar' }, output: { type: 'string', short: 'o' } },
-})
+const { values } = parseArgs({ options: { pair: { type: 'string', default: 'tar' } } })
 const pair = known[values.pair]
 if (!pair) throw new Error(`there is no pair ${values.pair}: choose ${Object.keys(known).join(' or ')}`)
 const [[name1, strand1], [name2, strand2]] = pair
@@ -51,5 +47,3 @@ console.log(`score ${found.score}, ${found.alone} if they don't interact`)
 console.log(
   `${within1.length} pairs in ${name1}, ${within2.length} in ${name2}, ${between.length} between them`,
 )
-
-if (values.output) await writeFile(values.output, drawInteraction(strand1, strand2, found, { name1, name2 }))

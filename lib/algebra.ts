@@ -14,7 +14,6 @@ export {
   type CycleTimes,
   componentCycleMeans,
   cycleTimes,
-  eigenvalue,
   maximumCycleMean,
   minimumCycleMean,
 } from './algebra/cycle-mean.js'
@@ -41,5 +40,5 @@ export type { KeyedTokenEdgeList, NamedTokenEdgeList, TokenEdgeList } from './al
 export { type Input, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
 export type { Vector } from './algebra/vector.js'
 export { waitsFor } from './algebra/waits.js'
-export { weightMatrix } from './algebra/weight-matrix.js'
+export { type WeightMatrixOptions, weightMatrix } from './algebra/weight-matrix.js'
 export type { NamedWeights, SumSemiring, Weights } from './algebra/weights.js'

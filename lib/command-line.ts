@@ -1,18 +1,31 @@
 /**
- * What a command line can say of the options of paths, of RNA, of arrays on disk and of queues: the names, texts and values are those of the
- * functions. Those of products are {@link commandOptions} of mpmml.
- *
- * @packageDocumentation
+ * Options as the command line of this package has them: names, texts and values are those of the functions. It is an entry point of
+ * `bench` alone, and no subpath of the package.
  */
+
 import { beginSet, layoutSet, runSet } from './arrays/options.js'
+import { backend, device, devices } from './backend.js'
+import { semiring } from './built-in.js'
 import { type CommandOption, commandOptionsOf } from './command-option.js'
 import { pathSet } from './graph/options.js'
 import { reduction } from './graph/reduction.js'
+import { overflow, variant } from './product/options.js'
 import { patienceSet, placeSet, workerSet } from './queue/options.js'
 import { foldSet, interactionSet } from './rna/options.js'
 
 export type { CommandOption } from './command-option.js'
 export { type CsvLook, lookAtCsv, namedNodeInCsv } from './files/csv-look.js'
+
+/**
+ * The options of products.
+ *
+ * @example
+ * const { flag, choices, parse } = commandOptions.backend
+ * console.log(flag, choices.join(), parse('cpu')) // --backend <name> auto,cpu,cuda cpu
+ */
+export const commandOptions: Readonly<
+  Record<'semiring' | 'backend' | 'device' | 'devices' | 'variant' | 'overflow', CommandOption>
+> = commandOptionsOf({ semiring, backend, device, devices, variant, overflow })
 
 /**
  * The options of work on arrays on disk.

@@ -1,7 +1,7 @@
 /** Options as a command line may have them. */
 import type { Option } from './options.js'
 
-/** An option, as a command line may have it: see {@link commandOptions}. */
+/** An option, as a command line may have it. */
 export interface CommandOption {
   /** As in its help: '--device <index>'. */
   readonly flag: string

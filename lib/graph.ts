@@ -8,17 +8,12 @@ import './globals.js'
 
 export {
   type ArrowLike,
-  type ArrowOptions,
   type CytoscapeLike,
-  fromArrow,
-  fromCytoscape,
-  fromGraphlib,
-  fromGraphology,
-  fromNgraph,
-  type GraphAdapterOptions,
   type GraphlibLike,
   type GraphologyLike,
   type NgraphLike,
+  type ToEdgeListOptions,
+  toEdgeList,
 } from './graph/adapters.js'
 export {
   type GraphFormat,
@@ -34,7 +29,6 @@ export { type PathEdgesOptions, pathEdges } from './graph/path-edges.js'
 export {
   type AnyWeights,
   type ClosureFunction,
-  type Distances,
   type Integers,
   type KeyedLinkList,
   type LinkList,
@@ -43,12 +37,7 @@ export {
   type NamedIntegers,
   type NamedLinkList,
   type NamedPathOptions,
-  type NamedPaths,
   type PathFunction,
-  type PathsResult,
-  type PathsWithNext,
-  type ResidentPaths,
-  type ResidentPathsWithNext,
   shortestPaths,
   transitiveClosure,
   type WeightsOf,
@@ -65,6 +54,14 @@ export {
 export { type ReadGraphOptions, readGraph } from './graph/read.js'
 export { type NearestPaths, type ReducedPaths, type ReduceOptions, reducePaths } from './graph/reduce.js'
 export type { Nearest, Reduction } from './graph/reduction.js'
+export type {
+  Distances,
+  NamedPaths,
+  PathsResult,
+  PathsWithNext,
+  ResidentPaths,
+  ResidentPathsWithNext,
+} from './graph/result.js'
 export type { PathSemiring } from './graph/rules.js'
 export {
   type ComponentOptions,

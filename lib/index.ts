@@ -9,7 +9,6 @@ import './globals.js'
 
 export { type Explanation, explainBackend } from './backend.js'
 export { EPSILON, zeroOf } from './built-in.js'
-export type { CommandOption } from './command-option.js'
 export {
   type CombineOptions,
   Device,
@@ -67,7 +66,6 @@ export { type WriteMatrixOptions, writeMatrix } from './files/write.js'
 export { type DeviceRows, type Info, info } from './info.js'
 export type { AddonKind, AddonOrigin } from './load.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
-export { commandOptions } from './product/command-line.js'
 export type {
   ErrorMessage,
   MatrixMessage,

@@ -9,6 +9,7 @@
  */
 import './globals.js'
 
+export type { CommandOption } from './command-option.js'
 export {
   type Bandwidth,
   type BandwidthOptions,

@@ -214,7 +214,7 @@ function requireFitting(command: Command, flags: Flags, check: string | undefine
       '--verify': flags.verify,
       '--check': check,
       '--overflow': flags.overflow,
-      '--next': /^nearest/.test(flags.reduce) ? undefined : flags.next,
+      '--next': typeof flags.reduce === 'object' ? undefined : flags.next,
     }
     const [other] = Object.entries(others).find(([, value]) => value !== undefined) ?? []
     if (other) command.error(`error: --reduce keeps no distances: leave out ${other}`, { exitCode: 2 })

@@ -4,7 +4,7 @@ import { rnaCommandOptions } from '../../lib/command-line.js'
 import { optionOf, placeOptions } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { print, printJson } from '../output.js'
-import { openPipes, PIPE } from '../pipes.js'
+import { openPipes } from '../pipes.js'
 import {
   describeFoldings,
   type FoldRequest,
@@ -48,15 +48,12 @@ export function bpmaxCommand(signal: AbortSignal): Command {
     .argument('<TARGET>', 'a FASTA file; both strands from 5′ to 3′')
     .addOption(optionOf(rnaCommandOptions.window))
     .addOption(optionOf(rnaCommandOptions.top).default(1))
-    .option('--svg <file>', 'draw the best one into this file, or to standard output: -')
   return withModel(command)
     .option('--json', 'print one JSON value')
     .addHelpText('after', FASTA_HELP)
     .action(async (query: string, target: string, { json, ...flags }: Flags) => {
-      const { svg } = flags
-      await openPipes(command, { inputs: [query, target], holds: 'fasta', texts: [svg] }, { json }, signal)
+      await openPipes(command, { inputs: [query, target], holds: 'fasta' }, { json }, signal)
       const { record, text } = await interactFiles({ ...flags, query, target }, signal)
-      if (svg === PIPE) return
       await (json ? printJson(record) : print(text))
     })
 }

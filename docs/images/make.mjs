@@ -40,7 +40,7 @@ export const pictures = Object.fromEntries([
     'levels',
     'speed-up',
   ].map(chart),
-  ...['project', 'production-line', 'timetable', 'kissing-loops'].map(example),
+  ...['project', 'production-line', 'timetable'].map(example),
   ['widest-paths', ['examples/widest-paths.mjs', '--from', 'Dock', '--to', 'Tower', '-o']],
 ])
 

@@ -1,5 +1,5 @@
 /** Two strands of RNA: how they pair with themselves and with each other. */
-import { bpmax, drawInteraction, parseFasta } from 'mpmml/rna'
+import { bpmax, parseFasta } from 'mpmml/rna'
 import { InputError, reading } from './csv.js'
 import { html, shown } from './dom.js'
 import type { Tool } from './tool.js'
@@ -9,7 +9,7 @@ const MOST_BASES = 120
 
 function strand(text: string, name: string, field: string): string {
   if (text.trim() === '') throw new InputError(`Enter ${name}: letters A, C, G and U.`, field)
-  const records = reading(() => parseFasta(text, name), field)
+  const records = reading(() => parseFasta(text, { name }), field)
   if (records.length > 1) {
     throw new InputError(`In ${name}: expected one strand, but found ${records.length}. Leave one.`, field)
   }
@@ -43,28 +43,21 @@ console.log(score, dotBracket) // 47 ([[..([[[[[)[[[[[[[)&(]]]]]]](]]]]])..]])`,
       strand(second!, 'the second strand', 'second'),
     ]
     const found = await bpmax(one, two, { signal })
-    const text = drawInteraction(one, two, found, { name1: 'first', name2: 'second' })
     const { within1, within2, between } = found.pairs
-    return () => {
-      const drawn = document.adoptNode(new DOMParser().parseFromString(text, 'image/svg+xml').documentElement)
-      drawn.classList.add('rna')
-      drawn.setAttribute('role', 'img')
-      return [
-        html(
-          'p',
-          { class: 'answer' },
-          'The pairs are worth ',
-          html('strong', {}, shown(found.score)),
-          `, ${shown(found.score - found.alone)} of it because the strands interact.`,
-        ),
-        html(
-          'p',
-          {},
-          `${within1.length} pairs in the first strand, ${within2.length} in the second, ${between.length} between them.`,
-        ),
-        html('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'The pairs' }, drawn),
-        html('pre', { class: 'wide', tabindex: 0, 'aria-label': 'In dots and brackets' }, found.dotBracket),
-      ]
-    }
+    return () => [
+      html(
+        'p',
+        { class: 'answer' },
+        'The pairs are worth ',
+        html('strong', {}, shown(found.score)),
+        `, ${shown(found.score - found.alone)} of it because the strands interact.`,
+      ),
+      html(
+        'p',
+        {},
+        `${within1.length} pairs in the first strand, ${within2.length} in the second, ${between.length} between them.`,
+      ),
+      html('pre', { class: 'wide', tabindex: 0, 'aria-label': 'In dots and brackets' }, found.dotBracket),
+    ]
   },
 }

@@ -67,15 +67,15 @@ const cycleOptions = new Options({ semiring: sumSemiring, signal } satisfies Opt
 
 /** Reads a graph, and does work on it in slices. */
 export async function onSpectral<Result>(
-  weights: Weights,
+  graph: Weights,
   options: CycleOptions | undefined,
   what: string,
   work: (spectral: Spectral) => Steps<Result>,
 ): Promise<Result> {
   const { semiring, signal } = cycleOptions.read(options)
-  const graph = await readGraph(weights, semiring, signal, what)
+  const read = await readGraph(graph, semiring, signal, what)
   const steps = function* () {
-    return yield* work(yield* prepare(graph))
+    return yield* work(yield* prepare(read))
   }
   return await inSlices(steps(), signal, what)
 }

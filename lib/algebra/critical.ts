@@ -64,12 +64,12 @@ export function criticalGraph<Key>(
   weights: NamedWeights<Key>,
   options?: CycleOptions,
 ): Promise<NamedCriticalGraph<Key> | null>
-export function criticalGraph(weights: Weights, options?: CycleOptions): Promise<CriticalGraph | null>
+export function criticalGraph(graph: Weights, options?: CycleOptions): Promise<CriticalGraph | null>
 export async function criticalGraph(
-  weights: Weights,
+  graph: Weights,
   options?: CycleOptions,
 ): Promise<CriticalGraph | NamedCriticalGraph | null> {
-  return await onSpectral(weights, options, 'the search for the critical graph', function* (spectral) {
+  return await onSpectral(graph, options, 'the search for the critical graph', function* (spectral) {
     const critical = yield* findCritical(spectral)
     return critical && (yield* describeCritical(spectral, critical))
   })

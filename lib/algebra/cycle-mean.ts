@@ -18,36 +18,11 @@ import {
 import { keysOf, type NamedWeights, type Weights } from './weights.js'
 
 /**
- * The eigenvalue of a matrix: the λ of A ⊗ v = λ ⊗ v. An irreducible matrix, whose graph is strongly connected, has one only. Any
- * other may have several, one for some of its components: this is the greatest of them, or the least with `semiring: 'min-plus'`.
- * It is always the best cycle mean, so this is {@link maximumCycleMean} or {@link minimumCycleMean} by another name.
+ * The maximum cycle mean of a graph, and a cycle that attains it. It is the eigenvalue of the matrix, the λ of A ⊗ v = λ ⊗ v, and the
+ * cycle time of a timetable: no timetable in which each edge takes its weight can be repeated in a shorter time.
  *
- * @returns The eigenvalue as the mean of a cycle that attains it; null if the graph has no cycle: then only the semiring's zero
- *   is an eigenvalue.
- * @throws Rejects with what {@link maximumCycleMean} rejects with.
- * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 4.2; `extremum_cycle_mean` of Sage
- * @example
- * const { value } = await eigenvalue(matrix(2, 2, [3, 7, 2, 4]))
- * console.log(value) // 4.5
- */
-export function eigenvalue<Key>(
-  weights: NamedWeights<Key>,
-  options?: CycleOptions,
-): Promise<CycleMean<Key> | null>
-export function eigenvalue(weights: Weights, options?: CycleOptions): Promise<CycleMean | null>
-export async function eigenvalue(
-  weights: Weights,
-  options?: CycleOptions,
-): Promise<CycleMean<unknown> | null> {
-  return await onSpectral(weights, options, 'the search for the best cycle', function* (spectral) {
-    const best = yield* bestOfAll(spectral)
-    return best && asMean(spectral, best)
-  })
-}
-
-/**
- * The maximum cycle mean of a graph, and a cycle that attains it. It is the {@link eigenvalue} of the matrix, and the cycle
- * time of a timetable: no timetable in which each edge takes its weight can be repeated in a shorter time.
+ * An irreducible matrix, whose graph is strongly connected, has one eigenvalue only. Any other may have several, one for some of its
+ * components: this is the greatest of them.
  *
  * If edges have tokens, it is the maximum cycle ratio: the sum of a cycle's weights divided by the sum of its tokens. Without tokens
  * each edge has one. See {@link TokenEdgeList}.
@@ -57,13 +32,14 @@ export async function eigenvalue(
  * The work is done by Howard's policy iteration on JavaScript's thread, in parts of some milliseconds between which the event
  * loop turns. Don't write to the arrays until the promise settles.
  *
- * @param weights - an edge list, or an n × n matrix whose elements are edges unless they are the semiring's zero. All elements
+ * @param graph - an edge list, or an n × n matrix whose elements are edges unless they are the semiring's zero. All elements
  *   must be finite otherwise. Matrices of float32, of float64 and of a device are taken too.
- * @returns null if the graph has no cycle.
+ * @returns null if the graph has no cycle: then only the semiring's zero is an eigenvalue.
  * @throws Rejects with DTypeError (ERR_MPMML_DTYPE), ShapeError (ERR_MPMML_SHAPE) and ValueError (ERR_MPMML_VALUE) for what
  *   isn't a graph of finite weights; CycleError (ERR_MPMML_CYCLE) for a cycle without a token; OptionError (ERR_MPMML_OPTION); OverflowError (ERR_MPMML_OVERFLOW) if the sum of a
  *   cycle's weights is beyond 2^53; OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY); AbortedError (ERR_MPMML_ABORTED).
- * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, section 2.5, on tokens; B. Heidergott,
+ * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 4.2; F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat,
+ *   Synchronization and Linearity, section 2.5, on tokens; B. Heidergott,
  *   G. J. Olsder, J. van der Woude, Max Plus at Work; A. Dasdan, S. S. Irani, R. K. Gupta on cost to time ratios
  * @see `karp` and `howard` of ScicosLab's max-plus toolbox, `maxplusmcm` of Scilab's, `howard` of MaxPlus.jl,
  *   `extremum_cycle_mean` of Sage
@@ -77,14 +53,14 @@ export function maximumCycleMean<Key>(
   options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean<Key> | null>
 export function maximumCycleMean(
-  weights: Weights,
+  graph: Weights,
   options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean | null>
 export function maximumCycleMean(
-  weights: Weights,
+  graph: Weights,
   options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean<unknown> | null> {
-  return meanOf(weights, options, 'max-plus')
+  return meanOf(graph, options, 'max-plus')
 }
 
 /**
@@ -101,24 +77,28 @@ export function minimumCycleMean<Key>(
   options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean<Key> | null>
 export function minimumCycleMean(
-  weights: Weights,
+  graph: Weights,
   options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean | null>
 export function minimumCycleMean(
-  weights: Weights,
+  graph: Weights,
   options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean<unknown> | null> {
-  return meanOf(weights, options, 'min-plus')
+  return meanOf(graph, options, 'min-plus')
 }
 
 const meanOptions = new Options({ signal } satisfies OptionsOf<Pick<CycleOptions, 'signal'>>)
 
 async function meanOf(
-  weights: Weights,
+  graph: Weights,
   options: Pick<CycleOptions, 'signal'> | undefined,
   semiring: 'max-plus' | 'min-plus',
 ): Promise<CycleMean<unknown> | null> {
-  return await eigenvalue(weights, { ...meanOptions.read(options), semiring })
+  const read = { ...meanOptions.read(options), semiring }
+  return await onSpectral(graph, read, 'the search for the best cycle', function* (spectral) {
+    const best = yield* bestOfAll(spectral)
+    return best && asMean(spectral, best)
+  })
 }
 
 /** The cycle means of strongly connected components. */
@@ -145,12 +125,12 @@ export function componentCycleMeans<Key>(
   weights: NamedWeights<Key>,
   options?: CycleOptions,
 ): Promise<ComponentMeans<Key>>
-export function componentCycleMeans(weights: Weights, options?: CycleOptions): Promise<ComponentMeans>
+export function componentCycleMeans(graph: Weights, options?: CycleOptions): Promise<ComponentMeans>
 export async function componentCycleMeans(
-  weights: Weights,
+  graph: Weights,
   options?: CycleOptions,
 ): Promise<ComponentMeans<unknown>> {
-  return await onSpectral(weights, options, 'the search for the best cycles', function* (spectral) {
+  return await onSpectral(graph, options, 'the search for the best cycles', function* (spectral) {
     const means: (CycleMean<unknown> | null)[] = []
     for (let component = 0; component < spectral.components.count; component++) {
       const best = yield* solve(spectral, component)
@@ -184,9 +164,9 @@ export interface CycleTimes<Key = number> {
  * console.log((await cycleTimes(graph)).values.join()) // 3.5,3.5,2
  */
 export function cycleTimes<Key>(weights: NamedWeights<Key>, options?: CycleOptions): Promise<CycleTimes<Key>>
-export function cycleTimes(weights: Weights, options?: CycleOptions): Promise<CycleTimes>
-export async function cycleTimes(weights: Weights, options?: CycleOptions): Promise<CycleTimes<unknown>> {
-  return await onSpectral(weights, options, 'the search for the best cycles', timesOf)
+export function cycleTimes(graph: Weights, options?: CycleOptions): Promise<CycleTimes>
+export async function cycleTimes(graph: Weights, options?: CycleOptions): Promise<CycleTimes<unknown>> {
+  return await onSpectral(graph, options, 'the search for the best cycles', timesOf)
 }
 
 /** The cycle times of all nodes. */

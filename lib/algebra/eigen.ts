@@ -4,7 +4,7 @@ import { unscaled } from '../graph-core/fractions.js'
 import { findingReached } from '../graph-core/reached.js'
 import { type Rows, transpose } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import { shortOf } from '../graph-core/space.js'
+import { availableFor } from '../graph-core/space.js'
 import {
   asMean,
   bestCycle,
@@ -49,7 +49,7 @@ export interface Eigenvectors<Key = number> {
 }
 
 /**
- * The eigenvectors of a matrix, A ⊗ v = λ ⊗ v, for its {@link eigenvalue}: in max-plus the greatest of A[i, j] + v[j] over j is
+ * The eigenvectors of a matrix, A ⊗ v = λ ⊗ v, for λ = its {@link maximumCycleMean}: in max-plus the greatest of A[i, j] + v[j] over j is
  * λ + v[i]. In a timetable with x(k + 1) = A ⊗ x(k) departures at v repeat with the period λ.
  *
  * Entry i of a vector is the best of all walks from node i to the vector's node, with each edge's weight less λ. It is the
@@ -72,12 +72,12 @@ export function eigenvectors<Key>(
   weights: NamedWeights<Key>,
   options?: CycleOptions,
 ): Promise<Eigenvectors<Key> | null>
-export function eigenvectors(weights: Weights, options?: CycleOptions): Promise<Eigenvectors | null>
+export function eigenvectors(graph: Weights, options?: CycleOptions): Promise<Eigenvectors | null>
 export async function eigenvectors(
-  weights: Weights,
+  graph: Weights,
   options?: CycleOptions,
 ): Promise<Eigenvectors<unknown> | null> {
-  return await onSpectral(weights, options, 'the search for the eigenvectors', function* (spectral) {
+  return await onSpectral(graph, options, 'the search for the eigenvectors', function* (spectral) {
     const critical = yield* findCritical(spectral)
     if (!critical) return null
     requireRoom(critical.parts.length, spectral.components.of.length)
@@ -151,8 +151,8 @@ function* vectorOf(
 /** Throws OutOfMemoryError if the eigenvectors would be more than there is memory for. */
 function requireRoom(count: number, length: number): void {
   const bytes = 16 * count * length
-  const available = shortOf(bytes)
-  if (available === undefined) return
+  const available = availableFor(bytes)
+  if (bytes <= available) return
   throw new OutOfMemoryError(
     `the ${count} eigenvectors, one for each component of the critical graph, of ${length} elements need ${bytes} bytes, but ` +
       `${available} are available: criticalGraph gives the components`,

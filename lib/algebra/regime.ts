@@ -29,10 +29,10 @@ import {
 /** The options of {@link periodicRegime}. `undefined` means the default. */
 export interface RegimeOptions extends Pick<MpmmOptions, 'signal'> {
   /**
-   * How many steps to look for the regime; 100 000 by default. To be found it takes up to three times transient + period, and
+   * The most steps of the search for the regime; 100 000 by default. To be found it takes up to three times transient + period, and
    * often not much more than that sum.
    */
-  limit?: number | undefined
+  maxSteps?: number | undefined
   /** 'max-plus' (default) or 'min-plus'. */
   semiring?: SumSemiring | undefined
 }
@@ -53,7 +53,7 @@ export interface Regime<Key = number> {
 }
 
 const regimeOptions = new Options({
-  limit: whole(100_000, 1, MOST_STEPS),
+  maxSteps: whole(100_000, 1, MOST_STEPS),
   semiring: sumSemiring,
   signal,
 } satisfies OptionsOf<RegimeOptions>)
@@ -64,8 +64,8 @@ const regimeOptions = new Options({
  * {@link cycleTimes}.
  *
  * There is always one if A is irreducible or x(0) has no zeros of the semiring. How long it takes depends on the weights: it is
- * long if another cycle is nearly as good as the best. So there is a limit. Without these conditions an element may grow at
- * several rates in turn for ever; then the limit is what ends the search.
+ * long if another cycle is nearly as good as the best. So there is a most number of steps. Without these conditions an element may grow at
+ * several rates in turn for ever; then `maxSteps` ends the search.
  *
  * It is found exactly, in int32 as well as in floats if all are multiples of one power of 2 and no sum is beyond 2^53 times
  * that. Each step is a look at each edge, on JavaScript's thread, in slices; the memory is that of a few states.
@@ -77,7 +77,7 @@ const regimeOptions = new Options({
  * @param x0 - x(0): n × 1, or an array of n elements, of A's type; if edges have tokens, also the last states, as {@link trajectory}
  *   takes them.
  * @throws Rejects with what {@link maximumCycleMean} rejects with; LimitError (ERR_MPMML_LIMIT) if it isn't found within
- *   `limit` steps; ValueError (ERR_MPMML_VALUE) for floats that aren't such multiples; OverflowError (ERR_MPMML_OVERFLOW) if a
+ *   `maxSteps` steps; ValueError (ERR_MPMML_VALUE) for floats that aren't such multiples; OverflowError (ERR_MPMML_OVERFLOW) if a
  *   sum is beyond 2^53.
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity; `maxplusmaxalgol` of Scilab's max-plus toolbox
  * @see R. P. Brent, An improved Monte Carlo factorization algorithm, BIT 20 (1980): how a sequence is found to repeat itself
@@ -97,17 +97,17 @@ export async function periodicRegime(
   x0: Vector,
   options?: RegimeOptions,
 ): Promise<Regime<unknown>> {
-  const { semiring, signal, limit } = regimeOptions.read(options)
+  const { semiring, signal, maxSteps } = regimeOptions.read(options)
   const graph = await readGraph(a, semiring, signal, WHAT)
   const read = graph.tokens ? readStates : readVector
   const x = await read(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
-  return await inSlices(findRegime(graph, x, limit), signal, WHAT)
+  return await inSlices(findRegime(graph, x, maxSteps), signal, WHAT)
 }
 
 const WHAT = 'the search for the periodic regime'
 const EXACT = Number.MAX_SAFE_INTEGER
 
-function* findRegime(graph: WeightedGraph, x0: ElementArray, limit: number): Steps<Regime<unknown>> {
+function* findRegime(graph: WeightedGraph, x0: ElementArray, maxSteps: number): Steps<Regime<unknown>> {
   const { rows, tokens } = graph
   const { nodes } = rows
   const { weight, start: last, unit } = yield* scaled(graph, x0)
@@ -135,7 +135,7 @@ function* findRegime(graph: WeightedGraph, x0: ElementArray, limit: number): Ste
     tokens: tokens && { ...tokens, of: yield* picking(tokens.of, edge, new Int32Array(edge.length)) },
   }
   const system = new System(part, yield* timesOf(yield* prepare(part)))
-  const { begin, period } = yield* findPeriod(system, start, limit)
+  const { begin, period } = yield* findPeriod(system, start, maxSteps)
   // A state goes on as it must as soon as all that it remembers does.
   const transient = Math.max(0, (yield* findTransient(system, start, begin, period)) - depth + 1)
   const growth = new Float64Array(nodes)
@@ -275,7 +275,7 @@ class System {
 function* findPeriod(
   system: System,
   start: Float64Array,
-  limit: number,
+  maxSteps: number,
 ): Steps<{ begin: number; period: number }> {
   let x = start.slice()
   let next = new Float64Array(x.length)
@@ -283,7 +283,7 @@ function* findPeriod(
   let begin = 0
   let since = 0
   let most = 1
-  for (let k = 1; k <= limit; k++) {
+  for (let k = 1; k <= maxSteps; k++) {
     const regular = yield* system.step(x, next)
     ;[x, next] = [next, x]
     since++
@@ -295,7 +295,7 @@ function* findPeriod(
     kept.set(x)
   }
   throw new LimitError(
-    `no periodic regime was found within ${limit} steps: give the option limit a greater number if there must be one`,
+    `no periodic regime was found within ${maxSteps} steps: give the option maxSteps a greater number if there must be one`,
   )
 }
 

@@ -7,6 +7,7 @@ import { type Device, DeviceMatrix, onHost } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
 import { FLOAT64, INT32, isNarrow, newUnwrittenArray, typeNameOf } from '../elements.js'
 import { DeviceError, DTypeError, ShapeError } from '../errors.js'
+import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { LEAST_INT32, MOST_INT32 } from '../integers.js'
 import { shapeOf } from '../layout.js'
@@ -20,6 +21,7 @@ import type { MpmmResult, ResultOf } from '../product/result.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView } from '../view.js'
 import { type AlgebraResult, placeOf } from './options.js'
+import { listMatrix } from './weight-matrix.js'
 import { type SumSemiring, sumSemiring } from './weights.js'
 
 /** The options of residuals. `undefined` means the default. */
@@ -53,7 +55,7 @@ const residualOptions = new Options({
  * Matrices of a device are copied to the host, where −A is made; their device computes the product, and the result is there. `onProgress`
  * tells how far the product is.
  *
- * @param a - M × N, or a batch of them as [batch, M, N].
+ * @param a - M × N, or a batch of them as [batch, M, N]; an edge list is made a matrix first, as {@link weightMatrix} does, and so is b.
  * @param b - M × P, or a batch of them; a batch of one or a single matrix serves all of the other's.
  * @returns c, N × P, and how it was computed.
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_OVERFLOW (see the
@@ -73,7 +75,17 @@ export function leftResidual<
   a: MatrixLike<A> | DeviceMatrix<ThereA>,
   b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: ResidualOptions,
-): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>> {
+): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
+export function leftResidual<Data extends ElementArray = Int32Array>(
+  a: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+  b: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+  options?: ResidualOptions,
+): Promise<AlgebraResult<DenseMatrix<Data>>>
+export function leftResidual(
+  a: Listed,
+  b: Listed,
+  options?: ResidualOptions,
+): Promise<AlgebraResult<AnyMatrix>> {
   return residual(a, b, options, true)
 }
 
@@ -98,9 +110,22 @@ export function rightResidual<
   a: MatrixLike<A> | DeviceMatrix<ThereA>,
   b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: ResidualOptions,
-): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>> {
+): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
+export function rightResidual<Data extends ElementArray = Int32Array>(
+  a: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+  b: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+  options?: ResidualOptions,
+): Promise<AlgebraResult<DenseMatrix<Data>>>
+export function rightResidual(
+  a: Listed,
+  b: Listed,
+  options?: ResidualOptions,
+): Promise<AlgebraResult<AnyMatrix>> {
   return residual(a, b, options, false)
 }
+
+/** A matrix, or an edge list that is made one first. */
+type Listed = AnyOperand | EdgeList | NamedEdgeList
 
 type AnyMatrix = DenseMatrix<ElementArray> | DeviceMatrix<ElementArray>
 
@@ -138,9 +163,14 @@ export function greatestSubsolution<
   b: MatrixLike<B> | DeviceMatrix<ThereB>,
   options?: ResidualOptions,
 ): Promise<Subsolution<ResultOf<A, B, ThereA, ThereB>>>
+export function greatestSubsolution<Data extends ElementArray = Int32Array>(
+  a: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+  b: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+  options?: ResidualOptions,
+): Promise<Subsolution<DenseMatrix<Data>>>
 export async function greatestSubsolution(
-  a: AnyOperand,
-  b: AnyOperand,
+  a: Listed,
+  b: Listed,
   options?: ResidualOptions,
 ): Promise<Subsolution<AnyMatrix>> {
   const began = performance.now()
@@ -176,8 +206,8 @@ interface ResidualRequest {
 }
 
 async function ask(
-  a: AnyOperand,
-  b: AnyOperand,
+  a: Listed,
+  b: Listed,
   options: ResidualOptions | undefined,
   left: boolean,
 ): Promise<ResidualRequest> {
@@ -192,7 +222,10 @@ async function ask(
     : owner.devices.length > 1
       ? { devices: owner.devices, ...common }
       : { backend: owner.backend, device: owner.index, ...common }
-  const [first, second] = await Promise.all([onHost(a), onHost(b)])
+  const index = readSemiring(semiring)
+  const hostOf = async (value: Listed) =>
+    isEdgeList(value) ? (await listMatrix(value, { semiring: index, signal })).matrix : onHost(value)
+  const [first, second] = await Promise.all([hostOf(a), hostOf(b)])
   const borrowed = new Loan()
   const viewA = borrowed.view(readHostView(first, 'a', 'operand'), 'a')
   const viewB = borrowed.view(readHostView(second, 'b', 'operand'), 'b')
@@ -201,7 +234,7 @@ async function ask(
       `a and b must be of one element type, but a is of ${typeNameOf(viewA.type)} and b of ${typeNameOf(viewB.type)}: convert one of them`,
     )
   }
-  requireSemiringType(readSemiring(semiring), viewA.type)
+  requireSemiringType(index, viewA.type)
   const overflow = policyFor(chosen, viewA.type)
   requireFit(viewA, viewB, left)
   const [negated, kept] = left ? [viewA, viewB] : [viewB, viewA]
@@ -219,7 +252,7 @@ async function ask(
 }
 
 /** The device that a matrix is on; undefined if both are in arrays. */
-function sessionOf(a: AnyOperand, b: AnyOperand): Session | undefined {
+function sessionOf(a: unknown, b: unknown): Session | undefined {
   const [first, second] = [a, b].map((matrix) =>
     matrix instanceof DeviceMatrix ? Resident.viewOf(matrix)?.memory.session : undefined,
   )
@@ -245,8 +278,8 @@ function requireFit(a: HostView, b: HostView, left: boolean): void {
 }
 
 async function residual<C extends AnyMatrix>(
-  a: AnyOperand,
-  b: AnyOperand,
+  a: Listed,
+  b: Listed,
   options: ResidualOptions | undefined,
   left: boolean,
 ): Promise<AlgebraResult<C>> {

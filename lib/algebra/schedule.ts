@@ -69,7 +69,7 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = 
  * The work is a search of longest paths: see {@link longestPaths}. Without circles each edge is looked at once. Over int32 it is exact,
  * over floats each sum is rounded; a job is critical if it can be later by no more than rounding errors.
  *
- * @param precedences - an edge list, or an n × n matrix, in which −Infinity (EPSILON in int32) is no edge. If the nodes of an edge list
+ * @param graph - an edge list, or an n × n matrix, in which −Infinity (EPSILON in int32) is no edge. If the nodes of an edge list
  *   have names, so have jobs in the result and in errors.
  * @throws Rejects with CycleError (ERR_MPMML_CYCLE) if the weights around a circle have a sum above 0: then its jobs would start
  *   after themselves. Its `cycle` has the numbers of the jobs, its `keys` their names, and its `weight` by how much too long they take.
@@ -88,30 +88,30 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = 
  * console.log(starts.join(), end, criticalPath.join()) // 0,5,5,9 11 walls,wires,paint
  */
 export function earliestStarts<Key>(
-  precedences: NamedIntegers<Key>,
+  graph: NamedIntegers<Key>,
   options?: EarliestOptions,
 ): Promise<EarliestStarts<Int32Array, Key>>
 export function earliestStarts<Key, Data extends ElementArray>(
-  precedences: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
+  graph: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
   options?: EarliestOptions,
 ): Promise<EarliestStarts<Data, Key>>
 export function earliestStarts<Data extends OperandArray>(
-  precedences: DeviceMatrix<Data>,
+  graph: DeviceMatrix<Data>,
   options?: EarliestOptions,
 ): Promise<EarliestStarts<ElementsOf<Data>>>
 export function earliestStarts(
-  precedences: Integers,
+  graph: Integers,
   options?: EarliestOptions,
 ): Promise<EarliestStarts<Int32Array>>
 export function earliestStarts<Data extends ElementArray = Int32Array>(
-  precedences: WeightsOf<Data>,
+  graph: WeightsOf<Data>,
   options?: EarliestOptions,
 ): Promise<EarliestStarts<Data>>
 export async function earliestStarts(
-  precedences: Weights,
+  graph: Weights,
   options?: EarliestOptions,
 ): Promise<EarliestStarts<ElementArray, unknown>> {
-  return (await start(await readProject(precedences, earliestOptions.read(options)))).result
+  return (await start(await readProject(graph, earliestOptions.read(options)))).result
 }
 
 /** The options of {@link latestStarts}. `undefined` means the default. */
@@ -156,43 +156,41 @@ export interface LatestStarts<Data extends ElementArray = ElementArray, Key = nu
  * console.log(starts.join(), slack.join(), critical.join()) // 0,6,5,9 0,1,0,0 0,2,3
  */
 export function latestStarts<Key>(
-  precedences: NamedIntegers<Key>,
+  graph: NamedIntegers<Key>,
   options?: LatestOptions,
 ): Promise<LatestStarts<Int32Array, Key>>
 export function latestStarts<Key, Data extends ElementArray>(
-  precedences: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
+  graph: NamedEdgeList<Key, Data> | KeyedEdgeList<Key, Data>,
   options?: LatestOptions,
 ): Promise<LatestStarts<Data, Key>>
 export function latestStarts<Data extends OperandArray>(
-  precedences: DeviceMatrix<Data>,
+  graph: DeviceMatrix<Data>,
   options?: LatestOptions,
 ): Promise<LatestStarts<ElementsOf<Data>>>
-export function latestStarts(
-  precedences: Integers,
-  options?: LatestOptions,
-): Promise<LatestStarts<Int32Array>>
+export function latestStarts(graph: Integers, options?: LatestOptions): Promise<LatestStarts<Int32Array>>
 export function latestStarts<Data extends ElementArray = Int32Array>(
-  precedences: WeightsOf<Data>,
+  graph: WeightsOf<Data>,
   options?: LatestOptions,
 ): Promise<LatestStarts<Data>>
 export async function latestStarts(
-  precedences: Weights,
+  graph: Weights,
   options?: LatestOptions,
 ): Promise<LatestStarts<ElementArray, unknown>> {
   const { deadline: given, ...rest } = latestOptions.read(options)
-  const project = await readProject(precedences, rest)
-  const { graph, type, signal } = project
-  const deadline = given === undefined ? null : await times(given, graph, type, 'deadline')
+  const project = await readProject(graph, rest)
+  const { type, signal } = project
+  const { rows, names } = project.graph
+  const { nodes } = rows
+  const deadline = given === undefined ? null : await times(given, project.graph, type, 'deadline')
   const started = await start(project)
   const { starts: first } = started.result
   const late = deadline
     ? await findSlack(started, (i) => started.gaps.deadline(i, deadline[i]!))
     : started.slack
-  const { nodes } = graph.rows
   const starts = newArray(type, nodes)
   const slack = newArray(type, nodes)
   for (let i = 0; i < nodes; i++) {
-    const job = () => nodeText(i, graph.names)
+    const job = () => nodeText(i, names)
     starts[i] = exactly(first[i]! + late[i]!, type, () => `the latest start of job ${job()}`)
     slack[i] = exactly(late[i]!, type, () => `the slack of job ${job()}`)
   }
@@ -201,8 +199,8 @@ export async function latestStarts(
     signal,
     WORK,
   )
-  const critical = await inSlices(namingMarked(isCritical, graph.names), signal, WORK)
-  return { starts, slack, critical, ...keysOf(graph), earliest: started.result }
+  const critical = await inSlices(namingMarked(isCritical, names), signal, WORK)
+  return { starts, slack, critical, ...keysOf(project.graph), earliest: started.result }
 }
 
 interface Project {

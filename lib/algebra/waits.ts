@@ -1,17 +1,22 @@
 /** From precedences of jobs to matrices of waits. */
-import { show } from '../describe.js'
+import { typeName } from '../describe.js'
+import { DeviceMatrix } from '../device/device.js'
 import { DTypeError } from '../errors.js'
 import { isEdgeList } from '../graph-core/edges.js'
+import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import type { OperandArray } from '../storage.js'
+import { readHostView } from '../view.js'
 import type { NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
+import { requireSquare } from './weights.js'
 
 /**
  * Turns each edge round. In precedences, as {@link earliestStarts} takes them, an edge from i to j says that j starts after i. In a
  * matrix A of x(k + 1) = A ⊗ x(k), element [j, i] says that j waits for i: {@link trajectory}, {@link periodicRegime},
  * {@link eigenvectors} and {@link cycleTimes} read it so. This makes the one from the other; twice, it changes nothing.
  *
- * @param edges - An edge list. Its arrays are shared with the result, not copied.
- * @returns The edge list with `from` and `to` exchanged.
- * @throws {DTypeError} `edges` isn't an edge list.
+ * @param graph - an edge list, or a square matrix. The result shares its arrays, or its memory on a device.
+ * @returns The edge list with `from` and `to` exchanged; the transpose of a matrix.
+ * @throws DTypeError for a value that is neither; ShapeError for a matrix that isn't square.
  * @example
  * ```js
  * const precedences = { nodes: 2, from: [0, 1], to: [1, 0], weight: [5, 3] }
@@ -19,10 +24,19 @@ import type { NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
  * console.log(values.join()) // 4,4
  * ```
  */
-export function waitsFor<List extends TokenEdgeList | NamedTokenEdgeList>(edges: List): List {
-  if (isEdgeList(edges)) return { ...edges, from: edges.to, to: edges.from }
-  throw new DTypeError(
-    `edges must be an edge list { nodes, from, to, weight }, but they are ${show(edges)}: ` +
-      'transpose a matrix by its strides',
-  )
+export function waitsFor<List extends TokenEdgeList | NamedTokenEdgeList>(graph: List): List
+export function waitsFor<Data extends OperandArray>(graph: DeviceMatrix<Data>): DeviceMatrix<Data>
+export function waitsFor<Data extends OperandArray>(graph: MatrixLike<Data>): DenseMatrix<Data>
+export function waitsFor(graph: unknown): unknown {
+  if (typeof graph !== 'object' || graph === null) {
+    throw new DTypeError(
+      `graph must be an edge list { nodes, from, to, weight } or a square matrix { data, shape }, but it is ${typeName(graph)}`,
+    )
+  }
+  if (isEdgeList(graph)) return { ...graph, from: graph.to, to: graph.from }
+  if (graph instanceof DeviceMatrix) return graph.transpose()
+  const view = readHostView(graph as MatrixLike<OperandArray>, 'graph', 'operand')
+  requireSquare(view)
+  const { data, rows, cols, rowStride, colStride, offset } = view
+  return { data, shape: [cols, rows], strides: [colStride, rowStride], offset }
 }

@@ -1,6 +1,5 @@
 /** Edge lists as matrices. */
 
-import { readSemiring, requireSemiringType } from '../built-in.js'
 import { UINT8 } from '../elements.js'
 import { denseMatrix } from '../graph/dense.js'
 import { type PathSemiring, pathSemirings, rulesOf } from '../graph/rules.js'
@@ -9,26 +8,37 @@ import type { NodeNames } from '../graph-core/names.js'
 import { atOnce, inSlices, type Steps } from '../graph-core/slices.js'
 import type { DenseMatrix } from '../matrix.js'
 import { addon } from '../native.js'
-import { readChoice } from '../options.js'
+import { choice, Options, type OptionsOf } from '../options.js'
 import type { ReadOptions } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { refuseTokens } from './tokens.js'
+
+/** The options of {@link weightMatrix}. `undefined` means the default. */
+export interface WeightMatrixOptions {
+  /** 'max-plus' by default. In 'or-and' every edge counts, and the elements are bytes. */
+  semiring?: PathSemiring | undefined
+}
+
+const matrixOptions = new Options({
+  semiring: choice(pathSemirings, 'max-plus'),
+} satisfies OptionsOf<WeightMatrixOptions>)
 
 /**
  * The matrix of an edge list, for functions that take matrices only, such as {@link mpmm}: element [i, j] is the weight of the edge from
  * i to j, the better one of parallel edges; it is the semiring's zero where there is none. It takes n² elements, and blocks.
  *
- * @param semiring - 'max-plus' by default. In 'or-and' every edge counts, and the elements are bytes.
+ * @param graph - an edge list.
  * @throws DTypeError, ShapeError and ValueError for what is no edge list of this semiring, and for edges with tokens; OptionError; OutOfMemoryError.
  * @example
  * const a = weightMatrix({ nodes: 2, from: [0, 1], to: [1, 0], weight: [2, -3] })
  * console.log((await mpmm(a, a)).c.data[0]) // -1
  */
 export function weightMatrix<Data extends ElementArray = Int32Array>(
-  edges: EdgeList<Data> | NamedEdgeList<unknown, Data>,
-  semiring: PathSemiring = 'max-plus',
+  graph: EdgeList<Data> | NamedEdgeList<unknown, Data>,
+  options?: WeightMatrixOptions,
 ): DenseMatrix<Data> {
-  return atOnce(makingMatrix(edges, semiring)).matrix as DenseMatrix<Data>
+  const { semiring } = matrixOptions.read(options)
+  return atOnce(makingMatrix(graph, semiring)).matrix as DenseMatrix<Data>
 }
 
 /** An edge list as a matrix. */
@@ -39,15 +49,13 @@ export interface ListMatrix {
 }
 
 /** The matrix of an edge list, in slices. */
-function* makingMatrix(edges: EdgeList | NamedEdgeList, semiring: string): Steps<ListMatrix> {
-  const name = pathSemirings[readChoice(pathSemirings, semiring, 'semiring')]!
+function* makingMatrix(edges: EdgeList | NamedEdgeList, name: PathSemiring): Steps<ListMatrix> {
   refuseTokens(
     edges,
     'a matrix has no place for them: make one of the edges with 0 tokens, one of those with 1, and so on',
   )
-  const read = yield* readingEdges(edges, 'the graph', name === 'or-and')
+  const read = yield* readingEdges(edges, { weightless: name === 'or-and' })
   const type = name === 'or-and' ? UINT8 : read.type
-  requireSemiringType(readSemiring(name), type)
   return { matrix: yield* denseMatrix(read, rulesOf(name, type), type), names: read.names }
 }
 
@@ -56,5 +64,6 @@ export async function listMatrix(
   edges: EdgeList | NamedEdgeList,
   { semiring, signal }: Pick<ReadOptions, 'semiring' | 'signal'>,
 ): Promise<ListMatrix> {
-  return await inSlices(makingMatrix(edges, addon.semirings[semiring]!.name), signal, 'the matrix')
+  const name = matrixOptions.read({ semiring: addon.semirings[semiring]!.name }).semiring
+  return await inSlices(makingMatrix(edges, name), signal, 'the matrix')
 }

@@ -70,13 +70,13 @@ export const keysOf = ({ names }: WeightedGraph) => names && { keys: names.keys 
 
 /** Reads a graph in slices, for work that messages call `what`; weights that aren't finite, other than zero, are refused. */
 export async function readGraph(
-  weights: Weights,
+  graph: Weights,
   semiring: SumSemiring,
   signal: AbortSignal | undefined,
   what: string,
 ): Promise<WeightedGraph> {
-  if (isEdgeList(weights)) return await inSlices(readList(weights, semiring), signal, what)
-  const view = readHostView(await onHost(weights), 'the matrix', 'operand')
+  if (isEdgeList(graph)) return await inSlices(readList(graph, semiring), signal, what)
+  const view = readHostView(await onHost(graph), 'the matrix', 'operand')
   const loan = new Loan()
   loan.view(view, 'the matrix')
   requireSquare(view)

@@ -389,7 +389,7 @@ class RowsWork {
     const onProgress = ({ done }: { done: number }) => this.#pace.began(done)
     const graph = { edges: edgesOf(this.#question) }
     const asked = { ...query, memory: this.#memory, ...how, sources }
-    const results = { distances, next: null, trees: null, item: undefined }
+    const results = { distances, next: null, trees: null }
     const { borrowed } = this.#question
     const found = await runNative({ signal, onProgress, what: WORK, borrowed }, (call) =>
       search(graph, asked, results, call),

@@ -59,7 +59,7 @@ export interface NamedEdgeList<Key = unknown, Data extends ElementArray = Elemen
   readonly weight: Data | readonly number[]
 }
 
-/** The same with numbers in the edges, as {@link readGraph} and {@link fromGraphology} give it. */
+/** An {@link EdgeList} with a name for each node, such as {@link readGraph} and {@link toEdgeList} give. */
 export interface KeyedEdgeList<Key = unknown, Data extends ElementArray = ElementArray>
   extends EdgeList<Data> {
   /** The name of each node. */
@@ -152,25 +152,18 @@ export function keepEdges(graph: object, edges: Edges): void {
 }
 
 /**
- * Checks an edge list, which messages call `name`, and copies it. If it may be `weightless`, all weights are 1 if there are none.
+ * Reads an edge list: checks it, and copies its arrays.
  *
- * @throws DTypeError for what isn't an edge list, and for entries that aren't integers; ShapeError for arrays of
+ * @param weightless - whether weights may be left out; then all are 1.
+ * @param takes - whether the work checks nodes and weights itself: then arrays of the types that it takes are borrowed, and only others
+ *   are checked and copied.
+ * @throws DTypeError for a value that isn't an edge list, and for entries that aren't integers; ShapeError for arrays of
  *   unequal lengths and a wrong number of nodes; ValueError for nodes that don't exist, and for NaN.
  */
-export const readingEdges = (graph: unknown, name = 'the graph', weightless = false): Steps<Edges> =>
-  reading(graph, name, weightless, false)
-
-/**
- * The same for work that checks nodes and weights itself: arrays of the types that it takes are those of the user. Others are
- * checked and copied.
- */
-export const takingEdges = (graph: unknown, name: string, weightless: boolean): Steps<Edges> =>
-  reading(graph, name, weightless, true)
-
-function* reading(graph: unknown, name: string, weightless: boolean, takes: boolean): Steps<Edges> {
+export function* readingEdges(graph: unknown, { weightless = false, takes = false } = {}): Steps<Edges> {
   if (typeof graph !== 'object' || graph === null) {
     throw new DTypeError(
-      `${name} must be an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
+      `the graph must be an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
     )
   }
   const prepared = preparedEdges.get(graph)
@@ -241,7 +234,7 @@ function* reading(graph: unknown, name: string, weightless: boolean, takes: bool
     return yield* throughout(loan, reading())
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
-    throw new OutOfMemoryError(`there is no memory for a copy of ${name}, ${lengths[0]} edges`, {
+    throw new OutOfMemoryError(`there is no memory for a copy of the graph, ${lengths[0]} edges`, {
       cause: error,
     })
   }

@@ -13,21 +13,24 @@ export interface Need {
   readonly perEdge: number
 }
 
-/** What takes no more bytes doesn't ask whether they are there: that takes a tenth of a millisecond, as long as such work. */
+/** Smaller work doesn't look for memory: to ask the system takes a tenth of a millisecond, as long as such work. */
 const SMALL_WORK = 2 ** 17
+/** Bytes that small work may take in all. */
+const SMALL_MEMORY = 2 ** 24
 
-/** How many bytes are available, if those are fewer than `bytes`. */
-export function shortOf(bytes: number): number | undefined {
-  if (bytes <= SMALL_WORK) return undefined
-  const available = availableMemory()
-  return bytes <= available ? undefined : available
-}
+/** The bytes that are available for work of this size. */
+export const availableFor = (bytes: number): number =>
+  bytes <= SMALL_WORK ? SMALL_MEMORY : availableMemory()
 
-/** Throws OutOfMemoryError if work can't have the memory that it may need: arrays that were written can't be given back. */
-export function requireSpace({ what, perNode, perEdge }: Need, nodes: number, edges: number): void {
+/**
+ * Throws OutOfMemoryError if work can't have the memory that it may need: arrays that were written can't be given back.
+ *
+ * @returns the bytes that are available.
+ */
+export function requireSpace({ what, perNode, perEdge }: Need, nodes: number, edges: number): number {
   const bytes = nodes * perNode + edges * perEdge
-  const available = shortOf(bytes)
-  if (available === undefined) return
+  const available = availableFor(bytes)
+  if (bytes <= available) return available
   throw new OutOfMemoryError(
     `${what} of ${nodes} nodes and ${edges} edges may need ${bytes} bytes, but ${available} are available: leave out nodes ` +
       'that have no edges',

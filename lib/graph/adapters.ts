@@ -4,11 +4,11 @@
  */
 import { show, typeName } from '../describe.js'
 import { DTypeError, OptionError, ValueError } from '../errors.js'
-import { boolean, Options, type OptionsOf, option } from '../options.js'
+import { boolean, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import { edgeWeight, NamedEdges, type NamedGraph } from './named-edges.js'
 
-/** The options of {@link fromGraphology} and the like. `undefined` means the default. */
-export interface GraphAdapterOptions {
+/** The options of {@link toEdgeList}. `undefined` means the default. */
+export interface ToEdgeListOptions {
   /**
    * Name of the attribute that is the weight, or null for edges that weigh 1 each. By default the attribute 'weight', or 1 if no edge has
    * it. An edge that lacks the weight that others have, or that the option names, is an error; null and undefined are no weights.
@@ -19,13 +19,9 @@ export interface GraphAdapterOptions {
    * ngraph, tables) are taken as directed.
    */
   directed?: boolean | undefined
-}
-
-/** The options of {@link fromArrow}. */
-export interface ArrowOptions extends GraphAdapterOptions {
-  /** The column of the nodes that edges leave; 'from' by default. */
+  /** The column of a table with the nodes that edges leave; 'from' by default. */
   from?: string | undefined
-  /** The column of the nodes that edges enter; 'to' by default. */
+  /** The column of a table with the nodes that edges enter; 'to' by default. */
   to?: string | undefined
 }
 
@@ -34,21 +30,14 @@ function readName(value: unknown, name: string): string {
   throw new OptionError(`option ${name} must be a name, but it is ${show(value)}`)
 }
 
-const readWeight = (value: unknown, name: string) => (value === null ? null : readName(value, name))
+const options = new Options({
+  weight: option(undefined, (value, name) => (value === null ? null : readName(value, name))),
+  directed: boolean(undefined),
+  from: option(undefined, readName),
+  to: option(undefined, readName),
+} satisfies OptionsOf<ToEdgeListOptions>)
 
-const adapting = { weight: option(undefined, readWeight), directed: boolean(undefined) }
-const options = new Options(adapting satisfies OptionsOf<GraphAdapterOptions>)
-const arrowOptions = new Options({
-  ...adapting,
-  from: option('from', readName),
-  to: option('to', readName),
-} satisfies OptionsOf<ArrowOptions>)
-
-/** The options of all adapters, read. */
-interface Adapting {
-  weight: string | null | undefined
-  directed: boolean | undefined
-}
+type Read = ReadOf<typeof options>
 
 /** Collects edges with the weights that options name. */
 class Adapted<Key> {
@@ -59,7 +48,7 @@ class Adapted<Key> {
   /** First edge without a weight. */
   #lacking: (() => string) | undefined
 
-  constructor({ weight, directed }: Adapting) {
+  constructor({ weight, directed }: Read) {
     this.#weight = weight
     this.#directed = directed
   }
@@ -101,17 +90,7 @@ class Adapted<Key> {
   }
 }
 
-/** Throws DTypeError unless `value` has these methods. */
-function requireMethods(value: unknown, what: string, methods: readonly string[]): void {
-  const has = (method: string) =>
-    typeof (value as Record<string, unknown> | null | undefined)?.[method] === 'function'
-  if (methods.every(has)) return
-  throw new DTypeError(
-    `this must be ${what}, which has the methods ${methods.join(', ')}, but it is ${typeName(value)}`,
-  )
-}
-
-/** What {@link fromGraphology} needs of a graph. */
+/** The methods of a graphology graph that {@link toEdgeList} calls. */
 export interface GraphologyLike {
   /**
    * Calls a function for each node.
@@ -137,32 +116,7 @@ export interface GraphologyLike {
   ): void
 }
 
-/**
- * The edge list of a graphology graph. Undirected edges lead both ways.
- *
- * @throws DTypeError for what is no such graph, and for weights that are no numbers; ValueError; OptionError.
- * @example
- * // As `new Graph()` of graphology has them.
- * const graph = {
- *   forEachNode: (callback) => ['A', 'B'].forEach((node) => callback(node)),
- *   forEachEdge: (callback) => callback('AB', { weight: 4 }, 'A', 'B', {}, {}, false),
- * }
- * const { distances } = await shortestPaths(fromGraphology(graph), { sources: 'A' })
- * console.log(distances.data.join()) // 0,4
- */
-export function fromGraphology(graph: GraphologyLike, its?: GraphAdapterOptions): NamedGraph {
-  requireMethods(graph, 'a graphology graph', ['forEachNode', 'forEachEdge'])
-  const adapted = new Adapted<string>(options.read(its))
-  graph.forEachNode((node) => {
-    adapted.node(node)
-  })
-  graph.forEachEdge((_edge, attributes, source, target, _a, _b, undirected) => {
-    adapted.add(source, target, attributes, !undirected)
-  })
-  return adapted.end()
-}
-
-/** What {@link fromCytoscape} needs. */
+/** The methods of a Cytoscape.js instance, or a collection of its elements, that {@link toEdgeList} calls. */
 export interface CytoscapeLike {
   /** All nodes. */
   nodes(): { forEach(callback: (node: { id(): string }) => void): unknown }
@@ -174,30 +128,7 @@ export interface CytoscapeLike {
   }
 }
 
-/**
- * The edge list of what a Cytoscape.js instance, or a collection of its elements, has.
- *
- * @throws as {@link fromGraphology}.
- * @example
- * // As an instance of Cytoscape.js has them.
- * const [a, b] = ['A', 'B'].map((id) => ({ id: () => id }))
- * const cy = { nodes: () => [a, b], edges: () => [{ source: () => a, target: () => b, data: () => ({ weight: 4 }) }] }
- * const { keys, weight } = fromCytoscape(cy)
- * console.log(keys.join(), weight.join()) // A,B 4
- */
-export function fromCytoscape(cy: CytoscapeLike, its?: GraphAdapterOptions): NamedGraph {
-  requireMethods(cy, 'a Cytoscape instance', ['nodes', 'edges'])
-  const adapted = new Adapted<string>(options.read(its))
-  cy.nodes().forEach((node) => {
-    adapted.node(node.id())
-  })
-  cy.edges().forEach((edge) => {
-    adapted.add(edge.source().id(), edge.target().id(), edge.data(), true)
-  })
-  return adapted.end()
-}
-
-/** What {@link fromNgraph} needs. */
+/** The methods of an ngraph.graph that {@link toEdgeList} calls. */
 export interface NgraphLike {
   /**
    * Calls a function for each node, until it gives something true.
@@ -216,35 +147,7 @@ export interface NgraphLike {
   ): unknown
 }
 
-/**
- * The edge list of an ngraph.graph. The data of a link is its weight if it is a number.
- *
- * @throws as {@link fromGraphology}.
- * @example
- * // As `createGraph()` of ngraph.graph has them.
- * const graph = {
- *   forEachNode: (callback) => ['A', 'B'].forEach((id) => callback({ id })),
- *   forEachLink: (callback) => callback({ fromId: 'A', toId: 'B', data: 4 }),
- * }
- * const { keys, weight } = fromNgraph(graph)
- * console.log(keys.join(), weight.join()) // A,B 4
- */
-export function fromNgraph(graph: NgraphLike, its?: GraphAdapterOptions): NamedGraph<string | number> {
-  requireMethods(graph, 'an ngraph.graph', ['forEachNode', 'forEachLink'])
-  const adapted = new Adapted<string | number>(options.read(its))
-  // A callback that gives something true ends the visits.
-  graph.forEachNode(({ id }) => {
-    adapted.node(id)
-    return undefined
-  })
-  graph.forEachLink(({ fromId, toId, data }) => {
-    adapted.add(fromId, toId, data, true)
-    return undefined
-  })
-  return adapted.end()
-}
-
-/** What {@link fromGraphlib} needs. */
+/** The methods of a graphlib graph that {@link toEdgeList} calls. */
 export interface GraphlibLike {
   /** The names of all nodes. */
   nodes(): string[]
@@ -257,26 +160,7 @@ export interface GraphlibLike {
   isDirected(): boolean
 }
 
-/**
- * The edge list of a graphlib graph. The label of an edge is its weight if it is a number.
- *
- * @throws as {@link fromGraphology}.
- * @example
- * // As `new Graph()` of graphlib has them.
- * const graph = { nodes: () => ['A', 'B'], edges: () => [{ v: 'A', w: 'B' }], edge: () => 4, isDirected: () => true }
- * const { keys, weight } = fromGraphlib(graph)
- * console.log(keys.join(), weight.join()) // A,B 4
- */
-export function fromGraphlib(graph: GraphlibLike, its?: GraphAdapterOptions): NamedGraph {
-  requireMethods(graph, 'a graphlib graph', ['nodes', 'edges', 'edge', 'isDirected'])
-  const adapted = new Adapted<string>(options.read(its))
-  for (const node of graph.nodes()) adapted.node(node)
-  const directed = graph.isDirected()
-  for (const edge of graph.edges()) adapted.add(edge.v, edge.w, graph.edge(edge), directed)
-  return adapted.end()
-}
-
-/** What {@link fromArrow} needs of a table. */
+/** The members of an Apache Arrow table that {@link toEdgeList} reads: a row for each edge. */
 export interface ArrowLike {
   /** How many rows it has. */
   readonly numRows: number
@@ -284,37 +168,127 @@ export interface ArrowLike {
   getChild(name: string): { get(row: number): unknown } | null
 }
 
+/** A library whose graphs are known by their methods. */
+interface Adapter {
+  /** Name of a graph of the library in messages. */
+  readonly name: string
+  readonly methods: readonly string[]
+  /** Adds all nodes and edges of a graph. It is a method, so that each row takes a type of its own. */
+  visit(graph: unknown, adapted: Adapted<unknown>, options: Read): void
+}
+
+/** All libraries, those with more methods before others that have some of them. */
+const adapters: readonly Adapter[] = [
+  {
+    name: 'a graphology graph',
+    methods: ['forEachNode', 'forEachEdge'],
+    visit(graph: GraphologyLike, adapted) {
+      graph.forEachNode((node) => {
+        adapted.node(node)
+      })
+      graph.forEachEdge((_edge, attributes, source, target, _a, _b, undirected) => {
+        adapted.add(source, target, attributes, !undirected)
+      })
+    },
+  },
+  {
+    name: 'an ngraph.graph',
+    methods: ['forEachNode', 'forEachLink'],
+    visit(graph: NgraphLike, adapted) {
+      // A callback that gives something true ends the visits.
+      graph.forEachNode(({ id }) => {
+        adapted.node(id)
+        return undefined
+      })
+      graph.forEachLink(({ fromId, toId, data }) => {
+        adapted.add(fromId, toId, data, true)
+        return undefined
+      })
+    },
+  },
+  {
+    name: 'a graphlib graph',
+    methods: ['nodes', 'edges', 'edge', 'isDirected'],
+    visit(graph: GraphlibLike, adapted) {
+      for (const node of graph.nodes()) adapted.node(node)
+      const directed = graph.isDirected()
+      for (const edge of graph.edges()) adapted.add(edge.v, edge.w, graph.edge(edge), directed)
+    },
+  },
+  {
+    name: 'a Cytoscape instance',
+    methods: ['nodes', 'edges'],
+    visit(cy: CytoscapeLike, adapted) {
+      cy.nodes().forEach((node) => {
+        adapted.node(node.id())
+      })
+      cy.edges().forEach((edge) => {
+        adapted.add(edge.source().id(), edge.target().id(), edge.data(), true)
+      })
+    },
+  },
+  {
+    name: 'an Arrow table',
+    methods: ['getChild'],
+    visit(table: ArrowLike, adapted, { weight, from = 'from', to = 'to' }) {
+      const column = (name: string) => {
+        const found = table.getChild(name)
+        if (found) return found
+        throw new ValueError(`the table has no column ${show(name)}`)
+      }
+      const name = weight ?? 'weight'
+      const [sources, targets] = [column(from), column(to)]
+      const weights = typeof weight === 'string' ? column(name) : table.getChild(name)
+      for (let row = 0; row < table.numRows; row++) {
+        const [source, target] = [sources.get(row), targets.get(row)]
+        if (source === null || target === null) {
+          throw new ValueError(
+            `row ${row} of the table has no node in column ${show(source === null ? from : to)}: leave such rows out`,
+          )
+        }
+        adapted.add(source, target, { [name]: weights?.get(row) }, true)
+      }
+    },
+  },
+]
+
 /**
- * The edge list of an Apache Arrow table: a row for each edge.
+ * The edge list of a graph of another library: graphology, ngraph.graph, graphlib, Cytoscape.js (or some of its elements), or of an Apache
+ * Arrow table with a row for each edge. Undirected edges lead both ways. The label of an edge of graphlib, and the data of a link of
+ * ngraph.graph, is the weight if it is a number.
  *
- * @throws as {@link fromGraphology}; ValueError for a column that doesn't exist, and for a row without a node.
+ * @throws DTypeError for a value of no such library, and for weights that are no numbers; ValueError, also for a column that doesn't
+ *   exist, and for a row without a node; OptionError.
  * @example
- * // As a table of Apache Arrow has them.
- * const columns = { from: ['A', 'B'], to: ['B', 'C'], weight: [4, 2] }
- * const table = { numRows: 2, getChild: (name) => ({ get: (row) => columns[name][row] }) }
- * const { keys, weight } = fromArrow(table)
- * console.log(keys.join(), weight.join()) // A,B,C 4,2
+ * // As `new Graph()` of graphlib has them.
+ * const graph = { nodes: () => ['A', 'B'], edges: () => [{ v: 'A', w: 'B' }], edge: () => 4, isDirected: () => true }
+ * const { distances } = await shortestPaths(toEdgeList(graph), { sources: 'A' })
+ * console.log(distances.data.join()) // 0,4
  */
-export function fromArrow(table: ArrowLike, its?: ArrowOptions): NamedGraph<unknown> {
-  requireMethods(table, 'an Arrow table', ['getChild'])
-  const { from, to, ...rest } = arrowOptions.read(its)
-  const adapted = new Adapted<unknown>(rest)
-  const column = (name: string) => {
-    const found = table.getChild(name)
-    if (found) return found
-    throw new ValueError(`the table has no column ${show(name)}`)
+export function toEdgeList(
+  graph: GraphologyLike | GraphlibLike | CytoscapeLike,
+  options?: ToEdgeListOptions,
+): NamedGraph
+export function toEdgeList(graph: NgraphLike, options?: ToEdgeListOptions): NamedGraph<string | number>
+export function toEdgeList(graph: ArrowLike, options?: ToEdgeListOptions): NamedGraph<unknown>
+export function toEdgeList(graph: unknown, its?: ToEdgeListOptions): NamedGraph<unknown> {
+  const read = options.read(its)
+  const has = (method: string) =>
+    typeof (graph as Record<string, unknown> | null | undefined)?.[method] === 'function'
+  const adapter = adapters.find(({ methods }) => methods.every(has))
+  if (!adapter) {
+    const known = adapters.map(({ name, methods }) => `${name} (${methods.join(', ')})`).join(', ')
+    throw new DTypeError(`graph must have the methods of ${known}, but it is ${typeName(graph)}`)
   }
-  const name = rest.weight ?? 'weight'
-  const ends = [column(from), column(to)] as const
-  const weights = typeof rest.weight === 'string' ? column(name) : table.getChild(name)
-  for (let row = 0; row < table.numRows; row++) {
-    const [source, target] = [ends[0].get(row), ends[1].get(row)]
-    if (source === null || target === null) {
-      throw new ValueError(
-        `row ${row} of the table has no node in column ${show(source === null ? from : to)}: leave such rows out`,
-      )
-    }
-    adapted.add(source, target, { [name]: weights?.get(row) }, true)
+  const column = adapter.methods.includes('getChild')
+    ? undefined
+    : (['from', 'to'] as const).find((name) => read[name] !== undefined)
+  if (column) {
+    throw new OptionError(
+      `option ${column} is for columns of a table, but graph is ${adapter.name}: leave it out`,
+    )
   }
+  const adapted = new Adapted<unknown>(read)
+  adapter.visit(graph, adapted, read)
   return adapted.end()
 }

@@ -13,34 +13,23 @@ import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { isFromListener } from '../listener.js'
 import { type DenseMatrix, rowMajorMatrix, type Shape } from '../matrix.js'
 import { LEFT_OUT } from '../options.js'
+import { finiteOf, storedAs } from '../overflow.js'
 import type { ElementArray } from '../storage.js'
 import { type HostView, readHostView } from '../view.js'
 import { exactWeight, listedKeys, matrixKeys } from './cycles.js'
 import { denseMatrix } from './dense.js'
 import { type Graph, keyedRows } from './keyed.js'
 import type { FoundBy } from './options.js'
-import { deviceOf, hostViewOf, namesOf, type Question, shapeOf, sizesOf, WORK } from './question.js'
+import { deviceOf, hostViewOf, type Question, shapeOf, sizesOf, WORK } from './question.js'
+import { overflowError } from './refusals.js'
 import { edgeGains, edgeKey, type PathRules, rulesOf } from './rules.js'
 import { makeArray } from './search.js'
-import { StoredDistances } from './stored.js'
-import { findingRound, type Trees } from './walk.js'
+import { findingRound, type Trees, type Ways } from './walk.js'
 
 /** Distances and next nodes, and paths if they were asked for. */
 export interface Answer extends Closed {
   readonly ways: Ways | null
   readonly method: FoundBy
-}
-
-/** Where paths are read from: a tree for each node that they begin at, or for each node that they end at. */
-export interface Ways {
-  /** Whether the roots of the trees are where paths begin. */
-  readonly forward: boolean
-  /** Whether there is a tree for every node; else only for those that were asked for, in their order. */
-  readonly every: boolean
-  /** Whether no path counts, not even an empty one, because `limit` is better than that. */
-  readonly none?: boolean | undefined
-  /** The trees of a graph of the batch; only that with this index is read. */
-  trees(item: number, index: number): Trees | Promise<Trees>
 }
 
 /**
@@ -57,7 +46,7 @@ export async function byClosure(question: Question): Promise<Answer | null> {
     // It is used nowhere else, so it may become the distances.
     options = { ...closing, out: rowMajorMatrix(view.data as ElementArray, [nodes, nodes]) }
   }
-  const closed = await closeWeights(view, options, { reflexive: true, next: paths, name: 'weights' })
+  const closed = await closeWeights(view, options, { reflexive: true, next: paths, name: 'graph' })
   const { distances, next } = closed
   let answered = false
   try {
@@ -102,7 +91,7 @@ export async function placed(
 /** The edge list as a matrix of its own. */
 async function dense({ query, weights, type, closing }: Question): Promise<HostView> {
   const matrix = await inSlices(denseMatrix(weights.edges!, query.rules, type), closing.signal, WORK)
-  return readHostView(matrix, 'weights', 'operand')
+  return readHostView(matrix, 'graph', 'operand')
 }
 
 /** Whether following the next nodes leads to their targets. */
@@ -170,11 +159,15 @@ export async function closeAgain(question: Question): Promise<Answer | null> {
   })
   if (!all) return null
   const data = makeArray('the distances', type, sizesOf(question))
-  const stored = new StoredDistances(rules, query.overflow, namesOf(question))
+  const finite = finiteOf(rules.maximizes)
   let lost = false
   const store: Store = (value, from, to, item) => {
     if (value === wideRules.zero) return rules.zero
-    if (rules.exact) return stored.of(value, from, to, batched ? item : undefined)
+    if (rules.exact) {
+      const kept = storedAs(query.overflow, value, finite)
+      if (!Number.isNaN(kept)) return kept
+      throw overflowError(value, from, to, batched ? item : undefined, rules, question.names)
+    }
     const rounded = rules.single ? Math.fround(value) : value
     // There is a way, and float32 says that there is none.
     if (rounded === rules.zero) lost = true
@@ -182,7 +175,6 @@ export async function closeAgain(question: Question): Promise<Answer | null> {
   }
   const full = all.distances as DenseMatrix<ElementArray>
   await inSlices(copyPart(full.data, data, question, store), closing.signal, WORK)
-  if (stored.overflow) throw stored.overflow
   if (lost) return null
   const next = all.next && (await part(question, all.next as DenseMatrix<Int32Array>))
   return {
@@ -209,7 +201,7 @@ export async function inFloat64(question: Question): Promise<Question> {
   return {
     ...question,
     query: { ...query, rules: rulesOf(query.rules.semiring, FLOAT64) },
-    weights: { view: readHostView(matrix, 'weights', 'operand'), edges: null },
+    weights: { view: readHostView(matrix, 'graph', 'operand'), edges: null },
     type: FLOAT64,
     closing: { ...closing, ...place, overflow: LEFT_OUT },
   }

@@ -1,5 +1,4 @@
 /** Several paths between two nodes. */
-import { readSemiring, requireSemiringType } from '../built-in.js'
 import { FLOAT64 } from '../elements.js'
 import { ValueError } from '../errors.js'
 import {
@@ -12,13 +11,14 @@ import {
 import { listRows, picking } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { addon } from '../native.js'
-import { Options, type OptionsOf, option, whole } from '../options.js'
+import { Options, type OptionsOf, whole } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import { callNative, type NativeCall } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
-import { readLimit } from './options.js'
+import { sourceOf } from './keyed.js'
+import { pathSet } from './options.js'
 import { shortestPaths, transitiveClosure } from './paths.js'
-import { rulesOf } from './rules.js'
+import { type PathRules, rulesOf } from './rules.js'
 import { keysOf, onGraph, requireAnswer } from './structure.js'
 
 /** The options of {@link kShortestPaths}. `undefined` means the default. */
@@ -32,7 +32,7 @@ export interface KShortestOptions {
 }
 
 const rankedOptions = new Options({
-  limit: option(undefined, readLimit),
+  limit: pathSet.limit,
   ...longWorkSet,
 } satisfies OptionsOf<KShortestOptions>)
 
@@ -86,11 +86,12 @@ export async function kShortestPaths(
   const { limit, ...its } = rankedOptions.read(options)
   const most = count.read(k, 'k')!
   return onGraph(graph, its, WORK, true, async (edges, call) => {
-    requireSemiringType(readSemiring('min-plus'), edges.type)
+    const rules = rulesOf('min-plus', edges.type)
     const source = numberOfNode(from, edges, 'from')
     const query = { source, target: numberOfNode(to, edges, 'to'), most, limit }
     if (most === 0) return []
-    const found = (await rank(edges, query, call)) ?? (await rankReduced(edges, query, call, its.signal))
+    const found =
+      (await rank(edges, rules, query, call)) ?? (await rankReduced(edges, query, call, its.signal))
     return found.map(({ length, path }) => ({ length, path: keysOf(path, edges.names) }))
   })
 }
@@ -110,10 +111,13 @@ interface Ranked {
 }
 
 /** The shortest paths by the weights of the edges; null if a float is negative and there is no limit. */
-async function rank(edges: Edges, query: RankedQuery, call: NativeCall): Promise<Ranked[] | null> {
-  const rules = rulesOf('min-plus', edges.type)
-  const { nodes, from, to, weight } = edges
-  const request = { nodes, from, to, weights: weight, zero: rules.zero, hasZero: true, ...query }
+async function rank(
+  edges: Edges,
+  rules: PathRules,
+  query: RankedQuery,
+  call: NativeCall,
+): Promise<Ranked[] | null> {
+  const request = { ...sourceOf({ edges }, rules), ...query }
   const { refusal, paths, lengths } = await callNative(call, (report, cancel) =>
     addon.graphShortest(request, report, cancel),
   )
@@ -152,13 +156,14 @@ async function rankReduced(
   )
   // Names are for errors: the node of the source is known by its number.
   const sources = names ? [names.keys[source]] : [source]
-  const list = { ...part, ...(names && { keys: names.keys }) }
-  const { distances } = await shortestPaths(list as EdgeList<Float64Array>, {
+  const named = { ...part, ...(names && { keys: names.keys }) }
+  const { distances } = await shortestPaths(named as EdgeList<Float64Array>, {
     sources: sources as number[],
     signal,
   })
   const reduced = await inSlices(reducing(part, distances.data), signal, WORK)
-  const found = (await rank({ ...edges, ...part, weight: reduced, type: FLOAT64 }, query, call))!
+  const list = { ...edges, ...part, weight: reduced, type: FLOAT64 }
+  const found = (await rank(list, rulesOf('min-plus', FLOAT64), query, call))!
   return await inSlices(measuring(part, edges.weight instanceof Float32Array, found), signal, WORK)
 }
 

@@ -46,6 +46,31 @@ export function weightsOf({ weight, type }: Edges, { dtype }: PathRules): Edges[
   return dtype === 'uint8' && type !== UINT8 ? null : weight
 }
 
+/** The graph as native code reads it. */
+export function sourceOf(graph: Graph, rules: PathRules) {
+  if ('edges' in graph) {
+    const { nodes, from, to, weight } = graph.edges
+    // NaN is refused even where weights don't count.
+    return {
+      nodes,
+      from,
+      to,
+      weights: weight,
+      zero: rules.zero,
+      hasZero: weightsOf(graph.edges, rules) !== null,
+    }
+  }
+  const { matrix, item } = graph
+  return {
+    nodes: matrix.rows,
+    weights: matrix.data,
+    zero: storedZeroOf(rules.semiring, matrix),
+    offset: matrix.offset + item * matrix.batchStride,
+    matrixRowStride: matrix.rowStride,
+    matrixColStride: matrix.colStride,
+  }
+}
+
 /** Of parallel edges all are kept, because a search takes the best one anyway. */
 function* keyedList(edges: Edges, direction: Direction, rules: PathRules): Steps<KeyedRows> {
   const weights = weightsOf(edges, rules)
@@ -69,7 +94,7 @@ function* keyedMatrix(
   const rows = yield* matrixRows(turned, storedZeroOf(rules.semiring, matrix), FLOAT64)
   return yield* keyed(rows, rows.weight as Float64Array, rules, (i, k) => {
     const [row, col] = forward ? [i, rows.to[k]] : [rows.to[k], i]
-    return `weights[${batched ? `${item}, ` : ''}${row}, ${col}]`
+    return `graph[${batched ? `${item}, ` : ''}${row}, ${col}]`
   })
 }
 

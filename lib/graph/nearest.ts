@@ -1,5 +1,5 @@
 /** The nearest source of each node, by one search from all sources. */
-import { readSemiring, requireSemiringType } from '../built-in.js'
+import { deviceName } from '../backend.js'
 import { newArray } from '../elements.js'
 import { CycleError } from '../errors.js'
 import { cycleError } from '../graph-core/cycles.js'
@@ -9,20 +9,20 @@ import {
   type KeyedEdgeList,
   type NamedEdgeList,
   nodeNumbers,
+  numberOfNode,
 } from '../graph-core/edges.js'
 import { NodeNames, nodeText } from '../graph-core/names.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
-import { choice, Options, type OptionsOf, option } from '../options.js'
+import { choice, Options, type OptionsOf } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
-import { readLimit } from './options.js'
+import { pathSet } from './options.js'
 import type { NamedIntegers } from './paths.js'
-import { Places } from './places.js'
 import { readNodes } from './question.js'
-import { type PathSemiring, pathSemirings, rulesOf } from './rules.js'
-import { makeRoom, type Query, search, treesOf } from './search.js'
-import { onGraph } from './structure.js'
-import { walk } from './walk.js'
+import { type PathSemiring, rulesOf, weightedSemirings } from './rules.js'
+import { makeRoom, type Query, search, waysOf } from './search.js'
+import { keysOf, onGraph } from './structure.js'
+import { readPath } from './walk.js'
 
 /** The options of {@link nearestSources}. `undefined` means the default. */
 export interface NearestSourcesOptions {
@@ -36,11 +36,9 @@ export interface NearestSourcesOptions {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
-const semirings = pathSemirings.filter((name) => name !== 'or-and')
-
 const nearestOptions = new Options({
-  semiring: choice(semirings, 'min-plus'),
-  limit: option(undefined, readLimit),
+  semiring: choice(weightedSemirings, 'min-plus'),
+  limit: pathSet.limit,
   ...longWorkSet,
 } satisfies OptionsOf<NearestSourcesOptions>)
 
@@ -52,6 +50,12 @@ export interface NearestSources<Data extends ElementArray = ElementArray, Key = 
   readonly nearest: Int32Array
   /** The names of the nodes, by their numbers, if they have names. */
   readonly keys?: ArrayLike<Key>
+  /** The backend that computed it: searches run on the CPU. */
+  readonly backend: 'cpu'
+  /** The name of the processor. */
+  readonly device: string
+  /** Milliseconds: of all the work, and of the search. */
+  readonly timing: { readonly totalMs: number; readonly kernelMs: number }
   /**
    * The best path to a node, from its nearest source; null if there is none.
    *
@@ -94,9 +98,9 @@ export async function nearestSources(
   sources: unknown,
   options?: NearestSourcesOptions,
 ): Promise<NearestSources<ElementArray, unknown>> {
+  const began = performance.now()
   const { semiring, limit, ...its } = nearestOptions.read(options)
   return await onGraph(graph, its, WORK, true, async (edges, calls) => {
-    requireSemiringType(readSemiring(semiring!), edges.type)
     const rules = rulesOf(semiring!, edges.type)
     const { nodes, names } = edges
     const numbers = readNodes(sources ?? null, nodes, 'sources', names)!
@@ -112,23 +116,26 @@ export async function nearestSources(
     const room = makeRoom(query, 1, edges.type)
     const list = await inSlices(withOrigin(edges, numbers, rules.one), its.signal, WORK)
     const extended = { ...edges, ...list, names: new OriginNames(nodes, names) }
-    await search({ edges: extended }, query, { ...room, item: undefined }, calls).catch((error) => {
+    const searching = performance.now()
+    await search({ edges: extended }, query, room, calls).catch((error) => {
       if (!(error instanceof CycleError)) throw error
       // No edge leads to the origin, so that it is on no cycle.
       throw cycleError({ nodes: error.cycle, weight: error.weight, batch: undefined }, rules, names)
     })
-    const trees = treesOf(query, room, 0)!
-    const places = new Places({ ...query, nodes, sources: null }, 1, names)
+    const ended = performance.now()
+    const ways = waysOf(query, room)
     return {
       distances: room.distances.subarray(0, nodes),
       nearest: room.next!.subarray(0, nodes),
       ...(names && { keys: names.keys }),
+      backend: 'cpu',
+      device: deviceName(-1),
+      timing: { totalMs: ended - began, kernelMs: ended - searching },
       path(to) {
-        const { target } = places.of(to, to)
-        const path = walk(trees, 0, nodes, target, nodes + 1)
-          ?.reverse()
-          .slice(1)
-        return path ? path.map((node) => (names ? names.keys[node] : node)) : null
+        const target = numberOfNode(to, { nodes, names }, 'to')
+        // Trees of a search are in arrays, so that this is no promise.
+        const path = readPath(ways, nodes + 1, { source: nodes, target, row: 0, col: target, item: 0 })
+        return path && keysOf(Int32Array.from((path as number[]).slice(1)), names)
       },
     }
   })

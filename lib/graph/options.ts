@@ -1,22 +1,17 @@
-/** The options of the path functions, read once and checked. */
+/** The options of the path functions. */
 import { whereSet } from '../backend.js'
-import { readSemiring } from '../built-in.js'
-import { show, typeName } from '../describe.js'
+import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
-import { isNodeArray, type NodeNumbers } from '../graph-core/edges.js'
-import { boolean, checkedLater, choice, Options, type OptionsOf, option, type ReadOf } from '../options.js'
+import type { NodeNumbers } from '../graph-core/edges.js'
+import { boolean, checkedLater, choice, type OptionsOf, option } from '../options.js'
 import {
-  asProduct,
   type BackendChoice,
   longWorkSet,
   type MpmmOptions,
   type Overflow,
   overflow,
   type Progress,
-  type ReadOptions,
 } from '../product/options.js'
-import { forwardOnly } from '../product/progress.js'
-import type { PathSemiring } from './rules.js'
 
 /** How paths were found. */
 export type FoundBy = 'search' | 'dissection' | 'closure'
@@ -24,7 +19,7 @@ export type FoundBy = 'search' | 'dissection' | 'closure'
 /** How paths are to be found. */
 export type PathMethod = 'auto' | FoundBy
 
-export const pathMethods: readonly PathMethod[] = ['auto', 'search', 'dissection', 'closure']
+const pathMethods: readonly PathMethod[] = ['auto', 'search', 'dissection', 'closure']
 
 /** The options of {@link shortestPaths} and the other path functions. `undefined` means the default. */
 export interface PathOptions extends Pick<MpmmOptions, 'device' | 'devices' | 'signal'> {
@@ -91,48 +86,13 @@ export const pathSet = {
   ...longWorkSet,
 } satisfies OptionsOf<PathOptions>
 
-const pathOptions = new Options(pathSet)
-
-export interface ReadPathOptions
-  // Sources and targets are as they were given: the graph says what nodes are.
-  extends Pick<ReadOf<typeof pathOptions>, 'paths' | 'sources' | 'targets' | 'limit' | 'method'> {
-  /** What closures get to know. */
-  readonly closing: ReadOptions
-}
-
-/** Reads the options: each property once. */
-export function readPathOptions(options: unknown, semiring: PathSemiring): ReadPathOptions {
-  const { paths, sources, targets, limit, method, ...rest } = pathOptions.read(options)
-  if (limit !== undefined && semiring === 'or-and') {
-    throw new OptionError('option limit is for values of paths, and or-and has none: leave it out')
-  }
-  if (limit !== undefined && (method === 'dissection' || method === 'closure')) {
-    throw new OptionError(
-      `option limit is for searches, and method '${method}' finds all paths: leave out one of them`,
-    )
-  }
-  const closing = asProduct({ ...rest, semiring: readSemiring(semiring) })
-  closing.onProgress = forwardOnly(closing.onProgress)
-  return { paths, sources, targets, limit, method, closing }
-}
-
-/** The numbers of nodes that an option gives, not checked. */
-export function nodeList(value: unknown, name: string): NodeNumbers {
-  if (typeof value === 'number') return [value]
-  if (isNodeArray(value)) return value
-  throw new OptionError(
-    `option ${name} must be the number of a node, or an array of them, but it is ${typeName(value)}`,
-  )
-}
-
 /** A text as the number that it is; other texts stay, and are refused when they are read. */
 function numberOf(text: string): unknown {
   const value = text.trim() === '' ? Number.NaN : Number(text)
   return Number.isNaN(value) ? text : value
 }
 
-/** The option `limit`. */
-export function readLimit(value: unknown): number {
+function readLimit(value: unknown): number {
   if (typeof value === 'number' && !Number.isNaN(value)) return value
   throw new OptionError(`option limit must be a number, the worst value of a path, but it is ${show(value)}`)
 }

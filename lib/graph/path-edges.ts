@@ -2,7 +2,6 @@
 
 import { signal } from '../abort.js'
 import { requireOrdinary } from '../borrowed.js'
-import { readSemiring, requireSemiringType } from '../built-in.js'
 import { show } from '../describe.js'
 import { UINT8 } from '../elements.js'
 import { DTypeError, ValueError } from '../errors.js'
@@ -77,7 +76,6 @@ export async function pathEdges(
 function* findingEdges(edges: Edges, path: Int32Array, semiring: PathSemiring): Steps<Int32Array> {
   const { from, to, names } = edges
   const links = semiring === 'or-and'
-  if (!links) requireSemiringType(readSemiring(semiring), edges.type)
   const rules = rulesOf(semiring, links ? UINT8 : edges.type)
   const weights = weightsOf(edges, rules)
   // Steps that leave each node: a path may pass one twice.

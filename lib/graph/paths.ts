@@ -1,89 +1,21 @@
-/** Best paths: the functions that users call, and what they give. */
-import { during } from '../borrowed.js'
-import { DeviceMatrix } from '../device/device.js'
-import { OptionError } from '../errors.js'
+/** Best paths: the functions that users call. */
+import type { DeviceMatrix } from '../device/device.js'
 import type { EdgeList, KeyedEdgeList, NamedEdgeList, NodeNumbers } from '../graph-core/edges.js'
-import type { DenseMatrix, MatrixLike } from '../matrix.js'
+import type { MatrixLike } from '../matrix.js'
 import type { ElementsOf } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { answer } from './answer.js'
-import type { Ways } from './closing.js'
-import type { FoundBy, PathOptions } from './options.js'
-import { Places } from './places.js'
-import { ask, namesOf, release } from './question.js'
+import type { PathOptions } from './options.js'
+import { answering, ask } from './question.js'
+import {
+  type NamedPaths,
+  type PathsResult,
+  type PathsWithNext,
+  type ResidentPaths,
+  type ResidentPathsWithNext,
+  resultOf,
+} from './result.js'
 import type { PathSemiring } from './rules.js'
-import { type Trees, walk } from './walk.js'
-
-/** What all results of path functions have. */
-interface AnyPaths {
-  /** The semiring that paths are compared in. */
-  readonly semiring: PathSemiring
-  /** The nodes that the rows are of, in this order; null if they are all nodes. */
-  readonly sources: Int32Array | null
-  /** The same for the columns. */
-  readonly targets: Int32Array | null
-  /** How the paths were found: see {@link PathOptions.method}. Of a batch, how those of the last graph were. */
-  readonly method: FoundBy
-  /** What computed it: searches and dissection run on the CPU. */
-  readonly backend: 'cuda' | 'cpu'
-  /** The name of the GPU or of the processor. */
-  readonly device: string
-  /** Milliseconds: of all the work, and of the kernels or the search. */
-  readonly timing: { readonly totalMs: number; readonly kernelMs: number }
-}
-
-/** A matrix of distances that is read by nodes. */
-export interface Distances<Data extends ElementArray = ElementArray, Key = number> extends DenseMatrix<Data> {
-  /**
-   * The distance from one node to another, by their numbers or names: not by rows and columns.
-   *
-   * @param batch - the index of the matrix, if weights are a batch.
-   * @throws ValueError (ERR_MPMML_VALUE) or DTypeError (ERR_MPMML_DTYPE) for what isn't a node, or wasn't among the sources or
-   *   targets.
-   */
-  at(from: Key, to: Key, batch?: number): number
-}
-
-/** What the path functions give for weights in arrays. */
-export interface PathsResult<Data extends ElementArray = ElementArray> extends AnyPaths {
-  /**
-   * The value of the best path from the source of the row to the target of the column: a row for each source, a column for each
-   * target, as [batch, sources, targets] if the weights are a batch. It is the semiring's zero if there is no path, and its one
-   * from a node to itself.
-   */
-  readonly distances: Distances<Data>
-  /**
-   * With `paths: true`, of the same shape: the node after the source on a best path to the target; −1 if there is no path,
-   * or they are the same node.
-   */
-  readonly next?: DenseMatrix<Int32Array>
-  /**
-   * The nodes of a best path from one node to another, both included; [from] if they are the same, and null if there is no
-   * path. Of paths that are equally good it is always the same one.
-   *
-   * @param batch - the index of the matrix, if weights are a batch.
-   * @throws OptionError (ERR_MPMML_OPTION) without `paths: true`; ValueError (ERR_MPMML_VALUE) or DTypeError
-   *   (ERR_MPMML_DTYPE) for what isn't a node, or wasn't among the sources or targets.
-   */
-  path(from: number, to: number, batch?: number): number[] | null
-}
-
-/** A {@link PathsResult} that was asked for with `paths: true`. */
-export interface PathsWithNext<Data extends ElementArray = ElementArray> extends PathsResult<Data> {
-  readonly next: DenseMatrix<Int32Array>
-}
-
-/** What the path functions give for nodes that have names. */
-export interface NamedPaths<Key = unknown, Data extends ElementArray = ElementArray> extends AnyPaths {
-  /** The names of the nodes, by their numbers: those of `sources`, `targets` and `next`. */
-  readonly keys: ArrayLike<Key>
-  /** As {@link PathsResult.distances}. */
-  readonly distances: Distances<Data, Key>
-  /** As {@link PathsResult.next}: it has numbers. */
-  readonly next?: DenseMatrix<Int32Array>
-  /** As {@link PathsResult.path}, from a name to a name. */
-  path(from: Key, to: Key): Key[] | null
-}
 
 /** The options of path functions for nodes that have names. */
 export interface NamedPathOptions<Key = unknown> extends Omit<PathOptions, 'sources' | 'targets'> {
@@ -91,24 +23,6 @@ export interface NamedPathOptions<Key = unknown> extends Omit<PathOptions, 'sour
   sources?: ArrayLike<Key> | Key | undefined
   /** As {@link PathOptions.targets}. */
   targets?: ArrayLike<Key> | Key | undefined
-}
-
-/** What the path functions give for weights on a device: the matrices are there too. */
-export interface ResidentPaths<Data extends ElementArray = ElementArray> extends AnyPaths {
-  /** As {@link PathsResult.distances}. */
-  readonly distances: DeviceMatrix<Data>
-  /** As {@link PathsResult.next}. */
-  readonly next?: DeviceMatrix<Int32Array>
-  /**
-   * As {@link PathsResult.path}. It reads {@link next}, a column for each path: once that has been disposed, it may be rejected with
-   * DisposedError (ERR_MPMML_DISPOSED).
-   */
-  path(from: number, to: number, batch?: number): Promise<number[] | null>
-}
-
-/** {@link ResidentPaths} that were asked for with `paths: true`. */
-export interface ResidentPathsWithNext<Data extends ElementArray = ElementArray> extends ResidentPaths<Data> {
-  readonly next: DeviceMatrix<Int32Array>
 }
 
 /** Weights in arrays. */
@@ -145,33 +59,33 @@ export type WithPaths = PathOptions & { paths: true }
  */
 export interface PathFunction {
   <Key>(
-    weights: NamedIntegers<Key>,
+    graph: NamedIntegers<Key>,
     options?: NamedPathOptions<NoInfer<Key>>,
   ): Promise<NamedPaths<Key, Int32Array>>
   <Key, Data extends ElementArray = Int32Array>(
-    weights: NamedEdgeList<Key, Data>,
+    graph: NamedEdgeList<Key, Data>,
     options?: NamedPathOptions<NoInfer<Key>>,
   ): Promise<NamedPaths<Key, Data>>
   <Key, Data extends ElementArray = Int32Array>(
-    weights: KeyedEdgeList<Key, Data>,
+    graph: KeyedEdgeList<Key, Data>,
     options?: NamedPathOptions<NoInfer<Key>>,
   ): Promise<NamedPaths<Key, Data>>
   <Data extends OperandArray>(
-    weights: DeviceMatrix<Data>,
+    graph: DeviceMatrix<Data>,
     options: WithPaths,
   ): Promise<ResidentPathsWithNext<ElementsOf<Data>>>
   <Data extends OperandArray>(
-    weights: DeviceMatrix<Data>,
+    graph: DeviceMatrix<Data>,
     options?: PathOptions,
   ): Promise<ResidentPaths<ElementsOf<Data>>>
-  (weights: Integers, options: WithPaths): Promise<PathsWithNext<Int32Array>>
-  (weights: Integers, options?: PathOptions): Promise<PathsResult<Int32Array>>
+  (graph: Integers, options: WithPaths): Promise<PathsWithNext<Int32Array>>
+  (graph: Integers, options?: PathOptions): Promise<PathsResult<Int32Array>>
   <Data extends ElementArray = Int32Array>(
-    weights: WeightsOf<Data>,
+    graph: WeightsOf<Data>,
     options: WithPaths,
   ): Promise<PathsWithNext<Data>>
   <Data extends ElementArray = Int32Array>(
-    weights: WeightsOf<Data>,
+    graph: WeightsOf<Data>,
     options?: PathOptions,
   ): Promise<PathsResult<Data>>
 }
@@ -213,22 +127,24 @@ export interface KeyedLinkList<Key = unknown> extends LinkList {
 /** A {@link PathFunction} over bytes. */
 export interface ClosureFunction {
   <Key>(
-    weights: NamedLinkList<Key>,
+    graph: NamedLinkList<Key>,
     options?: NamedPathOptions<NoInfer<Key>>,
   ): Promise<NamedPaths<Key, Uint8Array>>
   <Key>(
-    weights: KeyedLinkList<Key>,
+    graph: KeyedLinkList<Key>,
     options?: NamedPathOptions<NoInfer<Key>>,
   ): Promise<NamedPaths<Key, Uint8Array>>
-  (weights: DeviceMatrix<Uint8Array>, options: WithPaths): Promise<ResidentPathsWithNext<Uint8Array>>
-  (weights: DeviceMatrix<Uint8Array>, options?: PathOptions): Promise<ResidentPaths<Uint8Array>>
-  (weights: MatrixLike<Uint8Array> | LinkList, options: WithPaths): Promise<PathsWithNext<Uint8Array>>
-  (weights: MatrixLike<Uint8Array> | LinkList, options?: PathOptions): Promise<PathsResult<Uint8Array>>
+  (graph: DeviceMatrix<Uint8Array>, options: WithPaths): Promise<ResidentPathsWithNext<Uint8Array>>
+  (graph: DeviceMatrix<Uint8Array>, options?: PathOptions): Promise<ResidentPaths<Uint8Array>>
+  (graph: MatrixLike<Uint8Array> | LinkList, options: WithPaths): Promise<PathsWithNext<Uint8Array>>
+  (graph: MatrixLike<Uint8Array> | LinkList, options?: PathOptions): Promise<PathsResult<Uint8Array>>
 }
 
 const finder = (semiring: PathSemiring) =>
-  ((weights: unknown, options?: unknown) => find(semiring, weights, options)) as PathFunction &
-    ClosureFunction
+  (async (graph: unknown, options?: unknown) => {
+    const question = await ask(semiring, graph, options)
+    return resultOf(question, await answering(question, () => answer(question)))
+  }) as PathFunction & ClosureFunction
 
 /**
  * Shortest paths, over min-plus: the length of a path is the sum of its weights, and the least one is the best. No edge is
@@ -302,72 +218,3 @@ export const mostReliablePaths: PathFunction = finder('max-times')
  * console.log(distances.data.join()) // 1,1,1,0,1,1,0,0,1
  */
 export const transitiveClosure: ClosureFunction = finder('or-and')
-
-async function find(semiring: PathSemiring, weights: unknown, options: unknown): Promise<unknown> {
-  const question = await ask(semiring, weights, options)
-  const found = await during(question.borrowed, () => answer(question)).finally(() => release(question))
-  const { distances, next, method, backend, device, timing } = found
-  const { query } = question
-  const { sources, targets } = query
-  const names = namesOf(question)
-  const places = new Places(query, question.batch, names)
-  const reader = new PathReader(places, found.ways)
-  const resident = distances instanceof DeviceMatrix
-  return {
-    semiring,
-    distances: resident ? distances : readable(distances, places),
-    ...(next && { next }),
-    sources,
-    targets,
-    ...(names && { keys: names.keys }),
-    path: resident
-      ? async (from: unknown, to: unknown, batch?: number) => reader.read(from, to, batch)
-      : (from: unknown, to: unknown, batch?: number) => reader.read(from, to, batch),
-    method,
-    backend,
-    device,
-    timing,
-  }
-}
-
-/** The distances, which are read by nodes too. */
-export function readable(distances: DenseMatrix<ElementArray>, places: Places): Distances {
-  const { data, shape, strides, offset } = distances
-  const at = (from: unknown, to: unknown, batch?: number) => {
-    const { row, col, item } = places.of(from, to, batch)
-    const [rowStride, colStride] = strides.slice(-2) as [number, number]
-    const skipped = shape.length === 3 ? item * strides[0]! : 0
-    return data[offset + skipped + row * rowStride + col * colStride]!
-  }
-  // What is copied or compared is the matrix alone.
-  return Object.defineProperty({ ...distances }, 'at', { value: at, enumerable: false }) as Distances
-}
-
-/** Reads paths from an answer. */
-class PathReader {
-  readonly #places: Places
-  readonly #ways: Ways | null
-
-  constructor(places: Places, ways: Ways | null) {
-    this.#places = places
-    this.#ways = ways
-  }
-
-  read(from: unknown, to: unknown, batch?: number): unknown[] | null | Promise<unknown[] | null> {
-    const ways = this.#ways
-    if (!ways) throw new OptionError('path() needs the option paths: true, so that the ways are kept')
-    const { nodes, names } = this.#places
-    const { source, target, row, col, item } = this.#places.of(from, to, batch)
-    const { forward, every, none } = ways
-    if (none) return null
-    const [root, node] = forward ? [source, target] : [target, source]
-    const index = every ? root : forward ? row : col
-    const trees = ways.trees(item, index)
-    const along = (found: Trees) => {
-      const path = walk(found, index, root, node, nodes)
-      if (forward) path?.reverse()
-      return names && path ? path.map((at) => names.keys[at]) : path
-    }
-    return trees instanceof Promise ? trees.then(along) : along(trees)
-  }
-}

@@ -15,22 +15,20 @@ import { inSlices, type Steps } from '../graph-core/slices.js'
 import { isFromListener } from '../listener.js'
 import { rowMajorMatrix } from '../matrix.js'
 import type { NativeDivision } from '../native.js'
-import { Options, type OptionsOf, option, whole } from '../options.js'
+import { Options, type OptionsOf, whole } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import { runNative, type Watch } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
-import { readLimit } from './options.js'
+import { pathSet } from './options.js'
 import {
-  type Distances,
   type KeyedLinkList,
   type LinkList,
   type NamedIntegers,
   type NamedLinkList,
-  readable,
   shortestPaths,
 } from './paths.js'
-import { Places } from './places.js'
 import { ask, type Question, shapeOf, WORK } from './question.js'
+import { type Distances, Places, readable } from './result.js'
 import { divide, makeArray, makeRoom, type Query, search } from './search.js'
 import { requireEdgeList } from './structure.js'
 
@@ -58,7 +56,7 @@ const prepareOptions = new Options({
 } satisfies OptionsOf<PrepareOptions>)
 
 const tableOptions = new Options({
-  limit: option(undefined, readLimit),
+  limit: pathSet.limit,
   ...longWorkSet,
 } satisfies OptionsOf<TableOptions>)
 
@@ -135,7 +133,11 @@ export async function prepareGraph(graph: unknown, options?: PrepareOptions): Pr
       'the edges have tokens, but a prepared graph keeps none: leave them out, or call the functions of mpmml/algebra with the edge list',
     )
   }
-  const edges = await inSlices(readingEdges(graph, 'the graph', true), signal, 'the preparation of a graph')
+  const edges = await inSlices(
+    readingEdges(graph, { weightless: true }),
+    signal,
+    'the preparation of a graph',
+  )
   const { nodes, names } = edges
   if (Array.isArray(names?.keys)) Object.freeze(names.keys)
   const copies = {
@@ -249,7 +251,7 @@ class KeptDistances {
     const forward: Query = { ...query, direction: 'forward' }
     const room = makeRoom(forward, 1, type)
     await runNative({ ...its, what: WORK, borrowed: null }, (call) =>
-      search({ edges: this.#edges }, forward, { ...room, item: undefined }, call),
+      search({ edges: this.#edges }, forward, room, call),
     )
     return room.distances
   }

@@ -1,25 +1,27 @@
-/** What the path functions are asked: read, then checked. */
+/** Questions for paths: options and graph of a path function, read and checked once. */
 
 import { throwIfAborted } from '../abort.js'
-import { Loan, requireOrdinary } from '../borrowed.js'
-import { requireSemiringType } from '../built-in.js'
+import { during, Loan, requireOrdinary } from '../borrowed.js'
+import { readSemiring } from '../built-in.js'
 import { typeName } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
 import { UINT8 } from '../elements.js'
-import { DTypeError, ShapeError } from '../errors.js'
-import { type Edges, isEdgeList, nodeNumbers, readingEdges, takingEdges } from '../graph-core/edges.js'
+import { DTypeError, OptionError, ShapeError } from '../errors.js'
+import { type Edges, isEdgeList, isNodeArray, nodeNumbers, readingEdges } from '../graph-core/edges.js'
 import { isKeyArray, type NodeNames, numbering } from '../graph-core/names.js'
 import { atOnce, inSlices } from '../graph-core/slices.js'
 import type { Shape } from '../matrix.js'
 import { addon } from '../native.js'
-import { LEFT_OUT } from '../options.js'
+import { LEFT_OUT, Options } from '../options.js'
 import { requireIntegers } from '../overflow.js'
-import type { ReadOptions } from '../product/options.js'
+import { asProduct, type ReadOptions, THROW } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
+import { forwardOnly } from '../product/progress.js'
 import type { OperandArray } from '../storage.js'
 import { type HostView, readHostView, readView, showShape, type View } from '../view.js'
-import { nodeList, readPathOptions } from './options.js'
+import type { Graph } from './keyed.js'
+import { pathSet } from './options.js'
 import { type PathSemiring, rulesOf } from './rules.js'
 import type { Query } from './search.js'
 
@@ -31,13 +33,15 @@ export type Weights =
 export interface Question {
   readonly query: Query
   readonly weights: Weights
+  /** The names of the nodes; null if they have none. */
+  readonly names: NodeNames | null
   /** The arrays of the weights. */
   readonly borrowed: Loan
   /** The number of the element type of distances. */
   readonly type: number
   readonly batched: boolean
   readonly batch: number
-  /** What closures get to know. */
+  /** The options of a closure. */
   readonly closing: ReadOptions
 }
 
@@ -58,89 +62,98 @@ export const deviceOf = ({ weights }: Question) => weights.view?.memory?.session
 /** A matrix in an array: itself, or its copy. */
 export async function hostViewOf(view: View): Promise<HostView> {
   if (!view.memory) return view
-  return readHostView(await new DeviceMatrix<OperandArray>(view).download(), 'weights', 'operand')
+  return readHostView(await new DeviceMatrix<OperandArray>(view).download(), 'graph', 'operand')
 }
 
-const throws = addon.overflowPolicies.indexOf('throw')
-
-/** Lets go of what the question holds. */
-export function release({ weights: { view } }: Question): void {
-  if (view?.memory) view.dispose()
+/** The graphs of a question as searches read them, by their index in the batch. */
+export async function graphsOf({ weights: { view, edges } }: Question): Promise<(item: number) => Graph> {
+  if (!view) return () => ({ edges })
+  const matrix = await hostViewOf(view)
+  return (item) => ({ matrix, item })
 }
 
-/** What messages of aborted work call it. */
+/** Does the work that answers a question, and then releases its matrix on a device. */
+export async function answering<Result>(
+  { weights: { view }, borrowed }: Question,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await during(borrowed, work)
+  } finally {
+    if (view?.memory) view.dispose()
+  }
+}
+
+/** Name of the work in messages. */
 export const WORK = 'the search for paths'
 
-/** Whether `value` is meant as an edge list. */
-function isList(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) {
-    throw new DTypeError(
-      `weights must be a square matrix { data, shape } or an edge list { nodes, from, to, weight }, but it is ${typeName(value)}`,
-    )
-  }
-  return isEdgeList(value)
-}
+const pathOptions = new Options(pathSet)
 
-/** How {@link ask} reads. */
-export interface Asking {
-  /** Whether the nodes and weights of an edge list are checked here. */
-  readonly isChecked?: boolean
-  /** Whether sources and targets are numbers even if nodes have names. */
-  readonly inNumbers?: boolean
-}
-
-/** Reads the arguments of a path function. */
+/**
+ * Reads the arguments of a path function.
+ *
+ * @param isForProof - whether all of an edge list is checked here, and sources and targets are numbers even if nodes have names.
+ */
 export async function ask(
   semiring: PathSemiring,
-  value: unknown,
-  optionsValue: unknown,
-  { isChecked = false, inNumbers = false }: Asking = {},
+  graph: unknown,
+  options: unknown,
+  isForProof = false,
 ): Promise<Question> {
-  const { paths, sources, targets, limit, method, closing } = readPathOptions(optionsValue, semiring)
-  const { signal } = closing
+  const { paths, sources, targets, limit, method, ...rest } = pathOptions.read(options)
+  const isLinks = semiring === 'or-and'
+  if (limit !== undefined && isLinks) {
+    throw new OptionError('option limit is for values of paths, and or-and has none: leave it out')
+  }
+  if (limit !== undefined && (method === 'dissection' || method === 'closure')) {
+    throw new OptionError(
+      `option limit is for searches, and method '${method}' finds all paths: leave out one of them`,
+    )
+  }
+  const index = readSemiring(semiring)
+  const closing = asProduct({ ...rest, onProgress: forwardOnly(rest.onProgress), semiring: index })
+  const { signal, overflow } = closing
   throwIfAborted(signal, WORK)
-  const reading = isChecked ? readingEdges : takingEdges
-  const weights: Weights = isList(value)
-    ? {
-        view: null,
-        edges: await inSlices(reading(value, 'weights', semiring === 'or-and'), signal, WORK),
-      }
-    : { view: readMatrix(value), edges: null }
+  if (typeof graph !== 'object' || graph === null) {
+    throw new DTypeError(
+      `graph must be a square matrix { data, shape } or an edge list { nodes, from, to, weight }, but it is ${typeName(graph)}`,
+    )
+  }
+  const reading = { weightless: isLinks, takes: !isForProof }
+  const weights: Weights = isEdgeList(graph)
+    ? { view: null, edges: await inSlices(readingEdges(graph, reading), signal, WORK) }
+    : { view: readView(graph, 'graph', 'operand'), edges: null }
   const { view, edges } = weights
   const nodes = view ? view.rows : edges.nodes
-  const names = inNumbers ? null : (edges?.names ?? null)
-  const asked = {
-    sources: readNodes(sources, nodes, 'sources', names),
-    targets: readNodes(targets, nodes, 'targets', names),
-  }
+  const names = edges?.names ?? null
   // An edge list of or-and has edges, whatever they weigh.
-  const type = view ? view.type : semiring === 'or-and' ? UINT8 : edges.type
-  requireSemiringType(closing.semiring, type)
-  if (closing.overflow !== LEFT_OUT) requireIntegers(type, 'the weights are')
-  const loan = new Loan()
-  if (view) {
-    loan.view(view, 'weights')
-    if (view.rows !== view.cols) {
-      throw new ShapeError(
-        `${showShape(view, 'weights')} must be square: row i has the weights of the edges from node i, column j of those to node j`,
-      )
-    }
-    if (view.memory) requireNoContradiction(closing, view.memory.session)
+  const type = view ? view.type : isLinks ? UINT8 : edges.type
+  const query = {
+    nodes,
+    sources: readNodes(sources, nodes, 'sources', isForProof ? null : names),
+    targets: readNodes(targets, nodes, 'targets', isForProof ? null : names),
+    rules: rulesOf(semiring, type),
+    paths,
+    overflow: addon.overflowPolicies[overflow === LEFT_OUT ? THROW : overflow]!,
+    limit,
+    method,
   }
-  const policy = addon.overflowPolicies[closing.overflow === LEFT_OUT ? throws : closing.overflow]!
-  return {
-    query: { nodes, rules: rulesOf(semiring, type), ...asked, paths, overflow: policy, limit, method },
-    // The user may dispose a matrix of a device as soon as this function gives control back.
-    weights: view?.memory ? { view: new ResidentView(view.memory, view), edges: null } : weights,
-    borrowed: edges?.borrowed ?? loan,
-    type,
-    batched: view?.batched ?? false,
-    batch: view?.batch ?? 1,
-    closing,
+  if (overflow !== LEFT_OUT) requireIntegers(type, 'the weights are')
+  const question = { query, names, type, closing }
+  if (!view) return { ...question, weights, borrowed: edges.borrowed, batched: false, batch: 1 }
+  const borrowed = new Loan()
+  borrowed.view(view, 'graph')
+  if (view.rows !== view.cols) {
+    throw new ShapeError(
+      `${showShape(view, 'graph')} must be square: row i has the weights of the edges from node i, column j of those to node j`,
+    )
   }
+  if (view.memory) requireNoContradiction(closing, view.memory.session)
+  // The user may dispose a matrix of a device as soon as this function gives control back.
+  const held = view.memory ? new ResidentView(view.memory, view) : view
+  const { batched, batch } = view
+  return { ...question, weights: { view: held, edges: null }, borrowed, batched, batch }
 }
-
-const readMatrix = (value: unknown) => readView(value, 'weights', 'operand')
 
 /** Reads nodes by their numbers or names; null if the option wasn't given. */
 export function readNodes(
@@ -152,9 +165,9 @@ export function readNodes(
   if (value === undefined) return null
   requireOrdinary(value, name)
   if (names) return atOnce(numbering(isKeyArray(value) ? value : [value], names, name))
-  const values = nodeList(value, name)
-  return atOnce(nodeNumbers(values, nodes, name))
+  const values = typeof value === 'number' ? [value] : value
+  if (isNodeArray(values)) return atOnce(nodeNumbers(values, nodes, name))
+  throw new OptionError(
+    `option ${name} must be the number of a node, or an array of them, but it is ${typeName(value)}`,
+  )
 }
-
-/** The names of the nodes; null if they have none. */
-export const namesOf = ({ weights }: Question): NodeNames | null => weights.edges?.names ?? null

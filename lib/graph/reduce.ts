@@ -1,7 +1,6 @@
 /** What paths amount to: some numbers for each node, without the distances that they are made of. */
 
-import { CUDA, deviceName } from '../backend.js'
-import { during } from '../borrowed.js'
+import { deviceName } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
 import { OutOfMemoryError, OverflowError, ShapeError } from '../errors.js'
 import { inSlices } from '../graph-core/slices.js'
@@ -12,26 +11,23 @@ import { longWorkSet, type Progress } from '../product/options.js'
 import { runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { showShape } from '../view.js'
-import { answer, closingIsCheaper } from './answer.js'
+import { answer, cheapestWay, mustClose } from './answer.js'
 import { inFloat64 } from './closing.js'
 import { type FoundBy, type PathOptions, pathSet } from './options.js'
 import type { AnyWeights } from './paths.js'
-import { Places } from './places.js'
-import { ask, hostViewOf, namesOf, type Question, release, WORK } from './question.js'
+import { answering, ask, graphsOf, type Question, WORK } from './question.js'
 import { reducingRows } from './reducing.js'
 import { type Nearest, type ReadReduction, type Reduced, type Reduction, reduction } from './reduction.js'
-import { type PathSemiring, pathSemirings } from './rules.js'
+import { Places } from './result.js'
+import { type PathSemiring, weightedSemirings } from './rules.js'
 import { roomForReduced, searchReduced } from './search.js'
-
-const semirings = pathSemirings.filter((name) => name !== 'or-and')
 
 /** The options of {@link reducePaths}. `undefined` means the default. */
 export interface ReduceOptions<Key = unknown>
   extends Pick<PathOptions, 'limit' | 'method' | 'backend' | 'device' | 'devices' | 'signal'> {
   /**
    * 'eccentricity', the default: the value of the worst of the best paths from a source, such as the distance to the farthest target.
-   * 'mean': the mean of the values, which is added up in float64. `{ nearest: k }`, or the text 'nearest 5': the k targets with the best
-   * paths, and their values.
+   * 'mean': the mean of the values, which is added up in float64. `{ nearest: k }`: the k targets with the best paths, and their values.
    */
   reduce?: Reduction | undefined
   /** What paths are compared in: 'min-plus', that of {@link shortestPaths}, by default. */
@@ -46,7 +42,7 @@ export interface ReduceOptions<Key = unknown>
 
 const reduceOptions = new Options({
   reduce: reduction,
-  semiring: choice(semirings, 'min-plus'),
+  semiring: choice(weightedSemirings, 'min-plus'),
   sources: checkedLater(),
   targets: checkedLater(),
   limit: checkedLater(),
@@ -64,6 +60,8 @@ interface AnyReduced {
   readonly targets: Int32Array | null
   /** How the paths were found. */
   readonly method: FoundBy
+  /** The backend that computed them: searches run on the CPU. */
+  readonly backend: 'cuda' | 'cpu'
   /** The name of the GPU or processor. */
   readonly device: string
   /** Milliseconds: of all the work, and of the searches. */
@@ -104,7 +102,7 @@ export interface NearestPaths<Key = unknown> extends AnyReduced {
  *
  * Of edges that make no path better, a search for the nearest targets ends when it has them.
  *
- * @param weights - an edge list, or a square matrix, as of {@link PathFunction}; not a batch.
+ * @param graph - an edge list, or a square matrix, as of {@link PathFunction}; not a batch.
  * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does; but no distance overflows.
  * @example
  * const roads = { nodes: 3, from: [0, 1, 2], to: [1, 2, 0], weight: [4, 1, 2] }
@@ -114,69 +112,61 @@ export interface NearestPaths<Key = unknown> extends AnyReduced {
  * console.log(nodes.data.join(), distances.data.join()) // 1,2,0 4,1,2
  */
 export function reducePaths<Key = unknown>(
-  weights: AnyWeights,
+  graph: AnyWeights,
   options: ReduceOptions<Key> & { reduce: Nearest },
 ): Promise<NearestPaths<Key>>
 export function reducePaths<Key = unknown>(
-  weights: AnyWeights,
+  graph: AnyWeights,
   options?: ReduceOptions<Key> & { reduce?: Exclude<Reduction, Nearest> | undefined },
 ): Promise<ReducedPaths>
 export function reducePaths<Key = unknown>(
-  weights: AnyWeights,
+  graph: AnyWeights,
   options?: ReduceOptions<Key>,
 ): Promise<ReducedPaths | NearestPaths<Key>>
 export async function reducePaths(
-  weights: AnyWeights,
+  graph: AnyWeights,
   options?: ReduceOptions,
 ): Promise<ReducedPaths | NearestPaths> {
   const began = performance.now()
   const { reduce, semiring, ...asked } = reduceOptions.read(options)
-  const question = await ask(semiring as PathSemiring, weights, asked)
-  try {
-    const { query, weights: given, batched, borrowed } = question
-    if (batched) {
-      throw new ShapeError(
-        `${showShape(given.view!, 'weights')} must be one matrix, not a batch: call it once for each`,
-      )
-    }
-    const { sources, targets } = query
-    // Of the nearest each node is one.
-    const distinct = reduce.kind === 'nearest' && targets ? Int32Array.from(new Set(targets)).sort() : targets
-    const { found, ...how } = await during(borrowed, () =>
-      reduced({ ...question, query: { ...query, targets: distinct } }, reduce),
+  const question = await ask(semiring as PathSemiring, graph, asked)
+  const { query, weights: given, batched } = question
+  const { sources, targets } = query
+  // Of the nearest each node is one.
+  const distinct = reduce.kind === 'nearest' && targets ? Int32Array.from(new Set(targets)).sort() : targets
+  const { found, ...how } = await answering(question, async () => {
+    if (!batched) return reduced({ ...question, query: { ...query, targets: distinct } }, reduce)
+    throw new ShapeError(
+      `${showShape(given.view!, 'graph')} must be one matrix, not a batch: call it once for each`,
     )
-    const rest = { sources, targets, ...how }
-    const timing = { totalMs: performance.now() - began, kernelMs: how.timing.kernelMs }
-    if (!found.nodes) return { values: found.values, reached: found.reached, ...rest, timing }
-    return { ...nearestOf(question, found, reduce), ...rest, timing }
-  } finally {
-    release(question)
-  }
+  })
+  const timing = { totalMs: performance.now() - began, kernelMs: how.timing.kernelMs }
+  const rest = { sources, targets, ...how, timing }
+  if (!found.nodes) return { values: found.values, reached: found.reached, ...rest }
+  return { ...nearestOf(question, found, reduce), ...rest }
 }
 
-interface Found extends Pick<AnyReduced, 'method' | 'device' | 'timing'> {
+interface Found extends Pick<AnyReduced, 'method' | 'backend' | 'device' | 'timing'> {
   readonly found: Reduced
 }
 
 async function reduced(question: Question, reduction: ReadReduction): Promise<Found> {
   const { query, weights, type, closing, borrowed } = question
-  const { method, limit } = query
-  const mustClose = method === 'closure' || closing.backend === CUDA
+  const must = mustClose(question)
   // An edge list may have few edges for its nodes, so that nothing may be made of the size of all pairs.
-  const mayClose = method === 'auto' && limit === undefined && weights.view !== null
-  if (mustClose || (mayClose && (await closingIsCheaper(question)))) {
-    const closed = await byClosure(question, reduction, mustClose)
+  if (must || (weights.view && cheapestWay(question) === 'closure')) {
+    const closed = await byClosure(question, reduction, must)
     if (closed) return closed
   }
-  const matrix = weights.view && (await hostViewOf(weights.view))
-  const graph = matrix ? { matrix, item: 0 } : { edges: weights.edges! }
+  const graphOf = await graphsOf(question)
   const { signal, onProgress } = closing
+  const found = roomForReduced(query, reduction)
   const searching = performance.now()
-  const found = await runNative({ signal, onProgress, what: WORK, borrowed }, (call) =>
-    searchReduced(graph, query, reduction, type, call),
+  const method = await runNative({ signal, onProgress, what: WORK, borrowed }, (call) =>
+    searchReduced(graphOf(0), query, reduction, found, type, call),
   )
   const ms = performance.now() - searching
-  return { ...found, device: deviceName(-1), timing: { totalMs: ms, kernelMs: ms } }
+  return { found, method, backend: 'cpu', device: deviceName(-1), timing: { totalMs: ms, kernelMs: ms } }
 }
 
 /** Closes the weights, and makes of the distances what is asked for; null if there is no memory for that and it needn't be. */
@@ -195,7 +185,7 @@ async function byClosure(question: Question, reduction: ReadReduction, must: boo
         return closeOver(await inFloat64(question))
       throw error
     })
-    const { distances, device, timing, rules } = closed
+    const { distances, method, backend, device, timing, rules } = closed
     try {
       await eachBlock(distances, (rows, first) =>
         inSlices(reducingRows(rows, first, { ...query, rules }, reduction, found), closing.signal, WORK),
@@ -203,7 +193,7 @@ async function byClosure(question: Question, reduction: ReadReduction, must: boo
     } finally {
       if (distances instanceof DeviceMatrix) distances.dispose()
     }
-    return { found, method: closed.method, device, timing }
+    return { found, method, backend, device, timing }
   } catch (error) {
     if (error instanceof OutOfMemoryError && !must && !isFromListener(error)) return null
     throw error
@@ -242,7 +232,7 @@ function nearestOf(
   { values, nodes, reached }: Reduced,
   { most }: ReadReduction,
 ): Pick<NearestPaths, 'nodes' | 'distances' | 'reached' | 'keys' | 'of'> {
-  const names = namesOf(question)
+  const { names } = question
   const places = new Places(question.query, 1, names)
   const of = (source: unknown) => {
     const row = places.rowOf(source)

@@ -1,18 +1,20 @@
-/** What is made of the distances of each source, in place of them. */
+/** Numbers that replace the distances of each source. */
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type Option, option } from '../options.js'
 
-/** Number of best targets of each source: `{ nearest: 5 }`, or the text 'nearest=5' or 'nearest 5'. */
-export type Nearest = `nearest ${number}` | `nearest=${number}` | { readonly nearest: number }
+/** The number of nearest targets of each source that are wanted. */
+export interface Nearest {
+  readonly nearest: number
+}
 
 /** What {@link reducePaths} makes of the distances of each source. */
 export type Reduction = 'eccentricity' | 'mean' | Nearest
 
 export interface ReadReduction {
   readonly kind: 'eccentricity' | 'mean' | 'nearest'
-  /** How many numbers there are for each source. */
+  /** The number of numbers for each source. */
   readonly most: number
 }
 
@@ -27,23 +29,28 @@ export interface Reduced {
 
 function readReduction(value: unknown, name: string): ReadReduction {
   if (value === 'eccentricity' || value === 'mean') return { kind: value, most: 1 }
-  const asked = typeof value === 'object' && value !== null ? value : {}
-  const [, digits] = /^nearest[ =](\d{1,10})$/.exec(String(value)) ?? []
-  const most = digits === undefined ? 'nearest' in asked && asked.nearest : Number(digits)
-  const isAlone = digits !== undefined || Object.keys(asked).length === 1
-  if (isAlone && Number.isInteger(most) && Number(most) >= 1 && Number(most) <= MAX_DIMENSION) {
-    return { kind: 'nearest', most: Number(most) }
-  }
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  const [key, most] = entries[0] ?? []
+  const isWhole = typeof most === 'number' && Number.isInteger(most) && most >= 1 && most <= MAX_DIMENSION
+  if (entries.length === 1 && key === 'nearest' && isWhole) return { kind: 'nearest', most }
   throw new OptionError(
-    `option ${name} must be 'eccentricity', 'mean', 'nearest=5' or { nearest: 5 }, with any whole number from 1, but it is ${show(value)}`,
+    `option ${name} must be 'eccentricity', 'mean' or { nearest: 5 }, with any whole number from 1, but it is ${show(value)}`,
   )
 }
 
-/** On the command line it is a text. */
+/** The value of a text of the command line. */
+function fromText(text: string): unknown {
+  if (text === 'eccentricity' || text === 'mean') return text
+  const [, digits] = /^nearest=([1-9]\d{0,9})$/.exec(text) ?? []
+  if (digits !== undefined) return { nearest: Number(digits) }
+  throw new OptionError("It must be 'eccentricity', 'mean' or 'nearest=5', with any whole number from 1")
+}
+
 export const reduction: Option<ReadReduction> = option({ kind: 'eccentricity', most: 1 }, readReduction, {
   commandLine: {
     flag: '--reduce <what>',
     summary:
       'a number for each node in place of distances: eccentricity or mean; or nearest=5, its nearest nodes',
+    fromText,
   },
 })

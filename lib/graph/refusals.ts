@@ -71,7 +71,7 @@ function wrongWeight(graph: Graph, at: number, rules: PathRules): Error {
   const { matrix, item } = graph
   const [row, col] = [Math.floor(at / matrix.rows), at % matrix.rows]
   const place = matrix.offset + item * matrix.batchStride + row * matrix.rowStride + col * matrix.colStride
-  const where = `weights[${matrix.batched ? `${item}, ` : ''}${row}, ${col}]`
+  const where = `graph[${matrix.batched ? `${item}, ` : ''}${row}, ${col}]`
   return thrownBy(() => requireWeight(rules, matrix.data[place]!, () => where))
 }
 

@@ -1,6 +1,6 @@
 /** What a semiring is to paths. */
 
-import { oneOf, readSemiring, zeroOf } from '../built-in.js'
+import { oneOf, readSemiring, requireSemiringType, zeroOf } from '../built-in.js'
 import { typeNameOf } from '../elements.js'
 import { addon, indexIn, type NativeSemiring } from '../native.js'
 import type { DataType } from '../variant-names.js'
@@ -15,6 +15,9 @@ export const pathSemirings: readonly PathSemiring[] = [
   'max-times',
   'or-and',
 ]
+
+/** The semirings whose edges have weights. */
+export const weightedSemirings = pathSemirings.filter((name) => name !== 'or-and')
 
 /** ⊗: what a path's value is of its edges'. */
 export type Extension = 'sum' | 'product' | 'bottleneck'
@@ -49,11 +52,26 @@ export interface PathRules extends Form {
   readonly unreached: number
   /** The key of the empty path. */
   readonly startKey: number
+  /** The rules as native code takes them. */
+  readonly native: { readonly extension: number; readonly maximizes: boolean; readonly noPath: number }
 }
 
-/** The rules of a semiring over an element type, by its number, which the semiring must have. */
+const knownRules = new Map<PathSemiring, PathRules[]>(pathSemirings.map((name) => [name, []]))
+
+/**
+ * The rules of a semiring over an element type, by its number: made once.
+ *
+ * @throws DTypeError if the semiring doesn't have the type.
+ */
 export function rulesOf(semiring: PathSemiring, type: number): PathRules {
+  const known = knownRules.get(semiring)!
+  known[type] ??= makeRules(semiring, type)
+  return known[type]
+}
+
+function makeRules(semiring: PathSemiring, type: number): PathRules {
   const index = readSemiring(semiring)
+  requireSemiringType(index, type)
   const form = formOf(addon.semirings[index]!)
   const dtype = typeNameOf(type)
   const zero = zeroOf(semiring, dtype)
@@ -68,15 +86,13 @@ export function rulesOf(semiring: PathSemiring, type: number): PathRules {
     single: dtype === 'float32' && form.extension !== 'bottleneck',
     unreached: form.extension === 'product' ? 0 : Number.POSITIVE_INFINITY,
     startKey: form.maximizes ? 0 - one : one,
+    native: {
+      extension: indexIn(addon.pathExtensions, semiring === 'or-and' ? 'links' : form.extension),
+      maximizes: form.maximizes,
+      noPath: zero,
+    },
   }
 }
-
-/** The rules as native code takes them. */
-export const nativeRulesOf = ({ semiring, extension, maximizes, zero }: PathRules) => ({
-  extension: indexIn(addon.pathExtensions, semiring === 'or-and' ? 'links' : extension),
-  maximizes,
-  noPath: zero,
-})
 
 /**
  * Returns whether a limit is better than the empty path, whose value is {@link PathRules.one}. Then no path counts, because limits are for

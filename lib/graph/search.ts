@@ -1,26 +1,22 @@
 /** Best paths from some nodes to some, by a search from each: in native code, on all cores. */
 
-import { storedZeroOf, zeroOf } from '../built-in.js'
-import { bytesOf, FLOAT64, INT32, newArray } from '../elements.js'
+import { zeroOf } from '../built-in.js'
+import { bytesOf, elementType, FLOAT64, INT32, newArray } from '../elements.js'
 import { OutOfMemoryError } from '../errors.js'
-import { availableMemory } from '../free-memory.js'
 import type { Direction } from '../graph-core/rows.js'
 import { type Need, requireSpace } from '../graph-core/space.js'
 import { allocate } from '../matrix.js'
-import { addon, type GraphSearchRequest, indexIn, type NativeDivision } from '../native.js'
+import { addon, type GraphSearchRequest, type GraphSource, indexIn, type NativeDivision } from '../native.js'
 import { finiteOf } from '../overflow.js'
 import type { Overflow } from '../product/options.js'
 import { callNative, type NativeCall } from '../run-native.js'
 import type { ElementArray, OrdinaryArray } from '../storage.js'
-import { type Graph, weightsOf } from './keyed.js'
+import { type Graph, sourceOf } from './keyed.js'
 import type { FoundBy, PathMethod } from './options.js'
 import type { ReadReduction, Reduced } from './reduction.js'
 import { refusalError } from './refusals.js'
-import { nativeRulesOf, type PathRules } from './rules.js'
-import type { Trees } from './walk.js'
-
-const searched = (request: GraphSearchRequest, call: NativeCall) =>
-  callNative(call, (report, cancel) => addon.graphSearch(request, report, cancel))
+import { excludesEmpty, type PathRules } from './rules.js'
+import type { Ways } from './walk.js'
 
 /** What is asked of a graph. */
 export interface Query {
@@ -43,15 +39,13 @@ export interface Query {
   readonly memory?: number | undefined
 }
 
-/** The results for one graph: parts of arrays that those of a batch share. */
-export interface Results {
+/** Room for the results of a batch of graphs. */
+export interface Room {
   readonly distances: ElementArray
   /** The nodes after the sources; null if they aren't asked for. */
   readonly next: Int32Array | null
   /** The trees of a search that don't follow from `next`; null if they do, or aren't asked for. */
   readonly trees: Int32Array | null
-  /** The index in the batch, if it is one. */
-  readonly item: number | undefined
 }
 
 /**
@@ -92,7 +86,7 @@ export function makeArray(
 }
 
 /** Makes the arrays for the results of a batch of graphs, whose element type has the number `type`. */
-export function makeRoom(query: Query, batch: number, type: number): Omit<Results, 'item'> {
+export function makeRoom(query: Query, batch: number, type: number): Room {
   const { nodes, sources, targets, paths } = query
   const shape = [batch, countOf(sources, nodes), countOf(targets, nodes)] as const
   const distances = makeArray('the distances', type, shape)
@@ -104,18 +98,19 @@ export function makeRoom(query: Query, batch: number, type: number): Omit<Result
   return { distances, next, trees }
 }
 
-/** Where the trees of a result are. */
-export function treesOf(
-  query: Query,
-  { next, trees }: Pick<Results, 'next' | 'trees'>,
-  item: number,
-): Trees | null {
-  const { nodes, targets } = query
-  if (trees) {
-    return { data: trees, offset: item * rootsOf(query) * nodes, rootStride: nodes, nodeStride: 1 }
-  }
+/** The trees of a search whose `next` was requested. */
+export function waysOf(query: Query, { next, trees }: Room): Ways {
+  const { nodes, sources, targets, rules, limit } = query
   const cols = countOf(targets, nodes)
-  return next && { data: next, offset: item * nodes * cols, rootStride: 1, nodeStride: cols }
+  const [data, size, rootStride, nodeStride] = trees
+    ? [trees, rootsOf(query) * nodes, nodes, 1]
+    : [next!, nodes * cols, 1, cols]
+  return {
+    forward: directionOf(query) === 'forward',
+    every: !sources && !targets,
+    none: excludesEmpty(rules, limit),
+    trees: (item) => ({ data, offset: item * size, rootStride, nodeStride }),
+  }
 }
 
 /** With one thread. */
@@ -126,16 +121,54 @@ const BYTES_PER_WORKER = 40
 /** The bytes that a search takes at most, with one thread. */
 export const searchBytes = (nodes: number, edges: number) => nodes * SEARCH.perNode + edges * SEARCH.perEdge
 
-/** What native code writes if it writes nothing. `type` is that of distances. */
-const nothingOf = (type: number) => ({
-  distances: newArray(type, 0),
-  next: null,
-  trees: null,
-  place: 0,
-  treePlace: 0,
-  rootStride: 0,
-  endStride: 0,
-})
+/** Fields of a request that differ from call to call. */
+type Asked = Omit<Partial<GraphSearchRequest>, keyof GraphSource | 'roots' | 'ends'>
+
+/**
+ * Calls native code for one graph: the one place that does.
+ *
+ * @param type - that of distances, by its number.
+ * @param asked - where it writes, if it writes distances.
+ * @throws Rejects with the error for a graph that has no answer; `item` is the index of the matrix if there is a batch.
+ */
+async function searchGraph(
+  graph: Graph,
+  query: Query,
+  type: number,
+  call: NativeCall,
+  asked: Asked,
+  item?: number,
+) {
+  const { rules, nodes, sources, targets } = query
+  const backward = asked.backward ?? directionOf(query) === 'backward'
+  const edges = 'edges' in graph ? graph.edges.to.length : 0
+  const available = requireSpace(SEARCH, nodes, edges)
+  const spare = Math.min(available, query.memory ?? Number.POSITIVE_INFINITY) - searchBytes(nodes, edges)
+  const [least, most] = finiteOf(rules.maximizes)
+  const request: GraphSearchRequest = {
+    ...sourceOf(graph, rules),
+    ...rules.native,
+    backward,
+    roots: backward ? targets : sources,
+    ends: backward ? sources : targets,
+    limit: query.limit,
+    overflow: indexIn(addon.overflowPolicies, query.overflow),
+    least,
+    most,
+    method: indexIn(addon.pathMethods, query.method ?? 'auto'),
+    memory: Math.max(0, Math.floor(spare)),
+    mostWorkers: 1 + Math.max(0, Math.floor(spare / (nodes * BYTES_PER_WORKER))),
+    distances: asked.distances ?? newArray(type, 0),
+    place: 0,
+    treePlace: 0,
+    rootStride: 0,
+    endStride: 0,
+    ...asked,
+  }
+  const found = await callNative(call, (report, cancel) => addon.graphSearch(request, report, cancel))
+  if (found.refusal) throw refusalError(found.refusal, graph, rules, backward, item)
+  return found
+}
 
 /**
  * Divides a graph by separators, for several queries; null if searches answer, or another way, sooner.
@@ -149,135 +182,79 @@ export async function divide(
   call: NativeCall,
   within?: number,
 ): Promise<NativeDivision | null> {
-  const backward = directionOf(query) === 'backward'
-  const request: GraphSearchRequest = {
-    ...questionOf(graph, query, backward),
-    ...nothingOf(type),
-    next: query.paths ? new Int32Array(1) : null,
-    within,
-    divides: true,
-  }
-  const { refusal, division } = await searched(request, call)
-  if (refusal) throw refusalError(refusal, graph, query.rules, backward, undefined)
-  return division ?? null
+  const next = query.paths ? new Int32Array(1) : null
+  return (await searchGraph(graph, query, type, call, { next, within, divides: true })).division ?? null
 }
 
-/** Searches one graph, and writes the results. It gives how: by `'search'` or `'dissection'`. */
+/**
+ * Searches one graph, and writes the results.
+ *
+ * @param item - the index of the matrix if there is a batch.
+ * @returns how they were found.
+ */
 export async function search(
   graph: Graph,
   query: Query,
-  results: Results,
+  { distances, next, trees }: Room,
   call: NativeCall,
+  item?: number,
 ): Promise<FoundBy> {
-  const { rules, nodes, sources, targets } = query
+  const { nodes, sources, targets, division } = query
+  const [rows, cols] = [countOf(sources, nodes), countOf(targets, nodes)]
+  if (rows === 0 || cols === 0) return 'search'
   const backward = directionOf(query) === 'backward'
-  const roots = backward ? targets : sources
-  const cols = countOf(targets, nodes)
-  if (countOf(sources, nodes) === 0 || cols === 0) return 'search'
-  const item = results.item ?? 0
-  const request: GraphSearchRequest = {
-    ...questionOf(graph, query, backward),
-    distances: results.distances,
-    next: results.next,
-    trees: results.trees,
-    place: item * countOf(sources, nodes) * cols,
-    treePlace: item * countOf(roots, nodes) * nodes,
-    rootStride: backward ? 1 : cols,
-    endStride: backward ? cols : 1,
-    division: query.division,
-  }
-  const { refusal, dissected } = await searched(request, call)
-  if (refusal) throw refusalError(refusal, graph, rules, backward, results.item)
+  const index = item ?? 0
+  const { dissected } = await searchGraph(
+    graph,
+    query,
+    elementType(distances),
+    call,
+    {
+      backward,
+      distances,
+      next,
+      trees,
+      place: index * rows * cols,
+      treePlace: index * (backward ? cols : rows) * nodes,
+      rootStride: backward ? 1 : cols,
+      endStride: backward ? cols : 1,
+      division,
+    },
+    item,
+  )
   return dissected ? 'dissection' : 'search'
-}
-
-/** What native code is asked, without where it writes. Throws OutOfMemoryError. */
-function questionOf(graph: Graph, query: Query, backward: boolean) {
-  const { rules, nodes, sources, targets } = query
-  const [roots, ends] = backward ? [targets, sources] : [sources, targets]
-  const edges = 'edges' in graph ? graph.edges.to.length : 0
-  requireSpace(SEARCH, nodes, edges)
-  const most = Math.min(availableMemory(), query.memory ?? Number.POSITIVE_INFINITY)
-  const spare = most - searchBytes(nodes, edges)
-  const [least, greatest] = finiteOf(rules.maximizes)
-  return {
-    ...sourceOf(graph, rules),
-    ...nativeRulesOf(rules),
-    backward,
-    roots,
-    ends,
-    limit: query.limit,
-    overflow: indexIn(addon.overflowPolicies, query.overflow),
-    least,
-    most: greatest,
-    method: indexIn(addon.pathMethods, query.method ?? 'auto'),
-    memory: Math.max(0, Math.floor(spare)),
-    mostWorkers: 1 + Math.max(0, Math.floor(spare / (nodes * BYTES_PER_WORKER))),
-  }
 }
 
 /** Searches one graph as {@link search} does, and makes numbers of the distances of each source. `type` is that of distances. */
 export async function searchReduced(
   graph: Graph,
   query: Query,
-  reduction: ReadReduction,
+  { kind, most }: ReadReduction,
+  found: Reduced,
   type: number,
   call: NativeCall,
-): Promise<{ found: Reduced; method: FoundBy }> {
+): Promise<FoundBy> {
   const { rules, nodes, sources, targets } = query
-  const found = roomForReduced(query, reduction)
-  if (countOf(sources, nodes) === 0 || countOf(targets, nodes) === 0) return { found, method: 'search' }
-  const request: GraphSearchRequest = {
-    ...questionOf(graph, query, false),
-    ...nothingOf(type),
+  if (countOf(sources, nodes) === 0 || countOf(targets, nodes) === 0) return 'search'
+  const { dissected } = await searchGraph(graph, query, type, call, {
+    backward: false,
     noPath: zeroOf(rules.semiring, 'float64'),
-    reduction: indexIn(addon.pathReductions, reduction.kind),
+    reduction: indexIn(addon.pathReductions, kind),
     reduced: found.values,
     reached: found.reached,
     nearest: found.nodes ?? undefined,
-    mostNearest: reduction.most,
-  }
-  const { refusal, dissected } = await searched(request, call)
-  if (refusal) throw refusalError(refusal, graph, rules, false, undefined)
-  return { found, method: dissected ? 'dissection' : 'search' }
+    mostNearest: most,
+  })
+  return dissected ? 'dissection' : 'search'
 }
 
-/** Makes the arrays for what is made of distances, as they are if there are no paths. */
+/** Makes the arrays for numbers that replace distances. They say that there are no paths until native code writes. */
 export function roomForReduced({ rules, nodes, sources }: Query, { kind, most }: ReadReduction): Reduced {
   const count = countOf(sources, nodes)
   const isNearest = kind === 'nearest'
-  const values = makeArray('the results', FLOAT64, [1, count, most]) as Float64Array
+  const array = (type: number, cols: number) => makeArray('the results', type, [1, count, cols])
+  const values = array(FLOAT64, most) as Float64Array
   values.fill(isNearest ? zeroOf(rules.semiring, 'float64') : Number.NaN)
-  const reached = makeArray('the results', INT32, [1, count, 1]) as Int32Array
-  if (!isNearest) return { values, reached, nodes: null }
-  return {
-    values,
-    reached,
-    nodes: (makeArray('the results', INT32, [1, count, most]) as Int32Array).fill(-1),
-  }
-}
-
-/** The graph as native code reads it. */
-function sourceOf(graph: Graph, rules: PathRules) {
-  if ('edges' in graph) {
-    const { nodes, from, to, weight } = graph.edges
-    // NaN is refused even where weights don't count.
-    return {
-      nodes,
-      from,
-      to,
-      weights: weight,
-      zero: rules.zero,
-      hasZero: weightsOf(graph.edges, rules) !== null,
-    }
-  }
-  const { matrix, item } = graph
-  return {
-    nodes: matrix.rows,
-    weights: matrix.data,
-    zero: storedZeroOf(rules.semiring, matrix),
-    offset: matrix.offset + item * matrix.batchStride,
-    matrixRowStride: matrix.rowStride,
-    matrixColStride: matrix.colStride,
-  }
+  const reached = array(INT32, 1) as Int32Array
+  return { values, reached, nodes: isNearest ? (array(INT32, most) as Int32Array).fill(-1) : null }
 }

@@ -2,7 +2,6 @@
 
 import { signal } from '../abort.js'
 import { during } from '../borrowed.js'
-import { readSemiring, requireSemiringType } from '../built-in.js'
 import { show } from '../describe.js'
 import { newArray, UINT8 } from '../elements.js'
 import { CycleError, DTypeError, OptionError } from '../errors.js'
@@ -14,7 +13,7 @@ import {
   isNode,
   type KeyedEdgeList,
   type NamedEdgeList,
-  takingEdges,
+  readingEdges,
 } from '../graph-core/edges.js'
 import { type NodeNames, naming } from '../graph-core/names.js'
 import { picking } from '../graph-core/rows.js'
@@ -24,9 +23,10 @@ import { addon, type GraphRefusal } from '../native.js'
 import { choice, Options, type OptionsOf } from '../options.js'
 import { type NativeCall, runNative, type Watch } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
+import { sourceOf } from './keyed.js'
 import type { KeyedLinkList, LinkList, NamedLinkList } from './paths.js'
 import { refusalError } from './refusals.js'
-import { nativeRulesOf, type PathRules, rulesOf } from './rules.js'
+import { type PathRules, rulesOf } from './rules.js'
 
 /** What {@link components} gives. */
 export interface GraphComponents<Key = number> {
@@ -68,7 +68,11 @@ export async function onGraph<Result>(
   work: (edges: Edges, call: NativeCall) => Promise<Result>,
 ): Promise<Result> {
   requireEdgeList(graph)
-  const edges = await inSlices(takingEdges(graph, 'the graph', !isWeighted), its.signal, what)
+  const edges = await inSlices(
+    readingEdges(graph, { weightless: !isWeighted, takes: true }),
+    its.signal,
+    what,
+  )
   requireSpace(NEED, edges.nodes, edges.to.length)
   const { borrowed } = edges
   return during(borrowed, () => runNative({ ...its, what, borrowed }, (call) => work(edges, call)))
@@ -76,15 +80,7 @@ export async function onGraph<Result>(
 
 const linkRules = () => rulesOf('or-and', UINT8)
 
-/** The edges as links: only 0 in a Uint8Array is none. */
-const linksOf = ({ nodes, from, to, weight, type }: Edges) => ({
-  nodes,
-  from,
-  to,
-  weights: weight,
-  zero: 0,
-  hasZero: type === UINT8,
-})
+const linksOf = (edges: Edges) => sourceOf({ edges }, linkRules())
 
 /** Throws the error for a refusal, if there is one. */
 export function requireAnswer(refusal: GraphRefusal | undefined, edges: Edges, rules: PathRules): void {
@@ -218,11 +214,8 @@ export async function spanningTree(graph: unknown, options?: SpanningTreeOptions
   const what = 'the search for a spanning tree'
   return onGraph(graph, its, what, true, async (given, { report, cancel }) => {
     const semiring = best === 'min' ? 'min-plus' : 'max-plus'
-    requireSemiringType(readSemiring(semiring), given.type)
     const rules = rulesOf(semiring, given.type)
-    const { nodes, from, to, weight } = given
-    const source = { nodes, from, to, weights: weight, zero: rules.zero, hasZero: true }
-    const request = { ...source, ...nativeRulesOf(rules) }
+    const request = { ...sourceOf({ edges: given }, rules), ...rules.native }
     const { refusal, edges } = await addon.graphSpanningTree(request, report, cancel)
     requireAnswer(refusal, given, rules)
     return inSlices(pickingTree(given, new Int32Array(edges)), its.signal, what)

@@ -1,7 +1,6 @@
 /** Whether what path functions gave is right. */
 
 import { signal } from '../abort.js'
-import { during } from '../borrowed.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { INT32, typeNameOf } from '../elements.js'
@@ -13,10 +12,9 @@ import type { MatrixLike } from '../matrix.js'
 import { choice, Options, type OptionsOf, readChoice, requireObject } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import { type HostView, readView, requireShape } from '../view.js'
-import type { Graph } from './keyed.js'
 import type { AnyWeights } from './paths.js'
 import { proveDistances, proveNext, provingWays, type Table, type Way } from './proof.js'
-import { ask, hostViewOf, namesOf, type Question, release } from './question.js'
+import { answering, ask, graphsOf, hostViewOf, type Question } from './question.js'
 import { type PathSemiring, pathSemirings } from './rules.js'
 
 /** What {@link verifyPaths} looks at: a result of a path function, or as much of one as there is. */
@@ -64,7 +62,7 @@ export interface Verified {
  *
  * Distances that `overflow: 'saturate'` or 'wrap' has changed are those of no path, and are found wrong.
  *
- * @param weights - those that the result is of.
+ * @param graph - that of the result.
  * @param result - what was found; of all pairs `{ distances }` or `{ distances, next }` will do.
  * @throws Rejects with ValueError (ERR_MPMML_VALUE) that says what is wrong; with ShapeError, DTypeError and OptionError
  *   for what doesn't fit, and AbortedError.
@@ -74,7 +72,7 @@ export interface Verified {
  * console.log(distances, paths) // 9 9
  */
 export async function verifyPaths(
-  weights: AnyWeights,
+  graph: AnyWeights,
   result: Verifiable,
   options?: VerifyOptions,
 ): Promise<Verified> {
@@ -83,12 +81,8 @@ export async function verifyPaths(
   const { sources, targets } = result
   const semiring = pathSemirings[readChoice(pathSemirings, wished, 'semiring')]!
   const asked = { sources: sources ?? undefined, targets: targets ?? undefined, signal: its }
-  const question = await ask(semiring, weights, asked, { isChecked: true, inNumbers: true })
-  try {
-    return await during(question.borrowed, () => verify(question, result))
-  } finally {
-    release(question)
-  }
+  const question = await ask(semiring, graph, asked, true)
+  return answering(question, () => verify(question, result))
 }
 
 async function verify(question: Question, { distances, next, path }: Verifiable): Promise<Verified> {
@@ -97,19 +91,17 @@ async function verify(question: Question, { distances, next, path }: Verifiable)
   const { query, batch, batched, closing } = question
   const values = await readResult(distances, 'distances', question.type, question)
   const nodes = next === undefined ? null : await readResult(next, 'next', INT32, question)
-  const { view, edges } = question.weights
-  const matrix = view && (await hostViewOf(view))
+  const graphOf = await graphsOf(question)
   const all = query.sources === null && query.targets === null
   for (let item = 0; item < batch; item++) {
-    const graph: Graph = matrix ? { matrix, item } : { edges: edges! }
     const where = batched ? ` in matrix ${item} of the batch` : ''
-    const subject = { graph, query, distances: tableOf(values, item), where }
+    const subject = { graph: graphOf(item), query, distances: tableOf(values, item), where }
     await inSlices(proveDistances(subject), closing.signal, WORK)
     if (!nodes) continue
     const table = tableOf(nodes, item)
     if (all) await inSlices(proveNext(subject, table), closing.signal, WORK)
     else if (path) {
-      const way = inNumbers(namesOf(question), (from, to) => path(from, to, item))
+      const way = inNumbers(question.names, (from, to) => path(from, to, item))
       await inSlices(provingWays(subject, table, way), closing.signal, WORK)
     }
   }

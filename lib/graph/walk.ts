@@ -14,6 +14,45 @@ export interface Trees {
   readonly nodeStride: number
 }
 
+/** Trees that paths are read from: one for each node that they begin at, or for each node that they end at. */
+export interface Ways {
+  /** Whether the roots of the trees are where paths begin. */
+  readonly forward: boolean
+  /** Whether there is a tree for every node; else only for those that were asked for, in their order. */
+  readonly every: boolean
+  /** Whether no path counts, not even an empty one, because `limit` is better than that. */
+  readonly none?: boolean
+  /** The trees of a graph of the batch; only that with this index is read. */
+  trees(item: number, index: number): Trees | Promise<Trees>
+}
+
+/** Row and column of the distance between two nodes. */
+export interface Place {
+  /** The numbers of the nodes. */
+  readonly source: number
+  readonly target: number
+  readonly row: number
+  readonly col: number
+  readonly item: number
+}
+
+/** The nodes of the path between two of `nodes` nodes; null if there is none. */
+export function readPath(
+  { forward, every, none, trees }: Ways,
+  nodes: number,
+  { source, target, row, col, item }: Place,
+): number[] | null | Promise<number[] | null> {
+  if (none) return null
+  const [root, node] = forward ? [source, target] : [target, source]
+  const index = every ? root : forward ? row : col
+  const along = (tree: Trees) => {
+    const path = walk(tree, index, root, node, nodes)
+    return forward && path ? path.reverse() : path
+  }
+  const found = trees(item, index)
+  return found instanceof Promise ? found.then(along) : along(found)
+}
+
 /**
  * The nodes from `node` up to the root of tree `index`, which is the node `root`; null if there is no way. It has an end
  * even if the trees are none: the user may have written to them.

@@ -1,10 +1,11 @@
 /** Sequences in FASTA. */
 
 import { show } from '../describe.js'
-import { FileError } from '../errors.js'
+import { FileError, OptionError } from '../errors.js'
 import { parseLines } from '../files/line-feed.js'
 import type { LineParser, TextReader } from '../files/text.js'
 import { fromLatin1 } from '../host.js'
+import { Options, type OptionsOf, option } from '../options.js'
 import { codeOfBase, expectedBases } from './strand.js'
 
 const [NEWLINE, RECORD, COMMENT] = ['\n', '>', ';'].map((mark) => mark.charCodeAt(0))
@@ -19,21 +20,34 @@ export interface FastaRecord {
   sequence: string
 }
 
+/** The options of {@link parseFasta}. `undefined` means the default. */
+export interface FastaOptions {
+  /** Name of the content in messages; 'the text' by default. */
+  name?: string | undefined
+}
+
+const fastaOptions = new Options({
+  name: option('the text', (value, name) => {
+    if (typeof value === 'string') return value
+    throw new OptionError(`option ${name} must be a string, but it is ${show(value)}`)
+  }),
+} satisfies OptionsOf<FastaOptions>)
+
 /**
  * Reads FASTA: records of a line that starts with > and of lines of bases. Lower case and T are taken, empty lines and spaces
  * at the end of lines left out; a line that starts with ; is a comment. Without a line that starts with > there may be one line of
  * bases only, because several may be one strand or several.
  *
- * @param text - the text, or its bytes.
- * @param name - what messages call the text.
+ * @param content - a text, or its bytes.
  * @throws FileError (ERR_MPMML_FILE) for a letter that is no base, with its line and column; for a record without bases, if there is no
- *   record, and for several lines of bases without a record's first line; DTypeError for other values than text and bytes.
+ *   record, and for several lines of bases without a record's first line; DTypeError for other values than text and bytes; OptionError.
  * @example
  * const [{ name, sequence }] = parseFasta('>one a strand\nGGGaaa\nTTT\n')
  * console.log(name, sequence) // one GGGAAAUUU
  */
-export function parseFasta(text: string | Uint8Array, name = 'the text'): FastaRecord[] {
-  return parseLines(text, name, new FastaParser(name))
+export function parseFasta(content: string | Uint8Array, options?: FastaOptions): FastaRecord[] {
+  const { name } = fastaOptions.read(options)
+  return parseLines(content, name, new FastaParser(name))
 }
 
 /** Parser of FASTA. */

@@ -384,3 +384,22 @@ describe('operands', () => {
     expect(c.data.every((value) => value === TOP)).toBe(true)
   })
 })
+
+it('takes edge lists as the matrices that they are', async () => {
+  const list = { nodes: 2, from: [0, 0, 1, 1], to: [0, 1, 0, 1], weight: [3, 7, 2, 4] }
+  const [a, b] = [matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4])]
+  for (const semiring of ['max-plus', 'min-plus'] as const) {
+    const options = { semiring, backend: 'cpu' } as const
+    expect((await leftResidual(list, b, options)).c).toEqual((await leftResidual(a, b, options)).c)
+    expect((await leftResidual(a, list, options)).c).toEqual((await leftResidual(a, a, options)).c)
+    expect((await rightResidual(a, list, options)).c).toEqual((await rightResidual(a, a, options)).c)
+    const found = await greatestSubsolution(list, b, options)
+    expect([found.x, found.solves]).toEqual(
+      await greatestSubsolution(a, b, options).then(({ x, solves }) => [x, solves]),
+    )
+  }
+  const sparse = { nodes: ['a', 'b'], from: ['a'], to: ['b'], weight: Float64Array.of(0.5) }
+  const { c } = await leftResidual(sparse, matrix(2, 1, Float64Array.of(2, 3)))
+  expect([...c.data]).toEqual([Infinity, 1.5])
+  await expect(leftResidual({ ...list, tokens: [0, 1, 1, 1] } as never, b)).rejects.toEqual(coded('VALUE'))
+})

@@ -510,9 +510,26 @@ describe('waitsFor', () => {
     expect(waitsFor(waitsFor(edges))).toEqual(edges)
   })
 
-  it('takes edge lists only', () => {
-    expect(() => waitsFor(matrix(1, 1) as never)).toThrow(
-      coded('DTYPE', /edges must be an edge list .* transpose a matrix by its strides/),
-    )
+  it('transposes matrices, in arrays and on a device', async () => {
+    const a = matrix(2, 2, [1, 2, 3, 4])
+    const turned = waitsFor(a)
+    expect(turned).toEqual({ data: a.data, shape: [2, 2], strides: [1, 2], offset: 0 })
+    expect(waitsFor(turned)).toEqual({ ...a, strides: [2, 1], offset: 0 })
+    const inner = { data: Int16Array.of(0, 1, 2, 0, 3, 4), shape: [2, 2], strides: [3, 1], offset: 1 }
+    expect(waitsFor(inner)).toEqual({ ...inner, strides: [1, 3] })
+    const device = await openDevice({ backend: 'cpu' })
+    const there = waitsFor(await device.upload(a))
+    expect([...(await there.download()).data]).toEqual([1, 3, 2, 4])
+    await device.close()
+  })
+
+  it.each([
+    ['nothing', undefined, 'DTYPE', 'graph must be an edge list'],
+    ['a number', 5, 'DTYPE', 'or a square matrix { data, shape }, but it is a number'],
+    ['an object', {}, 'DTYPE', 'graph'],
+    ['a matrix that is not square', matrix(2, 3), 'SHAPE', 'square'],
+    ['a batch', matrix([2, 2, 2]), 'SHAPE', 'square'],
+  ])('rejects %s', (_, graph, code, message) => {
+    expect(() => waitsFor(graph as never)).toThrow(coded(code, message))
   })
 })

@@ -344,7 +344,7 @@ describe('tokens', () => {
 it('star and plus take edge lists, in their semiring', async () => {
   const list = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, -1, 9] }
   for (const semiring of ['max-plus', 'min-plus', 'max-min', 'or-and'] as const) {
-    const dense = weightMatrix(list, semiring)
+    const dense = weightMatrix(list, { semiring })
     expect((await star(list, { semiring })).c.data).toEqual((await star(dense, { semiring })).c.data)
     expect((await plus(list, { semiring })).c.data).toEqual((await plus(dense, { semiring })).c.data)
   }

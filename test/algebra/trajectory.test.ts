@@ -294,7 +294,7 @@ describe('periodic regimes, against long trajectories', () => {
     const expected = regimeOf(states(a, x0, 2000))
     const call = periodicRegime(matrix(n, n, int32(a.flat(), semiring)), int32(x0, semiring), {
       semiring,
-      limit: 5000,
+      maxSteps: 5000,
     })
     if (!expected) {
       await expect(call).rejects.toEqual(coded('LIMIT', /within 5000 steps/))
@@ -372,7 +372,7 @@ describe('periodic regimes, against long trajectories', () => {
       period: 1,
       growth: Float64Array.of(1000, 999, 1000),
     })
-    await expect(periodicRegime(slow, [0, 0, 0], { limit: 4000 })).rejects.toEqual(coded('LIMIT'))
+    await expect(periodicRegime(slow, [0, 0, 0], { maxSteps: 4000 })).rejects.toEqual(coded('LIMIT'))
     // Cycles of 7, 11 and 13 nodes.
     const from: number[] = []
     const to: number[] = []
@@ -490,9 +490,9 @@ describe('bad input', () => {
     ],
     [
       'regime: no limit',
-      () => regime(a, [0, 0], { limit: 0 }),
+      () => regime(a, [0, 0], { maxSteps: 0 }),
       'OPTION',
-      /limit must be a whole number from 1 /,
+      /maxSteps must be a whole number from 1 /,
     ],
     ['regime: another option', () => regime(a, [0, 0], { steps: 1 }), 'OPTION', /no option 'steps'/],
     ['regime: a short state', () => regime(a, [0]), 'SHAPE', /x0 must have 2/],

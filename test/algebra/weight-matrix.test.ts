@@ -8,23 +8,23 @@ const graph = { nodes: 2, from: [0, 0, 1], to: [1, 1, 0], weight: [2, 5, -9] }
 
 it('has the better of parallel edges, and zero where there is none', async () => {
   expect(weightMatrix(graph)).toMatchObject({ shape: [2, 2], data: Int32Array.of(EPSILON, 5, -9, EPSILON) })
-  expect([...weightMatrix(graph, 'min-plus').data]).toEqual([2 ** 31 - 1, 2, -9, 2 ** 31 - 1])
-  expect(weightMatrix(graph, 'or-and').data).toEqual(Uint8Array.of(0, 1, 1, 0))
+  expect([...weightMatrix(graph, { semiring: 'min-plus' }).data]).toEqual([2 ** 31 - 1, 2, -9, 2 ** 31 - 1])
+  expect(weightMatrix(graph, { semiring: 'or-and' }).data).toEqual(Uint8Array.of(0, 1, 1, 0))
   expect((await star(weightMatrix(graph))).c.data).toEqual(Int32Array.of(0, 5, -9, 0))
   expect(weightMatrix({ nodes: 0, from: [], to: [], weight: [] }).shape).toEqual([0, 0])
 })
 
 it('takes links without weights in or-and only', () => {
   const { weight: _, ...links } = graph
-  expect(weightMatrix(links as never, 'or-and').data).toEqual(Uint8Array.of(0, 1, 1, 0))
-  expect(weightMatrix({ ...links, weight: Uint8Array.of(1, 0, 0) } as never, 'or-and').data).toEqual(
-    Uint8Array.of(0, 1, 0, 0),
-  )
+  expect(weightMatrix(links as never, { semiring: 'or-and' }).data).toEqual(Uint8Array.of(0, 1, 1, 0))
+  expect(
+    weightMatrix({ ...links, weight: Uint8Array.of(1, 0, 0) } as never, { semiring: 'or-and' }).data,
+  ).toEqual(Uint8Array.of(0, 1, 0, 0))
   expect(() => weightMatrix(links as never)).toThrow(coded('DTYPE', 'weight must be'))
 })
 
 it('refuses what is no such graph', () => {
-  expect(() => weightMatrix(graph, 'plus' as never)).toThrow(coded('OPTION', 'semiring'))
-  expect(() => weightMatrix(graph, 'max-times')).toThrow(coded('DTYPE', ''))
+  expect(() => weightMatrix(graph, { semiring: 'plus' as never })).toThrow(coded('OPTION', 'semiring'))
+  expect(() => weightMatrix(graph, { semiring: 'max-times' })).toThrow(coded('DTYPE', ''))
   expect(() => weightMatrix({ ...graph, to: [1, 2, 0] })).toThrow(coded('VALUE', 'to[1] is 2'))
 })

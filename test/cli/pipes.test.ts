@@ -111,10 +111,6 @@ describe('standard input and output', () => {
   })
 
   it('take drawings', async () => {
-    const strands = [file('q.fasta', '>one\nCCC\n'), file('t.fasta', '>two\nGGG\n')]
-    const drawn = await piped(['bpmax', ...strands, '--svg', '-'], '')
-    expect([drawn.status, drawn.stderr]).toEqual([0, ''])
-    expect(`${drawn.stdout}`).toMatch(/^<svg [\s\S]*<\/svg>\s*$/)
     const speeds = await piped(
       [
         'bench',
@@ -195,7 +191,6 @@ describe('standard input and output', () => {
     ['two inputs of a plan', ['plan', '-', '-', '--format', 'csv'], 'only one of the inputs'],
     ['two strands', ['bpmax', '-', '-'], 'only one of the inputs'],
     ['a format that is read only', ['paths', '-', '--format', 'graphml', '-o', '-'], '--output-format csv'],
-    ['a drawing and a record', ['bpmax', 'a.fasta', 'b.fasta', '--svg', '-', '--json'], 'leave out one'],
     ['an input of no format', ['show', '-'], '--format csv'],
     ['an output of no format', ['convert', 'a.npy', '-'], '--format csv'],
     ['a result and a record', ['star', 'a.npy', '-o', '-', '--format', 'csv', '--json'], 'leave out one'],

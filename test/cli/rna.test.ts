@@ -1,5 +1,5 @@
 /** mpmml rna and mpmml bpmax. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { fails, interrupted, json, succeeds, useFolder } from './support.js'
 
@@ -58,16 +58,14 @@ describe('rna --nussinov', () => {
 })
 
 describe('bpmax', () => {
-  it('prints the best interaction, and draws it', async () => {
-    const svg = path('kissing.svg')
-    const printed = await succeeds(['bpmax', tar(), gag(), '--min-loop', '4', '--svg', svg])
+  it('prints the best interaction', async () => {
+    const printed = await succeeds(['bpmax', tar(), gag(), '--min-loop', '4'])
     expect(printed).toMatch(/^query +TAR, 14 bases$/m)
     expect(printed).toMatch(/^target +gag, 14 bases$/m)
     expect(printed).toMatch(/^score +37; 22 if they don't interact$/m)
     expect(printed).toMatch(/^pairs +4 in the query, 4 in the target, 6 between them$/m)
     expect(printed).toContain('GAGCCUGGGAGCUC&CCUAUCCCAGUAGG\n(((([[[[[[))))&((((]]]]]]))))\n')
     expect(printed.match(/^query/gm)).toHaveLength(1)
-    expect(readFileSync(svg, 'utf8')).toMatch(/^<svg .*TAR.*<\/svg>\n$/s)
   })
 
   it('--top shows more, of all records', async () => {
@@ -96,16 +94,13 @@ describe('bpmax', () => {
   it('wants two files and right options', async () => {
     expect(await fails(['bpmax', tar()], 2)).toMatch(/TARGET/i)
     expect(await fails(['bpmax', tar(), gag(), '--window', '0'], 2)).toContain('whole number')
-    expect(await fails(['bpmax', tar(), gag(), '--svg', tar()])).toContain('same file')
     expect(await fails(['bpmax', tar(), write('empty.fasta', '')])).toContain('empty.fasta')
   })
 
-  it('is interrupted at once, and leaves no drawing', async () => {
+  it('is interrupted at once', async () => {
     const long = write('long.fasta', `>long\n${'GCAU'.repeat(150)}\n`)
     const short = write('short.fasta', `>short\n${'GCAU'.repeat(10)}\n`)
-    const svg = path('never.svg')
-    const outcome = await interrupted(['bpmax', short, long, '--svg', svg], /short with long/)
+    const outcome = await interrupted(['bpmax', short, long], /short with long/)
     expect(outcome).toEqual({ status: 130, stdout: '', said: 'mpmml: interrupted\n' })
-    expect(existsSync(svg)).toBe(false)
   })
 })

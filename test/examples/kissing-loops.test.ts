@@ -1,6 +1,6 @@
 /** The example of kissing loops, run as its first lines say. */
 import { describe, expect, it } from 'vitest'
-import { built, drawn, headOf, lines, named, run } from './support.js'
+import { built, headOf, lines, named, run } from './support.js'
 
 const example = 'kissing-loops.mjs'
 
@@ -13,12 +13,6 @@ describe.skipIf(!built)(named('kissing loops'), () => {
       "score 37, 22 if they don't interact",
       '4 pairs in TAR, 4 in gag, 6 between them',
     ])
-  })
-
-  it('are drawn', async () => {
-    const picture = await drawn(example)
-    expect(picture.querySelectorAll('line')).toHaveLength(6)
-    expect(picture.querySelectorAll('path')).toHaveLength(8)
   })
 
   it('of OxyS and fhlA add to the score', async () => {
@@ -34,6 +28,6 @@ describe.skipIf(!built)(named('kissing loops'), () => {
   })
 
   it('names its options', () => {
-    for (const option of ['--pair', '-o']) expect(headOf(example)).toContain(option)
+    expect(headOf(example)).toContain('--pair')
   })
 })

@@ -6,14 +6,10 @@ import { DirectedGraph, MultiGraph, UndirectedGraph } from 'graphology'
 import createGraph from 'ngraph.graph'
 import { describe, expect, it } from 'vitest'
 import {
-  fromArrow,
-  fromCytoscape,
-  fromGraphlib,
-  fromGraphology,
-  fromNgraph,
   longestPaths,
   parseGraph,
   shortestPaths,
+  toEdgeList,
   transitiveClosure,
   verifyPaths,
 } from '../../lib/graph.js'
@@ -186,13 +182,13 @@ describe('graphs of other libraries', () => {
       graph.addEdge('b', 'c', { weight: 1 })
       return graph
     }
-    expect(fromGraphology(made(new DirectedGraph()))).toEqual({ ...expected, ...weights })
-    expect(fromGraphology(made(new UndirectedGraph()))).toEqual({
+    expect(toEdgeList(made(new DirectedGraph()))).toEqual({ ...expected, ...weights })
+    expect(toEdgeList(made(new UndirectedGraph()))).toEqual({
       ...both,
       weight: Int32Array.of(3, 3, 1, 1),
     })
-    expect(fromGraphology(made(new UndirectedGraph()), { directed: true }).from).toEqual(expected.from)
-    expect(() => fromGraphology(made(new DirectedGraph()), { weight: 'minutes' })).toThrow(
+    expect(toEdgeList(made(new UndirectedGraph()), { directed: true }).from).toEqual(expected.from)
+    expect(() => toEdgeList(made(new DirectedGraph()), { weight: 'minutes' })).toThrow(
       coded('VALUE', "the edge from 'a' to 'b' must have a weight in 'minutes', but it has none"),
     )
     const mixed = new MultiGraph()
@@ -200,11 +196,25 @@ describe('graphs of other libraries', () => {
     mixed.addDirectedEdge(5, 7, { weight: 4 })
     mixed.addUndirectedEdge(7, 5, { weight: 0.5 })
     mixed.addUndirectedEdge(7, 7, { weight: 1 })
-    expect(fromGraphology(mixed)).toEqual({
+    expect(toEdgeList(mixed)).toEqual({
       ...{ nodes: 2, keys: ['5', '7'], from: Int32Array.of(0, 1, 0, 1), to: Int32Array.of(1, 0, 1, 1) },
       weight: Float64Array.of(4, 0.5, 0.5, 1),
     })
-    expect(() => fromGraphology({} as never)).toThrow(coded('DTYPE', 'must be a graphology graph'))
+    expect(() => toEdgeList(made(new DirectedGraph()), { from: 'a' })).toThrow(
+      coded('OPTION', 'option from is for columns of a table, but graph is a graphology graph'),
+    )
+  })
+
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['a text', 'graph'],
+    ['an edge list', { nodes: 2, from: [0], to: [1], weight: [1] }],
+    ['half of a graph', { forEachNode: () => {} }],
+  ])('rejects %s', (_, graph) => {
+    expect(() => toEdgeList(graph as never)).toThrow(
+      coded('DTYPE', 'graph must have the methods of a graphology graph (forEachNode, forEachEdge)'),
+    )
   })
 
   it('Cytoscape', () => {
@@ -216,9 +226,9 @@ describe('graphs of other libraries', () => {
         { data: { id: 'bc', source: 'b', target: 'c', weight: 1 } },
       ],
     })
-    expect(fromCytoscape(cy)).toEqual({ ...expected, ...weights })
-    expect(fromCytoscape(cy.elements(), { directed: false })).toMatchObject(both)
-    expect(fromCytoscape(cy.$('#ab'), { weight: 'weight' })).toMatchObject({ keys: ['a', 'b'], nodes: 2 })
+    expect(toEdgeList(cy)).toEqual({ ...expected, ...weights })
+    expect(toEdgeList(cy.elements(), { directed: false })).toMatchObject(both)
+    expect(toEdgeList(cy.$('#ab'), { weight: 'weight' })).toMatchObject({ keys: ['a', 'b'], nodes: 2 })
   })
 
   it('ngraph', () => {
@@ -226,11 +236,11 @@ describe('graphs of other libraries', () => {
     graph.addNode('c')
     graph.addLink('a', 'b', 3)
     graph.addLink('b', 'c', { weight: 1 })
-    expect(fromNgraph(graph)).toEqual({ ...expected, ...weights })
+    expect(toEdgeList(graph)).toEqual({ ...expected, ...weights })
     graph.addLink(1, '1', 5)
-    expect(fromNgraph(graph).keys).toEqual(['c', 'a', 'b', 1, '1'])
+    expect(toEdgeList(graph).keys).toEqual(['c', 'a', 'b', 1, '1'])
     // A visit ends when a callback gives something: 0 is the number of the first node.
-    expect(fromNgraph(graph, { directed: false }).from).toHaveLength(6)
+    expect(toEdgeList(graph, { directed: false }).from).toHaveLength(6)
   })
 
   it('graphlib', () => {
@@ -241,10 +251,10 @@ describe('graphs of other libraries', () => {
       graph.setEdge('b', 'c', 1)
       return graph
     }
-    expect(fromGraphlib(made(true))).toEqual({ ...expected, ...weights })
-    expect(fromGraphlib(made(false))).toMatchObject(both)
+    expect(toEdgeList(made(true))).toEqual({ ...expected, ...weights })
+    expect(toEdgeList(made(false))).toMatchObject(both)
     const twice = made(true).setEdge('a', 'b', { weight: 2 }, 'another')
-    expect(fromGraphlib(twice).weight).toEqual(Int32Array.of(3, 1, 2))
+    expect(toEdgeList(twice).weight).toEqual(Int32Array.of(3, 1, 2))
   })
 
   it('Arrow', () => {
@@ -253,22 +263,22 @@ describe('graphs of other libraries', () => {
       to: BigInt64Array.of(7n, 9n),
       minutes: Float64Array.of(0.5, 2),
     })
-    const { keys, weight } = fromArrow(table, { weight: 'minutes' })
+    const { keys, weight } = toEdgeList(table, { weight: 'minutes' })
     expect([keys, weight]).toEqual([[5n, 7n, 9n], Float64Array.of(0.5, 2)])
-    expect(fromArrow(table.concat(table)).weight).toEqual(Int32Array.of(1, 1, 1, 1))
-    expect(fromArrow(table.slice(1)).keys).toEqual([7n, 9n])
-    expect(() => fromArrow(table, { from: 'start' })).toThrow(coded('VALUE', "no column 'start'"))
+    expect(toEdgeList(table.concat(table)).weight).toEqual(Int32Array.of(1, 1, 1, 1))
+    expect(toEdgeList(table.slice(1)).keys).toEqual([7n, 9n])
+    expect(() => toEdgeList(table, { from: 'start' })).toThrow(coded('VALUE', "no column 'start'"))
     const columns = (to: (string | null)[], ...weight: bigint[]) =>
       new Table({
         from: vectorFromArray(['A', 'B']),
         to: vectorFromArray(to),
         weight: vectorFromArray(weight, new Int64()),
       })
-    expect(fromArrow(columns(['B', 'C'], 4n, 2n ** 60n)).weight).toEqual(Float64Array.of(4, 2 ** 60))
-    expect(() => fromArrow(columns(['B', 'C'], 4n, 2n ** 60n + 1n))).toThrow(
+    expect(toEdgeList(columns(['B', 'C'], 4n, 2n ** 60n)).weight).toEqual(Float64Array.of(4, 2 ** 60))
+    expect(() => toEdgeList(columns(['B', 'C'], 4n, 2n ** 60n + 1n))).toThrow(
       coded('VALUE', "the weight of the edge from 'B' to 'C' is 1152921504606846977, which no float64 holds"),
     )
-    expect(() => fromArrow(columns(['B', null], 4n, 5n))).toThrow(
+    expect(() => toEdgeList(columns(['B', null], 4n, 5n))).toThrow(
       coded('VALUE', "row 1 of the table has no node in column 'to'"),
     )
   })
@@ -280,44 +290,44 @@ describe('graphs of other libraries', () => {
       return graph
     }
     for (const none of [undefined, null, {}, { weight: null }, { minutes: 7 }, 'road']) {
-      expect(fromGraphlib(made(none, none)).weight).toEqual(Int32Array.of(1, 1))
+      expect(toEdgeList(made(none, none)).weight).toEqual(Int32Array.of(1, 1))
       for (const labels of [
         [none, 4],
         [4, none],
         [{ weight: 4 }, none],
       ]) {
-        expect(() => fromGraphlib(made(...labels))).toThrow(
+        expect(() => toEdgeList(made(...labels))).toThrow(
           coded(
             'VALUE',
             "the edge from 'a' to 'b' must have a weight in 'weight', but it has none: give it one",
           ),
         )
-        expect(fromGraphlib(made(...labels), { weight: null }).weight).toEqual(Int32Array.of(1, 1))
+        expect(toEdgeList(made(...labels), { weight: null }).weight).toEqual(Int32Array.of(1, 1))
       }
-      expect(() => fromGraphlib(made({ km: 1 }, none), { weight: 'km' })).toThrow(coded('VALUE', "in 'km'"))
+      expect(() => toEdgeList(made({ km: 1 }, none), { weight: 'km' })).toThrow(coded('VALUE', "in 'km'"))
     }
-    expect(fromGraphlib(made(0, { weight: 0 })).weight).toEqual(Int32Array.of(0, 0))
+    expect(toEdgeList(made(0, { weight: 0 })).weight).toEqual(Int32Array.of(0, 0))
     const table = (...weight: (number | null)[]) =>
       new Table({
         from: vectorFromArray(['A', 'B']),
         to: vectorFromArray(['B', 'C']),
         weight: vectorFromArray(weight, new Float64()),
       })
-    expect(fromArrow(table(null, null)).weight).toEqual(Int32Array.of(1, 1))
-    expect(() => fromArrow(table(0, null))).toThrow(coded('VALUE', "from 'B' to 'C' must have a weight"))
-    expect(() => fromArrow(table(null, null), { weight: 'weight' })).toThrow(
+    expect(toEdgeList(table(null, null)).weight).toEqual(Int32Array.of(1, 1))
+    expect(() => toEdgeList(table(0, null))).toThrow(coded('VALUE', "from 'B' to 'C' must have a weight"))
+    expect(() => toEdgeList(table(null, null), { weight: 'weight' })).toThrow(
       coded('VALUE', "from 'A' to 'B'"),
     )
-    expect(fromArrow(table(0, null), { weight: null }).weight).toEqual(Int32Array.of(1, 1))
-    expect(() => fromArrow(table(0, 1), { weight: 7 as never })).toThrow(
+    expect(toEdgeList(table(0, null), { weight: null }).weight).toEqual(Int32Array.of(1, 1))
+    expect(() => toEdgeList(table(0, 1), { weight: 7 as never })).toThrow(
       coded('OPTION', 'option weight must'),
     )
   })
 
   it('weights that are no numbers', () => {
     const graph = (label: Label) => new GraphlibGraph().setEdge('a', 'b', label)
-    expect(() => fromGraphlib(graph({ weight: '5' }))).toThrow(coded('DTYPE', "but it is '5'"))
-    expect(() => fromGraphlib(graph(Number.NaN))).toThrow(coded('VALUE', 'is NaN'))
-    expect(() => fromGraphlib(graph({ weight: 10n ** 400n }))).toThrow(coded('VALUE', 'no float64 holds'))
+    expect(() => toEdgeList(graph({ weight: '5' }))).toThrow(coded('DTYPE', "but it is '5'"))
+    expect(() => toEdgeList(graph(Number.NaN))).toThrow(coded('VALUE', 'is NaN'))
+    expect(() => toEdgeList(graph({ weight: 10n ** 400n }))).toThrow(coded('VALUE', 'no float64 holds'))
   })
 })

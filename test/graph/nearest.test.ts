@@ -73,7 +73,9 @@ describe('nearestSources', () => {
       to: ['B', 'C', 'C'],
       weight: [4, 3, 5],
     }
-    const { distances, nearest, path, keys } = await nearestSources(list, ['A', 'D'])
+    const { distances, nearest, path, keys, backend, device, timing } = await nearestSources(list, ['A', 'D'])
+    expect([backend, device.length > 0, timing.totalMs >= timing.kernelMs]).toEqual(['cpu', true, true])
+    expect(() => path('X')).toThrow(coded('VALUE', "to is 'X'"))
     expectTypeOf(path('A')).toEqualTypeOf<string[] | null>()
     expectTypeOf(distances).toExtend<Int32Array>()
     expect([[...distances], [...nearest], Array.from(keys!)]).toEqual([

@@ -387,14 +387,14 @@ describe('bad input', () => {
   const square = matrix(2, 2, [0, 1, 2, 0])
   const floats = matrix(2, 2, Float64Array.of(0, 1, Number.NaN, 0))
   it.each<[string, (options?: PathOptions) => Promise<unknown>, string, string]>([
-    ['nothing', () => shortestPaths(undefined as never), 'DTYPE', 'weights must be a square matrix'],
+    ['nothing', () => shortestPaths(undefined as never), 'DTYPE', 'graph must be a square matrix'],
     ['a number', () => shortestPaths(3 as never), 'DTYPE', 'or an edge list'],
-    ['an object', () => shortestPaths({} as never), 'DTYPE', 'weights.data'],
+    ['an object', () => shortestPaths({} as never), 'DTYPE', 'graph.data'],
     [
       'a matrix that is not square',
       () => shortestPaths(matrix(2, 3)),
       'SHAPE',
-      'weights [2, 3] must be square',
+      'graph [2, 3] must be square',
     ],
     [
       'too little data',
@@ -417,7 +417,7 @@ describe('bad input', () => {
       'VALUE',
       'weight[1] is NaN',
     ],
-    ['NaN in a matrix', (options) => shortestPaths(floats, options), 'VALUE', 'weights[1, 0] is NaN'],
+    ['NaN in a matrix', (options) => shortestPaths(floats, options), 'VALUE', 'graph[1, 0] is NaN'],
     [
       'less than 0 in max-times',
       (options) => mostReliablePaths({ ...list, weight: Float64Array.of(0.5, -0.5) }, options),
@@ -428,7 +428,7 @@ describe('bad input', () => {
       'less than 0 in a matrix of max-times',
       (options) => mostReliablePaths(matrix([2, 2, 2], Float64Array.of(0, 1, 0, 0, 0, 1, 1, -1)), options),
       'VALUE',
-      'weights[1, 1, 1] is -1',
+      'graph[1, 1, 1] is -1',
     ],
     ['an option that does not exist', () => shortestPaths(list, { path: true } as never), 'OPTION', "'path'"],
     ['a semiring', () => shortestPaths(list, { semiring: 'max-plus' } as never), 'OPTION', "'semiring'"],

@@ -121,7 +121,7 @@ it('the nearest where edges make paths better, and of floats', async () => {
     for (const method of ['search', 'closure'] as const) {
       const found = await reducePaths(
         { ...graph, weight: Type.from(shifted) },
-        { method, reduce: 'nearest 4' },
+        { method, reduce: { nearest: 4 } },
       )
       for (let node = 0; node < 30; node++) {
         expect(found.of(node)).toEqual(nearest(graph, algebra, node, [...potential.keys()]).slice(0, 4))
@@ -237,7 +237,8 @@ it('takes names, and matrices', async () => {
   expect([...values]).toEqual([6, 5])
   expect(sources).toHaveLength(2)
   const data = Float64Array.of(Infinity, 4, Infinity, Infinity)
-  const matrix = await reducePaths({ data, shape: [2, 2] }, { reduce: 'mean' })
+  const matrix = await reducePaths({ data, shape: [2, 2] }, { reduce: 'mean', backend: 'cpu' })
+  expect([matrix.backend, matrix.device.length > 0]).toEqual(['cpu', true])
   expect([...matrix.values]).toEqual([4, Number.NaN])
   expect([...matrix.reached]).toEqual([1, 0])
 })
@@ -251,8 +252,11 @@ it('has the errors of paths', async () => {
   await expect(reducePaths(ring, { reduce: 'median' as 'mean' })).rejects.toThrow(coded('OPTION'))
   for (const reduce of [
     'nearest',
-    'nearest 0',
-    'nearest x',
+    'nearest 1',
+    'nearest=1',
+    { nearest: 0 },
+    { nearest: '1' },
+    {},
     { nearest: 1.5 },
     { nearest: 1, k: 2 },
     null,

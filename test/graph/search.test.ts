@@ -56,12 +56,7 @@ async function find(
   } as const
   const room = makeRoom(query, 1, edges.type)
   const report = new Float64Array(REPORT_FIELDS)
-  await search(
-    { edges },
-    query,
-    { ...room, item: undefined },
-    { report, cancel: new Int32Array(1), borrowed: null },
-  )
+  await search({ edges }, query, room, { report, cancel: new Int32Array(1), borrowed: null })
   return room
 }
 
@@ -284,7 +279,7 @@ describe('a division', () => {
   /** The distances from some nodes. */
   async function found(asked: Query) {
     const room = makeRoom(asked, 1, edges.type)
-    const method = await search({ edges }, asked, { ...room, item: undefined }, calls())
+    const method = await search({ edges }, asked, room, calls())
     return { method, ...room }
   }
 
@@ -334,9 +329,9 @@ describe('a division', () => {
     }
     const small: Query = { ...query, nodes: 2, sources: null, direction: 'forward', division }
     const room = makeRoom(small, 1, edges.type)
-    await search(smaller, small, { ...room, item: undefined }, calls())
+    await search(smaller, small, room, calls())
     expect([...room.distances]).toEqual([0, 4, rules.zero, 0])
     const nothing = { ...small, division: {} as never }
-    await expect(search(smaller, nothing, { ...room, item: undefined }, calls())).rejects.toThrow(/division/)
+    await expect(search(smaller, nothing, room, calls())).rejects.toThrow(/division/)
   })
 })

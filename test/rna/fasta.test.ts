@@ -1,8 +1,7 @@
-/** FASTA, and drawings of interactions. */
+/** FASTA. */
 import { writeFileSync } from 'node:fs'
-import { DOMParser } from 'linkedom'
 import { describe, expect, it } from 'vitest'
-import { bpmax, drawInteraction, parseFasta, readFasta } from '../../lib/rna.js'
+import { parseFasta, readFasta } from '../../lib/rna.js'
 import { useFolder } from '../cli/support.js'
 import { expectError, thrown } from '../support/expect.js'
 
@@ -66,7 +65,7 @@ describe('parseFasta', () => {
     ['>one\nA\n>two', "line 3: the record 'two' has no bases"],
   ])('refuses %j', (text, message) => {
     expectError(
-      thrown(() => parseFasta(text, 'x.fasta')),
+      thrown(() => parseFasta(text, { name: 'x.fasta' })),
       'ERR_MPMML_FILE',
       /^x\.fasta: /,
       message,
@@ -83,7 +82,7 @@ describe('parseFasta of bytes', () => {
 
   it('refuses other encodings, and what is no text', () => {
     expectError(
-      thrown(() => parseFasta(Buffer.from('>\xe9\nGC\n', 'latin1'), 'x')),
+      thrown(() => parseFasta(Buffer.from('>\xe9\nGC\n', 'latin1'), { name: 'x' })),
       'ERR_MPMML_FILE',
       'x, line 1: byte 1',
     )
@@ -109,80 +108,20 @@ describe('readFasta', () => {
     )
     expectError(await readFasta(path('none.fasta')).catch((error) => error), 'ERR_MPMML_FILE', 'none.fasta')
   })
-})
 
-describe('drawInteraction', () => {
-  const [strand1, strand2] = ['GAGCCUGGGAGCUC', 'CCUAUCCCAGUAGG']
-
-  it('draws more pairs than a call takes arguments', () => {
-    const pairs = 150_000
-    const within1 = Array.from({ length: pairs }, (_, i): [number, number] => [2 * i, 2 * i + 1])
-    const found = { start: 0, length: 0, pairs: { within1, within2: [], between: [] } }
-    const svg = drawInteraction('GC'.repeat(pairs), '', found)
-    expect(svg.match(/<path /g)).toHaveLength(pairs)
-    expect(svg).not.toMatch(/NaN|undefined|Infinity/)
-  })
-
-  const parse = (svg: string) => {
-    expect(svg).not.toMatch(/NaN|undefined/)
-    return new DOMParser().parseFromString(svg, 'image/svg+xml')
-  }
-  const number = (element: Element, name: string) => Number(element.getAttribute(name))
-
-  it.each([true, false])(
-    'draws bases, arcs and lines where they belong, antiparallel: %s',
-    async (antiparallel) => {
-      const found = await bpmax(strand1, strand2, { minLoop: 4, antiparallel })
-      const svg = drawInteraction(strand1, strand2, found, { name1: 'a<b', name2: 'c&d', antiparallel })
-      const picture = parse(svg)
-      const letters = [...picture.querySelectorAll('text[text-anchor=middle]')]
-      const shown2 = antiparallel ? [...strand2].reverse().join('') : strand2
-      expect(letters.map(({ textContent }) => textContent).join('')).toBe(strand1 + shown2)
-      expect(picture.querySelectorAll('path')).toHaveLength(
-        found.pairs.within1.length + found.pairs.within2.length,
-      )
-      const lines = [...picture.querySelectorAll('line')]
-      expect(lines).toHaveLength(found.pairs.between.length)
-      const x = letters.map((letter) => number(letter, 'x'))
-      const places = found.pairs.between.map(([i, j]) => [x[i], x[14 + (antiparallel ? 13 - j : j)]])
-      expect(lines.map((line) => [number(line, 'x1'), number(line, 'x2')])).toEqual(places)
-      for (const [x1, x2] of places) expect(x1).toBe(x2)
-      expect(svg).toContain('a&lt;b')
-      expect(svg).toContain('c&amp;d')
-    },
-  )
-
-  it('draws a window alone', async () => {
-    const found = await bpmax(strand1, strand2, { window: 6 })
-    const letters = [
-      ...parse(drawInteraction(strand1, strand2, found)).querySelectorAll('text[text-anchor=middle]'),
-    ]
-    const shown = strand2.slice(found.start, found.start + 6)
-    expect(letters.map(({ textContent }) => textContent).join('')).toBe(
-      strand1 + [...shown].reverse().join(''),
-    )
-  })
-
-  it('draws more bases and pairs than a call has arguments', () => {
-    const n = 200_000
-    const within1 = Array.from({ length: n / 2 }, (_, at): [number, number] => [at, n - 1 - at])
-    const pairs = { within1, within2: [], between: [] }
-    const svg = drawInteraction('G'.repeat(n), 'C', { start: 0, length: 1, pairs })
-    const last = /<text x="(\d+)"[^>]*>3′</.exec(svg)![1]!
-    const widest = /<path d="M \d+ \d+ Q \S+ \S+ (\d+) /.exec(svg)![1]!
-    // Behind the last base, which the first pair ends at.
-    expect(Number(last)).toBe(Number(widest) + 22)
-  })
-
-  it('refuses pairs of other strands', async () => {
-    const found = await bpmax(strand1, strand2)
+  it('stops when its signal is aborted, and rejects with what its listener throws', async () => {
+    writeFileSync(path('long.fasta'), `>a\n${'GCAU\n'.repeat(4_000_000)}`)
+    const controller = new AbortController()
+    const reading = readFasta(path('long.fasta'), { signal: controller.signal }).catch((error) => error)
+    setImmediate(() => controller.abort())
+    expectError(await reading, 'ERR_MPMML_ABORTED')
     expectError(
-      thrown(() => drawInteraction('GAGC', strand2, found)),
-      'ERR_MPMML_SHAPE',
+      await readFasta(path('a.fasta'), { signal: AbortSignal.abort() }).catch((error) => error),
+      'ERR_MPMML_ABORTED',
     )
     expectError(
-      thrown(() => drawInteraction('NNN', strand2, found)),
-      'ERR_MPMML_VALUE',
+      await readFasta(path('a.fasta'), { signal: 5 as never }).catch((error) => error),
+      'ERR_MPMML_OPTION',
     )
   })
 })

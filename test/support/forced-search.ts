@@ -9,6 +9,9 @@ export async function forcedSearch(
   const placement = (await original()) as Placement
   return {
     ...placement,
-    searchIsCheaper: async (...asked) => forced.search ?? placement.searchIsCheaper(...asked),
+    cheapestPaths: (work) => {
+      if (forced.search === undefined) return placement.cheapestPaths(work)
+      return forced.search ? 'search' : 'closure'
+    },
   }
 }

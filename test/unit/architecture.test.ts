@@ -303,6 +303,8 @@ const entryPoints = (
     default?: string
   }[]
 ).flatMap((entry) => entry.default?.replace(/^\.\/dist\/(.*)\.js$/, '$1') ?? [])
+// Of bench alone.
+entryPoints.push('lib/command-line')
 
 describe('lib', () => {
   const folderOf = (file: string) => relative('lib', dirname(file)).split(sep)[0] || '.'

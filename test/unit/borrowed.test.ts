@@ -299,7 +299,6 @@ const calls: Record<string, Call> = {
       componentCycleMeans: algebra.componentCycleMeans,
       cycleTimes: algebra.cycleTimes,
       criticalGraph: algebra.criticalGraph,
-      eigenvalue: algebra.eigenvalue,
       eigenvectors: algebra.eigenvectors,
     }).flatMap(([name, find]): [string, Call][] => [
       [name, onMatrix((a) => find(a))],
@@ -444,7 +443,7 @@ describe.each(Object.keys(calls))('%s', (name) => {
 const without = `
   explainBackend info openDevice pinned pinnedInt32Array readMatrix readNpy variants zeroOf
   fileFormatOf isSparseFile npzNames readEntries readNpz readVector readVectors writeText
-  fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph readGraph waitsFor
+  toEdgeList readGraph waitsFor
 `
   .trim()
   .split(/\s+/)

@@ -52,6 +52,7 @@ beforeAll(async () => {
   await files.writeNpz(at('a.npz'), { a })
   await files.writeEntries(at('sparse.mtx'), entries)
   writeFileSync(at('graph.csv'), '0,1,5\n1,2,7\n')
+  writeFileSync(at('a.fasta'), '>a\nGC\n')
   device = await mpmml.openDevice({ backend: 'cpu' })
 })
 afterAll(async () => {
@@ -94,7 +95,6 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   componentCycleMeans: (o) => algebra.componentCycleMeans(one, o),
   criticalGraph: (o) => algebra.criticalGraph(one, o),
   cycleTimes: (o) => algebra.cycleTimes(one, o),
-  eigenvalue: (o) => algebra.eigenvalue(one, o),
   eigenvectors: (o) => algebra.eigenvectors(one, o),
   earliestStarts: (o) => algebra.earliestStarts(tiny, o),
   latestStarts: (o) => algebra.latestStarts(tiny, o),
@@ -125,6 +125,7 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   nearestSources: (o) => graphs.nearestSources(tiny, [0], o),
   pathEdges: (o) => graphs.pathEdges(tiny, [0], o),
   readGraph: (o) => graphs.readGraph(at('graph.csv'), o),
+  readFasta: (o) => rna.readFasta(at('a.fasta'), o),
   nussinov: (o) => rna.nussinov('G', o),
   'nussinov of nothing': (o) => rna.nussinov([], o),
   bpmax: (o) => rna.bpmax('G', 'C', o),
@@ -201,6 +202,7 @@ const told: Record<string, (options: Listener) => unknown> = {
   readVector: (o) => files.readVector(at('a.npy'), o),
   readVectors: (o) => files.readVectors(at('a.npz'), o),
   readGraph: (o) => graphs.readGraph(at('graph.csv'), o),
+  readFasta: (o) => rna.readFasta(at('a.fasta'), o),
   multiplyArrays: (o) =>
     arrays.multiplyArrays(at('a.npy'), at('a.npy'), at('c.npy'), { overwrite: true, ...o }),
   shortestPathsArrays: (o) => arrays.shortestPathsArrays(at('a.npy'), at('d.npy'), { overwrite: true, ...o }),
@@ -288,8 +290,8 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
 /** Functions that take no signal: they do what they do before they return, or in a moment. */
 const without = `
   explainBackend info matrix openDevice pinned pinnedInt32Array variants zeroOf formatNpy parseNpy weightMatrix waitsFor
-  fileFormatOf isSparseFile joinEntries writeText drawInteraction parseFasta readFasta
-  fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph parseGraph parseMatrix
+  fileFormatOf isSparseFile joinEntries writeText parseFasta
+  toEdgeList parseGraph parseMatrix
 `
   .trim()
   .split(/\s+/)

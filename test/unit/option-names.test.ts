@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { pagesWithOptions, withOptions } from '../../docs/options.mjs'
 import * as algebra from '../../lib/algebra.js'
 import * as arrays from '../../lib/arrays.js'
-import { arraysCommandOptions } from '../../lib/command-line.js'
+import { arraysCommandOptions, commandOptions } from '../../lib/command-line.js'
 import * as files from '../../lib/files.js'
 import * as graphs from '../../lib/graph.js'
 import * as mpmml from '../../lib/index.js'
@@ -34,6 +34,7 @@ beforeAll(async () => {
   for (const name of ['a.npy', 'a.csv', 'a.tsv', 'a.mtx']) await files.writeMatrix(at(name), a)
   await files.writeNpz(at('a.npz'), { a })
   writeFileSync(at('a.gr'), 'p sp 2 1\na 1 2 5\n')
+  writeFileSync(at('a.fasta'), '>a\nGC\n')
   device = await mpmml.openDevice({ backend: 'cpu' })
   resident = await device.upload(a)
 })
@@ -65,6 +66,8 @@ const calls: Record<string, (options: never) => unknown> = {
   writeEntries: (o) => files.writeEntries(at('out.mtx'), entries as never, o),
   parseGraph: (o) => graphs.parseGraph('0,1\n', o),
   readGraph: (o) => graphs.readGraph(at('a.gr'), o),
+  parseFasta: (o) => rna.parseFasta('>a\nGC\n', o),
+  readFasta: (o) => rna.readFasta(at('a.fasta'), o),
   shortestPaths: (o) => graphs.shortestPaths(graph, o),
   longestPaths: (o) => graphs.longestPaths(forward, o),
   widestPaths: (o) => graphs.widestPaths(graph, o),
@@ -79,7 +82,7 @@ const calls: Record<string, (options: never) => unknown> = {
   componentCycleMeans: (o) => algebra.componentCycleMeans(graph, o),
   criticalGraph: (o) => algebra.criticalGraph(graph, o),
   cycleTimes: (o) => algebra.cycleTimes(graph, o),
-  eigenvalue: (o) => algebra.eigenvalue(graph, o),
+  weightMatrix: (o) => algebra.weightMatrix(graph, o),
   eigenvectors: (o) => algebra.eigenvectors(graph, o),
   earliestStarts: (o) => algebra.earliestStarts(forward, o),
   latestStarts: (o) => algebra.latestStarts(forward, o),
@@ -110,7 +113,7 @@ it.each(Object.keys(calls))('%s', async (name) => {
 
 it('the guides have the tables that npm run options writes', () => {
   expect(pagesWithOptions().length).toBeGreaterThan(5)
-  const flags = { ...mpmml.commandOptions, ...arraysCommandOptions }
+  const flags = { ...commandOptions, ...arraysCommandOptions }
   for (const path of pagesWithOptions()) {
     const page = readFileSync(path, 'utf8')
     expect(withOptions(page, flags), path).toBe(page)

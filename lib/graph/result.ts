@@ -1,0 +1,200 @@
+/** Results of path functions: distances and paths between nodes, which users call by their numbers or names. */
+import { show } from '../describe.js'
+import { DeviceMatrix } from '../device/device.js'
+import { OptionError, ValueError } from '../errors.js'
+import { numberOfNode } from '../graph-core/edges.js'
+import { type NodeNames, nodeText } from '../graph-core/names.js'
+import type { DenseMatrix } from '../matrix.js'
+import type { ElementArray } from '../storage.js'
+import type { Answer } from './closing.js'
+import type { FoundBy, PathOptions } from './options.js'
+import type { Question } from './question.js'
+import type { PathSemiring } from './rules.js'
+import type { Query } from './search.js'
+import { type Place, readPath } from './walk.js'
+
+/** Fields of all results of path functions. */
+interface AnyPaths {
+  /** The semiring that paths are compared in. */
+  readonly semiring: PathSemiring
+  /** The nodes that the rows are of, in this order; null if they are all nodes. */
+  readonly sources: Int32Array | null
+  /** The nodes of the columns; null if they are all nodes. */
+  readonly targets: Int32Array | null
+  /** How the paths were found: see {@link PathOptions.method}. Of a batch, how those of the last graph were. */
+  readonly method: FoundBy
+  /** The backend that computed it: searches and dissection run on the CPU. */
+  readonly backend: 'cuda' | 'cpu'
+  /** The name of the GPU or of the processor. */
+  readonly device: string
+  /** Milliseconds: of all the work, and of the kernels or the search. */
+  readonly timing: { readonly totalMs: number; readonly kernelMs: number }
+}
+
+/** A matrix of distances that is read by nodes. */
+export interface Distances<Data extends ElementArray = ElementArray, Key = number> extends DenseMatrix<Data> {
+  /**
+   * Returns the distance from one node to another, by their numbers or names: not by rows and columns.
+   *
+   * @param batch - the index of the matrix, if weights are a batch.
+   * @throws ValueError (ERR_MPMML_VALUE) or DTypeError (ERR_MPMML_DTYPE) for a value that isn't a node, or not one of the sources or
+   *   targets.
+   */
+  at(from: Key, to: Key, batch?: number): number
+}
+
+/** Result of the path functions for a graph in arrays. */
+export interface PathsResult<Data extends ElementArray = ElementArray> extends AnyPaths {
+  /**
+   * The value of the best path from the source of the row to the target of the column: a row for each source, a column for each
+   * target, as [batch, sources, targets] if the weights are a batch. It is the semiring's zero if there is no path, and its one
+   * from a node to itself.
+   */
+  readonly distances: Distances<Data>
+  /**
+   * With `paths: true`, of the same shape: the node after the source on a best path to the target; −1 if there is no path,
+   * or they are the same node.
+   */
+  readonly next?: DenseMatrix<Int32Array>
+  /**
+   * The nodes of a best path from one node to another, both included; [from] if they are the same, and null if there is no
+   * path. Of paths that are equally good it is always the same one.
+   *
+   * @param batch - the index of the matrix, if weights are a batch.
+   * @throws OptionError (ERR_MPMML_OPTION) without `paths: true`; ValueError (ERR_MPMML_VALUE) or DTypeError
+   *   (ERR_MPMML_DTYPE) for a value that isn't a node, or not one of the sources or targets.
+   */
+  path(from: number, to: number, batch?: number): number[] | null
+}
+
+/** A {@link PathsResult} that was asked for with `paths: true`. */
+export interface PathsWithNext<Data extends ElementArray = ElementArray> extends PathsResult<Data> {
+  readonly next: DenseMatrix<Int32Array>
+}
+
+/** Result of the path functions for nodes that have names. */
+export interface NamedPaths<Key = unknown, Data extends ElementArray = ElementArray> extends AnyPaths {
+  /** The names of the nodes, by their numbers: those of `sources`, `targets` and `next`. */
+  readonly keys: ArrayLike<Key>
+  /** Distances: see {@link PathsResult.distances}. */
+  readonly distances: Distances<Data, Key>
+  /** Numbers of the next nodes: see {@link PathsResult.next}. */
+  readonly next?: DenseMatrix<Int32Array>
+  /** Returns the names of the nodes of a best path: see {@link PathsResult.path}. */
+  path(from: Key, to: Key): Key[] | null
+}
+
+/** Result of the path functions for a graph on a device, where the matrices are too. */
+export interface ResidentPaths<Data extends ElementArray = ElementArray> extends AnyPaths {
+  /** Distances: see {@link PathsResult.distances}. */
+  readonly distances: DeviceMatrix<Data>
+  /** Next nodes: see {@link PathsResult.next}. */
+  readonly next?: DeviceMatrix<Int32Array>
+  /**
+   * Returns the nodes of a best path: see {@link PathsResult.path}. It reads {@link next}, a column for each path: once that has been
+   * disposed, it may be rejected with DisposedError (ERR_MPMML_DISPOSED).
+   */
+  path(from: number, to: number, batch?: number): Promise<number[] | null>
+}
+
+/** {@link ResidentPaths} that were asked for with `paths: true`. */
+export interface ResidentPathsWithNext<Data extends ElementArray = ElementArray> extends ResidentPaths<Data> {
+  readonly next: DeviceMatrix<Int32Array>
+}
+
+/** Finds the rows and columns of nodes. It keeps no more of the question than it needs. */
+export class Places {
+  readonly nodes: number
+  readonly names: NodeNames | null
+  readonly #batch: number
+  readonly #sources: Int32Array | null
+  readonly #targets: Int32Array | null
+  /** The first place of each node among the sources, and among the targets, once they are asked for. */
+  #rows: Map<number, number> | undefined
+  #cols: Map<number, number> | undefined
+
+  constructor({ nodes, sources, targets }: Query, batch: number, names: NodeNames | null) {
+    this.nodes = nodes
+    this.names = names
+    this.#batch = batch
+    this.#sources = sources
+    this.#targets = targets
+  }
+
+  /** The row of a source. */
+  rowOf(from: unknown): number {
+    return this.#rowOf(numberOfNode(from, this, 'from'))
+  }
+
+  of(from: unknown, to: unknown, item = 0): Place {
+    const [source, target] = [numberOfNode(from, this, 'from'), numberOfNode(to, this, 'to')]
+    const batch = this.#batch
+    if (this.#targets) this.#cols ??= placesOf(this.#targets)
+    const row = this.#rowOf(source)
+    const col = this.#among(target, this.#cols, 'to', 'targets')
+    if (!(Number.isInteger(item) && item >= 0 && item < batch)) {
+      throw new ValueError(
+        `batch must be the index of a matrix, an integer from 0 to ${batch - 1}, but it is ${show(item)}`,
+      )
+    }
+    return { source, target, row, col, item }
+  }
+
+  #rowOf(source: number): number {
+    if (this.#sources) this.#rows ??= placesOf(this.#sources)
+    return this.#among(source, this.#rows, 'from', 'sources')
+  }
+
+  #among(node: number, places: Map<number, number> | undefined, name: string, asked: string): number {
+    const place = places ? places.get(node) : node
+    if (place !== undefined) return place
+    throw new ValueError(
+      `${name} is ${nodeText(node, this.names)}, which is not among the ${asked} that were asked for`,
+    )
+  }
+}
+
+function placesOf(nodes: Int32Array): Map<number, number> {
+  const map = new Map<number, number>()
+  for (let at = nodes.length - 1; at >= 0; at--) map.set(nodes[at]!, at)
+  return map
+}
+
+/** Distances that are read by nodes too. */
+export function readable(distances: DenseMatrix<ElementArray>, places: Places): Distances {
+  const { data, shape, strides, offset } = distances
+  const at = (from: unknown, to: unknown, batch?: number) => {
+    const { row, col, item } = places.of(from, to, batch)
+    const [rowStride, colStride] = strides.slice(-2) as [number, number]
+    const skipped = shape.length === 3 ? item * strides[0]! : 0
+    return data[offset + skipped + row * rowStride + col * colStride]!
+  }
+  // What is copied or compared is the matrix alone.
+  return Object.defineProperty({ ...distances }, 'at', { value: at, enumerable: false }) as Distances
+}
+
+/** The result of a path function. */
+export function resultOf(
+  { query, batch, names }: Question,
+  { distances, next, ways, ...how }: Answer,
+): unknown {
+  const { sources, targets, rules, nodes } = query
+  const places = new Places(query, batch, names)
+  const keysOf = (path: number[] | null) => (names && path ? path.map((node) => names.keys[node]) : path)
+  const path = (from: unknown, to: unknown, item?: number) => {
+    if (!ways) throw new OptionError('path() needs the option paths: true, so that the ways are kept')
+    const found = readPath(ways, nodes, places.of(from, to, item))
+    return found instanceof Promise ? found.then(keysOf) : keysOf(found)
+  }
+  const isResident = distances instanceof DeviceMatrix
+  return {
+    semiring: rules.semiring,
+    distances: isResident ? distances : readable(distances, places),
+    ...(next && { next }),
+    sources,
+    targets,
+    ...(names && { keys: names.keys }),
+    path: isResident ? async (from: unknown, to: unknown, item?: number) => path(from, to, item) : path,
+    ...how,
+  }
+}
