@@ -157,8 +157,8 @@ function wrongOutside({ zero }, came, held, index) {
 }
 
 /**
- * What is wrong with the error of a product, for which a kernel was asked (`variant`), which was given up (`aborts`) or to which memory
- * was refused (`refuses`); undefined if nothing is.
+ * What is wrong with the error of a product; undefined if nothing is. `variant`: a kernel was chosen. `aborts`: its signal is aborted.
+ * `refuses`: memory is refused.
  */
 export function wrongError(problem, error, random, budget, { variant, aborts, refuses }) {
   const { batch, m, k, n } = problem
