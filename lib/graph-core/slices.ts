@@ -9,7 +9,7 @@ export type Steps<Result> = Generator<void, Result, void>
 export const PER_STEP = 1 << 13
 
 /** After so many milliseconds the event loop has its turn. */
-const SLICE_MS = 5
+const SLICE_MS = 3
 
 /** Does all of the work before it returns. */
 export function atOnce<Result>(steps: Steps<Result>): Result {
