@@ -37,7 +37,7 @@ export {
   latestStarts,
 } from './algebra/schedule.js'
 export type { KeyedTokenEdgeList, NamedTokenEdgeList, TokenEdgeList } from './algebra/tokens.js'
-export { type Input, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
+export { type Input, type NamedStates, type TrajectoryOptions, trajectory } from './algebra/trajectory.js'
 export type { Vector } from './algebra/vector.js'
 export { waitsFor } from './algebra/waits.js'
 export { type WeightMatrixOptions, weightMatrix } from './algebra/weight-matrix.js'

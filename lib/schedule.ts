@@ -11,8 +11,6 @@ export {
   type DelayResult,
   delay,
   type LateDeparture,
-  type Timetable,
-  type TimetableConnection,
 } from './schedule/delay.js'
 export { drawDelay } from './schedule/delay-drawing.js'
 export { drawGantt } from './schedule/gantt.js'
@@ -45,4 +43,12 @@ export {
   type WhatIf,
   type WhatIfOptions,
 } from './schedule/schedule.js'
+export {
+  type RecoveryOptions,
+  type RecoveryTimes,
+  recoveryTimes,
+  type Timetable,
+  type TimetableConnection,
+  type TimetableStability,
+} from './schedule/timetable.js'
 export type { TimeUnit } from './schedule/units.js'

@@ -1,7 +1,7 @@
 /** mpmml timetable GRAPH */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readGraph } from '../../lib/graph.js'
-import { type DelayResult, delay, drawDelay } from '../../lib/schedule.js'
+import { type DelayResult, delay, drawDelay, type RecoveryTimes, recoveryTimes } from '../../lib/schedule.js'
 import { positive } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { chainText } from '../graph.js'
@@ -14,6 +14,7 @@ interface Flags {
   delay: { at: string; by: number }
   rounds?: number
   weight?: string
+  recovery?: true
   svg?: string
   json?: true
 }
@@ -42,6 +43,7 @@ export function timetableCommand(signal: AbortSignal): Command {
     )
     .addOption(new Option('--rounds <count>', 'most rounds; 1000 by default').argParser(positive))
     .option('--weight <name>', 'column of the .csv that has the times')
+    .option('--recovery', 'print the recovery times between all departures')
     .option('--svg <file>', 'draw the delays of each round')
     .option('--json', 'print one JSON value')
     .addHelpText(
@@ -63,13 +65,27 @@ Each line of the .csv is a departure that waits, the one that it waits for, the 
       const { period, rounds } = flags
       const found = await delay(edges, { period, rounds, ...flags.delay, signal })
       if (flags.svg !== undefined) await writeOut(flags.svg, drawDelay(found))
-      if (flags.json) await printJson(found)
-      else if (flags.svg !== PIPE) await print(describe(found, path, flags))
+      const recovery = flags.recovery && rowsOf(await recoveryTimes(edges, { period, signal }))
+      if (flags.json) await printJson({ ...found, recovery })
+      else if (flags.svg !== PIPE) await print(describe(found, recovery, path, flags))
     })
 }
 
-function describe(found: DelayResult, path: string, { period, delay: { at, by }, svg }: Flags): string {
-  const { leastPeriod, criticalCircuit, margin, late, goneBy, connections } = found
+/** Rows of recovery times; null for none. */
+const rowsOf = ({ data, shape: [rows, cols] }: RecoveryTimes) =>
+  Array.from({ length: rows }, (_, row) =>
+    Array.from(data.subarray(row * cols, (row + 1) * cols), (time) => (time === Infinity ? null : time)),
+  )
+
+type Recovery = ReturnType<typeof rowsOf> | undefined
+
+function describe(
+  found: DelayResult,
+  recovery: Recovery,
+  path: string,
+  { period, delay: { at, by }, svg }: Flags,
+): string {
+  const { leastPeriod, criticalCircuit, margin, stabilityMargin, late, goneBy, connections } = found
   const names = (list: readonly unknown[]) => chainText(list.map((each) => `${each}`))
   const head = labelled([
     [
@@ -79,6 +95,12 @@ function describe(found: DelayResult, path: string, { period, delay: { at, by },
     [
       'period',
       `${exact(period)}${leastPeriod === null ? '' : `; at least ${exact(leastPeriod)}, so ${exact(margin!)} to spare`}`,
+    ],
+    [
+      'stable',
+      stabilityMargin === null
+        ? undefined
+        : `if each connection takes at most ${exact(stabilityMargin)} longer`,
     ],
     ['critical', names([...criticalCircuit, ...criticalCircuit.slice(0, 1)])],
     ['delay', `${at} by ${exact(by)}; ${goneBy === null ? 'it stays' : `gone by round ${goneBy}`}`],
@@ -96,9 +118,15 @@ function describe(found: DelayResult, path: string, { period, delay: { at, by },
     exact(delay),
     `${because ?? ''}`,
   ])
+  const departures = found.departures.map(({ departure }) => `${departure}`)
+  const matrix = recovery?.map((row, at) => [
+    departures[at]!,
+    ...row.map((time) => (time === null ? '' : exact(time))),
+  ])
   return [
     head,
     table([['departure', 'waits for', 'tokens', 'slack'], ...slack]),
     table([['round', 'late', 'by', 'because of'], ...rows]),
+    ...(matrix ? [table([['recovery', ...departures], ...matrix])] : []),
   ].join('\n\n')
 }

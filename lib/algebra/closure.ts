@@ -16,6 +16,7 @@ import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { readView } from '../view.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
 import { listMatrix } from './weight-matrix.js'
+import { keysOf } from './weights.js'
 
 /**
  * The star A* = I ⊕ A ⊕ A² ⊕ …, over a semiring whose ⊕ takes the better of two: element [i, j] is the weight of the best
@@ -115,5 +116,5 @@ async function closed(a: unknown, value: unknown, reflexive: boolean): Promise<A
     next: false,
     names: listed?.names,
   })
-  return { c: distances as AnyResult, backend, device, timing: { ...timing } }
+  return { c: distances as AnyResult, backend, device, timing: { ...timing }, ...(listed && keysOf(listed)) }
 }

@@ -35,6 +35,8 @@ export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
 export interface AlgebraResult<C extends AnyResult = DenseMatrix> {
   /** The result: `out` itself if it was given, otherwise a new row-major matrix; on a device if a is. */
   c: C
+  /** The names of the nodes, by rows and columns of `c`, if a is an edge list whose nodes have names. */
+  keys?: ArrayLike<unknown>
   /** What computed it. */
   backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */

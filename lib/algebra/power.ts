@@ -34,6 +34,7 @@ import { type Lanes, userWorkOf } from '../user-semiring.js'
 import { type HostView, readView } from '../view.js'
 import { type AlgebraOptions, type AlgebraResult, readAlgebraOptions } from './options.js'
 import { listMatrix } from './weight-matrix.js'
+import { keysOf } from './weights.js'
 
 /** A checked call. */
 interface Call extends Wanted {
@@ -94,9 +95,10 @@ export async function power(a: unknown, n: number, options?: unknown): Promise<u
   if (own) return own.power(a, n, options)
   const started = performance.now()
   const algebra = readAlgebraOptions(options)
-  const matrix = isEdgeList(a) ? (await listMatrix(a, algebra)).matrix : a
-  const call = check(matrix, n, algebra)
-  return onItsDevice(call, (session) => raise(session, call, started))
+  const listed = isEdgeList(a) ? await listMatrix(a, algebra) : null
+  const call = check(listed ? listed.matrix : a, n, algebra)
+  const result = await onItsDevice(call, (session) => raise(session, call, started))
+  return { ...result, ...(listed && keysOf(listed)) }
 }
 
 function check(matrix: unknown, n: unknown, options: ReadOptions): Call {

@@ -15,7 +15,7 @@ import type { ElementArray } from '../storage.js'
 import { prepare } from './best-cycles.js'
 import { type CycleTimes, timesOf } from './cycle-mean.js'
 import { MOST_STEPS } from './trajectory.js'
-import { readStates, readVector, type Vector } from './vector.js'
+import { elementText, readStates, readVector, type Vector } from './vector.js'
 import {
   keysOf,
   type NamedWeights,
@@ -100,7 +100,7 @@ export async function periodicRegime(
   const { semiring, signal, maxSteps } = regimeOptions.read(options)
   const graph = await readGraph(a, semiring, signal, WHAT)
   const read = graph.tokens ? readStates : readVector
-  const x = await read(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0')
+  const x = await read(x0, graph.rows.nodes, elementType(graph.rows.weight), semiring, 'x0', graph.names)
   return await inSlices(findRegime(graph, x, maxSteps), signal, WHAT)
 }
 
@@ -156,7 +156,7 @@ function startOf(last: Float64Array, nodes: number, depth: number): Float64Array
 
 /** Weights and state as integers that are to be maximised; `unit` is what 1 means. */
 function* scaled(
-  { rows, semiring, exact }: WeightedGraph,
+  { rows, semiring, exact, names }: WeightedGraph,
   x0: ElementArray,
 ): Steps<{ weight: Float64Array; start: Float64Array; unit: number }> {
   const zero = zeroOf(semiring, typeNameOf(elementType(x0)))
@@ -165,7 +165,7 @@ function* scaled(
   const infinite = start.indexOf(Infinity)
   if (infinite >= 0) {
     throw new ValueError(
-      `x0[${infinite}] is ${x0[infinite]}, but elements must be finite, or the semiring's zero`,
+      `${elementText('x0', infinite, x0.length, rows.nodes, names)} is ${x0[infinite]}, but elements must be finite, or the semiring's zero`,
     )
   }
   const weight = new Float64Array(rows.weight.length)

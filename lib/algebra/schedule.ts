@@ -23,7 +23,7 @@ import type { ElementsOf, MpmmOptions } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { edgesWithGaps, findingCriticalPath, Gaps } from './slack.js'
 import { refuseTokens } from './tokens.js'
-import { readVector, type Vector } from './vector.js'
+import { elementText, readVector, type Vector } from './vector.js'
 import { keysOf, readGraph, type WeightedGraph, type Weights } from './weights.js'
 
 /** The options of {@link earliestStarts}. `undefined` means the default. */
@@ -231,19 +231,22 @@ async function readProject(
 
 async function times(
   value: number | Vector,
-  { rows }: WeightedGraph,
+  { rows, names }: WeightedGraph,
   type: number,
   name: string,
   least = -Infinity,
 ): Promise<ElementArray> {
   const { nodes } = rows
   const isOne = typeof value === 'number'
-  const read = await readVector(isOne ? [value] : value, isOne ? 1 : nodes, type, 'max-plus', name)
+  const read = isOne
+    ? await readVector([value], 1, type, 'max-plus', name)
+    : await readVector(value, nodes, type, 'max-plus', name, names)
   for (let i = 0; i < read.length; i++) {
     const isTime = Number.isFinite(read[i]) && !(type === INT32 && read[i] === LEAST_INT32)
     if (isTime && read[i]! >= least) continue
     const expected = isTime ? `${show(least)} or more` : 'a time, which is finite'
-    throw new ValueError(`${name}${isOne ? '' : `[${i}]`} is ${show(read[i])}, but it must be ${expected}`)
+    const place = isOne ? name : elementText(name, i, nodes, nodes, names)
+    throw new ValueError(`${place} is ${show(read[i])}, but it must be ${expected}`)
   }
   return isOne ? newArray(type, nodes).fill(read[0]!) : read
 }

@@ -29,9 +29,10 @@ import { reporting } from '../product/progress.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { readView, requireThere, type View } from '../view.js'
 import { placeOf } from './options.js'
-import type { NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
+import type { KeyedTokenEdgeList, NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
 import { readStates, readVector, type Vector } from './vector.js'
 import {
+  keysOf,
   readGraph,
   requireSquare,
   type SumSemiring,
@@ -61,6 +62,12 @@ export interface TrajectoryOptions
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
+/** States of an edge list whose nodes have names: those of column i are node `keys[i]`'s. */
+export type NamedStates<Data extends ElementArray = ElementArray, Key = unknown> = DenseMatrix<Data> & {
+  /** The names of the nodes, by their numbers. */
+  keys: ArrayLike<Key>
+}
+
 /** The most steps: an array of states has one more row. */
 export const MOST_STEPS = MAX_DIMENSION - 1
 
@@ -87,7 +94,7 @@ const trajectoryOptions = new Options({
  *   so are the states.
  * @param x0 - x(0): n × 1, or an array of n elements, of A's type. If edges have tokens, it may be a matrix of n columns, whose rows
  *   are the last states in their order: x(0) is the last of them.
- * @returns The states, (steps + 1) × n: row k is x(k).
+ * @returns The states, (steps + 1) × n: row k is x(k). Those of an edge list whose nodes have names have `keys`, the names of the columns.
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_VALUE (NaN in x0 or in an edge list,
  *   or an infinite weight in an edge list), ERR_MPMML_OPTION, ERR_MPMML_OVERFLOW (see {@link MpmmOptions.overflow}), and what {@link mpmm} rejects
  *   with.
@@ -101,10 +108,18 @@ export function trajectory<Data extends OperandArray>(
   x0: Vector,
   options: TrajectoryOptions,
 ): Promise<DeviceMatrix<ElementsOf<Data>>>
+export function trajectory<Key>(
+  a: NamedTokenEdgeList<Key, never> | KeyedTokenEdgeList<Key, never>,
+  x0: Vector,
+  options: TrajectoryOptions,
+): Promise<NamedStates<Int32Array, Key>>
+export function trajectory<Key, Data extends ElementArray>(
+  a: NamedTokenEdgeList<Key, Data> | KeyedTokenEdgeList<Key, Data>,
+  x0: Vector,
+  options: TrajectoryOptions,
+): Promise<NamedStates<Data, Key>>
 export function trajectory<Data extends OperandArray = Int32Array>(
-  a:
-    | MatrixLike<Data>
-    | (Data extends ElementArray ? TokenEdgeList<Data> | NamedTokenEdgeList<unknown, Data> : never),
+  a: MatrixLike<Data> | (Data extends ElementArray ? TokenEdgeList<Data> : never),
   x0: Vector,
   options: TrajectoryOptions,
 ): Promise<DenseMatrix<ElementsOf<Data>>>
@@ -137,12 +152,15 @@ export async function trajectory(
     const { rows, tokens } = graph
     const type = elementType(rows.weight)
     const read = tokens ? readStates : readVector
-    const last = await read(x0, rows.nodes, type, semiring, 'x0')
+    const last = await read(x0, rows.nodes, type, semiring, 'x0', graph.names)
     const stores = policyFor(overflow, type)
     const input = readInput(driving, { rows: rows.nodes, type, memory: null }, steps, place)
     const where = { semiring, overflow, signal }
     const drive = input && ((await driveOf(input, null, where)) as DenseMatrix<ElementArray>)
-    return await followed(() => inSlices(walk(graph, last, steps, stores, drive, walked), signal, WHAT))
+    const states = await followed(() =>
+      inSlices(walk(graph, last, steps, stores, drive, walked), signal, WHAT),
+    )
+    return { ...states, ...keysOf(graph) }
   }
   const view = readView(a, 'a', 'operand')
   requireThere(view, 'a')

@@ -6,6 +6,7 @@ import { show, showList, typeName } from '../describe.js'
 import { type DeviceMatrix, onHost } from '../device/device.js'
 import { elementType, isElementArray, isInteger, isNarrow, newArray, typeNameOf } from '../elements.js'
 import { DTypeError, ShapeError, ValueError } from '../errors.js'
+import type { NodeNames } from '../graph-core/names.js'
 import { shapeOf } from '../layout.js'
 import type { MatrixLike } from '../matrix.js'
 import type { ElementArray, OperandArray } from '../storage.js'
@@ -26,8 +27,9 @@ export async function readVector(
   type: number,
   semiring: SumSemiring,
   name: string,
+  names: NodeNames | null = null,
 ): Promise<ElementArray> {
-  if (Array.isArray(value) || isElementArray(value)) return readArray(value, length, type, name)
+  if (Array.isArray(value) || isElementArray(value)) return readArray(value, length, type, name, names)
   if (ArrayBuffer.isView(value)) {
     throw new DTypeError(
       `${name} must be of ${typeNameOf(type)}, as the weights are, but it is ${typeName(value)}`,
@@ -40,11 +42,18 @@ export async function readVector(
       `${name} must be a vector of ${length} elements, a ${length} × 1 matrix, but its shape is ${showList(shapeOf(view))}`,
     )
   }
-  return elementsOf(view, type, semiring, name)
+  return elementsOf(view, length, type, semiring, name, names)
 }
 
 /** The elements of a matrix, in row-major order. */
-function elementsOf(view: HostView, type: number, semiring: SumSemiring, name: string): ElementArray {
+function elementsOf(
+  view: HostView,
+  nodes: number,
+  type: number,
+  semiring: SumSemiring,
+  name: string,
+  names: NodeNames | null,
+): ElementArray {
   const { data, rows, cols, offset, rowStride, colStride } = view
   requireType(view.type, type, name)
   const zero = isNarrow(view) ? storedZeroOf(semiring, view) : undefined
@@ -56,7 +65,7 @@ function elementsOf(view: HostView, type: number, semiring: SumSemiring, name: s
       copy[i * cols + j] = element === zero ? whole : element
     }
   }
-  requireNumbers(copy, name)
+  requireNumbers(copy, nodes, name, names)
   return copy
 }
 
@@ -70,17 +79,18 @@ export async function readStates(
   type: number,
   semiring: SumSemiring,
   name: string,
+  names: NodeNames | null = null,
 ): Promise<ElementArray> {
   if (Array.isArray(value) || ArrayBuffer.isView(value)) {
-    return await readVector(value, length, type, semiring, name)
+    return await readVector(value, length, type, semiring, name, names)
   }
   const matrix = await onHost(value as MatrixLike<OperandArray>)
   const view = readHostView(matrix, name, 'operand')
   if (view.batched || view.cols !== length || view.rows === 0) {
-    return await readVector(matrix, length, type, semiring, name)
+    return await readVector(matrix, length, type, semiring, name, names)
   }
   requireThere(view, name)
-  return elementsOf(view, type, semiring, name)
+  return elementsOf(view, length, type, semiring, name, names)
 }
 
 function readArray(
@@ -88,6 +98,7 @@ function readArray(
   length: number,
   type: number,
   name: string,
+  names: NodeNames | null,
 ): ElementArray {
   requireOrdinary(value, name)
   if (value.length !== length) {
@@ -101,12 +112,12 @@ function readArray(
     const element: unknown = value[i]
     if (typeof element !== 'number' || (isInteger(type) && (element | 0) !== element)) {
       throw new DTypeError(
-        `${name}[${i}] must be ${isInteger(type) ? 'an int32 integer, as the weights are' : 'a number'}, but it is ${show(element)}`,
+        `${elementText(name, i, length, length, names)} must be ${isInteger(type) ? 'an int32 integer, as the weights are' : 'a number'}, but it is ${show(element)}`,
       )
     }
     copy[i] = element
   }
-  requireNumbers(copy, name)
+  requireNumbers(copy, length, name, names)
   return copy
 }
 
@@ -117,8 +128,28 @@ function requireType(came: number, type: number, name: string): void {
   )
 }
 
-function requireNumbers(values: ElementArray, name: string): void {
+function requireNumbers(values: ElementArray, nodes: number, name: string, names: NodeNames | null): void {
   for (let i = 0; i < values.length; i++) {
-    if (Number.isNaN(values[i])) throw new ValueError(`${name}[${i}] is NaN, but it must be a number`)
+    if (!Number.isNaN(values[i])) continue
+    throw new ValueError(
+      `${elementText(name, i, values.length, nodes, names)} is NaN, but it must be a number`,
+    )
   }
+}
+
+/**
+ * An element in messages: of a vector, or of a matrix whose rows have an element for each node, with the name of its node.
+ *
+ * @param length - number of elements.
+ */
+export function elementText(
+  name: string,
+  at: number,
+  length: number,
+  nodes: number,
+  names: NodeNames | null,
+): string {
+  const node = at % nodes
+  const place = length === nodes ? `${at}` : `${Math.floor(at / nodes)}, ${node}`
+  return `${name}[${place}]${names ? ` of ${names.show(node)}` : ''}`
 }

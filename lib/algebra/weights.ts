@@ -66,7 +66,7 @@ export function numberOf({ list, rows }: WeightedGraph, k: number, i: number): n
 }
 
 /** The names of the nodes, as results have them. */
-export const keysOf = ({ names }: WeightedGraph) => names && { keys: names.keys }
+export const keysOf = ({ names }: { readonly names: NodeNames | null }) => names && { keys: names.keys }
 
 /** Reads a graph in slices, for work that messages call `what`; weights that aren't finite, other than zero, are refused. */
 export async function readGraph(

@@ -248,7 +248,9 @@ class KeptDistances {
   }
 
   async #search(query: Query, type: number, its: Watch): Promise<ElementArray> {
-    const forward: Query = { ...query, direction: 'forward' }
+    // Searches don't try once more to divide the graph.
+    const method = query.division ? query.method : 'search'
+    const forward: Query = { ...query, method, direction: 'forward' }
     const room = makeRoom(forward, 1, type)
     await runNative({ ...its, what: WORK, borrowed: null }, (call) =>
       search({ edges: this.#edges }, forward, room, call),

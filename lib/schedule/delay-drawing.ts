@@ -34,8 +34,9 @@ export function drawDelay(result: DelayResult): string {
   const place = new Map(rows.map((departure, row) => [departure, TOP + PITCH * row]))
   const end = goneBy === null ? 'the delay stays' : `gone by round ${goneBy}`
   const label = `Delays of ${rows.length} departures in ${rounds} rounds: ${end}`
-  return frame(Math.max(width, 20 + 7.5 * label.length), height, label, [
-    text(10, 18, label, { isBold: true }),
+  const title = `Delays: ${end}`
+  return frame(Math.max(width, 20 + 7.5 * title.length), height, label, [
+    text(10, 18, title, { isBold: true }),
     ...Array.from({ length: rounds }, (_, round) =>
       text(LEFT + COLUMN * round, 42, `round ${round}`, { kind: 'faint' }),
     ),

@@ -221,6 +221,11 @@ function* describing(network: Network, solution: Solution, calendar: Calendar | 
       if (gap < free[from[k]!]!) free[from[k]!] = gap
     }
   }
+  // Integers that are no doubles take no memory of their own.
+  const inUnits = (time: number) => {
+    const value = time / scale
+    return (value | 0) === value ? value | 0 : value
+  }
   const jobs: ScheduledJob[] = new Array(nodes)
   for (let job = 0; job < nodes; job++) {
     if (job % PER_STEP === 0) yield
@@ -230,13 +235,13 @@ function* describing(network: Network, solution: Solution, calendar: Calendar | 
     const made: ScheduledJob = {
       id,
       name,
-      duration: takes / scale,
-      earliestStart: early / scale,
-      earliestFinish: (early + takes) / scale,
-      latestStart: late / scale,
-      latestFinish: (late + takes) / scale,
-      totalSlack: (late - early) / scale,
-      freeFloat: free[job]! / scale,
+      duration: inUnits(takes),
+      earliestStart: inUnits(early),
+      earliestFinish: inUnits(early + takes),
+      latestStart: inUnits(late),
+      latestFinish: inUnits(late + takes),
+      totalSlack: inUnits(late - early),
+      freeFloat: inUnits(free[job]!),
       critical: late <= early,
     }
     if (calendar) made.dates = datesOf(calendar, perDay, early, late, takes)

@@ -75,7 +75,8 @@ const arrow =
 
 /** A whole drawing. */
 export const frame = (width: number | string, height: number, label: string, parts: readonly string[]) =>
-  `<svg xmlns="http://www.w3.org/2000/svg" class="mpmml-plan" width="${width}" height="${height}" font-family="system-ui, sans-serif" ` +
+  `<svg xmlns="http://www.w3.org/2000/svg" class="mpmml-plan" width="${width}" height="${height}"` +
+  `${typeof width === 'number' ? ` viewBox="0 0 ${width} ${height}"` : ''} font-family="system-ui, sans-serif" ` +
   `font-size="13" role="img" aria-label="${escapeXml(label)}">` +
   `<style>@media (prefers-color-scheme:dark){${dark}}</style>${arrow}<rect ${paint('paper')} width="100%" height="100%"/>\n` +
   `${parts.join('\n')}\n</svg>\n`

@@ -136,10 +136,11 @@ export class PlanRows {
       this.#line = this.#lines[at]!
       const links = this.#links[at]
       if (links !== undefined && this.#summaries.has(job)) this.#refuseSummary(job)
-      for (const link of this.#linksOf(links, job)) {
-        if (isReversed) this.#ids.get(`${link.id}`)!.predecessors.push({ ...link, id: job.id })
-        else job.predecessors.push(link)
-      }
+      // The array itself, because one that grows has room for 17 links.
+      if (!isReversed) job.predecessors = this.#linksOf(links, job)
+      else
+        for (const link of this.#linksOf(links, job))
+          this.#ids.get(`${link.id}`)!.predecessors.push({ ...link, id: job.id })
       if (at % STEP === STEP - 1) yield
     }
     const jobs =

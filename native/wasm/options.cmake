@@ -15,7 +15,7 @@ add_compile_options("SHELL:-mllvm -unroll-runtime=0" "SHELL:-mllvm -unroll-allow
 set(mpmml_small_cpu blocking session windowed yardsticks)
 list(TRANSFORM mpmml_small_cpu REPLACE "(.+)" "native/cpu/\\1.cpp")
 file(GLOB mpmml_small_sources native/core/graph/*.cpp)
-list(REMOVE_ITEM mpmml_small_sources ${CMAKE_SOURCE_DIR}/native/core/graph/search.cpp ${CMAKE_SOURCE_DIR}/native/core/graph/ways.cpp)
+list(FILTER mpmml_small_sources EXCLUDE REGEX "/(lanes|search|ways)[.]cpp$")
 set_source_files_properties(${mpmml_small_sources} ${mpmml_small_cpu} PROPERTIES COMPILE_OPTIONS -Os)
 
 # The same for kernels of the table, which have options of their own.

@@ -4,6 +4,7 @@ import {
   componentCycleMeans,
   criticalGraph,
   cycleTimes,
+  earliestStarts,
   eigenvectors,
   maximumCycleMean,
   minimumCycleMean,
@@ -15,6 +16,7 @@ import {
   waitsFor,
   weightMatrix,
 } from '../../lib/algebra.js'
+import { matrix } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { Random } from '../support/generators.js'
 import { randomGraph } from '../support/graphs.js'
@@ -78,14 +80,18 @@ describe('nodes with names', () => {
       expect(await cycleTimes(list)).toEqual({ ...(await cycleTimes(numbered)), keys: [...keys] })
       const regime = await periodicRegime(numbered, x0)
       expect(await periodicRegime(list, x0)).toEqual({ ...regime, keys: [...keys] })
-      expect(await trajectory(list, x0, { steps: 5 })).toEqual(await trajectory(numbered, x0, { steps: 5 }))
+      const states = await trajectory(numbered, x0, { steps: 5 })
+      expect(states).not.toHaveProperty('keys')
+      expect(await trajectory(list, x0, { steps: 5 })).toEqual({ ...states, keys: [...keys] })
       expect(await maximumCycleMean(waitsFor(waitsFor(list)))).toEqual(await maximumCycleMean(list))
     }
   })
 
   it.each([star, plus])('are taken by $name, whose error has them', async (close) => {
     const list = { nodes: ['a', 'b', 'c'], from: ['a', 'b', 'c'], to: ['b', 'c', 'b'], weight: [5, 1, -1] }
-    const { c } = await close(list)
+    const { c, keys } = await close(list)
+    expect(keys).toEqual(list.nodes)
+    expect(await close(weightMatrix(list))).not.toHaveProperty('keys')
     expect([...c.data]).toEqual([...(await close(weightMatrix(list))).c.data])
     await expect(close({ ...list, weight: [5, 1, 1] })).rejects.toMatchObject({
       code: 'ERR_MPMML_CYCLE',
@@ -99,7 +105,7 @@ describe('nodes with names', () => {
     const list = { nodes: ['a', 'b'], from: ['a', 'b'], to: ['b', 'a'], weight: [2, -3] }
     for (const n of [0, 1, 2, 5]) {
       const expected = await power(weightMatrix(list), n)
-      expect((await power(list, n)).c).toEqual(expected.c)
+      expect(await power(list, n)).toMatchObject({ c: expected.c, keys: list.nodes })
       expect((await power({ nodes: 2, from: [0, 1], to: [1, 0], weight: [2, -3] }, n)).c).toEqual(expected.c)
     }
     const floats = await power({ ...list, weight: Float64Array.of(0.5, 0.25) }, 2, { semiring: 'min-plus' })
@@ -122,10 +128,58 @@ describe('nodes with names', () => {
     await expect(maximumCycleMean(cycle)).rejects.toMatchObject({ keys: ['Arnhem', 'Breda'] })
   })
 
+  it.each([1, 2])('are in messages about x0: weights in array type %i', async (kind) => {
+    const own = kind === 1 ? [20, 30] : Float64Array.of(20, 30)
+    const list = {
+      nodes: ['Arnhem', 'Breda'],
+      from: ['Arnhem', 'Breda'],
+      to: ['Breda', 'Arnhem'],
+      weight: own,
+    }
+    const keyed = { nodes: 2, keys: list.nodes, from: [0, 1], to: [1, 0], weight: own }
+    const wrong = (value: unknown) => [0, value] as number[]
+    for (const each of [list, keyed, { ...list, tokens: [0, 1] }]) {
+      for (const find of [
+        (x0: number[]) => trajectory(each as never, x0, { steps: 1 }),
+        (x0: number[]) => periodicRegime(each as never, x0),
+      ]) {
+        await expect(find(wrong('7'))).rejects.toEqual(coded('DTYPE', /x0\[1\] of Breda/))
+        await expect(find(wrong(Number.NaN))).rejects.toEqual(
+          coded(kind === 1 ? 'DTYPE' : 'VALUE', /x0\[1\] of Breda/),
+        )
+        await expect(find([0])).rejects.toEqual(coded('SHAPE', /x0 must have 2 elements/))
+      }
+      await expect(
+        earliestStarts({ ...each, tokens: undefined } as never, { release: wrong('7') }),
+      ).rejects.toEqual(coded('DTYPE', /release\[1\] of Breda/))
+      await expect(
+        earliestStarts({ ...each, tokens: undefined } as never, { durations: wrong(-7) }),
+      ).rejects.toEqual(coded('VALUE', /durations\[1\] of Breda/))
+    }
+    const rows = { data: Float64Array.of(1, 2, 3, Number.NaN), shape: [2, 2] }
+    const late = { ...list, weight: Float64Array.of(1, 1), tokens: [1, 2] }
+    await expect(trajectory(late, rows, { steps: 1 })).rejects.toEqual(coded('VALUE', /x0\[1, 1\] of Breda/))
+    const column = { data: Float64Array.of(1, Number.NaN), shape: [2, 1] }
+    await expect(trajectory(late, column, { steps: 1 })).rejects.toEqual(coded('VALUE', /x0\[1\] of Breda/))
+    const infinite = { data: Float64Array.of(1, 2, 3, Infinity), shape: [2, 2] }
+    await expect(periodicRegime(late, infinite)).rejects.toEqual(coded('VALUE', /x0\[1, 1\] of Breda/))
+    await expect(periodicRegime({ ...late, tokens: undefined }, [1, Infinity])).rejects.toEqual(
+      coded('VALUE', /x0\[1\] of Breda/),
+    )
+    await expect(trajectory(matrix(2, 2, [1, 2, 3, 4]), wrong('7'), { steps: 1 })).rejects.toEqual(
+      coded('DTYPE', /x0\[1\] must/),
+    )
+  })
+
   it('are in the types of answers', async () => {
     const list = { nodes: ['a'], from: ['a'], to: ['a'], weight: [2] }
     expectTypeOf((await maximumCycleMean(list))!.cycle).toEqualTypeOf<string[]>()
     expectTypeOf((await criticalGraph(list))!.nodes).toEqualTypeOf<string[]>()
+    expectTypeOf((await trajectory(list, [0], { steps: 1 })).keys).toEqualTypeOf<ArrayLike<string>>()
+    expectTypeOf((await trajectory(list, [0], { steps: 1 })).data).toExtend<Int32Array>()
+    const floats = { nodes: 1, keys: ['a'], from: [0], to: [0], weight: Float64Array.of(2), tokens: [2] }
+    expectTypeOf((await trajectory(floats, [0], { steps: 1 })).keys).toEqualTypeOf<ArrayLike<string>>()
+    expectTypeOf((await trajectory(floats, [0], { steps: 1 })).data).toExtend<Float64Array>()
     const numbered = { nodes: 1, from: [0], to: [0], weight: [2] }
     expectTypeOf((await maximumCycleMean(numbered))!.cycle).toEqualTypeOf<number[]>()
     expectTypeOf((await criticalGraph(numbered))!.nodes).toExtend<Int32Array>()

@@ -1,6 +1,6 @@
 /** Closures and powers that others publish: the examples of their documentation and the values of their tests. */
 import { describe, expect, it } from 'vitest'
-import { plus, power, star } from '../../lib/algebra.js'
+import { periodicRegime, plus, power, star, trajectory } from '../../lib/algebra.js'
 import { EPSILON, matrix, zeroOf } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 
@@ -63,5 +63,32 @@ describe('MaxPlus.jl', () => {
     const a = matrix(2, 2, [4, 3, 7, e])
     expect([...(await power(a, 2)).c.data]).toEqual([10, 7, 11, 10])
     expect([...(await power(a, 3)).c.data]).toEqual([14, 13, 17, 14])
+  })
+})
+
+// B. Heidergott, G. J. Olsder, J. van der Woude, Max Plus at Work (2006), chapter 0.
+describe('Max Plus at Work', () => {
+  const trains = {
+    nodes: ['S1', 'S2'],
+    from: ['S1', 'S1', 'S2', 'S2'],
+    to: ['S1', 'S2', 'S1', 'S2'],
+    weight: [2, 5, 3, 3],
+  }
+
+  it.each([
+    [
+      [0, 0],
+      [0, 0, 5, 3, 8, 8, 13, 11, 16, 16],
+    ],
+    [
+      [1, 0],
+      [1, 0, 5, 4, 9, 8, 13, 12, 17, 16],
+    ],
+  ])('has departures from %j on', async (x0, expected) => {
+    const { data, keys } = await trajectory(trains, x0, { steps: 4 })
+    expect([...data]).toEqual(expected)
+    expect(keys).toEqual(['S1', 'S2'])
+    const { period, growth } = await periodicRegime(trains, x0)
+    expect(growth.map((each) => each / period).join()).toBe('4,4')
   })
 })

@@ -27,6 +27,22 @@ describe('timetable', () => {
     expect(late[0]).toEqual({ round: 0, departure: 'AB', delay: 10, because: null })
   })
 
+  it('prints recovery times between all departures', async () => {
+    // The slack of each connection, as `delay` has it: AB 18 by BA, BC 7 by CB, BA 9 by CB, others none.
+    const printed = await succeeds([...args, '--recovery'])
+    expect(printed).toMatch(/^stable +if each connection takes at most 3\.5 longer$/m)
+    expect(printed).toMatch(/^AB +0 +18 +0 +0$/m)
+    const { recovery, stabilityMargin } = await json([...args, '--recovery'])
+    expect(stabilityMargin).toBe(3.5)
+    expect(recovery).toEqual([
+      [18, 18, 18, 18],
+      [0, 18, 0, 0],
+      [9, 27, 7, 7],
+      [9, 27, 0, 7],
+    ])
+    expect(await json(args)).not.toHaveProperty('recovery')
+  })
+
   it('refuses short periods and unknown departures', async () => {
     expect(await fails(['timetable', rail, '--period', '20', '--delay', 'AB=10'])).toContain('at least 20.5')
     expect(await fails(['timetable', rail, '--period', '24', '--delay', 'XY=10'])).toContain("'XY'")

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseGraph } from '../../lib/graph.js'
 import { CycleError, ValueError } from '../../lib/index.js'
-import { delay, type Timetable } from '../../lib/schedule.js'
+import { delay, recoveryTimes, type Timetable } from '../../lib/schedule.js'
 import { Random } from '../support/generators.js'
 
 interface Connection {
@@ -47,22 +47,40 @@ const listOf = (nodes: number, connections: Connection[]) => ({
   tokens: connections.map(({ tokens }) => tokens),
 })
 
+function randomLine(random: Random): { nodes: number; connections: Connection[] } {
+  const nodes = random.integer(1, 6)
+  const connections = Array.from({ length: random.integer(1, 12) }, (): Connection => {
+    const [from, to] = [random.integer(0, nodes - 1), random.integer(0, nodes - 1)]
+    // Only departures of greater numbers wait without a token, so that no circuit lacks one.
+    const tokens = from > to ? random.integer(0, 2) : random.integer(1, 3)
+    return { from, to, weight: random.integer(0, 20), tokens }
+  })
+  return { nodes, connections }
+}
+
+const total = (connections: Connection[], what: 'weight' | 'tokens') =>
+  connections.reduce((sum, each) => sum + each[what], 0)
+
+/** All circuits that meet no departure twice. */
+function circuits(nodes: number, connections: Connection[]): Connection[][] {
+  const found: Connection[][] = []
+  const follow = (first: number, path: Connection[]) => {
+    const last = path.at(-1)?.to ?? first
+    for (const each of connections.filter(({ from }) => from === last)) {
+      if (each.to === first) found.push([...path, each])
+      else if (each.to > first && path.every(({ from }) => from !== each.to)) follow(first, [...path, each])
+    }
+  }
+  for (let first = 0; first < nodes; first++) follow(first, [])
+  return found
+}
+
 describe('delay', () => {
   it('equals a simulation of random lines with several trains', async () => {
     const random = new Random(5)
     let spread = 0
     for (let run = 0; run < 60; run++) {
-      const nodes = random.integer(1, 6)
-      const connections = Array.from({ length: random.integer(1, 12) }, (): Connection => {
-        const [from, to] = [random.integer(0, nodes - 1), random.integer(0, nodes - 1)]
-        // Only departures of greater numbers wait without a token, so that no circuit lacks one.
-        return {
-          from,
-          to,
-          weight: random.integer(0, 20),
-          tokens: from > to ? random.integer(0, 2) : random.integer(1, 3),
-        }
-      })
+      const { nodes, connections } = randomLine(random)
       const at = random.integer(0, nodes - 1)
       const options = { at: `D${at}`, by: random.integer(1, 40), rounds: ROUNDS }
       const list = listOf(nodes, connections)
@@ -125,5 +143,67 @@ describe('delay', () => {
       margin: 1,
       goneBy: 3,
     })
+  })
+})
+
+describe('stability', () => {
+  const random = new Random(8)
+  const cases = Array.from({ length: 60 }, () => randomLine(random))
+
+  it.each(cases)('is the least mean slack of all circuits: line $#', async ({ nodes, connections }) => {
+    const list = listOf(nodes, connections)
+    const all = circuits(nodes, connections)
+    const least = Math.max(...all.map((each) => total(each, 'weight') / total(each, 'tokens')))
+    const period = all.length === 0 ? 7 : Math.ceil(least) + random.integer(0, 5)
+    if (period === 0) return
+    const found = await delay(list, { period, at: 'D0', by: 1 })
+    const margins = all.map((each) => (period * total(each, 'tokens') - total(each, 'weight')) / each.length)
+    if (all.length === 0) expect(found).toMatchObject({ stabilityMargin: null, leastPeriod: null })
+    else {
+      expect(found.stabilityMargin).toBeCloseTo(Math.min(...margins), 12)
+      expect(found.leastPeriod).toBeCloseTo(least, 12)
+    }
+  })
+
+  it.each(cases)('has the delays that reach no other departure: line $#', async ({ nodes, connections }) => {
+    const list = listOf(nodes, connections)
+    const { leastPeriod } = await delay(list, { period: 1000, at: 'D0', by: 1 })
+    const period = Math.ceil(leastPeriod ?? 0) + random.integer(1, 5)
+    const recovery = await recoveryTimes(list, { period })
+    expect(recovery.shape).toEqual([nodes, nodes])
+    for (let late = 0; late < nodes; late++) {
+      // With a delay far above all slack, each departure is late by it, less its recovery time, or never.
+      const by = 10_000
+      const rounds = simulated(nodes, connections, period, late, by)
+      const { departures } = await delay(list, { period, at: `D${late}`, by, rounds: 1 })
+      for (let reached = 0; reached < nodes; reached++) {
+        const delays = rounds.map((row, round) => (round === 0 && late === reached ? 0 : row[reached]!))
+        const most = Math.max(...delays)
+        const expected = most === 0 ? Infinity : by - most
+        expect(recovery.at(`D${late}`, `D${reached}`), `${late} to ${reached}`).toBe(expected)
+        expect(departures[reached]!.recovery).toBe(most === 0 ? null : expected)
+      }
+    }
+  })
+
+  it('has rows for some departures, and parts of the unit', async () => {
+    const weight = Float64Array.of(2.5, 5.25, 3, 3)
+    const list = { nodes: ['A', 'B'], from: ['A', 'A', 'B', 'B'], to: ['A', 'B', 'A', 'B'], weight }
+    const all = await recoveryTimes(list, { period: 5 })
+    expect([...all.data]).toEqual([1.75, 1.75, 0, 1.75])
+    expect(all.at('B', 'A')).toBe(0)
+    const one = await recoveryTimes(list, { period: 5, sources: 'B' })
+    expect([...one.data]).toEqual([...all.data.subarray(2)])
+    expect((await recoveryTimes(list, { period: 5, sources: ['B', 'A'] })).at('A', 'B')).toBe(
+      all.at('A', 'B'),
+    )
+    await expect(recoveryTimes(list, { period: 5, sources: ['B', 'X'] })).rejects.toThrow(
+      /sources\[1\] is "?'?X/,
+    )
+    await expect(recoveryTimes(list, { period: 4 })).rejects.toThrow(/at least 4\.125/)
+    await expect(recoveryTimes(list, {} as never)).rejects.toThrow(/period/)
+    await expect(recoveryTimes(3 as never, { period: 4 })).rejects.toThrow(/edge list/)
+    const empty = { nodes: 0, from: [], to: [], weight: [] }
+    expect(await recoveryTimes(empty, { period: 1 })).toMatchObject({ shape: [0, 0] })
   })
 })

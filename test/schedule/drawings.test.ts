@@ -1,6 +1,14 @@
 /** Drawings of plans. Expected places are computed from the times. */
 import { describe, expect, it } from 'vitest'
-import { drawGantt, drawNetwork, parsePlan, type ScheduleOptions, schedule } from '../../lib/schedule.js'
+import {
+  delay,
+  drawDelay,
+  drawGantt,
+  drawNetwork,
+  parsePlan,
+  type ScheduleOptions,
+  schedule,
+} from '../../lib/schedule.js'
 
 const text = 'id,task,days,after\n1,Design & more,5,\n2,<Build>,4,1\n3,Docs,2,1SS+1d\n4,Release,0,"2,3FF"\n'
 
@@ -104,5 +112,51 @@ describe('drawNetwork', () => {
     const many = parsePlan(Array.from({ length: 51 }, (_, id) => ({ id, duration: 1 })))
     const found = await schedule(many)
     expect(() => drawNetwork(found, many)).toThrow(/at most 50 jobs/)
+  })
+})
+
+/** Relative luminance of a colour such as #fff or #16181d (WCAG 2). */
+function luminance(colour: string): number {
+  const digits = colour.slice(1).replace(/^(.)(.)(.)$/, '$1$1$2$2$3$3')
+  const [red, green, blue] = [0, 2, 4].map((at) => {
+    const part = Number.parseInt(digits.slice(at, at + 2), 16) / 255
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+  }) as [number, number, number]
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+const contrast = (first: string, second: string) => {
+  const [dark, light] = [luminance(first), luminance(second)].sort((a, b) => a - b) as [number, number]
+  return (light + 0.05) / (dark + 0.05)
+}
+
+describe('drawDelay', () => {
+  const timetable = { nodes: 2, keys: ['A', 'B'], from: [0, 0, 1, 1], to: [0, 1, 0, 1], weight: [2, 5, 3, 3] }
+
+  it('fits four rounds into 360 pixels, with all of its texts', async () => {
+    const svg = drawDelay(await delay(timetable, { period: 5, at: 'A', by: 6, rounds: 4 }))
+    expect(isWellFormed(svg)).toBe(true)
+    const [frame] = attributes(svg, 'svg')
+    expect(svg).toContain('round 3')
+    expect(Number(frame!.width)).toBeLessThanOrEqual(360)
+    expect(frame!.viewBox).toBe(`0 0 ${frame!.width} ${frame!.height}`)
+    // A letter of 13 pixels is at most 8 pixels wide on average.
+    for (const [, x, content] of svg.matchAll(/<text [^>]* x="([\d.]+)"[^>]*>([^<]*)</g))
+      expect(Number(x) + 8 * content!.length, content).toBeLessThanOrEqual(360)
+  })
+
+  it('has texts of a contrast of 4.5 or more, and bars of 3 or more, in both themes', async () => {
+    const svg = drawDelay(await delay(timetable, { period: 5, at: 'A', by: 6 }))
+    const light = (kind: string) => {
+      const found = new RegExp(`class="${kind}" fill="([^"]*)" stroke="([^"]*)"`).exec(svg)
+      return found!.slice(1) as [string, string]
+    }
+    const dark = (kind: string) =>
+      new RegExp(`\\.${kind}\\{fill:([^;]*);stroke:([^}]*)\\}`).exec(svg)!.slice(1) as [string, string]
+    for (const theme of [light, dark]) {
+      const [paper] = theme('paper')
+      for (const kind of ['ink', 'faint']) expect(contrast(theme(kind)[0], paper), kind).toBeGreaterThan(4.5)
+      for (const kind of ['bar', 'strong']) expect(contrast(theme(kind)[1], paper), kind).toBeGreaterThan(3)
+    }
   })
 })

@@ -13,6 +13,7 @@
 #include "core/graph/dijkstra.h"
 #include "core/graph/dissection.h"
 #include "core/graph/label_correcting.h"
+#include "core/graph/lanes.h"
 #include "core/graph/potentials.h"
 #include "core/graph/results.h"
 #include "core/graph/rows.h"
@@ -161,6 +162,59 @@ void search_monotone(const Query& query, const Crew& crew, const Rows<typename K
   });
 }
 
+/// Roots of a thread from which lanes take less time than searches from one root after another.
+constexpr int64_t kFewestLanes = 6;
+
+/// Tables of more bytes are in no near cache.
+constexpr int64_t kMostBytesOfLanes = int64_t{1} << 21;
+
+/// Searches from many roots at once; false if that is left to searches from one root after another.
+template <class K, class Value>
+bool search_in_lanes(const Query& query, const Crew& crew, const Rows<int32_t>& rows) {
+  const Results& results = query.results;
+  const bool ends_early = query.limit || results.reduction == Reduction::kNearest;
+  if (results.next || results.trees || ends_early || !rows.monotone) return false;
+  if (!Lanes::Ways::holds(rows.largest * query.source.nodes)) return false;
+  const int64_t threads = std::min<int64_t>(crew.threads, query.most_workers);
+  const int64_t lanes = std::min(Lanes::kMost, ceil_div(query.roots.count, threads));
+  if (lanes < kFewestLanes || (query.ends.list && query.ends.count < kFewestLanes)) return false;
+  const int64_t bytes = Lanes::bytes(query.source.nodes, lanes);
+  if (bytes > std::min(kMostBytesOfLanes, query.memory)) return false;
+  Query dealt = query;
+  dealt.most_workers = std::min(query.most_workers, query.memory / bytes);
+  const Wanted wanted = wanted_of(query);
+  const Array<int32_t> no_tree;
+  FirstOverflow overflow;
+  std::atomic<bool> is_slow{false};
+  deal(dealt, crew, ceil_div(query.roots.count, lanes), [&] {
+    return [&, own = std::make_shared<Lanes>(rows, lanes), dijkstra = std::shared_ptr<Dijkstra<K>>(),
+            writer = std::make_shared<Writer<Value>>(query, overflow)](int64_t part) mutable {
+      const int64_t first = part * lanes, count = std::min(lanes, query.roots.count - first);
+      Looker looker = looker_of(query, count, size_of(rows) * count);
+      if (!is_slow.load() && own->search(query.roots, first, count, looker)) {
+        for (int64_t lane = 0; lane < count; ++lane) {
+          const auto key_of = [&](int32_t node) {
+            const int32_t length = own->length(node, lane);
+            return Lanes::Ways::is_way(length) ? length : K::unreached();
+          };
+          writer->write(first + lane, no_tree, K::unreached(), key_of);
+        }
+      } else {
+        is_slow.store(true);
+        if (!dijkstra) dijkstra = std::make_shared<Dijkstra<K>>(rows, false, limit_of<K>(query));
+        for (int64_t index = first; index < first + count; ++index) {
+          dijkstra->search(query.roots[index], wanted, looker);
+          const auto key_of = [&](int32_t node) { return dijkstra->tree().key[node]; };
+          writer->write(index, no_tree, K::unreached(), key_of);
+        }
+      }
+      looker.end();
+    };
+  });
+  overflow.end(query.direction);
+  return true;
+}
+
 /// As MonotoneSearch, with the keys that paths have in the graph as it was.
 template <class K>
 struct ReweightedSearch {
@@ -268,6 +322,7 @@ Method search_keyed(const Query& query, const Crew& crew) {
     using Narrow = Keys<Extension::kSum, int32_t, int32_t>;
     // A search looks at paths with one edge more than the longest that it keeps: back to a node that is on it.
     const bool fits = rows.largest * query.source.nodes < std::numeric_limits<int32_t>::max();
+    if (search_in_lanes<Narrow, Value>(query, crew, rows)) return Method::kSearch;
     if (rows.monotone && fits) {
       search_monotone<Narrow, Value>(query, crew, rows);
       return Method::kSearch;
