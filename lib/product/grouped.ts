@@ -11,7 +11,7 @@ import { turn } from '../host.js'
 import type { MatrixLike } from '../matrix.js'
 import { addon, type Made } from '../native.js'
 import { Options, type OptionsOf, requireNames } from '../options.js'
-import { requireApart, Uses } from '../overlap.js'
+import { requireApart } from '../overlap.js'
 import { placeOfProducts } from '../placement.js'
 import { runNative } from '../run-native.js'
 import type { OperandArray } from '../storage.js'
@@ -237,11 +237,7 @@ class Group {
   /** Whether any that has been read has an `out`. */
   writes = false
   #checked = 0
-  readonly #uses = new Uses()
-  /** How many products have been looked at: whether one may write what an earlier one uses, or the other way round. */
-  #looked = 0
-  #mayMeet = false
-  /** How many certainly don't. */
+  /** Number of the products whose matrices are known not to overlap an `out`. */
   #apart = 0
   #started = 0
   readonly #results: WitnessedResult<AnyResult, boolean>[]
@@ -271,12 +267,8 @@ class Group {
   /** Throws ShapeError if one of these writes what another one uses. */
   #requireApart(end: number): void {
     const { products } = this
-    while (!this.#mayMeet && this.#looked < end) {
-      this.#mayMeet = this.#uses.meet(this.#looked, products[this.#looked]!)
-      this.#looked++
-    }
-    // To tell for sure takes longer. All that have been read are looked at, so that it is done at most twice.
-    if (!this.#mayMeet || this.#apart === products.length) return
+    // All that have been read are compared, so that it is done at most twice.
+    if (end <= this.#apart) return
     requireApart(products, (index, view) => nameOf(products[index]!, index, view))
     this.#apart = products.length
   }

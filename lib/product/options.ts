@@ -59,7 +59,8 @@ export interface MpmmOptions<
   semiring?: Semiring | undefined
   /**
    * A matrix of the result's shape to write into, which is then the result's `c`. Its elements may not overlap each
-   * other, nor those of the operands. If an operand is a {@link DeviceMatrix}, so must `out` be. After ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified; after any
+   * other, nor those of the operands; parts of one array that interleave count as overlapping if
+   * their strides don't nest, such as 3 and 2. If an operand is a {@link DeviceMatrix}, so must `out` be. After ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified; after any
    * other error it is as it was.
    */
   out?: Out | undefined
