@@ -68,19 +68,13 @@ export { type DeviceRows, type Info, info } from './info.js'
 export type { AddonKind, AddonOrigin } from './load.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export { commandOptions } from './product/command-line.js'
-export type {
-  ErrorMessage,
-  MatrixMessage,
-  PlanMessage,
-  ProductMessage,
-  RunMessage,
-} from './product/diagnostics.js'
 export { type GroupedOptions, type GroupedProduct, mpmmGrouped } from './product/grouped.js'
 export { mpmm, mpmmSync } from './product/multiply.js'
 export type { AnyWitness, BackendChoice, MpmmOptions, Overflow, Progress } from './product/options.js'
-export { type Plan, plan } from './product/plan.js'
-export type { MpmmResult, WitnessedResult, WitnessOf } from './product/result.js'
+export { plan } from './product/plan.js'
+export type { MpmmResult, Plan, WitnessedResult, WitnessOf } from './product/result.js'
 export type { MatrixStructure, ProductStructure } from './product/structure.js'
+export type { ProductTrace, TracedMatrix, TracedProduct } from './product/tracing.js'
 export type {
   LaneOnDevice,
   LaneOperand,

@@ -141,7 +141,8 @@ export const variant = option(LEFT_OUT, variantIndex, {
   commandLine: { flag: '--variant <name>', summary: 'a kernel variant, from mpmml variants' },
 })
 
-const productOptions = new Options({
+/** The options of a product, with a semiring of the library. */
+export const productSet = {
   semiring,
   // Matrices, which are read with the operands.
   out: checkedLater(),
@@ -152,19 +153,17 @@ const productOptions = new Options({
   ...furtherSet,
   structure,
   ...longWorkSet,
-} satisfies OptionsOf<MpmmOptions>)
+} satisfies OptionsOf<MpmmOptions>
+
+const productOptions = new Options(productSet)
 
 /** Options as indices into the addon's lists; matrices and the signal as they came. */
 export type ReadOptions = ReadOf<typeof productOptions>
 
-const leftOut = productOptions.read(undefined)
+/** Options that the products of a call have in common, apart from their algebra. */
+export type CallOptions = Omit<ReadOptions, 'semiring' | 'out' | 'accumulate'>
 
-/** Reads the options of a product. */
-export function readOptions(value: unknown): ReadOptions {
-  const read = productOptions.read(value)
-  requireDevicesOnly(read)
-  return read
-}
+const leftOut = productOptions.read(undefined)
 
 /** Some of a product's options; the others are as if they were left out. */
 export function asProduct(some: Partial<ReadOptions>): ReadOptions {
@@ -174,7 +173,7 @@ export function asProduct(some: Partial<ReadOptions>): ReadOptions {
 }
 
 /** Throws OptionError for a listener of a product that is computed before the call returns. */
-export function refuseListener({ onProgress }: ReadOptions): void {
+export function refuseListener({ onProgress }: CallOptions): void {
   if (!onProgress) return
   throw new OptionError(
     'mpmmSync blocks the thread that option onProgress is called on: leave it out, or use mpmm',
