@@ -31,31 +31,14 @@ export type {
 } from './element-types.js'
 export {
   AbortedError,
-  AddonError,
-  ChangedError,
-  ChunkError,
-  CudaError,
+  ArgumentError,
   CycleError,
-  DeviceError,
-  DiskFullError,
-  DisposedError,
-  DTypeError,
   type ErrorCode,
-  ExistsError,
   FileError,
   LimitError,
   MpmmlError,
-  NoCudaError,
-  OptionError,
-  OutOfMemoryError,
   OverflowError,
-  PackageError,
-  QueueError,
-  ResumeError,
-  RootsError,
-  ShapeError,
-  ValueError,
-  VariantError,
+  ResourceError,
 } from './errors.js'
 export type { MemoryOptions } from './files/memory.js'
 export type { FileFormat } from './files/names.js'

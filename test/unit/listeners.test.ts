@@ -235,10 +235,10 @@ const thrown: [string, unknown][] = [
     Object.assign(new Error('boom'), { code: 'ENOENT', syscall: 'open', errno: -2 }),
   ],
   ['AbortedError', new mpmml.AbortedError('boom')],
-  ['OutOfMemoryError', new mpmml.OutOfMemoryError('boom')],
+  ['ResourceError', new mpmml.ResourceError('boom')],
   ['OverflowError', new mpmml.OverflowError('boom')],
   ['CycleError', new mpmml.CycleError('boom', { cycle: [0], weight: 1 } as never)],
-  ['ValueError', new mpmml.ValueError('the matrix[0, 0] is boom')],
+  ['ArgumentError', new mpmml.ArgumentError('the matrix[0, 0] is boom')],
   ['a code of the library', Object.assign(new Error('boom'), { code: 'ERR_MPMML_CYCLE' })],
 ]
 
