@@ -19,7 +19,7 @@ export {
   openDevice,
   type Part,
 } from './device/device.js'
-export { pinned, pinnedInt32Array } from './device/pinned.js'
+export { pinned } from './device/pinned.js'
 export type {
   ArrayTypes,
   ElementArray,

@@ -303,7 +303,7 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
 
 /** Functions that take no signal: they do what they do before they return, or in a moment. */
 const without = `
-  explainBackend info matrix openDevice pinned pinnedInt32Array variants zeroOf formatNpy parseNpy weightMatrix waitsFor
+  explainBackend info matrix openDevice pinned variants zeroOf formatNpy parseNpy weightMatrix waitsFor
   fileFormatOf isSparseFile joinEntries writeText drawInteraction parseFasta readFasta
   fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph parseDimacs parseEdgeCsv parseGraphml parseMatrixMarket
 `
