@@ -2,7 +2,7 @@
  * The errors of the library. Each has a stable `code`, and a message that says what was expected, what came and what
  * to do. {@link errorClasses} is the registry: a code that isn't in it doesn't exist.
  *
- * Eight classes are public. The others are theirs with a code, for who throws them here: users see the name of the public one.
+ * Eight classes are public. The others are subclasses that set a code, for throwing in lib: users see the name of the public class.
  */
 
 /**
@@ -149,7 +149,7 @@ export class AbortedError extends MpmmlError {
 }
 
 /**
- * What was looked for was not found within a limit that an option sets, or what is read goes beyond one.
+ * A search that found nothing within a limit that an option sets, or input beyond one.
  *
  * @example
  * await writeMatrix('a.npy', matrix(10, 10))
@@ -220,12 +220,12 @@ export class FileError extends MpmmlError {
   }
 }
 
-/** An output that is there already, or work on it that was begun and not finished. */
+/** An output that exists already, or work on it that was begun and not finished. */
 export class ExistsError extends FileError {
   override readonly code = 'ERR_MPMML_EXISTS'
 }
 
-/** Work that can't be resumed: what was begun had other inputs or options. And work that is to be finished and isn't done. */
+/** Work that can't be resumed, because it was begun with other inputs or options; or work to finish that isn't done. */
 export class ResumeError extends FileError {
   override readonly code = 'ERR_MPMML_RESUME'
 }
@@ -240,7 +240,7 @@ export class ChunkError extends FileError {
   override readonly code = 'ERR_MPMML_CHUNK'
 }
 
-/** The disk has no room for what is written, or a quota or limit of file sizes has been reached. What is done is kept. */
+/** A full disk, or a quota or limit of file sizes that has been reached. Finished blocks are kept. */
 export class DiskFullError extends FileError {
   override readonly code = 'ERR_MPMML_DISK_FULL'
 }

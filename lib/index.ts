@@ -12,6 +12,7 @@ export { EPSILON, zeroOf } from './built-in.js'
 export type { CommandOption } from './command-option.js'
 export {
   type CombineOptions,
+  type CopyOptions,
   Device,
   DeviceMatrix,
   type MemoryUse,

@@ -17,11 +17,11 @@ import {
 } from './request.js'
 import { madeMemories, releaseMade, resultOf } from './result.js'
 
-/** On a device, results of a group begin at multiples of so many bytes of its memory. */
+/** Alignment of the results of a group in memory of a device, in bytes. */
 const ALIGNMENT = 256
 
 /**
- * A device computes a large group in parts of so many products. It is asked for the first before the others are read, and then for one
+ * Number of products in a part of a large group on a device. The device gets the first part before the others are read, and then one part
  * per turn of the event loop, so that the group doesn't keep the rest of the program waiting.
  */
 export const PART = 1024
@@ -111,7 +111,7 @@ function writeMatrix(
   members[start + 4] = matrix.batchStride
 }
 
-/** The same for a result whose memory isn't there yet. */
+/** Writes the place of a result whose memory native code makes. */
 function writePlace(members: Float64Array, start: number, offset: number): void {
   members[start] = 0
   members[start + 1] = offset
@@ -135,11 +135,11 @@ function giveBack(buffer: ArrayBuffer): void {
   if (buffer.byteLength === BYTES_OF_PART && spareBuffers.length < MOST_SPARE) spareBuffers.push(buffer)
 }
 
-/** Where the results of products, or further ones of them, are in the memory that is made for them. */
+/** Places of results of products, or of auxiliary outputs, in the memory that is made for them. */
 class Offsets {
   bytes = 0
 
-  /** Of the matrix of the next product, in elements, each of which takes so many bytes. */
+  /** Returns the offset of the matrix of the next product, in elements of `bytes` bytes. */
   next({ batch, m, n }: Product, bytes: number): number {
     const offset = this.bytes / bytes
     this.bytes += Math.ceil((batch * m * n * bytes) / ALIGNMENT) * ALIGNMENT

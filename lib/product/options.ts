@@ -21,16 +21,11 @@ import {
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring, VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
+import type { Progress } from './progress.js'
 import { type ProductStructure, structure } from './structure.js'
 
 /** What to do with a finite sum that decides a result and is outside the finite range of int32. */
 export type Overflow = 'throw' | 'saturate' | 'wrap'
-
-/** How far a product, or the reading or writing of a file, is. */
-export interface Progress {
-  /** The share of the work that is done, from 0 to 1. */
-  done: number
-}
 
 /** Where to compute. */
 export type BackendChoice = 'auto' | 'cuda' | 'cpu'
@@ -39,6 +34,7 @@ export type BackendChoice = 'auto' | 'cuda' | 'cpu'
 export type AnyOperand<Data extends OperandArray = OperandArray> = MatrixLike<Data> | DeviceMatrix<Data>
 
 export type { ElementsOf } from '../element-types.js'
+export type { Progress }
 
 /** What a result can be written into. */
 export type AnyResult = MatrixLike<ElementArray> | DeviceMatrix<ElementArray>

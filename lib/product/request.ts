@@ -54,7 +54,7 @@ export interface PartResults {
   release(): void
 }
 
-/** What products need of their algebra. All else is common to the semirings of the library and to those of users. */
+/** Part of a product that depends on its algebra. All else is common to the semirings of the library and to those of users. */
 export interface Algebra {
   readonly name: string
   /** Types of the lanes of an element; null if the arrays of the operands decide the type of elements, which have one lane. */

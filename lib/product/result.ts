@@ -60,9 +60,9 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   structure?: Readonly<Required<ProductStructure>>
 }
 
-/** How {@link mpmm} would compute a product. */
+/** Plan of a product. */
 export interface Plan {
-  /** What would compute it. */
+  /** The backend that would compute it. */
   backend: 'cuda' | 'cpu'
   /** The kernel variant. */
   variant: VariantName

@@ -57,9 +57,9 @@ export interface ProductTrace {
   call: 'mpmm' | 'mpmmSync' | 'mpmmGrouped' | 'plan'
   /** The product, or those of a group. None before the arguments have been checked, and if they were wrong. */
   products: readonly TracedProduct[]
-  /** What the call gives, of a group the results of its products; undefined before its end, and after an error. */
+  /** Result of the call, of a group an array of results; undefined before its end, and after an error. */
   result?: unknown
-  /** What the call throws. */
+  /** Error of the call. */
   error?: unknown
   /** The index of the product that made a group fail, if it was one. */
   failed?: number

@@ -118,7 +118,7 @@ const refused = (name: string, why: string) =>
 
 const nativeSessionOf = ({ session }: Call) => (session ? session.native : null)
 
-/** What native code gets for a lane of each matrix, and for further results. */
+/** Arrays or memories of the lanes of each matrix, and of the auxiliary outputs, as native code takes them. */
 function matricesOf(product: Product): {
   a: LaneMatrix[]
   b: LaneMatrix[]

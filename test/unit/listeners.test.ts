@@ -67,6 +67,9 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   mpmmGrouped: (o) => mpmml.mpmmGrouped([{ a: one, b: one }], o),
   'mpmmGrouped of nothing': (o) => mpmml.mpmmGrouped([], o),
   plan: (o) => mpmml.plan(one, one, o),
+  openDevice: (o) => mpmml.openDevice({ backend: 'cpu', ...o }),
+  'device.upload': (o) => device.upload(one, o),
+  'matrix.download': async (o) => (await device.full([1, 1], 1)).download(undefined, o),
   'matrix.combine': async (o) => {
     const matrix = await device.full([1, 1], 1)
     return matrix.combine(matrix, o)
@@ -303,7 +306,7 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
 
 /** Functions that take no signal: they do what they do before they return, or in a moment. */
 const without = `
-  explainBackend info matrix openDevice pinned variants zeroOf formatNpy parseNpy weightMatrix waitsFor
+  explainBackend info matrix pinned variants zeroOf formatNpy parseNpy weightMatrix waitsFor
   fileFormatOf isSparseFile joinEntries writeText drawInteraction parseFasta readFasta
   fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph parseDimacs parseEdgeCsv parseGraphml parseMatrixMarket
 `
