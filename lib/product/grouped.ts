@@ -33,7 +33,7 @@ import {
   nameOf,
   readProduct,
 } from './prepare.js'
-import { Call, type PartResults, type Product } from './request.js'
+import { Call, type PartResults, type Product } from './product.js'
 import type { Fitting, MpmmResult, ResultOf, WitnessedResult } from './result.js'
 import { type ProductStructure, readStructure, structure } from './structure.js'
 import { type CallTrace, tracePromise } from './tracing.js'

@@ -7,7 +7,7 @@ import type { DenseMatrix } from '../matrix.js'
 import type { LaneType } from '../user-semiring.js'
 import type { View } from '../view.js'
 import type { Names } from './names.js'
-import type { Algebra } from './request.js'
+import type { Algebra } from './product.js'
 
 type MatrixName = Names[keyof Names]
 

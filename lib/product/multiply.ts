@@ -16,7 +16,7 @@ import {
   refuseListener,
 } from './options.js'
 import { allocateResult, prepare } from './prepare.js'
-import { type Product, workOf } from './request.js'
+import { type Product, workOf } from './product.js'
 import {
   type Fitting,
   type MpmmResult,

@@ -27,7 +27,7 @@ import { algebra } from './algebra.js'
 import { readLanes, requireLaneType } from './lanes.js'
 import { type Names, namesOfLane, plainNames } from './names.js'
 import { productSet } from './options.js'
-import { Call, Product, type Result } from './request.js'
+import { Call, Product, type Result } from './product.js'
 import type { ReadStructure } from './structure.js'
 import type { CallTrace } from './tracing.js'
 

@@ -11,7 +11,7 @@ import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
 import { asLane } from './lanes.js'
 import type { AnyAccumulate, AnyResult, AnyWitness, ElementsOf } from './options.js'
-import type { Call, Product, Result } from './request.js'
+import type { Call, Product, Result } from './product.js'
 import type { ProductStructure, ReadStructure } from './structure.js'
 
 /** What a product gives. */

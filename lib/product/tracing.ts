@@ -8,7 +8,7 @@ import { LEFT_OUT } from '../options.js'
 import type { Lanes } from '../user-semiring.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { type Overflow, THROW } from './options.js'
-import type { Product } from './request.js'
+import type { Product } from './product.js'
 import type { ProductStructure } from './structure.js'
 
 /** A matrix of a traced product. */

@@ -4,15 +4,8 @@ import { REPORT_FIELDS, writeLayout } from '../fields.js'
 import { addon, type FurtherMatrices, type LaneMatrix, type Made } from '../native.js'
 import { userRequestAt as at, userRequestFields } from '../native-interface.js'
 import { LEFT_OUT } from '../options.js'
-import {
-  type Algebra,
-  asksField,
-  type Call,
-  furtherOf,
-  type PartResults,
-  type Product,
-  writeSizes,
-} from '../product/request.js'
+import { furtherOf, writeSizes } from '../product/algebra.js'
+import { type Algebra, asksField, type Call, type PartResults, type Product } from '../product/product.js'
 import { madeMemories, releaseMade, resultOf } from '../product/result.js'
 import type { UserPlan } from '../product/user-product.js'
 import type { LaneType } from '../user-semiring.js'

@@ -1,20 +1,19 @@
-/** Products, and how native code is asked for those over semirings of the library. */
+/** Products, and what they need of their algebra. */
 
 import type { Borrowed } from '../borrowed.js'
 import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
-import { requestAt as at, furtherResults, writeLayout } from '../fields.js'
+import { requestAt as at, furtherResults } from '../fields.js'
 import { type Elements, rowMajorElements } from '../layout.js'
-import type { FurtherMatrices, FurtherName, Made, NativeMemory } from '../native.js'
-import { LEFT_OUT } from '../options.js'
+import type { FurtherName, Made, NativeMemory } from '../native.js'
 import type { Place } from '../placement.js'
 import type { NativeWork } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import type { LaneType } from '../user-semiring.js'
 import { requireStillThere, requireThere, type View } from '../view.js'
 import { type Names, namesOfLane, plainNames } from './names.js'
-import { type CallOptions, THROW } from './options.js'
-import { type ReadStructure, type StructureFields, writeStructure } from './structure.js'
+import type { CallOptions } from './options.js'
+import type { ReadStructure } from './structure.js'
 
 /** Where a result goes: into an array, or memory of a device; null if that isn't made yet. */
 export interface Result extends Elements {
@@ -200,70 +199,6 @@ function requireLaneStillThere({ a, b, c0, out }: Product, names: Names): void {
   if (c0) requireStillThere(c0, names.accumulate)
   if (out) requireStillThere(out, names.out)
 }
-
-/** The further results of a product as native code takes them. */
-export function furtherOf({ call, further }: Pick<Product, 'call' | 'further'>): FurtherMatrices {
-  if (further.length === 0) return null
-  return furtherKinds.map((kind) => {
-    const result = further[call.asked.indexOf(kind)]
-    return result ? (result.data as Int32Array | NativeMemory | null) : null
-  })
-}
-
-/** Writes where the results of a product are into `request`. */
-export function writeResults(request: Float64Array, { call, c, further }: Product): void {
-  writeLayout(request, 0, at.c, c!)
-  further.forEach((result, index) => {
-    writeLayout(request, 0, call.asked[index]!.layout, result)
-  })
-}
-
-/** Writes a product over the semiring with this index into `request`, without the layouts of its results. */
-export function writeRequest(request: Float64Array, product: Product, semiring: number): void {
-  const { a, b, c0 } = product
-  writeCall(request, product.call, semiring, product.type)
-  writeSizes(request, product, 0)
-  writeLayout(request, 0, at.a, a)
-  writeLayout(request, 0, at.b, b)
-  if (c0) writeLayout(request, 0, at.c0, c0)
-}
-
-/** Writes what products of an element type have in common. */
-export function writeCall(
-  request: Float64Array,
-  { options, place }: Call,
-  semiring: number,
-  type: number,
-): void {
-  request[at.semiring] = semiring
-  request[at.dtype] = type
-  request[at.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
-  request[at.backend] = place.backend
-  request[at.device] = options.device === LEFT_OUT ? 0 : options.device
-  request[at.devices] = options.devices
-  request[at.variant] = options.variant
-  request[at.planOnly] = 0
-  request[at.deviceMemory] = place.deviceMemory
-  request[at.mayWait] = 0
-  for (const { name, asks } of furtherKinds) request[asks] = options[name] ? 1 : 0
-}
-
-/** Writes the sizes and the structure of a product from the field `start` on. */
-export function writeSizes(
-  request: Float64Array,
-  product: Product,
-  start: number,
-  fields: SizeFields = at,
-): void {
-  request[start + fields.batch] = product.batch
-  request[start + fields.m] = product.m
-  request[start + fields.n] = product.n
-  request[start + fields.k] = product.k
-  request[start + fields.keepsC] = product.out ? 1 : 0
-  writeStructure(request, product.structure, start, fields)
-}
-
-type SizeFields = StructureFields & Readonly<Record<'batch' | 'm' | 'n' | 'k' | 'keepsC', number>>
 
 /** A product as work of native code. */
 export function workOf(product: Product, what: string, report: Float64Array): NativeWork {
