@@ -217,11 +217,11 @@ function refuseBatches(a: View, b: View, names: Names): never {
  */
 export function allocateResult(product: Product, name: Name = 'the result'): void {
   const { call, otherLanes } = product
-  const named = otherLanes.length > 0 ? (lane: number) => `lane ${lane} of ${name}` : () => name
-  product.c = product.out ?? newResult(product.newElements(), call, named(0))
-  otherLanes.forEach((lane, index) => {
-    lane.c = lane.out ?? newResult(lane.newElements(), call, named(index + 1))
-  })
+  const first = otherLanes.length > 0 ? `lane 0 of ${name}` : name
+  product.c = product.out ?? newResult(product.newElements(), call, first)
+  for (const [index, lane] of otherLanes.entries()) {
+    lane.c = lane.out ?? newResult(lane.newElements(), call, `lane ${index + 1} of ${name}`)
+  }
   if (call.asked.length === 0) return
   product.further = call.asked.map((further) =>
     newResult(product.newFurther(), call, { toString: () => `the ${further.name} of ${name}` }),

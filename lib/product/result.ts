@@ -189,18 +189,21 @@ export function resultOf<C extends AnyResult>(
   furtherOffset = 0,
 ): WitnessedResult<C, boolean> {
   const { call, session, structure } = product
-  const result = {
-    c: (product.out ? product.outValue : newResult(product, made, offset)) as C,
-    backend: backends[report[start + at.backend]!]!,
-    device: session ? session.name : deviceName(report[start + at.device]!),
-    devices: devicesOf(report[start + at.devices]!, report[start + at.device]!),
-  } as WitnessedResult<C, boolean>
-  if (call.algebra.lanes === null) {
-    result.variant = (variants[report[start + at.variant]!] as NativeVariant).name
-    result.path = paths[report[start + at.path]!]!
-  }
-  result.timing = timingOf(report, start)
-  result.gops = gopsOf(report, start)
+  const c = (product.out ? product.outValue : newResult(product, made, offset)) as C
+  const backend = backends[report[start + at.backend]!]!
+  const device = session ? session.name : deviceName(report[start + at.device]!)
+  const devices = devicesOf(report[start + at.devices]!, report[start + at.device]!)
+  const timing = timingOf(report, start)
+  const gops = gopsOf(report, start)
+  const isBuiltIn = call.algebra.lanes === null
+  const variant = isBuiltIn ? (variants[report[start + at.variant]!] as NativeVariant).name : undefined
+  const path = isBuiltIn ? paths[report[start + at.path]!] : undefined
+  // Whole objects, because groups make thousands, and a member that is added later takes long. Semirings of users have no variants.
+  const result = (
+    isBuiltIn
+      ? { c, backend, device, devices, variant, path, timing, gops }
+      : { c, backend, device, devices, timing, gops }
+  ) as WitnessedResult<C, boolean>
   if (structure) result.structure = structure.shown
   call.asked.forEach(({ name }, index) => {
     const memory = made.further[index]
