@@ -11,7 +11,7 @@ import type { NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
  *
  * @param edges - An edge list. Its arrays are shared with the result, not copied.
  * @returns The edge list with `from` and `to` exchanged.
- * @throws {ArgumentError} `edges` isn't an edge list.
+ * @throws {DTypeError} `edges` isn't an edge list.
  * @example
  * ```js
  * const precedences = { nodes: 2, from: [0, 1], to: [1, 0], weight: [5, 3] }

@@ -19,7 +19,7 @@ import { refuseTokens } from './tokens.js'
  * i to j, the better one of parallel edges; it is the semiring's zero where there is none. It takes n² elements, and blocks.
  *
  * @param semiring - 'max-plus' by default. In 'or-and' every edge counts, and the elements are bytes.
- * @throws ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for what is no edge list of this semiring, and for edges with tokens; ERR_MPMML_OPTION; ERR_MPMML_OUT_OF_MEMORY.
+ * @throws DTypeError, ShapeError and ValueError for what is no edge list of this semiring, and for edges with tokens; OptionError; OutOfMemoryError.
  * @example
  * const a = weightMatrix({ nodes: 2, from: [0, 1], to: [1, 0], weight: [2, -3] })
  * console.log((await mpmm(a, a)).c.data[0]) // -1

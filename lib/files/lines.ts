@@ -142,7 +142,7 @@ export interface TextFeed<Result> {
  * Reads a text file with a parser. A file that gzip has compressed is decompressed, regardless of its name.
  *
  * @param expected - name of the expected content in messages.
- * @throws FileError, ERR_MPMML_OUT_OF_MEMORY, AbortedError, and what the parser and the listener throw.
+ * @throws FileError, OutOfMemoryError, AbortedError, and what the parser and the listener throw.
  */
 export const readText = <Result>(
   name: string,

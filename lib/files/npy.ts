@@ -59,7 +59,7 @@ const readOptions = new Options(readNpySet)
  * @param path - a regular file.
  * @returns a matrix with data of its own.
  * @throws FileError for a file that can't be read, is damaged, or holds something else than these types in 1 to
- *   3 dimensions; ERR_MPMML_OPTION for another dtype; LimitError; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
+ *   3 dimensions; OptionError for another dtype; LimitError; OutOfMemoryError; AbortedError.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const { shape, data } = await readNpy('a.npy')
@@ -166,7 +166,7 @@ async function readConverted(
  * there before is replaced, anything else refused.
  *
  * @param matrix - is read while the file is written: leave it alone until the promise settles.
- * @throws FileError with the system's reason; ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for what isn't a matrix; AbortedError.
+ * @throws FileError with the system's reason; ShapeError and DTypeError for what isn't a matrix; AbortedError.
  * @example
  * // A transpose is strides; the file is in C order.
  * await writeNpy('a.npy', { data: Int32Array.of(1, 2, 3, 4), shape: [2, 2], strides: [1, 2] })

@@ -66,8 +66,8 @@ const writeOptions = new Options({
  * its other half too. Integers and patterns become int32, real numbers float64. Several entries of one place stay several:
  * {@link joinEntries} joins them.
  *
- * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; ERR_MPMML_OPTION; LimitError;
- *   ERR_MPMML_OUT_OF_MEMORY; AbortedError.
+ * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; OptionError; LimitError;
+ *   OutOfMemoryError; AbortedError.
  * @example
  * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
  * await writeEntries('sparse.mtx', entries)
@@ -144,8 +144,8 @@ class FirstLine extends Error {
  * Writes the entries of a sparse matrix to a Matrix Market coordinate file (.mtx) or a DIMACS file (.gr). The file appears under
  * its name only when it is complete.
  *
- * @throws FileError (ERR_MPMML_FILE) with the system's reason; ERR_MPMML_SHAPE, ERR_MPMML_DTYPE and ERR_MPMML_VALUE for what isn't such a list;
- *   ERR_MPMML_OPTION; AbortedError.
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; ShapeError, DTypeError and ValueError for what isn't such a list;
+ *   OptionError; AbortedError.
  * @example
  * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
  * await writeEntries('sparse.mtx', entries)
@@ -175,13 +175,13 @@ export async function writeEntries(
   })
 }
 
-/** @throws ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_VALUE. */
+/** @throws ShapeError, DTypeError, ValueError. */
 export function requireEntries(entries: SparseEntries): void {
   requireEntryArrays(entries)
   atOnce(checkingPlaces(entries))
 }
 
-/** @throws ERR_MPMML_SHAPE, ERR_MPMML_DTYPE. */
+/** @throws ShapeError, DTypeError. */
 function requireEntryArrays(entries: SparseEntries): void {
   if (typeof entries !== 'object' || entries === null) {
     throw new DTypeError(
@@ -211,7 +211,7 @@ function requireEntryArrays(entries: SparseEntries): void {
   }
 }
 
-/** @throws ERR_MPMML_VALUE for an entry outside of the matrix. */
+/** @throws ValueError for an entry outside of the matrix. */
 function* checkingPlaces({ shape: [rows, cols], row, col }: SparseEntries): Steps<void> {
   for (let e = 0; e < row.length; e++) {
     if (e % PER_STEP === 0) yield

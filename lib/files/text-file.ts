@@ -30,7 +30,7 @@ export async function readText(path: string | URL, expected: string): Promise<st
 /**
  * Writes a text file as UTF-8. It appears under its name, or that of the file that a link leads to, only when it is complete.
  *
- * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason, and with ERR_MPMML_DTYPE for any other value than a string.
+ * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason, and with DTypeError for any other value than a string.
  * @example
  * await writeText('notes.txt', 'ε absorbs')
  * console.log(await readFile('notes.txt', 'utf8')) // ε absorbs

@@ -151,8 +151,8 @@ export function keepEdges(graph: object, edges: Edges): void {
 /**
  * Checks an edge list, which messages call `name`, and copies it. If it may be `weightless`, all weights are 1 if there are none.
  *
- * @throws ERR_MPMML_DTYPE for what isn't an edge list, and for entries that aren't integers; ERR_MPMML_SHAPE for arrays of
- *   unequal lengths and a wrong number of nodes; ERR_MPMML_VALUE for nodes that don't exist, and for NaN.
+ * @throws DTypeError for what isn't an edge list, and for entries that aren't integers; ShapeError for arrays of
+ *   unequal lengths and a wrong number of nodes; ValueError for nodes that don't exist, and for NaN.
  */
 export const readingEdges = (graph: unknown, name = 'the graph', weightless = false): Steps<Edges> =>
   reading(graph, name, weightless, false)

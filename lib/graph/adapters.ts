@@ -140,7 +140,7 @@ export interface GraphologyLike {
 /**
  * The edge list of a graphology graph. Undirected edges lead both ways.
  *
- * @throws ERR_MPMML_DTYPE for what is no such graph, and for weights that are no numbers; ERR_MPMML_VALUE; ERR_MPMML_OPTION.
+ * @throws DTypeError for what is no such graph, and for weights that are no numbers; ValueError; OptionError.
  * @example
  * // As `new Graph()` of graphology has them.
  * const graph = {
@@ -287,7 +287,7 @@ export interface ArrowLike {
 /**
  * The edge list of an Apache Arrow table: a row for each edge.
  *
- * @throws as {@link fromGraphology}; ERR_MPMML_VALUE for a column that doesn't exist, and for a row without a node.
+ * @throws as {@link fromGraphology}; ValueError for a column that doesn't exist, and for a row without a node.
  * @example
  * // As a table of Apache Arrow has them.
  * const columns = { from: ['A', 'B'], to: ['B', 'C'], weight: [4, 2] }

@@ -41,7 +41,7 @@ export const edgesOf = ({ rows, row, col, value }: EntryArrays): ReadEdgeList =>
  * from 0. Weights are int32 integers.
  *
  * @param name - what errors call it.
- * @throws FileError with the number of the line; ERR_MPMML_DTYPE for what is neither text nor bytes; ERR_MPMML_OUT_OF_MEMORY.
+ * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OutOfMemoryError.
  * @see http://www.diag.uniroma1.it/challenge9/format.shtml
  * @example
  * const { nodes, from, to, weight } = parseDimacs('p sp 3 2\na 1 2 4\na 2 3 -1\n')
@@ -57,7 +57,7 @@ export function parseDimacs(content: Uint8Array | string, name = 'the graph'): R
  * file has the lower triangle; the edges of the upper one are made.
  *
  * @param name - what errors call it.
- * @throws FileError with the number of the line; ERR_MPMML_DTYPE for what is neither text nor bytes; ERR_MPMML_OUT_OF_MEMORY.
+ * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OutOfMemoryError.
  * @see https://math.nist.gov/MatrixMarket/formats.html
  * @example
  * const text = '%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 4\n2 3 -1\n'
@@ -111,7 +111,7 @@ const csvOptions = new Options({
  * The weights are int32 if all of them are integers in its range, and float64 otherwise.
  *
  * @param name - what errors call it.
- * @throws FileError with the number of the line; ERR_MPMML_DTYPE for what is neither text nor bytes; ERR_MPMML_OPTION; ERR_MPMML_OUT_OF_MEMORY.
+ * @throws FileError with the number of the line; DTypeError for what is neither text nor bytes; OptionError; OutOfMemoryError.
  * @example
  * const { nodes, weight } = parseEdgeCsv('from,to,weight\n0,1,4\n1,2,0.5\n', 'roads', { nodes: 5 })
  * console.log(nodes, weight) // 5 Float64Array(2) [ 4, 0.5 ]
@@ -210,7 +210,7 @@ const graphmlOptions = new Options({ weight: weightOption } satisfies OptionsOf<
  * Reads a graph in GraphML, with the names that it has for its nodes. Undirected edges lead both ways.
  *
  * @param name - what errors call it.
- * @throws FileError with the number of the line; ERR_MPMML_DTYPE for content that is neither text nor bytes; ERR_MPMML_OPTION; ERR_MPMML_OUT_OF_MEMORY.
+ * @throws FileError with the number of the line; DTypeError for content that is neither text nor bytes; OptionError; OutOfMemoryError.
  * @see http://graphml.graphdrawing.org/specification.html
  * @example
  * const text = '<graphml><graph edgedefault="directed"><node id="A"/><node id="B"/><edge source="A" target="B"/></graph></graphml>'

@@ -38,7 +38,7 @@ export interface Distances<Data extends ElementArray = ElementArray, Key = numbe
    * The distance from one node to another, by their numbers or names: not by rows and columns.
    *
    * @param batch - the index of the matrix, if weights are a batch.
-   * @throws ArgumentError (ERR_MPMML_VALUE) or ArgumentError (ERR_MPMML_DTYPE) for what isn't a node, or wasn't among the sources or
+   * @throws ValueError (ERR_MPMML_VALUE) or DTypeError (ERR_MPMML_DTYPE) for what isn't a node, or wasn't among the sources or
    *   targets.
    */
   at(from: Key, to: Key, batch?: number): number
@@ -62,7 +62,7 @@ export interface PathsResult<Data extends ElementArray = ElementArray> extends A
    * path. Of paths that are equally good it is always the same one.
    *
    * @param batch - the index of the matrix, if weights are a batch.
-   * @throws ArgumentError (ERR_MPMML_OPTION) without `paths: true`; ArgumentError (ERR_MPMML_VALUE) or ArgumentError
+   * @throws OptionError (ERR_MPMML_OPTION) without `paths: true`; ValueError (ERR_MPMML_VALUE) or DTypeError
    *   (ERR_MPMML_DTYPE) for what isn't a node, or wasn't among the sources or targets.
    */
   path(from: number, to: number, batch?: number): number[] | null

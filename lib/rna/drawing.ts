@@ -72,8 +72,8 @@ const BETWEEN = '#c2410c'
  * Draws an interaction as SVG: the first strand above from 5′ to 3′, and below it the second, or the window of it. Bases that
  * pair with each other are below each other, so there are gaps in the shorter parts. Pairs of a strand are arcs.
  *
- * @throws ERR_MPMML_VALUE for sequences with other letters; ERR_MPMML_SHAPE if the pairs aren't of these sequences; ERR_MPMML_DTYPE if `found` isn't
- *   an interaction; ERR_MPMML_OPTION.
+ * @throws ValueError for sequences with other letters; ShapeError if the pairs aren't of these sequences; DTypeError if `found` isn't
+ *   an interaction; OptionError.
  * @example
  * const svg = drawInteraction('GGG', 'CCC', await bpmax('GGG', 'CCC'), { name1: 'query' })
  * console.log(svg.startsWith('<svg')) // true

@@ -27,7 +27,7 @@ export interface FastaRecord {
  * @param text - the text, or its bytes.
  * @param name - what messages call the text.
  * @throws FileError (ERR_MPMML_FILE) for a letter that is no base, with its line and column; for a record without bases, if there is no
- *   record, and for several lines of bases without a record's first line; ERR_MPMML_DTYPE for other values than text and bytes.
+ *   record, and for several lines of bases without a record's first line; DTypeError for other values than text and bytes.
  * @example
  * const [{ name, sequence }] = parseFasta('>one a strand\nGGGaaa\nTTT\n')
  * console.log(name, sequence) // one GGGAAAUUU
