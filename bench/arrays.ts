@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { ArraysOptions, ArraysResult, PathsArraysOptions } from '../lib/arrays.js'
 import { arraysCommandOptions } from '../lib/command-line.js'
 import type { EdgeList, KeyedEdgeList } from '../lib/graph.js'
-import { type MpmmOptions, OutOfMemoryError, type Semiring } from '../lib/index.js'
+import { type MpmmOptions, ResourceError, type Semiring } from '../lib/index.js'
 import { optionOf } from './arguments.js'
 import { bytes, duration, labelled, shapeText } from './output.js'
 import { checkOutputs } from './output-file.js'
@@ -42,13 +42,16 @@ export function isOnDisk(flags: ArraysFlags, inputs: readonly string[], output: 
   return [...inputs, output ?? ''].some(isZarr)
 }
 
+export const isOutOfMemory = (error: unknown): error is ResourceError =>
+  error instanceof ResourceError && error.code === 'ERR_MPMML_OUT_OF_MEMORY'
+
 /** What `work` gives in memory; if that doesn't suffice, the error says how it is done on disk. */
 export async function inMemory<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof OutOfMemoryError)) throw error
-    throw new OutOfMemoryError(
+    if (!isOutOfMemory(error)) throw error
+    throw new ResourceError(
       `${error.message}; with --memory, such as --memory 8GiB, .npy files are computed block by block on disk`,
       { cause: error },
     )

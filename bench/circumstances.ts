@@ -15,7 +15,7 @@ export interface Circumstances {
  * The backends that are measured, the GPU first.
  *
  * @param asked - 'auto' is the GPU if one can be used, else the CPU; 'all' is both.
- * @throws NoCudaError if a GPU is asked for and none can be used.
+ * @throws ResourceError if a GPU is asked for and none can be used.
  */
 export function backendsOf(asked: 'auto' | 'cuda' | 'cpu' | 'all', device: number): ('cuda' | 'cpu')[] {
   if (asked === 'cuda') machine(device)

@@ -6,7 +6,7 @@ import {
   type ElementArray,
   type Matrix,
   matrix as matrixOf,
-  OutOfMemoryError,
+  ResourceError,
   type Semiring,
   zeroOf,
 } from '../lib/index.js'
@@ -65,7 +65,7 @@ function emptyArray(dtype: DataType, length: number): ElementArray {
   try {
     return new arrays[dtype](length)
   } catch (error) {
-    throw new OutOfMemoryError(
+    throw new ResourceError(
       `there is no memory for a matrix of ${length} elements: convert to .mtx or .gr, which hold only what is there`,
       { cause: error },
     )

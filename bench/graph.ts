@@ -3,12 +3,12 @@ import { extname } from 'node:path'
 import { Option } from 'commander'
 import { type EdgeList, type KeyedEdgeList, readGraph } from '../lib/graph.js'
 import {
+  ArgumentError,
   CycleError,
   type DataType,
   type ElementArray,
   FileError,
   type Matrix,
-  OptionError,
   type Semiring,
   zeroOf,
 } from '../lib/index.js'
@@ -154,7 +154,7 @@ export async function readGraphFile(
     }
   }
   if (isList) {
-    throw new OptionError(
+    throw new ArgumentError(
       `options --weight, --two-way, --scale and further files are for lists of edges, but ${shownInput(path)} is a matrix: leave them out`,
     )
   }

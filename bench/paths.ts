@@ -17,11 +17,11 @@ import {
   widestPaths,
 } from '../lib/graph.js'
 import {
+  ArgumentError,
   type DataType,
   type ElementArray,
   type Matrix,
   type MpmmOptions,
-  ValueError,
   zeroOf,
 } from '../lib/index.js'
 import {
@@ -303,7 +303,7 @@ async function verified(
   try {
     return await verifyPaths(weights as EdgeList<ElementArray>, found, { semiring, signal })
   } catch (error) {
-    if (!(error instanceof ValueError)) throw error
+    if (!(error instanceof ArgumentError && error.code === 'ERR_MPMML_VALUE')) throw error
     const counted = firstNode === 0 ? '' : ' (counting nodes from 0)'
     throw new VerificationError(`verification failed${counted}: ${error.message}`, { cause: error })
   }

@@ -4,7 +4,7 @@ import { storedZero } from './elements.js'
 import { DTypeError, OptionError } from './errors.js'
 import { addon, type FurtherName } from './native.js'
 import { option, readChoice } from './options.js'
-import { userSemiringName } from './user-semiring.js'
+import { userAlgebraOf } from './user-semiring.js'
 import type { DataType, Semiring } from './variant-names.js'
 
 /**
@@ -34,10 +34,10 @@ export function readSemiring(value: unknown, name = 'semiring'): number {
 
 /** Throws OptionError for a semiring that a user has written: what takes those has looked for it before. */
 function requireNotUsers(value: unknown, name: string): void {
-  const own = userSemiringName(value)
-  if (own === undefined) return
+  const own = userAlgebraOf(value)
+  if (!own) return
   throw new OptionError(
-    `option ${name} must be the name of a semiring of the library here, but it is semiring '${own}', which you have written: products, ` +
+    `option ${name} must be the name of a semiring of the library here, but it is semiring '${own.name}', which you have written: products, ` +
       'power and star take those; closures and paths need to know when going round a cycle makes nothing better, which no ⊕ and ⊗ say',
   )
 }

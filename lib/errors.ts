@@ -1,6 +1,8 @@
 /**
  * The errors of the library. Each has a stable `code`, and a message that says what was expected, what came and what
  * to do. {@link errorClasses} is the registry: a code that isn't in it doesn't exist.
+ *
+ * Eight classes are public. The others are subclasses that set a code, for throwing in lib: users see the name of the public class.
  */
 
 /**
@@ -15,43 +17,104 @@ export abstract class MpmmlError extends Error {
   /** Tells errors apart, and stays the same from version to version. */
   abstract readonly code: string
 
-  /** The name of the class. */
+  /** The name of the public class, which minifiers don't change. */
   override get name(): string {
-    return this.constructor.name
+    return 'MpmmlError'
   }
 }
 
 /**
- * Shapes that don't fit, data shorter than shape and strides need, operands that overlap the result.
+ * An argument, an option or an environment variable that is wrong, or doesn't fit the others: `code` says in which way.
  *
  * @example
- * await mpmm(matrix(2, 3), matrix(2, 3)).catch(({ message }) => console.log(message))
- * // a [2, 3] has 3 columns and b [2, 3] has 2 rows: the inner dimensions of a product must be equal
+ * await mpmm(matrix(2, 3), matrix(2, 3)).catch(({ name, message }) => console.log(`${name}: ${message}`))
+ * // ArgumentError: a [2, 3] has 3 columns and b [2, 3] has 2 rows: the inner dimensions of a product must be equal
  */
-export class ShapeError extends MpmmlError {
-  readonly code = 'ERR_MPMML_SHAPE'
+export class ArgumentError extends MpmmlError {
+  readonly code: string = 'ERR_MPMML_OPTION'
+
+  override get name(): string {
+    return 'ArgumentError'
+  }
+}
+
+/** An option or an environment variable that is wrong: its name, or its value. */
+export class OptionError extends ArgumentError {}
+
+/** Shapes that don't fit, data shorter than shape and strides need, operands that overlap the result. */
+export class ShapeError extends ArgumentError {
+  override readonly code = 'ERR_MPMML_SHAPE'
+}
+
+/** Data of a type, or in a kind of buffer, that the library doesn't take. */
+export class DTypeError extends ArgumentError {
+  override readonly code = 'ERR_MPMML_DTYPE'
+}
+
+/** An element that the semiring doesn't have, such as a negative one with max-times. */
+export class ValueError extends ArgumentError {
+  override readonly code = 'ERR_MPMML_VALUE'
+}
+
+/** A kernel variant that doesn't exist, isn't in this build or can't run this product. */
+export class VariantError extends ArgumentError {
+  override readonly code = 'ERR_MPMML_VARIANT'
+}
+
+/** A matrix of a device that has been disposed, or whose device has been closed. */
+export class DisposedError extends ArgumentError {
+  override readonly code = 'ERR_MPMML_DISPOSED'
+}
+
+/** Matrices of several devices in one product, or a result on the host of operands that stay on a device. */
+export class DeviceError extends ArgumentError {
+  override readonly code = 'ERR_MPMML_DEVICE'
 }
 
 /**
- * Data of a type, or in a kind of buffer, that the library doesn't take.
+ * Memory, a GPU, the native addon, an optional package or a queue that is missing or has failed: `code` says which.
  *
  * @example
- * await mpmm(matrix(1, 1), matrix(1, 1, Float32Array.of(1))).catch(({ code }) => console.log(code)) // ERR_MPMML_DTYPE
+ * try {
+ *   matrix(2 ** 25, 2 ** 25)
+ * } catch (error) {
+ *   console.log(error instanceof ResourceError, error.code) // true ERR_MPMML_OUT_OF_MEMORY
+ * }
  */
-export class DTypeError extends MpmmlError {
-  readonly code = 'ERR_MPMML_DTYPE'
+export class ResourceError extends MpmmlError {
+  readonly code: string = 'ERR_MPMML_OUT_OF_MEMORY'
+
+  override get name(): string {
+    return 'ResourceError'
+  }
 }
 
-/**
- * An element that the semiring doesn't have, such as a negative one with max-times.
- *
- * @example
- * const options = { semiring: 'max-times' }
- * const a = matrix(1, 1, Float32Array.of(-1))
- * await mpmm(a, a, options).catch(({ code }) => console.log(code)) // ERR_MPMML_VALUE
- */
-export class ValueError extends MpmmlError {
-  readonly code = 'ERR_MPMML_VALUE'
+/** There isn't enough host or device memory. */
+export class OutOfMemoryError extends ResourceError {}
+
+/** The CUDA backend was asked for and can't be used. */
+export class NoCudaError extends ResourceError {
+  override readonly code = 'ERR_MPMML_NO_CUDA'
+}
+
+/** A CUDA call failed: the message has the call, CUDA's name of the error and the place. */
+export class CudaError extends ResourceError {
+  override readonly code = 'ERR_MPMML_CUDA'
+}
+
+/** The native addon is missing or can't be loaded. */
+export class AddonError extends ResourceError {
+  override readonly code = 'ERR_MPMML_ADDON'
+}
+
+/** A package that an optional feature needs isn't installed, or can't be loaded. The message has the command that installs it. */
+export class PackageError extends ResourceError {
+  override readonly code = 'ERR_MPMML_PACKAGE'
+}
+
+/** A queue that can't be reached, refuses, or was lost; or work on it that another process is at. */
+export class QueueError extends ResourceError {
+  override readonly code = 'ERR_MPMML_QUEUE'
 }
 
 /**
@@ -64,54 +127,10 @@ export class ValueError extends MpmmlError {
  */
 export class OverflowError extends MpmmlError {
   readonly code = 'ERR_MPMML_OVERFLOW'
-}
 
-/**
- * The CUDA backend was asked for and can't be used.
- *
- * @example
- * try {
- *   await openDevice({ backend: 'cuda' })
- * } catch (error) {
- *   console.log(error instanceof NoCudaError) // true
- * }
- */
-export class NoCudaError extends MpmmlError {
-  readonly code = 'ERR_MPMML_NO_CUDA'
-}
-
-/**
- * There isn't enough host or device memory.
- *
- * @example
- * try {
- *   matrix(2 ** 25, 2 ** 25)
- * } catch ({ code }) {
- *   console.log(code) // ERR_MPMML_OUT_OF_MEMORY
- * }
- */
-export class OutOfMemoryError extends MpmmlError {
-  readonly code = 'ERR_MPMML_OUT_OF_MEMORY'
-}
-
-/**
- * A kernel variant that doesn't exist, isn't in this build or can't run this product.
- *
- * @example
- * await mpmm(matrix(1, 1), matrix(1, 1), { variant: 'none' }).catch(({ code }) => console.log(code)) // ERR_MPMML_VARIANT
- */
-export class VariantError extends MpmmlError {
-  readonly code = 'ERR_MPMML_VARIANT'
-}
-
-/**
- * An option or an environment variable that is wrong: its name, or its value.
- *
- * @example
- * await mpmm(matrix(1, 1), matrix(1, 1), { semirings: 'min-plus' }).catch(({ code }) => console.log(code)) // ERR_MPMML_OPTION
- */
-export class OptionError extends MpmmlError {
-  readonly code = 'ERR_MPMML_OPTION'
+  override get name(): string {
+    return 'OverflowError'
+  }
 }
 
 /**
@@ -123,43 +142,25 @@ export class OptionError extends MpmmlError {
  */
 export class AbortedError extends MpmmlError {
   readonly code = 'ERR_MPMML_ABORTED'
+
+  override get name(): string {
+    return 'AbortedError'
+  }
 }
 
 /**
- * A matrix of a device that has been disposed, or whose device has been closed.
+ * A search that found nothing within a limit that an option sets, or input beyond one.
  *
  * @example
- * const device = await openDevice()
- * const a = await device.full([2, 2], 0)
- * a.dispose()
- * await mpmm(a, a).catch(({ code }) => console.log(code)) // ERR_MPMML_DISPOSED
- * await device.close()
+ * await writeMatrix('a.npy', matrix(10, 10))
+ * await readMatrix('a.npy', { maxBytes: 100 }).catch(({ code }) => console.log(code)) // ERR_MPMML_LIMIT
  */
-export class DisposedError extends MpmmlError {
-  readonly code = 'ERR_MPMML_DISPOSED'
-}
+export class LimitError extends MpmmlError {
+  readonly code = 'ERR_MPMML_LIMIT'
 
-/**
- * Matrices of several devices in one product, or a result on the host of operands that stay on a device.
- *
- * @example
- * const device = await openDevice()
- * const a = await device.full([2, 2], 0)
- * await mpmm(a, a, { out: matrix(2, 2) }).catch(({ code }) => console.log(code)) // ERR_MPMML_DEVICE
- * await device.close()
- */
-export class DeviceError extends MpmmlError {
-  readonly code = 'ERR_MPMML_DEVICE'
-}
-
-/**
- * A file that can't be read or written, or isn't what it should be.
- *
- * @example
- * await readMatrix('missing.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_FILE
- */
-export class FileError extends MpmmlError {
-  readonly code = 'ERR_MPMML_FILE'
+  override get name(): string {
+    return 'LimitError'
+  }
 }
 
 /** What a {@link CycleError} says of its cycle. */
@@ -199,151 +200,54 @@ export class CycleError extends MpmmlError {
     this.batch = batch
     this.keys = keys
   }
+
+  override get name(): string {
+    return 'CycleError'
+  }
 }
 
 /**
- * What was looked for was not found within a limit that an option sets, or what is read goes beyond one.
+ * A file, or an array of files, that can't be read or written, or isn't what it should be: `code` says in which way.
  *
  * @example
- * await writeMatrix('a.npy', matrix(10, 10))
- * await readMatrix('a.npy', { maxBytes: 100 }).catch(({ code }) => console.log(code)) // ERR_MPMML_LIMIT
+ * await readMatrix('missing.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_FILE
  */
-export class LimitError extends MpmmlError {
-  readonly code = 'ERR_MPMML_LIMIT'
+export class FileError extends MpmmlError {
+  readonly code: string = 'ERR_MPMML_FILE'
+
+  override get name(): string {
+    return 'FileError'
+  }
 }
 
-/**
- * A CUDA call failed: the message has the call, CUDA's name of the error and the place.
- *
- * @example
- * await mpmm(matrix(1, 1), matrix(1, 1)).catch((error) => {
- *   // A GPU that has failed: what to do is up to the program.
- *   if (error instanceof CudaError) process.exit(1)
- * })
- */
-export class CudaError extends MpmmlError {
-  readonly code = 'ERR_MPMML_CUDA'
+/** An output that exists already, or work on it that was begun and not finished. */
+export class ExistsError extends FileError {
+  override readonly code = 'ERR_MPMML_EXISTS'
 }
 
-/**
- * The native addon is missing or can't be loaded.
- *
- * @example
- * try {
- *   await import('mpmml')
- * } catch (error) {
- *   if (error.code === 'ERR_MPMML_ADDON') console.log(error.message)
- * }
- */
-export class AddonError extends MpmmlError {
-  readonly code = 'ERR_MPMML_ADDON'
+/** Work that can't be resumed, because it was begun with other inputs or options; or work to finish that isn't done. */
+export class ResumeError extends FileError {
+  override readonly code = 'ERR_MPMML_RESUME'
 }
 
-/**
- * A package that an optional feature needs isn't installed, or can't be loaded. The message has the command that installs it.
- *
- * @example
- * try {
- *   await multiplyArrays('a.zarr', 'b.zarr', 'c.zarr')
- * } catch (error) {
- *   if (error instanceof PackageError) console.log(`without Zarr: ${error.message}`)
- * }
- */
-export class PackageError extends MpmmlError {
-  readonly code = 'ERR_MPMML_PACKAGE'
+/** An input has changed since the work on it was begun. */
+export class ChangedError extends FileError {
+  override readonly code = 'ERR_MPMML_CHANGED'
 }
 
-/**
- * An output that is there already, or work on it that was begun and not finished.
- *
- * @example
- * await writeNpy('a.npy', matrix(1, 1, [3]))
- * await writeNpy('b.npy', matrix(1, 1, [4]))
- * await multiplyArrays('a.npy', 'a.npy', 'b.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_EXISTS
- */
-export class ExistsError extends MpmmlError {
-  readonly code = 'ERR_MPMML_EXISTS'
+/** A chunk of an array on disk is damaged: too short, or its codec or checksum refuses it. */
+export class ChunkError extends FileError {
+  override readonly code = 'ERR_MPMML_CHUNK'
 }
 
-/**
- * Work that can't be resumed: what was begun had other inputs or options. And work that is to be finished and isn't done.
- *
- * @example
- * await writeNpy('a.npy', matrix(1, 1, [3]))
- * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
- * await finish(plan).catch(({ code }) => console.log(code)) // ERR_MPMML_RESUME
- */
-export class ResumeError extends MpmmlError {
-  readonly code = 'ERR_MPMML_RESUME'
+/** A full disk, or a quota or limit of file sizes that has been reached. Finished blocks are kept. */
+export class DiskFullError extends FileError {
+  override readonly code = 'ERR_MPMML_DISK_FULL'
 }
 
-/**
- * An input has changed since the work on it was begun.
- *
- * @example
- * await writeNpy('a.npy', matrix(1, 1, [3]))
- * const request = { kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' }
- * await planBlocks(request)
- * await writeNpy('a.npy', matrix(1, 1, Float64Array.of(4)))
- * await planBlocks({ ...request, resume: true }).catch(({ code }) => console.log(code)) // ERR_MPMML_CHANGED
- */
-export class ChangedError extends MpmmlError {
-  readonly code = 'ERR_MPMML_CHANGED'
-}
-
-/**
- * A chunk of an array on disk is damaged: too short, or its codec or checksum refuses it.
- *
- * @example
- * await writeNpy('a.npy', matrix(1, 1, [3]))
- * await multiplyArrays('a.npy', 'a.npy', 'c.zarr')
- * await writeFile('c.zarr/c/0/0', '')
- * await multiplyArrays('c.zarr', 'a.npy', 'd.npy').catch(({ code }) => console.log(code)) // ERR_MPMML_CHUNK
- */
-export class ChunkError extends MpmmlError {
-  readonly code = 'ERR_MPMML_CHUNK'
-}
-
-/**
- * The disk has no room for what is written, or a quota or limit of file sizes has been reached. What is done is kept.
- *
- * @example
- * try {
- *   await multiplyArrays('a.zarr', 'b.zarr', 'c.zarr', { resume: true })
- * } catch (error) {
- *   if (error instanceof DiskFullError) console.log('make room, and call it again')
- * }
- */
-export class DiskFullError extends MpmmlError {
-  readonly code = 'ERR_MPMML_DISK_FULL'
-}
-
-/**
- * A path outside of the folders that work may touch.
- *
- * @example
- * await writeNpy('a.npy', matrix(1, 1, [3]))
- * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy' })
- * await finish(plan, { roots: ['/usr'] }).catch(({ code }) => console.log(code)) // ERR_MPMML_ROOTS
- */
-export class RootsError extends MpmmlError {
-  readonly code = 'ERR_MPMML_ROOTS'
-}
-
-/**
- * A queue that can't be reached, refuses, or was lost; or work on it that another process is at.
- *
- * @example
- * ```ts
- * try {
- *   await queueStatus({ queue: 'redis://127.0.0.1:1' })
- * } catch (error) {
- *   console.log(error instanceof QueueError, error.code) // true ERR_MPMML_QUEUE
- * }
- * ```
- */
-export class QueueError extends MpmmlError {
-  readonly code = 'ERR_MPMML_QUEUE'
+/** A path outside of the folders that work may touch. */
+export class RootsError extends FileError {
+  override readonly code = 'ERR_MPMML_ROOTS'
 }
 
 /** Every error class by its code. */

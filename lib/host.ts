@@ -3,7 +3,7 @@ import { constants } from 'node:buffer'
 import { existsSync } from 'node:fs'
 import { availableParallelism, cpus, homedir } from 'node:os'
 
-export { channel } from 'node:diagnostics_channel'
+export { tracingChannel } from 'node:diagnostics_channel'
 export { isAbsolute, join } from 'node:path'
 export { existsSync as exists, homedir as homeFolder }
 

@@ -11,6 +11,7 @@ export { type Explanation, explainBackend } from './backend.js'
 export { EPSILON, zeroOf } from './built-in.js'
 export {
   type CombineOptions,
+  type CopyOptions,
   Device,
   DeviceMatrix,
   type MemoryUse,
@@ -18,7 +19,7 @@ export {
   openDevice,
   type Part,
 } from './device/device.js'
-export { pinned, pinnedInt32Array } from './device/pinned.js'
+export { pinned } from './device/pinned.js'
 export type {
   ArrayTypes,
   ElementArray,
@@ -30,31 +31,14 @@ export type {
 } from './element-types.js'
 export {
   AbortedError,
-  AddonError,
-  ChangedError,
-  ChunkError,
-  CudaError,
+  ArgumentError,
   CycleError,
-  DeviceError,
-  DiskFullError,
-  DisposedError,
-  DTypeError,
   type ErrorCode,
-  ExistsError,
   FileError,
   LimitError,
   MpmmlError,
-  NoCudaError,
-  OptionError,
-  OutOfMemoryError,
   OverflowError,
-  PackageError,
-  QueueError,
-  ResumeError,
-  RootsError,
-  ShapeError,
-  ValueError,
-  VariantError,
+  ResourceError,
 } from './errors.js'
 export type { MemoryOptions } from './files/memory.js'
 export type { FileFormat } from './files/names.js'
@@ -66,19 +50,13 @@ export { type WriteMatrixOptions, writeMatrix } from './files/write.js'
 export { type DeviceRows, type Info, info } from './info.js'
 export type { AddonKind, AddonOrigin } from './load.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
-export type {
-  ErrorMessage,
-  MatrixMessage,
-  PlanMessage,
-  ProductMessage,
-  RunMessage,
-} from './product/diagnostics.js'
 export { type GroupedOptions, type GroupedProduct, mpmmGrouped } from './product/grouped.js'
 export { mpmm, mpmmSync } from './product/multiply.js'
 export type { AnyWitness, BackendChoice, MpmmOptions, Overflow, Progress } from './product/options.js'
-export { type Plan, plan } from './product/plan.js'
-export type { MpmmResult, WitnessedResult, WitnessOf } from './product/result.js'
+export { plan } from './product/plan.js'
+export type { MpmmResult, Plan, WitnessedResult, WitnessOf } from './product/result.js'
 export type { MatrixStructure, ProductStructure } from './product/structure.js'
+export type { ProductTrace, TracedMatrix, TracedProduct } from './product/tracing.js'
 export type {
   LaneOnDevice,
   LaneOperand,

@@ -5,8 +5,7 @@ import { configureCpu } from './environment.js'
 import { AbortedError, fromNative } from './errors.js'
 import { REPORT_FIELDS } from './fields.js'
 import { addon } from './native.js'
-import type { Progress } from './product/options.js'
-import { ProgressReports, shareOf } from './product/progress.js'
+import { type Progress, ProgressReports, shareOf } from './product/progress.js'
 
 /** Options of a call that native code hears and reports by. */
 export interface Watch {

@@ -96,36 +96,31 @@ export interface UserSemiring<L extends Lanes = Lanes> {
   toString(): string
 }
 
-/** Part of ObservedCall, of lib/product/diagnostics.ts, that calls over semirings of users need. */
-interface FailingCall {
-  failing(index: number): void
+/** Part of an algebra that is known here; lib/product knows all of it. */
+interface UserAlgebraName {
+  readonly name: string
 }
 
-/** What lib/semirings does for functions that take both kinds of semirings; of unknown types, because it checks them itself. */
+/** Part of lib/semirings for functions that take both kinds of semirings. */
 export interface UserWork {
-  /** Whether it is a {@link UserSemiring}. */
-  isOne(value: unknown): value is UserSemiring
-  multiply(a: unknown, b: unknown, options: unknown, watched: FailingCall | null): Promise<unknown>
-  multiplySync(a: unknown, b: unknown, options: unknown, watched: FailingCall | null): unknown
-  multiplyGrouped(products: unknown, options: unknown, watched: FailingCall | null): Promise<unknown[]>
-  plan(a: unknown, b: unknown, options: unknown, watched: FailingCall | null): Promise<unknown>
+  /** Returns the algebra of a {@link UserSemiring}; null for anything else. */
+  algebraOf(value: unknown): UserAlgebraName | null
   power(a: unknown, n: unknown, options: unknown): Promise<unknown>
   star(a: unknown, options: unknown): Promise<unknown>
 }
 
 let loaded: UserWork | null = null
 
-/** lib/semirings says that it is loaded. */
+/** Registers lib/semirings, which programs load that have a semiring of their own. */
 export function provideUserWork(work: UserWork): void {
   loaded = work
 }
 
-/** Who does the work that `options` ask for; null if the option `semiring` is none that a user has written. */
+/** Returns the algebra of a semiring that a user has written; null for anything else. */
+export const userAlgebraOf = (value: unknown): UserAlgebraName | null => loaded?.algebraOf(value) ?? null
+
+/** Returns the work for `options` whose option `semiring` is one that a user has written; otherwise null. */
 export function userWorkOf(options: unknown): UserWork | null {
   if (loaded === null || typeof options !== 'object' || options === null) return null
-  return loaded.isOne((options as { semiring?: unknown }).semiring) ? loaded : null
+  return userAlgebraOf((options as { semiring?: unknown }).semiring) && loaded
 }
-
-/** The name of a semiring that a user has written; undefined for anything else. */
-export const userSemiringName = (value: unknown): string | undefined =>
-  loaded?.isOne(value) ? value.name : undefined

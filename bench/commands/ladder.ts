@@ -1,6 +1,6 @@
 /** mpmml ladder */
 import { type Command, Option } from 'commander'
-import { type DataType, matrix, mpmm, NoCudaError, type Semiring } from '../../lib/index.js'
+import { type DataType, matrix, mpmm, ResourceError, type Semiring } from '../../lib/index.js'
 import { type Machine, machine, type Point, type Results } from '../../lib/lab.js'
 import { libraryOption, usage, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
@@ -118,7 +118,8 @@ async function run(
     here = machine(device)
   } catch (error) {
     // A file of results belongs to a GPU.
-    if (!(error instanceof NoCudaError) || output !== undefined) throw error
+    const isWithoutGpu = error instanceof ResourceError && error.code === 'ERR_MPMML_NO_CUDA'
+    if (!isWithoutGpu || output !== undefined) throw error
     missing = `The GPU's part is missing: ${error.message}`
   }
   if (!here) {

@@ -1,7 +1,6 @@
 /** mpmml paths GRAPH */
 import { type Command, Option } from 'commander'
 import { pathsCommandOptions } from '../../lib/command-line.js'
-import { OutOfMemoryError } from '../../lib/index.js'
 import { closureOptions, nodeNumbers, optionOf } from '../arguments.js'
 import {
   ARRAYS_HELP,
@@ -11,6 +10,7 @@ import {
   describeArrays,
   inMemory,
   isOnDisk,
+  isOutOfMemory,
   isZarr,
   requireOnDisk,
   runArrays,
@@ -154,7 +154,7 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
       const isFree = notStreamed.every((name) => (asked as Record<string, unknown>)[name] === undefined)
       const mayStream = isFree && !isMatrix && request.semiring !== 'or-and' && /\.npy$/i.test(output ?? '')
       const record = await inMemory(() => findPaths(request, file, signal)).catch((error) => {
-        if (mayStream && error instanceof OutOfMemoryError && isList(file)) return null
+        if (mayStream && isOutOfMemory(error) && isList(file)) return null
         throw error
       })
       if (record) return tell(record, (told) => describePaths(told, request))

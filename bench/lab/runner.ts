@@ -64,7 +64,7 @@ export interface RunOutcome {
 }
 
 /**
- * @throws NoCudaError if no GPU can be used, and the signal's reason at an interrupt, when what was measured is in the file.
+ * @throws ResourceError if no GPU can be used, and the signal's reason at an interrupt, when what was measured is in the file.
  */
 export async function runJobs(request: RunRequest, signal: AbortSignal): Promise<RunOutcome> {
   if (request.output === PIPE || request.csv === PIPE) {

@@ -8,7 +8,7 @@ import {
   mpmm,
   mpmmGrouped,
   openDevice,
-  pinnedInt32Array,
+  pinned,
   type VariantName,
 } from '../../lib/index.js'
 import { median } from '../experiment.js'
@@ -32,9 +32,17 @@ const asked = {
   group: { must: 3.6, aim: 3.9 },
 } as const
 
+const newArray = async (size: number, isPinned: boolean) =>
+  isPinned ? pinned('int32', size * size) : new Int32Array(size * size)
+
 /** Of random numbers that repeat: to draw each of a billion would take longer than all products. */
-function filled(size: number, pinned: boolean, seed: number, ofNumber = (x: number) => x): DenseMatrix {
-  const data = pinned ? pinnedInt32Array(size * size) : new Int32Array(size * size)
+async function filled(
+  size: number,
+  isPinned: boolean,
+  seed: number,
+  ofNumber = (x: number) => x,
+): Promise<DenseMatrix> {
+  const data = await newArray(size, isPinned)
   const block = integers([1021, Math.min(1031, size)], seed, { limit: ANY_INT32 }).data.map(ofNumber)
   for (let at = 0; at < data.length; at += block.length) {
     data.set(block.subarray(0, Math.min(block.length, data.length - at)), at)
@@ -50,12 +58,12 @@ interface Host {
   readonly out: DenseMatrix
 }
 
-function host(size: number, pinned: boolean): Host {
+async function host(size: number, isPinned: boolean): Promise<Host> {
   return {
-    kind: `${size}³ host to host, ${pinned ? 'pinned' : 'pageable'}`,
-    a: filled(size, pinned, 1),
-    b: filled(size, pinned, 2),
-    out: matrix(size, size, pinned ? pinnedInt32Array(size * size) : new Int32Array(size * size)),
+    kind: `${size}³ host to host, ${isPinned ? 'pinned' : 'pageable'}`,
+    a: await filled(size, isPinned, 1),
+    b: await filled(size, isPinned, 2),
+    out: matrix(size, size, await newArray(size, isPinned)),
   }
 }
 
@@ -185,7 +193,7 @@ async function resident(
 }
 
 async function paths(measured: Measured, size: number, limits: Asked): Promise<void> {
-  const lengths = filled(size, true, 1, (number) => Math.abs(number >> 8))
+  const lengths = await filled(size, true, 1, (number) => Math.abs(number >> 8))
   await measured.times(`all-pairs shortest paths of ${size} nodes, resident`, limits, async (devices) => {
     const device = await openDevice({ devices })
     const there = await device.upload(lengths)
@@ -204,7 +212,7 @@ async function paths(measured: Measured, size: number, limits: Asked): Promise<v
 
 /** As many products of this size as the matrix that they are written to has room for. */
 async function group(measured: Measured, size: number, { out: { data } }: Host): Promise<void> {
-  const [a, b] = [filled(size, true, 1), filled(size, true, 2)]
+  const [a, b] = [await filled(size, true, 1), await filled(size, true, 2)]
   const products = Array.from({ length: data.length / size ** 2 }, (_, index) => ({
     a,
     b,
@@ -239,29 +247,29 @@ export const devices: Suite = {
   grid(bench) {
     if (!bench.gpu) return []
     const measured = new Measured(bench)
-    let pinned!: Host
+    let locked!: Host
     let pageable!: Host
-    const make = (size: number) => () => {
-      pinned = host(size, true)
+    const make = (size: number) => async () => {
+      locked = await host(size, true)
     }
-    const makePageable = () => {
-      pageable = host(32768, false)
+    const makePageable = async () => {
+      pageable = await host(32768, false)
     }
     const quickly: SuiteCase[] = [
       ['matrices of 2048²', make(2048)],
-      ['2048³', () => hostToHost(measured, pinned, plain, {})],
-      ['resident', () => resident(measured, pinned, plain, {})],
+      ['2048³', () => hostToHost(measured, locked, plain, {})],
+      ['resident', () => resident(measured, locked, plain, {})],
     ]
     const usual: SuiteCase[] = [
       ['matrices of 8192²', make(8192)],
-      ['8192³', () => hostToHost(measured, pinned, plain, asked.small)],
-      ['8192³ as chosen', () => hostToHost(measured, pinned, chosen, {})],
+      ['8192³', () => hostToHost(measured, locked, plain, asked.small)],
+      ['8192³ as chosen', () => hostToHost(measured, locked, chosen, {})],
       ['matrices of 32768²', make(32768)],
-      ['32768³, pinned', () => hostToHost(measured, pinned, plain, asked.pinned)],
-      ['32768³, pinned, as chosen', () => hostToHost(measured, pinned, chosen, {})],
-      ['32768³, resident', () => resident(measured, pinned, plain, asked.resident)],
-      ['32768³, resident, as chosen', () => resident(measured, pinned, chosen, {})],
-      ['64 products', () => group(measured, 4096, pinned)],
+      ['32768³, pinned', () => hostToHost(measured, locked, plain, asked.pinned)],
+      ['32768³, pinned, as chosen', () => hostToHost(measured, locked, chosen, {})],
+      ['32768³, resident', () => resident(measured, locked, plain, asked.resident)],
+      ['32768³, resident, as chosen', () => resident(measured, locked, chosen, {})],
+      ['64 products', () => group(measured, 4096, locked)],
       ['matrices in pageable memory', makePageable],
       ['32768³, pageable', () => hostToHost(measured, pageable, plain, asked.pageable)],
       ['shortest paths', () => paths(measured, 32768, asked.paths)],

@@ -20,7 +20,7 @@ export interface SuitesRecord extends Circumstances {
   suites: SuiteRecord[]
 }
 
-/** @throws NoCudaError if a GPU is asked for and none can be used. */
+/** @throws ResourceError if a GPU is asked for and none can be used. */
 export async function runSuites(request: SuitesRequest, signal: AbortSignal): Promise<SuitesRecord> {
   const { suites: names, device, quick, repetitions } = request
   const backends = backendsOf(request.backend, device)

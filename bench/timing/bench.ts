@@ -60,7 +60,7 @@ const defaults = {
 }
 const quick = { cuda: squares([1024, 4096]), cpu: squares([256, 512]) }
 
-/** @throws NoCudaError if a GPU is asked for and none can be used. */
+/** @throws ResourceError if a GPU is asked for and none can be used. */
 function requestsOf(request: BenchRequest): { request: ProductsRequest; threads: number | null }[] {
   const { device, dtype, semiring, repetitions } = request
   const kindsOf = (backend: 'cuda' | 'cpu') =>

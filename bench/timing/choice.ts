@@ -37,7 +37,7 @@ const sides = [16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536,
 
 export const choiceShapes: ProductShape[] = sides.map((side) => ({ batch: 1, m: side, n: side, k: side }))
 
-/** @throws NoCudaError if no GPU can be used: then there is no choice. */
+/** @throws ResourceError if no GPU can be used: then there is no choice. */
 export async function runChoice(
   shapes: readonly ProductShape[],
   values: readonly ValueKind[],

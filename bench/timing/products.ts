@@ -1,11 +1,14 @@
 /** The products that `mpmml bench` times: what is measured of each, in a process for each backend and number of threads. */
 import {
   type DataType,
+  type DenseMatrix,
   info,
   matrix,
   mpmm,
   mpmmSync,
+  type OperandArray,
   openDevice,
+  pinned,
   plan,
   type Semiring,
   type Shape,
@@ -26,7 +29,7 @@ import { hasSums } from '../dtype.js'
 import { type Case, type Experiment, repeat, repetitionsFor } from '../experiment.js'
 import { shapeName } from '../output.js'
 import { verify } from '../verify.js'
-import { newArray, operandsOf, type ValueKind, valuesOf } from './values.js'
+import { operandsOf, type ValueKind, valuesOf } from './values.js'
 
 /** A product to time. */
 export interface Product extends ProductShape {
@@ -107,16 +110,28 @@ const SMALL_STEPS = 64 ** 3
 const CALLS_AT_ONCE = 100
 const WARMING_UP = 20
 
+/** Copies a matrix to pinned memory. */
+async function inPinned(matrix: DenseMatrix<OperandArray>): Promise<DenseMatrix<OperandArray>> {
+  const { data } = matrix
+  const dtype = data.constructor.name.replace(/Array$/, '').toLowerCase() as 'int32'
+  const copy = await pinned(dtype, data.length)
+  copy.set(data)
+  return { ...matrix, data: copy as DenseMatrix<OperandArray>['data'] }
+}
+
 async function timeCalls(
   request: ProductsRequest,
   product: Product,
-  pinned: boolean,
+  isPinned: boolean,
 ): Promise<{ callMs: number[]; kernelMs: number[] }> {
   const { batch, m, n, k } = product
   const { backend, device, semiring, dtype } = request
-  const { a, b } = operandsOf(product, product.values, { semiring, pinned })
+  const operands = operandsOf(product, product.values, { semiring })
+  const [a, b] = isPinned
+    ? [await inPinned(operands.a), await inPinned(operands.b)]
+    : [operands.a, operands.b]
   const shape: Shape = batch === 1 ? [m, n] : [batch, m, n]
-  const out = pinned ? matrix(shape, newArray(dtype, batch * m * n, true)) : undefined
+  const out = isPinned ? matrix(shape, await pinned(dtype, batch * m * n)) : undefined
   const options = { backend, device, semiring, out }
   const once = async () => {
     const start = performance.now()
@@ -185,7 +200,7 @@ async function timeProduct(request: ProductsRequest, product: Product, threads: 
   const verified = await verifySmall(product, semiring, variant)
   const calls = await timeCalls(request, product, false)
   const kernel = await timeKernel(request, product, variant, calls.kernelMs)
-  const pinned = backend === 'cuda' ? await timeCalls(request, product, true) : null
+  const pinnedCalls = backend === 'cuda' ? await timeCalls(request, product, true) : null
   return {
     ...product,
     backend,
@@ -195,7 +210,7 @@ async function timeProduct(request: ProductsRequest, product: Product, threads: 
     verified,
     ...kernel,
     callMs: spread(calls.callMs),
-    pinnedCallMs: pinned && spread(pinned.callMs),
+    pinnedCallMs: pinnedCalls && spread(pinnedCalls.callMs),
   }
 }
 

@@ -5,7 +5,6 @@ import {
   type ElementArray,
   matrix,
   type OperandArray,
-  pinnedInt32Array,
   type Semiring,
   type Shape,
   zeroOf,
@@ -147,14 +146,13 @@ export function valuesOf(kind: ValueKind, semiring: Semiring, k: number): Values
   return semiring === 'max-times' ? { ...values, minimum: 0 } : values
 }
 
-/** Zeros of an element type, in pinned memory or not. Throws OutOfMemoryError if there is no memory for them. */
-export function newArray(dtype: DataType, length: number, pinned: boolean): ElementArray {
+/** Returns zeros of an element type. Throws ResourceError if there is no memory for them. */
+export function newArray(dtype: DataType, length: number): ElementArray {
   const Type = arrays[dtype]
   const words = Math.ceil((length * Type.BYTES_PER_ELEMENT) / 4)
   // A size of a matrix is less than 2^31.
   const shape: Shape = words < 2 ** 31 ? [1, words] : [Math.ceil(words / 2 ** 16), 2 ** 16]
-  const { buffer } = pinned ? pinnedInt32Array(words) : matrix(shape).data
-  return new Type(buffer as ArrayBuffer, 0, length)
+  return new Type(matrix(shape).data.buffer, 0, length)
 }
 
 /** So many elements are drawn, a prime number: in longer matrices they repeat, but in other columns. */
@@ -165,10 +163,10 @@ export function randomMatrix(
   shape: Readonly<Shape>,
   { dtype, minimum, maximum, zeroFraction }: Values,
   seed: number,
-  { semiring = 'max-plus', pinned = false }: { semiring?: Semiring | undefined; pinned?: boolean } = {},
+  { semiring = 'max-plus' }: { semiring?: Semiring | undefined } = {},
 ): DenseMatrix<ElementArray> {
   const length = shape.reduce<number>((product, size) => product * size, 1)
-  const data = newArray(dtype, length, pinned)
+  const data = newArray(dtype, length)
   const zero = zeroOf(semiring, dtype)
   const spread = maximum - minimum + 1
   const zeroBelow = zeroFraction * 2 ** 32
@@ -219,13 +217,6 @@ function transposed<Data extends OperandArray>({
     : { data, shape: [cols, rows], strides: [1, cols], offset }
 }
 
-function inInt16(data: ElementArray, pinned = false): Int16Array {
-  if (!pinned) return new Int16Array(data)
-  const narrowed = new Int16Array(pinnedInt32Array(Math.ceil(data.length / 2)).buffer, 0, data.length)
-  narrowed.set(data)
-  return narrowed
-}
-
 interface OperandOptions extends NonNullable<Parameters<typeof randomMatrix>[3]> {
   /** Not in Int16Arrays. */
   inElements?: boolean
@@ -251,9 +242,7 @@ export function operandsOf(
   const random = (rows: number, cols: number, seed: number): DenseMatrix<OperandArray> => {
     const made = randomMatrix(batch === 1 ? [rows, cols] : [batch, rows, cols], values, seed, options)
     if (values.bounded && seed === 2) return withBoundedDifferences(made)
-    return values.int16 && !inElements
-      ? { ...made, data: inInt16(made.data, options.pinned) as Int16Array<ArrayBuffer> }
-      : made
+    return values.int16 && !inElements ? { ...made, data: new Int16Array(made.data) } : made
   }
   if (!values.byColumns) return { a: random(m, k, 1), b: random(k, n, 2) }
   return { a: transposed(random(k, m, 1)), b: transposed(random(n, k, 2)) }

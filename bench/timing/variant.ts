@@ -54,7 +54,7 @@ const kinds: readonly ValueKind[] = [
 ]
 
 /**
- * @throws VariantError if the variant doesn't exist here or can't run this; VerificationError if its result is wrong; the
+ * @throws ArgumentError if the variant doesn't exist here or can't run this; VerificationError if its result is wrong; the
  *   signal's reason.
  */
 export async function measureVariant(request: VariantRequest, signal: AbortSignal): Promise<VariantRecord> {
@@ -75,7 +75,7 @@ export async function measureVariant(request: VariantRequest, signal: AbortSigna
     variant: name,
     device,
     signal,
-    out: matrix(size, newArray(dtype, batch * m * n, false)),
+    out: matrix(size, newArray(dtype, batch * m * n)),
   }
   const once = () => mpmm(a, b, options)
   const product = await once()

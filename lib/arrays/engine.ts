@@ -2,7 +2,7 @@
 
 import { zeroOf } from '../built-in.js'
 import type { Device } from '../device/device.js'
-import { pinnedInt32Array } from '../device/pinned.js'
+import { pinnedBytes } from '../device/pinned.js'
 import { bytesOfStored } from '../elements.js'
 import { ChangedError, OptionError, OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
@@ -112,7 +112,7 @@ export class Engine {
 
   #newBuffer(bytes: number): Uint8Array {
     this.budget.take(bytes)
-    if (this.#onGpu) return new Uint8Array(pinnedInt32Array(Math.ceil(bytes / 4)).buffer, 0, bytes)
+    if (this.#onGpu) return pinnedBytes(bytes)
     return allocate(bytes, 'a block', addon.dataTypes.indexOf('uint8'), undefined, SMALLER) as Uint8Array
   }
 

@@ -36,12 +36,11 @@ export const turn: Host['turn'] = () =>
     port2.postMessage(null)
   })
 
-/** Nobody can subscribe. */
-export const channel = ((name: string) => ({
-  name,
-  hasSubscribers: false,
-  publish() {},
-})) as unknown as Host['channel']
+/** A channel to which nobody can subscribe. */
+const silent = { hasSubscribers: false }
+export const tracingChannel = (() => ({
+  ...{ start: silent, end: silent, asyncStart: silent, asyncEnd: silent, error: silent },
+})) as unknown as Host['tracingChannel']
 
 /** Arguments of one call, of which every engine takes more. */
 const MOST_ARGUMENTS = 1 << 13

@@ -1,5 +1,5 @@
 /** Devices that are opened, and the matrices that stay on them. */
-import { notCancelled, signal, throwIfAborted } from '../abort.js'
+import { aborted, signal, throwIfAborted, unlessAborted } from '../abort.js'
 import {
   AUTO,
   automaticBackend,
@@ -37,6 +37,7 @@ import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf } from '../options.js'
 import { overlap, requireRoom, sameLayout } from '../overlap.js'
 import { ready } from '../placement.js'
+import { runNative } from '../run-native.js'
 import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import {
@@ -69,9 +70,19 @@ export interface OpenOptions {
    * and they compute products together. If there is no GPU, 'all' is as if it weren't given. Not together with `device`.
    */
   devices?: 'all' | readonly number[] | undefined
+  /** Stops waiting for the device, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
+  signal?: AbortSignal | undefined
 }
 
-const openOptions = new Options(whereSet satisfies OptionsOf<OpenOptions>)
+const openOptions = new Options({ ...whereSet, signal } satisfies OptionsOf<OpenOptions>)
+
+/** The options of {@link Device.upload} and {@link DeviceMatrix.download}. */
+export interface CopyOptions {
+  /** Ends the copy, with ERR_MPMML_ABORTED and the signal's reason as `cause`. */
+  signal?: AbortSignal | undefined
+}
+
+const copyOptions = new Options({ signal } satisfies OptionsOf<CopyOptions>)
 
 /** The memory of a device, in bytes. */
 export interface MemoryUse {
@@ -120,7 +131,7 @@ const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<Comb
  * Close it when it isn't needed any more. An open device keeps no process alive; work that was asked of it does.
  *
  * @throws Rejects with OptionError (ERR_MPMML_OPTION), NoCudaError (ERR_MPMML_NO_CUDA) if 'cuda' was asked for and can't be
- *   used, OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY), CudaError (ERR_MPMML_CUDA).
+ *   used, OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY), AbortedError (ERR_MPMML_ABORTED), CudaError (ERR_MPMML_CUDA).
  * @example
  * const device = await openDevice()
  * const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
@@ -131,8 +142,19 @@ const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<Comb
 export async function openDevice(options?: OpenOptions): Promise<Device> {
   const asked = openOptions.read(options)
   requireDevicesOnly(asked)
-  return new Device(await openSession(asked.backend, indexOf(asked.device), asked.devices))
+  throwIfAborted(asked.signal, OPENING)
+  const opening = openSession(asked.backend, indexOf(asked.device), asked.devices)
+  try {
+    return new Device(await unlessAborted(opening, asked.signal, (signal) => aborted(signal, OPENING)))
+  } catch (error) {
+    // Native code opens it all the same.
+    opening.then(({ native }) => addon.closeDevice(native)).catch(() => {})
+    throw error
+  }
 }
+
+/** Name of the work in messages. */
+const OPENING = 'the opening of a device'
 
 /** Opens a device; `backend` is an index into the addon's list of choices. */
 export async function openSession(backend: number, index: number, devices = 0): Promise<Session> {
@@ -193,21 +215,29 @@ export class Device {
    * Don't write to, transfer or detach the array until the promise settles.
    *
    * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE), OutOfMemoryError
-   *   (ERR_MPMML_OUT_OF_MEMORY), DisposedError (ERR_MPMML_DISPOSED) if the device has been closed, CudaError
-   *   (ERR_MPMML_CUDA).
+   *   (ERR_MPMML_OUT_OF_MEMORY), DisposedError (ERR_MPMML_DISPOSED) if the device has been closed, AbortedError
+   *   (ERR_MPMML_ABORTED), CudaError (ERR_MPMML_CUDA).
    * @example
    * const device = await openDevice()
    * const a = await device.upload(matrix(2, 3))
    * console.log(a.shape.join(' × '), a.dtype) // 2 × 3 int32
    * await device.close()
    */
-  async upload<Data extends OperandArray>(matrix: MatrixLike<Data>): Promise<DeviceMatrix<KindOf<Data>>> {
+  async upload<Data extends OperandArray>(
+    matrix: MatrixLike<Data>,
+    options?: CopyOptions,
+  ): Promise<DeviceMatrix<KindOf<Data>>> {
+    const { signal } = copyOptions.read(options)
     const view = readHostView(matrix, 'matrix', 'operand')
     const session = this.#session
     requireOpen(session)
     const { type, bytes, batched, batch, rows, cols } = view
     const elements = rowMajorElements(type, bytes, batched, batch, rows, cols)
-    const native = await copyToDevice(session, view, elements, notCancelled, 'matrix')
+    const native = await runNative(
+      { what: 'the upload', signal, borrowed: null },
+      ({ cancel }) => copyToDevice(session, view, elements, cancel, 'matrix'),
+      addon.release,
+    )
     return new DeviceMatrix(new ResidentView(new SharedMemory(native, session), elements))
   }
 
@@ -477,9 +507,9 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    *
    * @param out - a matrix of the same shape and type of array, with any strides, to copy into. It is what is returned; if
    *   it is left out, that is a row-major matrix in an array of its own: an Int16Array for int16, otherwise of the element
-   *   type. Don't use, transfer or detach its array until the promise settles.
+   *   type. Don't use, transfer or detach its array until the promise settles. After ERR_MPMML_ABORTED its content is unspecified.
    * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE), DisposedError (ERR_MPMML_DISPOSED),
-   *   OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY), CudaError (ERR_MPMML_CUDA).
+   *   OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY), AbortedError (ERR_MPMML_ABORTED), CudaError (ERR_MPMML_CUDA).
    * @example
    * const device = await openDevice()
    * const a = await device.upload(matrix(1, 2, [1, 2]))
@@ -487,10 +517,14 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * console.log((await a.download(out)) === out, out.data.join()) // true 1,2
    * await device.close()
    */
-  download<Out extends MatrixLike<Data>>(out: Out): Promise<Out>
-  /** The same into an array of its own. */
-  download(): Promise<DenseMatrix<Data>>
-  async download(out?: MatrixLike<Data>): Promise<MatrixLike<Data> | DenseMatrix<Data>> {
+  download<Out extends MatrixLike<Data>>(out: Out, options?: CopyOptions): Promise<Out>
+  /** Copies it into an array of its own. */
+  download(out?: undefined, options?: CopyOptions): Promise<DenseMatrix<Data>>
+  async download(
+    out?: MatrixLike<Data>,
+    options?: CopyOptions,
+  ): Promise<MatrixLike<Data> | DenseMatrix<Data>> {
+    const { signal } = copyOptions.read(options)
     const from = readView(this, 'the matrix', 'operand') as ResidentView
     const into = out === undefined ? null : readHostView(out, 'out', 'operand')
     requireThere(from, 'the matrix')
@@ -499,9 +533,12 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const layout =
       into ?? rowMajorElements(from.type, from.bytes, from.batched, from.batch, from.rows, from.cols)
     const array = into ? into.data : made!.data
-    const { native } = from.memory.session
-    await natively(() => addon.download(native, from.data, array, copyRequest(layout, from), notCancelled))
-    if (into) requireStillThere(into, 'out')
+    const { session } = from.memory
+    const borrowed = into && { requireStillThere: () => requireStillThere(into, 'out') }
+    await runNative({ what: 'the download', signal, borrowed }, ({ cancel }) => {
+      if (signal) requireThere(from, 'the matrix')
+      return addon.download(session.native, from.data, array, copyRequest(layout, from), cancel)
+    })
     return out ?? made!
   }
 

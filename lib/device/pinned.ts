@@ -52,21 +52,10 @@ export async function pinned<Type extends keyof PinnedArrays>(
   }
 }
 
-/**
- * An Int32Array of `length` zeros in pinned memory, as {@link pinned} makes it, but before it returns: 8 GiB take some seconds.
- * The first call in a process may take some hundred milliseconds, in which CUDA starts.
- *
- * @param length - number of elements, an integer of 0 or more
- * @throws DTypeError (ERR_MPMML_DTYPE) if `length` is no such number, OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY) if there
- *   is no memory for it.
- * @example
- * const a = matrix(1, 2, pinnedInt32Array(2))
- * console.log((await mpmm(a, matrix(2, 1, [3, 4]))).c.data.join()) // 4
- */
-export function pinnedInt32Array(length: number): Int32Array {
-  const bytes = bytesOf('int32', length)
+/** Makes bytes in pinned memory before it returns, for threads of the library's own work. */
+export function pinnedBytes(length: number): Uint8Array {
   try {
-    return arrayOver('int32', addon.pinnedBufferSync(bytes), length)
+    return arrayOver('uint8', addon.pinnedBufferSync(length), length)
   } catch (error) {
     throw refusal(error, length)
   }

@@ -54,22 +54,10 @@ export function requireOpen(session: Session): void {
   throw new DisposedError(`the device, ${session}, has been closed: open it again with openDevice()`)
 }
 
-/** How a group uses a memory, as far as it has been looked at: see Uses in overlap.ts. */
-export interface Use {
-  /** The number of the group. */
-  of: number
-  /** The index of the first product that uses it. */
-  product: number
-  isShared: boolean
-  isWritten: boolean
-}
-
 /** Memory of a device, which several matrices may share. */
 export class SharedMemory {
   /** The matrices that share it and haven't been disposed. */
   owners = 0
-  /** What the latest group that writes knows of it. */
-  use: Use | null = null
   #number = 0
 
   constructor(

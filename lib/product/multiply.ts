@@ -2,23 +2,21 @@
 
 import type { DeviceMatrix } from '../device/device.js'
 import { fromNative } from '../errors.js'
-import { REPORT_FIELDS, REQUEST_FIELDS, requestAt } from '../fields.js'
+import { REPORT_FIELDS } from '../fields.js'
 import type { MatrixLike } from '../matrix.js'
-import { addon, type Made } from '../native.js'
-import { runNative } from '../run-native.js'
+import type { Made } from '../native.js'
+import { type NativeCall, runNative } from '../run-native.js'
 import type { OperandArray } from '../storage.js'
-import { type Lanes, userWorkOf } from '../user-semiring.js'
-import { type ObservedCall, watch } from './diagnostics.js'
+import type { Lanes } from '../user-semiring.js'
 import {
   type AnyAccumulate,
-  type AnyOperand,
   type AnyResult,
   type AnyWitness,
   type MpmmOptions,
   refuseListener,
 } from './options.js'
 import { allocateResult, prepare } from './prepare.js'
-import { furtherOf, type Product, workOf, writeRequest, writeResults } from './request.js'
+import { type Product, workOf } from './product.js'
 import {
   type Fitting,
   type MpmmResult,
@@ -28,6 +26,7 @@ import {
   resultOf,
   type WitnessedResult,
 } from './result.js'
+import { type CallTrace, tracePromise, traceSync } from './tracing.js'
 import type { UserOperand, UserProductOptions, UserResultOf, UserWitnessedResult } from './user-product.js'
 
 /**
@@ -37,17 +36,6 @@ import type { UserOperand, UserProductOptions, UserResultOf, UserWitnessedResult
 const MOST_IN_A_ROW = 64
 let inARow = 0
 
-/**
- * Whether a device has been asked for a product since JavaScript last ran to its end. Native code may wait a moment for
- * the first, because a program that awaits each is faster then; one that asks for several isn't kept from it.
- */
-let asked = false
-const notAsked = () => {
-  asked = false
-}
-
-// Native code reads a request before the call returns, and no user code runs in between: one serves all calls.
-const request = new Float64Array(REQUEST_FIELDS)
 const syncReport = new Float64Array(REPORT_FIELDS)
 
 /**
@@ -119,74 +107,36 @@ export function mpmm<
   options: UserProductOptions<L, Out, C0, Witness>,
 ): Promise<UserWitnessedResult<UserResultOf<L, A | B | C0, Out>, Witness>>
 export function mpmm(a: unknown, b: unknown, options?: unknown): Promise<unknown> {
-  const watched = watch('mpmm')
-  const promise = multiply(a as AnyOperand, b as AnyOperand, options as MpmmOptions<AnyResult>, watched)
-  return watched ? watched.follow(promise) : promise
+  return tracePromise('mpmm', (trace) => multiply(a, b, options, trace))
 }
 
 async function multiply(
-  a: AnyOperand,
-  b: AnyOperand,
-  options: MpmmOptions<AnyResult> | undefined,
-  watched: ObservedCall | null,
+  a: unknown,
+  b: unknown,
+  options: unknown,
+  trace: CallTrace | null,
 ): Promise<MpmmResult<AnyResult>> {
-  const own = userWorkOf(options)
-  if (own) return own.multiply(a, b, options, watched) as Promise<MpmmResult<AnyResult>>
-  const product = prepare(a, b, options)
-  watched?.checked([product])
-  if (product.call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
+  const product = prepare(a, b, options, trace)
+  const { call } = product
+  if (call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
   inARow = 0
   allocateResult(product)
   const report = new Float64Array(REPORT_FIELDS)
-  const made = await runNative(
-    workOf(product, 'the product', report),
-    ({ cancel }) => start(product, report, cancel),
-    releaseMade,
-  )
-  return resultOf(product, madeMemories(made, product.call), report)
-}
-
-function start(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
-  const { a, b, c0, session } = product
-  if (product.options.signal) product.requireThere()
-  writeRequest(request, product)
-  writeResults(request, product)
-  if (session && !asked) {
-    asked = true
-    queueMicrotask(notAsked)
-    request[requestAt.mayWait] = 1
+  const start = ({ cancel }: NativeCall) => {
+    // A listener of the signal may have disposed a matrix.
+    if (call.options.signal) product.requireThere()
+    return call.algebra.multiply(product, report, cancel)
   }
-  return addon.multiply(
-    a.data,
-    b.data,
-    product.c!.data,
-    c0 ? c0.data : null,
-    request,
-    report,
-    cancel,
-    session ? session.native : null,
-    furtherOf(product),
-  )
+  const made = await runNative(workOf(product, 'the product', report), start, releaseMade)
+  return resultOf(product, madeMemories(made, call), report)
 }
 
 /** Computes a product before it returns. */
 function computeNow(product: Product): MpmmResult<AnyResult> {
   allocateResult(product)
-  const { a, b, c0, session } = product
-  writeRequest(request, product)
-  writeResults(request, product)
   let made: Made
   try {
-    made = addon.multiplySync(
-      a.data,
-      b.data,
-      product.c!.data,
-      c0 ? c0.data : null,
-      request,
-      syncReport,
-      session ? session.native : null,
-      furtherOf(product),
-    )
+    made = product.call.algebra.multiplySync(product, syncReport)
   } catch (error) {
     throw fromNative(error)
   }
@@ -235,22 +185,9 @@ export function mpmmSync<
   options: UserProductOptions<L, Out, C0, Witness>,
 ): UserWitnessedResult<UserResultOf<L, A | B | C0, Out>, Witness>
 export function mpmmSync(a: unknown, b: unknown, options?: unknown): unknown {
-  const watched = watch('mpmmSync')
-  const work = () =>
-    multiplySync(a as AnyOperand, b as AnyOperand, options as MpmmOptions<AnyResult>, watched)
-  return watched ? watched.around(work) : work()
-}
-
-function multiplySync(
-  a: AnyOperand,
-  b: AnyOperand,
-  options: MpmmOptions<AnyResult> | undefined,
-  watched: ObservedCall | null,
-): MpmmResult<AnyResult> {
-  const own = userWorkOf(options)
-  if (own) return own.multiplySync(a, b, options, watched) as MpmmResult<AnyResult>
-  const product = prepare(a, b, options)
-  watched?.checked([product])
-  refuseListener(product.options)
-  return computeNow(product)
+  return traceSync('mpmmSync', (trace) => {
+    const product = prepare(a, b, options, trace)
+    refuseListener(product.options)
+    return computeNow(product)
+  })
 }

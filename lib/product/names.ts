@@ -41,3 +41,11 @@ export class NamesInGroup implements Names {
     return `products[${this.index}]`
   }
 }
+
+/** Names of the matrices of a lane of elements that have several. */
+export const namesOfLane = ({ a, b, out, accumulate }: Names, lane: number): Names => ({
+  a: `${a}[${lane}]`,
+  b: `${b}[${lane}]`,
+  out: `${out}[${lane}]`,
+  accumulate: `${accumulate}[${lane}]`,
+})

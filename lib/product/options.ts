@@ -21,16 +21,11 @@ import {
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring, VariantName } from '../variant-names.js'
 import { variantIndex } from '../variants.js'
+import type { Progress } from './progress.js'
 import { type ProductStructure, structure } from './structure.js'
 
 /** What to do with a finite sum that decides a result and is outside the finite range of int32. */
 export type Overflow = 'throw' | 'saturate' | 'wrap'
-
-/** How far a product, or the reading or writing of a file, is. */
-export interface Progress {
-  /** The share of the work that is done, from 0 to 1. */
-  done: number
-}
 
 /** Where to compute. */
 export type BackendChoice = 'auto' | 'cuda' | 'cpu'
@@ -39,6 +34,7 @@ export type BackendChoice = 'auto' | 'cuda' | 'cpu'
 export type AnyOperand<Data extends OperandArray = OperandArray> = MatrixLike<Data> | DeviceMatrix<Data>
 
 export type { ElementsOf } from '../element-types.js'
+export type { Progress }
 
 /** What a result can be written into. */
 export type AnyResult = MatrixLike<ElementArray> | DeviceMatrix<ElementArray>
@@ -59,7 +55,8 @@ export interface MpmmOptions<
   semiring?: Semiring | undefined
   /**
    * A matrix of the result's shape to write into, which is then the result's `c`. Its elements may not overlap each
-   * other, nor those of the operands. If an operand is a {@link DeviceMatrix}, so must `out` be. After ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified; after any
+   * other, nor those of the operands; parts of one array that interleave count as overlapping if
+   * their strides don't nest, such as 3 and 2. If an operand is a {@link DeviceMatrix}, so must `out` be. After ERR_MPMML_ABORTED and ERR_MPMML_CUDA its content is unspecified; after any
    * other error it is as it was.
    */
   out?: Out | undefined
@@ -140,7 +137,8 @@ export const variant = option(LEFT_OUT, variantIndex, {
   commandLine: { flag: '--variant <name>', summary: 'a kernel variant, from mpmml variants' },
 })
 
-const productOptions = new Options({
+/** The options of a product, with a semiring of the library. */
+export const productSet = {
   semiring,
   // Matrices, which are read with the operands.
   out: checkedLater(),
@@ -151,19 +149,17 @@ const productOptions = new Options({
   ...furtherSet,
   structure,
   ...longWorkSet,
-} satisfies OptionsOf<MpmmOptions>)
+} satisfies OptionsOf<MpmmOptions>
+
+const productOptions = new Options(productSet)
 
 /** Options as indices into the addon's lists; matrices and the signal as they came. */
 export type ReadOptions = ReadOf<typeof productOptions>
 
-const leftOut = productOptions.read(undefined)
+/** Options that the products of a call have in common, apart from their algebra. */
+export type CallOptions = Omit<ReadOptions, 'semiring' | 'out' | 'accumulate'>
 
-/** Reads the options of a product. */
-export function readOptions(value: unknown): ReadOptions {
-  const read = productOptions.read(value)
-  requireDevicesOnly(read)
-  return read
-}
+const leftOut = productOptions.read(undefined)
 
 /** Some of a product's options; the others are as if they were left out. */
 export function asProduct(some: Partial<ReadOptions>): ReadOptions {
@@ -173,7 +169,7 @@ export function asProduct(some: Partial<ReadOptions>): ReadOptions {
 }
 
 /** Throws OptionError for a listener of a product that is computed before the call returns. */
-export function refuseListener({ onProgress }: ReadOptions): void {
+export function refuseListener({ onProgress }: CallOptions): void {
   if (!onProgress) return
   throw new OptionError(
     'mpmmSync blocks the thread that option onProgress is called on: leave it out, or use mpmm',

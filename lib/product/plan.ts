@@ -1,35 +1,14 @@
 /** Which kernel a product would take, without computing it. */
 import { OptionError } from '../errors.js'
-import { reportAt as field, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
-import { addon } from '../native.js'
+import { REPORT_FIELDS } from '../fields.js'
 import { runNative } from '../run-native.js'
-import { type Lanes, userWorkOf } from '../user-semiring.js'
-import type { VariantName } from '../variant-names.js'
-import { variants } from '../variants.js'
-import { type ObservedCall, watch } from './diagnostics.js'
+import type { Lanes } from '../user-semiring.js'
 import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
 import { prepare } from './prepare.js'
-import { workOf, writeRequest } from './request.js'
-import type { ProductStructure } from './structure.js'
+import { workOf } from './product.js'
+import type { Plan } from './result.js'
+import { type CallTrace, tracePromise } from './tracing.js'
 import type { UserOperand, UserPlan, UserProductOptions } from './user-product.js'
-
-/** How {@link mpmm} would compute a product. */
-export interface Plan {
-  /** What would compute it. */
-  backend: 'cuda' | 'cpu'
-  /** The kernel variant. */
-  variant: VariantName
-  /** Its parameters, such as the tile. */
-  parameters: Readonly<Record<string, number | string>>
-  /**
-   * How the sums are computed: 'byte' and 'byte-translated' in 8 bits, 'half' and 'half-translated' in 16 bits, 'direct' and
-   * 'translated' in the element type ('translated' if the semiring's zero occurs in the operands), 'wide' and 'wrapping' in 64
-   * bits, 'exponent', 'exponent-wide' and 'exponent-bounded' on tensor cores.
-   */
-  path: string
-  /** The structure of the matrices, if the option was given. */
-  structure?: Readonly<Required<ProductStructure>>
-}
 
 /**
  * The plan of the product that `mpmm(a, b, options)` would compute: chosen by the sizes and by a scan of the values,
@@ -58,43 +37,19 @@ export function plan<L extends Lanes>(
   options: UserProductOptions<L>,
 ): Promise<UserPlan>
 export function plan(a: unknown, b: unknown, options?: unknown): Promise<unknown> {
-  const watched = watch('plan')
-  const promise = makePlan(a as AnyOperand, b as AnyOperand, options as MpmmOptions<AnyResult>, watched)
-  return watched ? watched.follow(promise) : promise
+  return tracePromise('plan', (trace) => makePlan(a, b, options, trace))
 }
 
-async function makePlan(
-  a: AnyOperand,
-  b: AnyOperand,
-  options: MpmmOptions<AnyResult> | undefined,
-  watched: ObservedCall | null,
-): Promise<Plan> {
+async function makePlan(a: unknown, b: unknown, options: unknown, trace: CallTrace | null): Promise<unknown> {
   if ((options as { onProgress?: unknown } | undefined)?.onProgress !== undefined) {
     throw new OptionError(
       'plan must have no option onProgress, because it computes nothing that takes long: leave it out',
     )
   }
-  const own = userWorkOf(options)
-  if (own) return own.plan(a, b, options, watched) as Promise<never>
-  const product = prepare(a, b, options)
-  watched?.checked([product])
-  const request = new Float64Array(REQUEST_FIELDS)
+  const product = prepare(a, b, options, trace)
   const report = new Float64Array(REPORT_FIELDS)
-  writeRequest(request, product)
-  writeLayout(request, 0, requestAt.c, product.newElements())
-  request[requestAt.planOnly] = 1
-  const { a: left, b: right, c0, session } = product
-  const device = session ? session.native : null
-  await runNative(workOf(product, 'the plan', report), ({ cancel }) => {
+  return runNative(workOf(product, 'the plan', report), ({ cancel }) => {
     if (product.options.signal) product.requireThere()
-    return addon.multiply(left.data, right.data, null, c0 ? c0.data : null, request, report, cancel, device)
+    return product.call.algebra.plan(product, report, cancel)
   })
-  const { name, parameters } = variants()[report[field.variant]!]!
-  return {
-    backend: addon.backends[report[field.backend]!]!,
-    variant: name,
-    parameters,
-    path: addon.paths[report[field.path]!]!,
-    ...(product.structure && { structure: product.structure.shown }),
-  }
 }

@@ -1,8 +1,7 @@
 /** The arguments of a product: read, then checked. */
 
 import { throwIfAborted } from '../abort.js'
-import { ALL_DEVICES, AUTO, devicesIn, firstDevice } from '../backend.js'
-import { requireDecided, requireSemiringType } from '../built-in.js'
+import { ALL_DEVICES, AUTO, devicesIn, firstDevice, requireDevicesOnly } from '../backend.js'
 import { type Name, show, showList } from '../describe.js'
 import { pinnedResult } from '../device/pinned.js'
 import type { Session, SharedMemory } from '../device/resident.js'
@@ -15,33 +14,87 @@ import {
   ShapeError,
   VariantError,
 } from '../errors.js'
-import type { Elements } from '../layout.js'
+import { type Elements, shapeOf } from '../layout.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
-import { LEFT_OUT } from '../options.js'
-import { requireIntegers } from '../overflow.js'
-import { overlap, requireRoom, sameLayout } from '../overlap.js'
+import { LEFT_OUT, Options } from '../options.js'
+import { overlap, requireApart, requireRoom, sameLayout } from '../overlap.js'
 import { type PlaceRequest, placeOfProducts } from '../placement.js'
 import type { ElementArray } from '../storage.js'
+import type { LaneType } from '../user-semiring.js'
 import { type Role, readView, requireShape, requireThere, showShape, type View } from '../view.js'
-import { type Names, plainNames } from './names.js'
-import { readOptions } from './options.js'
-import { Call, Product, type Result } from './request.js'
+import { algebra } from './algebra.js'
+import { readLanes, requireLaneType } from './lanes.js'
+import { type Names, namesOfLane, plainNames } from './names.js'
+import { productSet } from './options.js'
+import { Call, Product, type Result } from './product.js'
 import type { ReadStructure } from './structure.js'
+import type { CallTrace } from './tracing.js'
 
 const { backendChoices, variants } = addon
 
-/** What the matrices of products are. Of lanes only the bits of uint32 count, which are taken for int32. */
-export interface Roles {
-  readonly operand: Role
-  readonly result: Role
+const productOptions = new Options({ ...productSet, semiring: algebra })
+
+/** Reads and checks the arguments of one product. Throws what {@link mpmm} rejects with. */
+export function prepare(a: unknown, b: unknown, optionsValue: unknown, trace: CallTrace | null): Product {
+  // Everything that can run user code comes first: after this the arguments can't change under the checks.
+  const options = productOptions.read(optionsValue)
+  const call = new Call(options.semiring, options)
+  const product = readProduct(call, a, b, options.out, options.accumulate, plainNames, options.structure)
+  throwIfAborted(options.signal, 'the product')
+  checkCall(call, product)
+  checkProduct(product, plainNames, () => locate(product, plainNames)!)
+  if (!call.session) {
+    const { batch, m, n, k, otherLanes } = product
+    const work = (1 + otherLanes.length) * batch * (m * n * k + m * k + k * n + m * n)
+    call.place = placeOfProducts(options, work)
+  }
+  trace?.checked([product])
+  return product
 }
 
-const ofLibrary: Roles = { operand: 'operand', result: 'result' }
-export const ofLanes: Roles = { operand: 'lane', result: 'lane' }
-
-/** Reads the matrices of a product, which may run user code. */
+/** Reads the matrices of a product, which may run user code, and finds the device of the call. */
 export function readProduct(
+  call: Call,
+  a: unknown,
+  b: unknown,
+  out: unknown,
+  accumulate: unknown,
+  names: Names,
+  structure: ReadStructure | null,
+): Product {
+  const product =
+    call.algebra.lanes === null
+      ? readLane(call, a, b, out, accumulate, names, structure, null)
+      : readAllLanes(call, [a, b, out, accumulate], names, structure)
+  call.session ??= sessionOf(product)
+  return product
+}
+
+function readAllLanes(
+  call: Call,
+  [a, b, out, accumulate]: [unknown, unknown, unknown, unknown],
+  names: Names,
+  structure: ReadStructure | null,
+): Product {
+  const { algebra } = call
+  const [left, right] = [readLanes(a, algebra, names.a), readLanes(b, algebra, names.b)]
+  const outs = out === undefined ? [] : readLanes(out, algebra, names.out)
+  const isMatrix = accumulate !== undefined && typeof accumulate !== 'boolean'
+  const c0 = isMatrix && accumulate !== out ? readLanes(accumulate, algebra, names.accumulate) : null
+  const flag = isMatrix || accumulate
+  const [head, ...others] = algebra.lanes!.map((type, lane) => {
+    const its = algebra.isList ? namesOfLane(names, lane) : names
+    return readLane(call, left[lane], right[lane], outs[lane], c0 ? c0[lane] : flag, its, structure, type)
+  }) as [Product, ...Product[]]
+  head.outValue = out
+  head.otherLanes = others
+  for (const lane of others) call.session ??= sessionOf(lane)
+  return head
+}
+
+/** Reads the matrices of a lane. Without a type, the arrays of the operands decide it. */
+function readLane(
   call: Call,
   a: unknown,
   b: unknown,
@@ -49,13 +102,19 @@ export function readProduct(
   accumulate: unknown,
   names: Names,
   structure: ReadStructure | null,
-  roles: Roles = ofLibrary,
+  type: LaneType | null,
 ): Product {
-  const left = readView(a, names.a, roles.operand) as View
-  const right = readView(b, names.b, roles.operand) as View
-  const out =
-    outValue === undefined ? null : (readView(outValue, names.out, roles.result) as View<ElementArray>)
-  const c0 = readAccumulate(accumulate, outValue, out, names.accumulate, roles.result)
+  const [operand, result]: Role[] = type === null ? ['operand', 'result'] : ['lane', 'lane']
+  const left = readView(a, names.a, operand!) as View
+  const right = readView(b, names.b, operand!) as View
+  const out = outValue === undefined ? null : (readView(outValue, names.out, result!) as View<ElementArray>)
+  const c0 = readAccumulate(accumulate, outValue, out, names.accumulate, result!)
+  if (type !== null) {
+    requireLaneType(left, type, names.a)
+    requireLaneType(right, type, names.b)
+    if (out) requireLaneType(out, type, names.out)
+    if (c0) requireLaneType(c0, type, names.accumulate)
+  }
   return new Product(call, left, right, out, outValue, c0, structure)
 }
 
@@ -77,36 +136,25 @@ function readAccumulate(
   return out && value === outValue ? out : (readView(value, name, role) as View<ElementArray>)
 }
 
-/** Reads and checks the arguments of one product. Throws what {@link mpmm} rejects with. */
-export function prepare(a: unknown, b: unknown, optionsValue: unknown): Product {
-  // Everything that can run user code comes first: after this the arguments can't change under the checks.
-  const options = readOptions(optionsValue)
-  const call = new Call(options)
-  const product = readProduct(call, a, b, options.out, options.accumulate, plainNames, options.structure)
-  throwIfAborted(options.signal, 'the product')
-  requireOperation(call, product.type)
-  checkProduct(product, plainNames)
-  call.session = sessionOf(product)
-  requireOneDevice(product, plainNames, () => locate(product, plainNames)!)
-  if (call.session) requireNoContradiction(options, call.session)
-  else {
-    const { batch, m, n, k } = product
-    call.place = placeOfProducts(options, batch * (m * n * k + m * k + k * n + m * n))
-  }
-  return product
+/** Throws unless the algebra, and the device that matrices are on, do what a call asks for. `product` is its first. */
+export function checkCall(call: Call, product: Product): void {
+  requireDevicesOnly(call.options)
+  call.algebra.requireOperation(call, product.type)
+  if (call.session) requireNoContradiction(call.options, call.session)
 }
 
-/** Throws unless there is such an operation on elements of this type. */
-export function requireOperation({ options, asked }: Call, type: number): void {
-  const { semiring, overflow } = options
-  requireSemiringType(semiring, type)
-  if (asked.length > 0) requireDecided(semiring, asked[0]!.name)
-  if (overflow !== LEFT_OUT) requireIntegers(type, 'the operands are')
+/**
+ * Checks that the matrices of a product fit, and are where those of its call are; `first` finds one on the call's device. Runs no user
+ * code.
+ */
+export function checkProduct(product: Product, names: Names, first: () => Located): void {
+  if (product.call.algebra.isList) checkLanes(product, names, first)
+  else checkLane(product, names, first)
 }
 
-/** Checks that the matrices of a product fit. Runs no user code. Messages are elsewhere, so that V8 inlines what has none. */
-export function checkProduct(product: Product, names: Names): void {
-  const { a, b, out, c0 } = product
+// Messages are elsewhere, so that V8 inlines what has none.
+function checkLane(product: Product, names: Names, first: () => Located): void {
+  const { a, b, out, c0, call } = product
   requireOneType(a, b, names, names.b)
   if (out) requireOneType(a, out, names, names.out)
   if (c0) requireOneType(a, c0, names, names.accumulate)
@@ -114,8 +162,40 @@ export function checkProduct(product: Product, names: Names): void {
   requireThere(b, names.b)
   if (a.cols !== b.rows) refuseInner(a, b, names)
   if (a.batch !== b.batch && a.batch !== 1 && b.batch !== 1) refuseBatches(a, b, names)
-  if (out) requireOut(product, names)
+  if (out) requireOut(product, out, names, first)
   if (c0 && c0 !== out) requireAccumulate(product, c0, names)
+  requireOn(call.session, a, names.a, first)
+  requireOn(call.session, b, names.b, first)
+  if (c0) requireOn(call.session, c0, names.accumulate, first)
+  if (out) requireOn(call.session, out, names.out, first)
+}
+
+/** Checks the lanes of a product, which are computed together. */
+function checkLanes(product: Product, names: Names, first: () => Located): void {
+  const { lanes } = product
+  const [head, ...others] = lanes as [Product, ...Product[]]
+  product.eachLane(names, (lane, its) => checkLane(lane, its, first))
+  others.forEach((lane, index) => {
+    const [its, heads] = [namesOfLane(names, index + 1), namesOfLane(names, 0)]
+    for (const which of ['a', 'b', 'out', 'c0'] as const) {
+      const [one, other] = [head[which], lane[which]]
+      if (!one || !other || showList(shapeOf(one)) === showList(shapeOf(other))) continue
+      const name = which === 'c0' ? 'accumulate' : which
+      throw new ShapeError(
+        `${showShape(other, its[name])} must have the shape of ${showShape(one, heads[name])}: each has a lane of the same elements`,
+      )
+    }
+  })
+  requireApart(
+    lanes,
+    (index, view) => nameOf(lanes[index]!, namesOfLane(names, index), view),
+    'the lanes of a product are computed together: write into other matrices',
+  )
+}
+
+/** Name of a matrix of a product in messages. */
+export function nameOf({ a, b, out }: Product, names: Names, view: View): string {
+  return `${view === out ? names.out : view === a ? names.a : view === b ? names.b : names.accumulate}`
 }
 
 function refuseInner(a: View, b: View, names: Names): never {
@@ -135,15 +215,15 @@ function refuseBatches(a: View, b: View, names: Names): never {
  * Says where the result and the further ones that are asked for go, and makes their arrays unless they are to be on a device;
  * `name` is what messages call the result.
  */
-export function allocateResult(
-  product: Product,
-  name: Name = 'the result',
-  asked = product.call.asked,
-): void {
-  const { call, out } = product
-  product.c = out ?? newResult(product.newElements(), call, name)
-  if (asked.length === 0) return
-  product.further = asked.map((further) =>
+export function allocateResult(product: Product, name: Name = 'the result'): void {
+  const { call, otherLanes } = product
+  const first = otherLanes.length > 0 ? `lane 0 of ${name}` : name
+  product.c = product.out ?? newResult(product.newElements(), call, first)
+  for (const [index, lane] of otherLanes.entries()) {
+    lane.c = lane.out ?? newResult(lane.newElements(), call, `lane ${index + 1} of ${name}`)
+  }
+  if (call.asked.length === 0) return
+  product.further = call.asked.map((further) =>
     newResult(product.newFurther(), call, { toString: () => `the ${further.name} of ${name}` }),
   )
 }
@@ -172,17 +252,18 @@ function refuseType(a: View, other: View, names: Names, name: Name): never {
   )
 }
 
-function requireOut({ a, b, c0, out, batched, batch, m, n }: Product, names: Names): void {
-  if (!out) return
+function requireOut(
+  { a, b, call, batched, batch, m, n }: Product,
+  out: View,
+  names: Names,
+  first: () => Located,
+): void {
   requireThere(out, names.out)
-  if (!out.memory) {
-    const resident = first(a, b, c0, null, names)
-    if (resident) {
-      throw new DeviceError(
-        `${names.out} is in an array, but ${resident.name} is on ${resident.memory.session}, and so is the result: ` +
-          'leave out `out` and download c',
-      )
-    }
+  if (!out.memory && call.session) {
+    const { name, memory } = first()
+    throw new DeviceError(
+      `${names.out} is in an array, but ${name} is on ${memory.session}, and so is the result: leave out \`out\` and download c`,
+    )
   }
   requireShape(out, names.out, 'the result', { batched, batch, rows: m, cols: n })
   requireRoom(out, names.out, 'the result')
@@ -218,31 +299,22 @@ export interface Located {
 }
 
 /** The first of a product's matrices that is on a device; null if all are in arrays. */
-export function locate({ a, b, c0, out }: Product, names: Names): Located | null {
-  return first(a, b, c0, out, names)
+export function locate(product: Product, names: Names): Located | null {
+  let located: Located | null = null
+  product.eachLane(names, ({ a, b, c0, out }, its) => {
+    if (located) return
+    if (a.memory) located = { name: its.a, memory: a.memory }
+    else if (b.memory) located = { name: its.b, memory: b.memory }
+    else if (c0?.memory) located = { name: its.accumulate, memory: c0.memory }
+    else if (out?.memory) located = { name: its.out, memory: out.memory }
+  })
+  return located
 }
 
-function first(a: View, b: View, c0: View | null, out: View | null, names: Names): Located | null {
-  if (a.memory) return { name: names.a, memory: a.memory }
-  if (b.memory) return { name: names.b, memory: b.memory }
-  if (c0?.memory) return { name: names.accumulate, memory: c0.memory }
-  if (out?.memory) return { name: names.out, memory: out.memory }
-  return null
-}
-
-/** The device that the first of a product's matrices that is on one is on; null if all are in arrays. */
-export function sessionOf({ a, b, c0, out }: Product): Session | null {
+/** The device that the first of a lane's matrices that is on one is on; null if all are in arrays. */
+function sessionOf({ a, b, c0, out }: Product): Session | null {
   const memory = a.memory ?? b.memory ?? c0?.memory ?? out?.memory
   return memory ? memory.session : null
-}
-
-/** Throws DeviceError unless all matrices that are on a device are on the call's; `first` says what messages call one there. */
-export function requireOneDevice({ call, a, b, c0, out }: Product, names: Names, first: () => Located): void {
-  const { session } = call
-  requireOn(session, a, names.a, first)
-  requireOn(session, b, names.b, first)
-  if (c0) requireOn(session, c0, names.accumulate, first)
-  if (out) requireOn(session, out, names.out, first)
 }
 
 function requireOn(session: Session | null, { memory }: View, name: Name, first: () => Located): void {

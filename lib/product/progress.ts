@@ -1,7 +1,12 @@
 /** Telling how far work is, while it runs. */
 import { reportAt as at } from '../fields.js'
 import { tell } from '../listener.js'
-import type { Progress } from './options.js'
+
+/** Progress of a product, or of other work. Work with more to tell adds members. */
+export interface Progress {
+  /** The share of the work that is done, from 0 to 1. */
+  done: number
+}
 
 /** Time between two calls of `onProgress`. */
 export const INTERVAL_MS = 250

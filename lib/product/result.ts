@@ -4,14 +4,15 @@ import { deviceName, devicesIn } from '../backend.js'
 import { DeviceMatrix } from '../device/device.js'
 import { ResidentView, SharedMemory } from '../device/resident.js'
 import { reportAt as at } from '../fields.js'
-import { shapeOf } from '../layout.js'
+import { type Elements, shapeOf } from '../layout.js'
 import { type DenseMatrix, type MatrixLike, rowMajorMatrix } from '../matrix.js'
-import { addon, type Made, type NativeVariant } from '../native.js'
+import { addon, type Made, type NativeMemory, type NativeVariant } from '../native.js'
 import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
+import { asLane } from './lanes.js'
 import type { AnyAccumulate, AnyResult, AnyWitness, ElementsOf } from './options.js'
-import type { Call, Product, Result } from './request.js'
-import type { ProductStructure } from './structure.js'
+import type { Call, Product, Result } from './product.js'
+import type { ProductStructure, ReadStructure } from './structure.js'
 
 /** What a product gives. */
 export interface MpmmResult<C extends AnyResult = DenseMatrix> {
@@ -55,6 +56,24 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
    * count with the option `structure`; 0 if no kernel ran.
    */
   gops: number
+  /** The structure of the matrices, if the option was given. */
+  structure?: Readonly<Required<ProductStructure>>
+}
+
+/** Plan of a product. */
+export interface Plan {
+  /** The backend that would compute it. */
+  backend: 'cuda' | 'cpu'
+  /** The kernel variant. */
+  variant: VariantName
+  /** Its parameters, such as the tile. */
+  parameters: Readonly<Record<string, number | string>>
+  /**
+   * How the sums are computed: 'byte' and 'byte-translated' in 8 bits, 'half' and 'half-translated' in 16 bits, 'direct' and
+   * 'translated' in the element type ('translated' if the semiring's zero occurs in the operands), 'wide' and 'wrapping' in 64
+   * bits, 'exponent', 'exponent-wide' and 'exponent-bounded' on tensor cores.
+   */
+  path: string
   /** The structure of the matrices, if the option was given. */
   structure?: Readonly<Required<ProductStructure>>
 }
@@ -133,26 +152,28 @@ export type Fitting<
 
 const { variants, backends, paths } = addon
 
-/** The memories that native code made for results on a device, null if there are none, and for the further ones that are asked for. */
+/** Memories of results on a device: of the lanes of c unless `out` was given, and of the auxiliary outputs. */
 export interface MadeMemories {
-  results: SharedMemory | null
-  further: readonly SharedMemory[]
+  readonly results: readonly SharedMemory[]
+  readonly further: readonly SharedMemory[]
 }
 
-const nothingMade: MadeMemories = { results: null, further: [] }
+const nothingMade: MadeMemories = { results: [], further: [] }
+
+const listOf = (made: Made): readonly NativeMemory[] =>
+  made === undefined ? [] : Array.isArray(made) ? made : [made as NativeMemory]
 
 /** Gives back what native code has made for a result that isn't returned. */
 export function releaseMade(made: Made): void {
-  if (made === undefined) return
-  for (const memory of Array.isArray(made) ? made : [made]) addon.release(memory)
+  for (const memory of listOf(made)) addon.release(memory)
 }
 
 export function madeMemories(made: Made, { session, asked }: Call): MadeMemories {
   if (made === undefined) return nothingMade
-  const all = (Array.isArray(made) ? made : [made]).map((memory) => new SharedMemory(memory, session!))
+  const all = listOf(made).map((memory) => new SharedMemory(memory, session!))
   // Those of further results come last.
   const further = all.splice(all.length - asked.length)
-  return { results: all[0] ?? null, further }
+  return { results: all, further }
 }
 
 /**
@@ -167,27 +188,45 @@ export function resultOf<C extends AnyResult>(
   offset = 0,
   furtherOffset = 0,
 ): WitnessedResult<C, boolean> {
-  const variant = variants[report[start + at.variant]!] as NativeVariant
   const { call, session, structure } = product
-  const result: WitnessedResult<C, boolean> = {
-    c: (product.out ? product.outValue : newMatrix(product, made.results, offset)) as C,
-    backend: backends[report[start + at.backend]!]!,
-    device: session ? session.name : deviceName(report[start + at.device]!),
-    devices: devicesOf(report[start + at.devices]!, report[start + at.device]!),
-    variant: variant.name,
-    path: paths[report[start + at.path]!]!,
-    timing: timingOf(report, start),
-    gops: gopsOf(report, start),
-  }
+  const c = (product.out ? product.outValue : newResult(product, made, offset)) as C
+  const backend = backends[report[start + at.backend]!]!
+  const device = session ? session.name : deviceName(report[start + at.device]!)
+  const devices = devicesOf(report[start + at.devices]!, report[start + at.device]!)
+  const timing = timingOf(report, start)
+  const gops = gopsOf(report, start)
+  const isBuiltIn = call.algebra.lanes === null
+  const variant = isBuiltIn ? (variants[report[start + at.variant]!] as NativeVariant).name : undefined
+  const path = isBuiltIn ? paths[report[start + at.path]!] : undefined
+  // Whole objects, because groups make thousands, and a member that is added later takes long. Semirings of users have no variants.
+  const result = (
+    isBuiltIn
+      ? { c, backend, device, devices, variant, path, timing, gops }
+      : { c, backend, device, devices, timing, gops }
+  ) as WitnessedResult<C, boolean>
   if (structure) result.structure = structure.shown
   call.asked.forEach(({ name }, index) => {
-    result[name] = newFurther(product, index, made, furtherOffset) as WitnessOf<C>
+    const memory = made.further[index]
+    result[name] = (
+      memory ? inMemory(memory, product.newFurther(furtherOffset)) : inArray(product.further[index]!)
+    ) as WitnessOf<C>
   })
   return result
 }
 
-/** The milliseconds of a report. */
-export const timingOf = (report: Float64Array, start: number): MpmmResult['timing'] => ({
+/** The plan of a product over a semiring of the library. */
+export function planOf(report: Float64Array, structure: ReadStructure | null): Plan {
+  const { name, parameters } = variants[report[at.variant]!] as NativeVariant
+  return {
+    backend: backends[report[at.backend]!]!,
+    variant: name,
+    parameters,
+    path: paths[report[at.path]!]!,
+    ...(structure && { structure: structure.shown }),
+  }
+}
+
+const timingOf = (report: Float64Array, start: number): MpmmResult['timing'] => ({
   totalMs: report[start + at.totalMs]!,
   kernelMs: report[start + at.kernelMs]!,
   analysisMs: report[start + at.analysisMs]!,
@@ -196,7 +235,7 @@ export const timingOf = (report: Float64Array, start: number): MpmmResult['timin
 })
 
 /** As {@link MpmmResult.gops}. */
-export function gopsOf(report: Float64Array, start: number): number {
+function gopsOf(report: Float64Array, start: number): number {
   const kernelMs = report[start + at.kernelMs]!
   return kernelMs > 0 ? (2 * report[start + at.steps]!) / kernelMs / 1e6 : 0
 }
@@ -206,32 +245,25 @@ const noDevices: readonly number[] = Object.freeze([])
 const oneDevice: (readonly number[])[] = []
 
 /** `together`: those that computed a product together; 0 if one did, or the CPU. */
-export function devicesOf(together: number, device: number): readonly number[] {
+function devicesOf(together: number, device: number): readonly number[] {
   if (together > 0) return devicesIn(together)
   if (device < 0) return noDevices
   oneDevice[device] ??= Object.freeze([device])
   return oneDevice[device]
 }
 
-function newMatrix(
-  product: Product,
-  made: SharedMemory | null,
-  offset: number,
-): DenseMatrix<ElementArray> | DeviceMatrix {
-  if (made) return new DeviceMatrix(new ResidentView(made, product.newElements(offset)))
-  return inArray(product.c!)
+function newResult(product: Product, made: MadeMemories, offset: number): unknown {
+  const { lanes: types, isList } = product.call.algebra
+  const ofLane = (lane: Product, index: number): unknown => {
+    const memory = made.results[index]
+    if (memory) return inMemory(memory, lane.newElements(offset))
+    return types ? asLane(inArray(lane.c!) as DenseMatrix, types[index]!) : inArray(lane.c!)
+  }
+  return isList ? product.lanes.map(ofLane) : ofLane(product, 0)
 }
 
-function newFurther(
-  product: Product,
-  index: number,
-  made: MadeMemories,
-  offset: number,
-): DenseMatrix<ElementArray> | DeviceMatrix {
-  const memory = made.further[index]
-  if (memory) return new DeviceMatrix(new ResidentView(memory, product.newFurther(offset)))
-  return inArray(product.further[index]!)
-}
+const inMemory = (memory: SharedMemory, elements: Elements) =>
+  new DeviceMatrix<ElementArray>(new ResidentView(memory, elements))
 
 const inArray = (result: Result): DenseMatrix<ElementArray> =>
   rowMajorMatrix(result.data as ElementArray, shapeOf(result))

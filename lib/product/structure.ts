@@ -106,14 +106,17 @@ function readMatrix(value: unknown, name: string): { band: Band; shown: MatrixSt
 
 const isReach = (value: unknown): value is number => value === Infinity || Number.isSafeInteger(value)
 
-type Fields = Readonly<Record<'structured' | `${'a' | 'b' | 'c'}${'Below' | 'Above'}`, number>>
+/** Fields of a request. */
+export type StructureFields = Readonly<
+  Record<'structured' | `${'a' | 'b' | 'c'}${'Below' | 'Above'}`, number>
+>
 
 /** Writes the structure of a product, or that it has none, into `request`, whose fields begin at `start`. */
 export function writeStructure(
   request: Float64Array,
   structure: ReadStructure | null,
   start: number,
-  at: Fields = requestAt,
+  at: StructureFields = requestAt,
 ): void {
   request[start + at.structured] = structure ? 1 : 0
   if (!structure) return

@@ -1,5 +1,5 @@
 /** Powers and stars of matrices over semirings that users write, by their products. */
-import { signal, throwIfAborted } from '../abort.js'
+import { throwIfAborted } from '../abort.js'
 import { deviceName, optionsOf, whereSet } from '../backend.js'
 import { throughout } from '../borrowed.js'
 import { show } from '../describe.js'
@@ -9,26 +9,26 @@ import { CycleError, natively, OptionError, ShapeError } from '../errors.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
 import { rowMajorMatrix, type Shape } from '../matrix.js'
 import { addon } from '../native.js'
-import { checkedLater, listener, Options, type OptionsOf } from '../options.js'
-import { plainNames } from '../product/names.js'
-import type { Progress } from '../product/options.js'
-import { requireNoContradiction } from '../product/prepare.js'
-import type { Product } from '../product/request.js'
+import { checkedLater, Options, type OptionsOf } from '../options.js'
+import { algebra } from '../product/algebra.js'
+import { mpmm } from '../product/multiply.js'
+import { namesOfLane, plainNames } from '../product/names.js'
+import { asProduct, longWorkSet, overflow, type Progress } from '../product/options.js'
+import { checkCall, checkProduct, locate, readProduct } from '../product/prepare.js'
+import { Call, type Product } from '../product/product.js'
 import type { UserAlgebraOptions, UserAlgebraResult, UserProductOptions } from '../product/user-product.js'
 import type { LaneArray, LaneType } from '../user-semiring.js'
 import { showShape, type View } from '../view.js'
+import type { UserAlgebra } from './algebra.js'
 import { laneOf } from './constants.js'
 import { requireLaws } from './laws.js'
-import { checkUserProduct, locateUser, readUserProduct, sessionOfUser, type UserProduct } from './operands.js'
-import { callOf, multiply, refusedSet, userSemiring } from './product.js'
-import { lanesOf, nativeOf, neutralOf, type WrittenSemiring } from './semiring.js'
+import { nativeOf, neutralOf, type WrittenSemiring } from './semiring.js'
 
 const algebraOptions = new Options({
-  semiring: userSemiring,
+  semiring: algebra,
   ...whereSet,
-  signal,
-  onProgress: listener<Progress>(),
-  overflow: refusedSet.overflow,
+  ...longWorkSet,
+  overflow,
   out: checkedLater(),
 } satisfies OptionsOf<UserAlgebraOptions & { overflow: undefined; out: undefined }>)
 
@@ -51,7 +51,7 @@ class Powers {
   device: string
   readonly #started = performance.now()
   readonly #given: unknown
-  readonly #square: UserProduct
+  readonly #square: Product
   readonly #shape: Shape
   readonly #length: number
   readonly #options: UserProductOptions
@@ -60,23 +60,22 @@ class Powers {
 
   /** @param what - name of the work in messages. */
   constructor(a: unknown, value: unknown, what: string, why: string) {
-    const { semiring, out, ...options } = algebraOptions.read(value)
+    const { semiring: algebra, out, ...options } = algebraOptions.read(value)
     if (out !== undefined) {
       throw new OptionError('option out is for the semirings of the library: take the c of the result')
     }
-    const call = callOf(semiring, options)
+    const { semiring } = algebra as UserAlgebra
+    const call = new Call(algebra, asProduct(options))
     const names = { ...plainNames, b: plainNames.a }
-    const given = { a, b: a, out: undefined, accumulate: undefined }
-    const square = readUserProduct(semiring, call, given, names, null)
-    const [{ a: view, batched, batch, m }] = square.lanes as [Product]
-    const { signal } = call.options
-    throwIfAborted(signal, what)
+    const square = readProduct(call, a, a, undefined, undefined, names, null)
+    const { a: view, batched, batch, m } = square
+    throwIfAborted(options.signal, what)
     if (view.rows !== view.cols) {
-      throw new ShapeError(`${showShape(view, square.nameOfLane(0).a)} must be square${why}`)
+      const name = algebra.isList ? namesOfLane(names, 0).a : names.a
+      throw new ShapeError(`${showShape(view, name)} must be square${why}`)
     }
-    call.session = sessionOfUser(square)
-    checkUserProduct(square, () => locateUser(square)!)
-    if (call.session) requireNoContradiction(call.options, call.session)
+    checkCall(call, square)
+    checkProduct(square, names, () => locate(square, names)!)
     requireLaws(semiring)
     this.what = what
     this.semiring = semiring
@@ -88,8 +87,8 @@ class Powers {
     this.#shape = batched ? [batch, m, m] : [m, m]
     this.#length = batch * m * m
     this.#options = { semiring, ...optionsOf(call.options), signal: call.options.signal }
-    this.#isList = Array.isArray(semiring.dtype)
-    this.#types = lanesOf(semiring)
+    this.#isList = algebra.isList
+    this.#types = algebra.lanes!
   }
 
   /** As products take it. */
@@ -176,7 +175,7 @@ class Powers {
       ...this.#options,
       onProgress: onProgress && ((progress: Progress) => onProgress({ done: (done + progress.done) / most })),
     }
-    const { c, timing, backend, device } = await multiply(x, y, options, null)
+    const { c, timing, backend, device } = await mpmm(x as never, y as never, options)
     this.kernelMs += timing.kernelMs
     this.backend = backend
     this.device = device

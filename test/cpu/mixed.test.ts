@@ -2,7 +2,8 @@
 import { describe, expect, it } from 'vitest'
 import { describeCall, drawCalls } from '../../bench/mixed/calls.js'
 import { judge } from '../../bench/mixed/perform.js'
-import { OverflowError, ShapeError, variants } from '../../lib/index.js'
+import { OverflowError, ShapeError } from '../../lib/errors.js'
+import { variants } from '../../lib/index.js'
 import { mixedSuite } from '../support/suite-mixed.js'
 
 describe('cpu', () => mixedSuite('cpu', 300))

@@ -11,7 +11,7 @@ const reason = withoutCuda()
 
 function run(body: string) {
   const program = `
-    import { explainBackend, matrix, mpmm, mpmmGrouped, mpmmSync, openDevice, pinnedInt32Array } from ${JSON.stringify(library.href)}
+    import { explainBackend, matrix, mpmm, mpmmGrouped, mpmmSync, openDevice, pinned } from ${JSON.stringify(library.href)}
     import { addon } from ${JSON.stringify(native.href)}
     const device = await openDevice({ backend: 'cuda' })
     const other = await openDevice({ backend: 'cpu' })
@@ -55,7 +55,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       const there = await other.upload(host)
       said.other = (await (await mpmm(there, host)).c.download()).data[7]
       said.opened = (await openDevice()).backend
-      said.pinned = pinnedInt32Array(5).length
+      said.pinned = (await pinned('int32', 5)).length
       await device.close()
       said.closed = await code(device.full([9, 9], 1))
       console.log(JSON.stringify(said))

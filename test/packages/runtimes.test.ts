@@ -71,9 +71,9 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
 
     it('products that are told of, followed and given up', () => {
       const output = succeeds(`
-        import { subscribe } from 'node:diagnostics_channel'
-        subscribe('mpmml:run', ({ m }) => console.log('run', m))
-        subscribe('mpmml:error', ({ code }) => console.log(code))
+        import { tracingChannel } from 'node:diagnostics_channel'
+        const asyncEnd = ({ products: [{ m }], error }) => console.log(...(error ? [error.code] : ['run', m]))
+        tracingChannel('mpmml:product').subscribe({ asyncEnd })
         const controller = new AbortController()
         const onProgress = ({ done }) => { if (done > 0) controller.abort() }
         await slow({ signal: controller.signal, onProgress }).catch(({ code }) => console.log(code))

@@ -7,7 +7,7 @@ import {
   OutOfMemoryError,
   OverflowError,
   QueueError,
-} from '../../lib/index.js'
+} from '../../lib/errors.js'
 import { readPlan, workersOf } from '../../lib/queue/read.js'
 import { errorOf, isFinal, reasonText } from '../../lib/queue/reasons.js'
 import { isJobData, keysOf, readRecord } from '../../lib/queue/records.js'

@@ -1,7 +1,7 @@
 /** Delays in timetables against a simulation, event by event. */
 import { describe, expect, it } from 'vitest'
 import { parseGraph } from '../../lib/graph.js'
-import { CycleError, ValueError } from '../../lib/index.js'
+import { ArgumentError, CycleError } from '../../lib/index.js'
 import { delay, recoveryTimes, type Timetable } from '../../lib/schedule.js'
 import { Random } from '../support/generators.js'
 
@@ -129,7 +129,7 @@ describe('delay', () => {
   it('refuses a period that is too short, and names the circuit', async () => {
     const short = delay(timetable(), { period: 20, at: 'AB', by: 1 })
     await expect(short).rejects.toThrow(/at least 20\.5, which the circuit (BC → CB → BC|CB → BC → CB) needs/)
-    await expect(delay(timetable(), { period: 24, at: 'X', by: 1 })).rejects.toThrow(ValueError)
+    await expect(delay(timetable(), { period: 24, at: 'X', by: 1 })).rejects.toThrow(ArgumentError)
     await expect(delay(timetable(), { period: 24, at: 'AB', by: -1 })).rejects.toThrow(/above 0/)
     const circuit = { nodes: 2, from: [0, 1], to: [1, 0], weight: [1, 1], tokens: [0, 0] }
     await expect(delay(circuit, { period: 5, at: 0, by: 1 })).rejects.toThrow(CycleError)

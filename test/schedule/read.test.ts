@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { FileError, ValueError } from '../../lib/index.js'
+import { ArgumentError, FileError } from '../../lib/index.js'
 import { type Plan, parsePlan, readPlan } from '../../lib/schedule.js'
 
 /** Links of all jobs as MS Project writes them. */
@@ -255,8 +255,8 @@ describe('parsePlan', () => {
     expect(() => parsePlan(shared)).toThrow(/SharedArrayBuffer|shared/)
   })
 
-  it('names a wrong object with ValueError', () => {
-    expect(() => parsePlan([{ id: 1, duration: 1, after: 3 }])).toThrow(ValueError)
+  it('names a wrong object with ArgumentError', () => {
+    expect(() => parsePlan([{ id: 1, duration: 1, after: 3 }])).toThrow(ArgumentError)
   })
 })
 

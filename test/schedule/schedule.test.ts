@@ -1,6 +1,6 @@
 /** Schedules of plans against a scheduler by definition, and against published examples. */
 import { describe, expect, it } from 'vitest'
-import { CycleError, OverflowError, ValueError } from '../../lib/index.js'
+import { ArgumentError, CycleError, OverflowError } from '../../lib/index.js'
 import { type JobChange, parsePlan, prepareSchedule, type Schedule, schedule } from '../../lib/schedule.js'
 import { Random } from '../support/generators.js'
 import {
@@ -353,8 +353,8 @@ describe('whatIf', () => {
   it('refuses duplicate ids and unknown predecessors of plans that a program changed', async () => {
     const plan = parsePlan(text)
     plan.jobs[1]!.predecessors[0]!.id = 'x'
-    await expect(schedule(plan)).rejects.toThrow(ValueError)
+    await expect(schedule(plan)).rejects.toThrow(ArgumentError)
     plan.jobs[1]!.id = '1'
-    await expect(schedule(plan)).rejects.toThrow(ValueError)
+    await expect(schedule(plan)).rejects.toThrow(ArgumentError)
   })
 })

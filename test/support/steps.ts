@@ -1,10 +1,8 @@
 /** The steps that native code counts while a product runs: what onProgress divides by the number of all. */
 
-import { reportAt as at, REPORT_FIELDS, REQUEST_FIELDS } from '../../lib/fields.js'
+import { reportAt as at, REPORT_FIELDS } from '../../lib/fields.js'
 import { type MpmmOptions, matrix } from '../../lib/index.js'
-import { addon } from '../../lib/native.js'
-import { prepare } from '../../lib/product/prepare.js'
-import { writeRequest } from '../../lib/product/request.js'
+import { allocateResult, prepare } from '../../lib/product/prepare.js'
 
 /** Of `batch` products M × K by one K × N, all 0 but for the `first` elements of A. */
 export async function countedSteps(
@@ -20,9 +18,8 @@ export async function countedSteps(
   const b = matrix(k, n)
   const out = { data: new Int32Array(batch * m * n), shape: [batch, m, n] }
   const report = new Float64Array(REPORT_FIELDS)
-  const request = new Float64Array(REQUEST_FIELDS)
-  const product = prepare(a, b, { ...options, out })
-  writeRequest(request, product)
-  await addon.multiply(a.data, b.data, out.data, null, request, report, new Int32Array(1), null)
+  const product = prepare(a, b, { ...options, out }, null)
+  allocateResult(product)
+  await product.call.algebra.multiply(product, report, new Int32Array(1))
   return report[at.stepsDone]!
 }

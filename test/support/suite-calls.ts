@@ -1,15 +1,7 @@
 /** Calls of products that stand alone: what they say beside their values, and matrices that only some programs have. */
 import ndarray from 'ndarray'
 import { describe, expect, it } from 'vitest'
-import {
-  type MatrixLike,
-  type MpmmOptions,
-  matrix,
-  mpmm,
-  mpmmSync,
-  pinnedInt32Array,
-  plan,
-} from '../../lib/index.js'
+import { type MatrixLike, type MpmmOptions, matrix, mpmm, mpmmSync, pinned, plan } from '../../lib/index.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { policies, ragged, type Size, semirings } from './cases.js'
 import { expectElements, expectError, expectProduct, thrown } from './expect.js'
@@ -86,23 +78,23 @@ const kindOf = ({ isInteger, isWhole, isTruth }: (typeof algebras)[number]) =>
 
 function matrices(backend: 'cpu' | 'cuda'): void {
   it.each([
-    ['ordinary memory', (length: number) => new Int32Array(length)],
-    ['pinned memory', pinnedInt32Array],
-  ])('with rows that overlap, in %s', (_, make) => {
+    ['ordinary memory', async (length: number) => new Int32Array(length)],
+    ['pinned memory', (length: number) => pinned('int32', length)],
+  ])('with rows that overlap, in %s', async (_, make) => {
     for (const [m, k, n] of [ragged, [513, 300, 257]] as Size[]) {
       for (const [stepA, stepB] of [
         [1, 1],
         [k - 1, n - 1],
         [3, n],
       ] as const) {
-        const overlapping = (rows: number, cols: number, step: number, seed: number) => {
-          const data = make((rows - 1) * step + cols)
+        const overlapping = async (rows: number, cols: number, step: number, seed: number) => {
+          const data = await make((rows - 1) * step + cols)
           data.set(randomMatrix(1, data.length, seed).data)
           return { data, shape: [rows, cols], strides: [step, 1] }
         }
-        const [a, b] = [overlapping(m, k, stepA, 3), overlapping(k, n, stepB, 4)]
+        const [a, b] = [await overlapping(m, k, stepA, 3), await overlapping(k, n, stepB, 4)]
         expectProduct(a, b, { backend }, `${stepA}, ${stepB}`)
-        const accumulate = overlapping(m, n, 2, 5)
+        const accumulate = await overlapping(m, n, 2, 5)
         expectProduct(a, b, { backend, accumulate }, `${stepA}, ${stepB}, C0`)
       }
     }

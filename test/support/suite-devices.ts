@@ -42,7 +42,7 @@ function theDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
   it('is opened with options that are right', async () => {
     const refused = async (options: unknown, ...patterns: (string | RegExp)[]) =>
       expectError(await caught(openDevice(options as never)), 'OPTION', ...patterns)
-    await refused({ backends: 'cpu' }, "'backends'", "'backend', 'device' or 'devices'")
+    await refused({ backends: 'cpu' }, "'backends'", "'backend', 'device', 'devices' or 'signal'")
     await refused({ backend: 'gpu' }, 'backend', "'gpu'")
     await refused({ device: -1 }, 'device', '-1')
     await refused(null, 'options must be an object', 'null')

@@ -1,6 +1,6 @@
 /** Products of every semiring, element type and variant on a GPU, and that both backends give the same bits if that is promised. */
 import { afterEach, describe, it } from 'vitest'
-import { mpmmSync, pinnedInt32Array } from '../../lib/index.js'
+import { mpmmSync, pinned } from '../../lib/index.js'
 import { policies, type Size } from './cases.js'
 import { withoutCuda } from './machine.js'
 import type { Part } from './parts.js'
@@ -54,15 +54,13 @@ export function gpuProductSuite(part: Part): void {
         })
 
         it('with operands and result in pinned memory', async () => {
-          const pinned = (source: Elements): AnyMatrix => {
+          const inPinned = async (source: Elements): Promise<AnyMatrix> => {
             const { data } = source
-            const { buffer } = pinnedInt32Array(Math.ceil(data.byteLength / 4))
-            const copy = new (data.constructor as Int32ArrayConstructor)(
-              buffer as ArrayBuffer,
-              0,
+            const copy = await pinned(
+              data.constructor.name.replace(/Array$/, '').toLowerCase() as 'int32',
               data.length,
             )
-            copy.set(data)
+            copy.set(data as Int32Array)
             return { ...sourceOf(source), data: copy }
           }
           for (const size of [
@@ -70,9 +68,13 @@ export function gpuProductSuite(part: Part): void {
             [1500, 1401, 1303],
           ] as Size[]) {
             const one = drawn(algebra, mixed(algebra), size, {}, 56)
-            const out = pinned(startFor(algebra, mixed(algebra), size[0], size[2]))
+            const out = await inPinned(startFor(algebra, mixed(algebra), size[0], size[2]))
             const options = { semiring: algebra.semiring, backend: 'cuda', out }
-            const result = mpmmSync(pinned(one.a) as never, pinned(one.b) as never, options as never)
+            const result = mpmmSync(
+              (await inPinned(one.a)) as never,
+              (await inPinned(one.b)) as never,
+              options as never,
+            )
             const c = result.c as unknown as AnyMatrix
             const outcome = { c, result, held: null, now: null, spilled: false } as never
             expectRight(one, outcome, { backend: 'cuda', timed: true }, 'pinned')

@@ -107,7 +107,6 @@ const cases: Record<string, Record<string, Case>> = {
     matrix: { args: [1, 1, [1]] },
     zeroOf: { args: ['max-plus', 'int32'] },
     pinned: { args: ['int32', 2] },
-    pinnedInt32Array: { args: [2] },
     explainBackend: { args: [{}], options: true },
     info: { args: [] },
     variants: { args: [] },

@@ -441,7 +441,7 @@ describe.each(Object.keys(calls))('%s', (name) => {
 
 /** Functions without arrays of the user, or that copy them before they return and keep nothing. */
 const without = `
-  explainBackend info openDevice pinned pinnedInt32Array readMatrix readNpy variants zeroOf
+  explainBackend info openDevice pinned readMatrix readNpy variants zeroOf
   fileFormatOf isSparseFile npzNames readEntries readNpz readVector readVectors writeText
   toEdgeList readGraph waitsFor
 `

@@ -1,41 +1,40 @@
-/** What the channels of node:diagnostics_channel tell, and that they cost nothing if nobody listens. */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+/** The tracing channel of products, and that it costs nothing if nobody listens. */
+import { tracingChannel } from 'node:diagnostics_channel'
 import { afterEach, describe, expect, it } from 'vitest'
-import {
-  type ErrorMessage,
-  matrix,
-  mpmm,
-  mpmmGrouped,
-  mpmmSync,
-  openDevice,
-  type PlanMessage,
-  plan,
-  type RunMessage,
-  variants,
-} from '../../lib/index.js'
+import { matrix, mpmm, mpmmGrouped, mpmmSync, openDevice, type ProductTrace, plan } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
-import { watch } from '../../lib/product/diagnostics.js'
+import { tracePromise, traceSync } from '../../lib/product/tracing.js'
 import { counting, hamming } from '../../lib/semirings.js'
 
-const listeners: [name: string, listener: (message: unknown) => void][] = []
+const channel = tracingChannel<'mpmml:product', ProductTrace>('mpmml:product')
+const subscribed: Parameters<typeof channel.subscribe>[0][] = []
 
-/** What a channel tells from now on. */
-function listen<Message>(name: string): Message[] {
-  const messages: Message[] = []
-  const listener = (message: unknown) => void messages.push(message as Message)
-  subscribe(name, listener)
-  listeners.push([name, listener])
-  return messages
+/** Names of the channels that get messages from now on, and the messages, each once. */
+function listen(): { events: string[]; messages: ProductTrace[] } {
+  const events: string[] = []
+  const messages: ProductTrace[] = []
+  const to = (event: string) => (message: unknown) => {
+    events.push(event)
+    if (!messages.includes(message as ProductTrace)) messages.push(message as ProductTrace)
+  }
+  const subscribers = {
+    ...{ start: to('start'), end: to('end'), error: to('error') },
+    ...{ asyncStart: to('asyncStart'), asyncEnd: to('asyncEnd') },
+  }
+  channel.subscribe(subscribers)
+  subscribed.push(subscribers)
+  return { events, messages }
 }
 
 afterEach(() => {
-  for (const [name, listener] of listeners.splice(0)) unsubscribe(name, listener)
+  for (const subscribers of subscribed.splice(0)) channel.unsubscribe(subscribers)
 })
 
 const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
 const b = matrix(3, 2, Int32Array.of(2, 5, 3, 3, 1, 6))
+const large = matrix(2, 3, new Int32Array(6).fill(2 ** 31 - 1))
 
-const asked = {
+const product = {
   semiring: 'max-plus',
   dtype: 'int32',
   overflow: 'throw',
@@ -50,152 +49,125 @@ const asked = {
   c: { shape: [2, 2], dtype: 'int32', bytes: 16, resident: false },
 }
 
-describe('mpmml:run', () => {
-  it.each(['mpmm', 'mpmmSync'] as const)('has what was asked for and the result of %s', async (call) => {
-    const messages = listen<RunMessage>('mpmml:run')
-    const result = call === 'mpmm' ? await mpmm(a, b) : mpmmSync(a, b)
-    const { backend, device, variant, path, timing, gops } = result
-    expect(messages).toEqual([
-      {
-        ...asked,
-        call,
-        backend,
-        device,
-        variant,
-        path,
-        timing: { ...timing, callMs: expect.any(Number) },
-        gops,
-      },
-    ])
+describe('calls', () => {
+  it('have a message with the product and the result', async () => {
+    const { events, messages } = listen()
+    const result = await mpmm(a, b)
+    expect(messages).toEqual([{ call: 'mpmm', products: [product], result }])
+    expect(messages[0]!.result).toBe(result)
+    expect(events).toEqual(['start', 'end', 'asyncStart', 'asyncEnd'])
     expect([...result.c.data]).toEqual([9, 9, 10, 13])
-    expect(messages[0]!.timing.callMs).toBeGreaterThanOrEqual(timing.kernelMs)
   })
 
-  it('has the structure of all three matrices', () => {
-    const messages = listen<RunMessage>('mpmml:run')
+  it('have only a start and an end if they compute before they return', () => {
+    const { events, messages } = listen()
+    const result = mpmmSync(a, b)
+    expect(messages).toEqual([{ call: 'mpmmSync', products: [product], result }])
+    expect(events).toEqual(['start', 'end'])
+  })
+
+  it('have the structure of all three matrices', () => {
+    const { messages } = listen()
     mpmmSync(a, b, { structure: { a: 'upper', c: { band: [0, 1] } } })
-    expect(messages).toMatchObject([{ structure: { a: 'upper', b: 'general', c: { band: [0, 1] } } }])
+    expect(messages[0]!.products).toMatchObject([
+      { structure: { a: 'upper', b: 'general', c: { band: [0, 1] } } },
+    ])
   })
 
-  it('has batches, int16, semirings, options and C0', () => {
-    const messages = listen<RunMessage>('mpmml:run')
+  it('have batches, int16, semirings, options and C0', () => {
+    const { messages } = listen()
     const half = { data: new Int16Array(12), shape: [2, 2, 3] } as const
     mpmmSync(half, b, { semiring: 'min-plus', overflow: 'wrap', accumulate: matrix(2, 2) })
     const floats = { data: new Float64Array(6), shape: [2, 3] as [number, number] }
     mpmmSync(floats, { data: new Float64Array(12), shape: [3, 4] }, { semiring: 'max-times' })
-    expect(messages).toMatchObject([
+    expect(messages.flatMap(({ products }) => products)).toMatchObject([
       {
         semiring: 'min-plus',
         overflow: 'wrap',
         batch: 2,
         a: { shape: [2, 2, 3], dtype: 'int16', bytes: 24 },
-        b: asked.b,
-        accumulate: asked.c,
+        b: product.b,
+        accumulate: product.c,
         c: { shape: [2, 2, 2], dtype: 'int32', bytes: 32 },
       },
       { semiring: 'max-times', dtype: 'float64', overflow: null, a: { bytes: 48 }, c: { bytes: 64 } },
     ])
   })
 
-  it('has no message for a call that failed, nor for plan()', async () => {
-    const messages = listen<RunMessage>('mpmml:run')
-    await expect(mpmm(a, a)).rejects.toThrow()
-    expect(() => mpmmSync(a, a)).toThrow()
-    await plan(a, b)
-    expect(messages).toEqual([])
+  it('have a plan as their result if they plan', async () => {
+    const { messages } = listen()
+    const result = await plan(a, b)
+    expect(messages).toEqual([{ call: 'plan', products: [product], result }])
   })
 })
 
 describe('matrices on a device, and groups', () => {
   it('say which matrices are resident', async () => {
-    const messages = listen<RunMessage>('mpmml:run')
+    const { messages } = listen()
     const device = await openDevice({ backend: 'cpu' })
     const [there, narrow] = [await device.upload(a), await device.upload(matrix(2, 3, new Int16Array(6)))]
     const { c } = await mpmm(there, b)
     await mpmm(narrow, b, { accumulate: c })
     await device.close()
     const resident = true
-    expect(messages).toMatchObject([
-      { ...asked, a: { ...asked.a, resident }, c: { ...asked.c, resident } },
-      { a: { dtype: 'int16', bytes: 12, resident }, b: asked.b, accumulate: { resident }, c: { resident } },
+    expect(messages.flatMap(({ products }) => products)).toMatchObject([
+      { ...product, a: { ...product.a, resident }, c: { ...product.c, resident } },
+      { a: { dtype: 'int16', bytes: 12, resident }, b: product.b, accumulate: { resident }, c: { resident } },
     ])
   })
 
-  it('have a message for each product of a group', async () => {
-    const [runs, plans] = [listen<RunMessage>('mpmml:run'), listen<PlanMessage>('mpmml:plan')]
-    const results = await mpmmGrouped([
+  it('have one message for a group', async () => {
+    const { messages } = listen()
+    const result = await mpmmGrouped([
       { a, b },
       { a: b, b: a },
     ])
-    const call = 'mpmmGrouped'
-    expect(runs).toMatchObject([
-      { ...asked, call, index: 0, gops: results[0]!.gops },
-      { call, index: 1, m: 3, n: 3, k: 2, variant: results[1]!.variant, timing: results[1]!.timing },
-    ])
-    expect(plans).toMatchObject([
-      { call, index: 0 },
-      { call, index: 1 },
+    expect(messages).toMatchObject([
+      { call: 'mpmmGrouped', products: [product, { m: 3, n: 3, k: 2 }], result },
     ])
     await mpmmGrouped([])
-    expect(runs).toHaveLength(2)
+    expect(messages[1]).toEqual({ call: 'mpmmGrouped', products: [], result: [] })
   })
 
-  it('have one message for a group that fails: the product that did, if it was one', async () => {
-    const messages = listen<ErrorMessage>('mpmml:error')
-    const large = matrix(2, 3, new Int32Array(6).fill(2 ** 31 - 1))
+  it('name the product that made a group fail', async () => {
+    const { messages } = listen()
     const error = await mpmmGrouped([
       { a: b, b: a },
       { a: large, b },
     ]).catch((thrown: unknown) => thrown)
     await expect(mpmmGrouped([{ a, b: a }])).rejects.toThrow()
-    const timing = { callMs: expect.any(Number) }
-    const call = 'mpmmGrouped'
     expect(messages).toEqual([
-      { ...asked, call, index: 1, error, code: 'ERR_MPMML_OVERFLOW', timing },
-      { call, error: expect.objectContaining({ code: 'ERR_MPMML_SHAPE' }), code: 'ERR_MPMML_SHAPE', timing },
+      { call: 'mpmmGrouped', products: [expect.objectContaining({ m: 3 }), product], failed: 1, error },
+      {
+        call: 'mpmmGrouped',
+        products: [],
+        error: expect.objectContaining({ code: 'ERR_MPMML_SHAPE' }),
+      },
     ])
+    expect(error).toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
   })
 })
 
-describe('mpmml:plan', () => {
-  it('has the kernel and its parameters, from plan() and from products', async () => {
-    const messages = listen<PlanMessage>('mpmml:plan')
-    const planned = await plan(a, b)
-    const { variant, path, backend } = await mpmm(a, b)
-    const parametersOf = (name: string) => variants().find((row) => row.name === name)!.parameters
-    expect(messages).toEqual([
-      { ...asked, call: 'plan', ...planned },
-      { ...asked, call: 'mpmm', variant, path, backend, parameters: parametersOf(variant) },
-    ])
-  })
-})
-
-describe('mpmml:error', () => {
-  it('has the error, its code, and what was asked for', async () => {
-    const messages = listen<ErrorMessage>('mpmml:error')
-    const large = matrix(2, 3, new Int32Array(6).fill(2 ** 31 - 1))
+describe('errors', () => {
+  it('are in the message, with what was asked for', async () => {
+    const { events, messages } = listen()
     const error = await mpmm(large, b).catch((thrown: unknown) => thrown)
-    const timing = { callMs: expect.any(Number) }
-    expect(messages).toEqual([{ ...asked, call: 'mpmm', error, code: 'ERR_MPMML_OVERFLOW', timing }])
+    expect(error).toMatchObject({ code: 'ERR_MPMML_OVERFLOW' })
+    expect(messages).toEqual([{ call: 'mpmm', products: [product], error }])
+    expect(events).toContain('error')
   })
 
-  it('has only the call and the error if the arguments were wrong', async () => {
-    const messages = listen<ErrorMessage>('mpmml:error')
+  it('have no products if the arguments were wrong', async () => {
+    const { messages } = listen()
     await expect(mpmm(a, a)).rejects.toThrow()
     expect(() => mpmmSync(a, a)).toThrow()
     await expect(plan(a, a)).rejects.toThrow()
-    expect(messages).toEqual(
-      ['mpmm', 'mpmmSync', 'plan'].map((call) => ({
-        call,
-        error: expect.objectContaining({ code: 'ERR_MPMML_SHAPE' }),
-        code: 'ERR_MPMML_SHAPE',
-        timing: { callMs: expect.any(Number) },
-      })),
-    )
+    const error = expect.objectContaining({ code: 'ERR_MPMML_SHAPE' })
+    expect(messages).toEqual(['mpmm', 'mpmmSync', 'plan'].map((call) => ({ call, products: [], error })))
   })
 
-  it('has what user code threw, with no code', async () => {
-    const messages = listen<ErrorMessage>('mpmml:error')
+  it('stay unchanged if user code threw them', async () => {
+    const { messages } = listen()
     const error = new Error('of a getter')
     const trap = {
       get data(): Int32Array {
@@ -204,13 +176,13 @@ describe('mpmml:error', () => {
       shape: [1, 1],
     }
     await expect(mpmm(trap, b)).rejects.toBe(error)
-    expect(messages).toMatchObject([{ error, code: null }])
+    expect(messages).toMatchObject([{ error }])
   })
 
-  it('has no message for a call that succeeded', async () => {
-    const messages = listen<ErrorMessage>('mpmml:error')
+  it('are missing if a call succeeded', async () => {
+    const { events } = listen()
     await mpmm(a, b)
-    expect(messages).toEqual([])
+    expect(events).not.toContain('error')
   })
 })
 
@@ -222,38 +194,29 @@ describe('semirings that users write', () => {
       { data: new Uint32Array(data.length).fill(1), shape },
     ] as const
   const own = {
-    ...asked,
+    ...product,
     semiring: pair.name,
     dtype: ['int32', 'uint32'],
     overflow: null,
-    a: { ...asked.a, dtype: pair.dtype, bytes: 48 },
-    b: { ...asked.b, dtype: pair.dtype, bytes: 48 },
-    c: { ...asked.c, dtype: pair.dtype, bytes: 32 },
+    a: { ...product.a, dtype: pair.dtype, bytes: 48 },
+    b: { ...product.b, dtype: pair.dtype, bytes: 48 },
+    c: { ...product.c, dtype: pair.dtype, bytes: 32 },
   }
-  const nameless = { variant: null, path: null }
+  const options = { semiring: pair, backend: 'cpu' } as const
 
-  it('have messages of products, which name no variant', async () => {
-    const [runs, plans] = [listen<RunMessage>('mpmml:run'), listen<PlanMessage>('mpmml:plan')]
-    for (const call of ['mpmm', 'mpmmSync'] as const) {
-      const options = { semiring: pair, backend: 'cpu' } as const
-      const product =
-        call === 'mpmm' ? await mpmm(lanes(a), lanes(b), options) : mpmmSync(lanes(a), lanes(b), options)
-      const { backend, device, timing, gops } = product
-      const times = { ...timing, callMs: expect.any(Number) }
-      expect(runs.splice(0)).toEqual([{ ...own, ...nameless, call, backend, device, timing: times, gops }])
-      expect(plans.splice(0)).toEqual([{ ...own, ...nameless, call, backend, parameters: {} }])
-    }
-  })
-
-  it('have plans in words', async () => {
-    const plans = listen<PlanMessage>('mpmml:plan')
-    const planned = await plan(lanes(a), lanes(b), { semiring: pair, backend: 'cpu' })
-    expect(planned).toEqual({ backend: 'cpu', explanation: expect.stringMatching(/^cpu/) })
-    expect(plans).toEqual([{ ...own, ...nameless, ...planned, call: 'plan', parameters: {} }])
+  it('have messages of products and plans', async () => {
+    const { messages } = listen()
+    const results = [
+      await mpmm(lanes(a), lanes(b), options),
+      mpmmSync(lanes(a), lanes(b), options),
+      await plan(lanes(a), lanes(b), options),
+    ]
+    const calls = ['mpmm', 'mpmmSync', 'plan']
+    expect(messages).toEqual(calls.map((call, at) => ({ call, products: [own], result: results[at] })))
   })
 
   it('say which matrices are resident, and what is accumulated', async () => {
-    const messages = listen<RunMessage>('mpmml:run')
+    const { messages } = listen()
     const bits = { data: new Uint32Array(6), shape: [2, 3] as [number, number] }
     const device = await openDevice({ backend: 'cpu' })
     const there = await device.upload(matrix(3, 2, new Int32Array(6)))
@@ -261,7 +224,7 @@ describe('semirings that users write', () => {
     await mpmm(bits, there, { semiring: hamming, accumulate: c0 })
     await device.close()
     const one = { dtype: 'uint32', resident: false }
-    expect(messages).toMatchObject([
+    expect(messages[0]!.products).toMatchObject([
       {
         semiring: hamming.name,
         a: one,
@@ -272,32 +235,35 @@ describe('semirings that users write', () => {
     ])
   })
 
-  it('have a message for each product of a group, and one for what fails', async () => {
-    const [runs, errors] = [listen<RunMessage>('mpmml:run'), listen<ErrorMessage>('mpmml:error')]
+  it('have one message for a group, with the product that failed', async () => {
+    const { messages } = listen()
     const products = [
       { a: lanes(a), b: lanes(b) },
       { a: lanes(b), b: lanes(a) },
     ]
-    await mpmmGrouped(products, { semiring: pair, backend: 'cpu' })
-    const call = 'mpmmGrouped'
-    expect(runs).toMatchObject([
-      { ...own, ...nameless, call, index: 0 },
-      { call, index: 1, m: 3, k: 2 },
-    ])
+    await mpmmGrouped(products, options)
+    expect(messages[0]).toMatchObject({ call: 'mpmmGrouped', products: [own, { m: 3, k: 2 }] })
     addon.failAllocation(1, 1e15)
-    const error = await mpmmGrouped(products, { semiring: pair, backend: 'cpu' }).catch((thrown) => thrown)
+    const error = await mpmmGrouped(products, options).catch((thrown) => thrown)
     addon.failAllocation(0)
-    const timing = { callMs: expect.any(Number) }
-    expect(errors).toEqual([{ ...own, call, index: 0, error, code: 'ERR_MPMML_OUT_OF_MEMORY', timing }])
+    expect(error).toMatchObject({ code: 'ERR_MPMML_OUT_OF_MEMORY' })
+    expect(messages[1]).toMatchObject({ products: [own, { m: 3 }], failed: 0, error })
     await expect(mpmm(lanes(a), lanes(a), { semiring: pair })).rejects.toThrow()
-    expect(errors.slice(1)).toMatchObject([{ call: 'mpmm', code: 'ERR_MPMML_SHAPE' }])
+    expect(messages[2]).toMatchObject({ call: 'mpmm', products: [], error: { code: 'ERR_MPMML_SHAPE' } })
   })
 })
 
 describe('without subscribers', () => {
-  it('no call is watched', () => {
-    expect(watch('mpmm')).toBeNull()
-    listen('mpmml:error')
-    expect(watch('mpmm')).not.toBeNull()
+  it('no call has a trace', async () => {
+    const traces: unknown[] = []
+    const look = () => {
+      traceSync('mpmmSync', (trace) => traces.push(trace))
+      return tracePromise('mpmm', async (trace) => traces.push(trace))
+    }
+    await look()
+    expect(traces.splice(0)).toEqual([null, null])
+    listen()
+    await look()
+    expect(traces).toEqual([expect.anything(), expect.anything()])
   })
 })

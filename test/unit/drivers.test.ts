@@ -15,7 +15,7 @@ const built = existsSync(library)
 
 /** What every way to CUDA says, and what goes on without it. */
 const program = `
-  import { explainBackend, info, matrix, mpmm, mpmmSync, openDevice, pinnedInt32Array } from ${JSON.stringify(library.href)}
+  import { explainBackend, info, matrix, mpmm, mpmmSync, openDevice, pinned } from ${JSON.stringify(library.href)}
   const one = matrix(40, 40, new Int32Array(1600).fill(2))
   const refusal = (work) => work.then(() => 'done', ({ code, message }) => [code, message])
   const thrown = (call) => { try { return call() } catch ({ code, message }) { return [code, message] } }
@@ -33,7 +33,7 @@ const program = `
     explained: explainBackend().reason,
     devices: info().cuda.devices.length,
     auto: [device.backend, (await mpmm(one, one)).backend, (await mpmm(there, there)).backend],
-    pinned: pinnedInt32Array(3).length,
+    pinned: (await pinned('int32', 3)).length,
   }))
   await device.close()
 `

@@ -40,7 +40,7 @@ const program = `
       await calls[name]()
       outcomes.push('fine')
     } catch (error) {
-      outcomes.push([error.code, error instanceof library.OptionError, error.message].join(' '))
+      outcomes.push([error.code, error instanceof library.ArgumentError, error.message].join(' '))
     }
   }
   console.log(JSON.stringify(outcomes))
@@ -61,7 +61,7 @@ const entryPoints = ['mpmm', 'mpmmSync', 'plan', 'info', 'cpuCeiling', 'cpuNaive
 describe.skipIf(!built)(
   built ? 'settings of the CPU backend' : `settings (skipped: no ${fileURLToPath(library)})`,
   () => {
-    it.each(entryPoints)('that are wrong are an OptionError of %s, each time', (entry) => {
+    it.each(entryPoints)('give an ArgumentError of %s each time if they are wrong', (entry) => {
       const threads = outcomes({ MPMML_NUM_THREADS: 'many' }, entry)
       const expected =
         "ERR_MPMML_OPTION true the environment variable MPMML_NUM_THREADS must be a whole number of threads from 1 to 1024, but it is 'many'"

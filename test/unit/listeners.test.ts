@@ -68,6 +68,9 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   mpmmGrouped: (o) => mpmml.mpmmGrouped([{ a: one, b: one }], o),
   'mpmmGrouped of nothing': (o) => mpmml.mpmmGrouped([], o),
   plan: (o) => mpmml.plan(one, one, o),
+  openDevice: (o) => mpmml.openDevice({ backend: 'cpu', ...o }),
+  'device.upload': (o) => device.upload(one, o),
+  'matrix.download': async (o) => (await device.full([1, 1], 1)).download(undefined, o),
   'matrix.combine': async (o) => {
     const matrix = await device.full([1, 1], 1)
     return matrix.combine(matrix, o)
@@ -221,10 +224,10 @@ const thrown: [string, unknown][] = [
     Object.assign(new Error('boom'), { code: 'ENOENT', syscall: 'open', errno: -2 }),
   ],
   ['AbortedError', new mpmml.AbortedError('boom')],
-  ['OutOfMemoryError', new mpmml.OutOfMemoryError('boom')],
+  ['ResourceError', new mpmml.ResourceError('boom')],
   ['OverflowError', new mpmml.OverflowError('boom')],
   ['CycleError', new mpmml.CycleError('boom', { cycle: [0], weight: 1 } as never)],
-  ['ValueError', new mpmml.ValueError('the matrix[0, 0] is boom')],
+  ['ArgumentError', new mpmml.ArgumentError('the matrix[0, 0] is boom')],
   ['a code of the library', Object.assign(new Error('boom'), { code: 'ERR_MPMML_CYCLE' })],
 ]
 
@@ -289,7 +292,7 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
 
 /** Functions that take no signal: they do what they do before they return, or in a moment. */
 const without = `
-  explainBackend info matrix openDevice pinned pinnedInt32Array variants zeroOf formatNpy parseNpy weightMatrix waitsFor
+  explainBackend info matrix pinned variants zeroOf formatNpy parseNpy weightMatrix waitsFor
   fileFormatOf isSparseFile joinEntries writeText parseFasta
   toEdgeList parseGraph parseMatrix
 `

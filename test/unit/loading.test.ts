@@ -69,8 +69,8 @@ describe.skipIf(!built)(built ? 'loading' : `loading (skipped: no ${fileURLToPat
           Array.from({ length: 8 }, (_, value) =>
             mpmm(matrix(200, 200), matrix(200, 200, new Int32Array(40000).fill(10 * index + value)))))
         console.log((await Promise.all(started)).map(({ c }) => c.data[39999]).join())
-        const { OptionError } = copies[0]
-        await copies[1].mpmm(0, 0).catch((error) => console.log(error.code, error instanceof OptionError))
+        const { ArgumentError } = copies[0]
+        await copies[1].mpmm(0, 0).catch((error) => console.log(error.code, error instanceof ArgumentError))
       `
       const { status, stdout, stderr } = run(`
         import { Worker } from 'node:worker_threads'

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { readingEdges } from '../../lib/graph-core/edges.js'
 import { atOnce } from '../../lib/graph-core/slices.js'
-import { EPSILON, MpmmlError, matrix, mpmmSync, pinnedInt32Array, zeroOf } from '../../lib/index.js'
+import { EPSILON, MpmmlError, matrix, mpmmSync, zeroOf } from '../../lib/index.js'
 import { addon } from '../../lib/native.js'
 import { expectError, thrown } from '../support/expect.js'
 
@@ -115,7 +115,6 @@ describe('messages stay short', () => {
     ],
     ['a semiring with a long name', () => zeroOf(huge as 'max-plus')],
     ['an element type with a long name', () => zeroOf('max-plus', huge as 'int32')],
-    ['many pinned elements', () => pinnedInt32Array(huge as never)],
     ['many devices', () => mpmmSync(matrix(1, 1), matrix(1, 1), { devices: huge } as never)],
   ])('%s', (_, call) => {
     const error = thrown(call)

@@ -140,8 +140,8 @@ describe.skipIf(!built)(
 
     it('keeps no idle process alive, whatever it was used for', () => {
       const { status, signal, stdout, stderr } = run(`
-        import { subscribe } from 'node:diagnostics_channel'
-        subscribe('mpmml:run', () => {})
+        import { tracingChannel } from 'node:diagnostics_channel'
+        tracingChannel('mpmml:product').subscribe({ asyncEnd() {} })
         const controller = new AbortController()
         const options = { signal: controller.signal, onProgress() {} }
         await mpmm(matrix(300, 300), matrix(300, 300), options)

@@ -1,19 +1,19 @@
-/** A checked product, and how native code is asked for it. */
+/** Products, and what they need of their algebra. */
 
 import type { Borrowed } from '../borrowed.js'
 import type { Session } from '../device/resident.js'
 import { bytesOf, INT32 } from '../elements.js'
-import { requestAt as at, furtherResults, writeLayout } from '../fields.js'
+import { requestAt as at, furtherResults } from '../fields.js'
 import { type Elements, rowMajorElements } from '../layout.js'
-import type { FurtherMatrices, FurtherName, NativeMemory } from '../native.js'
-import { LEFT_OUT } from '../options.js'
+import type { FurtherName, Made, NativeMemory } from '../native.js'
 import type { Place } from '../placement.js'
 import type { NativeWork } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
+import type { LaneType } from '../user-semiring.js'
 import { requireStillThere, requireThere, type View } from '../view.js'
-import { type Names, plainNames } from './names.js'
-import { type ReadOptions, THROW } from './options.js'
-import { type ReadStructure, writeStructure } from './structure.js'
+import { type Names, namesOfLane, plainNames } from './names.js'
+import type { CallOptions } from './options.js'
+import type { ReadStructure } from './structure.js'
 
 /** Where a result goes: into an array, or memory of a device; null if that isn't made yet. */
 export interface Result extends Elements {
@@ -45,6 +45,35 @@ export const furtherKinds: readonly Further[] = furtherResults.map((name) => ({
   layout: at[name],
 }))
 
+/** Products of a group that have been computed. */
+export interface PartResults {
+  /** Returns the results; to be called once. */
+  take(): unknown[]
+  /** Releases the results instead. */
+  release(): void
+}
+
+/** Part of a product that depends on its algebra. All else is common to the semirings of the library and to those of users. */
+export interface Algebra {
+  readonly name: string
+  /** Types of the lanes of an element; null if the arrays of the operands decide the type of elements, which have one lane. */
+  readonly lanes: readonly LaneType[] | null
+  /** Whether matrices are lists, of one for each lane. */
+  readonly isList: boolean
+  /** Number of the products of a group on a device that are computed in one native call. */
+  readonly partOfGroup: number
+  /** Throws unless the algebra has what a call asks for, on elements of this type. */
+  requireOperation(call: Call, type: number): void
+  /** Starts a product. Returns the memories that native code makes for results, those of auxiliary outputs last. */
+  multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made>
+  /** Computes a product. */
+  multiplySync(product: Product, report: Float64Array): Made
+  /** Starts products of a group. */
+  multiplyPart(products: readonly Product[], call: Call, cancel: Int32Array): Promise<PartResults>
+  /** Plans a product. */
+  plan(product: Product, report: Float64Array, cancel: Int32Array): Promise<unknown>
+}
+
 /** What the products of a call have in common. */
 export class Call {
   /** The device that the matrices are on; null if all are in arrays. */
@@ -54,11 +83,16 @@ export class Call {
   /** The further results that are asked for. */
   readonly asked: readonly Further[]
 
-  constructor(readonly options: ReadOptions) {
+  constructor(
+    readonly algebra: Algebra,
+    readonly options: CallOptions,
+  ) {
     this.asked = furtherKinds.filter(({ name }) => options[name])
     this.place = { backend: options.backend, deviceMemory: 0, atOnce: false, mayUseCuda: false }
   }
 }
+
+const noLanes: readonly Product[] = []
 
 /** A product: its matrices, and the sizes that it has if they fit, which checkProduct() finds. */
 export class Product implements Borrowed {
@@ -66,6 +100,8 @@ export class Product implements Borrowed {
   c: Result | null = null
   /** The same for each further result that is asked for. */
   further: readonly Result[] = []
+  /** The other lanes of elements that have several; this product is that of the first lane. */
+  otherLanes: readonly Product[] = noLanes
   // Not looked up in the matrices again: those of some thousand products aren't in a processor's caches any more when the
   // products have been computed.
   /** The element type, by its number. */
@@ -82,8 +118,8 @@ export class Product implements Borrowed {
     readonly b: View,
     /** The view of `out`; null if it wasn't given. */
     readonly out: View<ElementArray> | null,
-    /** `out` as it was given. */
-    readonly outValue: unknown,
+    /** `out` as it was given, with all its lanes. */
+    public outValue: unknown,
     readonly c0: View<ElementArray> | null,
     /** Null: all elements belong to the product. */
     readonly structure: ReadStructure | null,
@@ -96,7 +132,7 @@ export class Product implements Borrowed {
     this.k = a.cols
   }
 
-  get options(): ReadOptions {
+  get options(): CallOptions {
     return this.call.options
   }
   get session(): Session | null {
@@ -107,19 +143,32 @@ export class Product implements Borrowed {
     return bytesOf(this.type)
   }
 
+  /** True if any matrix is in an array. */
+  get usesArrays(): boolean {
+    const { a, b, c0, out, otherLanes } = this
+    return (
+      !(a.memory && b.memory && (!c0 || c0.memory) && (!out || out.memory)) || otherLanes.some(usesArrays)
+    )
+  }
+
+  /** The products of all lanes. */
+  get lanes(): readonly Product[] {
+    return [this, ...this.otherLanes]
+  }
+
+  /** Calls `look` with each lane, and the names of its matrices. */
+  eachLane(names: Names, look: (lane: Product, names: Names) => void): void {
+    if (!this.call.algebra.isList) look(this, names)
+    else for (const [index, lane] of this.lanes.entries()) look(lane, namesOfLane(names, index))
+  }
+
   /** Checks again what user code may have taken away since checkProduct(). */
   requireThere(names: Names = plainNames): void {
-    requireThere(this.a, names.a)
-    requireThere(this.b, names.b)
-    if (this.c0) requireThere(this.c0, names.accumulate)
-    if (this.out) requireThere(this.out, names.out)
+    this.eachLane(names, requireLaneThere)
   }
 
   requireStillThere(names: Names = plainNames): void {
-    requireStillThere(this.a, names.a)
-    requireStillThere(this.b, names.b)
-    if (this.c0) requireStillThere(this.c0, names.accumulate)
-    if (this.out) requireStillThere(this.out, names.out)
+    this.eachLane(names, requireLaneStillThere)
   }
 
   /** The elements of the result from `offset` on, if it is made for the product. */
@@ -135,66 +184,25 @@ export class Product implements Borrowed {
   }
 }
 
-/** The further results of a product as native code takes them. */
-export function furtherOf({ call, further }: Pick<Product, 'call' | 'further'>): FurtherMatrices {
-  if (further.length === 0) return null
-  return furtherKinds.map((kind) => {
-    const result = further[call.asked.indexOf(kind)]
-    return result ? (result.data as Int32Array | NativeMemory | null) : null
-  })
+const usesArrays = (product: Product) => product.usesArrays
+
+function requireLaneThere({ a, b, c0, out }: Product, names: Names): void {
+  requireThere(a, names.a)
+  requireThere(b, names.b)
+  if (c0) requireThere(c0, names.accumulate)
+  if (out) requireThere(out, names.out)
 }
 
-/** Writes where the results of a product are into `request`. */
-export function writeResults(request: Float64Array, { call, c, further }: Product): void {
-  writeLayout(request, 0, at.c, c!)
-  further.forEach((result, index) => {
-    writeLayout(request, 0, call.asked[index]!.layout, result)
-  })
+function requireLaneStillThere({ a, b, c0, out }: Product, names: Names): void {
+  requireStillThere(a, names.a)
+  requireStillThere(b, names.b)
+  if (c0) requireStillThere(c0, names.accumulate)
+  if (out) requireStillThere(out, names.out)
 }
 
-/** Writes `product` into `request`; not where its results are. */
-export function writeRequest(request: Float64Array, product: Product): void {
-  const { a, b, c0 } = product
-  writeCall(request, product.call, product.type)
-  writeSizes(request, product, 0)
-  writeLayout(request, 0, at.a, a)
-  writeLayout(request, 0, at.b, b)
-  if (c0) writeLayout(request, 0, at.c0, c0)
-}
-
-/** Writes what products of this element type have in common. */
-export function writeCall(request: Float64Array, { options, place }: Call, type: number): void {
-  request[at.semiring] = options.semiring
-  request[at.dtype] = type
-  request[at.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
-  request[at.backend] = place.backend
-  request[at.device] = options.device === LEFT_OUT ? 0 : options.device
-  request[at.devices] = options.devices
-  request[at.variant] = options.variant
-  request[at.planOnly] = 0
-  request[at.deviceMemory] = place.deviceMemory
-  request[at.mayWait] = 0
-  for (const { name, asks } of furtherKinds) request[asks] = options[name] ? 1 : 0
-}
-
-/** Writes what `product` has of its own, but for its matrices, from the field `start` on. */
-export function writeSizes(member: Float64Array, product: Product, start: number): void {
-  member[start + at.batch] = product.batch
-  member[start + at.m] = product.m
-  member[start + at.n] = product.n
-  member[start + at.k] = product.k
-  member[start + at.keepsC] = product.out ? 1 : 0
-  writeStructure(member, product.structure, start)
-}
-
-/** A product as work of native code. `borrowed` are its matrices, if they aren't only those of `product`. */
-export function workOf(
-  product: Product,
-  what: string,
-  report: Float64Array,
-  borrowed: Borrowed = product,
-): NativeWork {
+/** A product as work of native code. */
+export function workOf(product: Product, what: string, report: Float64Array): NativeWork {
   const { options, batch, m, n, k } = product
   const { signal, onProgress } = options
-  return { what, signal, onProgress, report, steps: batch * m * n * k, borrowed }
+  return { what, signal, onProgress, report, steps: batch * m * n * k, borrowed: product }
 }

@@ -1,0 +1,291 @@
+/** The algebra of semirings of the library: how native code is asked for products and parts of groups. */
+import { readSemiring, requireDecided, requireSemiringType } from '../built-in.js'
+import { OutOfMemoryError } from '../errors.js'
+import { MEMBER_FIELDS, memberAt, REPORT_FIELDS, REQUEST_FIELDS, requestAt, writeLayout } from '../fields.js'
+import { addon, type FurtherMatrices, type Made, type NativeMemory } from '../native.js'
+import { LEFT_OUT, option } from '../options.js'
+import { requireIntegers } from '../overflow.js'
+import type { OperandArray } from '../storage.js'
+import { userAlgebraOf } from '../user-semiring.js'
+import type { View } from '../view.js'
+import { type AnyResult, THROW } from './options.js'
+import {
+  type Algebra,
+  type Call,
+  FURTHER_BYTES,
+  furtherKinds,
+  type PartResults,
+  type Product,
+  type Result,
+} from './product.js'
+import { madeMemories, type Plan, planOf, releaseMade, resultOf } from './result.js'
+import { type StructureFields, writeStructure } from './structure.js'
+
+/** Alignment of the results of a group in memory of a device, in bytes. */
+const ALIGNMENT = 256
+
+/**
+ * Number of products in a part of a large group on a device. The device gets the first part before the others are read, and then one part
+ * per turn of the event loop, so that the group doesn't keep the rest of the program waiting.
+ */
+const PART = 1024
+
+// Native code reads a request before the call returns, and no user code runs in between: one serves all calls.
+const request = new Float64Array(REQUEST_FIELDS)
+
+/**
+ * Whether a device has got a product since JavaScript last ran to its end. Native code may wait a moment for the first, because a program
+ * that awaits each is faster then; a program that starts several isn't kept from it.
+ */
+let isBusy = false
+const notBusy = () => {
+  isBusy = false
+}
+
+class BuiltInAlgebra implements Algebra {
+  readonly lanes = null
+  readonly isList = false
+  readonly partOfGroup = PART
+
+  constructor(
+    readonly name: string,
+    /** Index in the addon's list. */
+    readonly index: number,
+  ) {}
+
+  requireOperation({ options, asked }: Call, type: number): void {
+    requireSemiringType(this.index, type)
+    if (asked.length > 0) requireDecided(this.index, asked[0]!.name)
+    if (options.overflow !== LEFT_OUT) requireIntegers(type, 'the operands are')
+  }
+
+  multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
+    const { a, b, c, c0, session } = product
+    this.#write(product)
+    if (session && !isBusy) {
+      isBusy = true
+      queueMicrotask(notBusy)
+      request[requestAt.mayWait] = 1
+    }
+    const native = session ? session.native : null
+    const [left, right, further] = [a.data, b.data, furtherOf(product)]
+    return addon.multiply(left, right, c!.data, c0 ? c0.data : null, request, report, cancel, native, further)
+  }
+
+  multiplySync(product: Product, report: Float64Array): Made {
+    const { a, b, c, c0, session } = product
+    this.#write(product)
+    const native = session ? session.native : null
+    const further = furtherOf(product)
+    return addon.multiplySync(a.data, b.data, c!.data, c0 ? c0.data : null, request, report, native, further)
+  }
+
+  multiplyPart(products: readonly Product[], call: Call, cancel: Int32Array): Promise<PartResults> {
+    return multiplyPart(this.index, products, call, cancel)
+  }
+
+  async plan(product: Product, report: Float64Array, cancel: Int32Array): Promise<Plan> {
+    const { a, b, c0, session, structure } = product
+    writeRequest(request, product, this.index)
+    writeLayout(request, 0, requestAt.c, product.newElements())
+    request[requestAt.planOnly] = 1
+    const native = session ? session.native : null
+    await addon.multiply(a.data, b.data, null, c0 ? c0.data : null, request, report, cancel, native)
+    return planOf(report, structure)
+  }
+
+  #write(product: Product): void {
+    writeRequest(request, product, this.index)
+    writeResults(request, product)
+  }
+}
+
+const builtIn = addon.semirings.map(({ name }, index) => new BuiltInAlgebra(name, index))
+
+/** The option `semiring` of products. */
+export const algebra = option(
+  builtIn[readSemiring('max-plus')] as Algebra,
+  (value, name): Algebra => (userAlgebraOf(value) as Algebra | null) ?? builtIn[readSemiring(value, name)]!,
+)
+
+/** The further results of a product as native code takes them. */
+export function furtherOf({ call, further }: Pick<Product, 'call' | 'further'>): FurtherMatrices {
+  if (further.length === 0) return null
+  return furtherKinds.map((kind) => {
+    const result = further[call.asked.indexOf(kind)]
+    return result ? (result.data as Int32Array | NativeMemory | null) : null
+  })
+}
+
+/** Writes where the results of a product are into `request`. */
+export function writeResults(request: Float64Array, { call, c, further }: Product): void {
+  writeLayout(request, 0, requestAt.c, c!)
+  further.forEach((result, index) => {
+    writeLayout(request, 0, call.asked[index]!.layout, result)
+  })
+}
+
+/** Writes a product over the semiring with this index into `request`, without the layouts of its results. */
+export function writeRequest(request: Float64Array, product: Product, semiring: number): void {
+  const { a, b, c0 } = product
+  writeCall(request, product.call, semiring, product.type)
+  writeSizes(request, product, 0)
+  writeLayout(request, 0, requestAt.a, a)
+  writeLayout(request, 0, requestAt.b, b)
+  if (c0) writeLayout(request, 0, requestAt.c0, c0)
+}
+
+/** Writes what products of an element type have in common. */
+export function writeCall(
+  request: Float64Array,
+  { options, place }: Call,
+  semiring: number,
+  type: number,
+): void {
+  request[requestAt.semiring] = semiring
+  request[requestAt.dtype] = type
+  request[requestAt.overflow] = options.overflow === LEFT_OUT ? THROW : options.overflow
+  request[requestAt.backend] = place.backend
+  request[requestAt.device] = options.device === LEFT_OUT ? 0 : options.device
+  request[requestAt.devices] = options.devices
+  request[requestAt.variant] = options.variant
+  request[requestAt.planOnly] = 0
+  request[requestAt.deviceMemory] = place.deviceMemory
+  request[requestAt.mayWait] = 0
+  for (const { name, asks } of furtherKinds) request[asks] = options[name] ? 1 : 0
+}
+
+/** Writes the sizes and the structure of a product from the field `start` on. */
+export function writeSizes(
+  request: Float64Array,
+  product: Product,
+  start: number,
+  fields: SizeFields = requestAt,
+): void {
+  request[start + fields.batch] = product.batch
+  request[start + fields.m] = product.m
+  request[start + fields.n] = product.n
+  request[start + fields.k] = product.k
+  request[start + fields.keepsC] = product.out ? 1 : 0
+  writeStructure(request, product.structure, start, fields)
+}
+
+type SizeFields = StructureFields & Readonly<Record<'batch' | 'm' | 'n' | 'k' | 'keepsC', number>>
+
+/** Starts products over the semiring with this index. */
+async function multiplyPart(
+  semiring: number,
+  products: readonly Product[],
+  call: Call,
+  cancel: Int32Array,
+): Promise<PartResults> {
+  const { session, asked } = call
+  const { length } = products
+  const buffer = takeBuffer(length)
+  const members = new Float64Array(buffer, 0, length * MEMBER_FIELDS)
+  const reports = new Float64Array(buffer, members.byteLength, length * REPORT_FIELDS)
+  const arrays = writeMembers(members, products, call)
+  writeCall(request, call, semiring, products[0]!.type)
+  const native = session ? session.native : null
+  const made = await addon.multiplyGroup(arrays, request, members, reports, cancel, native)
+  const take = () => {
+    const memories = madeMemories(made, call)
+    const offsets = new Offsets()
+    const furtherOffsets = new Offsets()
+    const results = products.map((product, index) => {
+      const offset = product.out || product.c ? 0 : offsets.next(product, product.bytes)
+      const furtherOffset = session && asked.length > 0 ? furtherOffsets.next(product, FURTHER_BYTES) : 0
+      return resultOf<AnyResult>(product, memories, reports, index * REPORT_FIELDS, offset, furtherOffset)
+    })
+    giveBack(buffer)
+    return results
+  }
+  return { take, release: () => releaseMade(made) }
+}
+
+/**
+ * Writes the members of a part, and gives the arrays that they number. Results that have no place yet follow each other in
+ * memory.
+ */
+function writeMembers(
+  members: Float64Array,
+  products: readonly Product[],
+  { session, asked }: Call,
+): OperandArray[] {
+  const arrays: OperandArray[] = []
+  const offsets = new Offsets()
+  const furtherOffsets = new Offsets()
+  let start = 0
+  for (const product of products) {
+    const { a, b, c, out, c0, further, bytes } = product
+    writeSizes(members, product, start)
+    writeMatrix(members, start + memberAt.aMemory, a, arrays)
+    writeMatrix(members, start + memberAt.bMemory, b, arrays)
+    if (out ?? c) writeMatrix(members, start + memberAt.cMemory, out ?? c!, arrays)
+    else writePlace(members, start + memberAt.cMemory, offsets.next(product, bytes))
+    if (c0) writeMatrix(members, start + memberAt.c0Memory, c0, arrays)
+    else members[start + memberAt.c0Memory] = 0
+    for (const { memory } of furtherKinds) members[start + memory] = 0
+    if (asked.length > 0) {
+      // They are of one type, so that all of a product have the same place in their memories.
+      const offset = session ? furtherOffsets.next(product, FURTHER_BYTES) : 0
+      asked.forEach(({ memory }, index) => {
+        if (session) writePlace(members, start + memory, offset)
+        else writeMatrix(members, start + memory, further[index]!, arrays)
+      })
+    }
+    start += MEMBER_FIELDS
+  }
+  if (Math.max(offsets.bytes, furtherOffsets.bytes) > Number.MAX_SAFE_INTEGER) {
+    throw new OutOfMemoryError(`the results of the group don't fit on ${session}: compute it in parts`)
+  }
+  return arrays
+}
+
+/** Writes where a matrix is into its five fields, of which `start` is the first. */
+function writeMatrix(
+  members: Float64Array,
+  start: number,
+  matrix: View | Result,
+  arrays: OperandArray[],
+): void {
+  const { memory, data } = matrix as View
+  members[start] = memory ? memory.number : -arrays.push(data as OperandArray)
+  members[start + 1] = matrix.offset
+  members[start + 2] = matrix.rowStride
+  members[start + 3] = matrix.colStride
+  members[start + 4] = matrix.batchStride
+}
+
+/** Writes the place of a result whose memory native code makes. */
+function writePlace(members: Float64Array, start: number, offset: number): void {
+  members[start] = 0
+  members[start + 1] = offset
+}
+
+/** Memory for the members and reports of parts, which native code uses while these run: to make new takes as long as to write it. */
+const spareBuffers: ArrayBuffer[] = []
+const BYTES_OF_PRODUCT = (MEMBER_FIELDS + REPORT_FIELDS) * Float64Array.BYTES_PER_ELEMENT
+const BYTES_OF_PART = PART * BYTES_OF_PRODUCT
+const MOST_SPARE = 16
+
+function takeBuffer(count: number): ArrayBuffer {
+  if (count > PART) return new ArrayBuffer(count * BYTES_OF_PRODUCT)
+  return spareBuffers.pop() ?? new ArrayBuffer(BYTES_OF_PART)
+}
+
+function giveBack(buffer: ArrayBuffer): void {
+  if (buffer.byteLength === BYTES_OF_PART && spareBuffers.length < MOST_SPARE) spareBuffers.push(buffer)
+}
+
+/** Places of results of products, or of auxiliary outputs, in the memory that is made for them. */
+class Offsets {
+  bytes = 0
+
+  /** Returns the offset of the matrix of the next product, in elements of `bytes` bytes. */
+  next({ batch, m, n }: Product, bytes: number): number {
+    const offset = this.bytes / bytes
+    this.bytes += Math.ceil((batch * m * n * bytes) / ALIGNMENT) * ALIGNMENT
+    return offset
+  }
+}

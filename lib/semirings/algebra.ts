@@ -1,0 +1,162 @@
+/** Algebras of semirings that users write: what they ask of native code. */
+import { OptionError } from '../errors.js'
+import { REPORT_FIELDS, writeLayout } from '../fields.js'
+import { addon, type FurtherMatrices, type LaneMatrix, type Made } from '../native.js'
+import { userRequestAt as at, userRequestFields } from '../native-interface.js'
+import { LEFT_OUT } from '../options.js'
+import { furtherOf, writeSizes } from '../product/algebra.js'
+import { type Algebra, asksField, type Call, type PartResults, type Product } from '../product/product.js'
+import { madeMemories, releaseMade, resultOf } from '../product/result.js'
+import type { UserPlan } from '../product/user-product.js'
+import type { LaneType } from '../user-semiring.js'
+import { configureCode } from './code-cache.js'
+import { isUserSemiring, lanesOf, nativeOf, type WrittenSemiring } from './semiring.js'
+
+const FIELDS = userRequestFields.length
+
+// Native code reads a request before the call returns: one serves all calls.
+const request = new Float64Array(FIELDS)
+
+export class UserAlgebra implements Algebra {
+  readonly name: string
+  readonly lanes: readonly LaneType[]
+  readonly isList: boolean
+  readonly partOfGroup = Number.POSITIVE_INFINITY
+
+  constructor(readonly semiring: WrittenSemiring) {
+    this.name = semiring.name
+    this.lanes = lanesOf(semiring)
+    this.isList = Array.isArray(semiring.dtype)
+  }
+
+  requireOperation({ options, asked: [asked] }: Call): void {
+    configureCode()
+    if (options.overflow !== LEFT_OUT) {
+      throw refused(
+        'overflow',
+        'integers are computed modulo 2^32 here, and what else is to happen is written into times',
+      )
+    }
+    if (options.variant !== LEFT_OUT) {
+      throw refused('variant', 'plan() shows which kernel a semiring of your own takes')
+    }
+    if (asked === undefined || this.semiring.selective) return
+    throw new OptionError(
+      `option ${asked.name} is true, but semiring '${this.name}' isn't selective, so that no k is the one that decides a result: ` +
+        'leave it out, or say selective: true if x ⊕ y is always x or y',
+    )
+  }
+
+  multiply(product: Product, report: Float64Array, cancel: Int32Array): Promise<Made> {
+    const { a, b, c, c0, further } = matricesOf(product)
+    writeRequest(request, product)
+    return addon.multiplyUser(
+      ...([nativeOf(this.semiring), a, b, c, c0, request, report, cancel] as const),
+      nativeSessionOf(product.call),
+      further,
+    )
+  }
+
+  multiplySync(product: Product, report: Float64Array): Made {
+    const { a, b, c, c0, further } = matricesOf(product)
+    writeRequest(request, product)
+    const native = nativeSessionOf(product.call)
+    return addon.multiplyUserSync(nativeOf(this.semiring), a, b, c, c0, request, report, native, further)
+  }
+
+  async multiplyPart(products: readonly Product[], call: Call, cancel: Int32Array): Promise<PartResults> {
+    const requests = new Float64Array(products.length * FIELDS)
+    const reports = new Float64Array(products.length * REPORT_FIELDS)
+    const matrices = products.map((product, index) => {
+      writeRequest(requests, product, index * FIELDS)
+      const { a, b, c, c0, further } = matricesOf(product)
+      return [a, b, c, c0, further] as const
+    })
+    const native = nativeSessionOf(call)
+    const made = await addon.multiplyUserGroup(
+      ...([nativeOf(this.semiring), matrices, requests, reports, cancel, native] as const),
+    )
+    const take = () =>
+      products.map((product, index) =>
+        resultOf(product, madeMemories(made[index], call), reports, index * REPORT_FIELDS),
+      )
+    return { take, release: () => made.forEach(releaseMade) }
+  }
+
+  async plan(product: Product): Promise<UserPlan> {
+    writeRequest(request, product)
+    const explanation = await addon.explainUser(
+      nativeOf(this.semiring),
+      request,
+      nativeSessionOf(product.call),
+    )
+    return { backend: explanation.startsWith('cuda') ? 'cuda' : 'cpu', explanation }
+  }
+}
+
+const algebras = new WeakMap<WrittenSemiring, UserAlgebra>()
+
+/** Returns the algebra of a semiring that a user has written; null for anything else. */
+export function algebraOf(value: unknown): UserAlgebra | null {
+  if (!isUserSemiring(value)) return null
+  const known = algebras.get(value)
+  if (known) return known
+  const made = new UserAlgebra(value)
+  algebras.set(value, made)
+  return made
+}
+
+const refused = (name: string, why: string) =>
+  new OptionError(`option ${name} is for the semirings of the library: ${why}`)
+
+const nativeSessionOf = ({ session }: Call) => (session ? session.native : null)
+
+/** Arrays or memories of the lanes of each matrix, and of the auxiliary outputs, as native code takes them. */
+function matricesOf(product: Product): {
+  a: LaneMatrix[]
+  b: LaneMatrix[]
+  c: LaneMatrix[] | null
+  c0: LaneMatrix[] | null
+  further: FurtherMatrices
+} {
+  const { lanes, c, c0 } = product
+  const all = (of: (lane: Product) => unknown) => lanes.map((lane) => of(lane) as LaneMatrix)
+  return {
+    a: all((lane) => lane.a.data),
+    b: all((lane) => lane.b.data),
+    c: c?.data ? all((lane) => lane.c!.data) : null,
+    c0: c0 ? all((lane) => lane.c0!.data) : null,
+    further: furtherOf(product),
+  }
+}
+
+/** Writes a product into `request`, from the field `start` on. */
+function writeRequest(request: Float64Array, product: Product, start = 0): void {
+  const { call } = product
+  const { backend, device, devices } = call.options
+  request.fill(0, start, start + FIELDS)
+  writeSizes(request, product, start, at)
+  request[start + at.backend] = call.session ? backend : call.place.backend
+  request[start + at.device] = Math.max(device, 0)
+  request[start + at.devices] = devices
+  request[start + at.deviceMemory] = call.place.deviceMemory
+  product.lanes.forEach((lane, index) => {
+    const { a, b, c, c0, out } = lane
+    const fields = laneFields[index]!
+    writeLayout(request, start, fields.a, a)
+    writeLayout(request, start, fields.b, b)
+    writeLayout(request, start, fields.c, c ?? out ?? lane.newElements())
+    if (c0) writeLayout(request, start, fields.c0, c0)
+  })
+  call.asked.forEach(({ name }, index) => {
+    request[start + at[asksField(name)]] = 1
+    writeLayout(request, start, at[name], product.further[index] ?? product.newFurther())
+  })
+}
+
+const laneFields = ([0, 1, 2, 3] as const).map((lane) => ({
+  a: at[`aLane${lane}`],
+  b: at[`bLane${lane}`],
+  c: at[`cLane${lane}`],
+  c0: at[`c0Lane${lane}`],
+}))

@@ -1,0 +1,19 @@
+/** Strides of views. */
+
+/** Returns whether the strides of views, those in common once, are each larger than what the smaller ones reach over. */
+export function nests(views: readonly { shape: readonly number[]; strides: readonly number[] }[]): boolean {
+  const reaches = new Map<number, number>()
+  for (const { shape, strides } of views) {
+    const moving = strides.filter((_, at) => shape[at]! > 1)
+    if (new Set(moving).size < moving.length) return false
+    strides.forEach((stride, at) => {
+      if (shape[at]! > 1) reaches.set(stride, Math.max(reaches.get(stride) ?? 0, shape[at]! - 1))
+    })
+  }
+  let span = 0
+  for (const [stride, most] of [...reaches].sort(([one], [other]) => one - other)) {
+    if (stride <= span) return false
+    span += stride * most
+  }
+  return true
+}
