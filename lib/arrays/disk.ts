@@ -112,13 +112,8 @@ export function writeRectangle(file: FileHandle, rectangle: Rectangle): Promise<
   })
 }
 
-/** What the caller sees of an error of the system. */
-export function readError(path: string, error: unknown): MpmmlError {
-  if (error instanceof MpmmlError) return error
-  return new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
-}
-
 export function writeError(path: string, error: unknown): MpmmlError {
+  if (error instanceof MpmmlError) return error
   if (error instanceof MpmmlError) return error
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {

@@ -17,8 +17,8 @@ import {
 import { hostname } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { FileError } from '../errors.js'
-import { systemReason } from '../files/files.js'
-import { atOnce, readError, readRectangle, requireUnchanged, writeError, writeRectangle } from './disk.js'
+import { readError, systemReason } from '../files/files.js'
+import { atOnce, readRectangle, requireUnchanged, writeError, writeRectangle } from './disk.js'
 import { arrayGone, type Kept, madeMeanwhile, type Store, type Stored } from './store.js'
 
 const FILES_AT_ONCE = 16

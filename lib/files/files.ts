@@ -15,6 +15,12 @@ export function systemReason(error: unknown): string {
   return words ? `${words} (${code})` : (message ?? String(error))
 }
 
+/** Returns the error of a file that can't be read: one of this library unchanged. */
+export function readError(path: string, error: unknown): MpmmlError {
+  if (error instanceof MpmmlError) return error
+  return new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
+}
+
 /** A path as a string; throws FileError for anything but a string or a file: URL. */
 export function pathOf(path: string | URL): string {
   if (typeof path === 'string') return path

@@ -16,10 +16,11 @@ import { readHostView, requireThere } from '../view.js'
 import type { EntrySink } from './entries.js'
 import { openForReading, pathOf, systemReason, writeComplete, writeFully } from './files.js'
 import { MOST_INFLATED } from './lines.js'
-import { requireWithin } from './memory.js'
-import { npyBytes, type ReadNpyOptions, readNpySet } from './npy.js'
-import { NpyProblem } from './npy-header.js'
-import { NpyBuilder } from './npy-stream.js'
+import { newMatrixData, requireWithin } from './memory.js'
+import { type ReadNpyOptions, readNpySet } from './npy.js'
+import { npyPieces } from './npy-content.js'
+import { DecodedStream, decodeArray, decodeMatrix, type NpyDecoder } from './npy-decoder.js'
+import { namedProblem } from './npy-header.js'
 import { type FileOptions, FileWork, fileOptions, type ReadFileOptions } from './progress.js'
 
 const STORED = 0
@@ -111,16 +112,9 @@ export async function readSparseNpz<Result>(
       const entry = there.get(array)!
       // An element takes a byte or more of the matrix, and at most 8 here.
       requireWithin(Math.floor((entry.uncompressedSize - LONGEST_HEADER) / 8), maxBytes, name)
+      const newBytes = (length: number) => allocate(length, called, UINT8) as Uint8Array
       const called = `${name}, array ${show(array)}`
-      requireInflatable(entry, called)
-      const bytes = allocate(entry.uncompressedSize, called, UINT8) as Uint8Array
-      let filled = 0
-      const take = (chunk: Buffer) => {
-        bytes.set(chunk, filled)
-        filled += chunk.length
-      }
-      await readEntry(zip, entry, called, take, work, read)
-      return bytes.subarray(0, filled)
+      return decodeEntry(zip, entry, called, decodeArray(entry.uncompressedSize, newBytes), work, read)
     }
     const result = await readSparseArchive({ name, names, read: readPart, work }, sink)
     work.end()
@@ -168,8 +162,11 @@ async function readArrays(
     const read = { done: 0, total }
     const found: [string, Matrix<ElementArray>][] = []
     for (const [array, entry] of entries) {
-      const builder = new NpyBuilder(entry.uncompressedSize, dtype, `${name}, array ${show(array)}`, budget)
-      const matrix = await readMatrixEntry(zip, entry, builder, work, read)
+      const called = `${name}, array ${show(array)}`
+      const decoder = decodeMatrix(entry.uncompressedSize, dtype, (count, type) =>
+        newMatrixData(count, called, type, budget),
+      )
+      const matrix = await decodeEntry(zip, entry, called, decoder, work, read)
       budget -= matrix.data.byteLength
       found.push([array, matrix])
     }
@@ -261,20 +258,21 @@ async function listArrays(zip: ZipFile, name: string): Promise<Map<string, Entry
   return arrays
 }
 
-async function readMatrixEntry(
+/** Runs a decoder on a file in an archive. */
+async function decodeEntry<Result>(
   zip: ZipFile,
   entry: Entry,
-  builder: NpyBuilder,
+  name: string,
+  decoder: NpyDecoder<Result>,
   work: FileWork,
   read: BytesRead,
-): Promise<Matrix<ElementArray>> {
+): Promise<Result> {
   try {
-    await readEntry(zip, entry, builder.name, (chunk) => builder.push(chunk), work, read)
-    return builder.end()
+    const stream = new DecodedStream(decoder)
+    await readEntry(zip, entry, name, (chunk) => stream.push(chunk), work, read)
+    return stream.end()
   } catch (error) {
-    if (error instanceof NpyProblem)
-      throw new FileError(`${builder.name}: ${error.message}`, { cause: error })
-    throw error
+    throw namedProblem(name, error)
   }
 }
 
@@ -395,7 +393,7 @@ export async function writeNpz(
       const pieces = function* () {
         // Copies, because the stream asks for pieces before the last one is written.
         const reached = (share: number) => work.reached((start + share * bytes) / bytesOfAll)
-        for (const piece of npyBytes(view, reached, PIECE)) yield Buffer.from(piece)
+        for (const piece of npyPieces(view, reached, PIECE)) yield Buffer.from(piece)
       }
       const entry = {
         compress,
