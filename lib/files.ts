@@ -25,7 +25,7 @@ export {
   writeMatrixMarket,
   writeTsv,
 } from './files/one-format.js'
-export type { FileOptions } from './files/progress.js'
+export type { FileOptions, WriteFileOptions } from './files/progress.js'
 export { type ReadMatrixOptions, readMatrix } from './files/read.js'
 export {
   isSparseFile,

@@ -6,12 +6,12 @@ import { Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
-import { openForReading, pathOf, readError, readFully, writeComplete, writeFully } from './files.js'
+import { openForReading, pathOf, readError, readFully } from './files.js'
 import { type MemoryOptions, maxBytes, newMatrixData } from './memory.js'
 import { bytesType, npyPieces } from './npy-content.js'
 import { decodeMatrix, type NpyDecoder } from './npy-decoder.js'
 import { NpyProblem, namedProblem } from './npy-header.js'
-import { type FileOptions, FileWork, fileOptions } from './progress.js'
+import { type FileOptions, FileWork, type WriteFileOptions, writeFileOptions } from './progress.js'
 
 /** Bytes of one read: enough for the full speed of a disk, few enough to stop soon after a signal. */
 const CHUNK_BYTES = 1 << 22
@@ -115,11 +115,11 @@ export async function decodeFile<Result>(
 
 /**
  * Writes a matrix or a batch of matrices as a NumPy .npy file: format 1.0, of its own element type, little-endian, C
- * order, whatever the matrix' strides are. The file appears under its name only when it is complete; a regular file that stands
- * there before is replaced, anything else refused.
+ * order, whatever the matrix' strides are. The file appears under its name only when it is complete; what had the name before is
+ * replaced if it is a regular file and `overwrite` isn't false, and refused otherwise.
  *
  * @param matrix - is read while the file is written: leave it alone until the promise settles.
- * @throws FileError with the system's reason; ShapeError and DTypeError for what isn't a matrix; AbortedError.
+ * @throws FileError with the system's reason; ExistsError; ShapeError and DTypeError for what isn't a matrix; OptionError; AbortedError.
  * @example
  * // A transpose is strides; the file is in C order.
  * await writeNpy('a.npy', { data: Int32Array.of(1, 2, 3, 4), shape: [2, 2], strides: [1, 2] })
@@ -128,20 +128,11 @@ export async function decodeFile<Result>(
 export async function writeNpy(
   path: string | URL,
   matrix: MatrixLike<ElementArray>,
-  options?: FileOptions,
+  options?: WriteFileOptions,
 ): Promise<void> {
-  const asked = fileOptions.read(options)
+  const asked = writeFileOptions.read(options)
   const name = pathOf(path)
   const view = readHostView(matrix, 'matrix', 'result')
   requireThere(view, 'matrix')
-  await FileWork.run(`writing ${name}`, asked, (work) =>
-    writeComplete(
-      name,
-      async (file) => {
-        for (const bytes of npyPieces(view, (done) => work.reached(done))) await writeFully(file, bytes)
-        work.end()
-      },
-      work.signal,
-    ),
-  )
+  await FileWork.write(name, asked, (work) => npyPieces(view, (share) => work.reached(share)))
 }

@@ -10,18 +10,24 @@ import { UINT8 } from '../elements.js'
 import { FileError, MpmmlError, OptionError } from '../errors.js'
 import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { boolean, Options, type OptionsOf, option } from '../options.js'
-import { longWorkSet } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
 import type { EntrySink } from './entries.js'
-import { openForReading, pathOf, systemReason, writeComplete, writeFully } from './files.js'
+import { openForReading, pathOf, systemReason } from './files.js'
 import { MOST_INFLATED } from './lines.js'
 import { newMatrixData, requireWithin } from './memory.js'
 import { type ReadNpyOptions, readNpySet } from './npy.js'
 import { npyPieces } from './npy-content.js'
 import { DecodedStream, decodeArray, decodeMatrix, type NpyDecoder } from './npy-decoder.js'
 import { namedProblem } from './npy-header.js'
-import { type FileOptions, FileWork, fileOptions, type ReadFileOptions } from './progress.js'
+import {
+  type FileOptions,
+  FileWork,
+  fileOptions,
+  type ReadFileOptions,
+  type WriteFileOptions,
+  writeFileSet,
+} from './progress.js'
 
 const STORED = 0
 const DEFLATED = 8
@@ -337,14 +343,14 @@ export function tableCrc32(bytes: Uint8Array, before: number): number {
 }
 
 /** The options of {@link writeNpz}. `undefined` means the default. */
-export interface WriteNpzOptions extends FileOptions {
+export interface WriteNpzOptions extends WriteFileOptions {
   /** Whether the arrays are compressed, as by numpy.savez_compressed; false by default. */
   compress?: boolean | undefined
 }
 
 const writeOptions = new Options({
   compress: boolean(false),
-  ...longWorkSet,
+  ...writeFileSet,
 } satisfies OptionsOf<WriteNpzOptions>)
 
 /**
@@ -353,8 +359,8 @@ const writeOptions = new Options({
  *
  * @param arrays - the matrices by their names. They are read while the file is written: leave them alone until the promise
  *   settles.
- * @throws FileError with the system's reason; ShapeError and DTypeError for what isn't a matrix; OptionError for a name that no
- *   archive can have; AbortedError.
+ * @throws FileError with the system's reason; ExistsError; ShapeError and DTypeError for what isn't a matrix; OptionError, also for a
+ *   name that no archive can have; AbortedError.
  * @example
  * await writeNpz('zeros.npz', { a: matrix(1000, 1000) }, { compress: true })
  * console.log((await stat('zeros.npz')).size < 10_000) // true
@@ -380,7 +386,7 @@ export async function writeNpz(
     return [array, view] as const
   })
   const bytesOfAll = views.reduce((sum, [, view]) => sum + view.batch * view.rows * view.cols * view.bytes, 0)
-  const write = async (file: FileHandle, work: FileWork) => {
+  const pieces = async function* (work: FileWork) {
     const { ZipFile } = await import('yazl')
     const zip = new ZipFile()
     const output = zip.outputStream as Readable
@@ -390,7 +396,7 @@ export async function writeNpz(
       const bytes = view.batch * view.rows * view.cols * view.bytes
       const start = before
       before += bytes
-      const pieces = function* () {
+      const content = function* () {
         // Copies, because the stream asks for pieces before the last one is written.
         const reached = (share: number) => work.reached((start + share * bytes) / bytesOfAll)
         for (const piece of npyPieces(view, reached, PIECE)) yield Buffer.from(piece)
@@ -403,20 +409,13 @@ export async function writeNpz(
         forceZip64Format: bytes >= 2 ** 31,
       }
       zip.addReadStreamLazy(`${array}.npy`, entry, (ready) => {
-        const input = Readable.from(pieces(), { objectMode: false, highWaterMark: 1 })
+        const input = Readable.from(content(), { objectMode: false, highWaterMark: 1 })
         input.on('error', (error) => output.destroy(error))
         ready(null, input)
       })
     }
     zip.end()
-    await writeStream(file, output)
-    work.end()
+    yield* output as AsyncIterable<Buffer>
   }
-  await FileWork.run(`writing ${name}`, rest, (work) =>
-    writeComplete(name, (file) => write(file, work), work.signal),
-  )
-}
-
-async function writeStream(file: FileHandle, stream: AsyncIterable<Buffer>): Promise<void> {
-  for await (const chunk of stream) await writeFully(file, chunk)
+  await FileWork.write(name, rest, pieces)
 }

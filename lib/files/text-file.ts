@@ -2,7 +2,8 @@
 import { typeName } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import { StrictDecoder } from './encoding.js'
-import { openForReading, pathOf, readFully, systemReason, writeComplete, writeFully } from './files.js'
+import { openForReading, pathOf, readError, readFully } from './files.js'
+import { FileWork, type WriteFileOptions, writeFileOptions } from './progress.js'
 
 /** Far more than any results take; a wrong file is refused before it fills the memory. */
 const MOST_BYTES = 2 ** 28
@@ -20,8 +21,7 @@ export async function readText(path: string | URL, expected: string): Promise<st
     const length = await readFully(file, bytes, 0)
     return new StrictDecoder(name).decode(bytes.subarray(0, length), true)
   } catch (error) {
-    if (error instanceof FileError) throw error
-    throw new FileError(`${name} can't be read: ${systemReason(error)}`, { cause: error })
+    throw readError(name, error)
   } finally {
     await file.close()
   }
@@ -30,12 +30,17 @@ export async function readText(path: string | URL, expected: string): Promise<st
 /**
  * Writes a text file as UTF-8. It appears under its name, or that of the file that a link leads to, only when it is complete.
  *
- * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason, and with DTypeError for any other value than a string.
+ * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason, ExistsError, OptionError, AbortedError, and with DTypeError
+ *   for any other value than a string.
  * @example
  * await writeText('notes.txt', 'ε absorbs')
  * console.log(await readFile('notes.txt', 'utf8')) // ε absorbs
  */
-export async function writeText(path: string | URL, text: string): Promise<void> {
+export async function writeText(path: string | URL, text: string, options?: WriteFileOptions): Promise<void> {
+  const asked = writeFileOptions.read(options)
   if (typeof text !== 'string') throw new DTypeError(`text must be a string, but it is ${typeName(text)}`)
-  await writeComplete(pathOf(path), (file) => writeFully(file, new TextEncoder().encode(text)))
+  await FileWork.write(pathOf(path), asked, function* (work) {
+    work.reached(0)
+    yield new TextEncoder().encode(text)
+  })
 }

@@ -1,5 +1,5 @@
 /** Progress, cancellation and turns of the event loop in the work on files. */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { convertMatrix } from '../../lib/files/convert.js'
@@ -12,30 +12,27 @@ import {
   readCsv,
   readDimacs,
   readEntries,
+  readMatrix,
   readMatrixMarket,
+  readNpy,
   readNpz,
   readTsv,
   readVector,
   readVectors,
+  type WriteFileOptions,
   writeCsv,
   writeDimacs,
   writeEntries,
+  writeMatrix,
   writeMatrixMarket,
+  writeNpy,
   writeNpz,
+  writeText,
   writeTsv,
 } from '../../lib/files.js'
 import { readGraph } from '../../lib/graph.js'
 import { atOnce } from '../../lib/graph-core/slices.js'
-import {
-  AbortedError,
-  EPSILON,
-  FileError,
-  matrix,
-  readMatrix,
-  readNpy,
-  writeMatrix,
-  writeNpy,
-} from '../../lib/index.js'
+import { AbortedError, EPSILON, FileError, matrix } from '../../lib/index.js'
 import { temporaryFiles } from '../support/matrix-files.js'
 import { bytesOf, format, int32, int64, npzOf } from '../support/scipy.js'
 
@@ -86,6 +83,7 @@ async function file(ending: string): Promise<string> {
 }
 
 type Reader = (path: string, options: FileOptions) => Promise<unknown>
+type Writer = (path: string, options: WriteFileOptions) => Promise<unknown>
 const readers: [string, string, Reader][] = [
   ['readNpy', '.npy', readNpy],
   ['readNpy', '.int64.npy', readNpy],
@@ -107,7 +105,7 @@ const readers: [string, string, Reader][] = [
   ['readTsv', '.tsv', readTsv],
   ['readDimacs', '.gr', readDimacs],
 ]
-const writers: [string, string, Reader][] = [
+const writers: [string, string, Writer][] = [
   ['writeNpy', '.npy', (path, options) => writeNpy(path, square, options)],
   [
     'writeNpy of a transpose',
@@ -120,12 +118,12 @@ const writers: [string, string, Reader][] = [
     '.npz',
     (path, options) => writeNpz(path, { a: square }, { compress: true, ...options }),
   ],
-  ...['.npy', '.npz', '.mtx', '.mtx.gz', '.csv', '.tsv', '.gr'].map((ending): [string, string, Reader] => [
+  ...['.npy', '.npz', '.mtx', '.mtx.gz', '.csv', '.tsv', '.gr'].map((ending): [string, string, Writer] => [
     'writeMatrix',
     ending,
     (path, options) => writeMatrix(path, square, options),
   ]),
-  ...['.mtx', '.mtx.gz', '.gr'].map((ending): [string, string, Reader] => [
+  ...['.mtx', '.mtx.gz', '.gr'].map((ending): [string, string, Writer] => [
     'writeEntries',
     ending,
     (path, options) => writeEntries(path, entries, options),
@@ -133,6 +131,7 @@ const writers: [string, string, Reader][] = [
   ['writeMatrixMarket', '.txt', (path, options) => writeMatrixMarket(path, square, options)],
   ['writeCsv', '.txt', (path, options) => writeCsv(path, square, options)],
   ['writeTsv', '.txt', (path, options) => writeTsv(path, square, options)],
+  ['writeText', '.txt', (path, options) => writeText(path, 'text', options)],
   ['writeDimacs', '.txt', (path, options) => writeDimacs(path, square, options)],
 ]
 
@@ -152,6 +151,28 @@ const outcome = (work: Promise<unknown>) =>
     () => 'it was not rejected',
     (error: unknown) => ({ error }),
   )
+
+describe.each(writers)('overwrite of %s to %s', (_, ending, write) => {
+  it('leaves a file that exists if it is false, and replaces it if not', async () => {
+    const path = fresh(ending)
+    writeFileSync(path, 'before')
+    await expect(write(path, { overwrite: false })).rejects.toMatchObject({ code: 'ERR_MPMML_EXISTS' })
+    expect(readFileSync(path, 'utf8')).toBe('before')
+    await write(path, {})
+    const written = readFileSync(path)
+    expect(`${written}`).not.toBe('before')
+    rmSync(path)
+    await write(path, { overwrite: false })
+    expect(readFileSync(path)).toEqual(written)
+    await write(path, { overwrite: true })
+    expect(readFileSync(path)).toEqual(written)
+  })
+
+  it('must be a boolean', async () => {
+    const options = { overwrite: 'no' } as unknown as WriteFileOptions
+    await expect(write(fresh(ending), options)).rejects.toMatchObject({ code: 'ERR_MPMML_OPTION' })
+  })
+})
 
 describe('onProgress', () => {
   // Each look at the clock is a second later, so that the listener is called for the smallest file.

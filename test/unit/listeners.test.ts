@@ -145,6 +145,9 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   writeDimacs: (o) => files.writeDimacs(at('none.gr'), one, o),
   readEntries: (o) => files.readEntries(at('sparse.mtx'), o),
   writeEntries: (o) => files.writeEntries(at('none.mtx'), entries, o),
+  isSparseFile: (o) => files.isSparseFile(at('sparse.mtx'), o),
+  'isSparseFile of .npz': (o) => files.isSparseFile(at('a.npz'), o),
+  writeText: (o) => files.writeText(at('none.txt'), '', o),
   readVector: (o) => files.readVector(at('a.npy'), o),
   readVectors: (o) => files.readVectors(at('a.npz'), o),
   multiplyArrays: (o) => arrays.multiplyArrays(at('a.npy'), at('a.npy'), at('none.npy'), o),
@@ -304,7 +307,7 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
 /** Functions that take no signal: they do what they do before they return, or in a moment. */
 const without = `
   explainBackend info matrix openDevice pinned pinnedInt32Array variants zeroOf formatNpy parseNpy weightMatrix waitsFor
-  fileFormatOf isSparseFile joinEntries writeText drawInteraction parseFasta readFasta
+  fileFormatOf joinEntries drawInteraction parseFasta readFasta
   fromArrow fromCytoscape fromGraphlib fromGraphology fromNgraph parseDimacs parseEdgeCsv parseGraphml parseMatrixMarket
 `
   .trim()

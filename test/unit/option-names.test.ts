@@ -70,6 +70,8 @@ const calls: Record<string, (options: never) => unknown> = {
   writeDimacs: (o) => files.writeDimacs(at('out.gr'), a, o),
   readEntries: (o) => files.readEntries(at('a.gr'), o),
   writeEntries: (o) => files.writeEntries(at('out.mtx'), entries as never, o),
+  isSparseFile: (o) => files.isSparseFile(at('a.mtx'), o),
+  writeText: (o) => files.writeText(at('out.txt'), 'text', o),
   readGraph: (o) => graphs.readGraph(at('a.gr'), o),
   shortestPaths: (o) => graphs.shortestPaths(graph, o),
   longestPaths: (o) => graphs.longestPaths(forward, o),
