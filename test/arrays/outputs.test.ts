@@ -31,7 +31,8 @@ import {
   planBlocks,
   runBlock,
 } from '../../lib/arrays.js'
-import { readNpy, type Semiring, writeNpy } from '../../lib/index.js'
+import { readNpy, writeNpy } from '../../lib/files.js'
+import type { Semiring } from '../../lib/index.js'
 import { root } from '../cli/support.js'
 import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'

@@ -4,7 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type ElementArray, matrix, readNpy, writeNpy } from '../../../lib/index.js'
+import { readNpy, writeNpy } from '../../../lib/files.js'
+import { type ElementArray, matrix } from '../../../lib/index.js'
 import type { Network } from './networks.js'
 
 /** Reads the edges, says what is there, and then answers a line for each question. */
