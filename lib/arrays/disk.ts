@@ -128,8 +128,9 @@ export function writeError(path: string, error: unknown): MpmmlError {
 /** Refuses a file that has changed after `changedMs`. */
 export function requireUnchanged(path: string, mtimeMs: number, changedMs: number): void {
   if (mtimeMs <= changedMs) return
-  throw new ChangedError(
-    `${path} has changed since the work was begun (at ${new Date(mtimeMs).toISOString()}): results of both would be mixed. ` +
-      'Begin again with overwrite',
-  )
+  throw inputChanged(path, ` (at ${new Date(mtimeMs).toISOString()}): results of both would be mixed`)
 }
+
+/** The error for an input that isn't what it was when the plan was made. */
+export const inputChanged = (path: string, how = ': results of both would be mixed') =>
+  new ChangedError(`${path} has changed since the work was begun${how}. Begin again with overwrite`)
