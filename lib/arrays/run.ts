@@ -163,7 +163,7 @@ class Pace {
     this.#told = now
     const done = Math.min(this.total, this.#blocks + this.#share)
     const { total } = this
-    // What was done before says nothing of the pace.
+    // Blocks of an earlier run don't count for the pace.
     const left = total - this.skipped - done
     this.#listener.tell({
       done: total === 0 ? 1 : Math.min(1, (this.skipped + done) / total),

@@ -119,7 +119,8 @@ export async function decodeFile<Result>(
  * replaced if it is a regular file and `overwrite` isn't false, and refused otherwise.
  *
  * @param matrix - is read while the file is written: leave it alone until the promise settles.
- * @throws FileError with the system's reason; ExistsError; ShapeError and DTypeError for what isn't a matrix; OptionError; AbortedError.
+ * @throws FileError with the system's reason; ExistsError; ShapeError and DTypeError for a value that isn't a matrix; OptionError;
+ *   AbortedError.
  * @example
  * // A transpose is strides; the file is in C order.
  * await writeNpy('a.npy', { data: Int32Array.of(1, 2, 3, 4), shape: [2, 2], strides: [1, 2] })

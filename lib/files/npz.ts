@@ -359,8 +359,8 @@ const writeOptions = new Options({
  *
  * @param arrays - the matrices by their names. They are read while the file is written: leave them alone until the promise
  *   settles.
- * @throws FileError with the system's reason; ExistsError; ShapeError and DTypeError for what isn't a matrix; OptionError, also for a
- *   name that no archive can have; AbortedError.
+ * @throws FileError with the system's reason; ExistsError; ShapeError and DTypeError for a value that isn't a matrix; OptionError,
+ *   also for a name that no archive can have; AbortedError.
  * @example
  * await writeNpz('zeros.npz', { a: matrix(1000, 1000) }, { compress: true })
  * console.log((await stat('zeros.npz')).size < 10_000) // true

@@ -154,8 +154,8 @@ class FirstLine extends Error {
  * Writes the entries of a sparse matrix to a Matrix Market coordinate file (.mtx) or a DIMACS file (.gr). The file appears under
  * its name only when it is complete.
  *
- * @throws FileError (ERR_MPMML_FILE) with the system's reason; ExistsError; ShapeError, DTypeError and ValueError for what isn't such a
- *   list; OptionError; AbortedError.
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; ExistsError; ShapeError, DTypeError and ValueError for a value that isn't
+ *   such a list; OptionError; AbortedError.
  * @example
  * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
  * await writeEntries('sparse.mtx', entries)
