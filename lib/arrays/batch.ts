@@ -25,7 +25,7 @@ export interface JobRunner {
   readonly bytesRead: number
   /** The most host memory, in bytes. */
   readonly peakBytes: number
-  /** How long products waited for blocks to be read, and for results to be written, in milliseconds. */
+  /** Milliseconds that products waited for blocks to be read, and for results to be written. */
   readonly readMs: number
   readonly writeMs: number
   /** Number of rows of blocks that are computed for each column of blocks of B, so that it is read once for all of them. */

@@ -382,7 +382,7 @@ const NUMBER = '(0|[1-9]\\d{0,6})'
 /** A number has one form: by another name a block would be done, and counted, twice. */
 const jobName = new RegExp(`^(?:c|r|k-${NUMBER})(?:-${NUMBER})?-${NUMBER}$`)
 
-/** What names of jobs begin with. */
+/** The first letter of the names of jobs. */
 const letters: Record<AnyPlan['kind'], string> = { multiply: 'c', 'shortest-paths': 'k', 'graph-paths': 'r' }
 
 /** Returns the place of a block, which the name of its job ends with; of a block of whole rows only the last number. */

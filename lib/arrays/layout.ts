@@ -43,7 +43,7 @@ export function identified<Plan extends Omit<AnyPlan, 'id'>>(
   return { ...(rest as Plan), id: identity(rest) }
 }
 
-/** What is asked of any work. */
+/** The options of any work, read. */
 export interface PlanRequest {
   readonly begin: ReadBegin
   readonly layout: ReadLayout
@@ -259,5 +259,5 @@ async function typeBetween(
   return greatest * shape[0] < 2 ** 31 - 1 ? 'int32' : 'float64'
 }
 
-/** So that a process that still does what was begun before can't write into what is begun now, be it the same work. */
+/** Returns a name of its own for each start of work, so that a process that still does older work can't write into this one. */
 export const beginning = () => randomBytes(8).toString('hex')

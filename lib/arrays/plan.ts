@@ -141,7 +141,7 @@ export async function askedOf(
 
 /** How work is resumed or begun. */
 interface Beginning<Plan> {
-  /** Throws ResumeError or ChangedError if what was begun is of something else. */
+  /** Throws ResumeError or ChangedError if the plan that exists is for other inputs. */
   requireSame(begun: Plan): void
   make(): Promise<Plan>
   /** Throws if not all is ready for the plan. */

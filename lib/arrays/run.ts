@@ -7,9 +7,9 @@ import { type AnyPlan, type ArrayType, type BlockJob, blockOf, jobNames, jobsIn 
 import { Journal } from './journal.js'
 import type { ArraysProgress } from './options.js'
 
-/** What {@link multiplyArrays} and {@link shortestPathsArrays} did. */
+/** Result of {@link multiplyArrays} and {@link shortestPathsArrays}. */
 export interface ArraysResult {
-  /** Where the result is. */
+  /** The path of the result. */
   readonly path: string
   /** Rows and columns. */
   readonly shape: readonly [number, number]
@@ -17,31 +17,31 @@ export interface ArraysResult {
   readonly dtype: ArrayType
   /** Of paths of an edge list: how the last rows were found; left out if all had been done before. */
   readonly method?: FoundBy
-  /** Where blocks were computed. */
+  /** The backend that computed blocks. */
   readonly backend: 'cuda' | 'cpu'
   /** The name of the GPU or processor. */
   readonly device: string
   /** Blocks of the result, or steps of them. */
   readonly blocks: number
-  /** How many of them had been done before, and were not computed again. */
+  /** Number of blocks that an earlier run had computed. */
   readonly resumed: number
   /** Rows, columns and depth of a block. */
   readonly block: { readonly rows: number; readonly cols: number; readonly depth: number }
-  /** From files. */
+  /** Bytes read from files. */
   readonly bytesRead: number
-  /** To files. */
+  /** Bytes written to files. */
   readonly bytesWritten: number
   /** The most host memory, in bytes, that blocks, buffers and codecs were given. */
   readonly peakBytes: number
-  /** How long it took, in milliseconds. */
+  /** Milliseconds of the work. */
   readonly timing: {
     /** The whole call. */
     readonly totalMs: number
     /** The products of blocks. */
     readonly kernelMs: number
-    /** How long products waited for blocks to be read. */
+    /** The time that products waited for blocks to be read. */
     readonly readMs: number
-    /** How long products waited for results to be written. */
+    /** The time that products waited for results to be written. */
     readonly writeMs: number
   }
 }
