@@ -52,8 +52,14 @@ const forBrowsers = Object.values(exports).flatMap((entry) =>
   entry.browser ? [join(root, entry.default)] : [],
 )
 const inLib = join(root, 'dist', 'lib')
+const own = join(inLib, 'browser')
+/** Returns the module of lib/browser with the name of a module of lib, or that. */
+const forPages = (path) => {
+  const instead = join(own, relative(inLib, path))
+  return existsSync(instead) ? instead : path
+}
 const browserLibrary = await rolldown({
-  input: Object.fromEntries(forBrowsers.map((file) => [basename(file, '.js'), file])),
+  input: Object.fromEntries(forBrowsers.map((file) => [basename(file, '.js'), forPages(file)])),
   platform: 'browser',
   external: '@mpmml/wasm',
   plugins: [
@@ -61,10 +67,7 @@ const browserLibrary = await rolldown({
       name: 'browser',
       resolveId(id, importer) {
         if (!id.startsWith('.') || importer === undefined) return null
-        const own = join(inLib, 'browser')
-        const path = resolve(dirname(importer), id)
-        const instead = join(own, relative(inLib, path))
-        return !importer.startsWith(own) && existsSync(instead) ? instead : null
+        return importer.startsWith(own) ? null : forPages(resolve(dirname(importer), id))
       },
     },
   ],

@@ -1,15 +1,13 @@
 /** Matrices in files, as the commands name and read them. */
 import { existsSync } from 'node:fs'
-import { fileFormatOf, npzNames } from '../lib/files.js'
+import { fileFormatOf, npzNames, readMatrix, writeMatrix } from '../lib/files.js'
 import {
   type DataType,
   type ElementArray,
   FileError,
   type Matrix,
   type MatrixLike,
-  readMatrix,
   type Semiring,
-  writeMatrix,
 } from '../lib/index.js'
 import { type CsvFlags, isCsv, kindOfMatrix, NUMBER_NODES, namingNodes } from './csv-kind.js'
 import { dtypeOf } from './dtype.js'

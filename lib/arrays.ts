@@ -30,10 +30,10 @@ export {
 } from './arrays/job.js'
 export {
   type ArraysOptions,
-  type ArraysResult,
   multiplyArrays,
   type PathsArraysOptions,
   shortestPathsArrays,
 } from './arrays/multiply.js'
 export type { ArraysProgress, BeginOptions, LayoutOptions, RunOptions } from './arrays/options.js'
 export { type BlockRequest, type MultiplyRequest, type PathsRequest, planBlocks } from './arrays/plan.js'
+export type { ArraysResult } from './arrays/run.js'

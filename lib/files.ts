@@ -13,7 +13,7 @@ export { type FileFormat, fileFormatOf } from './files/names.js'
 export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
 export { formatNpy, parseNpy } from './files/npy-bytes.js'
 export { npzNames, type ReadNpzOptions, readNpz, type WriteNpzOptions, writeNpz } from './files/npz.js'
-export type { FileOptions } from './files/progress.js'
+export type { FileOptions, WriteFileOptions } from './files/progress.js'
 export { type ReadMatrixOptions, readMatrix } from './files/read.js'
 export {
   isSparseFile,

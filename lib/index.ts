@@ -40,13 +40,6 @@ export {
   OverflowError,
   ResourceError,
 } from './errors.js'
-export type { MemoryOptions } from './files/memory.js'
-export type { FileFormat } from './files/names.js'
-export { type ReadNpyOptions, readNpy, writeNpy } from './files/npy.js'
-export { formatNpy, parseNpy } from './files/npy-bytes.js'
-export type { FileOptions } from './files/progress.js'
-export { type ReadMatrixOptions, readMatrix } from './files/read.js'
-export { type WriteMatrixOptions, writeMatrix } from './files/write.js'
 export { type DeviceRows, type Info, info } from './info.js'
 export type { AddonKind, AddonOrigin } from './load.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'

@@ -2,7 +2,8 @@
 // Needs the TypeScript build: npm run build:ts && node bench/data/make.mjs
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { EPSILON, writeNpy } from '../../dist/lib/index.js'
+import { writeNpy } from '../../dist/lib/files.js'
+import { EPSILON } from '../../dist/lib/index.js'
 
 /** mulberry32 (Tommy Ettinger, public domain): numbers in [0, 1) that are the same everywhere. */
 function generator(seed) {

@@ -1,14 +1,6 @@
 /** The product of two matrices, with the range path on which it was computed. */
-import {
-  type ElementArray,
-  formatNpy,
-  type Matrix,
-  mpmm,
-  OverflowError,
-  parseNpy,
-  type Semiring,
-  zeroOf,
-} from 'mpmml'
+import { type ElementArray, type Matrix, mpmm, OverflowError, type Semiring, zeroOf } from 'mpmml'
+import { formatNpy, parseNpy } from 'mpmml/files'
 import { InputError, reading, textIn } from './csv.js'
 import { html, shown, table } from './dom.js'
 import {

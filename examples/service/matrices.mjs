@@ -1,5 +1,6 @@
 /** Matrices as requests have them, .npy files or rows of numbers, and as the library takes them. */
-import { matrix, parseNpy, zeroOf } from 'mpmml'
+import { matrix, zeroOf } from 'mpmml'
+import { parseNpy } from 'mpmml/files'
 import { badRequest } from './refusals.mjs'
 
 const arrays = { int32: Int32Array, float32: Float32Array, float64: Float64Array, uint8: Uint8Array }

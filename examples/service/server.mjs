@@ -1,7 +1,8 @@
 /** Matrix products over HTTP, with Fastify. README.md shows the requests and lists the settings. */
 import multipart from '@fastify/multipart'
 import Fastify from 'fastify'
-import { explainBackend, formatNpy, mpmm } from 'mpmml'
+import { explainBackend, mpmm } from 'mpmml'
+import { formatNpy } from 'mpmml/files'
 import { costOf, readProduct, writeRows } from './matrices.mjs'
 import { badRequest, Refusal, refusalFor } from './refusals.mjs'
 import { readSettings } from './settings.mjs'

@@ -2,6 +2,7 @@
 import { aborted, onAbort } from '../abort.js'
 import type { Device, DeviceMatrix } from '../device/device.js'
 import { AbortedError, OverflowError } from '../errors.js'
+import type { FoundBy } from '../graph/options.js'
 import type { ElementArray } from '../storage.js'
 import type { BlockJob } from './job.js'
 import type { ReadAhead } from './read-ahead.js'
@@ -12,6 +13,31 @@ export interface BlockDone {
   readonly job: BlockJob
   readonly kernelMs: number
   readonly bytesWritten: number
+}
+
+/** Computes jobs of one plan. */
+export interface JobRunner {
+  readonly backend: 'cuda' | 'cpu'
+  /** The name of the GPU or processor. */
+  readonly deviceName: string
+  /** Of an edge list: how the last rows were found. */
+  readonly method?: FoundBy | undefined
+  readonly bytesRead: number
+  /** The most host memory, in bytes. */
+  readonly peakBytes: number
+  /** Milliseconds that products waited for blocks to be read, and for results to be written. */
+  readonly readMs: number
+  readonly writeMs: number
+  /** Number of rows of blocks that are computed for each column of blocks of B, so that it is read once for all of them. */
+  readonly rowsTogether: number
+  /** Computes jobs of one stage. `done` is called with each when it is on the disk, and `began` with the share of one that is computed. */
+  run(
+    jobs: Iterable<BlockJob>,
+    signal: AbortSignal | undefined,
+    done: (block: BlockDone) => void,
+    began: (share: number) => void,
+  ): Promise<void>
+  close(): Promise<void>
 }
 
 /** Where a result grows on the device, once it is needed. */

@@ -1,8 +1,9 @@
 /** Doing block jobs, one by one, in any process. */
 import { onAbort, signal, throwIfAborted } from '../abort.js'
 import { openDevice } from '../device/device.js'
-import { ChangedError, ExistsError, FileError, ResumeError } from '../errors.js'
+import { ExistsError, FileError, ResumeError } from '../errors.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
+import { inputChanged } from './disk.js'
 import { Engine } from './engine.js'
 import { planInput } from './fingerprint.js'
 import {
@@ -10,8 +11,9 @@ import {
   type BlockJob,
   type BlockPlan,
   type BlockResult,
+  inputsOf,
   jobNames,
-  jobsOf,
+  jobsIn,
   requireJob,
   requirePlan,
   requireStage,
@@ -259,26 +261,16 @@ async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<Abor
 export async function finish(plan: BlockPlan, options: FinishOptions = {}): Promise<void> {
   requirePlan(plan)
   const signal = await readFinish(plan, options)
-  await complete(plan, signal, (journal) => requireDone(plan, journal, signal))
-}
-
-/** What a journal knows of jobs. Public declarations reach this module, and Journal's need those of Node.js. */
-export interface Marks {
-  isGrown(): Promise<boolean>
-  marked(stage: number): Promise<Set<string>>
+  await complete(plan, signal)
 }
 
 /** Gives the output its name, unless it has it, and removes the rest of the work. */
-export async function complete(
-  plan: AnyPlan,
-  signal: AbortSignal | undefined,
-  requireAll: (journal: Marks) => Promise<void>,
-): Promise<void> {
+export async function complete(plan: AnyPlan, signal: AbortSignal | undefined): Promise<void> {
   const journal = new Journal(plan, signal)
   const { path } = plan.output
   await unlessFinished(plan, signal, async () => {
     if (await isFinished(plan, signal)) return
-    await requireAll(journal)
+    await requireDone(plan, signal)
     await requireReplaceable(path, signal)
     await journal.place()
   })
@@ -309,7 +301,8 @@ export async function unlessFinished(
 }
 
 /** Throws unless all jobs are done, and of the inputs that the plan was made for. */
-async function requireDone(plan: BlockPlan, journal: Marks, signal: AbortSignal | undefined): Promise<void> {
+async function requireDone(plan: AnyPlan, signal: AbortSignal | undefined): Promise<void> {
+  const journal = new Journal(plan, signal)
   if (!(await journal.isGrown()))
     throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)
   for (let stage = 0; stage < plan.stages.length; stage++) {
@@ -317,7 +310,7 @@ async function requireDone(plan: BlockPlan, journal: Marks, signal: AbortSignal 
     const missing = plan.stages[stage]! - done.size
     if (missing === 0) continue
     let example = ''
-    for (const { name } of jobsOf(plan, stage)) {
+    for (const { name } of jobsIn(plan, stage)) {
       if (done.has(name)) continue
       example = name
       break
@@ -326,12 +319,11 @@ async function requireDone(plan: BlockPlan, journal: Marks, signal: AbortSignal 
       `${missing} of the blocks of ${plan.output.path} are not done yet, such as ${example}: do them first`,
     )
   }
-  for (const input of plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]) {
+  for (const input of inputsOf(plan)) {
     throwIfAborted(signal, 'the work on arrays')
     const { fingerprint } = await planInput(await openSource(input.path, signal))
-    if (fingerprint === input.fingerprint) continue
-    throw new ChangedError(
-      `${input.path} has changed while it was read: blocks of both are mixed in the result. Begin again with overwrite`,
-    )
+    if (fingerprint !== input.fingerprint) {
+      throw inputChanged(input.path, ': blocks of both are mixed in the result')
+    }
   }
 }

@@ -1,7 +1,7 @@
 /** Arrays in buckets of S3. An object appears as a whole by nature; nothing can be renamed. */
 import { unlessAborted } from '../abort.js'
-import { ChangedError, ChunkError, FileError } from '../errors.js'
-import { atOnce } from './disk.js'
+import { ChunkError, FileError } from '../errors.js'
+import { atOnce, inputChanged } from './disk.js'
 import { formatAddress, parseAddress } from './names.js'
 import { encodeKey, REQUESTS_AT_ONCE, requestS3, type S3Answer, type S3Request, textOf } from './s3.js'
 import {
@@ -188,9 +188,7 @@ export class BucketStore implements Store {
       return null
     }
     if (status === 412 || (version !== undefined && headers.etag !== version)) {
-      throw new ChangedError(
-        `${path} has changed since the work was begun: results of both would be mixed. Begin again with overwrite`,
-      )
+      throw inputChanged(path)
     }
     if (status === 416 || (to !== undefined && body.length !== to - from!)) {
       throw new ChunkError('it ends too early')

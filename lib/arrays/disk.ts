@@ -112,13 +112,8 @@ export function writeRectangle(file: FileHandle, rectangle: Rectangle): Promise<
   })
 }
 
-/** What the caller sees of an error of the system. */
-export function readError(path: string, error: unknown): MpmmlError {
-  if (error instanceof MpmmlError) return error
-  return new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
-}
-
 export function writeError(path: string, error: unknown): MpmmlError {
+  if (error instanceof MpmmlError) return error
   if (error instanceof MpmmlError) return error
   const { code } = error as NodeJS.ErrnoException
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG') {
@@ -133,8 +128,9 @@ export function writeError(path: string, error: unknown): MpmmlError {
 /** Refuses a file that has changed after `changedMs`. */
 export function requireUnchanged(path: string, mtimeMs: number, changedMs: number): void {
   if (mtimeMs <= changedMs) return
-  throw new ChangedError(
-    `${path} has changed since the work was begun (at ${new Date(mtimeMs).toISOString()}): results of both would be mixed. ` +
-      'Begin again with overwrite',
-  )
+  throw inputChanged(path, ` (at ${new Date(mtimeMs).toISOString()}): results of both would be mixed`)
 }
+
+/** The error for an input that isn't what it was when the plan was made. */
+export const inputChanged = (path: string, how = ': results of both would be mixed') =>
+  new ChangedError(`${path} has changed since the work was begun${how}. Begin again with overwrite`)

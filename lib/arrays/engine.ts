@@ -4,13 +4,21 @@ import { zeroOf } from '../built-in.js'
 import type { Device } from '../device/device.js'
 import { pinnedBytes } from '../device/pinned.js'
 import { bytesOfStored } from '../elements.js'
-import { ChangedError, OptionError, OutOfMemoryError } from '../errors.js'
+import { OptionError, OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
 import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn } from './array-source.js'
-import { Batch, type BlockDone, type Growing, type Listener, type Place, type Results } from './batch.js'
+import {
+  Batch,
+  type BlockDone,
+  type Growing,
+  type JobRunner,
+  type Listener,
+  type Place,
+  type Results,
+} from './batch.js'
 import {
   fixedBytes,
   kib,
@@ -21,6 +29,7 @@ import {
   WRITE_BUFFERS,
 } from './block-size.js'
 import { Budget, Pool } from './budget.js'
+import { inputChanged } from './disk.js'
 import type { BlockJob, BlockPlan, PlannedInput } from './job.js'
 import { blocksIn } from './job.js'
 import { Journal } from './journal.js'
@@ -51,7 +60,7 @@ const DEVICE_SHARE = 0.85
 const MOST_USES = 2 ** 20
 
 /** Computes jobs of one plan on one device. */
-export class Engine {
+export class Engine implements JobRunner {
   readonly plan: BlockPlan
   readonly journal: Journal
   readonly budget = new Budget()
@@ -217,8 +226,11 @@ export class Engine {
     return zeroOf(this.plan.semiring, typesOf(this.plan).result as 'int32')
   }
 
-  /** How many rows of blocks are computed for each column of blocks of B, so that it is read once for all of them. */
-  rowsTogether(): number {
+  get peakBytes(): number {
+    return this.budget.peak
+  }
+
+  get rowsTogether(): number {
     if (this.plan.kind !== 'multiply') return 1
     const { block, a, b } = this.plan
     const deep = blocksIn(a.shape[1], block.depth)
@@ -235,10 +247,7 @@ async function openPlanned(planned: PlannedInput, signal: AbortSignal | undefine
   const source = await openSource(planned.path, signal)
   const { path, shape, dtype } = source
   if (`${shape}` === `${planned.shape}` && dtype === planned.dtype) return source
-  throw new ChangedError(
-    `${path} has changed since the work was begun: it was ${planned.dtype} of [${planned.shape}], and is ${dtype} of [${shape}]. ` +
-      'Begin again with overwrite',
-  )
+  throw inputChanged(path, `: it was ${planned.dtype} of [${planned.shape}], and is ${dtype} of [${shape}]`)
 }
 
 const SMALLER = 'begin again with less memory in the plan, so that blocks are smaller'

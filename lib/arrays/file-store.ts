@@ -2,7 +2,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import {
   type FileHandle,
-  link,
   lstat,
   mkdir,
   open,
@@ -17,8 +16,8 @@ import {
 import { hostname } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { FileError } from '../errors.js'
-import { systemReason } from '../files/files.js'
-import { atOnce, readError, readRectangle, requireUnchanged, writeError, writeRectangle } from './disk.js'
+import { moveToFree, readError, systemReason, writeUnder } from '../files/files.js'
+import { atOnce, readRectangle, requireUnchanged, writeError, writeRectangle } from './disk.js'
 import { arrayGone, type Kept, madeMeanwhile, type Store, type Stored } from './store.js'
 
 const FILES_AT_ONCE = 16
@@ -76,22 +75,10 @@ async function identityOf(path: string): Promise<string | null> {
 /** Gives a file or folder a name that nothing has; false if something has it. */
 async function movedToFree(from: string, to: string): Promise<boolean> {
   if ((await lstat(from)).isDirectory()) return !(await isThere(to)) && moved(from, to)
-  try {
-    // Unlike rename, link never replaces a file that appears at this moment.
-    await link(from, to)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT') throw error
-    if (code !== 'EEXIST') {
-      // The file system has no links.
-      if (await isThere(to)) return false
-      await rename(from, to)
-      return true
-    }
-    // Another process has linked it, and may not have removed the other name yet.
-    const [own, there] = await Promise.all([identityOf(from), identityOf(to)])
-    if (own === null || own !== there) return false
-  }
+  if (await moveToFree(from, to)) return true
+  // Another process may have linked it, and not have removed the other name yet.
+  const [own, there] = await Promise.all([identityOf(from), identityOf(to)])
+  if (own === null || own !== there) return false
   await unlink(from).catch(orNull)
   return true
 }
@@ -279,22 +266,17 @@ export async function writeWhole(
   write: (file: FileHandle) => Promise<void>,
 ): Promise<void> {
   const written = join(temporary, `${writer}-${randomBytes(8).toString('hex')}`)
-  let file: FileHandle | undefined
-  try {
-    file = await open(written, 'wx')
-    await write(file)
-    await file.close()
-    file = undefined
-    await rename(written, path).catch(async (error) => {
+  const place = () =>
+    rename(written, path).catch(async (error) => {
       if (error.code !== 'ENOENT') throw error
       await mkdir(dirname(path)).catch((made) => {
         if (made.code !== 'EEXIST') throw made
       })
       await rename(written, path)
     })
+  try {
+    await writeUnder(written, write, place)
   } catch (error) {
-    await file?.close().catch(() => {})
-    await rm(written, { force: true }).catch(() => {})
     throw writeError(path, error)
   }
 }

@@ -1,9 +1,10 @@
 /** What an array on disk is made of: its files' names, sizes and times. */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
-import { ChangedError, FileError } from '../errors.js'
+import { FileError } from '../errors.js'
+import { readError } from '../files/files.js'
 import type { ArraySource } from './array-source.js'
-import { readError } from './disk.js'
+import { inputChanged } from './disk.js'
 import type { PlannedInput } from './job.js'
 import type { Expected, Stored } from './store.js'
 import { storeOf } from './stores.js'
@@ -53,9 +54,7 @@ export function knownFiles({ path, fingerprint }: PlannedInput): Promise<Readonl
   if (!files) {
     files = look(path, () => storeOf(path).list(path)).then((found) => {
       if (found.fingerprint === fingerprint) return new Map(found.all.map((file) => [file.name, file]))
-      throw new ChangedError(
-        `${path} has changed since the work was begun: results of both would be mixed. Begin again with overwrite`,
-      )
+      throw inputChanged(path)
     })
     known.set(key, files)
     files.catch(() => known.delete(key))

@@ -8,7 +8,7 @@ import { CUDA, deviceName } from '../backend.js'
 import { throughout } from '../borrowed.js'
 import { show } from '../describe.js'
 import { bytesOf, newArray, typeNameOf } from '../elements.js'
-import { ChangedError, OptionError, ResumeError } from '../errors.js'
+import { OptionError, ResumeError } from '../errors.js'
 import type { FoundBy } from '../graph/options.js'
 import type { AnyWeights } from '../graph/paths.js'
 import { ask, type Question, sizesOf } from '../graph/question.js'
@@ -21,38 +21,33 @@ import { allocate } from '../matrix.js'
 import { runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import type { Range } from './array-source.js'
+import type { JobRunner } from './batch.js'
 import { kib } from './block-size.js'
-import { complete, isFinished, type Marks, unlessFinished } from './blocks.js'
+import { inputChanged } from './disk.js'
 import {
-  type AnyPlan,
   type ArrayType,
+  type BlockJob,
   blocksIn,
   type GraphPlan,
   MOST_STEPS,
   type PlannedGraph,
-  rowsDone,
-  rowsJob,
+  placeOf,
 } from './job.js'
 import { Journal } from './journal.js'
-import { isZarr } from './names.js'
-import { type ArraysProgress, readPath } from './options.js'
-import { Pace } from './pace.js'
 import {
   aligned,
-  askedOf,
   beginning,
   chunkOf,
-  differs,
   identified,
   type PlanRequest,
   planOutput,
   readPolicy,
-  requireApart,
-  requireSameOutput,
   requireUnit,
-  resumeOrBegin,
   unitOf,
-} from './plan.js'
+} from './layout.js'
+import { isZarr } from './names.js'
+import { readPath } from './options.js'
+import { askedOf, requireApart, resumeOrBegin } from './plan.js'
 import { extraBytes, writeBlock } from './target.js'
 import { cut } from './tasks.js'
 
@@ -85,27 +80,11 @@ export interface GraphRequest {
   readonly method: 'auto' | 'search' | 'dissection'
   /** The number of the backend that was asked for. */
   readonly backend: number
-  readonly onProgress: ((progress: ArraysProgress) => void) | undefined
 }
 
-/** What became of it. */
-export interface GraphDone {
-  readonly plan: GraphPlan
-  readonly resumed: number
-  /** How the last rows were found; undefined if all had been done before. */
-  readonly method: FoundBy | undefined
-  readonly device: string
-  readonly bytesRead: number
-  readonly bytesWritten: number
-  readonly peakBytes: number
-  readonly kernelMs: number
-  readonly readMs: number
-  readonly writeMs: number
-}
-
-/** Finds best paths and writes their distances. */
-export async function graphPaths(request: GraphRequest): Promise<GraphDone> {
-  const { weights, output, work, sources, targets, limit, method, backend, onProgress } = request
+/** Begins or resumes the search for best paths, whose distances are written as they are found. */
+export async function graphPaths(request: GraphRequest): Promise<{ plan: GraphPlan; rows: RowsSearch }> {
+  const { weights, output, work, sources, targets, limit, method, backend } = request
   const { signal, overflow } = work
   throwIfAborted(signal, WORK)
   const asked = await askedOf(work, output, 'min-plus')
@@ -121,26 +100,18 @@ export async function graphPaths(request: GraphRequest): Promise<GraphDone> {
   const question = await ask(semiring, read.weights, options)
   const a = await plannedGraph(read.path, question, limit, signal)
   const readMs = performance.now() - began
-  const plan = await resumeOrBegin<GraphPlan>(asked, {
-    same: (begun) => requireSame(begun, a, asked),
+  const plan = await resumeOrBegin<GraphPlan>(asked, 'graph-paths', {
+    requireSame({ a: { fingerprint, asked: before } }) {
+      if (fingerprint !== a.fingerprint) throw inputChanged(a.path ?? 'the graph')
+      if (before === a.asked) return
+      throw new ResumeError(
+        "what was begun can't be resumed: it was of other sources, targets or another limit. Ask for the same as then, or begin again with overwrite",
+      )
+    },
     make: async () => planRows(question, a, asked),
     ready: async () => {},
   })
-  const pace = new Pace(plan.stages[0]!, onProgress)
-  const rows = new RowsWork(plan, question, work.memory, pace)
-  await rows.run(signal)
-  return {
-    plan,
-    resumed: pace.skipped,
-    method: rows.method,
-    device: deviceName(-1),
-    bytesRead: read.bytes,
-    bytesWritten: rows.bytesWritten,
-    peakBytes: rows.peakBytes,
-    kernelMs: rows.kernelMs,
-    readMs,
-    writeMs: rows.writeMs,
-  }
+  return { plan, rows: new RowsSearch(plan, question, work.memory, read.bytes, readMs) }
 }
 
 function requirePaths(semiring: string): PathSemiring {
@@ -209,24 +180,6 @@ async function plannedGraph(
   }
 }
 
-function requireSame(begun: AnyPlan, a: PlannedGraph, asked: PlanRequest): GraphPlan {
-  if (begun.kind !== 'graph-paths') throw differs('the work', begun.kind, 'paths of an edge list')
-  if (begun.a.fingerprint !== a.fingerprint) {
-    throw new ChangedError(
-      `${a.path ?? 'the graph'} has changed since the work was begun: results of both would be mixed. Begin again with overwrite`,
-    )
-  }
-  if (begun.a.asked !== a.asked) {
-    throw new ResumeError(
-      "what was begun can't be resumed: it was of other sources, targets or another limit. Ask for the same as then, or begin again with overwrite",
-    )
-  }
-  requireSameOutput(begun, asked)
-  const { rows } = asked.layout.block
-  if (rows !== undefined && rows !== begun.block.rows) throw differs('block.rows', begun.block.rows, rows)
-  return begun
-}
-
 /** Bytes of the graph, and of a search in it. */
 function fixedBytes({ nodes, to, type }: Edges): number {
   return to.length * (8 + bytesOf(type)) + searchBytes(nodes, to.length)
@@ -281,22 +234,27 @@ const tooLittle = (least: number) =>
     `option memory must be at least ${kib(least)} for the rows of a block of this graph: give more, or fewer \`targets\` at a time`,
   )
 
-/** The rows of a plan that aren't done, one block after the other: each is written while the next one is searched. */
-class RowsWork {
+/** Searches blocks of rows one after the other: each is written while the next one is searched. */
+export class RowsSearch implements JobRunner {
+  readonly backend = 'cpu'
+  readonly deviceName = deviceName(-1)
+  readonly rowsTogether = 1
   method: FoundBy | undefined
-  kernelMs = 0
   writeMs = 0
-  bytesWritten = 0
-  /** The most host memory. */
   readonly peakBytes: number
   readonly #plan: GraphPlan
   readonly #question: Question
-  readonly #pace: Pace
   /** What searches may take. */
   readonly #memory: number
   readonly #buffers: ElementArray[] = []
 
-  constructor(plan: GraphPlan, question: Question, memory: number, pace: Pace) {
+  constructor(
+    plan: GraphPlan,
+    question: Question,
+    memory: number,
+    readonly bytesRead: number,
+    readonly readMs: number,
+  ) {
     const [, rows, cols] = sizesOf(question)
     const edges = edgesOf(question)
     const buffers =
@@ -306,41 +264,32 @@ class RowsWork {
     this.#memory = memory - (this.peakBytes - searchBytes(edges.nodes, edges.to.length))
     this.#plan = plan
     this.#question = question
-    this.#pace = pace
   }
 
-  run(signal: AbortSignal | undefined): Promise<void> {
-    return this.#pace.run(() => this.#run(signal))
-  }
+  async close(): Promise<void> {}
 
-  async #run(signal: AbortSignal | undefined): Promise<void> {
-    const plan = this.#plan
-    const isDone = await isFinished(plan, signal)
-    if (isDone) this.#pace.skip(this.#pace.total)
-    await unlessFinished(plan, signal, async () => {
-      if (!isDone) await this.#search(new Journal(plan, signal), signal)
-      await complete(plan, signal, (journal) => requireDone(plan, journal))
-    })
-    this.#pace.end()
-  }
-
-  async #search(journal: Journal, signal: AbortSignal | undefined): Promise<void> {
+  async run(...[jobs, signal, done, began]: Parameters<JobRunner['run']>): Promise<void> {
     const { block, output } = this.#plan
-    const done = rowsDone(this.#plan, await journal.marked(0))
-    this.#pace.skip(done.size)
-    if (done.size === this.#pace.total) return
-    const how = await this.#decide(signal)
+    const journal = new Journal(this.#plan, signal)
+    const width = output.shape[1]
+    let how: Partial<Query> | undefined
+    let count = 0
     let writing: Promise<void> = Promise.resolve()
+    const write = async (job: BlockJob, rows: Range, data: ElementArray, kernelMs: number) => {
+      const bytesWritten = await writeBlock(this.#plan, journal, { rows, cols: [0, width], data })
+      await journal.mark(this.#plan, job)
+      done({ job, kernelMs, bytesWritten })
+    }
     try {
-      for (let index = 0, count = 0; index < this.#pace.total; index++) {
-        if (done.has(index)) continue
-        const rows = cut(index, block.rows, output.shape[0])
-        const data = this.#buffer(count++ % BUFFERS, (rows[1] - rows[0]) * output.shape[1])
-        await this.#searchRows(rows, data, how, signal)
+      for (const job of jobs) {
+        how ??= await this.#decide(signal)
+        const rows = cut(placeOf(job)[1], block.rows, output.shape[0])
+        const data = this.#buffer(count++ % BUFFERS, (rows[1] - rows[0]) * width)
+        const kernelMs = await this.#searchRows(rows, data, how, signal, began)
         const waited = performance.now()
         await writing
         this.writeMs += performance.now() - waited
-        writing = this.#write(journal, index, rows, data)
+        writing = write(job, rows, data, kernelMs)
         // Its error is seen when it is waited for.
         writing.catch(() => {})
       }
@@ -363,9 +312,8 @@ class RowsWork {
   async #decide(signal: AbortSignal | undefined): Promise<Partial<Query>> {
     const { query, type } = this.#question
     const { method, targets, limit } = query
-    const isEmpty = this.#pace.total === 0 || targets?.length === 0
     // If there are few targets, each block is searched from them.
-    if (method === 'search' || limit !== undefined || isEmpty) return {}
+    if (method === 'search' || limit !== undefined || targets?.length === 0) return {}
     if (targets && targets.length < this.#plan.block.rows) return {}
     const forward = { direction: 'forward' as const, memory: this.#memory }
     const graph = { edges: edgesOf(this.#question) }
@@ -375,42 +323,26 @@ class RowsWork {
     return division ? { ...forward, division } : { ...forward, method: 'search' }
   }
 
-  /** Finds the distances of some of the rows. */
+  /** Finds the distances of some of the rows; returns the milliseconds that takes. */
   async #searchRows(
     [first, end]: Range,
     distances: ElementArray,
     how: Partial<Query>,
     signal: AbortSignal | undefined,
-  ): Promise<void> {
+    onProgress: (share: number) => void,
+  ): Promise<number> {
     const { query } = this.#question
     const sources =
       query.sources?.slice(first, end) ?? Int32Array.from({ length: end - first }, (_, at) => first + at)
     const began = performance.now()
-    const onProgress = ({ done }: { done: number }) => this.#pace.began(done)
     const graph = { edges: edgesOf(this.#question) }
     const asked = { ...query, memory: this.#memory, ...how, sources }
     const results = { distances, next: null, trees: null }
     const { borrowed } = this.#question
-    const found = await runNative({ signal, onProgress, what: WORK, borrowed }, (call) =>
+    const progress = ({ done }: { done: number }) => onProgress(done)
+    this.method = await runNative({ signal, onProgress: progress, what: WORK, borrowed }, (call) =>
       search(graph, asked, results, call),
     )
-    this.method = found
-    this.kernelMs += performance.now() - began
+    return performance.now() - began
   }
-
-  async #write(journal: Journal, index: number, rows: Range, data: ElementArray): Promise<void> {
-    const plan = this.#plan
-    this.bytesWritten += await writeBlock(plan, journal, { rows, cols: [0, plan.output.shape[1]], data })
-    await journal.mark(plan, rowsJob(index))
-    this.#pace.block()
-  }
-}
-
-/** Throws unless all rows are there. */
-async function requireDone(plan: GraphPlan, journal: Marks): Promise<void> {
-  const { path } = plan.output
-  if (!(await journal.isGrown())) throw new ResumeError(`there is no work on ${path} of this plan`)
-  const missing = plan.stages[0]! - rowsDone(plan, await journal.marked(0)).size
-  if (missing > 0)
-    throw new ResumeError(`${missing} of the blocks of ${path} are not done yet: resume the work`)
 }

@@ -134,6 +134,20 @@ export interface PlannedGraph {
 /** Whatever work is begun and resumed. */
 export type AnyPlan = BlockPlan | GraphPlan
 
+/** Returns the arrays on disk that a plan reads. */
+export const inputsOf = (plan: AnyPlan): PlannedInput[] =>
+  plan.kind === 'multiply' ? [plan.a, plan.b] : plan.kind === 'graph-paths' ? [] : [plan.a]
+
+/** Returns the sizes of the blocks of a plan, and the depth of the products that one is made from. */
+export function blockOf(plan: AnyPlan): MultiplyPlan['block'] {
+  if (plan.kind === 'multiply') return plan.block
+  if (plan.kind === 'graph-paths') {
+    return { rows: plan.block.rows, cols: plan.output.shape[1], depth: plan.a.nodes }
+  }
+  const { size } = plan.block
+  return { rows: size, cols: size, depth: size }
+}
+
 /** One block of a plan. */
 export interface BlockJob {
   /** The same in every process: letters, digits and hyphens. */
@@ -170,20 +184,18 @@ export const identity = (plan: object) =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 32)
 
 /** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands, which can hash too. */
-export function requirePlan(plan: BlockPlan): void {
-  requireMade(plan, isPossible)
-}
-
-/** The same of a plan of any work. */
-export function requireAnyPlan(plan: AnyPlan): void {
-  requireMade(plan, (made) => (made.kind === 'graph-paths' ? isPossibleGraph(made) : isPossible(made)))
-}
-
-function requireMade<Plan extends AnyPlan>(plan: Plan, isRight: (plan: Plan) => boolean): void {
+export function requirePlan(plan: AnyPlan, isTaken = isBlockPlan): void {
   const { id, file: _, ...rest } = plan ?? {}
-  if (typeof id === 'string' && isIdentity(rest, id) && isRight(plan)) return
+  if (typeof id === 'string' && isIdentity(rest, id) && isTaken(plan) && isPossible(plan)) return
   throw changedPlan()
 }
+
+/** Returns whether the jobs of a plan can be done by any process. */
+const isBlockPlan = ({ kind }: AnyPlan): boolean => kind === 'multiply' || kind === 'shortest-paths'
+
+/** Throws ResumeError for a plan of any work that isn't as it was made. */
+export const requireAnyPlan = (plan: AnyPlan): void =>
+  requirePlan(plan, (made) => isBlockPlan(made) || made.kind === 'graph-paths')
 
 function isIdentity(plan: object, id: string): boolean {
   try {
@@ -253,26 +265,29 @@ function isUnit(size: unknown, axis: 0 | 1, { shape, layout }: PlannedOutput): s
  * Whether the parts of a plan fit together. What blocks take of memory then follows from the arrays, whose shapes and types are
  * compared when they are opened.
  */
-function isPossible(plan: BlockPlan): boolean {
-  const { kind, begun, semiring, overflow, a, output, stages } = plan
-  if (kind !== 'multiply' && kind !== 'shortest-paths') return false
-  if (!isArray(a) || !isArray(output) || typeof begun !== 'string') return false
+function isPossible(plan: AnyPlan): boolean {
+  const { begun, semiring, overflow, a, output, stages } = plan
+  if (!isArray(output) || typeof begun !== 'string') return false
   if (isZarr(output.path) ? !isLayout(output.layout) : output.layout !== null) return false
   if (!addon.semirings.some(({ name }) => name === semiring)) return false
-  const policies: readonly unknown[] = resultType(a.dtype) === 'int32' ? addon.overflowPolicies : [null]
-  if (!policies.includes(overflow) || output.dtype !== resultType(a.dtype)) return false
-  const expected = kind === 'multiply' ? stagesOfProduct(plan) : stagesOfPaths(plan)
+  if (!arrayTypes.includes(a?.dtype) || output.dtype !== resultType(a.dtype)) return false
+  const policies: readonly unknown[] = output.dtype === 'int32' ? addon.overflowPolicies : [null]
+  const expected = policies.includes(overflow) ? stagesOf(plan) : null
   return expected !== null && JSON.stringify(stages) === JSON.stringify(expected)
 }
 
-function isPossibleGraph({ a, output, block, stages }: GraphPlan): boolean {
-  if (!isArray(output) || typeof a?.fingerprint !== 'string' || typeof a.asked !== 'string') return false
-  if (isZarr(output.path) ? !isLayout(output.layout) : output.layout !== null) return false
-  if (!isUnit(block?.rows, 0, output)) return false
-  return JSON.stringify(stages) === JSON.stringify([blocksIn(output.shape[0], block.rows)])
+/** Returns the number of jobs in each stage; null if the plan isn't possible. */
+function stagesOf(plan: AnyPlan): number[] | null {
+  if (plan.kind === 'graph-paths') return stagesOfGraph(plan)
+  if (!isArray(plan.a)) return null
+  return plan.kind === 'multiply' ? stagesOfProduct(plan) : stagesOfPaths(plan)
 }
 
-/** Null if the plan isn't possible. */
+function stagesOfGraph({ a, output, block }: GraphPlan): number[] | null {
+  if (typeof a.fingerprint !== 'string' || typeof a.asked !== 'string') return null
+  return isUnit(block?.rows, 0, output) ? [blocksIn(output.shape[0], block.rows)] : null
+}
+
 function stagesOfProduct({ a, b, output, block }: MultiplyPlan): number[] | null {
   if (!isArray(b) || resultType(b.dtype) !== output.dtype || b.shape[0] !== a.shape[1]) return null
   if (output.shape[0] !== a.shape[0] || output.shape[1] !== b.shape[1]) return null
@@ -321,7 +336,12 @@ export function jobsOf(plan: BlockPlan, stage: number, together = 1): Generator<
   return jobsIn(plan, stage, together)
 }
 
-function* jobsIn(plan: BlockPlan, stage: number, together: number): Generator<BlockJob, void> {
+/** Returns the jobs of a stage of a plan that is known to be right. */
+export function* jobsIn(plan: AnyPlan, stage: number, together = 1): Generator<BlockJob, void> {
+  if (plan.kind === 'graph-paths') {
+    for (let index = 0; index < plan.stages[0]!; index++) yield { name: `r-${index}`, stage }
+    return
+  }
   if (plan.kind === 'multiply') {
     const { output, block } = plan
     const [down, across] = [blocksIn(output.shape[0], block.rows), blocksIn(output.shape[1], block.cols)]
@@ -350,28 +370,23 @@ function* jobsIn(plan: BlockPlan, stage: number, together: number): Generator<Bl
   }
 }
 
-/** The job of a block of rows, by its index. */
-export const rowsJob = (index: number): BlockJob => ({ name: `r-${index}`, stage: 0 })
-
-/** The indices of blocks of rows of which there are marks. */
-export const rowsDone = ({ stages }: GraphPlan, names: Iterable<string>): Set<number> =>
-  new Set(
-    [...names]
-      .map((name) => Number(/^r-(0|[1-9]\d{0,9})$/.exec(name)?.[1] ?? Number.NaN))
-      .filter((index) => index < stages[0]!),
-  )
-
 /** Throws OptionError unless the plan has such a stage. */
 export function requireStage(plan: BlockPlan, stage: number): void {
   if (hasStage(plan, stage)) return
   throw new OptionError(`there is no stage ${show(stage)} in this plan: it has 0 … ${plan.stages.length - 1}`)
 }
 
-const hasStage = ({ stages }: BlockPlan, stage: unknown) => isSize(stage, 0) && stage < stages.length
+const hasStage = ({ stages }: AnyPlan, stage: unknown) => isSize(stage, 0) && stage < stages.length
 
 const NUMBER = '(0|[1-9]\\d{0,6})'
 /** A number has one form: by another name a block would be done, and counted, twice. */
-const jobName = new RegExp(`^(?:c|k-${NUMBER})-${NUMBER}-${NUMBER}$`)
+const jobName = new RegExp(`^(?:c|r|k-${NUMBER})(?:-${NUMBER})?-${NUMBER}$`)
+
+/** The first letter of the names of jobs. */
+const letters: Record<AnyPlan['kind'], string> = { multiply: 'c', 'shortest-paths': 'k', 'graph-paths': 'r' }
+
+/** Returns the place of a block, which the name of its job ends with; of a block of whole rows only the last number. */
+export const placeOf = ({ name }: BlockJob) => name.split('-').slice(-2).map(Number) as [number, number]
 
 /** Throws OptionError unless the plan has such a job: names come from elsewhere, and become names of files. */
 export function requireJob(plan: BlockPlan, job: BlockJob): void {
@@ -383,17 +398,19 @@ export function requireJob(plan: BlockPlan, job: BlockJob): void {
 }
 
 /** Those of names that are of jobs of a stage: anything may be where the marks of jobs are. */
-export const jobNames = (plan: BlockPlan, stage: number, names: Iterable<string>): Set<string> =>
+export const jobNames = (plan: AnyPlan, stage: number, names: Iterable<string>): Set<string> =>
   new Set([...names].filter((name) => hasJob(plan, { name, stage })))
 
-function hasJob(plan: BlockPlan, job: BlockJob): boolean {
+function hasJob(plan: AnyPlan, job: BlockJob): boolean {
   const { name, stage } = job ?? {}
-  const numbers = typeof name === 'string' ? jobName.exec(name)?.slice(1).map(Number) : undefined
+  const isOfKind = typeof name === 'string' && name.startsWith(letters[plan.kind])
+  const numbers = isOfKind ? jobName.exec(name)?.slice(1).map(Number) : undefined
   return numbers !== undefined && hasStage(plan, stage) && isJob(plan, stage, numbers)
 }
 
-function isJob(plan: BlockPlan, stage: number, [step, i, j]: readonly number[]): boolean {
+function isJob(plan: AnyPlan, stage: number, [step, i, j]: readonly number[]): boolean {
   const [rows, cols] = plan.output.shape
+  if (plan.kind === 'graph-paths') return Number.isNaN(step) && Number.isNaN(i) && j! < plan.stages[0]!
   if (plan.kind === 'multiply') {
     return Number.isNaN(step) && i! < blocksIn(rows, plan.block.rows) && j! < blocksIn(cols, plan.block.cols)
   }

@@ -7,7 +7,7 @@
  */
 import { stat } from 'node:fs/promises'
 import { ExistsError, FileError, MpmmlError, ResumeError } from '../errors.js'
-import { readError } from './disk.js'
+import { readError } from '../files/files.js'
 import { type AnyPlan, type BlockJob, requireAnyPlan } from './job.js'
 import { isZarr } from './names.js'
 import { asRow, type Store } from './store.js'

@@ -5,13 +5,12 @@ import { typeName } from '../describe.js'
 import { openDevice } from '../device/device.js'
 import { DTypeError, OptionError } from '../errors.js'
 import { pathOf } from '../files/files.js'
-import { type FoundBy, type PathOptions, pathSet } from '../graph/options.js'
+import { type PathOptions, pathSet } from '../graph/options.js'
 import { type EdgeList, isEdgeList, type KeyedEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
 import { checkedLater, choice, LEFT_OUT, listener, Options, type OptionsOf } from '../options.js'
-import { finish, isFinished, unlessFinished } from './blocks.js'
 import { Engine } from './engine.js'
-import { type GraphDone, graphPaths, isGraphName } from './graph-paths.js'
-import { type ArrayType, type BlockJob, type BlockPlan, jobNames, jobsOf } from './job.js'
+import { graphPaths, isGraphName } from './graph-paths.js'
+import type { BlockPlan } from './job.js'
 import {
   type ArraysProgress,
   memoryOf,
@@ -20,52 +19,13 @@ import {
   type WorkOptions,
   workSet,
 } from './options.js'
-import { Pace } from './pace.js'
 import { begin } from './plan.js'
+import { type ArraysResult, runJobs } from './run.js'
 
 /** The options of {@link multiplyArrays} and {@link shortestPathsArrays}. */
 export interface ArraysOptions extends WorkOptions, RunOptions {
   /** Is called when a block is done, and when a product of a block is, at most four times per second. */
   onProgress?: ((progress: ArraysProgress) => void) | undefined
-}
-
-/** What {@link multiplyArrays} and {@link shortestPathsArrays} did. */
-export interface ArraysResult {
-  /** Where the result is. */
-  readonly path: string
-  /** Rows and columns. */
-  readonly shape: readonly [number, number]
-  /** The type of its elements. */
-  readonly dtype: ArrayType
-  /** Of paths of an edge list: how the last rows were found; left out if all had been done before. */
-  readonly method?: FoundBy
-  /** Where blocks were computed. */
-  readonly backend: 'cuda' | 'cpu'
-  /** The name of the GPU or processor. */
-  readonly device: string
-  /** Blocks of the result, or steps of them. */
-  readonly blocks: number
-  /** How many of them had been done before, and were not computed again. */
-  readonly resumed: number
-  /** Rows, columns and depth of a block. */
-  readonly block: { readonly rows: number; readonly cols: number; readonly depth: number }
-  /** From files. */
-  readonly bytesRead: number
-  /** To files. */
-  readonly bytesWritten: number
-  /** The most host memory, in bytes, that blocks, buffers and codecs were given. */
-  readonly peakBytes: number
-  /** How long it took, in milliseconds. */
-  readonly timing: {
-    /** The whole call. */
-    readonly totalMs: number
-    /** The products of blocks. */
-    readonly kernelMs: number
-    /** How long products waited for blocks to be read. */
-    readonly readMs: number
-    /** How long products waited for results to be written. */
-    readonly writeMs: number
-  }
 }
 
 /**
@@ -166,11 +126,11 @@ export async function shortestPathsArrays(
     const { onProgress, backend, device, deviceMemory, ...work } = rest
     requireForEdges({ device: device === LEFT_OUT ? undefined : device, deviceMemory }, work.block)
     const memory = memoryOf(work)
-    const done = await graphPaths({
-      ...{ weights, output: distances, work: { ...work, memory }, onProgress, backend },
+    const { plan, rows } = await graphPaths({
+      ...{ weights, output: distances, work: { ...work, memory }, backend },
       ...{ sources, targets, limit, method: method ?? 'auto' },
     })
-    return graphResult(done, started)
+    return runJobs(plan, rows, { started, onProgress, signal: work.signal })
   }
   const given = Object.entries({ sources, targets, limit, method }).find(([, value]) => value !== undefined)
   if (given) {
@@ -208,22 +168,6 @@ function requireForEdges(
 const isPath = (weights: unknown): weights is string | URL =>
   typeof weights === 'string' || weights instanceof URL
 
-function graphResult({ plan, kernelMs, readMs, writeMs, ...done }: GraphDone, started: number): ArraysResult {
-  const { output, block, a, stages } = plan
-  const { method, ...rest } = done
-  return {
-    path: output.path,
-    shape: output.shape,
-    dtype: output.dtype,
-    ...(method && { method }),
-    backend: 'cpu',
-    ...rest,
-    blocks: stages[0]!,
-    block: { rows: block.rows, cols: output.shape[1], depth: a.nodes },
-    timing: { totalMs: performance.now() - started, kernelMs, readMs, writeMs },
-  }
-}
-
 type PlanOptions = Omit<ArraysOptions, 'onProgress' | 'backend' | 'device' | 'deviceMemory'>
 
 async function run(
@@ -249,79 +193,5 @@ async function run(
     await opened.then((unused) => unused.close()).catch(() => {})
     throw error
   }
-  const progress = new Pace(
-    planned.stages.reduce((sum, count) => sum + count, 0),
-    onProgress,
-  )
-  let spent: Spent
-  try {
-    spent = await progress.run(() => compute(engine, planned, progress, signal))
-  } finally {
-    await engine.close()
-  }
-  const { output } = planned
-  return {
-    path: output.path,
-    shape: output.shape,
-    dtype: output.dtype,
-    backend: engine.backend,
-    device: engine.deviceName,
-    blocks: progress.total,
-    resumed: progress.skipped,
-    block:
-      planned.kind === 'multiply'
-        ? planned.block
-        : { rows: planned.block.size, cols: planned.block.size, depth: planned.block.size },
-    bytesRead: engine.bytesRead,
-    bytesWritten: spent.bytesWritten,
-    peakBytes: engine.budget.peak,
-    timing: {
-      totalMs: performance.now() - started,
-      kernelMs: spent.kernelMs,
-      readMs: engine.readMs,
-      writeMs: engine.writeMs,
-    },
-  }
-}
-
-/** What blocks have taken. */
-interface Spent {
-  kernelMs: number
-  bytesWritten: number
-}
-
-/** Computes what isn't done of a plan, stage by stage, and completes the output. */
-async function compute(
-  engine: Engine,
-  plan: BlockPlan,
-  progress: Pace,
-  signal: AbortSignal | undefined,
-): Promise<Spent> {
-  const spent = { kernelMs: 0, bytesWritten: 0 }
-  const finished = await isFinished(plan, signal)
-  if (finished) progress.skip(progress.total)
-  await unlessFinished(plan, signal, async () => {
-    for (let stage = 0; stage < plan.stages.length && !finished; stage++) {
-      const done = jobNames(plan, stage, await engine.journal.marked(stage))
-      progress.skip(done.size)
-      await engine.run(
-        without(jobsOf(plan, stage, engine.rowsTogether()), done),
-        signal,
-        (block) => {
-          spent.kernelMs += block.kernelMs
-          spent.bytesWritten += block.bytesWritten
-          progress.block()
-        },
-        (share) => progress.began(share),
-      )
-    }
-    await finish(plan, { signal })
-  })
-  progress.end()
-  return spent
-}
-
-/** The jobs that aren't done. */
-function* without(jobs: Iterable<BlockJob>, done: Set<string>): Generator<BlockJob, void> {
-  for (const job of jobs) if (!done.has(job.name)) yield job
+  return runJobs(planned, engine, { started, onProgress, signal })
 }

@@ -1,15 +1,14 @@
 /** A matrix in a .npy file, of which blocks are read by position. */
 
-import type { FileHandle } from 'node:fs/promises'
-import { FileError } from '../errors.js'
-import { openForReading } from '../files/files.js'
-import { checkedContent, valueRefused } from '../files/npy-content.js'
+import { decodeFile, readingNpy } from '../files/npy.js'
+import { checkedContent } from '../files/npy-content.js'
+import { convertElements, decodeHeader } from '../files/npy-decoder.js'
 import { NpyProblem } from '../files/npy-header.js'
-import { readHeader } from '../files/npy-start.js'
 import { booleansRefused, type FileType } from '../files/npy-types.js'
 import { swapBytes } from '../host.js'
+import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
-import { readError, readRectangle, requireUnchanged } from './disk.js'
+import { readRectangle, requireUnchanged } from './disk.js'
 import { describeFiles } from './file-store.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import type { Stored } from './store.js'
@@ -45,13 +44,13 @@ export class NpySource implements ArraySource {
   }
 
   static async open(path: string): Promise<NpySource> {
-    return opened(path, async (file, size) => {
-      const { header, dataOffset } = await readHeader(file, size)
-      const { type, shape } = checkedContent(header, size - dataOffset, undefined)
+    return readingNpy(path, async (file, size) => {
+      const { header, start } = await decodeFile(decodeHeader(size), file)
+      const { type, shape } = checkedContent(header, size - start, undefined)
       if (shape.length !== 2)
         throw new NpyProblem(`expected a matrix (2-D), but its shape is (${shape.join(', ')})`)
       if (type.dtype === 'uint8') throw booleansRefused()
-      return new NpySource(path, type, shape as [number, number], dataOffset, header.fortranOrder)
+      return new NpySource(path, type, shape as [number, number], start, header.fortranOrder)
     })
   }
 
@@ -67,7 +66,7 @@ export class NpySource implements ArraySource {
     const { size, convert, swapped } = this.#type
     const pitch = this.shape[this.#byColumns ? 0 : 1] * size
     const position = this.#start + outer[0] * pitch + inner[0] * size
-    return opened(this.path, async (file) => {
+    return readingNpy(this.path, async (file) => {
       requireUnchanged(this.path, (await file.stat()).mtimeMs, changedMs)
       const place = { pitch, width: width * size, memoryPitch: width * size }
       if (!convert) {
@@ -76,39 +75,20 @@ export class NpySource implements ArraySource {
       } else if (width > 0) {
         const step = Math.max(1, Math.floor(CONVERTED_BYTES / (width * size)))
         const bytes = Buffer.from(new ArrayBuffer(Math.min(step, count) * width * size))
-        const out = elementsIn(memory, this.dtype, count * width)
+        const out = elementsIn(memory, this.dtype, count * width) as ElementArray
         for (let row = 0; row < count; row += step) {
           const rows = Math.min(step, count - row)
           await readRectangle(file, { ...place, position: position + row * pitch, rows, memory: bytes })
           const read = bytes.subarray(0, rows * width * size)
           if (swapped) swapBytes(read, size)
-          const bad = convert(read, rows * width, out as Int32Array, row * width)
-          if (bad >= 0)
-            this.#refuse(
-              this.#type.value(read, bad),
-              outer[0] + row + Math.floor(bad / width),
-              inner[0] + (bad % width),
-            )
+          const indexOf = (at: number) => {
+            const place = [outer[0] + row + Math.floor(at / width), inner[0] + (at % width)]
+            return this.#byColumns ? place.reverse() : place
+          }
+          convertElements(read, this.#type, out, row * width, indexOf)
         }
       }
       return { strides: this.#byColumns ? [1, width] : [width, 1], bytesRead: count * width * size }
     })
-  }
-
-  #refuse(value: number | bigint, outer: number, inner: number): never {
-    const place = this.#byColumns ? [inner, outer] : [outer, inner]
-    throw valueRefused(value, this.#type, place)
-  }
-}
-
-async function opened<T>(path: string, work: (file: FileHandle, size: number) => Promise<T>): Promise<T> {
-  const { file, size } = await openForReading(path, 'a NumPy .npy file')
-  try {
-    return await work(file, size)
-  } catch (error) {
-    if (error instanceof NpyProblem) throw new FileError(`${path}: ${error.message}`, { cause: error })
-    throw readError(path, error)
-  } finally {
-    await file.close()
   }
 }

@@ -18,15 +18,13 @@ import {
   wholeOf,
 } from '../options.js'
 import { policy } from '../overflow.js'
-import type { BackendChoice, MpmmOptions, Overflow } from '../product/options.js'
+import type { BackendChoice, MpmmOptions, Overflow, Progress } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
 import type { ZarrLayout } from './job.js'
 import { formatAddress, isS3, parseAddress } from './names.js'
 
 /** How far work on arrays is. */
-export interface ArraysProgress {
-  /** The share of the work that is done, from 0 to 1. */
-  readonly done: number
+export interface ArraysProgress extends Progress {
   /** Blocks that are done. */
   readonly blocks: number
   /** How many blocks there are. */

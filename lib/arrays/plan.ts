@@ -1,55 +1,22 @@
-/** Plans: what is read, how it is cut into blocks, and where the result grows. */
-import { randomBytes } from 'node:crypto'
+/** Plans: what is read, and how work on an output is begun and resumed. */
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, sep } from 'node:path'
 import { signal } from '../abort.js'
-import { readSemiring, requireSemiringType } from '../built-in.js'
 import { show } from '../describe.js'
-import { isIntegers } from '../elements.js'
-import {
-  ChangedError,
-  DTypeError,
-  ExistsError,
-  FileError,
-  OptionError,
-  ResumeError,
-  ShapeError,
-} from '../errors.js'
-import { greatestDivisor } from '../integers.js'
-import { addon } from '../native.js'
+import { ExistsError, FileError, OptionError, ResumeError } from '../errors.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
-import { requireOrder } from '../orders.js'
-import type { Overflow } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
-import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
+import { inputChanged } from './disk.js'
 import { fileIdentity, planInput } from './fingerprint.js'
-import type {
-  AnyPlan,
-  ArrayType,
-  BlockPlan,
-  MultiplyPlan,
-  PathsPlan,
-  PlannedInput,
-  PlannedOutput,
-  ZarrLayout,
-} from './job.js'
-import { blocksIn, identity, MOST_STEPS, pathStages, resultType } from './job.js'
+import { type AnyPlan, type BlockPlan, blockOf, inputsOf, type PlannedInput } from './job.js'
 import { Journal, Output } from './journal.js'
+import { identified, type PlanRequest, planMultiply, planPaths } from './layout.js'
 import { groupsOf, isNpy, isS3, isZarr } from './names.js'
-import {
-  memoryOf,
-  type ReadBegin,
-  type ReadLayout,
-  readPath,
-  requireOneOf,
-  type WorkOptions,
-  workSet,
-} from './options.js'
+import { memoryOf, readPath, requireOneOf, type WorkOptions, workSet } from './options.js'
 import { loadHashes, loadZarrita } from './packages.js'
-import { greatestWeight } from './range-of.js'
 import { openSource } from './source.js'
-import { createTarget, extraBytes } from './target.js'
+import { createTarget } from './target.js'
 import { isArrayMetadata } from './zarr-metadata.js'
 
 interface AnyRequest extends WorkOptions {
@@ -92,12 +59,6 @@ const requestOptions = new Options({
   signal,
 } satisfies OptionsOf<MultiplyRequest>)
 
-/** Chunks of an output, if nothing else is asked for: 4 MiB of int32. */
-const USUAL_CHUNK = 1024
-
-/** Smaller files take longer to open than to read. */
-const LEAST_CHUNK = 64
-
 /**
  * Cuts work on arrays on disk into block jobs, and makes the folder in which the output grows: its name with `.partial` at the
  * end. With `resume`, the plan that was begun is returned if it is of the same inputs and options.
@@ -138,11 +99,16 @@ export async function begin(
   const planned: PlannedInput[] = []
   for (const input of inputs) planned.push(await planInput(input))
   for (const { path } of planned) await requireApart(asked.output, path)
-  return resumeOrBegin(asked, {
-    same: (begun) => {
-      if (begun.kind === 'graph-paths') throw differs('the work', begun.kind, kind)
-      requireSameWork(begun, kind, planned, asked)
-      return begun
+  return resumeOrBegin<BlockPlan>(asked, kind, {
+    requireSame(begun) {
+      const before = inputsOf(begun)
+      for (const [index, { path, shape, dtype, fingerprint }] of planned.entries()) {
+        const was = before[index]!
+        if (path !== was.path) throw differs('an input', was.path, path)
+        if (fingerprint !== was.fingerprint || dtype !== was.dtype || `${shape}` !== `${was.shape}`) {
+          throw inputChanged(path)
+        }
+      }
     },
     make: async () =>
       kind === 'multiply'
@@ -175,8 +141,8 @@ export async function askedOf(
 
 /** How work is resumed or begun. */
 interface Beginning<Plan> {
-  /** What was begun, if it is the same work; throws ResumeError or ChangedError if it isn't. */
-  same(begun: AnyPlan): Plan
+  /** Throws ResumeError or ChangedError if the plan that exists is for other inputs. */
+  requireSame(begun: Plan): void
   make(): Promise<Plan>
   /** Throws if not all is ready for the plan. */
   ready(plan: Plan): Promise<void>
@@ -185,11 +151,15 @@ interface Beginning<Plan> {
 /** The plan that was begun, or a new one, with the place where its output grows. */
 export async function resumeOrBegin<Plan extends AnyPlan>(
   asked: PlanRequest,
-  { same, make, ready }: Beginning<Plan>,
+  kind: Plan['kind'],
+  { requireSame, make, ready }: Beginning<Plan>,
 ): Promise<Plan> {
   const { begun: there, replaces } = await lookAround(asked)
   if (there) {
-    const begun = same(there)
+    if (there.kind !== kind) throw differs('the work', there.kind, kind)
+    const begun = there as Plan
+    requireSame(begun)
+    requireSameOutput(begun, asked)
     await ready(begun)
     await new Journal(begun).sweep()
     return begun
@@ -211,24 +181,6 @@ export async function resumeOrBegin<Plan extends AnyPlan>(
   const begunNow = file === undefined ? plan : { ...plan, file }
   await journal.writePlan(begunNow)
   return begunNow
-}
-
-/** A plan with the id that it then has. */
-export function identified<Plan extends Omit<AnyPlan, 'id'>>(
-  plan: Plan & { id?: string },
-): Plan & { id: string } {
-  const { id: _, ...rest } = plan
-  return { ...(rest as Plan), id: identity(rest) }
-}
-
-/** What is asked of any work. */
-export interface PlanRequest {
-  readonly begin: ReadBegin
-  readonly layout: ReadLayout
-  readonly overflow: Overflow | undefined
-  readonly semiring: Semiring
-  readonly output: string
-  readonly signal: AbortSignal | undefined
 }
 
 /** The output's path, with links to its folder followed, so that it is the same from everywhere. */
@@ -353,35 +305,8 @@ export const differs = (what: string, was: unknown, is: unknown) =>
       'Ask for the same as then, or begin again with overwrite',
   )
 
-function requireSameWork(
-  begun: BlockPlan,
-  kind: string,
-  inputs: readonly PlannedInput[],
-  asked: PlanRequest,
-): void {
-  if (begun.kind !== kind) throw differs('the work', begun.kind, kind)
-  const before = begun.kind === 'multiply' ? [begun.a, begun.b] : [begun.a]
-  for (const [index, input] of inputs.entries()) {
-    const { path, shape, dtype, fingerprint } = before[index]!
-    if (input.path !== path) throw differs('an input', path, input.path)
-    if (input.fingerprint !== fingerprint || input.dtype !== dtype || `${input.shape}` !== `${shape}`) {
-      throw new ChangedError(
-        `${path} has changed since the work was begun: results of both would be mixed. Begin again with overwrite`,
-      )
-    }
-  }
-  requireSameOutput(begun, asked)
-  const block: Record<string, number> =
-    begun.kind === 'multiply'
-      ? { ...begun.block }
-      : { rows: begun.block.size, cols: begun.block.size, depth: begun.block.size }
-  for (const [name, size] of Object.entries(asked.layout.block)) {
-    if (size !== undefined && size !== block[name]) throw differs(`block.${name}`, block[name], size)
-  }
-}
-
 /** Throws ResumeError if the same is to be done in another way, or elsewhere. */
-export function requireSameOutput(begun: AnyPlan, asked: PlanRequest): void {
+function requireSameOutput(begun: AnyPlan, asked: PlanRequest): void {
   if (begun.output.path !== asked.output) throw differs('the output', begun.output.path, asked.output)
   if (begun.semiring !== asked.semiring) throw differs('semiring', begun.semiring, asked.semiring)
   if ((asked.overflow ?? 'throw') !== (begun.overflow ?? 'throw')) {
@@ -392,217 +317,19 @@ export function requireSameOutput(begun: AnyPlan, asked: PlanRequest): void {
     const is = asked.layout[name]
     if (is !== undefined && `${is}` !== `${layout?.[name]}`) throw differs(name, layout?.[name], is)
   }
-}
-
-export function readPolicy(dtype: ArrayType, overflow: Overflow | undefined): Overflow | null {
-  if (isIntegers(dtype)) return overflow ?? 'throw'
-  if (overflow === undefined) return null
-  throw new OptionError(
-    `option overflow is for integers, but the arrays are of ${dtype}, which has infinities for what is too large: leave it out`,
-  )
-}
-
-function requireType(semiring: Semiring, dtype: ArrayType): void {
-  const index = addon.semirings.findIndex(({ name }) => name === semiring)
-  requireSemiringType(index, addon.dataTypes.indexOf(resultType(dtype)))
-}
-
-export function planOutput(
-  path: string,
-  shape: readonly [number, number],
-  dtype: ArrayType,
-  layout: ReadLayout,
-  types: BlockTypes,
-): PlannedOutput {
-  if (isNpy(path)) {
-    for (const name of ['chunks', 'shards', 'codec'] as const) {
-      if (layout[name] === undefined) continue
-      throw new OptionError(`option ${name} is for Zarr outputs, but the output is ${path}: leave it out`)
-    }
-    return { path, shape, dtype, layout: null }
+  const block = blockOf(begun)
+  for (const name of ['rows', 'cols', 'depth'] as const) {
+    const size = asked.layout.block[name]
+    // Blocks of whole rows have no other size.
+    if (size === undefined || (begun.kind === 'graph-paths' && name !== 'rows')) continue
+    if (size !== block[name]) throw differs(`block.${name}`, block[name], size)
   }
-  const usual = usualChunk(layout, types)
-  const chunks = layout.chunks ?? [
-    chunkOf(usual, shape[0], layout.block.rows),
-    chunkOf(usual, shape[1], layout.block.cols),
-  ]
-  const { shards, codec = 'none' } = layout
-  if (shards && (shards[0] % chunks[0] || shards[1] % chunks[1])) {
-    throw new OptionError(`option shards must be multiples of the chunks, [${chunks}], but it is [${shards}]`)
-  }
-  const made: ZarrLayout = shards ? { chunks, shards, codec } : { chunks, codec }
-  return { path, shape, dtype, layout: made }
 }
-
-/** The usual size of a chunk, or a smaller one if there is little memory: a block has whole chunks. */
-function usualChunk({ memory }: ReadLayout, types: BlockTypes): number {
-  let size = USUAL_CHUNK
-  // A half is left for the buffers of chunks.
-  while (size > LEAST_CHUNK && hostBytes(size, types) > memory / 2) size /= 2
-  return size
-}
-
-/** A size of chunks of which there are whole ones in a block, if that was asked for. */
-export function chunkOf(usual: number, length: number, block: number | undefined): number {
-  const size = block === undefined || block % usual === 0 ? usual : block
-  return Math.max(1, Math.min(size, length))
-}
-
-/** The rows and columns that only one block may write. */
-export const unitOf = ({ layout }: PlannedOutput): readonly [number, number] =>
-  layout?.shards ?? layout?.chunks ?? [1, 1]
-
-const commonMultiple = (x: number, y: number) => (x / greatestDivisor(x, y)) * y
-
-/** The most of `size` that is a multiple of `unit`, and of `wish` too if there is room. */
-export function aligned(size: number, unit: number, wish: number): number {
-  const both = commonMultiple(unit, wish)
-  const step = both <= size ? both : unit
-  return Math.max(step, Math.floor(size / step) * step)
-}
-
-/** Refuses block sizes that were asked for and that would have two blocks write one file. */
-export function requireUnit(size: number | undefined, unit: number, length: number, name: string): void {
-  if (size === undefined || size % unit === 0 || size >= length) return
-  throw new OptionError(
-    `option block: ${name} must be a multiple of ${unit}, what one file of the output has, but it is ${size}`,
-  )
-}
-
-/** Refuses blocks of which there would be too many for a list of them. */
-function requireFew(length: number, size: number, name: string): void {
-  if (blocksIn(length, size) <= MOST_STEPS) return
-  throw new OptionError(
-    `option block: ${name} must be at least ${Math.ceil(length / MOST_STEPS)} for ${length} rows and columns, but it is ${size}`,
-  )
-}
-
-function planMultiply(
-  sources: readonly ArraySource[],
-  [a, b]: readonly PlannedInput[],
-  asked: PlanRequest,
-): MultiplyPlan {
-  const { layout, semiring } = asked
-  if (!a || !b) throw new Error('a product has two operands')
-  if (a.shape[1] !== b.shape[0]) {
-    throw new ShapeError(
-      `${a.path} has ${a.shape[1]} columns and ${b.path} has ${b.shape[0]} rows: the inner dimensions of a product must be equal`,
-    )
-  }
-  if (resultType(a.dtype) !== resultType(b.dtype)) {
-    throw new DTypeError(
-      `${a.path} is of ${a.dtype} and ${b.path} of ${b.dtype}: both must be of one type; int16 goes with int32`,
-    )
-  }
-  requireType(semiring, a.dtype)
-  const result = resultType(a.dtype)
-  const types: BlockTypes = { operand: a.dtype === b.dtype ? a.dtype : 'int32', result }
-  const output = planOutput(asked.output, [a.shape[0], b.shape[1]], result, layout, types)
-  const unit = unitOf(output)
-  const [inA, inB] = sources.map((source) => source.unit) as [
-    readonly [number, number],
-    readonly [number, number],
-  ]
-  const extra = extraBytes(output) + sources.reduce((sum, source) => sum + source.extraBytes, 0)
-  const lengths = [output.shape[0], output.shape[1], a.shape[1]] as const
-  const size = blockSize(layout.memory, Math.max(...lengths, 1), Math.max(...unit), extra, types)
-  const { block } = layout
-  requireUnit(block.rows, unit[0], lengths[0], 'rows')
-  requireUnit(block.cols, unit[1], lengths[1], 'cols')
-  const blocks = {
-    rows: block.rows ?? aligned(size, unit[0], inA[0]),
-    cols: block.cols ?? aligned(size, unit[1], inB[1]),
-    depth: block.depth ?? aligned(size, 1, commonMultiple(inA[1], inB[0])),
-  }
-  requireFew(lengths[2], blocks.depth, 'depth')
-  const plan = {
-    kind: 'multiply' as const,
-    begun: beginning(),
-    semiring,
-    overflow: readPolicy(a.dtype, asked.overflow),
-    a,
-    b,
-    output,
-    block: blocks,
-    stages: [blocksIn(lengths[0], blocks.rows) * blocksIn(lengths[1], blocks.cols)],
-  }
-  return identified(plan)
-}
-
-async function planPaths(source: ArraySource, a: PlannedInput, asked: PlanRequest): Promise<PathsPlan> {
-  const { layout, semiring } = asked
-  const [n, cols] = a.shape
-  if (n !== cols) {
-    throw new ShapeError(
-      `${a.path} has the shape [${a.shape}], but weights must be square: row i has the edges that leave node i`,
-    )
-  }
-  requireOrder(readSemiring(semiring))
-  requireType(semiring, a.dtype)
-  const policy = readPolicy(a.dtype, asked.overflow)
-  if (policy === 'wrap') {
-    throw new OptionError("option overflow must be 'throw' or 'saturate' for paths, but it is 'wrap'")
-  }
-  const between = await typeBetween(source, a, asked)
-  const types: BlockTypes = { operand: between, result: between }
-  const output = planOutput(asked.output, [n, n], resultType(a.dtype), layout, types)
-  const unit = commonMultiple(...(unitOf(output) as [number, number]))
-  const size =
-    squareSize(layout.block) ??
-    aligned(
-      blockSize(layout.memory, Math.max(n, 1), unit, extraBytes(output) + source.extraBytes, types),
-      unit,
-      commonMultiple(...(source.unit as [number, number])),
-    )
-  requireUnit(size, unit, n, 'size')
-  requireFew(n, size, 'size')
-  const count = blocksIn(n, size)
-  const plan = {
-    kind: 'shortest-paths' as const,
-    begun: beginning(),
-    semiring,
-    overflow: policy,
-    a,
-    output,
-    block: { size },
-    between,
-    stages: pathStages(count),
-  }
-  return identified(plan)
-}
-
-/** The size of square blocks that was asked for, in whichever of their sizes. */
-function squareSize(block: ReadLayout['block']): number | undefined {
-  const given = Object.entries(block).filter(([, size]) => size !== undefined)
-  const [first] = given
-  const other = given.find(([, size]) => size !== first![1])
-  if (!other) return first?.[1]
-  throw new OptionError(
-    `option block: blocks of paths are square, but ${first![0]} is ${first![1]} and ${other[0]} is ${other[1]}: give one number`,
-  )
-}
-
-/** The type of distances until the last step. */
-async function typeBetween(
-  source: ArraySource,
-  planned: PlannedInput,
-  { semiring, layout, signal }: PlanRequest,
-): Promise<PathsPlan['between']> {
-  const { shape, dtype } = planned
-  if (dtype === 'float32' || dtype === 'float64') return dtype
-  if (semiring !== 'min-plus' && semiring !== 'max-plus') return 'int32'
-  // A path has fewer edges than there are nodes, and a cycle as many at most.
-  const greatest = await greatestWeight(source, semiring, planned, Math.min(layout.memory, 2 ** 26), signal)
-  return greatest * shape[0] < 2 ** 31 - 1 ? 'int32' : 'float64'
-}
-
-/** So that a process that still does what was begun before can't write into what is begun now, be it the same work. */
-export const beginning = () => randomBytes(8).toString('hex')
 
 /** What an array's attributes say of it. */
 function madeFrom(plan: AnyPlan): Record<string, unknown> {
   const { id, kind, semiring, overflow } = plan
-  const inputs = plan.kind === 'multiply' ? [plan.a, plan.b] : [plan.a]
+  const inputs = plan.kind === 'graph-paths' ? [plan.a] : inputsOf(plan)
   return {
     plan: id,
     kind,

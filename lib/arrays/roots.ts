@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import { OptionError, RootsError } from '../errors.js'
 import { systemReason } from '../files/files.js'
-import type { BlockPlan } from './job.js'
+import { type BlockPlan, inputsOf } from './job.js'
 import { Journal } from './journal.js'
 import { formatAddress, isS3, parseAddress } from './names.js'
 import { storeOf } from './stores.js'
@@ -15,8 +15,8 @@ export async function requireInside(plan: BlockPlan, roots: readonly string[] | 
     throw new OptionError('option roots must be a list of folders')
   }
   const folders = await Promise.all(roots.map(readRoot))
-  const inputs = plan.kind === 'multiply' ? [plan.a.path, plan.b.path] : [plan.a.path]
-  for (const path of [...inputs, plan.output.path, new Journal(plan).own]) {
+  const paths = inputsOf(plan).map(({ path }) => path)
+  for (const path of [...paths, plan.output.path, new Journal(plan).own]) {
     const real = isS3(path) ? formatAddress(parseAddress(path)) : await resolved(path)
     if (folders.some((folder) => isInside(folder, real))) continue
     throw new RootsError(

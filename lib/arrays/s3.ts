@@ -1,7 +1,8 @@
 /**
- * Requests to S3, signed by the package aws4fetch, which is loaded when an address is named. What is sent, tried again and given up is
- * decided here: of the small clients s3mini sends through `fetch`, which copies the rows of a block, signs no hash of them, tries nothing
- * again and takes no signal; those that do all of it bring many packages.
+ * Requests to S3, signed by the package aws4fetch (88 KB), which is loaded when an address is named. Attempts, pauses and aborts are decided
+ * here. `@aws-sdk/client-s3` has conditional writes, aborts and paging too, but it brings 25 more packages of 22 MB, takes the rows of a
+ * block only as a copy in one buffer or as a stream that it can't send again, and adds checksums that other storages refuse by default.
+ * s3mini copies the rows as well, signs no hash of them, makes one attempt and takes no signal.
  */
 import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'

@@ -1,6 +1,6 @@
 /** Intermediate blocks: a line that says what the block was made from, then its elements. */
 import { ChunkError, FileError } from '../errors.js'
-import { readError } from './disk.js'
+import { readError } from '../files/files.js'
 import type { PathsPlan } from './job.js'
 import type { Journal } from './journal.js'
 import { asRow, rowAt } from './store.js'

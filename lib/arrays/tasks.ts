@@ -8,10 +8,19 @@ import { CycleError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { mpmm } from '../product/multiply.js'
 import type { ElementArray } from '../storage.js'
+import type { Semiring } from '../variant-names.js'
 import { type ArraySource, blockBytes, elementsIn, type Range } from './array-source.js'
 import { narrow, widen, zeroOn } from './convert.js'
-import type { ArrayType, BlockJob, MultiplyPlan, PathsPlan, PlannedInput } from './job.js'
-import { blocksIn } from './job.js'
+import {
+  type ArrayType,
+  type BlockJob,
+  blocksIn,
+  type MultiplyPlan,
+  type PathsPlan,
+  type PlannedInput,
+  placeOf,
+  resultType,
+} from './job.js'
 import type { Journal } from './journal.js'
 import type { AnyMatrix, Operand } from './read-ahead.js'
 import { readStep, writeStep } from './step-file.js'
@@ -49,36 +58,15 @@ export const cut = (index: number, size: number, length: number): Range => [
 
 export const lengthOf = ([from, to]: Range) => to - from
 
-/** A block of an input, in its own type. */
-export function inputBlock(
+/** A block of an input, in its own type or in a wider one. */
+function inputBlock(
   name: string,
   source: ArraySource,
   planned: PlannedInput,
   rows: Range,
   cols: Range,
-): Operand {
-  const { dtype } = planned
-  const shape: [number, number] = [lengthOf(rows), lengthOf(cols)]
-  const bytes = blockBytes(dtype, ...shape)
-  return {
-    key: `${name} ${rows[0]} ${cols[0]}`,
-    bytes,
-    async read(memory) {
-      const { strides, bytesRead } = await source.read(rows, cols, memory.subarray(0, bytes), planned)
-      return { matrix: { data: elementsIn(memory, dtype, shape[0] * shape[1]), shape, strides }, bytesRead }
-    },
-  }
-}
-
-/** The same, made wider. */
-export function widerBlock(
-  name: string,
-  source: ArraySource,
-  planned: PlannedInput,
-  rows: Range,
-  cols: Range,
-  wide: 'int32' | 'float32' | 'float64',
-  plan: MultiplyPlan | PathsPlan,
+  semiring: Semiring,
+  wide: ArrayType = planned.dtype,
 ): Operand {
   const { dtype } = planned
   const shape: [number, number] = [lengthOf(rows), lengthOf(cols)]
@@ -91,10 +79,10 @@ export function widerBlock(
       // At the end of the memory that the wider elements take.
       const narrower = memory.subarray(bytes - count * bytesOfStored(dtype), bytes)
       const { strides, bytesRead } = await source.read(rows, cols, narrower, planned)
-      const data = elementsIn(memory, wide, count) as ElementArray
+      const data = elementsIn(memory, wide, count)
       if (wide !== dtype) {
-        const zero = zeroOf(plan.semiring, wide)
-        widen(elementsIn(narrower, dtype, count), data, zeroOn(plan.semiring, dtype), zero)
+        const zero = zeroOf(semiring, resultType(wide))
+        widen(elementsIn(narrower, dtype, count), data as ElementArray, zeroOn(semiring, dtype), zero)
       }
       return { matrix: { data, shape, strides }, bytesRead }
     },
@@ -105,9 +93,6 @@ interface Sources {
   readonly a: ArraySource
   readonly b?: ArraySource | undefined
 }
-
-/** The place of a block from the end of its job's name. */
-const placeOf = ({ name }: BlockJob) => name.split('-').slice(-2).map(Number) as [number, number]
 
 export function multiplyTask(plan: MultiplyPlan, journal: Journal, { a, b }: Sources, job: BlockJob): Task {
   const [i, j] = placeOf(job)
@@ -120,7 +105,10 @@ export function multiplyTask(plan: MultiplyPlan, journal: Journal, { a, b }: Sou
   const steps = Array.from({ length: count }, (_, at) => {
     // There and back, so that the next block begins with what this one ended with.
     const inner = cut((i + j) % 2 ? count - 1 - at : at, block.depth, deep)
-    return [inputBlock('a', a, plan.a, rows, inner), inputBlock('b', b!, plan.b, inner, cols)]
+    return [
+      inputBlock('a', a, plan.a, rows, inner, semiring),
+      inputBlock('b', b!, plan.b, inner, cols, semiring),
+    ]
   })
   return {
     job,
@@ -163,8 +151,16 @@ async function multiplyExactly(
       const sum = await device.full(shape, zeroOf(semiring, 'float64'), 'float64')
       for (let at = 0; at < deep; at += depth) {
         const inner: Range = [at, Math.min(at + depth, deep)]
-        const x = await uploadWide(device, widerBlock('a', a, plan.a, top, inner, 'float64', plan), memory)
-        const y = await uploadWide(device, widerBlock('b', b!, plan.b, inner, left, 'float64', plan), memory)
+        const x = await uploadWide(
+          device,
+          inputBlock('a', a, plan.a, top, inner, semiring, 'float64'),
+          memory,
+        )
+        const y = await uploadWide(
+          device,
+          inputBlock('b', b!, plan.b, inner, left, semiring, 'float64'),
+          memory,
+        )
         const { timing } = await mpmm(x, y, { semiring, out: sum, accumulate: true, signal })
         spent(timing.kernelMs)
         x.dispose()
@@ -218,7 +214,7 @@ export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job
 
   /** A block after so many steps. */
   const block = (step: number, row: number, col: number): Operand => {
-    if (step === 0) return widerBlock('d 0', a, plan.a, range(row), range(col), between, plan)
+    if (step === 0) return inputBlock('d 0', a, plan.a, range(row), range(col), semiring, between)
     const shape: [number, number] = [lengthOf(range(row)), lengthOf(range(col))]
     const bytes = blockBytes(between, ...shape)
     return {

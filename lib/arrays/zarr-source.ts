@@ -1,13 +1,15 @@
 /** A matrix in a Zarr array, of which blocks are read. */
 import { bytesOfStored, rangeOf } from '../elements.js'
 import { ChunkError, FileError } from '../errors.js'
-import { valueRefused } from '../files/npy-content.js'
-import { NpyProblem } from '../files/npy-header.js'
+import { readError } from '../files/files.js'
+import { convertElements } from '../files/npy-decoder.js'
+import { NpyProblem, namedProblem } from '../files/npy-header.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
+import type { ElementArray } from '../storage.js'
 import { type ArraySource, elementsIn, type Range, type ReadBlock } from './array-source.js'
 import { CODEC_THREADS, codeAside } from './codec-pool.js'
 import { mostEncoded } from './codecs.js'
-import { atOnce, type Rectangle, readError } from './disk.js'
+import { atOnce, type Rectangle } from './disk.js'
 import { expectedOf, requireAbsent } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import { crc32cOf } from './packages.js'
@@ -131,8 +133,7 @@ export class ZarrSource implements ArraySource {
           cause: error,
         })
       }
-      if (error instanceof NpyProblem) throw new FileError(`${what}: ${error.message}`, { cause: error })
-      throw readError(what, error)
+      throw readError(what, namedProblem(what, error))
     }
   }
 
@@ -179,14 +180,12 @@ export class ZarrSource implements ArraySource {
       const memory = part.memory.subarray(row * part.memoryPitch)
       if (!type.convert) memory.set(bytes)
       else {
-        const bad = type.convert(bytes, width, elementsIn(memory, this.dtype, width) as Int32Array, 0)
-        if (bad >= 0) {
-          const element = from / this.#bytes + bad
+        convertElements(bytes, type, elementsIn(memory, this.dtype, width) as ElementArray, 0, (at) => {
+          const element = from / this.#bytes + at
           const across = chunk[byColumns ? 0 : 1]
           const [outer, inner] = [Math.floor(element / across), element % across]
-          const index = byColumns ? [top + inner, left + outer] : [top + outer, left + inner]
-          throw valueRefused(type.value(bytes, bad), type, index)
-        }
+          return byColumns ? [top + inner, left + outer] : [top + outer, left + inner]
+        })
       }
       yield
     }

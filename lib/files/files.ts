@@ -1,18 +1,24 @@
 /** Files as the library handles them: it reads only regular ones, and a file appears under its name when it is complete. */
 import { constants, type Stats } from 'node:fs'
-import { access, type FileHandle, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { access, type FileHandle, link, lstat, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { getSystemErrorMap } from 'node:util'
 import { throwIfAborted } from '../abort.js'
 import { show } from '../describe.js'
-import { FileError, MpmmlError } from '../errors.js'
+import { ExistsError, FileError, MpmmlError } from '../errors.js'
 
 /** What went wrong, in the system's words: "no space left on device (ENOSPC)". */
 export function systemReason(error: unknown): string {
   const { errno, code, message } = error as NodeJS.ErrnoException
   const words = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1]
   return words ? `${words} (${code})` : (message ?? String(error))
+}
+
+/** Returns the error of a file that can't be read: one of this library unchanged. */
+export function readError(path: string, error: unknown): MpmmlError {
+  if (error instanceof MpmmlError) return error
+  return new FileError(`${path} can't be read: ${systemReason(error)}`, { cause: error })
 }
 
 /** A path as a string; throws FileError for anything but a string or a file: URL. */
@@ -106,40 +112,95 @@ async function targetOf(path: string): Promise<{ target: string; mode: number | 
   return { target: await realpath(path), mode: stats.mode & 0o777 }
 }
 
+/** Gives a file a name that nothing has; false if something has it. */
+export async function moveToFree(from: string, to: string): Promise<boolean> {
+  try {
+    // Unlike rename, link never replaces a file that appears at this moment.
+    await link(from, to)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return false
+    if (code === 'ENOENT') throw error
+    // The file system has no links.
+    if (await lstat(to).catch(() => null)) return false
+    await rename(from, to)
+    return true
+  }
+  await rm(from, { force: true })
+  return true
+}
+
 /**
- * Writes a file so that it appears under `path` only when it is complete: `write` fills a temporary file in the same
- * folder, which then takes the name. Whatever fails, the temporary file is removed and a file that stood under the
- * name before stands there still. As with cp, the system brings the bytes to the disk in its own time: to wait for that would
- * take several times as long as to write.
+ * Fills a new file under the name `temporary`, which `place` then gives another name. Whatever fails, the temporary file is removed.
+ * As with cp, the system brings the bytes to the disk in its own time: to wait for that would take several times as long as to write.
+ */
+export async function writeUnder(
+  temporary: string,
+  write: (file: FileHandle) => Promise<void>,
+  place: () => Promise<void>,
+): Promise<void> {
+  let file: FileHandle | undefined
+  try {
+    file = await open(temporary, 'wx')
+    await write(file)
+    await file.close()
+    file = undefined
+    await place()
+  } catch (error) {
+    await file?.close().catch(() => {})
+    await rm(temporary, { force: true }).catch(() => {})
+    throw error
+  }
+}
+
+const taken = (path: string) =>
+  new ExistsError(`${path} can't be written: it exists already, and option overwrite is false: name another`)
+
+/**
+ * Writes a file so that it appears under `path` only when it is complete: `write` fills a temporary file in the same folder, which then
+ * takes the name. A file that stood under the name before stands there still if anything fails.
  *
- * @throws FileError with the system's reason; AbortedError when `signal` asks for the end before the file is complete.
+ * @throws FileError with the system's reason; ExistsError if the name is taken and must stay; AbortedError when `signal` asks for the end
+ *   before the file is complete.
  */
 export async function writeComplete(
   path: string,
   write: (file: FileHandle) => Promise<void>,
-  signal?: AbortSignal,
+  { signal, overwrite = true }: { signal?: AbortSignal | undefined; overwrite?: boolean } = {},
 ): Promise<void> {
   throwIfAborted(signal, `writing ${path}`)
-  let temporary: string | undefined
-  let file: FileHandle | undefined
   try {
     const { target, mode } = await targetOf(path)
+    if (mode !== undefined && !overwrite) throw taken(path)
     // Not loaded with the library: it takes as long as a tenth of the rest.
     const { randomBytes } = await import('node:crypto')
     // A short name, because the target's own may be as long as the file system allows.
-    const candidate = join(dirname(target), `.mpmml-${randomBytes(6).toString('hex')}.tmp`)
-    file = await open(candidate, 'wx')
-    temporary = candidate
-    if (mode !== undefined) await file.chmod(mode)
-    await write(file)
-    await file.close()
-    file = undefined
-    throwIfAborted(signal, `writing ${path}`)
-    await rename(temporary, target)
+    const temporary = join(dirname(target), `.mpmml-${randomBytes(6).toString('hex')}.tmp`)
+    const fill = async (file: FileHandle) => {
+      if (mode !== undefined) await file.chmod(mode)
+      await write(file)
+    }
+    await writeUnder(temporary, fill, async () => {
+      throwIfAborted(signal, `writing ${path}`)
+      if (overwrite) await rename(temporary, target)
+      else if (!(await moveToFree(temporary, target))) throw taken(path)
+    })
   } catch (error) {
-    await file?.close().catch(() => {})
-    if (temporary) await rm(temporary, { force: true }).catch(() => {})
     if (error instanceof MpmmlError) throw error
     throw new FileError(`${path} can't be written: ${systemReason(error)}`, { cause: error })
   }
 }
+
+/** Writes the bytes of a file as {@link writeComplete} does. */
+export const writePieces = (
+  path: string,
+  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  options: Parameters<typeof writeComplete>[2],
+): Promise<void> =>
+  writeComplete(
+    path,
+    async (file) => {
+      for await (const bytes of pieces) await writeFully(file, bytes)
+    },
+    options,
+  )

@@ -178,6 +178,7 @@ export async function findInLines<Result>(
   name: string,
   expected: string,
   lines: (reader: TextReader) => Steps<Result | undefined>,
+  options: ReadFileOptions = {},
 ): Promise<Result | undefined> {
   const parser: LineParser<undefined> = {
     *lines(reader) {
@@ -190,7 +191,7 @@ export async function findInLines<Result>(
     },
   }
   try {
-    return await readLines(name, expected, parser, {})
+    return await readLines(name, expected, parser, options)
   } catch (error) {
     if (error instanceof Found) return error.result
     throw error

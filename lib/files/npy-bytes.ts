@@ -3,21 +3,18 @@
 import { isUint8Array } from '../array-types.js'
 import { requireOrdinary } from '../borrowed.js'
 import { show } from '../describe.js'
-import { bytesOf, newUnwrittenArray, typeNameOf } from '../elements.js'
-import { DTypeError, FileError } from '../errors.js'
-import { fromLatin1, swapBytes } from '../host.js'
+import { bytesOf, newUnwrittenArray, typeNameOf, UINT8 } from '../elements.js'
+import { DTypeError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import { Options, type OptionsOf } from '../options.js'
 import type { ElementArray } from '../storage.js'
+import type { DataType } from '../variant-names.js'
 import { readHostView, requireThere } from '../view.js'
-import { asMatrix, bytesType, checkedContent, gather, type Offender, outOfRange } from './npy-content.js'
-import { formatHeader, NpyProblem, parseHeader, parsePreamble, truncatedHeader } from './npy-header.js'
-import { type FileType, littleEndian } from './npy-types.js'
-
-/** Bytes that are converted at once: a copy of them is aligned for every element type. */
-const chunkBytes = 1 << 16
+import { bytesType, npyPieces } from './npy-content.js'
+import { DecodedStream, decodeMatrix } from './npy-decoder.js'
+import { formatHeader, namedProblem } from './npy-header.js'
 
 const parseOptions = new Options({ dtype: bytesType } satisfies OptionsOf<{ dtype?: 'uint8' }>)
 
@@ -41,45 +38,15 @@ export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefi
     throw new DTypeError(`expected the bytes of a .npy file in a Uint8Array, but got ${show(bytes)}`)
   }
   requireOrdinary(bytes, 'the bytes')
+  const newData = (count: number, type: DataType) =>
+    allocate(count, 'the matrix', addon.dataTypes.indexOf(type))
   try {
-    return parse(bytes, dtype)
+    const stream = new DecodedStream(decodeMatrix(bytes.length, dtype, newData))
+    stream.push(bytes)
+    return stream.end()
   } catch (error) {
-    if (error instanceof NpyProblem)
-      throw new FileError(`bytes of a .npy file: ${error.message}`, { cause: error })
-    throw error
+    throw namedProblem('bytes of a .npy file', error)
   }
-}
-
-function parse(file: Uint8Array, asked: 'uint8' | undefined): Matrix<ElementArray> {
-  const { start, length } = parsePreamble(file)
-  const end = start + length
-  if (file.length < end) throw truncatedHeader(file.length, end)
-  const header = parseHeader(fromLatin1(file, start, end))
-  const { type, shape, count } = checkedContent(header, file.length - end, asked)
-  const data = allocate(count, 'the matrix', addon.dataTypes.indexOf(type.dtype))
-  const bad = readElements(file.subarray(end), type, data)
-  if (bad) throw outOfRange(bad, type, shape, header)
-  return asMatrix(data, shape, header)
-}
-
-function readElements(bytes: Uint8Array, type: FileType, data: ElementArray): Offender | undefined {
-  if (!type.convert) {
-    const target = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-    target.set(bytes.subarray(0, target.length))
-    if (type.swapped) swapBytes(target, type.size)
-    return undefined
-  }
-  const aligned = new Uint8Array(Math.min(chunkBytes, bytes.length))
-  for (let from = 0; from < bytes.length; from += chunkBytes) {
-    const given = bytes.subarray(from, from + chunkBytes)
-    const chunk = aligned.subarray(0, given.length)
-    chunk.set(given)
-    if (type.swapped) swapBytes(chunk, type.size)
-    const done = from / type.size
-    const bad = type.convert(chunk, chunk.length / type.size, data, done)
-    if (bad >= 0) return { index: done + bad, value: type.value(chunk, bad) }
-  }
-  return undefined
 }
 
 /**
@@ -95,13 +62,12 @@ export function formatNpy(matrix: MatrixLike<ElementArray>): Uint8Array {
   const view = readHostView(matrix, 'matrix', 'result')
   requireThere(view, 'matrix')
   const header = formatHeader(shapeOf(view), typeNameOf(view.type))
-  // One array of elements holds the header too, whose length is a multiple of 64.
-  const before = header.length / bytesOf(view.type)
-  const count = view.batch * view.rows * view.cols
-  const file = allocate(before + count, 'the file', view.type, newUnwrittenArray)
-  const bytes = new Uint8Array(file.buffer, file.byteOffset, file.byteLength)
-  bytes.set(header)
-  gather(view, 0, file.subarray(before))
-  if (!littleEndian) swapBytes(bytes.subarray(header.length), bytesOf(view.type))
-  return bytes
+  const length = header.length + view.batch * view.rows * view.cols * bytesOf(view.type)
+  const file = allocate(length, 'the file', UINT8, newUnwrittenArray) as Uint8Array
+  let at = 0
+  for (const piece of npyPieces(view, () => {})) {
+    file.set(piece, at)
+    at += piece.length
+  }
+  return file
 }

@@ -1,12 +1,15 @@
-/** What is the same of .npy files and of their bytes in memory: header and elements on one side, a matrix on the other. */
+/** The content of .npy files: header and elements on one side, a matrix on the other. */
 import { show } from '../describe.js'
+import { bytesOf, newArray, typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
+import { swapBytes } from '../host.js'
+import { shapeOf } from '../layout.js'
 import { MAX_DIMENSION, type Matrix, type Shape } from '../matrix.js'
 import { option } from '../options.js'
-import type { ElementArray } from '../storage.js'
-import type { HostView } from '../view.js'
-import { type NpyHeader, NpyProblem } from './npy-header.js'
-import { type FileType, fileType } from './npy-types.js'
+import { bufferOf, type ElementArray, firstByteOf } from '../storage.js'
+import { type HostView, requireStillThere } from '../view.js'
+import { formatHeader, type NpyHeader, NpyProblem } from './npy-header.js'
+import { type FileType, fileType, littleEndian } from './npy-types.js'
 
 /** The option dtype of what reads. */
 export const bytesType = option(undefined, (value, name): 'uint8' => {
@@ -62,16 +65,6 @@ function checkedCount(shape: number[], text: string, type: FileType, present: bi
   return Number(count)
 }
 
-/** What a conversion stopped at. */
-export interface Offender {
-  index: number
-  value: number | bigint
-}
-
-/** The error for a value that the matrix can't hold. */
-export const outOfRange = ({ index, value }: Offender, type: FileType, shape: Shape, header: NpyHeader) =>
-  valueRefused(value, type, indices(index, shape, header.fortranOrder))
-
 /** The error for the value of an element that the type of the result can't hold. */
 export const valueRefused = (value: number | bigint, type: FileType, index: readonly number[]) =>
   new NpyProblem(
@@ -85,8 +78,8 @@ export function asMatrix(data: ElementArray, shape: Shape, header: NpyHeader): M
   return header.fortranOrder ? { data, shape, strides: fortranStrides(shape) } : { data, shape }
 }
 
-/** Where the element stands that is number `linear` in the file. */
-function indices(linear: number, shape: readonly number[], fortranOrder: boolean): number[] {
+/** Returns the index in the matrix of element `linear` of the file. */
+export function elementIndex(linear: number, shape: readonly number[], fortranOrder: boolean): number[] {
   const result = shape.map(() => 0)
   const order = shape.map((_, axis) => axis)
   if (!fortranOrder) order.reverse()
@@ -100,11 +93,6 @@ function indices(linear: number, shape: readonly number[], fortranOrder: boolean
 
 function fortranStrides(shape: Shape): Shape {
   return shape.length === 2 ? [1, shape[0]] : [1, shape[0], shape[0] * shape[1]]
-}
-
-/** Whether the elements are next to each other, row after row. */
-export function isRowMajor({ batch, rows, cols, batchStride, rowStride, colStride }: HostView): boolean {
-  return colStride === 1 && rowStride === cols && (batch < 2 || batchStride === rows * cols)
 }
 
 /** Fills `out` with the view's elements in row-major order, from number `first` on. */
@@ -123,4 +111,38 @@ export function gather(view: HostView, first: number, out: ElementArray): void {
     else for (let index = 0; index < count; index++) out[filled + index] = data[start + index * colStride]!
     filled += count
   }
+}
+
+/** Bytes of one write: enough for the full speed of a disk, few enough to stop soon after a signal. */
+const PIECE_BYTES = 1 << 22
+
+/** Elements that are gathered between two turns of the event loop: at most some milliseconds. */
+const PER_TURN = 1 << 18
+
+/** Returns the bytes of a file in pieces, each valid until the next one. `reached` is called with the share that is done. */
+export function* npyPieces(
+  view: HostView<ElementArray>,
+  reached: (share: number) => void,
+  pieceBytes = PIECE_BYTES,
+): Generator<Uint8Array, void> {
+  const { data, type, batch, rows, cols, batchStride, rowStride, colStride } = view
+  const size = bytesOf(type)
+  const count = batch * rows * cols
+  yield formatHeader(shapeOf(view), typeNameOf(type))
+  const isRowMajor = colStride === 1 && rowStride === cols && (batch < 2 || batchStride === rows * cols)
+  const isFile = isRowMajor && littleEndian
+  const step = Math.min(count, pieceBytes / size, isFile ? count : PER_TURN)
+  const chunk = isFile ? null : newArray(type, step)
+  for (let done = 0; done < count; done += step) {
+    reached(done / count)
+    requireStillThere(view, 'matrix')
+    const length = Math.min(step, count - done)
+    if (chunk) gather(view, done, chunk.subarray(0, length))
+    const bytes = chunk
+      ? new Uint8Array(chunk.buffer, 0, length * size)
+      : new Uint8Array(bufferOf(data), firstByteOf(data) + (view.offset + done) * size, length * size)
+    if (!littleEndian) swapBytes(bytes, size)
+    yield bytes
+  }
+  requireStillThere(view, 'matrix')
 }

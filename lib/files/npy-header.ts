@@ -4,6 +4,7 @@
  */
 
 import { bytesOfStored } from '../elements.js'
+import { FileError } from '../errors.js'
 import { fromLatin1 } from '../host.js'
 import type { DataType } from '../variant-names.js'
 
@@ -15,8 +16,12 @@ export interface NpyHeader {
   shape: bigint[]
 }
 
-/** Why a file isn't one that can be read; the reader adds the file's name. */
+/** The reason why a file can't be read; the reader adds the file's name. */
 export class NpyProblem extends Error {}
+
+/** Returns the error of a file that messages call `name`: any other error than an NpyProblem unchanged. */
+export const namedProblem = (name: string, error: unknown): unknown =>
+  error instanceof NpyProblem ? new FileError(`${name}: ${error.message}`, { cause: error }) : error
 
 const magic = '\x93NUMPY'
 

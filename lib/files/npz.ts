@@ -10,17 +10,24 @@ import { UINT8 } from '../elements.js'
 import { FileError, MpmmlError, OptionError } from '../errors.js'
 import { allocate, type Matrix, type MatrixLike } from '../matrix.js'
 import { boolean, Options, type OptionsOf, option } from '../options.js'
-import { longWorkSet } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
 import type { EntrySink } from './entries.js'
-import { openForReading, pathOf, systemReason, writeComplete, writeFully } from './files.js'
+import { openForReading, pathOf, systemReason } from './files.js'
 import { MOST_INFLATED } from './lines.js'
-import { requireWithin } from './memory.js'
-import { npyBytes, type ReadNpyOptions, readNpySet } from './npy.js'
-import { NpyProblem } from './npy-header.js'
-import { NpyBuilder } from './npy-stream.js'
-import { type FileOptions, FileWork, fileOptions, type ReadFileOptions } from './progress.js'
+import { newMatrixData, requireWithin } from './memory.js'
+import { type ReadNpyOptions, readNpySet } from './npy.js'
+import { npyPieces } from './npy-content.js'
+import { DecodedStream, decodeArray, decodeMatrix, type NpyDecoder } from './npy-decoder.js'
+import { namedProblem } from './npy-header.js'
+import {
+  type FileOptions,
+  FileWork,
+  fileOptions,
+  type ReadFileOptions,
+  type WriteFileOptions,
+  writeFileSet,
+} from './progress.js'
 
 const STORED = 0
 const DEFLATED = 8
@@ -111,16 +118,9 @@ export async function readSparseNpz<Result>(
       const entry = there.get(array)!
       // An element takes a byte or more of the matrix, and at most 8 here.
       requireWithin(Math.floor((entry.uncompressedSize - LONGEST_HEADER) / 8), maxBytes, name)
+      const newBytes = (length: number) => allocate(length, called, UINT8) as Uint8Array
       const called = `${name}, array ${show(array)}`
-      requireInflatable(entry, called)
-      const bytes = allocate(entry.uncompressedSize, called, UINT8) as Uint8Array
-      let filled = 0
-      const take = (chunk: Buffer) => {
-        bytes.set(chunk, filled)
-        filled += chunk.length
-      }
-      await readEntry(zip, entry, called, take, work, read)
-      return bytes.subarray(0, filled)
+      return decodeEntry(zip, entry, called, decodeArray(entry.uncompressedSize, newBytes), work, read)
     }
     const result = await readSparseArchive({ name, names, read: readPart, work }, sink)
     work.end()
@@ -168,8 +168,11 @@ async function readArrays(
     const read = { done: 0, total }
     const found: [string, Matrix<ElementArray>][] = []
     for (const [array, entry] of entries) {
-      const builder = new NpyBuilder(entry.uncompressedSize, dtype, `${name}, array ${show(array)}`, budget)
-      const matrix = await readMatrixEntry(zip, entry, builder, work, read)
+      const called = `${name}, array ${show(array)}`
+      const decoder = decodeMatrix(entry.uncompressedSize, dtype, (count, type) =>
+        newMatrixData(count, called, type, budget),
+      )
+      const matrix = await decodeEntry(zip, entry, called, decoder, work, read)
       budget -= matrix.data.byteLength
       found.push([array, matrix])
     }
@@ -261,20 +264,21 @@ async function listArrays(zip: ZipFile, name: string): Promise<Map<string, Entry
   return arrays
 }
 
-async function readMatrixEntry(
+/** Runs a decoder on a file in an archive. */
+async function decodeEntry<Result>(
   zip: ZipFile,
   entry: Entry,
-  builder: NpyBuilder,
+  name: string,
+  decoder: NpyDecoder<Result>,
   work: FileWork,
   read: BytesRead,
-): Promise<Matrix<ElementArray>> {
+): Promise<Result> {
   try {
-    await readEntry(zip, entry, builder.name, (chunk) => builder.push(chunk), work, read)
-    return builder.end()
+    const stream = new DecodedStream(decoder)
+    await readEntry(zip, entry, name, (chunk) => stream.push(chunk), work, read)
+    return stream.end()
   } catch (error) {
-    if (error instanceof NpyProblem)
-      throw new FileError(`${builder.name}: ${error.message}`, { cause: error })
-    throw error
+    throw namedProblem(name, error)
   }
 }
 
@@ -339,14 +343,14 @@ export function tableCrc32(bytes: Uint8Array, before: number): number {
 }
 
 /** The options of {@link writeNpz}. `undefined` means the default. */
-export interface WriteNpzOptions extends FileOptions {
+export interface WriteNpzOptions extends WriteFileOptions {
   /** Whether the arrays are compressed, as by numpy.savez_compressed; false by default. */
   compress?: boolean | undefined
 }
 
 const writeOptions = new Options({
   compress: boolean(false),
-  ...longWorkSet,
+  ...writeFileSet,
 } satisfies OptionsOf<WriteNpzOptions>)
 
 /**
@@ -355,8 +359,8 @@ const writeOptions = new Options({
  *
  * @param arrays - the matrices by their names. They are read while the file is written: leave them alone until the promise
  *   settles.
- * @throws FileError with the system's reason; ShapeError and DTypeError for what isn't a matrix; OptionError for a name that no
- *   archive can have; AbortedError.
+ * @throws FileError with the system's reason; ExistsError; ShapeError and DTypeError for a value that isn't a matrix; OptionError,
+ *   also for a name that no archive can have; AbortedError.
  * @example
  * await writeNpz('zeros.npz', { a: matrix(1000, 1000) }, { compress: true })
  * console.log((await stat('zeros.npz')).size < 10_000) // true
@@ -382,7 +386,7 @@ export async function writeNpz(
     return [array, view] as const
   })
   const bytesOfAll = views.reduce((sum, [, view]) => sum + view.batch * view.rows * view.cols * view.bytes, 0)
-  const write = async (file: FileHandle, work: FileWork) => {
+  const pieces = async function* (work: FileWork) {
     const { ZipFile } = await import('yazl')
     const zip = new ZipFile()
     const output = zip.outputStream as Readable
@@ -392,10 +396,10 @@ export async function writeNpz(
       const bytes = view.batch * view.rows * view.cols * view.bytes
       const start = before
       before += bytes
-      const pieces = function* () {
+      const content = function* () {
         // Copies, because the stream asks for pieces before the last one is written.
         const reached = (share: number) => work.reached((start + share * bytes) / bytesOfAll)
-        for (const piece of npyBytes(view, reached, PIECE)) yield Buffer.from(piece)
+        for (const piece of npyPieces(view, reached, PIECE)) yield Buffer.from(piece)
       }
       const entry = {
         compress,
@@ -405,20 +409,13 @@ export async function writeNpz(
         forceZip64Format: bytes >= 2 ** 31,
       }
       zip.addReadStreamLazy(`${array}.npy`, entry, (ready) => {
-        const input = Readable.from(pieces(), { objectMode: false, highWaterMark: 1 })
+        const input = Readable.from(content(), { objectMode: false, highWaterMark: 1 })
         input.on('error', (error) => output.destroy(error))
         ready(null, input)
       })
     }
     zip.end()
-    await writeStream(file, output)
-    work.end()
+    yield* output as AsyncIterable<Buffer>
   }
-  await FileWork.run(`writing ${name}`, rest, (work) =>
-    writeComplete(name, (file) => write(file, work), work.signal),
-  )
-}
-
-async function writeStream(file: FileHandle, stream: AsyncIterable<Buffer>): Promise<void> {
-  for await (const chunk of stream) await writeFully(file, chunk)
+  await FileWork.write(name, rest, pieces)
 }

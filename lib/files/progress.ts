@@ -1,9 +1,10 @@
-/** Telling how far the reading or writing of a file is. */
+/** Progress and cancellation of the reading and writing of files. */
 import { throwIfAborted } from '../abort.js'
 import { inSlices, type Steps } from '../graph-core/slices.js'
-import { Options, type OptionsOf, type ReadOf } from '../options.js'
+import { boolean, Options, type OptionsOf, type ReadOf } from '../options.js'
 import { longWorkSet, type Progress } from '../product/options.js'
 import { INTERVAL_MS, ProgressListener } from '../product/progress.js'
+import { writePieces } from './files.js'
 
 /** What all that reads or writes files takes. */
 export interface FileOptions {
@@ -13,23 +14,37 @@ export interface FileOptions {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
+/** Options of all functions that write a file. */
+export interface WriteFileOptions extends FileOptions {
+  /** Whether a regular file that has the name is replaced; true by default. If not, it stays, and the error is ERR_MPMML_EXISTS. */
+  overwrite?: boolean | undefined
+}
+
 export const fileOptions = new Options(longWorkSet satisfies OptionsOf<FileOptions>)
 
-/** The same, read. */
-export type ReadFileOptions = Partial<ReadOf<typeof fileOptions>>
+export const writeFileSet = {
+  ...longWorkSet,
+  overwrite: boolean(true),
+} satisfies OptionsOf<WriteFileOptions>
+export const writeFileOptions = new Options(writeFileSet)
+
+/** Options of work on a file that have been read. */
+export type ReadFileOptions = Partial<ReadOf<typeof writeFileOptions>>
 
 /** Progress and cancellation of the work on one file. */
 export class FileWork {
   readonly signal: AbortSignal | undefined
+  readonly overwrite: boolean
   readonly #listener: ProgressListener<Progress>
   readonly #what: string
   readonly #isSilent: boolean
   #next = performance.now() + INTERVAL_MS
   #told = false
 
-  private constructor(what: string, { signal, onProgress }: ReadFileOptions) {
+  private constructor(what: string, { signal, onProgress, overwrite = true }: ReadFileOptions) {
     this.#what = what
     this.signal = signal
+    this.overwrite = overwrite
     this.#listener = new ProgressListener(onProgress)
     this.#isSilent = onProgress === undefined
     throwIfAborted(this.signal, what)
@@ -47,6 +62,21 @@ export class FileWork {
   ): Promise<Result> {
     const work = new FileWork(what, options)
     return work.#listener.run(() => steps(work))
+  }
+
+  /** Writes a file, of which `pieces` returns the bytes. */
+  static write(
+    name: string,
+    options: ReadFileOptions,
+    pieces: (work: FileWork) => Parameters<typeof writePieces>[1],
+  ): Promise<void> {
+    return FileWork.run(`writing ${name}`, options, (work) => work.write(name, pieces(work)))
+  }
+
+  /** Writes the bytes of a file, and reports the end of the work. */
+  async write(name: string, pieces: Parameters<typeof writePieces>[1]): Promise<void> {
+    await writePieces(name, pieces, this)
+    this.end()
   }
 
   /** Reports the share `done` of the work. Throws AbortedError if the signal is aborted. */

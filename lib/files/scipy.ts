@@ -9,12 +9,9 @@ import { PER_STEP, type Steps } from '../graph-core/slices.js'
 import { fromLatin1, swapBytes } from '../host.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type Accepted, EntryCollector, type EntrySink } from './entries.js'
-import { NpyProblem, parseHeader, parsePreamble, truncatedHeader } from './npy-header.js'
+import { type NpyHeader, NpyProblem, namedProblem } from './npy-header.js'
 import { fileType } from './npy-types.js'
 import type { FileWork } from './progress.js'
-
-/** Bytes of one step of a copy. */
-const COPIED = 1 << 20
 
 /** Whether arrays of these names are a sparse matrix. */
 export const isSparseArchive = (names: readonly string[]): boolean =>
@@ -28,11 +25,9 @@ const places: Record<string, readonly string[]> = {
 }
 
 /** One array of an archive. */
-interface Part {
+interface Part extends Omit<NpyHeader, 'fortranOrder'> {
   readonly name: string
-  readonly descr: string | undefined
-  readonly shape: readonly bigint[]
-  readonly bytes: Buffer
+  readonly bytes: Uint8Array
 }
 
 type Integers = ArrayLike<number | bigint>
@@ -43,8 +38,8 @@ interface Archive {
   readonly name: string
   /** The names of its arrays. */
   readonly names: readonly string[]
-  /** Reads the .npy file of an array, into memory that begins with it. */
-  read(array: string): Promise<Uint8Array>
+  /** Reads the .npy file of an array. */
+  read(array: string): Promise<Omit<Part, 'name'>>
   readonly work: FileWork
 }
 
@@ -56,7 +51,7 @@ export async function readSparseArchive<Result>(
   const part = async (array: string): Promise<Part> => {
     if (!names.includes(array))
       throw new FileError(`${name}: expected an array ${show(array)}: it is not complete`)
-    return parsed(`${name}, array ${show(array)}`, await read(array), work)
+    return { name: `${name}, array ${show(array)}`, ...(await read(array)) }
   }
   const format = textOf(await part('format'))
   const needed = Object.hasOwn(places, format) ? places[format]! : undefined
@@ -169,34 +164,8 @@ function* lines(entries: Entries, sink: EntrySink<unknown>, axis: 0 | 1): Steps<
   reader.end()
 }
 
-async function parsed(name: string, file: Uint8Array, work: FileWork): Promise<Part> {
-  try {
-    const { start, length } = parsePreamble(file)
-    const end = start + length
-    if (file.length < end) throw truncatedHeader(file.length, end)
-    const { descr, shape } = parseHeader(fromLatin1(file, start, end))
-    const bytes = Buffer.from(file.buffer, file.byteOffset + end, file.length - end)
-    // NumPy aligns the elements. The header of another writer may leave them at any byte.
-    const aligned = bytes.byteOffset % 8 === 0 ? bytes : await work.inSlices(copy(bytes))
-    return { name, descr, shape, bytes: aligned }
-  } catch (error) {
-    if (error instanceof NpyProblem) throw new FileError(`${name}: ${error.message}`, { cause: error })
-    throw error
-  }
-}
-
-/** Copies bytes to the start of a buffer. */
-function* copy(bytes: Buffer): Steps<Buffer> {
-  const result = Buffer.from(new ArrayBuffer(bytes.length))
-  for (let at = 0; at < bytes.length; at += COPIED) {
-    bytes.copy(result, at, at, at + COPIED)
-    yield
-  }
-  return result
-}
-
 /** The text that an array without dimensions holds, in bytes or in UTF-32. */
-const textOf = ({ bytes }: Part): string => bytes.toString('latin1').replaceAll('\0', '')
+const textOf = ({ bytes }: Part): string => fromLatin1(bytes, 0, bytes.length).replaceAll('\0', '')
 
 function numbersOf({ name, descr, shape, bytes }: Part): { values: Integers; kind: string } {
   try {
@@ -209,8 +178,7 @@ function numbersOf({ name, descr, shape, bytes }: Part): { values: Integers; kin
     if (type.swapped) swapBytes(bytes, type.size)
     return { values: type.elements(bytes), kind: type.name }
   } catch (error) {
-    if (error instanceof NpyProblem) throw new FileError(`${name}: ${error.message}`, { cause: error })
-    throw error
+    throw namedProblem(name, error)
   }
 }
 

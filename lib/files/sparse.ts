@@ -1,5 +1,6 @@
 /** Sparse matrices in files, as lists of their entries: they may be far too large to be dense. */
 
+import { throwIfAborted } from '../abort.js'
 import { isFloat64Array, isInt32Array } from '../array-types.js'
 import { Loan, requireOrdinary, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
@@ -15,7 +16,15 @@ import { findInLines, readLines } from './lines.js'
 import { matrixMarketParser } from './matrix-market.js'
 import { type MemoryOptions, maxBytes } from './memory.js'
 import { formatInName, formatOf } from './names.js'
-import { type FileOptions, FileWork, type ReadFileOptions } from './progress.js'
+import {
+  type FileOptions,
+  FileWork,
+  fileOptions,
+  type ReadFileOptions,
+  type WriteFileOptions,
+  writeFileSet,
+} from './progress.js'
+import type { TextReader } from './text.js'
 import { arcHead, arcLine, coordinateHead, coordinateLine, writeLines } from './write-text.js'
 
 /** Formats that hold entries. */
@@ -43,7 +52,7 @@ export interface ReadEntriesOptions extends FileOptions, MemoryOptions {
 }
 
 /** The options of {@link writeEntries}. `undefined` means the default. */
-export interface WriteEntriesOptions extends FileOptions {
+export interface WriteEntriesOptions extends WriteFileOptions {
   /** By the end of the file's name if left out. */
   format?: SparseFormat | undefined
 }
@@ -56,7 +65,7 @@ const readOptions = new Options({
 
 const writeOptions = new Options({
   format: choice(formats, undefined),
-  ...longWorkSet,
+  ...writeFileSet,
 } satisfies OptionsOf<WriteEntriesOptions>)
 
 /**
@@ -106,23 +115,26 @@ async function read(
  * Whether a file holds the entries of a sparse matrix, which {@link readEntries} reads: it looks at the name, and at the first line
  * or the names of arrays.
  *
- * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read.
+ * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read; OptionError; AbortedError.
  * @example
  * await writeMatrix('dense.mtx', matrix(2, 2, [1, 2, 3, 4]))
  * console.log(await isSparseFile('dense.mtx')) // false
  */
-export async function isSparseFile(path: string | URL): Promise<boolean> {
+export async function isSparseFile(path: string | URL, options?: FileOptions): Promise<boolean> {
+  const asked = fileOptions.read(options)
   const name = pathOf(path)
+  throwIfAborted(asked.signal, 'reading a file')
   const format = formatInName(name, readable)
   if (format === 'npz') {
     const [{ npzNames }, { isSparseArchive }] = await Promise.all([import('./npz.js'), import('./scipy.js')])
-    return isSparseArchive(await npzNames(name))
+    return isSparseArchive(await npzNames(name, options))
   }
   if (format !== 'matrix-market') return format === 'dimacs'
-  const isCoordinate = await findInLines(name, 'a matrix', function* (reader) {
+  const look = function* (reader: TextReader): Steps<boolean> {
     yield
     return /^%%MatrixMarket\s+matrix\s+coordinate\s/i.test(reader.restOfLine())
-  })
+  }
+  const isCoordinate = await findInLines(name, 'a matrix', look, asked)
   return isCoordinate === true
 }
 
@@ -130,8 +142,8 @@ export async function isSparseFile(path: string | URL): Promise<boolean> {
  * Writes the entries of a sparse matrix to a Matrix Market coordinate file (.mtx) or a DIMACS file (.gr). The file appears under
  * its name only when it is complete.
  *
- * @throws FileError (ERR_MPMML_FILE) with the system's reason; ShapeError, DTypeError and ValueError for what isn't such a list;
- *   OptionError; AbortedError.
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; ExistsError; ShapeError, DTypeError and ValueError for a value that isn't
+ *   such a list; OptionError; AbortedError.
  * @example
  * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
  * await writeEntries('sparse.mtx', entries)

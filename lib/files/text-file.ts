@@ -1,9 +1,10 @@
 /** Text files, read whole and written so that they appear when they are complete. */
 import { typeName } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
-import { pathOf, writeComplete, writeFully } from './files.js'
+import { pathOf } from './files.js'
 import type { TextFeed } from './line-feed.js'
 import { readText } from './lines.js'
+import { FileWork, type WriteFileOptions, writeFileOptions } from './progress.js'
 
 /** Far more than any results take; a wrong file is refused before it fills the memory. */
 const MOST_CHARACTERS = 2 ** 28
@@ -32,12 +33,17 @@ export function readWholeText(path: string | URL, expected: string): Promise<str
 /**
  * Writes a text file as UTF-8. It appears under its name, or that of the file that a link leads to, only when it is complete.
  *
- * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason, and with DTypeError for any other value than a string.
+ * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason, ExistsError, OptionError, AbortedError, and with DTypeError
+ *   for any other value than a string.
  * @example
  * await writeText('notes.txt', 'ε absorbs')
  * console.log(await readFile('notes.txt', 'utf8')) // ε absorbs
  */
-export async function writeText(path: string | URL, text: string): Promise<void> {
+export async function writeText(path: string | URL, text: string, options?: WriteFileOptions): Promise<void> {
+  const asked = writeFileOptions.read(options)
   if (typeof text !== 'string') throw new DTypeError(`text must be a string, but it is ${typeName(text)}`)
-  await writeComplete(pathOf(path), (file) => writeFully(file, new TextEncoder().encode(text)))
+  await FileWork.write(pathOf(path), asked, function* (work) {
+    work.reached(0)
+    yield new TextEncoder().encode(text)
+  })
 }

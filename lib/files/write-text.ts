@@ -1,5 +1,4 @@
 /** Matrices as text: Matrix Market, CSV and DIMACS. */
-import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { zeroOf } from '../built-in.js'
 import { isInteger, newArray, typeNameOf } from '../elements.js'
@@ -9,7 +8,6 @@ import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
 import { type HostView, requireStillThere } from '../view.js'
 import { infiniteZero } from './dense.js'
-import { writeComplete, writeFully } from './files.js'
 import { isGzipName } from './names.js'
 import { gather } from './npy-content.js'
 import type { FileWork } from './progress.js'
@@ -53,20 +51,16 @@ export async function writeTextMatrix(
 }
 
 /** Writes lines to a file, compressed if its name ends with .gz. */
-export async function writeLines(name: string, lines: Iterable<string>, work: FileWork): Promise<void> {
-  const write = async (file: FileHandle) => {
-    const pieces = Readable.from(inPieces(lines), { objectMode: false, highWaterMark: 1 })
-    if (isGzipName(name)) {
-      const { createGzip } = await import('node:zlib')
-      const compressed = createGzip()
-      pieces.on('error', (error) => compressed.destroy(error))
-      for await (const bytes of pieces.pipe(compressed)) await writeFully(file, bytes)
-    } else {
-      for await (const bytes of pieces) await writeFully(file, bytes)
-    }
-    work.end()
-  }
-  await writeComplete(name, write, work.signal)
+export const writeLines = (name: string, lines: Iterable<string>, work: FileWork): Promise<void> =>
+  work.write(name, bytesOf(lines, isGzipName(name)))
+
+async function* bytesOf(lines: Iterable<string>, isCompressed: boolean): AsyncGenerator<Uint8Array, void> {
+  const pieces = Readable.from(inPieces(lines), { objectMode: false, highWaterMark: 1 })
+  if (!isCompressed) return yield* pieces
+  const { createGzip } = await import('node:zlib')
+  const compressed = createGzip()
+  pieces.on('error', (error) => compressed.destroy(error))
+  yield* pieces.pipe(compressed)
 }
 
 /** How many elements are `zero`. The event loop has its turn between some of them. */

@@ -6,17 +6,16 @@ import { typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { boolean, choice, Options, type OptionsOf } from '../options.js'
-import { longWorkSet } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
 import { readHostView } from '../view.js'
 import { pathOf } from './files.js'
 import { arrayName, type FileFormat, fileFormats, formatOf } from './names.js'
 import { writeNpy } from './npy.js'
-import { type FileOptions, FileWork } from './progress.js'
+import { FileWork, type WriteFileOptions, writeFileSet } from './progress.js'
 
 /** The options of {@link writeMatrix}. `undefined` means the default. */
-export interface WriteMatrixOptions extends FileOptions {
+export interface WriteMatrixOptions extends WriteFileOptions {
   /** By the end of the file's name if left out. */
   format?: FileFormat | undefined
   /** Elements that are its zero are left out of sparse files, and are infinities in CSV; 'max-plus' if left out, and 'or-and' for bytes. */
@@ -32,13 +31,14 @@ export const writeSet = {
   semiring: semiringName,
   array: arrayName,
   compress: boolean(false),
-  ...longWorkSet,
+  ...writeFileSet,
 } satisfies OptionsOf<WriteMatrixOptions>
 const writeOptions = new Options(writeSet)
 
 /**
  * Writes a matrix to a file; the end of its name says in which format, as for {@link readMatrix}. The file appears under its
- * name only when it is complete; a regular file that stands there before is replaced, anything else refused.
+ * name only when it is complete; what had the name before is replaced if it is a regular file and `overwrite` isn't false, and refused
+ * otherwise.
  *
  * - .npy and .npz keep the element type, and hold batches of matrices too.
  * - .mtx is a coordinate file if some elements are the semiring's zero, which it leaves out, and an array file if not.
@@ -48,7 +48,7 @@ const writeOptions = new Options(writeSet)
  * A text file whose name ends with .gz is compressed.
  *
  * @param matrix - is read while the file is written: leave it alone until the promise settles.
- * @throws FileError (ERR_MPMML_FILE) with the system's reason; ShapeError for a shape that the format doesn't hold, and DTypeError
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; ExistsError; ShapeError for a shape that the format doesn't hold, and DTypeError
  *   for what isn't a matrix, or isn't of a type of the semiring; OptionError; AbortedError.
  * @example
  * await writeMatrix('distances.csv', matrix(2, 2, [0, 7, 2 ** 31 - 1, 0]), { semiring: 'min-plus' })

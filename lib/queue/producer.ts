@@ -1,12 +1,17 @@
 /**
  * The producer: puts the jobs of a plan into the queue, some at a time, and follows them. What is done is decided by the
  * storage, and the queue only says when to look: jobs that Redis has lost are put there again, unless their block is there.
+ *
+ * BullMQ's QueueEvents is not used for that: its stream has four entries for a job of any plan, is cut at about 10 000, needs a connection
+ * of its own, and gives neither the worker nor the reason of an attempt that is made again. FlowProducer adds all jobs of a flow at once,
+ * and a plan can have millions.
  */
 import { randomUUID } from 'node:crypto'
 import { aborted, onAbort, signal, throwIfAborted, unlessAborted } from '../abort.js'
 import { type BlockJob, type BlockPlan, jobsOf } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
+import type { Progress } from '../product/options.js'
 import { type Connection, connect } from './connect.js'
 import { from, type Patience, patienceSet, placeSet, type QueuePlace } from './options.js'
 import { workersOf } from './read.js'
@@ -27,9 +32,7 @@ import {
 import type { Runner } from './runner.js'
 
 /** How far work on a queue is. */
-export interface QueueProgress {
-  /** The share of the blocks that are done, from 0 to 1. */
-  readonly done: number
+export interface QueueProgress extends Progress {
   /** Blocks that are done. */
   readonly blocks: number
   /** Blocks of the whole work. */

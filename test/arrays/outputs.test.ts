@@ -31,7 +31,8 @@ import {
   planBlocks,
   runBlock,
 } from '../../lib/arrays.js'
-import { readNpy, type Semiring, writeNpy } from '../../lib/index.js'
+import { readNpy, writeNpy } from '../../lib/files.js'
+import type { Semiring } from '../../lib/index.js'
 import { root } from '../cli/support.js'
 import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'
@@ -248,7 +249,9 @@ describe('options of jobs', () => {
 
   it('jobs and stages that there are not, and plans that are none, are refused', async () => {
     const plan = await planBlocks(request(fresh('.npy')))
-    for (const job of [null, undefined, 'c-0-0', {}]) {
+    // Names of jobs of other kinds of plans, which share the pattern.
+    const others = ['r-0', 'r-0-0', 'k-0-0-0', 'c-0', 'c-0-0-0', 'c-00-0'].map((name) => ({ name, stage: 0 }))
+    for (const job of [null, undefined, 'c-0-0', {}, ...others]) {
       await expect(isDone(plan, job as never)).rejects.toEqual(coded('OPTION', /there is no job/))
       await expect(runBlock(plan, job as never)).rejects.toEqual(coded('OPTION', /there is no job/))
     }

@@ -28,7 +28,7 @@ import {
   planBlocks,
   runBlock,
 } from '../../lib/arrays.js'
-import { readNpy, writeNpy } from '../../lib/index.js'
+import { readNpy, writeNpy } from '../../lib/files.js'
 import { cli } from '../cli/support.js'
 import { type Plain, readZarr, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'

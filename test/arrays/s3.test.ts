@@ -16,7 +16,7 @@ import {
   planBlocks,
   runBlock,
 } from '../../lib/arrays.js'
-import { readNpy, writeNpy } from '../../lib/index.js'
+import { readNpy, writeNpy } from '../../lib/files.js'
 import { root } from '../cli/support.js'
 import { type HandMade, type Plain, readZarr, writeByHand, writeZarr } from '../support/arrays.js'
 import { coded } from '../support/coded.js'

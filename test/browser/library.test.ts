@@ -16,9 +16,10 @@ const why = chromium ? (missing ?? '') && ` (skipped: ${missing})` : ' (skipped:
 const program = `
 import * as mpmml from 'mpmml'
 import * as algebra from 'mpmml/algebra'
+import * as files from 'mpmml/files'
 import * as graph from 'mpmml/graph'
 import * as rna from 'mpmml/rna'
-Object.assign(globalThis, mpmml, algebra, graph, rna)
+Object.assign(globalThis, mpmml, algebra, files, graph, rna)
 globalThis.ownSemirings = () => import('mpmml/semirings')
 const random = (seed) => () => (seed = (Math.imul(seed, 1664525) + 1013904223) | 0) >> 16
 globalThis.values = (length, seed) => Int32Array.from({ length }, random(seed))

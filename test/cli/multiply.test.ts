@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { matrix, readNpy, writeNpy } from '../../lib/index.js'
+import { readNpy, writeNpy } from '../../lib/files.js'
+import { matrix } from '../../lib/index.js'
 import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()

@@ -1,7 +1,8 @@
 /** mpmml star: A* and A+ of files. Expected numbers are published or computed by hand. */
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { matrix, readNpy, writeNpy } from '../../lib/index.js'
+import { readNpy, writeNpy } from '../../lib/files.js'
+import { matrix } from '../../lib/index.js'
 import { EPSILON, fails, json, readNumbers, succeeds, useFolder, writeNumbers } from './support.js'
 
 const path = useFolder()

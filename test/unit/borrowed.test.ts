@@ -183,10 +183,10 @@ const calls: Record<string, Call> = {
       return there.download(out)
     },
   },
-  formatNpy: onMatrix((a) => mpmml.formatNpy(a)),
+  formatNpy: onMatrix((a) => files.formatNpy(a)),
   parseNpy: {
-    arrays: () => ({ bytes: mpmml.formatNpy(shaped(drawn.a)) as Uint8Array }),
-    run: ({ bytes }: { bytes: Uint8Array }) => mpmml.parseNpy(bytes),
+    arrays: () => ({ bytes: files.formatNpy(shaped(drawn.a)) as Uint8Array }),
+    run: ({ bytes }: { bytes: Uint8Array }) => files.parseNpy(bytes),
   },
   parseMatrix: {
     arrays: () => ({ bytes: new Uint8Array(Buffer.from('0,1\n')) }),

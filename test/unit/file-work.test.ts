@@ -1,32 +1,30 @@
 /** Progress, cancellation and turns of the event loop in the work on files. */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { convertMatrix } from '../../lib/files/convert.js'
 import { DenseEntries, wantedOf } from '../../lib/files/dense.js'
+import { DecodedStream, decodeArray } from '../../lib/files/npy-decoder.js'
 import { FileWork } from '../../lib/files/progress.js'
 import { readSparseArchive } from '../../lib/files/scipy.js'
 import {
   type FileOptions,
   readEntries,
+  readMatrix,
+  readNpy,
   readNpz,
   readVector,
   readVectors,
+  type WriteFileOptions,
   writeEntries,
+  writeMatrix,
+  writeNpy,
   writeNpz,
+  writeText,
 } from '../../lib/files.js'
 import { readGraph } from '../../lib/graph.js'
 import { atOnce } from '../../lib/graph-core/slices.js'
-import {
-  AbortedError,
-  EPSILON,
-  FileError,
-  matrix,
-  readMatrix,
-  readNpy,
-  writeMatrix,
-  writeNpy,
-} from '../../lib/index.js'
+import { AbortedError, EPSILON, FileError, matrix } from '../../lib/index.js'
 import { temporaryFiles } from '../support/matrix-files.js'
 import { bytesOf, format, int32, int64, npzOf } from '../support/scipy.js'
 
@@ -77,6 +75,7 @@ async function file(ending: string): Promise<string> {
 }
 
 type Reader = (path: string, options: FileOptions) => Promise<unknown>
+type Writer = (path: string, options: WriteFileOptions) => Promise<unknown>
 const readers: [string, string, Reader][] = [
   ['readNpy', '.npy', readNpy],
   ['readNpy', '.int64.npy', readNpy],
@@ -94,7 +93,7 @@ const readers: [string, string, Reader][] = [
   ...['.mtx', '.gr', '.graphml'].map((ending): [string, string, Reader] => ['readGraph', ending, readGraph]),
   ['readGraph with keys', '.csv', (path, options) => readGraph(path, { keys: true, ...options })],
 ]
-const writers: [string, string, Reader][] = [
+const writers: [string, string, Writer][] = [
   ['writeNpy', '.npy', (path, options) => writeNpy(path, square, options)],
   [
     'writeNpy of a transpose',
@@ -107,16 +106,17 @@ const writers: [string, string, Reader][] = [
     '.npz',
     (path, options) => writeNpz(path, { a: square }, { compress: true, ...options }),
   ],
-  ...['.npy', '.npz', '.mtx', '.mtx.gz', '.csv', '.tsv', '.gr'].map((ending): [string, string, Reader] => [
+  ...['.npy', '.npz', '.mtx', '.mtx.gz', '.csv', '.tsv', '.gr'].map((ending): [string, string, Writer] => [
     'writeMatrix',
     ending,
     (path, options) => writeMatrix(path, square, options),
   ]),
-  ...['.mtx', '.mtx.gz', '.gr'].map((ending): [string, string, Reader] => [
+  ...['.mtx', '.mtx.gz', '.gr'].map((ending): [string, string, Writer] => [
     'writeEntries',
     ending,
     (path, options) => writeEntries(path, entries, options),
   ]),
+  ['writeText', '.txt', (path, options) => writeText(path, 'text', options)],
 ]
 
 /** Values that a listener throws: errors of the library and of the system among them, and no errors at all. */
@@ -135,6 +135,28 @@ const outcome = (work: Promise<unknown>) =>
     () => 'it was not rejected',
     (error: unknown) => ({ error }),
   )
+
+describe.each(writers)('overwrite of %s to %s', (_, ending, write) => {
+  it('leaves a file that exists if it is false, and replaces it if not', async () => {
+    const path = fresh(ending)
+    writeFileSync(path, 'before')
+    await expect(write(path, { overwrite: false })).rejects.toMatchObject({ code: 'ERR_MPMML_EXISTS' })
+    expect(readFileSync(path, 'utf8')).toBe('before')
+    await write(path, {})
+    const written = readFileSync(path)
+    expect(`${written}`).not.toBe('before')
+    rmSync(path)
+    await write(path, { overwrite: false })
+    expect(readFileSync(path)).toEqual(written)
+    await write(path, { overwrite: true })
+    expect(readFileSync(path)).toEqual(written)
+  })
+
+  it('must be a boolean', async () => {
+    const options = { overwrite: 'no' } as unknown as WriteFileOptions
+    await expect(write(fresh(ending), options)).rejects.toMatchObject({ code: 'ERR_MPMML_OPTION' })
+  })
+})
 
 describe('onProgress', () => {
   // Each look at the clock is a second later, so that the listener is called for the smallest file.
@@ -197,6 +219,11 @@ describe('long loops', () => {
       Buffer.from('\n'),
       bytes,
     ])
+  const decoded = (file: Uint8Array) => {
+    const stream = new DecodedStream(decodeArray(file.length, (length) => new Uint8Array(length)))
+    stream.push(file)
+    return stream.end()
+  }
   const vector = (values: Int32Array) => npy('<i4', `(${values.length},)`, bytesOf(values))
   const zeros = () => new Int32Array(COUNT)
   const formats: [string, Record<string, () => Uint8Array>][] = [
@@ -232,7 +259,7 @@ describe('long loops', () => {
     }
     const work = FileWork.run('reading a file', { signal: controller.signal }, (work) =>
       readSparseArchive(
-        { name: 'a.npz', names: Object.keys(parts), read: async (array) => parts[array]!(), work },
+        { name: 'a.npz', names: Object.keys(parts), read: async (array) => decoded(parts[array]!()), work },
         sink,
       ),
     )

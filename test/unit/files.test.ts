@@ -119,13 +119,28 @@ describe('writeComplete', () => {
           await writeFully(file, Buffer.from('content'))
           after(controller)
         },
-        controller.signal,
+        controller,
       ),
     )
     expect(error).toBeInstanceOf(AbortedError)
     expect(error.message).toContain("its signal was aborted: `cause` is the signal's reason")
     expect(error.cause).toBe(controller.signal.reason)
     expect(readdirSync(folder)).toEqual([])
+  })
+
+  it('lets one of several writers take a free name if none may overwrite', async () => {
+    const path = join(folder, 'file')
+    const contents = ['first', 'second', 'third', 'fourth']
+    const outcomes = await Promise.allSettled(
+      contents.map((content) => writeComplete(path, text(content), { overwrite: false })),
+    )
+    const written = outcomes.findIndex(({ status }) => status === 'fulfilled')
+    expect(readFileSync(path, 'utf8')).toBe(contents[written])
+    const refused = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason.code] : [],
+    )
+    expect(refused).toEqual(['ERR_MPMML_EXISTS', 'ERR_MPMML_EXISTS', 'ERR_MPMML_EXISTS'])
+    expect(readdirSync(folder)).toEqual(['file'])
   })
 
   it('never replaces what is no regular file', async () => {

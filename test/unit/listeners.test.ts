@@ -141,6 +141,9 @@ const aborted: Record<string, (options: { signal: AbortSignal }) => unknown> = {
   npzNames: (o) => files.npzNames(at('a.npz'), o),
   readEntries: (o) => files.readEntries(at('sparse.mtx'), o),
   writeEntries: (o) => files.writeEntries(at('none.mtx'), entries, o),
+  isSparseFile: (o) => files.isSparseFile(at('sparse.mtx'), o),
+  'isSparseFile of .npz': (o) => files.isSparseFile(at('a.npz'), o),
+  writeText: (o) => files.writeText(at('none.txt'), '', o),
   readVector: (o) => files.readVector(at('a.npy'), o),
   readVectors: (o) => files.readVectors(at('a.npz'), o),
   multiplyArrays: (o) => arrays.multiplyArrays(at('a.npy'), at('a.npy'), at('none.npy'), o),
@@ -293,7 +296,7 @@ it('turns the event loop while JavaScript looks at elements of a matrix', async 
 /** Functions that take no signal: they do what they do before they return, or in a moment. */
 const without = `
   explainBackend info matrix pinned variants zeroOf formatNpy parseNpy weightMatrix waitsFor
-  fileFormatOf isSparseFile joinEntries writeText parseFasta
+  fileFormatOf joinEntries parseFasta
   toEdgeList parseGraph parseMatrix
 `
   .trim()

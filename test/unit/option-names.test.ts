@@ -65,6 +65,8 @@ const calls: Record<string, (options: never) => unknown> = {
   readEntries: (o) => files.readEntries(at('a.gr'), o),
   writeEntries: (o) => files.writeEntries(at('out.mtx'), entries as never, o),
   parseGraph: (o) => graphs.parseGraph('0,1\n', o),
+  isSparseFile: (o) => files.isSparseFile(at('a.mtx'), o),
+  writeText: (o) => files.writeText(at('out.txt'), 'text', o),
   readGraph: (o) => graphs.readGraph(at('a.gr'), o),
   parseFasta: (o) => rna.parseFasta('>a\nGC\n', o),
   readFasta: (o) => rna.readFasta(at('a.fasta'), o),

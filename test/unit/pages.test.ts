@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 
 const skipped = existsSync('/sys/kernel/mm/transparent_hugepage') ? '' : ' (skipped: this system has none)'
-const library = JSON.stringify(new URL('../../dist/lib/index.js', import.meta.url).href)
+const module = (name: string) => JSON.stringify(new URL(`../../dist/lib/${name}.js`, import.meta.url).href)
 
 /**
  * What is the case after `body`, which makes a matrix of 64 MiB as `made`: whether huge pages were asked for it, and the sum of its
@@ -15,7 +15,8 @@ const library = JSON.stringify(new URL('../../dist/lib/index.js', import.meta.ur
 function after(body: string): { huge: boolean; sum: number } {
   const program = `
     import { readFileSync } from 'node:fs'
-    import { matrix, mpmm, readMatrix, writeMatrix } from ${library}
+    import { matrix, mpmm } from ${module('index')}
+    import { readMatrix, writeMatrix } from ${module('files')}
     ${body}
     const areas = readFileSync('/proc/self/smaps', 'utf8').split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m)
     const kibibytes = areas

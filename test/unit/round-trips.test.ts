@@ -1,8 +1,16 @@
 /** Round trips of .npy, .npz and SciPy's .npz: matrices of any shape, layout and type, drawn with a seed. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { readEntries, readNpz, writeNpz } from '../../lib/files.js'
-import { formatNpy, parseNpy, readMatrix, readNpy, writeNpy } from '../../lib/index.js'
+import {
+  formatNpy,
+  parseNpy,
+  readEntries,
+  readMatrix,
+  readNpy,
+  readNpz,
+  writeNpy,
+  writeNpz,
+} from '../../lib/files.js'
 import { Random } from '../support/generators.js'
 import { temporaryFiles } from '../support/matrix-files.js'
 import { format, int64, npzOf, type Part } from '../support/scipy.js'

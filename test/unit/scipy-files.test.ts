@@ -1,8 +1,8 @@
 /** Sparse matrices of scipy.sparse.save_npz: what is read of them, and what is refused. */
 import { writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { isSparseFile, npzNames, readEntries, readNpz, writeEntries } from '../../lib/files.js'
-import { EPSILON, readMatrix } from '../../lib/index.js'
+import { isSparseFile, npzNames, readEntries, readMatrix, readNpz, writeEntries } from '../../lib/files.js'
+import { EPSILON } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { temporaryFiles } from '../support/matrix-files.js'
 import { bytesOf, format, int32, int64, npzOf, type Part } from '../support/scipy.js'

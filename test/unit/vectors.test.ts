@@ -2,9 +2,19 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { multiplyArrays } from '../../lib/arrays.js'
-import { parseNpy, readEntries, readNpz, readVector, readVectors, writeNpz } from '../../lib/files.js'
+import {
+  parseNpy,
+  readEntries,
+  readMatrix,
+  readNpy,
+  readNpz,
+  readVector,
+  readVectors,
+  writeNpy,
+  writeNpz,
+} from '../../lib/files.js'
 import { readGraph, shortestPaths } from '../../lib/graph.js'
-import { matrix, mpmm, readMatrix, readNpy, writeNpy } from '../../lib/index.js'
+import { matrix, mpmm } from '../../lib/index.js'
 import { coded } from '../support/coded.js'
 import { temporaryFiles } from '../support/matrix-files.js'
 import { bytesOf, format, int32, int64, npzOf, type Part } from '../support/scipy.js'

@@ -1,0 +1,263 @@
+/** Plans of blocks: how an output is laid out, and how work on it is cut into blocks. */
+import { randomBytes } from 'node:crypto'
+import { readSemiring, requireSemiringType } from '../built-in.js'
+import { isIntegers } from '../elements.js'
+import { DTypeError, OptionError, ShapeError } from '../errors.js'
+import { greatestDivisor } from '../integers.js'
+import { addon } from '../native.js'
+import { requireOrder } from '../orders.js'
+import type { Overflow } from '../product/options.js'
+import type { Semiring } from '../variant-names.js'
+import type { ArraySource } from './array-source.js'
+import { type BlockTypes, blockSize, hostBytes } from './block-size.js'
+import {
+  type AnyPlan,
+  type ArrayType,
+  blocksIn,
+  identity,
+  MOST_STEPS,
+  type MultiplyPlan,
+  type PathsPlan,
+  type PlannedInput,
+  type PlannedOutput,
+  pathStages,
+  resultType,
+  type ZarrLayout,
+} from './job.js'
+import { isNpy } from './names.js'
+import type { ReadBegin, ReadLayout } from './options.js'
+import { greatestWeight } from './range-of.js'
+import { extraBytes } from './target.js'
+
+/** Chunks of an output, if nothing else is asked for: 4 MiB of int32. */
+const USUAL_CHUNK = 1024
+
+/** Smaller files take longer to open than to read. */
+const LEAST_CHUNK = 64
+
+/** A plan with the id that it then has. */
+export function identified<Plan extends Omit<AnyPlan, 'id'>>(
+  plan: Plan & { id?: string },
+): Plan & { id: string } {
+  const { id: _, ...rest } = plan
+  return { ...(rest as Plan), id: identity(rest) }
+}
+
+/** The options of any work, read. */
+export interface PlanRequest {
+  readonly begin: ReadBegin
+  readonly layout: ReadLayout
+  readonly overflow: Overflow | undefined
+  readonly semiring: Semiring
+  readonly output: string
+  readonly signal: AbortSignal | undefined
+}
+
+export function readPolicy(dtype: ArrayType, overflow: Overflow | undefined): Overflow | null {
+  if (isIntegers(dtype)) return overflow ?? 'throw'
+  if (overflow === undefined) return null
+  throw new OptionError(
+    `option overflow is for integers, but the arrays are of ${dtype}, which has infinities for what is too large: leave it out`,
+  )
+}
+
+function requireType(semiring: Semiring, dtype: ArrayType): void {
+  const index = addon.semirings.findIndex(({ name }) => name === semiring)
+  requireSemiringType(index, addon.dataTypes.indexOf(resultType(dtype)))
+}
+
+export function planOutput(
+  path: string,
+  shape: readonly [number, number],
+  dtype: ArrayType,
+  layout: ReadLayout,
+  types: BlockTypes,
+): PlannedOutput {
+  if (isNpy(path)) {
+    for (const name of ['chunks', 'shards', 'codec'] as const) {
+      if (layout[name] === undefined) continue
+      throw new OptionError(`option ${name} is for Zarr outputs, but the output is ${path}: leave it out`)
+    }
+    return { path, shape, dtype, layout: null }
+  }
+  const usual = usualChunk(layout, types)
+  const chunks = layout.chunks ?? [
+    chunkOf(usual, shape[0], layout.block.rows),
+    chunkOf(usual, shape[1], layout.block.cols),
+  ]
+  const { shards, codec = 'none' } = layout
+  if (shards && (shards[0] % chunks[0] || shards[1] % chunks[1])) {
+    throw new OptionError(`option shards must be multiples of the chunks, [${chunks}], but it is [${shards}]`)
+  }
+  const made: ZarrLayout = shards ? { chunks, shards, codec } : { chunks, codec }
+  return { path, shape, dtype, layout: made }
+}
+
+/** The usual size of a chunk, or a smaller one if there is little memory: a block has whole chunks. */
+function usualChunk({ memory }: ReadLayout, types: BlockTypes): number {
+  let size = USUAL_CHUNK
+  // A half is left for the buffers of chunks.
+  while (size > LEAST_CHUNK && hostBytes(size, types) > memory / 2) size /= 2
+  return size
+}
+
+/** A size of chunks of which there are whole ones in a block, if that was asked for. */
+export function chunkOf(usual: number, length: number, block: number | undefined): number {
+  const size = block === undefined || block % usual === 0 ? usual : block
+  return Math.max(1, Math.min(size, length))
+}
+
+/** The rows and columns that only one block may write. */
+export const unitOf = ({ layout }: PlannedOutput): readonly [number, number] =>
+  layout?.shards ?? layout?.chunks ?? [1, 1]
+
+const commonMultiple = (x: number, y: number) => (x / greatestDivisor(x, y)) * y
+
+/** The most of `size` that is a multiple of `unit`, and of `wish` too if there is room. */
+export function aligned(size: number, unit: number, wish: number): number {
+  const both = commonMultiple(unit, wish)
+  const step = both <= size ? both : unit
+  return Math.max(step, Math.floor(size / step) * step)
+}
+
+/** Refuses block sizes that were asked for and that would have two blocks write one file. */
+export function requireUnit(size: number | undefined, unit: number, length: number, name: string): void {
+  if (size === undefined || size % unit === 0 || size >= length) return
+  throw new OptionError(
+    `option block: ${name} must be a multiple of ${unit}, what one file of the output has, but it is ${size}`,
+  )
+}
+
+/** Refuses blocks of which there would be too many for a list of them. */
+function requireFew(length: number, size: number, name: string): void {
+  if (blocksIn(length, size) <= MOST_STEPS) return
+  throw new OptionError(
+    `option block: ${name} must be at least ${Math.ceil(length / MOST_STEPS)} for ${length} rows and columns, but it is ${size}`,
+  )
+}
+
+export function planMultiply(
+  sources: readonly ArraySource[],
+  [a, b]: readonly PlannedInput[],
+  asked: PlanRequest,
+): MultiplyPlan {
+  const { layout, semiring } = asked
+  if (!a || !b) throw new Error('a product has two operands')
+  if (a.shape[1] !== b.shape[0]) {
+    throw new ShapeError(
+      `${a.path} has ${a.shape[1]} columns and ${b.path} has ${b.shape[0]} rows: the inner dimensions of a product must be equal`,
+    )
+  }
+  if (resultType(a.dtype) !== resultType(b.dtype)) {
+    throw new DTypeError(
+      `${a.path} is of ${a.dtype} and ${b.path} of ${b.dtype}: both must be of one type; int16 goes with int32`,
+    )
+  }
+  requireType(semiring, a.dtype)
+  const result = resultType(a.dtype)
+  const types: BlockTypes = { operand: a.dtype === b.dtype ? a.dtype : 'int32', result }
+  const output = planOutput(asked.output, [a.shape[0], b.shape[1]], result, layout, types)
+  const unit = unitOf(output)
+  const [inA, inB] = sources.map((source) => source.unit) as [
+    readonly [number, number],
+    readonly [number, number],
+  ]
+  const extra = extraBytes(output) + sources.reduce((sum, source) => sum + source.extraBytes, 0)
+  const lengths = [output.shape[0], output.shape[1], a.shape[1]] as const
+  const size = blockSize(layout.memory, Math.max(...lengths, 1), Math.max(...unit), extra, types)
+  const { block } = layout
+  requireUnit(block.rows, unit[0], lengths[0], 'rows')
+  requireUnit(block.cols, unit[1], lengths[1], 'cols')
+  const blocks = {
+    rows: block.rows ?? aligned(size, unit[0], inA[0]),
+    cols: block.cols ?? aligned(size, unit[1], inB[1]),
+    depth: block.depth ?? aligned(size, 1, commonMultiple(inA[1], inB[0])),
+  }
+  requireFew(lengths[2], blocks.depth, 'depth')
+  const plan = {
+    kind: 'multiply' as const,
+    begun: beginning(),
+    semiring,
+    overflow: readPolicy(a.dtype, asked.overflow),
+    a,
+    b,
+    output,
+    block: blocks,
+    stages: [blocksIn(lengths[0], blocks.rows) * blocksIn(lengths[1], blocks.cols)],
+  }
+  return identified(plan)
+}
+
+export async function planPaths(
+  source: ArraySource,
+  a: PlannedInput,
+  asked: PlanRequest,
+): Promise<PathsPlan> {
+  const { layout, semiring } = asked
+  const [n, cols] = a.shape
+  if (n !== cols) {
+    throw new ShapeError(
+      `${a.path} has the shape [${a.shape}], but weights must be square: row i has the edges that leave node i`,
+    )
+  }
+  requireOrder(readSemiring(semiring))
+  requireType(semiring, a.dtype)
+  const policy = readPolicy(a.dtype, asked.overflow)
+  if (policy === 'wrap') {
+    throw new OptionError("option overflow must be 'throw' or 'saturate' for paths, but it is 'wrap'")
+  }
+  const between = await typeBetween(source, a, asked)
+  const types: BlockTypes = { operand: between, result: between }
+  const output = planOutput(asked.output, [n, n], resultType(a.dtype), layout, types)
+  const unit = commonMultiple(...(unitOf(output) as [number, number]))
+  const size =
+    squareSize(layout.block) ??
+    aligned(
+      blockSize(layout.memory, Math.max(n, 1), unit, extraBytes(output) + source.extraBytes, types),
+      unit,
+      commonMultiple(...(source.unit as [number, number])),
+    )
+  requireUnit(size, unit, n, 'size')
+  requireFew(n, size, 'size')
+  const count = blocksIn(n, size)
+  const plan = {
+    kind: 'shortest-paths' as const,
+    begun: beginning(),
+    semiring,
+    overflow: policy,
+    a,
+    output,
+    block: { size },
+    between,
+    stages: pathStages(count),
+  }
+  return identified(plan)
+}
+
+/** The size of square blocks that was asked for, in whichever of their sizes. */
+function squareSize(block: ReadLayout['block']): number | undefined {
+  const given = Object.entries(block).filter(([, size]) => size !== undefined)
+  const [first] = given
+  const other = given.find(([, size]) => size !== first![1])
+  if (!other) return first?.[1]
+  throw new OptionError(
+    `option block: blocks of paths are square, but ${first![0]} is ${first![1]} and ${other[0]} is ${other[1]}: give one number`,
+  )
+}
+
+/** The type of distances until the last step. */
+async function typeBetween(
+  source: ArraySource,
+  planned: PlannedInput,
+  { semiring, layout, signal }: PlanRequest,
+): Promise<PathsPlan['between']> {
+  const { shape, dtype } = planned
+  if (dtype === 'float32' || dtype === 'float64') return dtype
+  if (semiring !== 'min-plus' && semiring !== 'max-plus') return 'int32'
+  // A path has fewer edges than there are nodes, and a cycle as many at most.
+  const greatest = await greatestWeight(source, semiring, planned, Math.min(layout.memory, 2 ** 26), signal)
+  return greatest * shape[0] < 2 ** 31 - 1 ? 'int32' : 'float64'
+}
+
+/** Returns a name of its own for each start of work, so that a process that still does older work can't write into this one. */
+export const beginning = () => randomBytes(8).toString('hex')

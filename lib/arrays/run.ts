@@ -1,0 +1,175 @@
+/** Runs the jobs of a plan in one process, and completes its output. */
+import type { FoundBy } from '../graph/options.js'
+import { INTERVAL_MS, ProgressListener } from '../product/progress.js'
+import type { JobRunner } from './batch.js'
+import { complete, isFinished, unlessFinished } from './blocks.js'
+import { type AnyPlan, type ArrayType, type BlockJob, blockOf, jobNames, jobsIn } from './job.js'
+import { Journal } from './journal.js'
+import type { ArraysProgress } from './options.js'
+
+/** Result of {@link multiplyArrays} and {@link shortestPathsArrays}. */
+export interface ArraysResult {
+  /** The path of the result. */
+  readonly path: string
+  /** Rows and columns. */
+  readonly shape: readonly [number, number]
+  /** The type of its elements. */
+  readonly dtype: ArrayType
+  /** Of paths of an edge list: how the last rows were found; left out if all had been done before. */
+  readonly method?: FoundBy
+  /** The backend that computed blocks. */
+  readonly backend: 'cuda' | 'cpu'
+  /** The name of the GPU or processor. */
+  readonly device: string
+  /** Blocks of the result, or steps of them. */
+  readonly blocks: number
+  /** Number of blocks that an earlier run had computed. */
+  readonly resumed: number
+  /** Rows, columns and depth of a block. */
+  readonly block: { readonly rows: number; readonly cols: number; readonly depth: number }
+  /** Bytes read from files. */
+  readonly bytesRead: number
+  /** Bytes written to files. */
+  readonly bytesWritten: number
+  /** The most host memory, in bytes, that blocks, buffers and codecs were given. */
+  readonly peakBytes: number
+  /** Milliseconds of the work. */
+  readonly timing: {
+    /** The whole call. */
+    readonly totalMs: number
+    /** The products of blocks. */
+    readonly kernelMs: number
+    /** The time that products waited for blocks to be read. */
+    readonly readMs: number
+    /** The time that products waited for results to be written. */
+    readonly writeMs: number
+  }
+}
+
+interface Running {
+  /** The time at which the call began. */
+  readonly started: number
+  readonly onProgress: ((progress: ArraysProgress) => void) | undefined
+  readonly signal: AbortSignal | undefined
+}
+
+/** Computes the jobs of a plan that aren't done, stage by stage, completes the output, and closes the runner. */
+export async function runJobs(
+  plan: AnyPlan,
+  runner: JobRunner,
+  { started, onProgress, signal }: Running,
+): Promise<ArraysResult> {
+  const pace = new Pace(
+    plan.stages.reduce((sum, count) => sum + count, 0),
+    onProgress,
+  )
+  let [kernelMs, bytesWritten] = [0, 0]
+  const compute = async () => {
+    const journal = new Journal(plan, signal)
+    const finished = await isFinished(plan, signal)
+    if (finished) pace.skip(pace.total)
+    await unlessFinished(plan, signal, async () => {
+      for (let stage = 0; stage < plan.stages.length && !finished; stage++) {
+        const done = jobNames(plan, stage, await journal.marked(stage))
+        pace.skip(done.size)
+        await runner.run(
+          without(jobsIn(plan, stage, runner.rowsTogether), done),
+          signal,
+          (block) => {
+            kernelMs += block.kernelMs
+            bytesWritten += block.bytesWritten
+            pace.block()
+          },
+          (share) => pace.began(share),
+        )
+      }
+      await complete(plan, signal)
+    })
+    pace.end()
+  }
+  try {
+    await pace.run(compute)
+  } finally {
+    await runner.close()
+  }
+  const { path, shape, dtype } = plan.output
+  const { backend, deviceName, method, bytesRead, peakBytes, readMs, writeMs } = runner
+  return {
+    path,
+    shape,
+    dtype,
+    ...(method && { method }),
+    backend,
+    device: deviceName,
+    blocks: pace.total,
+    resumed: pace.skipped,
+    block: blockOf(plan),
+    bytesRead,
+    bytesWritten,
+    peakBytes,
+    timing: { totalMs: performance.now() - started, kernelMs, readMs, writeMs },
+  }
+}
+
+/** Returns the jobs that aren't done. */
+function* without(jobs: Iterable<BlockJob>, done: Set<string>): Generator<BlockJob, void> {
+  for (const job of jobs) if (!done.has(job.name)) yield job
+}
+
+/** Progress of the work, and the time that the rest takes. */
+class Pace {
+  /** The number of all blocks. */
+  readonly total: number
+  readonly #listener: ProgressListener<ArraysProgress>
+  readonly #started = performance.now()
+  #told = 0
+  #blocks = 0
+  #share = 0
+  skipped = 0
+
+  constructor(total: number, listener: ((progress: ArraysProgress) => void) | undefined) {
+    this.total = total
+    this.#listener = new ProgressListener(listener)
+  }
+
+  /** Runs the work, and rejects with exactly what the listener threw. */
+  run<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#listener.run(work)
+  }
+
+  /** Counts blocks that had been done before. */
+  skip(count: number): void {
+    this.skipped += count
+  }
+
+  /** Reports the share of the current block that is computed. */
+  began(share: number): void {
+    this.#share = share < 1 ? share : 0
+    if (performance.now() - this.#told >= INTERVAL_MS) this.#tell()
+  }
+
+  block(): void {
+    this.#blocks++
+    this.#tell()
+  }
+
+  end(): void {
+    this.#share = 0
+    this.#tell()
+  }
+
+  #tell(): void {
+    const now = performance.now()
+    this.#told = now
+    const done = Math.min(this.total, this.#blocks + this.#share)
+    const { total } = this
+    // Blocks of an earlier run don't count for the pace.
+    const left = total - this.skipped - done
+    this.#listener.tell({
+      done: total === 0 ? 1 : Math.min(1, (this.skipped + done) / total),
+      blocks: this.skipped + this.#blocks,
+      total,
+      secondsLeft: done > 0 ? ((now - this.#started) / 1000 / done) * Math.max(0, left) : undefined,
+    })
+  }
+}
