@@ -139,7 +139,7 @@ export interface Explanation {
  * reason then says so.
  *
  * @param options - `device`: the index of the CUDA device to ask about; 0 by default.
- * @throws OptionError (ERR_MPMML_OPTION) if the device is no index, or MPMML_BACKEND isn't auto, cuda or cpu.
+ * @throws ArgumentError (ERR_MPMML_OPTION) if the device is no index, or MPMML_BACKEND isn't auto, cuda or cpu.
  * @example
  * const { backend, reason } = explainBackend()
  * console.log(`${backend}, because ${reason}`.length > 10) // true

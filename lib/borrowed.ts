@@ -41,7 +41,7 @@ export class Loan implements Borrowed {
   /**
    * Borrows an array and returns it, or a copy if it is small. Other values, such as arrays of numbers, are returned unchanged.
    *
-   * @throws DTypeError for a shared, resizable or detached buffer.
+   * @throws ERR_MPMML_DTYPE for a shared, resizable or detached buffer.
    */
   array<Values>(values: Values, name: Name): Values {
     requireOrdinary(values, name)
@@ -54,7 +54,7 @@ export class Loan implements Borrowed {
   /**
    * Borrows a matrix and returns it. Resident matrices have memory of the library, and are checked at entry only.
    *
-   * @throws DTypeError for a shared, resizable or detached buffer; ShapeError for one that is too short; DisposedError.
+   * @throws ERR_MPMML_DTYPE for a shared, resizable or detached buffer; ERR_MPMML_SHAPE for one that is too short; ERR_MPMML_DISPOSED.
    */
   view<Any extends View>(view: Any, name: Name): Any {
     requireThere(view, name)

@@ -95,7 +95,7 @@ export function requireDecided(semiring: number, option: FurtherName): void {
  * | those of truth values, such as 'or-and' | | | 0 |
  *
  * @param dtype - the element type; 'int32' by default.
- * @throws OptionError (ERR_MPMML_OPTION) if there is no semiring of that name, DTypeError (ERR_MPMML_DTYPE) if it
+ * @throws ArgumentError (ERR_MPMML_OPTION) if there is no semiring of that name, ArgumentError (ERR_MPMML_DTYPE) if it
  *   doesn't have that element type.
  * @example
  * console.log(zeroOf('min-plus'), zeroOf('max-plus', 'float32')) // 2147483647 -Infinity

@@ -12,7 +12,7 @@ export interface CommandOption {
   /**
    * What functions take for a text.
    *
-   * @throws OptionError (ERR_MPMML_OPTION), VariantError (ERR_MPMML_VARIANT).
+   * @throws ArgumentError (ERR_MPMML_OPTION), ArgumentError (ERR_MPMML_VARIANT).
    */
   readonly parse: (text: string) => unknown
 }

@@ -86,7 +86,7 @@ export function describeMachine(): NativeDescription {
 /**
  * The version, the build, the GPUs, the CPU and the backend that `auto` takes.
  *
- * @throws OptionError (ERR_MPMML_OPTION) if MPMML_BACKEND, MPMML_NUM_THREADS, MPMML_CPU_ISA or MPMML_PINNED_MEMORY_MIB is wrong.
+ * @throws ArgumentError (ERR_MPMML_OPTION) if MPMML_BACKEND, MPMML_NUM_THREADS, MPMML_CPU_ISA or MPMML_PINNED_MEMORY_MIB is wrong.
  * @example
  * const { version, cpu, auto } = info()
  * console.log(typeof version, cpu.threads > 0, ['cuda', 'cpu'].includes(auto.backend)) // string true true

@@ -124,9 +124,9 @@ export function dimension(value: unknown, name: Name, shape: ArrayLike<unknown>,
  *   int32 elements (see {@link OperandArray}), a Uint32Array for a lane of a semiring that you have written, or an array of int32 integers, which is copied into an Int32Array. Without
  *   data, all elements are the int32 0; that is the *one* of max-plus and min-plus,
  *   whose zero is {@link zeroOf} the semiring.
- * @throws ShapeError (ERR_MPMML_SHAPE) if a size isn't an integer from 0 to 2^31 − 1, or the number of elements
- *   isn't rows·cols; DTypeError (ERR_MPMML_DTYPE) if data is of another type, is in shared, resizable or detached
- *   memory, or has an entry that isn't an int32 integer; OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY).
+ * @throws ArgumentError (ERR_MPMML_SHAPE) if a size isn't an integer from 0 to 2^31 − 1, or the number of elements
+ *   isn't rows·cols; ArgumentError (ERR_MPMML_DTYPE) if data is of another type, is in shared, resizable or detached
+ *   memory, or has an entry that isn't an int32 integer; ResourceError (ERR_MPMML_OUT_OF_MEMORY).
  * @example
  * const { shape, strides, data } = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
  * console.log(shape.join(), strides.join(), data.join()) // 2,3 3,1 1,6,2,8,3,4

@@ -36,7 +36,7 @@ const orders = addon.semirings.map((semiring: NativeSemiring): Order | undefined
 /**
  * What sums of paths are compared by, in the semiring with this index.
  *
- * @throws OptionError if they can't be.
+ * @throws ERR_MPMML_OPTION if they can't be.
  */
 export function requireOrder(semiring: number): Order {
   const order = orders[semiring]

@@ -39,7 +39,7 @@ export interface NativeCall {
  *
  * @param start - starts the work. If it makes several calls, it has to look for the arrays before each of them.
  * @param drop - releases a result that isn't returned.
- * @throws Rejects with AbortedError, with exactly what the listener threw, with DTypeError for an array that was transferred away, and
+ * @throws Rejects with AbortedError, with exactly what the listener threw, with ERR_MPMML_DTYPE for an array that was transferred away, and
  *   with the errors of native code as those of the library.
  */
 export async function runNative<Result>(

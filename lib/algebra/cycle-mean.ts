@@ -35,9 +35,9 @@ import { keysOf, type NamedWeights, type Weights } from './weights.js'
  * @param graph - an edge list, or an n × n matrix whose elements are edges unless they are the semiring's zero. All elements
  *   must be finite otherwise. Matrices of float32, of float64 and of a device are taken too.
  * @returns null if the graph has no cycle: then only the semiring's zero is an eigenvalue.
- * @throws Rejects with DTypeError (ERR_MPMML_DTYPE), ShapeError (ERR_MPMML_SHAPE) and ValueError (ERR_MPMML_VALUE) for what
- *   isn't a graph of finite weights; CycleError (ERR_MPMML_CYCLE) for a cycle without a token; OptionError (ERR_MPMML_OPTION); OverflowError (ERR_MPMML_OVERFLOW) if the sum of a
- *   cycle's weights is beyond 2^53; OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY); AbortedError (ERR_MPMML_ABORTED).
+ * @throws Rejects with ArgumentError (ERR_MPMML_DTYPE), ArgumentError (ERR_MPMML_SHAPE) and ArgumentError (ERR_MPMML_VALUE) for what
+ *   isn't a graph of finite weights; CycleError (ERR_MPMML_CYCLE) for a cycle without a token; ArgumentError (ERR_MPMML_OPTION); OverflowError (ERR_MPMML_OVERFLOW) if the sum of a
+ *   cycle's weights is beyond 2^53; ResourceError (ERR_MPMML_OUT_OF_MEMORY); AbortedError (ERR_MPMML_ABORTED).
  * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 4.2; F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat,
  *   Synchronization and Linearity, section 2.5, on tokens; B. Heidergott,
  *   G. J. Olsder, J. van der Woude, Max Plus at Work; A. Dasdan, S. S. Irani, R. K. Gupta on cost to time ratios

@@ -77,7 +77,7 @@ const regimeOptions = new Options({
  * @param x0 - x(0): n × 1, or an array of n elements, of A's type; if edges have tokens, also the last states, as {@link trajectory}
  *   takes them.
  * @throws Rejects with what {@link maximumCycleMean} rejects with; LimitError (ERR_MPMML_LIMIT) if it isn't found within
- *   `maxSteps` steps; ValueError (ERR_MPMML_VALUE) for floats that aren't such multiples; OverflowError (ERR_MPMML_OVERFLOW) if a
+ *   `maxSteps` steps; ArgumentError (ERR_MPMML_VALUE) for floats that aren't such multiples; OverflowError (ERR_MPMML_OVERFLOW) if a
  *   sum is beyond 2^53.
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity; `maxplusmaxalgol` of Scilab's max-plus toolbox
  * @see R. P. Brent, An improved Monte Carlo factorization algorithm, BIT 20 (1980): how a sequence is found to repeat itself

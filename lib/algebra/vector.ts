@@ -19,7 +19,7 @@ export type Vector = MatrixLike<OperandArray> | DeviceMatrix<OperandArray> | Ele
 /**
  * Reads a vector of `length` elements of a type, by its number, into a new array.
  *
- * @throws ShapeError for another length, DTypeError for another type, ValueError for NaN.
+ * @throws ERR_MPMML_SHAPE for another length, ERR_MPMML_DTYPE for another type, ERR_MPMML_VALUE for NaN.
  */
 export async function readVector(
   value: Vector,

@@ -16,7 +16,7 @@ import { requireSquare } from './weights.js'
  *
  * @param graph - an edge list, or a square matrix. The result shares its arrays, or its memory on a device.
  * @returns The edge list with `from` and `to` exchanged; the transpose of a matrix.
- * @throws DTypeError for a value that is neither; ShapeError for a matrix that isn't square.
+ * @throws ERR_MPMML_DTYPE for a value that is neither; ERR_MPMML_SHAPE for a matrix that isn't square.
  * @example
  * ```js
  * const precedences = { nodes: 2, from: [0, 1], to: [1, 0], weight: [5, 3] }

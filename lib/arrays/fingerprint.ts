@@ -47,7 +47,7 @@ export async function planInput(source: ArraySource): Promise<PlannedInput> {
 const known = new Map<string, Promise<Map<string, Stored>>>()
 const MOST_KNOWN = 4
 
-/** The files of an array when the plan was made. @throws ChangedError if they are others now. */
+/** The files of an array when the plan was made. @throws ERR_MPMML_CHANGED if they are others now. */
 export function knownFiles({ path, fingerprint }: PlannedInput): Promise<ReadonlyMap<string, Stored>> {
   const key = `${fingerprint} ${path}`
   let files = known.get(key)

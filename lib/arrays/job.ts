@@ -320,7 +320,7 @@ export const blocksIn = (length: number, size: number): number => Math.ceil(leng
  *
  * @param together - of a product: so many rows of blocks are done for each column of blocks of B, which then is read once for all of
  *   them; 1 if left out.
- * @throws OptionError (ERR_MPMML_OPTION) if the plan has no such stage, or `together` isn't an integer of 1 or more; ResumeError
+ * @throws ArgumentError (ERR_MPMML_OPTION) if the plan has no such stage, or `together` isn't an integer of 1 or more; FileError
  *   (ERR_MPMML_RESUME) for any other value than a plan.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
@@ -423,7 +423,7 @@ function isJob(plan: AnyPlan, stage: number, [step, i, j]: readonly number[]): b
 /**
  * All jobs, stage by stage.
  *
- * @throws ResumeError (ERR_MPMML_RESUME) for any other value than a plan.
+ * @throws FileError (ERR_MPMML_RESUME) for any other value than a plan.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })

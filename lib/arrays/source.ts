@@ -6,7 +6,7 @@ import { NpySource } from './npy-source.js'
 import { storeOf } from './stores.js'
 import { ZarrSource } from './zarr-source.js'
 
-/** @throws FileError; PackageError for Zarr without zarrita. */
+/** @throws FileError; ERR_MPMML_PACKAGE for Zarr without zarrita. */
 export async function openSource(path: string, signal?: AbortSignal): Promise<ArraySource> {
   if (isZarr(path)) return ZarrSource.open(path, storeOf(path, signal))
   if (isNpy(path) && !isS3(path)) return NpySource.open(path)

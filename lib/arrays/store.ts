@@ -87,7 +87,7 @@ export interface Store {
    * then this throws if the array is gone.
    *
    * @returns whether it was copied piece by piece.
-   * @throws ExistsError if another process has made something else there.
+   * @throws ERR_MPMML_EXISTS if another process has made something else there.
    */
   place(placement: Placement): Promise<boolean>
   /** Removes what processes of this machine were writing when they were killed. */

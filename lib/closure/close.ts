@@ -80,9 +80,9 @@ interface Call extends Wanted {
  * The closure of square matrices of weights, or of a batch. `weights` and `options` have been read (readView with the role
  * 'operand', readOptions); all else is checked here, and only the matrix `out` is read before that.
  *
- * @throws Rejects with ShapeError (not square, `out`), DTypeError, OptionError (plus-times, overflow for floats, …),
- *   ValueError (NaN; negative in max-times), OverflowError, CycleError, DisposedError, DeviceError, NoCudaError,
- *   OutOfMemoryError, AbortedError, CudaError.
+ * @throws Rejects with ERR_MPMML_SHAPE (not square, `out`), ERR_MPMML_DTYPE, ERR_MPMML_OPTION (plus-times, overflow for floats, …),
+ *   ERR_MPMML_VALUE (NaN; negative in max-times), OverflowError, CycleError, ERR_MPMML_DISPOSED, ERR_MPMML_DEVICE, ERR_MPMML_NO_CUDA,
+ *   ERR_MPMML_OUT_OF_MEMORY, AbortedError, ERR_MPMML_CUDA.
  */
 export async function closeWeights(weights: View, options: ReadOptions, closing: Closing): Promise<Closed> {
   const started = performance.now()

@@ -130,8 +130,8 @@ const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<Comb
  *
  * Close it when it isn't needed any more. An open device keeps no process alive; work that was asked of it does.
  *
- * @throws Rejects with OptionError (ERR_MPMML_OPTION), NoCudaError (ERR_MPMML_NO_CUDA) if 'cuda' was asked for and can't be
- *   used, OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY), AbortedError (ERR_MPMML_ABORTED), CudaError (ERR_MPMML_CUDA).
+ * @throws Rejects with ArgumentError (ERR_MPMML_OPTION), ResourceError (ERR_MPMML_NO_CUDA) if 'cuda' was asked for and can't be
+ *   used, ResourceError (ERR_MPMML_OUT_OF_MEMORY), AbortedError (ERR_MPMML_ABORTED), ResourceError (ERR_MPMML_CUDA).
  * @example
  * const device = await openDevice()
  * const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
@@ -214,9 +214,9 @@ export class Device {
    *
    * Don't write to, transfer or detach the array until the promise settles.
    *
-   * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE), OutOfMemoryError
-   *   (ERR_MPMML_OUT_OF_MEMORY), DisposedError (ERR_MPMML_DISPOSED) if the device has been closed, AbortedError
-   *   (ERR_MPMML_ABORTED), CudaError (ERR_MPMML_CUDA).
+   * @throws Rejects with ArgumentError (ERR_MPMML_SHAPE), ArgumentError (ERR_MPMML_DTYPE), ResourceError
+   *   (ERR_MPMML_OUT_OF_MEMORY), ArgumentError (ERR_MPMML_DISPOSED) if the device has been closed, AbortedError
+   *   (ERR_MPMML_ABORTED), ResourceError (ERR_MPMML_CUDA).
    * @example
    * const device = await openDevice()
    * const a = await device.upload(matrix(2, 3))
@@ -247,7 +247,7 @@ export class Device {
    * @param shape - [rows, cols] or [batch, rows, cols]
    * @param value - a value of the type; for float32 it is rounded as a Float32Array does
    * @param dtype - 'int32', the default, 'float32', 'float64' or 'uint8'
-   * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE) if there is no such type or it doesn't
+   * @throws Rejects with ArgumentError (ERR_MPMML_SHAPE), ArgumentError (ERR_MPMML_DTYPE) if there is no such type or it doesn't
    *   have the value, and what {@link Device.upload} rejects with.
    * @example
    * const device = await openDevice()
@@ -285,7 +285,7 @@ export class Device {
   /**
    * The use of the device's memory.
    *
-   * @throws DisposedError (ERR_MPMML_DISPOSED) if the device has been closed.
+   * @throws ArgumentError (ERR_MPMML_DISPOSED) if the device has been closed.
    * @example
    * const device = await openDevice()
    * const a = await device.full([100, 100], 0)
@@ -303,7 +303,7 @@ export class Device {
    * Waits for the work that was asked of the device, and gives back its memory. From the call on, the device and its
    * matrices can't be used. Closing it again is harmless.
    *
-   * @throws Rejects with CudaError (ERR_MPMML_CUDA) if the work ended with one.
+   * @throws Rejects with ResourceError (ERR_MPMML_CUDA) if the work ended with one.
    * @example
    * const device = await openDevice()
    * const a = await device.full([2, 2], 0)
@@ -394,8 +394,8 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * A part of this matrix, or of each matrix of this batch. It shares the memory and keeps it alive: nothing is copied, what
    * is written into one is in the other, and either may be disposed first.
    *
-   * @throws ShapeError (ERR_MPMML_SHAPE) for a part that isn't inside, OptionError (ERR_MPMML_OPTION) for a property that
-   *   a part doesn't have, DisposedError (ERR_MPMML_DISPOSED).
+   * @throws ArgumentError (ERR_MPMML_SHAPE) for a part that isn't inside, ArgumentError (ERR_MPMML_OPTION) for a property that
+   *   a part doesn't have, ArgumentError (ERR_MPMML_DISPOSED).
    * @example
    * const device = await openDevice()
    * const a = await device.upload(matrix(2, 3, [1, 2, 3, 4, 5, 6]))
@@ -423,7 +423,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   /**
    * The transpose of this matrix, or of each matrix of this batch. It shares the memory, as a view does.
    *
-   * @throws DisposedError (ERR_MPMML_DISPOSED).
+   * @throws ArgumentError (ERR_MPMML_DISPOSED).
    * @example
    * const device = await openDevice()
    * const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
@@ -460,9 +460,9 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * @param d - of the same shape, element type and device. It may be int16 if this matrix is int32. It may be this matrix,
    *   but not overlap it otherwise.
    * @returns This matrix.
-   * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE), OptionError (ERR_MPMML_OPTION),
-   *   DeviceError (ERR_MPMML_DEVICE), DisposedError (ERR_MPMML_DISPOSED), ValueError (ERR_MPMML_VALUE) for a negative
-   *   element of max-times, AbortedError (ERR_MPMML_ABORTED), CudaError (ERR_MPMML_CUDA).
+   * @throws Rejects with ArgumentError (ERR_MPMML_SHAPE), ArgumentError (ERR_MPMML_DTYPE), ArgumentError (ERR_MPMML_OPTION),
+   *   ArgumentError (ERR_MPMML_DEVICE), ArgumentError (ERR_MPMML_DISPOSED), ArgumentError (ERR_MPMML_VALUE) for a negative
+   *   element of max-times, AbortedError (ERR_MPMML_ABORTED), ResourceError (ERR_MPMML_CUDA).
    * @example
    * const device = await openDevice()
    * const a = await device.upload(matrix(2, 2, [1, 2, 3, 4]))
@@ -508,8 +508,8 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
    * @param out - a matrix of the same shape and type of array, with any strides, to copy into. It is what is returned; if
    *   it is left out, that is a row-major matrix in an array of its own: an Int16Array for int16, otherwise of the element
    *   type. Don't use, transfer or detach its array until the promise settles. After ERR_MPMML_ABORTED its content is unspecified.
-   * @throws Rejects with ShapeError (ERR_MPMML_SHAPE), DTypeError (ERR_MPMML_DTYPE), DisposedError (ERR_MPMML_DISPOSED),
-   *   OutOfMemoryError (ERR_MPMML_OUT_OF_MEMORY), AbortedError (ERR_MPMML_ABORTED), CudaError (ERR_MPMML_CUDA).
+   * @throws Rejects with ArgumentError (ERR_MPMML_SHAPE), ArgumentError (ERR_MPMML_DTYPE), ArgumentError (ERR_MPMML_DISPOSED),
+   *   ResourceError (ERR_MPMML_OUT_OF_MEMORY), AbortedError (ERR_MPMML_ABORTED), ResourceError (ERR_MPMML_CUDA).
    * @example
    * const device = await openDevice()
    * const a = await device.upload(matrix(1, 2, [1, 2]))

@@ -30,7 +30,7 @@ export function pinnedResult(type: number, length: number, device: number): Elem
  *
  * @param dtype - 'int32', 'int16', 'float32', 'float64' or 'uint8'
  * @param length - number of elements, an integer of 0 or more
- * @throws Rejects with DTypeError (ERR_MPMML_DTYPE) if there is no such type, or `length` is no such number, OutOfMemoryError
+ * @throws Rejects with ArgumentError (ERR_MPMML_DTYPE) if there is no such type, or `length` is no such number, ResourceError
  *   (ERR_MPMML_OUT_OF_MEMORY) if there is no memory for it.
  * @example
  * const out = matrix(2, 2, await pinned('float32', 4))

@@ -160,7 +160,7 @@ const taken = (path: string) =>
  * Writes a file so that it appears under `path` only when it is complete: `write` fills a temporary file in the same folder, which then
  * takes the name. A file that stood under the name before stands there still if anything fails.
  *
- * @throws FileError with the system's reason; ExistsError if the name is taken and must stay; AbortedError when `signal` asks for the end
+ * @throws FileError with the system's reason; ERR_MPMML_EXISTS if the name is taken and must stay; AbortedError when `signal` asks for the end
  *   before the file is complete.
  */
 export async function writeComplete(

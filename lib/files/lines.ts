@@ -131,7 +131,7 @@ async function sourceOf(file: FileHandle, size: number, name: string, gzip: bool
  * Reads a text file with a parser. A file that gzip has compressed is decompressed, regardless of its name.
  *
  * @param expected - name of the expected content in messages.
- * @throws FileError, OutOfMemoryError, AbortedError, and what the parser and the listener throw.
+ * @throws FileError, ERR_MPMML_OUT_OF_MEMORY, AbortedError, and what the parser and the listener throw.
  */
 export const readText = <Result>(
   name: string,

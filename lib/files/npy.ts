@@ -43,7 +43,7 @@ const readOptions = new Options(readNpySet)
  * @param path - a regular file.
  * @returns a matrix with data of its own.
  * @throws FileError for a file that can't be read, is damaged, or holds something else than these types in 1 to
- *   3 dimensions; OptionError for another dtype; LimitError; OutOfMemoryError; AbortedError.
+ *   3 dimensions; ERR_MPMML_OPTION for another dtype; LimitError; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const { shape, data } = await readNpy('a.npy')
@@ -119,7 +119,7 @@ export async function decodeFile<Result>(
  * replaced if it is a regular file and `overwrite` isn't false, and refused otherwise.
  *
  * @param matrix - is read while the file is written: leave it alone until the promise settles.
- * @throws FileError with the system's reason; ExistsError; ShapeError and DTypeError for a value that isn't a matrix; OptionError;
+ * @throws FileError with the system's reason; ERR_MPMML_EXISTS; ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for a value that isn't a matrix; ERR_MPMML_OPTION;
  *   AbortedError.
  * @example
  * // A transpose is strides; the file is in C order.

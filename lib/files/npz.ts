@@ -62,7 +62,7 @@ const readOptions = new Options({
  * @param path - a regular file.
  * @returns the matrices by their names.
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read, is damaged, lacks an array or has one that is no matrix;
- *   OptionError; OutOfMemoryError; AbortedError.
+ *   ERR_MPMML_OPTION; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
  * @example
  * await writeNpz('operands.npz', { a: matrix(1, 2, [1, 2]), b: matrix(2, 1, [3, 4]) })
  * const { a, b } = await readNpz('operands.npz')
@@ -131,7 +131,7 @@ export async function readSparseNpz<Result>(
 /**
  * The names of the arrays in a file.
  *
- * @throws Rejects with FileError (ERR_MPMML_FILE) for a file that can't be read or is damaged; OptionError; AbortedError.
+ * @throws Rejects with FileError (ERR_MPMML_FILE) for a file that can't be read or is damaged; ERR_MPMML_OPTION; AbortedError.
  * @example
  * await writeNpz('operands.npz', { a: matrix(1, 2, [1, 2]), b: matrix(2, 1, [3, 4]) })
  * console.log(await npzNames('operands.npz')) // [ 'a', 'b' ]
@@ -359,7 +359,7 @@ const writeOptions = new Options({
  *
  * @param arrays - the matrices by their names. They are read while the file is written: leave them alone until the promise
  *   settles.
- * @throws FileError with the system's reason; ExistsError; ShapeError and DTypeError for a value that isn't a matrix; OptionError,
+ * @throws FileError with the system's reason; ERR_MPMML_EXISTS; ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for a value that isn't a matrix; ERR_MPMML_OPTION,
  *   also for a name that no archive can have; AbortedError.
  * @example
  * await writeNpz('zeros.npz', { a: matrix(1000, 1000) }, { compress: true })

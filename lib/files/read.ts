@@ -56,7 +56,7 @@ const readOptions = new Options(readSet)
  * @param path - a regular file.
  * @returns a matrix with data of its own.
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read, is damaged or has values that the type doesn't hold;
- *   DTypeError if the semiring doesn't have the type; OptionError; LimitError; OutOfMemoryError; AbortedError.
+ *   ERR_MPMML_DTYPE if the semiring doesn't have the type; ERR_MPMML_OPTION; LimitError; ERR_MPMML_OUT_OF_MEMORY; AbortedError.
  * @example
  * await writeMatrix('roads.gr', matrix(2, 2, [0, 7, 2 ** 31 - 1, 0]), { semiring: 'min-plus' })
  * const roads = await readMatrix('roads.gr', { semiring: 'min-plus', dtype: 'float64' })

@@ -74,8 +74,8 @@ const writeOptions = new Options({
  * its other half too. Integers and patterns become int32, real numbers float64. Several entries of one place stay several:
  * {@link joinEntries} joins them.
  *
- * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; OptionError; LimitError;
- *   OutOfMemoryError; AbortedError.
+ * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; ERR_MPMML_OPTION; LimitError;
+ *   ERR_MPMML_OUT_OF_MEMORY; AbortedError.
  * @example
  * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
  * await writeEntries('sparse.mtx', entries)
@@ -115,7 +115,7 @@ async function read(
  * Whether a file holds the entries of a sparse matrix, which {@link readEntries} reads: it looks at the name, and at the first line
  * or the names of arrays.
  *
- * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read; OptionError; AbortedError.
+ * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read; ERR_MPMML_OPTION; AbortedError.
  * @example
  * await writeMatrix('dense.mtx', matrix(2, 2, [1, 2, 3, 4]))
  * console.log(await isSparseFile('dense.mtx')) // false
@@ -142,8 +142,8 @@ export async function isSparseFile(path: string | URL, options?: FileOptions): P
  * Writes the entries of a sparse matrix to a Matrix Market coordinate file (.mtx) or a DIMACS file (.gr). The file appears under
  * its name only when it is complete.
  *
- * @throws FileError (ERR_MPMML_FILE) with the system's reason; ExistsError; ShapeError, DTypeError and ValueError for a value that isn't
- *   such a list; OptionError; AbortedError.
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; ERR_MPMML_EXISTS; ERR_MPMML_SHAPE, ERR_MPMML_DTYPE and ERR_MPMML_VALUE for a value that isn't
+ *   such a list; ERR_MPMML_OPTION; AbortedError.
  * @example
  * const entries = { shape: [1000, 1000], row: Int32Array.of(0, 999), col: Int32Array.of(7, 3), value: Int32Array.of(5, -2) }
  * await writeEntries('sparse.mtx', entries)
@@ -173,13 +173,13 @@ export async function writeEntries(
   })
 }
 
-/** @throws ShapeError, DTypeError, ValueError. */
+/** @throws ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_VALUE. */
 export function requireEntries(entries: SparseEntries): void {
   requireEntryArrays(entries)
   atOnce(checkingPlaces(entries))
 }
 
-/** @throws ShapeError, DTypeError. */
+/** @throws ERR_MPMML_SHAPE, ERR_MPMML_DTYPE. */
 function requireEntryArrays(entries: SparseEntries): void {
   if (typeof entries !== 'object' || entries === null) {
     throw new DTypeError(
@@ -209,7 +209,7 @@ function requireEntryArrays(entries: SparseEntries): void {
   }
 }
 
-/** @throws ValueError for an entry outside of the matrix. */
+/** @throws ERR_MPMML_VALUE for an entry outside of the matrix. */
 function* checkingPlaces({ shape: [rows, cols], row, col }: SparseEntries): Steps<void> {
   for (let e = 0; e < row.length; e++) {
     if (e % PER_STEP === 0) yield

@@ -33,7 +33,7 @@ export function readWholeText(path: string | URL, expected: string): Promise<str
 /**
  * Writes a text file as UTF-8. It appears under its name, or that of the file that a link leads to, only when it is complete.
  *
- * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason, ExistsError, OptionError, AbortedError, and with DTypeError
+ * @throws Rejects with FileError (ERR_MPMML_FILE), with the system's reason, ERR_MPMML_EXISTS, ERR_MPMML_OPTION, AbortedError, and with ERR_MPMML_DTYPE
  *   for any other value than a string.
  * @example
  * await writeText('notes.txt', 'ε absorbs')

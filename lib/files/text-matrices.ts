@@ -56,8 +56,8 @@ export const readTextMatrix = (name: string, format: TextFormat, wanted: Wanted,
  * Reads a matrix from a text, or from its bytes, as {@link readMatrix} reads a file of the format. It blocks until all is read.
  *
  * @param name - name of the matrix in errors.
- * @throws FileError (ERR_MPMML_FILE) with the number of the line; DTypeError for content that is neither text nor bytes, and if the semiring
- *   doesn't have the type; OptionError; LimitError; OutOfMemoryError.
+ * @throws FileError (ERR_MPMML_FILE) with the number of the line; ERR_MPMML_DTYPE for content that is neither text nor bytes, and if the semiring
+ *   doesn't have the type; ERR_MPMML_OPTION; LimitError; ERR_MPMML_OUT_OF_MEMORY.
  * @example
  * const { data, shape } = parseMatrix('0,7\n3,-inf\n', { format: 'csv' })
  * console.log(data.join(), shape.join(' × ')) // 0,7,3,-2147483648 2 × 2

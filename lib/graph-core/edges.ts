@@ -157,8 +157,8 @@ export function keepEdges(graph: object, edges: Edges): void {
  * @param weightless - whether weights may be left out; then all are 1.
  * @param takes - whether the work checks nodes and weights itself: then arrays of the types that it takes are borrowed, and only others
  *   are checked and copied.
- * @throws DTypeError for a value that isn't an edge list, and for entries that aren't integers; ShapeError for arrays of
- *   unequal lengths and a wrong number of nodes; ValueError for nodes that don't exist, and for NaN.
+ * @throws ERR_MPMML_DTYPE for a value that isn't an edge list, and for entries that aren't integers; ERR_MPMML_SHAPE for arrays of
+ *   unequal lengths and a wrong number of nodes; ERR_MPMML_VALUE for nodes that don't exist, and for NaN.
  */
 export function* readingEdges(graph: unknown, { weightless = false, takes = false } = {}): Steps<Edges> {
   if (typeof graph !== 'object' || graph === null) {

@@ -257,8 +257,8 @@ const adapters: readonly Adapter[] = [
  * Arrow table with a row for each edge. Undirected edges lead both ways. The label of an edge of graphlib, and the data of a link of
  * ngraph.graph, is the weight if it is a number.
  *
- * @throws DTypeError for a value of no such library, and for weights that are no numbers; ValueError, also for a column that doesn't
- *   exist, and for a row without a node; OptionError.
+ * @throws ERR_MPMML_DTYPE for a value of no such library, and for weights that are no numbers; ERR_MPMML_VALUE, also for a column that doesn't
+ *   exist, and for a row without a node; ERR_MPMML_OPTION.
  * @example
  * // As `new Graph()` of graphlib has them.
  * const graph = { nodes: () => ['A', 'B'], edges: () => [{ v: 'A', w: 'B' }], edge: () => 4, isDirected: () => true }

@@ -14,7 +14,7 @@ import { divide, makeRoom, rootsOf, search, waysOf } from './search.js'
 /**
  * Returns whether options, or the environment, demand a closure.
  *
- * @throws OptionError if they contradict each other.
+ * @throws ERR_MPMML_OPTION if they contradict each other.
  */
 export function mustClose({ query: { method, limit }, weights, closing }: Question): boolean {
   const isOpen = closing.backend === AUTO && !weights.view?.memory

@@ -99,8 +99,8 @@ const parseOptions = new Options({
  * decimal point or an exponent they are real numbers, which are rounded.
  *
  * @param name - name of the graph in errors.
- * @throws FileError with the number of the line; DTypeError for content that is neither text nor bytes; OptionError; ValueError for a weight
- *   that `scale` makes no int32 integer; LimitError; OutOfMemoryError; PackageError if the XML parser is not installed.
+ * @throws FileError with the number of the line; ERR_MPMML_DTYPE for content that is neither text nor bytes; ERR_MPMML_OPTION; ERR_MPMML_VALUE for a weight
+ *   that `scale` makes no int32 integer; LimitError; ERR_MPMML_OUT_OF_MEMORY; ERR_MPMML_PACKAGE if the XML parser is not installed.
  * @example
  * const { keys, from, to, weight } = parseGraph('from,to,km\nA,B,4\nB,C,0.5\n', { format: 'csv', keys: true })
  * console.log(keys.join(), from.join(), to.join(), weight.join()) // A,B,C 0,1 1,2 4,0.5

@@ -54,7 +54,7 @@ export interface RankedPath<Key = number> {
  * Weights may be negative. Lengths over int32 are exact. Over floats each sum is rounded, and so is what paths are compared by if a weight
  * is negative.
  *
- * @throws Rejects with CycleError for a cycle of negative weight on the way; with OptionError, ValueError, DTypeError, and others as
+ * @throws Rejects with CycleError for a cycle of negative weight on the way; with ERR_MPMML_OPTION, ERR_MPMML_VALUE, ERR_MPMML_DTYPE, and others as
  *   {@link shortestPaths}.
  * @see J. Y. Yen, Finding the k shortest loopless paths in a network, Management Science 17 (1971)
  * @example

@@ -59,7 +59,7 @@ export interface NearestSources<Data extends ElementArray = ElementArray, Key = 
   /**
    * The best path to a node, from its nearest source; null if there is none.
    *
-   * @throws ValueError (ERR_MPMML_VALUE) or DTypeError (ERR_MPMML_DTYPE) for a value that isn't a node.
+   * @throws ArgumentError (ERR_MPMML_VALUE) or ArgumentError (ERR_MPMML_DTYPE) for a value that isn't a node.
    */
   path(to: Key): Key[] | null
 }

@@ -40,7 +40,7 @@ const edgesOptions = new Options({
  * @param graph - an edge list: that of the path.
  * @param path - nodes by their numbers, or by their names if they have names.
  * @returns For each step of the path the index of its edge in the list: one fewer than nodes.
- * @throws Rejects with ValueError (ERR_MPMML_VALUE) if no edge leads from a node of the path to the next; and as {@link shortestPaths} for
+ * @throws Rejects with ArgumentError (ERR_MPMML_VALUE) if no edge leads from a node of the path to the next; and as {@link shortestPaths} for
  *   a value that isn't an edge list.
  * @example
  * const graph = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A', 'A'], to: ['B', 'C', 'C', 'B'], weight: [4, 1, 9, 2] }

@@ -102,7 +102,7 @@ export interface PreparedNamedGraph<Key = unknown, Data extends ElementArray = E
  * Later changes of the arrays change nothing.
  *
  * @param graph - an edge list; weights may be left out for functions that need none.
- * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does; with ValueError for edges with tokens.
+ * @throws Rejects with an {@link MpmmlError}, as {@link PathFunction} does; with ERR_MPMML_VALUE for edges with tokens.
  * @example
  * const roads = { nodes: ['A', 'B', 'C'], from: ['A', 'B', 'A'], to: ['B', 'C', 'C'], weight: [4, 3, 9] }
  * const prepared = await prepareGraph(roads)

@@ -37,7 +37,7 @@ export interface Distances<Data extends ElementArray = ElementArray, Key = numbe
    * Returns the distance from one node to another, by their numbers or names: not by rows and columns.
    *
    * @param batch - the index of the matrix, if weights are a batch.
-   * @throws ValueError (ERR_MPMML_VALUE) or DTypeError (ERR_MPMML_DTYPE) for a value that isn't a node, or not one of the sources or
+   * @throws ArgumentError (ERR_MPMML_VALUE) or ArgumentError (ERR_MPMML_DTYPE) for a value that isn't a node, or not one of the sources or
    *   targets.
    */
   at(from: Key, to: Key, batch?: number): number
@@ -61,7 +61,7 @@ export interface PathsResult<Data extends ElementArray = ElementArray> extends A
    * path. Of paths that are equally good it is always the same one.
    *
    * @param batch - the index of the matrix, if weights are a batch.
-   * @throws OptionError (ERR_MPMML_OPTION) without `paths: true`; ValueError (ERR_MPMML_VALUE) or DTypeError
+   * @throws ArgumentError (ERR_MPMML_OPTION) without `paths: true`; ArgumentError (ERR_MPMML_VALUE) or ArgumentError
    *   (ERR_MPMML_DTYPE) for a value that isn't a node, or not one of the sources or targets.
    */
   path(from: number, to: number, batch?: number): number[] | null

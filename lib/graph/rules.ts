@@ -61,7 +61,7 @@ const knownRules = new Map<PathSemiring, PathRules[]>(pathSemirings.map((name) =
 /**
  * The rules of a semiring over an element type, by its number: made once.
  *
- * @throws DTypeError if the semiring doesn't have the type.
+ * @throws ERR_MPMML_DTYPE if the semiring doesn't have the type.
  */
 export function rulesOf(semiring: PathSemiring, type: number): PathRules {
   const known = knownRules.get(semiring)!

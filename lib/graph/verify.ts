@@ -64,7 +64,7 @@ export interface Verified {
  *
  * @param graph - that of the result.
  * @param result - what was found; of all pairs `{ distances }` or `{ distances, next }` will do.
- * @throws Rejects with ValueError (ERR_MPMML_VALUE) that says what is wrong; with ShapeError, DTypeError and OptionError
+ * @throws Rejects with ArgumentError (ERR_MPMML_VALUE) that says what is wrong; with ERR_MPMML_SHAPE, ERR_MPMML_DTYPE and ERR_MPMML_OPTION
  *   for what doesn't fit, and AbortedError.
  * @example
  * const graph = { nodes: 3, from: [0, 1, 0], to: [1, 2, 2], weight: [4, -1, 9] }

@@ -131,7 +131,7 @@ const roundUp = (value: number, unit: number) => Math.ceil(value / unit) * unit
  * Registers are allocated to whole warps and shared memory to blocks, in the units of the architecture. A block that
  * doesn't fit gives 0 active blocks.
  *
- * @throws OptionError (ERR_MPMML_OPTION).
+ * @throws ArgumentError (ERR_MPMML_OPTION).
  * @see NVIDIA, "CUDA Occupancy Calculator"; P. P. Ghalsasi, "MPMML" (2019), Tables 1.2 and 2.1.
  * @example
  * const { activeBlocks, occupancyPercent } = calculateOccupancy({ registers: 40, threads: 1024, gpu: 'sm_52' })

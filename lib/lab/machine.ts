@@ -45,7 +45,7 @@ export function peakOf(device: number): Peak | undefined {
  * What the tensor cores of a machine's GPU could do on bfloat16 at its highest clock, 10^9 operations per second; undefined if
  * that isn't known, as of measurements that are older than the number.
  *
- * @throws DTypeError (ERR_MPMML_DTYPE) if it isn't a machine.
+ * @throws ArgumentError (ERR_MPMML_DTYPE) if it isn't a machine.
  * @example
  * console.log(tensorPeak({ gpu: {}, peak: null })) // undefined
  */
@@ -81,7 +81,7 @@ export interface Machine {
 /**
  * The GPU with the given index, and the software above it.
  *
- * @throws NoCudaError (ERR_MPMML_NO_CUDA) if no GPU can be used.
+ * @throws ResourceError (ERR_MPMML_NO_CUDA) if no GPU can be used.
  * @example
  * console.log(machine().driver.length > 0) // true
  */

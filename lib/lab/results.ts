@@ -131,7 +131,7 @@ export interface Results {
 /**
  * Results without points yet.
  *
- * @throws DTypeError (ERR_MPMML_DTYPE) if it isn't a machine.
+ * @throws ArgumentError (ERR_MPMML_DTYPE) if it isn't a machine.
  * @example
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)
@@ -145,7 +145,7 @@ export function newResults(machine: Machine): Results {
 /**
  * Writes a results file; it appears under its name only when it is complete.
  *
- * @throws FileError (ERR_MPMML_FILE) with the system's reason; DTypeError (ERR_MPMML_DTYPE) if they aren't results.
+ * @throws FileError (ERR_MPMML_FILE) with the system's reason; ArgumentError (ERR_MPMML_DTYPE) if they aren't results.
  * @example
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)
@@ -306,7 +306,7 @@ const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
 /**
  * Results as CSV (RFC 4180) with a head: one line a point, spreads as median, first and third quartile.
  *
- * @throws DTypeError (ERR_MPMML_DTYPE) if they aren't results.
+ * @throws ArgumentError (ERR_MPMML_DTYPE) if they aren't results.
  * @example
  * const here = { gpu: { name: 'none' }, driver: '', toolkit: '', architectures: [], mpmml: '', commit: null, compiler: '', node: '', peak: null }
  * const results = newResults(here)

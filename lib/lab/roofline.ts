@@ -29,7 +29,7 @@ export interface Roof {
  * intensity counts every byte that is asked for; so a kernel may lie above it, as the tutorial found of L1.
  *
  * @param coalesced - whether neighbouring threads read neighbours; if they don't, `strided` bounds the kernel too.
- * @throws DTypeError (ERR_MPMML_DTYPE) if they aren't ceilings and an intensity.
+ * @throws ArgumentError (ERR_MPMML_DTYPE) if they aren't ceilings and an intensity.
  * @example
  * const [binding] = roofsOver({ operations: 33_000, deviceMemory: 3_800 }, { global: 0.25, shared: 1 }, true)
  * console.log(binding.name, binding.gops) // deviceMemory 950

@@ -20,7 +20,7 @@ export interface Spread {
  * Median and quartiles, interpolated linearly between the measurements next to them (R's type 7, NumPy's default).
  *
  * @param samples - at least one finite number.
- * @throws ValueError (ERR_MPMML_VALUE) if there is none, or one that isn't finite.
+ * @throws ArgumentError (ERR_MPMML_VALUE) if there is none, or one that isn't finite.
  * @example
  * const { median, q1, q3 } = spread([3, 1, 2, 5, 4])
  * console.log(median, q1, q3) // 3 2 4

@@ -147,7 +147,7 @@ function computeNow(product: Product): MpmmResult<AnyResult> {
  * {@link mpmm}, blocking: computes before it returns, and throws what mpmm rejects with. The signal is checked only once,
  * before the work starts.
  *
- * @throws What {@link mpmm} rejects with; OptionError (ERR_MPMML_OPTION) for onProgress.
+ * @throws What {@link mpmm} rejects with; ArgumentError (ERR_MPMML_OPTION) for onProgress.
  * @example
  * const { c } = mpmmSync(matrix(1, 2, [1, 5]), matrix(2, 1, [4, 2]), { semiring: 'min-plus' })
  * console.log(c.data.join()) // 5

@@ -29,7 +29,7 @@ const SILENCE_MS = 20_000
 /** The least that has all commands that are used here. */
 const LEAST_VERSION = [6, 2] as const
 
-/** @throws OptionError; never shows the address, which may hold a password. */
+/** @throws ERR_MPMML_OPTION; never shows the address, which may hold a password. */
 function readAddress(url: string): URL {
   const address = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
   if (!address || !/^rediss?:$/.test(address.protocol) || address.hostname === '') {
@@ -83,7 +83,7 @@ interface Waits {
 /**
  * Connects, and goes on to do so whenever the connection is lost.
  *
- * @throws OptionError for an address that is none, PackageError, QueueError if there is no connection within ten seconds.
+ * @throws ERR_MPMML_OPTION for an address that is none, ERR_MPMML_PACKAGE, ERR_MPMML_QUEUE if there is no connection within ten seconds.
  */
 export async function connect(
   url: string,

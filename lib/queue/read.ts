@@ -25,7 +25,7 @@ export async function workersOf(redis: Redis, keys: Keys): Promise<WorkerRecord[
 /**
  * The plan of an id.
  *
- * @throws QueueError if it is gone or isn't one: anyone who may write to the queue can have put it there.
+ * @throws ERR_MPMML_QUEUE if it is gone or isn't one: anyone who may write to the queue can have put it there.
  */
 export async function readPlan({ redis }: Connection, keys: Keys, id: string): Promise<BlockPlan> {
   const text = /^[0-9a-z]{1,64}$/.test(id) ? await redis.hget(keys.plan(id), 'plan') : null

@@ -66,7 +66,7 @@ const statusOptions = new Options(placeSet)
 /**
  * What a queue holds: plans and how far they are, workers and what they do, failures.
  *
- * @throws OptionError for options that are wrong, PackageError if bullmq or ioredis is missing, QueueError if the queue
+ * @throws ERR_MPMML_OPTION for options that are wrong, ERR_MPMML_PACKAGE if bullmq or ioredis is missing, ERR_MPMML_QUEUE if the queue
  * can't be used.
  *
  * @example

@@ -32,7 +32,7 @@ export interface InteractionTable {
   /**
    * F: the best score of bases i1 to j1 of sequence1 and i2 to j2 of sequence2, as they were given.
    *
-   * @throws ShapeError unless 0 ≤ i1 ≤ j1 and 0 ≤ i2 ≤ j2 are in the sequences.
+   * @throws ERR_MPMML_SHAPE unless 0 ≤ i1 ≤ j1 and 0 ≤ i2 ≤ j2 are in the sequences.
    */
   at(i1: number, j1: number, i2: number, j2: number): number
 }
@@ -63,8 +63,8 @@ export interface InteractionResult extends InteractionWindow {
  *
  * @param sequence1 - letters A, C, G, U or T, in upper or lower case, from 5′ to 3′.
  * @param sequence2 - the same, from 5′ to 3′ too; see the option `antiparallel`.
- * @throws Rejects with ValueError for any other letter, with its index, and for an empty sequence; OptionError; OverflowError if
- *   scores don't fit the storage; OutOfMemoryError, with the bytes that the tables take, before any is allocated; NoCudaError;
+ * @throws Rejects with ERR_MPMML_VALUE for any other letter, with its index, and for an empty sequence; ERR_MPMML_OPTION; OverflowError if
+ *   scores don't fit the storage; ERR_MPMML_OUT_OF_MEMORY, with the bytes that the tables take, before any is allocated; ERR_MPMML_NO_CUDA;
  *   AbortedError.
  * @see E. Ebrahimpour-Boroojeny, S. Rajopadhye, H. Chitsaz, BPPart and BPMax: RNA-RNA interaction partition function and
  *   structure prediction for the base pair counting model, arXiv:1904.01235

@@ -40,7 +40,7 @@ const fastaOptions = new Options({
  *
  * @param content - a text, or its bytes.
  * @throws FileError (ERR_MPMML_FILE) for a letter that is no base, with its line and column; for a record without bases, if there is no
- *   record, and for several lines of bases without a record's first line; DTypeError for other values than text and bytes; OptionError.
+ *   record, and for several lines of bases without a record's first line; ERR_MPMML_DTYPE for other values than text and bytes; ERR_MPMML_OPTION.
  * @example
  * const [{ name, sequence }] = parseFasta('>one a strand\nGGGaaa\nTTT\n')
  * console.log(name, sequence) // one GGGAAAUUU

@@ -33,8 +33,8 @@ export interface FoldResult {
  *
  * @param sequence - letters A, C, G, U or T, in upper or lower case; or an array of such strings.
  * @returns a result, or an array of results in the order of the sequences.
- * @throws Rejects with ValueError for any other letter, with its index; OptionError; OverflowError if scores don't fit the
- *   storage; OutOfMemoryError, with the bytes that the table takes, before it is allocated; NoCudaError; AbortedError.
+ * @throws Rejects with ERR_MPMML_VALUE for any other letter, with its index; ERR_MPMML_OPTION; OverflowError if scores don't fit the
+ *   storage; ERR_MPMML_OUT_OF_MEMORY, with the bytes that the table takes, before it is allocated; ERR_MPMML_NO_CUDA; AbortedError.
  * @see R. Nussinov, A. B. Jacobson, Fast algorithm for predicting the secondary structure of single-stranded RNA, PNAS 77 (1980)
  * @example
  * const { score, dotBracket } = await nussinov('GGGAAACCC')

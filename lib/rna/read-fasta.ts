@@ -8,7 +8,7 @@ import { FastaParser, type FastaRecord } from './fasta.js'
 /**
  * Reads a FASTA file: see {@link parseFasta}. A file that gzip has compressed is decompressed.
  *
- * @throws Rejects with FileError, also if the file can't be read; OptionError; AbortedError.
+ * @throws Rejects with FileError, also if the file can't be read; ERR_MPMML_OPTION; AbortedError.
  * @example
  * await writeFile('strands.fasta', '>one\nGGG\n>two\nCCC\n')
  * for (const { name, sequence } of await readFasta('strands.fasta')) console.log(name, sequence)

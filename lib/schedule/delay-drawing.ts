@@ -13,7 +13,7 @@ const MOST = 200
  *
  * @param result - result of `delay()`.
  * @returns SVG, with a light and a dark theme. All names are escaped.
- * @throws LimitError (ERR_MPMML_LIMIT) for more than 200 departures or rounds; DTypeError.
+ * @throws LimitError (ERR_MPMML_LIMIT) for more than 200 departures or rounds; ERR_MPMML_DTYPE.
  * @example
  * const timetable = { nodes: 2, keys: ['A', 'B'], from: [0, 0, 1, 1], to: [0, 1, 0, 1], weight: [2, 5, 3, 3] }
  * const svg = drawDelay(await delay(timetable, { period: 5, at: 'A', by: 4 }))

@@ -75,8 +75,8 @@ const delayOptions = new Options({
  * Planned departures are the earliest that the period allows. Times are computed as exact fractions.
  *
  * @param timetable - connections of departures.
- * @throws Rejects with ValueError (ERR_MPMML_VALUE) for a period that the critical circuit doesn't allow, which it names, and for departures that
- *   don't exist; CycleError for circuits without tokens; DTypeError; OptionError; OverflowError; AbortedError.
+ * @throws Rejects with ArgumentError (ERR_MPMML_VALUE) for a period that the critical circuit doesn't allow, which it names, and for departures that
+ *   don't exist; CycleError for circuits without tokens; ERR_MPMML_DTYPE; ERR_MPMML_OPTION; OverflowError; AbortedError.
  * @example
  * const timetable = { nodes: 2, keys: ['A', 'B'], from: [0, 0, 1, 1], to: [0, 1, 0, 1], weight: [2, 5, 3, 3] }
  * const { leastPeriod, late, goneBy } = await delay(timetable, { period: 5, at: 'A', by: 4 })

@@ -59,7 +59,7 @@ export const aboutJob = (job: ScheduledJob, unit: string): string =>
  * @param schedule - result of `schedule()`; with some of its jobs only these are drawn.
  * @param plan - the plan of the schedule, for the unit and the links.
  * @returns SVG. All texts of the plan are escaped.
- * @throws LimitError (ERR_MPMML_LIMIT) for more than 5000 jobs; DTypeError; OptionError.
+ * @throws LimitError (ERR_MPMML_LIMIT) for more than 5000 jobs; ERR_MPMML_DTYPE; ERR_MPMML_OPTION.
  * @example
  * const plan = parsePlan('id,task,days,after\n1,walls,5,\n2,roof,3,1\n')
  * await writeFile('plan.svg', drawGantt(await schedule(plan, { start: '2026-01-05' }), plan, { arrows: true }))

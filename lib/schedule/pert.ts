@@ -17,7 +17,7 @@ const ROUNDS = 4
  * @param schedule - result of `schedule()`.
  * @param plan - the plan of the schedule.
  * @returns SVG, with a light and a dark theme. All texts of the plan are escaped.
- * @throws LimitError (ERR_MPMML_LIMIT) for more than 50 jobs; DTypeError.
+ * @throws LimitError (ERR_MPMML_LIMIT) for more than 50 jobs; ERR_MPMML_DTYPE.
  * @example
  * const plan = parsePlan('id,task,days,after\n1,walls,5,\n2,roof,3,1\n')
  * await writeFile('network.svg', drawNetwork(await schedule(plan), plan))

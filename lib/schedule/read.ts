@@ -204,8 +204,8 @@ function parsedJson(text: string, name: string): unknown {
  *
  * @param content - text, bytes or a list of objects.
  * @param name - name of the plan in errors.
- * @throws FileError (ERR_MPMML_FILE) for a wrong text, with the number of the line; ValueError (ERR_MPMML_VALUE) for a wrong object;
- *   DTypeError; OptionError; PackageError if the XML parser is not installed.
+ * @throws FileError (ERR_MPMML_FILE) for a wrong text, with the number of the line; ArgumentError (ERR_MPMML_VALUE) for a wrong object;
+ *   ERR_MPMML_DTYPE; ERR_MPMML_OPTION; ERR_MPMML_PACKAGE if the XML parser is not installed.
  * @example
  * const { jobs } = parsePlan('Nr;Vorgang;Dauer;Vorgänger\n1;Bau;5,5;\n2;Test;2;1EA+1t\n')
  * console.log(jobs[0].duration, jobs[1].predecessors) // 5.5 [ { id: '1', type: 'FS', lag: 1 } ]

@@ -91,7 +91,7 @@ export interface PreparedSchedule {
    * Computes the schedule with other times of some jobs, in one sweep over the links. The prepared plan doesn't change.
    *
    * @param changes - changes by the ids of the jobs, or by names that one job has.
-   * @throws Rejects with ValueError for an id that no job has, or a wrong time; CycleError; OverflowError; AbortedError.
+   * @throws Rejects with ERR_MPMML_VALUE for an id that no job has, or a wrong time; CycleError; OverflowError; AbortedError.
    */
   whatIf(changes: Readonly<Record<string, JobChange>>, options?: WhatIfOptions): Promise<WhatIf>
 }
@@ -106,8 +106,8 @@ export interface PreparedSchedule {
  *
  * @param plan - plan of {@link parsePlan} or {@link readPlan}, or a list of jobs as {@link parsePlan} takes it.
  * @returns times in the plan's unit. With the option `start`, jobs have dates as well.
- * @throws Rejects with CycleError (ERR_MPMML_CYCLE) for jobs that wait for themselves, with their names; ValueError (ERR_MPMML_VALUE) for wrong
- *   jobs; OverflowError (ERR_MPMML_OVERFLOW) for times with too many different fractions; OptionError; AbortedError.
+ * @throws Rejects with CycleError (ERR_MPMML_CYCLE) for jobs that wait for themselves, with their names; ArgumentError (ERR_MPMML_VALUE) for wrong
+ *   jobs; OverflowError (ERR_MPMML_OVERFLOW) for times with too many different fractions; ERR_MPMML_OPTION; AbortedError.
  * @see J. E. Kelley, Critical-Path Planning and Scheduling: Mathematical Basis, Operations Research 9 (1961); S. E. Elmaghraby, J. Kamburowski,
  *   The Analysis of Activity Networks under Generalized Precedence Relations, Management Science 38 (1992)
  * @example

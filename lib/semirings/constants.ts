@@ -9,7 +9,7 @@ export const limits = { int32: [LEAST_INT32, MOST_INT32], uint32: [0, 2 ** 32 - 
 /**
  * A number as the type has it: float32 rounds. `where` begins messages.
  *
- * @throws OptionError (ERR_MPMML_OPTION) if it isn't a number, or an integer type doesn't have it.
+ * @throws ArgumentError (ERR_MPMML_OPTION) if it isn't a number, or an integer type doesn't have it.
  */
 export function readNumber(value: unknown, type: LaneType, where: string): number {
   if (type === 'float32') {

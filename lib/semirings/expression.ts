@@ -146,7 +146,7 @@ export function expressionToJson({ steps, results }: Expression): ExpressionJson
 /**
  * Reads an expression from JSON, of which nothing is believed.
  *
- * @throws OptionError (ERR_MPMML_OPTION), LimitError (ERR_MPMML_LIMIT).
+ * @throws ArgumentError (ERR_MPMML_OPTION), LimitError (ERR_MPMML_LIMIT).
  */
 export function expressionFromJson(value: unknown, lanes: readonly LaneType[], where: string): Expression {
   requireNames(value, ['steps', 'results'], where)

@@ -207,7 +207,7 @@ const TOLERANCE = 2 ** -16
  * A law that only elements of some kind keep needs `least` and `most`: integers whose sums leave the type break those of x.add(y), and
  * negative ones those of a greatest product.
  *
- * @throws OptionError (ERR_MPMML_OPTION) with the law and the counterexample.
+ * @throws ArgumentError (ERR_MPMML_OPTION) with the law and the counterexample.
  * @example
  * const maxPlus = semiring({ name: 'max-plus', dtype: 'float32', zero: -Infinity, one: 0,
  *   plus: (x, y) => x.max(y), times: (x, y) => x.add(y), selective: true })

@@ -9,7 +9,7 @@ import { read, type SemiringDefinition, write } from './semiring.js'
  *
  * An expression has at most 256 steps, an element at most 4 lanes. What is used twice counts once.
  *
- * @throws OptionError (ERR_MPMML_OPTION) for a definition that is wrong, or a law that is broken (see {@link checkSemiring}); LimitError
+ * @throws ArgumentError (ERR_MPMML_OPTION) for a definition that is wrong, or a law that is broken (see {@link checkSemiring}); LimitError
  *   (ERR_MPMML_LIMIT) for more than 256 steps; and what the functions throw.
  * @example
  * const closest = semiring({

@@ -135,7 +135,7 @@ const SMALL = 2 ** 28
  * single one of weight w is [w, 1]. Sums are modulo 2^32, as counts are.
  *
  * @param name - 'max-plus' or 'min-plus', whose ⊕ and ⊗ values have. In max-min or min-max counts wouldn't be distributive.
- * @throws OptionError (ERR_MPMML_OPTION).
+ * @throws ArgumentError (ERR_MPMML_OPTION).
  * @example
  * const values = matrix(1, 3, [5, 5, 1])
  * const counts = { data: Uint32Array.of(1, 2, 1), shape: [1, 3] }
@@ -166,7 +166,7 @@ export function counting(name: SumName): UserSemiring<readonly ['int32', 'uint32
  *
  * @param name - 'max-plus' or 'min-plus'
  * @param k - 2, 3 or 4
- * @throws OptionError (ERR_MPMML_OPTION).
+ * @throws ArgumentError (ERR_MPMML_OPTION).
  * @example
  * const none = new Int32Array(3).fill(zeroOf('min-plus'))
  * const a = [matrix(1, 3, [5, 1, 3]), matrix(1, 3, none)]
@@ -228,7 +228,7 @@ export type Repeated<K extends 2 | 3 | 4> = K extends 2
  *
  * @param first - 'max-plus' or 'min-plus': in max-min or min-max a pair that loses could win after ⊗.
  * @param second - 'max-plus', 'min-plus', 'max-min' or 'min-max'
- * @throws OptionError (ERR_MPMML_OPTION).
+ * @throws ArgumentError (ERR_MPMML_OPTION).
  * @example
  * const a = [matrix(1, 2, [3, 3]), matrix(1, 2, [10, 20])]
  * const b = [matrix(2, 1, [1, 1]), matrix(2, 1, [15, 15])]

@@ -43,7 +43,7 @@ const conversions = 'convert one with toInt32, toUint32 or toFloat32'
  * The types of an operation whose operands have these; null for a number, which is of the type that the others have. `where` begins
  * messages.
  *
- * @throws OptionError (ERR_MPMML_OPTION).
+ * @throws ArgumentError (ERR_MPMML_OPTION).
  */
 export function typingOf(
   { name, gives, takes }: Operation,

@@ -381,7 +381,7 @@ export function write<L extends Lanes>(definition: SemiringDefinition<L>): Writt
 /**
  * From which elements the laws are checked: `value` is a {@link CheckedElements}, and what it leaves open is as `usual` says.
  *
- * @throws OptionError (ERR_MPMML_OPTION).
+ * @throws ArgumentError (ERR_MPMML_OPTION).
  */
 export function readRanges(
   value: unknown,

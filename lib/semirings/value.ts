@@ -276,7 +276,7 @@ function operationsOf(builder: Builder): Operations {
  * The expression that a function of x and y computes: it is called once. `isList` says whether elements are arrays of lanes. `where`
  * is what messages call it.
  *
- * @throws OptionError (ERR_MPMML_OPTION), LimitError (ERR_MPMML_LIMIT), and what the function throws.
+ * @throws ArgumentError (ERR_MPMML_OPTION), LimitError (ERR_MPMML_LIMIT), and what the function throws.
  */
 export function trace(
   work: (x: never, y: never, operations: Operations) => unknown,
