@@ -59,10 +59,9 @@ void Operand::sample(Lane& lane, Side side, LevelsFound* host, LevelsFound* devi
   MPMML_CUDA(cudaMemcpyAsync(host, device, sizeof(LevelsFound), cudaMemcpyDeviceToHost, lane.scan()));
 }
 
-void Operand::await(cudaStream_t stream) {
-  if (!scan_result_) return arrived_->hold(stream);
-  scanned_->wait();
-  if (range_.has_finite()) return;
+void Operand::await() {
+  (scan_result_ ? scanned_ : arrived_)->wait();
+  if (!scan_result_ || range_.has_finite()) return;
   range_ = range_of(operation_, scan_result_->facts(), view_.storage);
   if (sampled_) guess_ = sampled_->levels(operation_.dtype);
 }

@@ -46,8 +46,8 @@ class Operand {
   void scan(Lane& lane, ScanResult* host, ScanResult* device);
   /// Queues a scan of a few lines, as those of this side of a product, before scan().
   void sample(Lane& lane, Side side, LevelsFound* host, LevelsFound* device);
-  /// Waits until the elements are scanned, and makes what is queued in `stream` from now on wait until they are there.
-  void await(cudaStream_t stream);
+  /// Waits until the elements are there and scanned.
+  void await();
 
   /// Scans all lines, if that may decide how to compute the product of a and b. Both are there and scanned.
   static void scan_lines(Operand& a, Operand& b, Lane& lane);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -12,7 +11,6 @@
 #include "core/problem/destination.h"
 #include "core/problem/levels.h"
 #include "core/problem/scan.h"
-#include "core/problem/structured.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
 #include "cuda/plan/cells.h"
@@ -118,30 +116,6 @@ class OnStreams : public Pending {
   const Problem& whole_;
   Planner& planner_;
   bool is_fetched_ = false;
-};
-
-/// Elements that a scan reads while they are in the caches of the thread that copied them. Larger operands come as fast as the bus allows,
-/// and a scan on the device takes nothing from it.
-constexpr int64_t kMaxScannedOnHost = int64_t{16} << 20;
-
-/// The range of an operand whose parts several threads scan.
-class StagedRange {
- public:
-  void add(const ValueRange& range, int64_t count) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    range_.merge(range);
-    elements_ += count;
-  }
-  /// Returns the range once all of `elements` have been added.
-  std::optional<ValueRange> of(int64_t elements) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return elements_ == elements ? std::optional(range_) : std::nullopt;
-  }
-
- private:
-  std::mutex mutex_;
-  ValueRange range_;
-  int64_t elements_ = 0;
 };
 
 /// Whether the product is a SmallProduct.
@@ -365,41 +339,22 @@ class CellProduct final : public OnStreams {
       host.lines = piece.size();
       to += piece.first * host.length * host.element_bytes;
     }
-    StagedRange* const staged = is_scanned_on_host(upload, operand) ? &staged_.emplace_back() : nullptr;
-    Transfer transfer{host, to, [this, upload, staged, &operand] { arrive(upload, operand, staged); }};
-    if (staged) {
-      const Storage storage = operand.view().storage;
-      transfer.staged = [this, storage, staged](const void* elements, int64_t count) {
-        staged->add(scan_elements(problem_.operation, storage, elements, count), count);
-      };
-    }
-    queue.add(std::move(transfer));
-  }
-
-  /// The copy of an operand, or of a piece of a strip that is shared, has been queued.
-  void arrive(const Upload& upload, Operand& operand, StagedRange* staged) {
-    if (shared_ && upload.input == Input::kB) {
-      gather_strip(operand, static_cast<size_t>(upload.part));
-    } else {
-      operand.arrived(lane_.upload());
-    }
-    if (upload.input == Input::kC0) return;
-    // Pinned operands aren't staged.
-    if (const auto range = staged ? staged->of(operand.host().elements()) : std::nullopt) {
-      return operand.set_range(*range);
-    }
-    const Side side = upload.input == Input::kA ? Side::kA : Side::kB;
-    SmallResults &on_host = *device_.results_on_host(), &on_device = *device_.results_on_device();
-    const auto index = static_cast<size_t>(side);
-    if (scans_lines_) {
-      operand.sample(lane_, side, &on_host.levels[index][upload.part], &on_device.levels[index][upload.part]);
-    }
-    operand.scan(lane_, &on_host.scans[index][upload.part], &on_device.scans[index][upload.part]);
-  }
-
-  bool is_scanned_on_host(const Upload& upload, const Operand& operand) const {
-    return upload.input != Input::kC0 && must_scan(problem_.operation) && !scans_lines_ && !shared_ &&
-           !is_structured(problem_) && operand.bytes() <= kMaxScannedOnHost;
+    queue.add({host, to, [this, upload, is_shared, &operand] {
+                 if (is_shared) {
+                   gather_strip(operand, static_cast<size_t>(upload.part));
+                 } else {
+                   operand.arrived(lane_.upload());
+                 }
+                 if (upload.input == Input::kC0) return;
+                 const Side side = upload.input == Input::kA ? Side::kA : Side::kB;
+                 SmallResults &on_host = *device_.results_on_host(), &on_device = *device_.results_on_device();
+                 const auto index = static_cast<size_t>(side);
+                 if (scans_lines_) {
+                   operand.sample(lane_, side, &on_host.levels[index][upload.part],
+                                  &on_device.levels[index][upload.part]);
+                 }
+                 operand.scan(lane_, &on_host.scans[index][upload.part], &on_device.scans[index][upload.part]);
+               }});
   }
 
   /// When the own piece of a strip has been queued: gives it to the other parts, and takes theirs. The stream for downloads
@@ -416,13 +371,13 @@ class CellProduct final : public OnStreams {
 
   std::vector<Operand>& operands(Input input) { return input == Input::kA ? a_ : input == Input::kB ? b_ : c0_; }
 
-  /// Waits until a part is queued and scanned, and makes what `stream` and samples do from now on wait for it.
-  void await(TransferQueue& queue, Input input, int part, cudaStream_t stream) {
+  /// Waits until a part is on the device and scanned.
+  void await(TransferQueue& queue, Input input, int part) {
     const auto upload = std::find_if(cut_.uploads.begin(), cut_.uploads.end(), [&](const Upload& candidate) {
       return candidate.input == input && candidate.part == part;
     });
     queue.wait(upload - cut_.uploads.begin());
-    for (const cudaStream_t waiting : {stream, lane_.compute(0)}) operands(input)[part].await(waiting);
+    operands(input)[part].await();
   }
 
   void compute_cells(TransferQueue& uploads) {
@@ -430,12 +385,12 @@ class CellProduct final : public OnStreams {
     std::vector<size_t> left(cut_.c.size());
     for (const Cell& cell : cut_.cells) ++left[cell.c];
     for (const Cell& cell : cut_.cells) {
-      const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
-      await(uploads, Input::kA, cell.a, stream);
-      await(uploads, Input::kB, cell.b, stream);
-      if (!c0_.empty()) await(uploads, Input::kC0, cell.c0, stream);
+      await(uploads, Input::kA, cell.a);
+      await(uploads, Input::kB, cell.b);
+      if (!c0_.empty()) await(uploads, Input::kC0, cell.c0);
       Operand &a = a_[cell.a], &b = b_[cell.b];
       if (scans_lines_) Operand::scan_lines(a, b, lane_);
+      const cudaStream_t stream = lane_.compute(static_cast<int>(times_.size()));
       RegionPlan planned = plan_region(choose(a, b), cell.region, problem_of(cell), a, b);
       make_room(planned, a, b);
       times_.push_back(executor_.launch(planned, a, b, stream));
@@ -545,7 +500,6 @@ class CellProduct final : public OnStreams {
   Problem there_;  ///< the same with its results on the device
   std::vector<Result> results_;
   std::vector<Operand> a_, b_, c0_;
-  std::deque<StagedRange> staged_;
   std::vector<Event*> own_pieces_;    ///< of strips of B that are shared: when those of this part are there
   std::vector<LaunchTimes> times_;    ///< of the cells, in their order
   std::vector<Completed> completed_;  ///< parts of C, in the order in which they are complete

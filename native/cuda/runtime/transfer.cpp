@@ -245,7 +245,6 @@ void TransferQueue::run_part(Entry& entry, int64_t part, int thread) {
     host.gather(first, count, slot);
     MPMML_CUDA(cudaMemcpyAsync(device, slot, bytes, cudaMemcpyHostToDevice, stream));
     ring.release(stream);
-    if (entry.transfer.staged) entry.transfer.staged(slot, count);
     return;
   }
   const cudaStream_t stream = lane_.download();

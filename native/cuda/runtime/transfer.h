@@ -57,8 +57,6 @@ struct Transfer {
   std::function<void()> done;
   /// Download: what the copies wait for.
   const Event* after = nullptr;
-  /// Upload: called with the elements of each part that passes through a slot, by the thread that has queued its copy.
-  std::function<void(const void* elements, int64_t count)> staged = nullptr;
 };
 
 /// Copies a list of transfers, in order, with several threads.
