@@ -132,7 +132,9 @@ export type CommandName = keyof typeof commands
 /** Loads a command. The file of `cycle-mean` exports `cycleMeanCommand`, and so on. */
 export async function loadCommand(name: CommandName, signal: AbortSignal): Promise<Command> {
   const { file = name }: Entry = commands[name]
-  const functions: Record<string, (signal: AbortSignal) => Command> = await import(`./commands/${file}.js`)
+  // A name that Vite can't read, which would look for a file of this ending.
+  const module = `./commands/${file}.js`
+  const functions: Record<string, (signal: AbortSignal) => Command> = await import(/* @vite-ignore */ module)
   const camelCase = name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
   return functions[`${camelCase}Command`]!(signal)
 }

@@ -68,7 +68,6 @@ const app = await Application.bootstrap({
     'PlacesOf',
     'ResultOf',
     'WholeNumbers',
-    'Timing',
     'errorClasses',
   ],
   // The build has checked types.

@@ -161,7 +161,6 @@ export async function tables() {
     divided: tableOf('divided'),
     calls: tableOf('calls', { head: 'milliseconds' }),
     peers: tableOf('peers', { head: 'TOPS at 8192³' }),
-    scoreboard: tableOf('scoreboard', { head: 'TOPS at 4096³, whole calls' }),
     semirings: tableOf('semirings', { head: '8192³' }),
     resident: tableOf('resident', { head: 'time, as a multiple of the kernels' }),
     tensor: tableOf('tensor', { rows: ['exponent', 'wide', 'bounded', 'products.int32'] }),

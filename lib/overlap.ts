@@ -1,8 +1,8 @@
 /**
  * Overlaps of matrices in memory.
  *
- * Matrices whose strides nest, such as blocks of one matrix and their transposes, are compared by their elements. All others are
- * compared by the ranges of their bytes: two that interleave otherwise count as overlapping, although they may share no element.
+ * Matrices whose strides nest, such as blocks of one matrix and their transposes, are compared byte by byte. All others are compared by
+ * the ranges of their bytes: two that interleave otherwise count as overlapping, although they may share no byte.
  */
 import type { Name } from './describe.js'
 import { ShapeError } from './errors.js'
@@ -22,7 +22,7 @@ function start(view: View): number {
 /** Place after a view's last element, in bytes. */
 const end = (view: View) => start(view) + (view.reach - view.offset) * view.bytes
 
-/** A stride that one or two views move by. */
+/** A stride, in bytes, that one or two views move by. */
 interface Dimension {
   readonly stride: number
   /** Greatest index of each view. */
@@ -30,14 +30,15 @@ interface Dimension {
   readonly y: number
 }
 
-/** Adds the dimensions of a view along which it moves, as x or as y. */
+/** Adds the dimensions of a view along which it moves, as x or as y. The last one is the bytes of an element. */
 function addDimensions(dimensions: Dimension[], view: View, side: 'x' | 'y'): void {
   const add = (stride: number, count: number) => {
     if (count > 1) dimensions.push({ stride, x: 0, y: 0, [side]: count - 1 })
   }
-  add(view.batchStride, view.batch)
-  add(view.rowStride, view.rows)
-  add(view.colStride, view.cols)
+  add(view.batchStride * view.bytes, view.batch)
+  add(view.rowStride * view.bytes, view.rows)
+  add(view.colStride * view.bytes, view.cols)
+  add(1, view.bytes)
 }
 
 /** Dimensions from the greatest stride down; null if they don't nest: one lies within what the smaller ones reach over. */
@@ -63,7 +64,7 @@ function commonDimensions(x: View, y: View): Dimension[] | null {
   return nested(dimensions)
 }
 
-/** Returns whether an element of y, `distance` elements after the first one of x, can be one of x, with nested dimensions. */
+/** Returns whether a byte of y can be one of x, with nested dimensions, if y begins `distance` bytes after x. */
 function coincide(dimensions: readonly Dimension[], distance: number, at = 0): boolean {
   if (at === dimensions.length) return distance === 0
   const { stride, x, y } = dimensions[at]!
@@ -78,9 +79,8 @@ export function overlap(x: View, y: View): boolean {
   if (x.reach === 0 || y.reach === 0 || homeOf(x) !== homeOf(y)) return false
   const [first, other] = [start(x), start(y)]
   if (first >= end(y) || other >= end(x)) return false
-  const distance = (other - first) / x.bytes
-  const dimensions = x.bytes === y.bytes && Number.isInteger(distance) ? commonDimensions(x, y) : null
-  return dimensions === null || coincide(dimensions, distance)
+  const dimensions = commonDimensions(x, y)
+  return dimensions === null || coincide(dimensions, other - first)
 }
 
 /** Returns whether elements of a view may be the same memory: its strides don't nest. */

@@ -61,7 +61,7 @@ export interface NamedCriticalGraph<Key = unknown>
  * console.log(mean.value, nodes.join(), cyclicity) // 4.5 0,1 2
  */
 export function criticalGraph<Key>(
-  weights: NamedWeights<Key>,
+  graph: NamedWeights<Key>,
   options?: CycleOptions,
 ): Promise<NamedCriticalGraph<Key> | null>
 export function criticalGraph(graph: Weights, options?: CycleOptions): Promise<CriticalGraph | null>

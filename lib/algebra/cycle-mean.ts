@@ -35,7 +35,7 @@ import { keysOf, type NamedWeights, type Weights } from './weights.js'
  * @param graph - an edge list, or an n × n matrix whose elements are edges unless they are the semiring's zero. All elements
  *   must be finite otherwise. Matrices of float32, of float64 and of a device are taken too.
  * @returns null if the graph has no cycle: then only the semiring's zero is an eigenvalue.
- * @throws Rejects with ArgumentError (ERR_MPMML_DTYPE), ArgumentError (ERR_MPMML_SHAPE) and ArgumentError (ERR_MPMML_VALUE) for what
+ * @throws Rejects with ArgumentError (ERR_MPMML_DTYPE), ArgumentError (ERR_MPMML_SHAPE) and ArgumentError (ERR_MPMML_VALUE) for a value that
  *   isn't a graph of finite weights; CycleError (ERR_MPMML_CYCLE) for a cycle without a token; ArgumentError (ERR_MPMML_OPTION); OverflowError (ERR_MPMML_OVERFLOW) if the sum of a
  *   cycle's weights is beyond 2^53; ResourceError (ERR_MPMML_OUT_OF_MEMORY); AbortedError (ERR_MPMML_ABORTED).
  * @see P. Butkovič, Max-linear Systems: Theory and Algorithms, section 4.2; F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat,
@@ -49,7 +49,7 @@ import { keysOf, type NamedWeights, type Weights } from './weights.js'
  * console.log(`${numerator}/${denominator} by ${cycle.join(' → ')}`) // 9/2 by 0 → 1
  */
 export function maximumCycleMean<Key>(
-  weights: NamedWeights<Key>,
+  graph: NamedWeights<Key>,
   options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean<Key> | null>
 export function maximumCycleMean(
@@ -73,7 +73,7 @@ export function maximumCycleMean(
  * console.log(numerator, denominator) // 7 2
  */
 export function minimumCycleMean<Key>(
-  weights: NamedWeights<Key>,
+  graph: NamedWeights<Key>,
   options?: Pick<CycleOptions, 'signal'>,
 ): Promise<CycleMean<Key> | null>
 export function minimumCycleMean(
@@ -122,7 +122,7 @@ export interface ComponentMeans<Key = number> {
  * console.log(component.join(), means.map(({ value }) => value).join()) // 1,1,0 8,3.5
  */
 export function componentCycleMeans<Key>(
-  weights: NamedWeights<Key>,
+  graph: NamedWeights<Key>,
   options?: CycleOptions,
 ): Promise<ComponentMeans<Key>>
 export function componentCycleMeans(graph: Weights, options?: CycleOptions): Promise<ComponentMeans>
@@ -163,7 +163,7 @@ export interface CycleTimes<Key = number> {
  * const graph = { nodes: 3, from: [0, 1, 2], to: [1, 0, 2], weight: [3, 4, 2] }
  * console.log((await cycleTimes(graph)).values.join()) // 3.5,3.5,2
  */
-export function cycleTimes<Key>(weights: NamedWeights<Key>, options?: CycleOptions): Promise<CycleTimes<Key>>
+export function cycleTimes<Key>(graph: NamedWeights<Key>, options?: CycleOptions): Promise<CycleTimes<Key>>
 export function cycleTimes(graph: Weights, options?: CycleOptions): Promise<CycleTimes>
 export async function cycleTimes(graph: Weights, options?: CycleOptions): Promise<CycleTimes<unknown>> {
   return await onSpectral(graph, options, 'the search for the best cycles', timesOf)

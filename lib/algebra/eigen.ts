@@ -69,7 +69,7 @@ export interface Eigenvectors<Key = number> {
  * console.log(eigenvalue.value, vectors[0].values.join()) // 4.5 0,-2.5
  */
 export function eigenvectors<Key>(
-  weights: NamedWeights<Key>,
+  graph: NamedWeights<Key>,
   options?: CycleOptions,
 ): Promise<Eigenvectors<Key> | null>
 export function eigenvectors(graph: Weights, options?: CycleOptions): Promise<Eigenvectors | null>

@@ -59,7 +59,7 @@ export interface Tokens {
 /**
  * Reads the tokens of an edge list; null if it has none. The rows are those of its edges.
  *
- * @throws CycleError for a cycle without a token, ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for what isn't tokens.
+ * @throws CycleError for a cycle without a token, ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for values that aren't tokens.
  */
 export function* readingTokens(
   { tokens: given }: Pick<TokenEdgeList, 'tokens'>,

@@ -28,7 +28,7 @@ const matrixOptions = new Options({
  * i to j, the better one of parallel edges; it is the semiring's zero where there is none. It takes n² elements, and blocks.
  *
  * @param graph - an edge list.
- * @throws ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for what is no edge list of this semiring, and for edges with tokens; ERR_MPMML_OPTION; ERR_MPMML_OUT_OF_MEMORY.
+ * @throws ERR_MPMML_DTYPE, ERR_MPMML_SHAPE and ERR_MPMML_VALUE for a value that is no edge list of this semiring, and for edges with tokens; ERR_MPMML_OPTION; ERR_MPMML_OUT_OF_MEMORY.
  * @example
  * const a = weightMatrix({ nodes: 2, from: [0, 1], to: [1, 0], weight: [2, -3] })
  * console.log((await mpmm(a, a)).c.data[0]) // -1

@@ -23,7 +23,7 @@ export interface Answer {
   readonly error?: { readonly name: string; readonly message: string; readonly code: string | undefined }
 }
 
-/** @throws ERR_MPMML_CHUNK for what is damaged. */
+/** @throws ERR_MPMML_CHUNK for damaged content. */
 async function answerTo({ bytes, codecs, decoded }: CodecRequest): Promise<Uint8Array> {
   if (!decoded) return withOwnBuffer(await encodeBytes(bytes, codecs))
   const { size, swap } = decoded

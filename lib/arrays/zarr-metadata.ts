@@ -76,7 +76,7 @@ function parseMetadata(path: string, bytes: Buffer): Json {
   return json
 }
 
-/** @throws FileError for what isn't a matrix that can be read; ERR_MPMML_PACKAGE without zarrita, or hash-wasm for checksums. */
+/** @throws FileError for a value that isn't a matrix that can be read; ERR_MPMML_PACKAGE without zarrita, or hash-wasm for checksums. */
 export async function readZarrMatrix(path: string, store: Store): Promise<ZarrMatrix> {
   // A missing package is reported before any work.
   await loadZarrita()

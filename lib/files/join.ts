@@ -9,7 +9,7 @@ import { requireEntries, type SparseEntries } from './sparse.js'
  * Joins the entries of a sparse matrix that stand in the same place by the semiring's ⊕, as {@link readMatrix} does. The others
  * stay as they are, in their order. If entries are joined over plus-times, whose sums may leave int32, the values become float64.
  *
- * @throws ERR_MPMML_OPTION for a semiring that doesn't exist; ERR_MPMML_SHAPE, ERR_MPMML_DTYPE and ERR_MPMML_VALUE for what isn't such a list.
+ * @throws ERR_MPMML_OPTION for a semiring that doesn't exist; ERR_MPMML_SHAPE, ERR_MPMML_DTYPE and ERR_MPMML_VALUE for a value that isn't such a list.
  * @example
  * const entries = { shape: [2, 2], row: Int32Array.of(0, 1, 0), col: Int32Array.of(1, 1, 1), value: Int32Array.of(5, 3, 7) }
  * const { row, col, value } = joinEntries(entries, 'max-plus')

@@ -24,7 +24,7 @@ const parseOptions = new Options({ dtype: bytesType } satisfies OptionsOf<{ dtyp
  *
  * @param bytes - all of the file.
  * @param options - `dtype`: as the option of {@link readNpy}.
- * @throws FileError (ERR_MPMML_FILE) for bytes that are no such file; ERR_MPMML_DTYPE for what isn't a Uint8Array; ERR_MPMML_OPTION
+ * @throws FileError (ERR_MPMML_FILE) for bytes that are no such file; ERR_MPMML_DTYPE for a value that isn't a Uint8Array; ERR_MPMML_OPTION
  *   for another dtype; ERR_MPMML_OUT_OF_MEMORY.
  * @example
  * const bytes = formatNpy(matrix(2, 2, [1, 2, 3, 4]))
@@ -53,7 +53,7 @@ export function parseNpy(bytes: Uint8Array, options?: { dtype?: 'uint8' | undefi
  * The bytes of the NumPy .npy file that {@link writeNpy} writes for a matrix or a batch of matrices. It blocks, and copies
  * the elements.
  *
- * @throws ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for what isn't a matrix; ERR_MPMML_OUT_OF_MEMORY.
+ * @throws ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for a value that isn't a matrix; ERR_MPMML_OUT_OF_MEMORY.
  * @example
  * const bytes = formatNpy(matrix(2, 2, [1, 2, 3, 4]))
  * console.log(bytes.length, Buffer.from(bytes).toString('latin1', 1, 6)) // 144 NUMPY

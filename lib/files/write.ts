@@ -49,7 +49,7 @@ const writeOptions = new Options(writeSet)
  *
  * @param matrix - is read while the file is written: leave it alone until the promise settles.
  * @throws FileError (ERR_MPMML_FILE) with the system's reason; ERR_MPMML_EXISTS; ERR_MPMML_SHAPE for a shape that the format doesn't hold, and ERR_MPMML_DTYPE
- *   for what isn't a matrix, or isn't of a type of the semiring; ERR_MPMML_OPTION; AbortedError.
+ *   for a value that isn't a matrix, or isn't of a type of the semiring; ERR_MPMML_OPTION; AbortedError.
  * @example
  * await writeMatrix('distances.csv', matrix(2, 2, [0, 7, 2 ** 31 - 1, 0]), { semiring: 'min-plus' })
  * console.log(await readFile('distances.csv', 'utf8'))

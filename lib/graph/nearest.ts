@@ -46,7 +46,7 @@ const nearestOptions = new Options({
 export interface NearestSources<Data extends ElementArray = ElementArray, Key = number> {
   /** The value of the best path from any source to each node; the semiring's zero if there is none. */
   readonly distances: Data
-  /** The number of the source that this path begins at; −1 if there is no path. */
+  /** The number of the source at which the best path to each node begins; −1 if there is no path. */
   readonly nearest: Int32Array
   /** The names of the nodes, by their numbers, if they have names. */
   readonly keys?: ArrayLike<Key>

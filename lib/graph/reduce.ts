@@ -89,7 +89,7 @@ export interface NearestPaths<Key = unknown> extends AnyReduced {
   /**
    * The nearest targets of a source, by names if nodes have names.
    *
-   * @throws ArgumentError (ERR_MPMML_VALUE) or ArgumentError (ERR_MPMML_DTYPE) for what isn't one of the sources.
+   * @throws ArgumentError (ERR_MPMML_VALUE) or ArgumentError (ERR_MPMML_DTYPE) for a value that isn't one of the sources.
    */
   of(source: Key): { node: Key; distance: number }[]
 }

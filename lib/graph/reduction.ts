@@ -4,8 +4,9 @@ import { OptionError } from '../errors.js'
 import { MAX_DIMENSION } from '../matrix.js'
 import { type Option, option } from '../options.js'
 
-/** The number of nearest targets of each source that are wanted. */
+/** Choice of the nearest targets of each source. */
 export interface Nearest {
+  /** Number of targets of each source, at least 1. */
   readonly nearest: number
 }
 

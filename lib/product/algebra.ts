@@ -108,7 +108,7 @@ export const algebra = option(
   (value, name): Algebra => (userAlgebraOf(value) as Algebra | null) ?? builtIn[readSemiring(value, name)]!,
 )
 
-/** The further results of a product as native code takes them. */
+/** Optional results of a product, in native code's form. */
 export function furtherOf({ call, further }: Pick<Product, 'call' | 'further'>): FurtherMatrices {
   if (further.length === 0) return null
   return furtherKinds.map((kind) => {

@@ -34,7 +34,7 @@ export interface TimetableConnection {
   slack: number
 }
 
-/** What the connections of a timetable allow with a period. */
+/** Slack and stability of a timetable with a period. */
 export interface TimetableStability {
   /** Least period that the connections allow: their greatest cycle mean. Null without circuits. */
   leastPeriod: number | null

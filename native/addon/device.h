@@ -132,7 +132,7 @@ struct Handle {
   const Kind kind;
 };
 
-/// One that keeps an object.
+/// A handle that keeps an object.
 template <HandleKind kind_of, class Kept>
 struct HandleOf : Handle {
   static constexpr Kind kKind = kind_of;

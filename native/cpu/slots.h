@@ -10,7 +10,7 @@
 
 namespace mpmml::cpu {
 
-/// It is there before the first result is written, because C stays as it is if there isn't memory enough.
+/// Working memory of threads, allocated before the first result is written, because C must stay unchanged if memory is short.
 class Slots {
  public:
   Slots(int64_t bytes, int64_t threads) : bytes_(round_up(bytes, kAlignment)), memory_(checked_size(bytes_, threads)) {
@@ -19,7 +19,7 @@ class Slots {
     }
   }
 
-  /// That of one thread, while this exists.
+  /// The memory of one thread, while the object exists.
   class Slot {
    public:
     explicit Slot(Slots& all) : all_(all) {

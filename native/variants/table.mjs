@@ -67,7 +67,7 @@ export const dataTypes = [
   numberType('uint8', 'Bytes, which or-and takes for true unless they are 0.'),
 ]
 
-/** Each element type as it is, and as the narrow one that operands may be stored as. */
+/** Each element type, unchanged and as the narrow type that operands may be stored in. */
 export const storedTypes = dataTypes.flatMap((dataType) => [
   { dataType, stored: dataType, storage: 'kElement' },
   ...(dataType.narrow ? [{ dataType, stored: dataType.narrow, storage: 'kNarrow' }] : []),

@@ -35,7 +35,7 @@ ${narrow
       stored,
       dataType,
     }) => ` * An ${stored.array} holds ${dataType.name} elements in half the memory. Its least value is the zero of semirings whose ⊕ is a maximum
- * (max-plus, max-min), its greatest that of those whose ⊕ is a minimum (min-plus, min-max); all other values mean themselves.
+ * (max-plus, max-min), its greatest value the zero of semirings whose ⊕ is a minimum (min-plus, min-max); all other values mean themselves.
 `,
   )
   .join('')} */
@@ -55,7 +55,7 @@ export type KindOf<Data, Kind = OperandArray> = Kind extends unknown ? (Data ext
 /** The arrays of operands that go with elements in arrays of this type. */
 export type OperandsOf<Data> = ${narrow.map(({ stored, dataType }) => `Data extends ${dataType.array} ? Data | ${stored.array} : `).join('')}Data
 
-/** What elements may be stored as. */
+/** Types that elements may be stored in. */
 export type StoredType = ${names(storedTypes.map(({ stored }) => stored))}
 
 /** The array of each of them. */

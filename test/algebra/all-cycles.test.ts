@@ -35,7 +35,7 @@ const fractions: [string, (random: Random) => number][] = [
   ['one more digit', (random) => 2 ** 53 + 2 * random.integer(0, 3) + random.integer(0, 1) * 0.5],
 ]
 
-/** How many tokens edges have; null: none is said. */
+/** Numbers of tokens of edges; null: none is specified. */
 const tokenKinds: [string, null | ((random: Random) => number)][] = [
   ['no tokens', null],
   ['few tokens', (random) => random.integer(0, 3)],

@@ -90,7 +90,7 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
     expectExact(graph, mean!, expected)
   }
 
-  it('of a cycle, whose sum is small', async () => {
+  it('finds the mean of a cycle whose sum is small', async () => {
     // 2^53 + 1 is rounded to 2^53, so in some orders the sum is -1.
     const weights = [P, P, 1, 1, -P, -P, -1]
     for (let turn = 0; turn < weights.length; turn++) {
@@ -99,7 +99,7 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
     }
   })
 
-  it('of two cycles, times the length of the other', async () => {
+  it('compares two cycles by products of lengths', async () => {
     for (const t of [2 ** 49 + 3, 2 ** 49 + 2 ** 48 + 1, 2 ** 49 - 7]) {
       // 9 times the better one's sum is 10 times the other's plus 1.
       const spread = (length: number, sum: number) => {
@@ -113,7 +113,7 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
     }
   })
 
-  it('of a few nodes', async () => {
+  it('finds the mean of a cycle of a few nodes', async () => {
     // Found at random.
     const graph = {
       nodes: 4,
@@ -127,7 +127,7 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
     await expectMean(graph, [4486007441326081n, 3n])
   })
 
-  it('of a long way to a cycle', async () => {
+  it('finds a cycle after a long path', async () => {
     // Each sum along the way loses nearly half of what its last digit stands for, and the way back nothing.
     const steps = 100
     const there: number[] = []
@@ -152,7 +152,7 @@ describe('whole numbers whose sums are beyond 2^53 are not taken for exact', () 
 })
 
 describe('planted cycles', () => {
-  it.each([1, 2, 3, 7, 50, 1000])('of %i nodes among 2000 are found', async (length) => {
+  it.each([1, 2, 3, 7, 50, 1000])('finds a cycle of %i nodes among 2000', async (length) => {
     const random = new Random(length)
     const graph = connected(random, 2000, 8000, () => random.integer(0, 1000))
     const nodes = Array.from({ length: 2000 }, (_, i) => i)

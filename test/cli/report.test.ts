@@ -222,7 +222,7 @@ describe.skipIf(!chromium)(
           width: shown.firstElementChild.getBoundingClientRect().width,
         }
       })`)
-        expect(figures).toHaveLength(12)
+        expect(figures).toHaveLength(19)
         for (const figure of figures) {
           expect(figure.label).toMatch(/\. The numbers are in the table below\.$/)
           expect(figure.marks).toBeGreaterThan(4)

@@ -132,14 +132,14 @@ class Peers {
 
   /// Calls `body(device)` for all devices at the same time. Throws what that of the first device threw which did.
   void run(const std::function<void(size_t)>& body) { threads_.run(body); }
-  /// Calls `body(device, region)` at the same time for all devices that have something of what is divided so. Errors name the device.
+  /// Calls `body(device, region)` at the same time for all devices whose region has elements. Errors name the device.
   template <class Body>
   void each(const std::vector<Region>& regions, Body&& body) {
     run([&](size_t device) {
       if (!regions[device].is_empty()) of_device(device, [&] { body(device, regions[device]); });
     });
   }
-  /// As run(), while what they copy from each other happens at the same time: all copies begin after what the devices have
+  /// Like run(), but copies between devices run at the same time: all copies begin after what the devices have
   /// been asked for before, and what they are asked for afterwards begins after all of them.
   void exchange(const std::function<void(size_t)>& body);
 

@@ -30,7 +30,7 @@ class Lanes {
     return nodes * (32 * vectors_of(lanes) + 5) + kAligned;
   }
 
-  /// For up to `lanes` roots at once. No edge makes a path better, and Ways holds all lengths of paths.
+  /// Makes a table for up to `lanes` roots. No edge makes a path better, and Ways holds all lengths of paths.
   Lanes(const Rows<int32_t>& rows, int64_t lanes)
       : rows_(rows),
         vectors_(vectors_of(lanes)),
@@ -62,7 +62,7 @@ class Lanes {
 
  private:
   static constexpr int64_t kMostRounds = 16;
-  /// Of a cache line.
+  /// Bytes of a cache line.
   static constexpr int64_t kAligned = 64;
 
   static int32_t* aligned(int32_t* memory) {

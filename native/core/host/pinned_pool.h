@@ -94,7 +94,7 @@ class PinnedPool {
   std::set<std::pair<int64_t, char*>> by_size_;  ///< the same
   std::unordered_map<char*, int64_t> taken_;     ///< pieces
   std::vector<char*> surplus_;                   ///< blocks that no piece is of
-  int64_t lacking_ = 0;                          ///< the largest piece of which no further one is free
+  int64_t lacking_ = 0;                          ///< the largest piece of whose size no other is free
   int times_lacking_ = 0;                        ///< since the last block was added
   bool is_growing_ = false;
 };

@@ -157,7 +157,7 @@ function wrongOutside({ zero }, came, held, index) {
 }
 
 /**
- * What is wrong with the error of a product; undefined if nothing is. `variant`: a kernel was chosen. `aborts`: its signal is aborted.
+ * Describes a wrong error of a product; undefined if it is right. `variant`: a kernel was chosen. `aborts`: its signal is aborted.
  * `refuses`: memory is refused.
  */
 export function wrongError(problem, error, random, budget, { variant, aborts, refuses }) {
