@@ -90,6 +90,7 @@ void PinnedPool::grow(int64_t bytes, int device) noexcept {
     is_refused = true;
   }
   const std::lock_guard<std::mutex> lock(mutex_);
+  is_growing_ = false;
   lacking_ = 0;
   times_lacking_ = 0;
   if (block) add_block(block, bytes);

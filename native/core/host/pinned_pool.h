@@ -43,14 +43,20 @@ class PinnedPool {
    public:
     Growth(PinnedPool& pool, int64_t bytes) : pool_(pool), bytes_(bytes) {}
     Growth(const Growth&) = delete;
-    ~Growth() { pool_.end_growth(); }
+    ~Growth() {
+      if (!has_run_) pool_.end_growth();
+    }
 
     /// Adds the block. For a thread that has time.
-    void run(int device) noexcept { pool_.grow(bytes_, device); }
+    void run(int device) noexcept {
+      has_run_ = true;
+      pool_.grow(bytes_, device);
+    }
 
    private:
     PinnedPool& pool_;
     const int64_t bytes_;
+    bool has_run_ = false;
   };
   /// Null if there should be none now.
   std::shared_ptr<Growth> begin_growth();
