@@ -1,6 +1,6 @@
 /**
  * Requests to S3, signed by the package aws4fetch (88 KB), which is loaded when an address is named. Attempts, pauses and aborts are decided
- * here. `@aws-sdk/client-s3` has conditional writes, aborts and paging too, but it brings 25 more packages of 22 MB, takes the rows of a
+ * here. `@aws-sdk/client-s3` has conditional writes, aborts and paging too, but it brings 26 packages of 22 MB, takes the rows of a
  * block only as a copy in one buffer or as a stream that it can't send again, and adds checksums that other storages refuse by default.
  * s3mini copies the rows as well, signs no hash of them, makes one attempt and takes no signal.
  */
