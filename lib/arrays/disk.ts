@@ -5,6 +5,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { ChangedError, ChunkError, DiskFullError, FileError, MpmmlError } from '../errors.js'
 import { systemReason } from '../files/files.js'
+import type { Rectangle } from './rectangle.js'
 
 /** Buffers of one system call; Linux takes 1024. */
 const MOST_BUFFERS = 1024
@@ -14,19 +15,6 @@ const CALL_BYTES = 1 << 24
 
 /** Calls at once for rows that are apart in the file. */
 const ROWS_AT_ONCE = 16
-
-/** Rows in a file, and where they are in memory. All sizes are in bytes. */
-export interface Rectangle {
-  /** Where the first row begins in the file. */
-  readonly position: number
-  /** From one row to the next in the file. */
-  readonly pitch: number
-  readonly width: number
-  readonly rows: number
-  readonly memory: Uint8Array
-  /** From one row to the next in memory. */
-  readonly memoryPitch: number
-}
 
 /** Runs `work` on 0 … count − 1, so many at once; all of it has ended when this returns or throws. */
 export async function atOnce(

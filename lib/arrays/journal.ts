@@ -10,7 +10,7 @@ import { ExistsError, FileError, MpmmlError, ResumeError } from '../errors.js'
 import { readError } from '../files/files.js'
 import { type AnyPlan, type BlockJob, requireAnyPlan } from './job.js'
 import { isZarr } from './names.js'
-import { asRow, type Store } from './store.js'
+import { asRow, type Content, type Store } from './store.js'
 import { storeOf } from './stores.js'
 import { isArrayMetadata } from './zarr-metadata.js'
 
@@ -99,7 +99,7 @@ export class Output {
   }
 
   /** The bytes of the array's zarr.json; null if there is none. A bucket that can't be asked may have it. */
-  metadata(): Promise<Buffer | null> {
+  metadata(): Promise<Content | null> {
     return this.store.readWhole(this.store.join(this.path, 'zarr.json')).catch((error) => {
       if (error instanceof MpmmlError) throw error
       return null

@@ -1,8 +1,8 @@
 /** A matrix in a .npy file, of which blocks are read by position. */
 
-import { decodeFile, readingNpy } from '../files/npy.js'
 import { checkedContent } from '../files/npy-content.js'
 import { convertElements, decodeHeader } from '../files/npy-decoder.js'
+import { decodeFile, readingNpy } from '../files/npy-file.js'
 import { NpyProblem } from '../files/npy-header.js'
 import { booleansRefused, type FileType } from '../files/npy-types.js'
 import { swapBytes } from '../host.js'

@@ -1,6 +1,12 @@
 /** Where arrays are: folders of a file system, or what has a common prefix in a bucket of S3. */
 import { ExistsError, FileError } from '../errors.js'
-import type { Rectangle } from './disk.js'
+import type { Rectangle } from './rectangle.js'
+
+/** Content of a file: a Buffer, whose type users may not have. */
+export interface Content extends Uint8Array {
+  toString(encoding?: 'utf8'): string
+  equals(other: Uint8Array): boolean
+}
 
 /** A file or an object. */
 export interface Stored {
@@ -62,7 +68,7 @@ export interface Store {
   /** Whether a file or a folder has the name, or is below it. */
   isTaken(path: string): Promise<boolean>
   /** The bytes under a name; null if nothing is there. */
-  readWhole(path: string): Promise<Buffer | null>
+  readWhole(path: string): Promise<Content | null>
   /** Null if nothing is there. Throws ChangedError if it isn't what is expected. */
   open(path: string, expected: Expected | null): Promise<OpenFile | null>
   /** Writes pieces, one after the other, as one file. `temporary` is a folder for files without their name, if there is need of one. */

@@ -8,7 +8,7 @@ import { MAX_DIMENSION } from '../matrix.js'
 import { byteCodecs, type CodecEntry } from './codecs.js'
 import type { ArrayType } from './job.js'
 import { loadHashes, loadZarrita } from './packages.js'
-import type { Store } from './store.js'
+import type { Content, Store } from './store.js'
 
 export interface ZarrMatrix {
   readonly path: string
@@ -35,7 +35,7 @@ export interface ZarrMatrix {
 type Json = Record<string, unknown>
 
 /** Whether the bytes of a zarr.json are those of an array, and not of a group. */
-export function isArrayMetadata(bytes: Buffer | null): boolean {
+export function isArrayMetadata(bytes: Content | null): boolean {
   try {
     return JSON.parse(`${bytes}`)?.node_type === 'array'
   } catch {
@@ -44,7 +44,7 @@ export function isArrayMetadata(bytes: Buffer | null): boolean {
 }
 
 /** The bytes of zarr.json. */
-async function readMetadata(path: string, store: Store): Promise<Buffer> {
+async function readMetadata(path: string, store: Store): Promise<Content> {
   const name = store.join(path, 'zarr.json')
   const expected =
     'expected a Zarr array of version 3, a folder with a zarr.json (a .zarray is version 2: write it with zarr_format=3)'
@@ -59,7 +59,7 @@ async function readMetadata(path: string, store: Store): Promise<Buffer> {
   throw new FileError(`${path} can't be read: ${expected}: there is no ${name}`)
 }
 
-function parseMetadata(path: string, bytes: Buffer): Json {
+function parseMetadata(path: string, bytes: Content): Json {
   const wrong = `${path}: expected a Zarr array of version 3, but zarr.json`
   let json: unknown
   try {

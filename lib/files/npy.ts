@@ -1,23 +1,16 @@
 /** NumPy's .npy files: read into matrices exactly or refused with the reason, and written as NumPy writes them. */
 
-import type { FileHandle } from 'node:fs/promises'
 import type { Matrix, MatrixLike } from '../matrix.js'
 import { Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
 import { readHostView, requireThere } from '../view.js'
-import { openForReading, pathOf, readError, readFully } from './files.js'
+import { pathOf } from './files.js'
 import { type MemoryOptions, maxBytes, newMatrixData } from './memory.js'
 import { bytesType, npyPieces } from './npy-content.js'
-import { decodeMatrix, type NpyDecoder } from './npy-decoder.js'
-import { NpyProblem, namedProblem } from './npy-header.js'
+import { decodeMatrix } from './npy-decoder.js'
+import { decodeFile, readingNpy } from './npy-file.js'
 import { type FileOptions, FileWork, type WriteFileOptions, writeFileOptions } from './progress.js'
-
-/** Bytes of one read: enough for the full speed of a disk, few enough to stop soon after a signal. */
-const CHUNK_BYTES = 1 << 22
-
-/** Reads at once: one thread doesn't copy as much as the memory takes. */
-const READERS = 4
 
 /** The options of {@link readNpy}. `undefined` means the default. */
 export interface ReadNpyOptions extends FileOptions, MemoryOptions {
@@ -65,52 +58,6 @@ export async function readNpy(path: string | URL, options?: ReadNpyOptions): Pro
       return matrix
     }),
   )
-}
-
-/** Opens a .npy file for some work on it. */
-export async function readingNpy<Result>(
-  name: string,
-  work: (file: FileHandle, size: number) => Promise<Result>,
-): Promise<Result> {
-  const { file, size } = await openForReading(name, 'a NumPy .npy file')
-  try {
-    return await work(file, size)
-  } catch (error) {
-    throw readError(name, namedProblem(name, error))
-  } finally {
-    await file.close()
-  }
-}
-
-/** Runs a decoder on a file. `reached` is called with the number of bytes that have been read. */
-export async function decodeFile<Result>(
-  decoder: NpyDecoder<Result>,
-  file: FileHandle,
-  reached: (bytes: number) => void = () => {},
-): Promise<Result> {
-  let position = 0
-  let read = 0
-  for (;;) {
-    const { value, done } = decoder.next()
-    if (done) return value
-    let next = 0
-    const reader = async () => {
-      while (next < value.length) {
-        const at = next
-        const bytes = value.subarray(at, at + CHUNK_BYTES)
-        next += bytes.length
-        reached(read)
-        if ((await readFully(file, bytes, position + at)) < bytes.length) {
-          throw new NpyProblem('the file became shorter while it was read')
-        }
-        read += bytes.length
-      }
-    }
-    // All of them must have ended before the file is closed.
-    const readers = await Promise.allSettled(Array.from({ length: READERS }, reader))
-    for (const outcome of readers) if (outcome.status === 'rejected') throw outcome.reason
-    position += value.length
-  }
 }
 
 /**

@@ -6,6 +6,9 @@ import { longWorkSet, type Progress } from '../product/options.js'
 import { INTERVAL_MS, ProgressListener } from '../product/progress.js'
 import { writePieces } from './files.js'
 
+/** Bytes of a file, piece by piece. */
+export type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
 /** What all that reads or writes files takes. */
 export interface FileOptions {
   /** Gives up reading or writing; the error's `cause` is the signal's reason. */
@@ -65,16 +68,12 @@ export class FileWork {
   }
 
   /** Writes a file, of which `pieces` returns the bytes. */
-  static write(
-    name: string,
-    options: ReadFileOptions,
-    pieces: (work: FileWork) => Parameters<typeof writePieces>[1],
-  ): Promise<void> {
+  static write(name: string, options: ReadFileOptions, pieces: (work: FileWork) => Pieces): Promise<void> {
     return FileWork.run(`writing ${name}`, options, (work) => work.write(name, pieces(work)))
   }
 
   /** Writes the bytes of a file, and reports the end of the work. */
-  async write(name: string, pieces: Parameters<typeof writePieces>[1]): Promise<void> {
+  async write(name: string, pieces: Pieces): Promise<void> {
     await writePieces(name, pieces, this)
     this.end()
   }

@@ -2,7 +2,10 @@
 import { createRequire } from 'node:module'
 import { PackageError } from '../errors.js'
 
-export type Saxes = typeof import('saxes')
+/** The module saxes. Published declarations don't name its types, which users may not have. */
+export interface Saxes {
+  readonly SaxesParser: unknown
+}
 
 /** Returns the parser at once. In a bundle it must lie in node_modules. */
 export function requireSaxes(): Saxes {

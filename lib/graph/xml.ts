@@ -52,7 +52,7 @@ export class XmlReader {
     this.#name = name
     this.#handler = handler
     // More handlers would double the time: V8 takes an object for a dictionary if that many properties are added to it.
-    const parser = new saxes.SaxesParser()
+    const parser = new (saxes as typeof import('saxes')).SaxesParser()
     parser.on('opentagstart', (tag) => {
       tag.attributes = new Attributes()
     })

@@ -66,7 +66,7 @@ describe.each(runtimes)('$name', ({ name, program, args }) => {
         console.log(c.data.join(), mpmmSync(one(2), one(3)).c.data[0])
         await mpmm(matrix(2, 3), matrix(2, 3)).catch((error) => console.log(error.name, error.code))
       `)
-      expect(output).toBe('9,9,10,13 5\nShapeError ERR_MPMML_SHAPE')
+      expect(output).toBe('9,9,10,13 5\nArgumentError ERR_MPMML_SHAPE')
     })
 
     it('products that are told of, followed and given up', () => {

@@ -188,6 +188,8 @@ const shownPictures = new Set(
  */
 export function isInMain(file) {
   const entries = Object.values(own.exports).map((entry) => (entry.default ?? '').replace('./', ''))
+  // The commands of dist/bench import it.
+  entries.push('dist/lib/command-line.js')
   if (file.startsWith('dist/lib/')) {
     return file.endsWith('addons.cjs') || file.startsWith('dist/lib/parts/') || entries.includes(file)
   }

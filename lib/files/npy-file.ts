@@ -1,0 +1,57 @@
+/** Decoding .npy files from the disk. */
+import type { FileHandle } from 'node:fs/promises'
+import { openForReading, readError, readFully } from './files.js'
+import type { NpyDecoder } from './npy-decoder.js'
+import { NpyProblem, namedProblem } from './npy-header.js'
+
+/** Bytes of one read: enough for the full speed of a disk, few enough to stop soon after a signal. */
+const CHUNK_BYTES = 1 << 22
+
+/** Reads at once: one thread doesn't copy as much as the memory takes. */
+const READERS = 4
+
+/** Opens a .npy file for some work on it. */
+export async function readingNpy<Result>(
+  name: string,
+  work: (file: FileHandle, size: number) => Promise<Result>,
+): Promise<Result> {
+  const { file, size } = await openForReading(name, 'a NumPy .npy file')
+  try {
+    return await work(file, size)
+  } catch (error) {
+    throw readError(name, namedProblem(name, error))
+  } finally {
+    await file.close()
+  }
+}
+
+/** Runs a decoder on a file. `reached` is called with the number of bytes that have been read. */
+export async function decodeFile<Result>(
+  decoder: NpyDecoder<Result>,
+  file: FileHandle,
+  reached: (bytes: number) => void = () => {},
+): Promise<Result> {
+  let position = 0
+  let read = 0
+  for (;;) {
+    const { value, done } = decoder.next()
+    if (done) return value
+    let next = 0
+    const reader = async () => {
+      while (next < value.length) {
+        const at = next
+        const bytes = value.subarray(at, at + CHUNK_BYTES)
+        next += bytes.length
+        reached(read)
+        if ((await readFully(file, bytes, position + at)) < bytes.length) {
+          throw new NpyProblem('the file became shorter while it was read')
+        }
+        read += bytes.length
+      }
+    }
+    // All of them must have ended before the file is closed.
+    const readers = await Promise.allSettled(Array.from({ length: READERS }, reader))
+    for (const outcome of readers) if (outcome.status === 'rejected') throw outcome.reason
+    position += value.length
+  }
+}
