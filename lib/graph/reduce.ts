@@ -13,12 +13,12 @@ import type { ElementArray } from '../storage.js'
 import { showShape } from '../view.js'
 import { answer, cheapestWay, mustClose } from './answer.js'
 import { inFloat64 } from './closing.js'
-import { type FoundBy, type PathOptions, pathSet } from './options.js'
+import { type PathOptions, pathSet } from './options.js'
 import type { AnyWeights } from './paths.js'
 import { answering, ask, graphsOf, type Question, WORK } from './question.js'
 import { reducingRows } from './reducing.js'
 import { type Nearest, type ReadReduction, type Reduced, type Reduction, reduction } from './reduction.js'
-import { Places } from './result.js'
+import { type FoundPaths, Places } from './result.js'
 import { type PathSemiring, weightedSemirings } from './rules.js'
 import { roomForReduced, searchReduced } from './search.js'
 
@@ -53,23 +53,8 @@ const reduceOptions = new Options({
   ...longWorkSet,
 } satisfies OptionsOf<ReduceOptions>)
 
-interface AnyReduced {
-  /** The numbers of the sources; null if they are all nodes. */
-  readonly sources: Int32Array | null
-  /** The same of the targets. */
-  readonly targets: Int32Array | null
-  /** How the paths were found. */
-  readonly method: FoundBy
-  /** The backend that computed them: searches run on the CPU. */
-  readonly backend: 'cuda' | 'cpu'
-  /** The name of the GPU or processor. */
-  readonly device: string
-  /** Milliseconds: of all the work, and of the searches. */
-  readonly timing: { readonly totalMs: number; readonly kernelMs: number }
-}
-
 /** What {@link reducePaths} gives. */
-export interface ReducedPaths extends AnyReduced {
+export interface ReducedPaths extends FoundPaths {
   /** A number for each source, in their order; NaN if it reaches no target but itself. */
   readonly values: Float64Array
   /** How many targets each source reaches, itself left out. */
@@ -77,7 +62,7 @@ export interface ReducedPaths extends AnyReduced {
 }
 
 /** What {@link reducePaths} gives of the nearest targets: a row for each source, in their order, with k columns. */
-export interface NearestPaths<Key = unknown> extends AnyReduced {
+export interface NearestPaths<Key = unknown> extends FoundPaths {
   /** The targets, the nearest first, and of equally near ones that with the lowest number; −1 where there are no more. */
   readonly nodes: DenseMatrix<Int32Array>
   /** Their distances; the semiring's zero in float64 where there are no more. */
@@ -146,7 +131,7 @@ export async function reducePaths(
   return { ...nearestOf(question, found, reduce), ...rest }
 }
 
-interface Found extends Pick<AnyReduced, 'method' | 'backend' | 'device' | 'timing'> {
+interface Found extends Pick<FoundPaths, 'method' | 'backend' | 'device' | 'timing'> {
   readonly found: Reduced
 }
 

@@ -13,10 +13,8 @@ import type { PathSemiring } from './rules.js'
 import type { Query } from './search.js'
 import { type Place, readPath } from './walk.js'
 
-/** Fields of all results of path functions. */
-interface AnyPaths {
-  /** The semiring that paths are compared in. */
-  readonly semiring: PathSemiring
+/** Fields of all results about paths: which nodes they are between, and how they were found. */
+export interface FoundPaths {
   /** The nodes that the rows are of, in this order; null if they are all nodes. */
   readonly sources: Int32Array | null
   /** The nodes of the columns; null if they are all nodes. */
@@ -29,6 +27,11 @@ interface AnyPaths {
   readonly device: string
   /** Milliseconds: of all the work, and of the kernels or the search. */
   readonly timing: { readonly totalMs: number; readonly kernelMs: number }
+}
+
+interface AnyPaths extends FoundPaths {
+  /** The semiring that paths are compared in. */
+  readonly semiring: PathSemiring
 }
 
 /** A matrix of distances that is read by nodes. */
