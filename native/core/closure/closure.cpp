@@ -8,6 +8,7 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/closure/in_flight.h"
+#include "core/closure/owned_matrix.h"
 #include "core/closure/spread_closure.h"
 #include "core/closure/squarings.h"
 #include "core/closure/wide_closure.h"
@@ -45,7 +46,7 @@ class ClosureWork final : public Pending {
     }
     found_.resize(static_cast<size_t>(closure_.batch), kNoGain);
     const MutableMatrixView to = row_major<void*>(found_.data(), 1, 1);
-    in_flight_.add(session_.download(DataType::kInt32, closure_.batch, read_only(gain_), to, nullptr), 0);
+    in_flight_.add(session_.download(DataType::kInt32, closure_.batch, read_only(gain_.view), to, nullptr), 0);
   }
 
   bool is_done() override { return in_flight_.is_done(); }
@@ -72,22 +73,15 @@ class ClosureWork final : public Pending {
     return static_cast<int64_t>(std::clamp(most, 1.0, static_cast<double>(closure_.batch)));
   }
 
-  MutableMatrixView make(DataType dtype, int64_t items, int64_t rows, int64_t cols) {
-    memories_.push_back(session_.allocate(items * rows * cols * element_bytes(dtype)));
-    MutableMatrixView view = row_major(memories_.back()->data(), rows, cols);
-    view.memory = memories_.back().get();
-    return view;
-  }
-
   void make_memory(int64_t items) {
-    gain_ = make(DataType::kInt32, closure_.batch, 1, 1);
-    in_flight_.add(session_.fill(DataType::kInt32, closure_.batch, gain_, kNoGain), 0);
+    gain_ = allocate_matrix(session_, DataType::kInt32, closure_.batch, 1, 1);
+    in_flight_.add(session_.fill(DataType::kInt32, closure_.batch, gain_.view, kNoGain), 0);
     most_pivots_ = session_.most_pivots(closure_.operation);
     if (n_ <= most_pivots_) return;
     const int64_t pivots = std::min(n_, kMostPivotsOfGroup);
-    columns_ = make(dtype(), items, n_, pivots);
-    rows_ = make(dtype(), items, pivots, n_);
-    if (closure_.next.data) next_columns_ = make(DataType::kInt32, items, n_, pivots);
+    columns_ = allocate_matrix(session_, dtype(), items, n_, pivots);
+    rows_ = allocate_matrix(session_, dtype(), items, pivots, n_);
+    if (closure_.next.data) next_columns_ = allocate_matrix(session_, DataType::kInt32, items, n_, pivots);
   }
 
   /// A part of one of the matrices of the closure, of all items that are being closed.
@@ -96,11 +90,13 @@ class ClosureWork final : public Pending {
     return sub(closure_.next, DataType::kInt32, {items(), rows, cols});
   }
   /// What was recorded of these pivots.
-  MutableMatrixView columns(Span rows, Span pivots) const { return sub(columns_, dtype(), rows, in_group(pivots)); }
-  MutableMatrixView next_columns(Span rows, Span pivots) const {
-    return sub(next_columns_, DataType::kInt32, rows, in_group(pivots));
+  MutableMatrixView columns(Span rows, Span pivots) const {
+    return sub(columns_.view, dtype(), rows, in_group(pivots));
   }
-  MutableMatrixView rows(Span pivots, Span cols) const { return sub(rows_, dtype(), in_group(pivots), cols); }
+  MutableMatrixView next_columns(Span rows, Span pivots) const {
+    return sub(next_columns_.view, DataType::kInt32, rows, in_group(pivots));
+  }
+  MutableMatrixView rows(Span pivots, Span cols) const { return sub(rows_.view, dtype(), in_group(pivots), cols); }
   Span in_group(Span pivots) const { return pivots.from(group_.first); }
 
   Span items() const { return {first_item_, first_item_ + items_}; }
@@ -156,7 +152,7 @@ class ClosureWork final : public Pending {
     request.columns = columns(all(), pivots);
     request.rows = rows(pivots, all());
     request.next_columns = next_columns(all(), pivots);
-    request.gain = view_from(gain_, DataType::kInt32, first_item_, 0, 0);
+    request.gain = view_from(gain_.view, DataType::kInt32, first_item_, 0, 0);
     request.cancelled = closure_.cancelled;
     in_flight_.add(session_.eliminate(request), steps(n_, n_, pivots.size()) - steps_of_others(pivots.size()));
   }
@@ -258,8 +254,7 @@ class ClosureWork final : public Pending {
   const Placement where_;
   const int64_t n_;
   int64_t most_pivots_ = 0;
-  std::vector<std::shared_ptr<Memory>> memories_;
-  MutableMatrixView columns_, rows_, next_columns_, gain_;
+  OwnedMatrix columns_, rows_, next_columns_, gain_;
   int64_t first_item_ = 0, items_ = 0;
   Span group_{0, 0};
   bool goes_too_far_ = false;
