@@ -2,8 +2,8 @@
 #pragma once
 #include "cuda/device/error.h"
 #include "cuda/launch/kernel.h"
+#include "cuda/launch/packing.cuh"
 #include "lab/thesis/mpmml.cuh"
-#include "lab/thesis/mpmml_transpose.cuh"
 
 namespace mpmml::cuda {
 
@@ -15,23 +15,13 @@ inline int64_t transposed_bytes(const Launch& launch, Side side) {
   return items_of(launch.a, launch.batch) * launch.m * launch.k * element_bytes(launch.dtype);
 }
 
-/// Queues the transposition of A into launch.packed_a.
-template <class Element>
+/// Queues the transposition of A into launch.packed_a: the Transpose parameter of the MPMML family. It is a pass of its own
+/// before the kernel, and timed separately. A that is stored along its columns is read in place.
+template <class S>
 void transpose_a(const Launch& launch, Side side) {
   if (transposed_bytes(launch, side) == 0) return;
-  Launch all = launch;
-  all.batch = items_of(launch.a, launch.batch);
-  for_instances(all, [&](const Launch& part) {
-    const dim3 grid(static_cast<unsigned>(ceil_div(part.m, kTransposeTile) * ceil_div(part.k, kTransposeTile)), 1,
-                    static_cast<unsigned>(part.batch));
-    MatrixView source = part.a;
-    source.rows = part.m;
-    source.cols = part.k;
-    auto* target =
-        static_cast<Element*>(launch.packed_a) + (part.first_instance - launch.first_instance) * part.m * part.k;
-    transpose_kernel<Element><<<grid, dim3(kTransposeTile, kTransposeRows), 0, part.stream>>>(source, target);
-  });
-  MPMML_CUDA(cudaGetLastError());
+  const PackTarget target{launch.packed_a, items_of(launch.a, launch.batch), launch.m, launch.k};
+  pack_stored<typename S::Element>(pack_source(launch, Side::kA), target, CopyElements<S>{S::zero}, launch.stream);
 }
 
 /// The launch with A transposed.
@@ -58,7 +48,7 @@ struct Family<Mpmml<parameters...>> {
     kernel.function = &function<Arithmetics...>;
     if constexpr (Config::kTransposes) {
       kernel.packed_bytes = &transposed_bytes;
-      kernel.pack = &transpose_a<std::common_type_t<typename Arithmetics::Element...>>;
+      kernel.pack = &transpose_a<std::common_type_t<typename Arithmetics::Semiring...>>;
     }
     return kernel;
   }
