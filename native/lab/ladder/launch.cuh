@@ -2,8 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include "cuda/device/error.h"
-#include "cuda/launch/kernel.h"
+#include "cuda/launch/direct.h"
 #include "lab/ladder/naive.cuh"
 #include "lab/ladder/padding.cuh"
 #include "lab/ladder/prefetch.cuh"
@@ -52,17 +51,14 @@ struct Config {
 namespace mpmml::cuda {
 
 template <ladder::Technique technique, int kTile, ladder::Order order, ladder::Borders borders>
-struct Family<ladder::Config<technique, kTile, order, borders>> {
+struct Family<ladder::Config<technique, kTile, order, borders>>
+    : DirectFamily<Family<ladder::Config<technique, kTile, order, borders>>> {
   using Config = ladder::Config<technique, kTile, order, borders>;
 
   template <class Arithmetic>
   static constexpr Kernel kernel() {
-    Kernel kernel{};
-    kernel.paths = paths_of<Arithmetic>();
     // The planner never compares these kernels, so this speed isn't a measured one.
-    kernel.shape = {kTile, kTile, kTile, kTile * kTile, 0, 1.0, 0};
-    kernel.launch = &launch<Arithmetic>;
-    kernel.function = &function<Arithmetic>;
+    Kernel kernel = Family::template direct_kernel<Arithmetic>({kTile, kTile, kTile, kTile * kTile, 0, 1.0, 0});
     if constexpr (Config::kPads) {
       kernel.packed_bytes = &ladder::padded_bytes<kTile>;
       kernel.pack = &ladder::pad<kTile, typename Arithmetic::Semiring>;
@@ -70,22 +66,17 @@ struct Family<ladder::Config<technique, kTile, order, borders>> {
     return kernel;
   }
 
- private:
   template <class Arithmetic>
-  static void launch(const Launch& launch) {
-    const Launch whole = Config::kPads ? ladder::with_padded_operands<kTile>(launch) : launch;
-    for_arithmetic<Arithmetic>(launch, [&](const Arithmetic& arithmetic) {
-      ladder::for_grids<kTile, order>(whole, [&](const Launch& part, dim3 grid, int64_t first_tile) {
-        Config::template entry<Arithmetic>()<<<grid, dim3(kTile, kTile), 0, part.stream>>>(part, first_tile,
-                                                                                           arithmetic);
-      });
-    });
-    MPMML_CUDA(cudaGetLastError());
+  static constexpr auto entry() {
+    return Config::template entry<Arithmetic>();
   }
 
   template <class Arithmetic>
-  static const void* function(RangePath) {
-    return reinterpret_cast<const void*>(Config::template entry<Arithmetic>());
+  static void queue(const Launch& launch, const Arithmetic& arithmetic) {
+    const Launch whole = Config::kPads ? ladder::with_padded_operands<kTile>(launch) : launch;
+    ladder::for_grids<kTile, order>(whole, [&](const Launch& part, dim3 grid, int64_t first_tile) {
+      entry<Arithmetic>()<<<grid, dim3(kTile, kTile), 0, part.stream>>>(part, first_tile, arithmetic);
+    });
   }
 };
 

@@ -1,7 +1,6 @@
 // The host side of the MPMML family.
 #pragma once
-#include "cuda/device/error.h"
-#include "cuda/launch/kernel.h"
+#include "cuda/launch/direct.h"
 #include "cuda/launch/packing.cuh"
 #include "lab/thesis/mpmml.cuh"
 
@@ -35,17 +34,14 @@ inline Launch with_transposed_a(Launch launch) {
 }
 
 template <int... parameters>
-struct Family<Mpmml<parameters...>> {
+struct Family<Mpmml<parameters...>> : DirectFamily<Family<Mpmml<parameters...>>> {
   using Config = Mpmml<parameters...>;
 
   template <class... Arithmetics>
   static constexpr Kernel kernel() {
     constexpr bool kWide = (sizeof(typename Arithmetics::Accumulator) + ...) > sizeof...(Arithmetics) * 4;
-    Kernel kernel{};
-    kernel.paths = paths_of<Arithmetics...>();
-    kernel.shape = {Config::kTileM, Config::kTileN, Config::S, Config::kThreads, 0, kWide ? 11.0 : 51.0, 0};
-    kernel.launch = &launch<Arithmetics...>;
-    kernel.function = &function<Arithmetics...>;
+    Kernel kernel = Family::template direct_kernel<Arithmetics...>(
+        {Config::kTileM, Config::kTileN, Config::S, Config::kThreads, 0, kWide ? 11.0 : 51.0, 0});
     if constexpr (Config::kTransposes) {
       kernel.packed_bytes = &transposed_bytes;
       kernel.pack = &transpose_a<std::common_type_t<typename Arithmetics::Semiring...>>;
@@ -53,27 +49,18 @@ struct Family<Mpmml<parameters...>> {
     return kernel;
   }
 
-  template <class... Arithmetics>
-  static void launch(const Launch& launch) {
-    const int64_t tiles = ceil_div(launch.m, Config::kTileM) * ceil_div(launch.n, Config::kTileN);
-    for_arithmetic<Arithmetics...>(launch, [&](auto arithmetic) {
-      for_instances(Config::kTransposes ? with_transposed_a(launch) : launch, [&](const Launch& part) {
-        const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
-        mpmml_kernel<Config, decltype(arithmetic)><<<grid, Config::kThreads, 0, part.stream>>>(part, arithmetic);
-      });
-    });
-    MPMML_CUDA(cudaGetLastError());
+  template <class Arithmetic>
+  static auto* entry() {
+    return &mpmml_kernel<Config, Arithmetic>;
   }
 
-  template <class... Arithmetics>
-  static const void* function(RangePath path) {
-    const void* kernel = nullptr;
-    Launch launch{};
-    launch.path = path;
-    for_arithmetic<Arithmetics...>(launch, [&](auto arithmetic) {
-      kernel = reinterpret_cast<const void*>(&mpmml_kernel<Config, decltype(arithmetic)>);
+  template <class Arithmetic>
+  static void queue(const Launch& launch, const Arithmetic& arithmetic) {
+    const int64_t tiles = ceil_div(launch.m, Config::kTileM) * ceil_div(launch.n, Config::kTileN);
+    for_instances(Config::kTransposes ? with_transposed_a(launch) : launch, [&](const Launch& part) {
+      const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(part.batch));
+      mpmml_kernel<Config, Arithmetic><<<grid, Config::kThreads, 0, part.stream>>>(part, arithmetic);
     });
-    return kernel;
   }
 };
 
