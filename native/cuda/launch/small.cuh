@@ -12,13 +12,10 @@ template <class Config, class Body>
 void for_tiles(const Launch& launch, Body&& body) {
   constexpr int64_t kMostRows = kMostBlocks * Config::BM, kMostCols = kMostBlocks * Config::BN;
   if (launch.m <= kMostRows && launch.n <= kMostCols) return body(launch);
-  for (int64_t row = 0; row < launch.m; row += kMostRows) {
-    for (int64_t col = 0; col < launch.n; col += kMostCols) {
-      body(part_of(
-          launch,
-          {{0, launch.batch}, {row, std::min(row + kMostRows, launch.m)}, {col, std::min(col + kMostCols, launch.n)}}));
-    }
-  }
+  const auto for_rows = [&](Span rows) {
+    for_runs(launch.n, [&](Span cols) { body(part_of(launch, {{0, launch.batch}, rows, cols})); }, kMostCols);
+  };
+  for_runs(launch.m, for_rows, kMostRows);
 }
 
 template <int... parameters>

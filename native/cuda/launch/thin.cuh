@@ -57,13 +57,11 @@ struct Family<Thin<parameters...>> : DirectFamily<Family<Thin<parameters...>>> {
   /// Calls `body` with parts of the launch that have no more of the fewer lines than a grid's second dimension can hold.
   template <class Body>
   static void for_lines(const Launch& launch, bool few_are_columns, Body&& body) {
-    constexpr int64_t kMost = kMostBlocks * Config::BM;
-    const int64_t few = few_are_columns ? launch.n : launch.m;
-    for (int64_t first = 0; first < few; first += kMost) {
-      const Span lines{first, std::min(first + kMost, few)};
+    const auto for_run = [&](Span lines) {
       body(few_are_columns ? part_of(launch, {{0, launch.batch}, {0, launch.m}, lines})
                            : part_of(launch, {{0, launch.batch}, lines, {0, launch.n}}));
-    }
+    };
+    for_runs(few_are_columns ? launch.n : launch.m, for_run, kMostBlocks * Config::BM);
   }
 };
 
