@@ -134,7 +134,7 @@ struct EssentialEdges {
   MatrixView weights;     ///< n × n
   MutableMatrixView d;    ///< n × n: lengths of ways of the graph, none worse than its edge
   int64_t max_edges = 0;  ///< essential edges that are worth a try
-  int64_t max_reads = 0;  ///< rows that all rounds together may read; a round without reads counts as some
+  int64_t max_reads = 0;  ///< rows that all rounds together may read; each round counts as additional reads
   const std::atomic<int32_t>* cancelled = nullptr;
 };
 
