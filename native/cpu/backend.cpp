@@ -5,6 +5,7 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/problem/structured.h"
+#include "cpu/compute.h"
 #include "cpu/loop.h"
 #include "cpu/machine.h"
 #include "cpu/planner.h"
@@ -30,6 +31,10 @@ class CpuBackend final : public Backend {
   ForRuns for_runs(const Problem& problem) override { return scan_runs_of(problem); }
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
     return planner_.plan(problem, {a, b}, where.variant);
+  }
+
+  std::optional<Outcome> multiply(const Problem& problem, const Placement& where) override {
+    return compute(problem, where.variant, planner_);
   }
 
   double estimate_ms(const Problem& problem, int) override {

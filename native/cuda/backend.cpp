@@ -1,6 +1,7 @@
 #include "cuda/backend.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -84,7 +85,8 @@ class CudaBackend : public Backend, private Planner {
  private:
   Judgement judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered, int device);
   /// `numbered` says whether numbers_fit() for the operands.
-  Judge judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where);
+  std::function<Judgement(const Variant&, RangePath)> judge_for(const Problem& problem, PathSet exact, bool numbered,
+                                                                const Placement& where);
   int64_t bytes(const Problem& block, const Problem& whole, const Placement& where) override;
 
   const std::vector<const Variant*>& candidates(const Operation& operation) const {
@@ -167,7 +169,8 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
   return {{}, clocks};
 }
 
-Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where) {
+std::function<Judgement(const Variant&, RangePath)> CudaBackend::judge_for(const Problem& problem, PathSet exact,
+                                                                           bool numbered, const Placement& where) {
   // What has been measured is known by the cheapest path that the device has.
   const auto needs_exponents = [&](RangePath path) { return exact.has(path); };
   if (std::any_of(std::begin(kExponentPaths), std::end(kExponentPaths), needs_exponents) &&

@@ -58,39 +58,39 @@ Explanation Engine::explain(int device) {
   return {gpu().kind(), name_of_device(gpu().kind(), device) + " is usable (products too small for it go to the CPU)"};
 }
 
-std::optional<Engine::Choice> Engine::without_gpu(const Request& request) {
+bool Engine::needs_processor(const Request& request, std::string* reason) {
   const Variant* const variant = request.where.variant;
   if (is_processor_demanded(request) || (variant && variant->backend == processor().kind())) {
-    return Choice{&processor(), "it was asked for"};
+    if (reason) *reason = "it was asked for";
+    return true;
   }
-  std::string unusable = gpu_unusable(request.where.device);
-  if (unusable.empty()) return std::nullopt;
+  const std::string found = has_gpu() ? gpu().unusable(request.where.device) : std::string();
+  const std::string& unusable = has_gpu() ? found : backends_.without_gpu;
+  if (unusable.empty()) return false;
   if (is_gpu_demanded(request)) throw gpu_error(unusable);
-  return Choice{&processor(), std::move(unusable)};
+  if (reason) *reason = unusable;
+  return true;
 }
 
-Engine::Choice Engine::prefer(const Problem& problem, const Request& request) {
+Backend& Engine::prefer(const Problem& problem, const Request& request) {
   const Variant* variant = request.where.variant;
   if (variant && request.backend != BackendChoice::kAuto && request.backend != only(variant->backend)) {
     throw Error(ErrorCode::kVariant, "variant " + std::string(variant->name) +
                                          " belongs to another backend than the one asked for: leave `backend` out");
   }
-  if (std::optional<Choice> choice = without_gpu(request)) return *choice;
-  const int device = request.where.device;
-  if (problem.has_steps() && !is_gpu_demanded(request) &&
-      processor().estimate_ms(problem, 0) <= gpu().estimate_ms(problem, device)) {
-    return {&processor(), kSooner};
-  }
-  return {&gpu(), explain(device).reason};
+  if (needs_processor(request)) return processor();
+  const bool is_sooner = problem.has_steps() && !is_gpu_demanded(request) &&
+                         processor().estimate_ms(problem, 0) <= gpu().estimate_ms(problem, request.where.device);
+  return is_sooner ? processor() : gpu();
 }
 
-Engine::Choice Engine::choose(const Problem& problem, const Request& request) {
-  const Choice preferred = prefer(problem, request);
-  if (preferred.backend == &processor() || !problem.has_steps()) return preferred;
+Backend& Engine::choose(const Problem& problem, const Request& request) {
+  Backend& preferred = prefer(problem, request);
+  if (&preferred == &processor() || !problem.has_steps()) return preferred;
   const std::string refused = gpu().refuses(problem, request.where);
   if (refused.empty()) return preferred;
   if (is_gpu_demanded(request)) throw Error(ErrorCode::kOutOfMemory, refused);
-  return {&processor(), refused};
+  return processor();
 }
 
 Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& where) {
@@ -111,18 +111,19 @@ Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& whe
 
 bool Engine::is_for_gpu(const std::vector<Problem>& problems, const Request& request) {
   if (!has_gpu() || problems.empty() || is_processor_demanded(request)) return false;
-  return request.devices != 0 || is_group_for_gpu(problems, request) ||
-         prefer(problems.front(), request).backend == &gpu();
+  return request.devices != 0 || is_group_for_gpu(problems, request) || &prefer(problems.front(), request) == &gpu();
 }
 
 Result Engine::execute(const Problem& problem, const Request& request) {
   if (is_for_several(request)) return execute_on_several(problem, request);
   const Placement& where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  Backend& backend = *choose(problem, request).backend;
+  Backend& backend = choose(problem, request);
   clear_outside(problem);
   Result result{backend.kind(), {}, where.device};
-  if (problem.has_steps()) {
+  if (std::optional<Outcome> outcome = backend.multiply(problem, where)) {
+    result.outcome = std::move(*outcome);
+  } else if (problem.has_steps()) {
     const SessionPool::Loan loan = take_session(backend, where);
     Session& session = *loan.session();
     result.outcome = std::move(session.multiply(problem, on_session(session, where))->finish().front());
@@ -138,7 +139,7 @@ Result Engine::plan(const Problem& problem, const Request& request) {
   if (is_for_several(request)) return plan_on_several(problem, request);
   const Placement& where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
-  Backend& backend = *choose(problem, request).backend;
+  Backend& backend = choose(problem, request);
   Result result{backend.kind(), {}, where.device};
   result.outcome.plan = plan(backend, problem, where);
   return result;

@@ -176,7 +176,7 @@ std::optional<Engine::Shared> Engine::share(const Problem& problem, const Reques
   Placement where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
   const bool uses_all = several_backend().several_limits().uses_all;
-  if (!uses_all && prefer(problem, alone).backend == &processor()) return std::nullopt;
+  if (!uses_all && &prefer(problem, alone) == &processor()) return std::nullopt;
   std::string refused;
   Division division = divide_among(problem, devices, where, refused);
   if (division.devices.empty()) {

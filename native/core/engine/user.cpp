@@ -154,24 +154,21 @@ std::vector<Region> parts_of(const UserProduct& product, size_t devices) {
 
 }  // namespace
 
-Engine::Choice Engine::choose_user(const UserProduct& product, const Request& request) {
-  if (std::optional<Choice> choice = without_gpu(request)) return *choice;
+Backend& Engine::choose_user(const UserProduct& product, const Request& request, std::string* reason) {
+  if (needs_processor(request, reason)) return processor();
   const int device = request.where.device;
   const bool is_demanded = is_gpu_demanded(request);
   const std::string refused = gpu().refuses_user(product, request.where);
-  if (!refused.empty()) {
-    if (is_demanded) throw gpu_error(refused);
-    return {&processor(), refused};
-  }
-  if (!is_demanded && processor().estimate_user_ms(product, 0) <= gpu().estimate_user_ms(product, device)) {
-    return {&processor(), kSooner};
-  }
-  return {&gpu(), explain(device).reason};
+  if (!refused.empty() && is_demanded) throw gpu_error(refused);
+  const bool is_sooner = refused.empty() && !is_demanded &&
+                         processor().estimate_user_ms(product, 0) <= gpu().estimate_user_ms(product, device);
+  if (reason) *reason = !refused.empty() ? refused : is_sooner ? kSooner : explain(device).reason;
+  return !refused.empty() || is_sooner ? processor() : gpu();
 }
 
 bool Engine::is_for_gpu(const UserProduct& product, const Request& request) {
   if (!has_gpu() || is_processor_demanded(request)) return false;
-  return request.devices != 0 || choose_user(product, request).backend == &gpu();
+  return request.devices != 0 || &choose_user(product, request) == &gpu();
 }
 
 Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& where,
@@ -213,7 +210,7 @@ Result Engine::execute_user(const UserProduct& product, const Request& request) 
               set_of(devices)};
     }
   }
-  Backend& chosen = *choose_user(product, one).backend;
+  Backend& chosen = choose_user(product, one);
   Result result{chosen.kind(), {}, one.where.device};
   if (product.outputs() == 0) return result;
   const auto compute = [&](Backend& backend) {
@@ -236,10 +233,10 @@ Result Engine::execute_user(const UserProduct& product, const Request& request) 
 std::string Engine::explain_user(const UserProduct& product, const Request& request) {
   Request one = request;
   if (request.devices != 0) one = for_one(request, devices_of(request.devices, request.backend));
-  const Choice choice = choose_user(product, one);
-  const SessionPool::Loan loan = take_session(*choice.backend, one.where);
+  std::string reason;
+  const SessionPool::Loan loan = take_session(choose_user(product, one, &reason), one.where);
   Session& session = *loan.session();
-  return explain_user(session, product, on_session(session, one.where)) + "\nbecause " + choice.reason;
+  return explain_user(session, product, on_session(session, one.where)) + "\nbecause " + reason;
 }
 
 std::string Engine::explain_user(Session& session, const UserProduct& product, const Placement& where) {

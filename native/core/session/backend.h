@@ -132,6 +132,12 @@ class Backend {
   /// The plan of a product whose operands have these ranges. Throws Error.
   virtual Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) = 0;
 
+  /// Computes a product of host matrices on the calling thread, if the backend needs no session for that: else returns nothing.
+  /// Throws Error, as Session::multiply().
+  virtual std::optional<Outcome> multiply(const Problem& /*problem*/, const Placement& /*where*/) {
+    return std::nullopt;
+  }
+
   /// A rough estimate, from the sizes only, of the milliseconds that the product takes, transfers included.
   virtual double estimate_ms(const Problem& problem, int device) = 0;
 
