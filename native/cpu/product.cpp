@@ -12,7 +12,6 @@
 #include "cpu/loop.h"
 #include "cpu/results.h"
 #include "cpu/slots.h"
-#include "cpu/windowed.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -40,8 +39,8 @@ PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel,
       padded_k_(round_up(ceil_div(problem.k(), kernel.steps_per_operand), kernel.k_multiple)),
       blocking_(choose_blocking(kernel, problem.m(), problem.n(), padded_k_, problem.batch, thread_count(),
                                 problem.witness.data != nullptr)),
-      a_(problem, kernel, false, padded_k_, blocking_.KC, granule()),
-      b_(problem, kernel, true, padded_k_, blocking_.KC, granule()) {
+      a_(problem, false, panel_form(problem, kernel, false, padded_k_, blocking_.KC, granule())),
+      b_(problem, true, panel_form(problem, kernel, true, padded_k_, blocking_.KC, granule())) {
   if (kernel.takes_offsets) {
     with_semiring<CanOverflow>(problem.operation, [&](auto semiring) {
       using S = decltype(semiring);
@@ -79,8 +78,8 @@ class PackedProduct::Run {
     std::optional<Slots> accumulators;
     if (keeps) accumulators.emplace(problem_.witness.data ? 2 * bytes : bytes, thread_count());
     if (problem_.witness.data) {
-      windows_a_.emplace(problem_, product_.kernel_, false, product_.a_.offset());
-      windows_b_.emplace(problem_, product_.kernel_, true, product_.b_.offset());
+      pack_windows(windows_a_, false, product_.a_.offset());
+      pack_windows(windows_b_, true, product_.b_.offset());
     }
     for_each_run(problem_, blocks_m_ * blocks_n_ * problem_.batch, work(), kStepsAtOnce,
                  [&](int64_t first, int64_t end) {
@@ -115,6 +114,11 @@ class PackedProduct::Run {
     return {steps.first / each / KC * KC, std::min(round_up(ceil_div(steps.end, each), KC), padded)};
   }
 
+  void pack_windows(std::optional<PackedOperand>& windows, bool is_b, int32_t offset) const {
+    windows.emplace(problem_, is_b, window_form(problem_, product_.kernel_, is_b)).set_offset(offset);
+    windows->pack();
+  }
+
   void block(int64_t index, BlockRequest& request) {
     const Blocking& blocking = product_.blocking_;
     const int64_t blocks = blocks_m_ * blocks_n_;
@@ -144,7 +148,7 @@ class PackedProduct::Run {
       request.windows.b = windows_b_->item(batch);
       request.windows.row = row;
       request.windows.col = col;
-      request.windows.count = windows_a_->count();
+      request.windows.count = windows_a_->panels();
       request.windows.are_near = blocking.windows_are_near;
       request.windows.of_stretch = blocking.stretch / product_.kernel_.window;
     }
@@ -169,7 +173,7 @@ class PackedProduct::Run {
   const MutableMatrixView& c_;
   const int64_t blocks_m_;
   const int64_t blocks_n_;
-  std::optional<WindowedOperand> windows_a_, windows_b_;  ///< if there are witnesses to be found
+  std::optional<PackedOperand> windows_a_, windows_b_;  ///< if there are witnesses to be found
   FirstIndex overflow_;
 };
 
