@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/algebra/dispatch.h"
+#include "core/problem/scan.h"
 #include "core/problem/structured.h"
 #include "core/session/blocks.h"
 #include "core/status.h"
@@ -20,6 +21,7 @@
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/divided.h"
 #include "cuda/runtime/executor.h"
+#include "cuda/runtime/host_levels.h"
 #include "cuda/runtime/host_products.h"
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/ranked_choice.h"
@@ -60,9 +62,7 @@ class CudaBackend : public Backend, private Planner {
   }
   int device_count() override { return cuda::device_count(); }
   std::string refuses(const Problem& problem, const Placement& where) override;
-  bool scans_lines(const Problem& problem, const Placement& where) override {
-    return cuda::scans_lines(problem, where, *this);
-  }
+  Plan plan(const Problem& problem, const Placement& where, const ForRuns& for_runs) override;
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
   bool runs_together(const Problem& problem, const Placement& where) override {
@@ -216,6 +216,23 @@ std::function<Judgement(const Variant&, RangePath)> CudaBackend::judge_for(const
     judgement.cost -= clocks_of_choice;
     return judgement;
   };
+}
+
+Plan CudaBackend::plan(const Problem& problem, const Placement& where, const ForRuns& for_runs) {
+  const Operation& operation = problem.operation;
+  const Structure& structure = problem.structure;
+  const int64_t batch = problem.batch;
+  ValueRange a, b;
+  const bool scans_lines = cuda::scans_lines(problem, where, *this);
+  if (scans_lines || can_overflow(operation)) {
+    a = scan_matrices(operation, problem.a, batch, structure.a, for_runs);
+    b = scan_matrices(operation, problem.b, batch, structure.b, for_runs);
+  }
+  if (scans_lines) {
+    a.levels = levels_of_rows(operation, problem.a, batch, structure.a, for_runs);
+    b.levels = levels_of_columns(operation, problem.b, batch, structure.b, for_runs);
+  }
+  return plan(problem, a, b, where);
 }
 
 Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {

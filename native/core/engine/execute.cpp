@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/algebra/dispatch.h"
-#include "core/problem/levels.h"
 #include "core/problem/scan.h"
 #include "core/problem/structured.h"
 #include "core/problem/without_steps.h"
@@ -18,20 +17,6 @@ int64_t bytes_of(const Problem& problem) {
   const int64_t elements = items_of(problem.a, problem.batch) * problem.m() * problem.k() +
                            items_of(problem.b, problem.batch) * problem.k() * problem.n() + problem.outputs();
   return elements * element_bytes(problem.operation.dtype);
-}
-
-/// The same as clear_outside(problem) for matrices on a device. They are set as a whole: the product comes after that.
-void clear_outside(Session& session, const Problem& problem) {
-  if (problem.structure.c.is_all(problem.m(), problem.n())) return;
-  if (!problem.keeps_c) {
-    const double zero =
-        with_semiring(problem.operation, [](auto semiring) { return static_cast<double>(decltype(semiring)::zero); });
-    session.fill(problem.operation.dtype, problem.batch, problem.c, zero)->finish();
-  }
-  if (problem.updates_further()) return;
-  for_further(problem, [&](const FurtherResult& it) {
-    session.fill(kFurtherType, problem.batch, problem.*it.view, it.none)->finish();
-  });
 }
 
 }  // namespace
@@ -95,18 +80,7 @@ Backend& Engine::choose(const Problem& problem, const Request& request) {
 
 Plan Engine::plan(Backend& backend, const Problem& problem, const Placement& where) {
   if (!problem.has_steps()) return plan_without_steps(problem.operation, backend.variants(), where.variant);
-  ValueRange a, b;
-  const ForRuns for_runs = processor().for_runs(problem);
-  const bool scans_lines = backend.scans_lines(problem, where);
-  if (scans_lines || can_overflow(problem.operation)) {
-    a = scan_matrices(problem.operation, problem.a, problem.batch, problem.structure.a, for_runs);
-    b = scan_matrices(problem.operation, problem.b, problem.batch, problem.structure.b, for_runs);
-  }
-  if (scans_lines) {
-    a.levels = levels_of_rows(problem.operation, problem.a, problem.batch, problem.structure.a, for_runs);
-    b.levels = levels_of_columns(problem.operation, problem.b, problem.batch, problem.structure.b, for_runs);
-  }
-  return backend.plan(problem, a, b, where);
+  return backend.plan(problem, where, processor().for_runs(problem));
 }
 
 bool Engine::is_for_gpu(const std::vector<Problem>& problems, const Request& request) {

@@ -1,6 +1,5 @@
 // Products over semirings of one's own.
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -14,27 +13,7 @@
 namespace mpmml {
 namespace {
 
-double number_of(UserType type, uint32_t bits) {
-  if (type != UserType::kFloat32) return static_cast<int32_t>(bits);
-  float value;
-  std::memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
 bool has_whole_c(const UserProduct& product) { return product.structure.c.is_all(product.m, product.n); }
-
-/// The same as clear_outside(product) for matrices of a session.
-void clear_outside(Session& session, const UserProduct& product) {
-  if (has_whole_c(product)) return;
-  const UserSemiring& semiring = *product.semiring;
-  for (size_t lane = 0; !product.keeps_c && lane < semiring.lane_count(); ++lane) {
-    const double zero = number_of(semiring.lanes[lane], semiring.zero[lane]);
-    session.fill(stored_type(semiring.lanes[lane]), product.batch, product.c[lane], zero)->finish();
-  }
-  for_further(product, [&](const FurtherResult& it) {
-    session.fill(kFurtherType, product.batch, product.*it.view, it.none)->finish();
-  });
-}
 
 /// A product of host matrices, whose operands a device has memory for as well as for its results. All of C is written.
 Outcome multiply_at_once(Session& session, const UserProduct& product, const Placement& where) {
@@ -86,7 +65,7 @@ class SeparateResults {
 
 /// Two halves of C. Nothing if it is one result.
 std::optional<std::pair<Region, Region>> halves(const UserProduct& product) {
-  const Region all{{0, product.batch}, {0, product.m}, {0, product.n}};
+  const Region all = whole(product);
   std::pair<Region, Region> parts{all, all};
   const auto cut = [&](Span Region::* side) {
     const int64_t middle = (all.*side).end / 2;
@@ -137,18 +116,11 @@ Outcome multiply_on(Session& session, const UserProduct& product, const Placemen
   return outcome;
 }
 
-/// Rows, or instances of a batch, for so many devices.
+/// Parts for so many devices.
 std::vector<Region> parts_of(const UserProduct& product, size_t devices) {
-  const bool by_items = product.batch >= static_cast<int64_t>(devices);
-  const int64_t size = by_items ? product.batch : product.m;
-  const std::vector<double> speeds(devices, 1);
-  std::vector<Region> regions;
-  for (const Span share : shares_of(size, speeds, !by_items)) {
-    if (share.is_empty()) continue;
-    Region region{{0, product.batch}, {0, product.m}, {0, product.n}};
-    (by_items ? region.items : region.rows) = share;
-    regions.push_back(region);
-  }
+  std::vector<Region> regions = divide(whole(product), std::vector<double>(devices, 1));
+  regions.erase(std::remove_if(regions.begin(), regions.end(), [](const Region& region) { return region.is_empty(); }),
+                regions.end());
   return regions;
 }
 
@@ -198,7 +170,7 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
 }
 
 Result Engine::execute_user(const UserProduct& product, const Request& request) {
-  mpmml::clear_outside(product);
+  clear_outside(product);
   Request one = request;
   if (is_for_several(request)) {
     const std::vector<int> devices = devices_of(request.devices, request.backend);
