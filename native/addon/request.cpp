@@ -76,7 +76,7 @@ Structure structure_in(const double* fields) {
   return {band_in(fields, F::aBelow), band_in(fields, F::bBelow), band_in(fields, F::cBelow)};
 }
 
-/// Where a call is to be computed, but for the variant.
+/// Reads the backend and the devices of a call, not its variant.
 template <class F>
 Request request_in(const double* fields) {
   Request request;

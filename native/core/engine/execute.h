@@ -137,7 +137,7 @@ class Engine {
 
  private:
   static constexpr const char* kSooner = "the cpu backend is estimated to take less time";
-  /// Returns the backend that takes a product, whatever memory its devices have.
+  /// Returns the backend that takes a product if its devices have the memory.
   Backend& prefer(const Problem& problem, const Request& request);
   /// Returns the backend that takes a product and has memory for it.
   Backend& choose(const Problem& problem, const Request& request);

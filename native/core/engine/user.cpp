@@ -116,7 +116,7 @@ Outcome multiply_on(Session& session, const UserProduct& product, const Placemen
   return outcome;
 }
 
-/// Parts for so many devices.
+/// Returns a part for each of `devices` devices, or fewer.
 std::vector<Region> parts_of(const UserProduct& product, size_t devices) {
   std::vector<Region> regions = divide(whole(product), std::vector<double>(devices, 1));
   regions.erase(std::remove_if(regions.begin(), regions.end(), [](const Region& region) { return region.is_empty(); }),
