@@ -52,8 +52,7 @@ int64_t PackedProduct::multiply(RangePath path, const MutableMatrixView& c) {
   a_.fill_border(path);
   b_.fill_border(path);
   const int64_t bytes = blocking_.MC * blocking_.NC * kernel_.accumulator_size;
-  const bool keeps =
-      blocking_.KC < padded_k_ || (problem_.witness.data && blocking_.stretch < padded_k_);
+  const bool keeps = blocking_.KC < padded_k_ || (problem_.witness.data && blocking_.stretch < padded_k_);
   std::optional<Slots> accumulators;
   if (keeps) accumulators.emplace(problem_.witness.data ? 2 * bytes : bytes, thread_count());
   if (problem_.witness.data) pack_windows();
