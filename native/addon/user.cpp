@@ -8,6 +8,7 @@
 #include "addon/products.h"
 #include "addon/request.h"
 #include "core/host/clock.h"
+#include "core/session/user_operands.h"
 #include "cpu/user_product.h"
 #include "generated/addon.h"
 
@@ -109,28 +110,6 @@ void compute_one(const UserJob& asked) {
   write_user_report(asked.report, asked.call.product, result, milliseconds_since(start));
 }
 
-/// Works that have been started one after the other.
-class AllPending final : public Pending {
- public:
-  void add(std::unique_ptr<Pending> work) { all_.push_back(std::move(work)); }
-  bool is_done() override {
-    for (const auto& work : all_) {
-      if (!work->is_done()) return false;
-    }
-    return true;
-  }
-  std::vector<Outcome> finish() override {
-    std::vector<Outcome> outcomes;
-    for (const auto& work : all_) {
-      of_product(outcomes.size(), [&] { outcomes.push_back(std::move(work->finish().front())); });
-    }
-    return outcomes;
-  }
-
- private:
-  std::vector<std::unique_ptr<Pending>> all_;
-};
-
 /// The products of a call.
 struct UserProducts {
   std::vector<UserJob> all;
@@ -163,7 +142,7 @@ struct UserProducts {
   }
 
   std::unique_ptr<Pending> start(DeviceWork& work, Session& session) {
-    auto started = std::make_unique<AllPending>();
+    auto started = std::make_unique<WhenAll>(WhenAll::Kind::kProducts);
     for (size_t index = 0; index < all.size(); ++index) {
       of_product(index, [&] {
         UserCall& call = all[index].call;

@@ -222,7 +222,7 @@ std::unique_ptr<Pending> Engine::multiply_user(Session& session, const UserProdu
   if (session.is_host() || !session.devices().empty()) return start_user(session, product, where);
   KeptMemory kept;
   std::unique_ptr<Pending> work = start_user(session, with_operands_in(session, product, kept), where);
-  auto all = std::make_unique<KeepingWorks>(std::move(kept));
+  auto all = std::make_unique<WhenAll>(WhenAll::Kind::kParts, std::move(kept));
   all->add(std::move(work));
   return all;
 }
