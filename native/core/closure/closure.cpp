@@ -11,6 +11,7 @@
 #include "core/closure/owned_matrix.h"
 #include "core/closure/spread_closure.h"
 #include "core/closure/squarings.h"
+#include "core/closure/steps.h"
 #include "core/closure/wide_closure.h"
 #include "core/host/clock.h"
 #include "core/problem/region.h"
@@ -107,8 +108,7 @@ class ClosureWork final : public Pending {
   }
 
   void close_items() {
-    const Operation& operation = closure_.operation;
-    known_ = TrackedBound(operation, closure_.known);
+    known_ = TrackedBound(closure_.operation, closure_.known);
     for (int64_t first = 0; first < n_; first = group_.end) {
       group_ = {first, std::min(first + kMostPivotsOfGroup, n_)};
       eliminate(group_);
@@ -116,14 +116,7 @@ class ClosureWork final : public Pending {
       if (goes_too_far_) return;
     }
     if (!closure_.reflexive) return;
-    MutableMatrixView diagonal = d(all(), {0, 1});
-    ++diagonal.row_stride;
-    const double one = with_semiring(operation, [](auto semiring) { return double(decltype(semiring)::one); });
-    in_flight_.add(session_.fill(dtype(), items_, diagonal, one), 0);
-    if (!closure_.next.data) return;
-    MutableMatrixView next_diagonal = next(all(), {0, 1});
-    ++next_diagonal.row_stride;
-    in_flight_.add(session_.fill(DataType::kInt32, items_, next_diagonal, -1), 0);
+    set_diagonals(in_flight_, session_, closure_, items_, d(all(), all()), next(all(), all()), 0);
   }
 
   /// Afterwards the rows and the columns of these pivots are as good as they get by way of them, and what the others need
@@ -139,7 +132,7 @@ class ClosureWork final : public Pending {
   }
 
   void eliminate_at_once(Span pivots) {
-    require_wanted();
+    require_wanted(closure_);
     Pivots request;
     request.operation = closure_.operation;
     request.batch = items_;
@@ -219,33 +212,18 @@ class ClosureWork final : public Pending {
   }
 
   void add_product(std::vector<Problem>& products, Span pivots, Span to_rows, Span to_cols) const {
-    Problem problem;
-    problem.operation = closure_.operation;
-    // Sums leave the type only once a cycle has gained, and then no element is specified.
-    problem.operation.overflow = OverflowPolicy::kSaturate;
+    Problem problem = relaxation(closure_, columns(to_rows, pivots), rows(pivots, to_cols), d(to_rows, to_cols),
+                                 known_.range(), session_.is_host());
     problem.batch = items_;
-    problem.a = read_only(columns(to_rows, pivots));
-    problem.b = read_only(rows(pivots, to_cols));
-    problem.c = d(to_rows, to_cols);
-    problem.c0 = read_only(problem.c);
     problem.witness = next(to_rows, to_cols);
     if (problem.witness.data) problem.through = read_only(next_columns(to_rows, pivots));
-    // The host sees the range of integers when it packs the operands, for nothing, and it may be narrower.
-    const bool is_seen = session_.is_host() && can_overflow(closure_.operation);
-    if (!is_seen) problem.known = &known_.range();
     if (operands_) problem.known_operands = &*operands_;
-    problem.keeps_c = false;
-    problem.cancelled = closure_.cancelled;
     products.push_back(problem);
   }
 
   void multiply(const std::vector<Problem>& products, double steps) {
-    require_wanted();
+    require_wanted(closure_);
     in_flight_.add(session_.multiply(products, where_), steps);
-  }
-
-  void require_wanted() const {
-    if (is_set(closure_.cancelled)) throw given_up();
   }
 
   const Clock::time_point start_ = Clock::now();

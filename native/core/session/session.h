@@ -294,4 +294,13 @@ class Session {
   virtual void collect() {}
 };
 
+/// Sets the elements outside of the structure of results in memory of the session. They are set as a whole, because the product
+/// comes after that.
+template <class Product>
+void clear_outside(Session& session, const Product& product) {
+  for (const ClearedResult& it : cleared_results(product)) {
+    session.fill(it.dtype, product.batch, it.view, it.value)->finish();
+  }
+}
+
 }  // namespace mpmml

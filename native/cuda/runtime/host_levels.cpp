@@ -1,4 +1,4 @@
-#include "core/problem/levels.h"
+#include "cuda/runtime/host_levels.h"
 
 #include <algorithm>
 #include <atomic>
