@@ -43,8 +43,7 @@ void require_inside(Napi::Env env, int64_t length, int64_t first, int64_t steps1
   if (least < 0 || most >= length) malformed(env, "elements outside of an array");
 }
 
-template <class Request>
-graph::Source graph_of(Napi::Env env, const Request& request) {
+graph::Source graph_of(Napi::Env env, const GraphSource& request) {
   graph::Source source;
   source.nodes = request.nodes;
   source.zero = request.zero;
@@ -79,8 +78,7 @@ graph::Source graph_of(Napi::Env env, const Request& request) {
 }
 
 /// An edge list, for work that looks at nothing else.
-template <class Request>
-graph::Source list_of(Napi::Env env, const Request& request) {
+graph::Source list_of(Napi::Env env, const GraphSource& request) {
   if (!request.from) malformed(env, "no edges");
   return graph_of(env, request);
 }
@@ -193,16 +191,6 @@ graph::Crew crew() {
 
 graph::Watch watch_of(double* report, std::atomic<int32_t>* cancel) { return {cancel, steps_done_in(report)}; }
 
-GraphRefusal refusal_of(graph::Refusal&& it) {
-  return {graph::kRefusalKindNames[static_cast<int>(it.kind)],
-          static_cast<double>(it.at),
-          it.from,
-          it.to,
-          it.value,
-          std::move(it.cycle),
-          Floats(it.keys.begin(), it.keys.end())};
-}
-
 /// A promise of an answer that `write` writes, or of why there is none.
 template <class Answer, class Write>
 Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cancel, Write write) {
@@ -211,7 +199,7 @@ Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cance
     try {
       write(answer);
     } catch (graph::Refusal& refusal) {
-      answer.refusal = refusal_of(std::move(refusal));
+      answer.refusal = std::move(refusal);
     }
     return answer;
   };
@@ -226,7 +214,7 @@ std::shared_ptr<const graph::Division> division_of(const Napi::Value& value) {
   return handle_in<DivisionHandle>(value, "expected a division").kept;
 }
 
-Napi::Value to_value(Napi::Env env, const std::shared_ptr<const graph::Division>& division) {
+Napi::Value to_value(Env env, const std::shared_ptr<const graph::Division>& division) {
   const Napi::Value external = external_of<DivisionHandle>(
       env, std::make_unique<DivisionHandle>(division), [](Napi::Env env, DivisionHandle& released) {
         Napi::MemoryManagement::AdjustExternalMemory(env, -released.kept->bytes());
@@ -255,10 +243,8 @@ Napi::Value graph_components(const Napi::CallbackInfo& info, const GraphComponen
   const graph::Watch watch = watch_of(report, cancel);
   const bool is_strong = request.strong;
   return answered<GraphComponents>(info, cancel, [=](GraphComponents& answer) {
-    graph::Parts parts = is_strong ? graph::strong_components(source, watch) : graph::weak_components(source, watch);
-    answer.of = std::move(parts.of);
-    answer.members = std::move(parts.members);
-    answer.start = std::move(parts.start);
+    static_cast<graph::Parts&>(answer) =
+        is_strong ? graph::strong_components(source, watch) : graph::weak_components(source, watch);
   });
 }
 
