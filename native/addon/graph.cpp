@@ -97,19 +97,19 @@ graph::Nodes nodes_of(Napi::Env env, const std::optional<TypedArray>& list, cons
   return {data, length_of(*list)};
 }
 
-graph::ValueType value_type(Napi::Env env, napi_typedarray_type type) {
-  switch (type) {
-    case napi_uint8_array:
-      return graph::ValueType::kUint8;
-    case napi_int32_array:
-      return graph::ValueType::kInt32;
-    case napi_float32_array:
-      return graph::ValueType::kFloat32;
-    case napi_float64_array:
-      return graph::ValueType::kFloat64;
+/// The type of elements; narrow ones are refused.
+DataType element_type(Napi::Env env, const TypedArray& array, const char* name) {
+  switch (array.type) {
+#define MPMML_CASE(of_array, stored, id, element, storage)          \
+  case napi_##of_array##_array:                                     \
+    if (Storage::storage == Storage::kElement) return DataType::id; \
+    break;
+    MPMML_FOR_EACH_STORED_TYPE(MPMML_CASE)
+#undef MPMML_CASE
     default:
-      malformed(env, "distances");
+      break;
   }
+  malformed(env, name);
 }
 
 graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const graph::Watch& watch) {
@@ -120,7 +120,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   query.roots = nodes_of(env, request.roots, "roots", query.source.nodes);
   query.ends = nodes_of(env, request.ends, "ends", query.source.nodes);
   query.limit = request.limit;
-  query.overflow = static_cast<graph::Overflow>(request.overflow);
+  query.overflow = request.overflow;
   query.least = request.least;
   query.most = request.most;
   query.method = request.method;
@@ -130,10 +130,10 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   query.division = request.division;
   query.watch = watch;
 
-  query.type = value_type(env, request.distances.type);
+  query.type = element_type(env, request.distances, "distances");
   const bool is_link = query.rules.extension == graph::Extension::kLinks;
-  if (is_link != (query.type == graph::ValueType::kUint8)) malformed(env, "distances");
-  const bool is_integer = query.type == graph::ValueType::kInt32;
+  if (is_link != (query.type == DataType::kUint8)) malformed(env, "distances");
+  const bool is_integer = query.type == DataType::kInt32;
   if (is_integer && query.rules.extension == graph::Extension::kProduct) malformed(env, "distances");
   graph::Results& results = query.results;
   results.root_stride = request.root_stride;
@@ -167,8 +167,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
                    query.ends.count - 1, results.end_stride);
   };
   require(request.distances);
-  constexpr int64_t kBytes[] = {1, 4, 4, 8};
-  results.distances = static_cast<char*>(request.distances.data) + request.place * kBytes[static_cast<int>(query.type)];
+  results.distances = static_cast<char*>(request.distances.data) + request.place * element_bytes(query.type);
   if (request.next) {
     require(*request.next);
     results.next = static_cast<int32_t*>(request.next->data) + request.place;
@@ -273,19 +272,8 @@ Napi::Value graph_shortest(const Napi::CallbackInfo& info, const GraphShortestRe
                            std::atomic<int32_t>* cancel) {
   graph::RankedQuery query{};
   query.source = list_of(info.Env(), request);
-  switch (query.source.type) {
-    case graph::WeightType::int32:
-      query.type = graph::ValueType::kInt32;
-      break;
-    case graph::WeightType::float32:
-      query.type = graph::ValueType::kFloat32;
-      break;
-    case graph::WeightType::float64:
-      query.type = graph::ValueType::kFloat64;
-      break;
-    default:
-      malformed(info.Env(), "weights");
-  }
+  query.type = request.weights ? element_type(info.Env(), *request.weights, "weights") : DataType::kInt32;
+  if (query.type == DataType::kUint8) malformed(info.Env(), "weights");
   if (request.source >= query.source.nodes) malformed(info.Env(), "source");
   if (request.target >= query.source.nodes) malformed(info.Env(), "target");
   query.from = request.source;
