@@ -6,7 +6,7 @@
 #include "addon/computation.h"
 #include "addon/device.h"
 #include "addon/request.h"
-#include "core/graph/division.h"
+#include "core/graph/dissection/division.h"
 #include "core/graph/k_shortest.h"
 #include "core/graph/refusal.h"
 #include "core/graph/search.h"

@@ -1,11 +1,12 @@
-// The laboratory: times of kernels without transfers, microbenchmarks, occupancy. Each call that uses a GPU runs off the event
-// loop.
+// The laboratory: times of kernels without transfers, microbenchmarks, occupancy, and what products on the CPU are compared with. Calls
+// that take long run off the event loop.
 #include <algorithm>
 
 #include "addon/computation.h"
 #include "addon/engine.h"
 #include "core/status.h"
 #include "generated/addon.h"
+#include "lab/cpu/peak_benchmarks.h"
 
 namespace mpmml::addon {
 namespace {
@@ -87,5 +88,22 @@ std::vector<LabBandwidth> lab_bandwidths() { return {}; }
 std::vector<LabPeak> lab_peaks() { return {}; }
 
 #endif
+
+Napi::Value cpu_ceiling(const Napi::CallbackInfo& info, const CpuCeilingRequest& request) {
+  const cpu::PeakBenchmark& benchmark = cpu::find_peak_benchmark(request.isa);
+  const cpu::PeakBenchmark::Steps& steps = cpu::find_steps(benchmark, request.steps);
+  return in_background(info, [=, &benchmark, &steps] {
+    return CpuCeilingSamples{benchmark.isa,
+                             cpu::measure_ceiling(steps, request.threads, request.samples, request.milliseconds)};
+  });
+}
+
+Napi::Value cpu_naive_loop(const Napi::CallbackInfo& info, const CpuNaiveLoopRequest& request) {
+  const cpu::PeakBenchmark& benchmark = cpu::find_peak_benchmark(request.isa);
+  return in_background(info, [=, &benchmark] {
+    return CpuNaiveLoopSamples{
+        benchmark.isa, cpu::measure_naive_loop(benchmark, request.m, request.n, request.k, request.repetitions)};
+  });
+}
 
 }  // namespace mpmml::addon

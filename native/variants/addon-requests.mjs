@@ -248,9 +248,11 @@ export const requests = {
     selective: ${flag}
     logarithms: ${flag}
   `,
-  CpuCeilingRequest: object('What products on the CPU are measured against (native/cpu/yardstick.h).')`
+  CpuCeilingRequest: object(
+    'What products on the CPU are measured against (native/lab/cpu/peak_benchmark.h).',
+  )`
     isa: ${optional(isa, '""')} The one that products take by default.
-    steps: ${text} The name of the steps (native/cpu/yardsticks.h).
+    steps: ${text} The name of the steps (native/lab/cpu/peak_benchmarks.h).
     threads: ${count(1, 1024)} Threads that run at once.
     samples: ${count(1, 1000)}
     milliseconds: ${number(0.01, 1e5)} Of a sample, about.

@@ -10,7 +10,7 @@
 
 #include "core/graph/breadth_first.h"
 #include "core/graph/dijkstra.h"
-#include "core/graph/dissection.h"
+#include "core/graph/dissection/dissection.h"
 #include "core/graph/label_correcting.h"
 #include "core/graph/lanes.h"
 #include "core/graph/potentials.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/graph/array.h"
-#include "core/graph/ordering.h"
+#include "core/graph/dissection/ordering.h"
 #include "core/graph/rows.h"
 #include "core/graph/watch.h"
 #include "core/graph/ways.h"

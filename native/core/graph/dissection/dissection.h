@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "core/graph/array.h"
-#include "core/graph/division.h"
-#include "core/graph/factors.h"
-#include "core/graph/ordering.h"
+#include "core/graph/dissection/division.h"
+#include "core/graph/dissection/factors.h"
+#include "core/graph/dissection/ordering.h"
 #include "core/graph/results.h"
 #include "core/graph/rows.h"
 #include "core/graph/search.h"
