@@ -5,7 +5,6 @@
 
 #include "core/problem/structured.h"
 #include "cpu/loop.h"
-#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -68,7 +67,7 @@ ValueRange PackedOperand::pack() {
                    PackRequest part = request(first / panels_);
                    part.first_panel = first % panels_;
                    part.end_panel = std::min(panels_, part.first_panel + end - first);
-                   seen.merge(range_of((is_b_ ? kernel_.pack_b : kernel_.pack_a)(part)));
+                   seen.merge((is_b_ ? kernel_.pack_b : kernel_.pack_a)(part));
                    first += part.end_panel - part.first_panel;
                  }
                  std::lock_guard<std::mutex> lock(mutex);

@@ -11,7 +11,6 @@
 #include "core/plan/plan.h"
 #include "core/status.h"
 #include "cpu/kernel.h"
-#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 
