@@ -136,8 +136,8 @@ struct PackedKernel {
   int accumulator_size;
   bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (offset.h)
   int window;          ///< operands in a window (WindowsOfBlock); 0 if witnesses aren't found in windows
-  // These return what the CPU's kernels must know of the values: the range if sums can overflow, and outsiders if there may be any.
-  // Nothing else is checked.
+  // Packing returns the values' minimum and maximum if sums can overflow, and whether some aren't elements if the semiring restricts
+  // its elements.
   Range (*pack_a)(const PackRequest& request);
   Range (*pack_b)(const PackRequest& request);
   /// Writes the steps past k of a packed operand. `path` must be known by then.

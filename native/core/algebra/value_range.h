@@ -125,7 +125,7 @@ struct Range {
   }
 };
 
-/// The values in one operand, and what is known of its lines.
+/// The range of the values in one operand, with bounds of its lines.
 struct ValueRange : Range {
   LineLevels levels{};
 

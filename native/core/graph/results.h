@@ -133,8 +133,8 @@ class FirstNodes {
 /// Does one part after the other.
 using Worker = std::function<void(int64_t part)>;
 
-/// Deals parts to at most so many threads of a crew. Each thread has a worker, which `make_worker` makes. What is thrown is what the first
-/// of the parts that fail throws, whatever the number of threads.
+/// Deals parts to at most `most_workers` threads. Each thread has a worker, which `make_worker` makes. The exception of the first part
+/// that fails is thrown, whatever the number of threads.
 void deal(const Crew& crew, int64_t most_workers, int64_t parts, const std::function<Worker()>& make_worker);
 
 /// For so many of the searches, each of which looks at `size` nodes and edges, about.

@@ -198,7 +198,7 @@ bool search_in_lanes(const Query& query, const Crew& crew, const Rows<int32_t>& 
   return true;
 }
 
-/// Writes the keys that paths have in the graph as it was.
+/// Writes the keys that paths have with the weights of the query.
 template <class Value>
 void search_reweighted(const Query& query, const Crew& crew, const Reweighted& reweighted) {
   using K = Keys<Extension::kSum, int64_t, int64_t>;

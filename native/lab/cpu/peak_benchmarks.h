@@ -6,7 +6,7 @@
 
 namespace mpmml::cpu {
 
-/// What peak_benchmark.h has for an instruction set.
+/// The benchmarks of an instruction set.
 struct PeakBenchmark {
   /// The steps of a semiring on one type. name is 'int32', 'int16', 'int8' or 'int64' for sums in so many bits, 'float32' or
   /// 'float64' for max-plus, 'float32-fma' or 'float64-fma' for plus-times, and otherwise the type and a semiring that has
