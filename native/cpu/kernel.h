@@ -134,7 +134,7 @@ struct PackedKernel {
   int operand_size;
   int a_size;  ///< of an operand of A as it is packed
   int accumulator_size;
-  bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (offset.h)
+  bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (OffsetSums)
   int window;          ///< operands in a window (WindowsOfBlock); 0 if witnesses aren't found in windows
   // Packing returns the values' minimum and maximum if sums can overflow, and whether some aren't elements if the semiring restricts
   // its elements.

@@ -6,7 +6,6 @@
 #include "cpu/bit_packing.h"
 #include "cpu/first_true.h"
 #include "cpu/kernel.h"
-#include "cpu/offset.h"
 #include "cpu/packing.h"
 #include "cpu/tile.h"
 

@@ -6,7 +6,6 @@
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/kernel.h"
-#include "cpu/offset.h"
 #include "cpu/vector.h"
 
 namespace mpmml::cpu::MPMML_ISA {
@@ -165,7 +164,7 @@ class Packer {
   MPMML_HOST_DEVICE void encode(const V& x, Stored* to) const {
     constexpr int lanes = sizeof(V) / sizeof(Element);
     if constexpr (takes_offsets<Arithmetic>) {
-      auto wide = Arithmetic::encode(x, offset_);
+      auto wide = Arithmetic::encode_vector(x, offset_);
       if constexpr (!std::is_same_v<Stored, Operand>) {
         static_assert(sizeof(Stored) == sizeof(Element));
         if constexpr (sizeof(Operand) == 1) wide |= wide << 8;

@@ -3,7 +3,6 @@
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/bits.h"
-#include "cpu/offset.h"
 #include "cpu/tile.h"
 #include "cpu/vector.h"
 #include "lab/cpu/peak_benchmarks.h"
