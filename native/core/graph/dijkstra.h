@@ -62,11 +62,12 @@ void settle_in_order(const Rows<typename K::EdgeKey>& rows, RadixHeap<typename K
     if (own > limit) break;
     if (is_inexact<K>(own)) throw Refusal{RefusalKind::kInexact};
     if (!settle(own, i)) break;
+    const PathKey most = limit;
     for (auto edge = rows.begin(i), end = rows.end(i); edge != end; ++edge) {
       const PathKey candidate = K::extend(own, edge->key);
       const int32_t j = edge->to;
       // A node that is final has a key that no candidate is below.
-      if (!(candidate < key[j]) || candidate > limit || !reach(i, j, candidate)) continue;
+      if (!(candidate < key[j]) || candidate > most || !reach(i, j, candidate)) continue;
       key[j] = candidate;
       frontier.push({candidate, j});
     }
