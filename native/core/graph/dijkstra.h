@@ -119,12 +119,12 @@ class Dijkstra {
     if (!begin(root)) return;
     seen_.push_back(root);
     PathKey limit = limit_;
-    const auto settle = [&](PathKey key, int32_t node) {
-      if (node != root && (wanted_.is.empty() || wanted_.is[node]) && --most == 0) limit = key;
+    const auto settle = [&](PathKey own, int32_t node) {
+      if (node != root && (wanted_.is.empty() || wanted_.is[node]) && --most == 0) limit = own;
       return true;
     };
-    const auto reach = [&](int32_t, int32_t node, PathKey) {
-      if (tree_.key[node] == K::unreached()) seen_.push_back(node);
+    const auto reach = [key = tree_.key.data(), this](int32_t, int32_t node, PathKey) {
+      if (key[node] == K::unreached()) seen_.push_back(node);
       return true;
     };
     settle_in_order<K>(rows_, frontier_, tree_.key, limit, looker, settle, reach);

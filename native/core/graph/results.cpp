@@ -25,7 +25,7 @@ void Reducing::add_near(const Found& one) {
 
 void Reducing::write(int64_t index) {
   const Results& results = query_.results;
-  if (results.reduction == Reduction::kNearest) return write_nearest(index);
+  if (keeps_nearest_) return write_nearest(index);
   const double key = results.reduction == Reduction::kMean ? sum_ / count_ : worst_;
   results.reduced[index] = count_ == 0 ? std::numeric_limits<double>::quiet_NaN() : value_of(key);
   results.reached[index] = count_;

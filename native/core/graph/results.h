@@ -85,13 +85,14 @@ class Storing {
 /// Reduces the keys of the ends that a root reaches, itself left out, to what the query wants.
 class Reducing {
  public:
-  explicit Reducing(const Query& query) : query_(query) {}
+  explicit Reducing(const Query& query)
+      : query_(query), keeps_nearest_(query.results.reduction == Reduction::kNearest) {}
 
   /// Begins another root.
   void begin();
   void add(double key, int32_t node) {
+    if (keeps_nearest_) return add_near({key, node});
     ++count_;
-    if (query_.results.reduction == Reduction::kNearest) return add_near({key, node});
     sum_ += key;
     worst_ = std::max(worst_, key);
   }
@@ -110,6 +111,7 @@ class Reducing {
   double value_of(double key) const { return query_.rules.maximizes ? 0 - key : key + 0; }
 
   const Query& query_;
+  const bool keeps_nearest_;
   int32_t count_ = 0;
   double sum_ = 0, worst_ = 0;
   std::vector<Found> nearest_;  ///< a heap: the farthest on top
