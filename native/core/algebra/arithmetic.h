@@ -102,7 +102,7 @@ struct OffsetSums {
   /// Neutral for ⊕ on sums. Together with `neutral_b` it is a border.
   static constexpr Accumulator kNeutral = S::maximizes ? 0 : kMost;
 
-  /// Without offsets.
+  /// Makes sums whose offsets are 0.
   static constexpr OffsetSums for_operands(RangePath path) { return {0, 0, path == kWithZero}; }
   static OffsetSums for_operands(RangePath path, const ValueRange& a, const ValueRange& b) {
     const bool has_zero = path == kWithZero;
