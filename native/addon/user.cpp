@@ -17,59 +17,10 @@ namespace {
 
 using UserSemiringHandle = HandleOf<HandleKind::kUserSemiring, const UserSemiring>;
 
-const int32_t* words_of(const TypedArray& array) { return static_cast<const int32_t*>(array.data); }
-
-/// So many that nothing that is checked later is large.
-size_t word_count(const TypedArray& array) {
-  if (array.length > (kMostUserNodes + 1) * kUserNodeWords) {
-    throw Error(ErrorCode::kOption, "an expression has more than " + std::to_string(kMostUserNodes) +
-                                        " nodes: write it with fewer operations");
-  }
-  return array.length;
-}
-
-std::vector<uint32_t> bits_of(const TypedArray& array) {
-  const int32_t* const words = words_of(array);
-  return {words, words + word_count(array)};
-}
-
 /// What isn't in the table stays outside of it.
 template <class Enum>
 Enum enumerator_of(int32_t word, size_t count) {
   return static_cast<Enum>(word >= 0 && static_cast<size_t>(word) < count ? static_cast<size_t>(word) : count);
-}
-
-UserExpression expression_of(Napi::Env env, const TypedArray& nodes, const TypedArray& results) {
-  UserExpression expression;
-  const size_t length = word_count(nodes);
-  if (length % kUserNodeWords != 0) malformed(env, "nodes");
-  for (const int32_t* word = words_of(nodes); word < words_of(nodes) + length; word += kUserNodeWords) {
-    expression.nodes.push_back({enumerator_of<UserOp>(word[0], std::size(kUserOpNames)),
-                                enumerator_of<UserType>(word[1], std::size(kUserTypeNames)),
-                                {word[2], word[3], word[4]},
-                                static_cast<uint32_t>(word[5])});
-  }
-  const int32_t* const words = words_of(results);
-  expression.results.assign(words, words + word_count(results));
-  return expression;
-}
-
-mpmml::UserDefinition definition_of(Napi::Env env, const addon::UserDefinition& from) {
-  mpmml::UserDefinition definition;
-  definition.name = from.name;
-  const int32_t* const lanes = words_of(from.lanes);
-  for (size_t lane = 0; lane < word_count(from.lanes); ++lane) {
-    definition.lanes.push_back(enumerator_of<UserType>(lanes[lane], std::size(kUserTypeNames)));
-  }
-  definition.zero = bits_of(from.zero);
-  if (from.one) definition.one = bits_of(*from.one);
-  definition.plus = expression_of(env, from.plus, from.plus_results);
-  definition.times = expression_of(env, from.times, from.times_results);
-  definition.absorbs = from.absorbs;
-  definition.idempotent = from.idempotent;
-  definition.selective = from.selective;
-  definition.logarithms = from.logarithms;
-  return definition;
 }
 
 /// The arrays of an element's lanes, of `count` values each; at first `count` is −1.
@@ -245,14 +196,42 @@ UserProducts read_group(const std::shared_ptr<const UserSemiring>& semiring, con
 
 }  // namespace
 
+TypedArray In::definition_words() const {
+  // So many that nothing that is checked later is large.
+  const TypedArray array = elements(napi_int32_array);
+  if (array.length <= (kMostUserNodes + 1) * kUserNodeWords) return array;
+  throw Error(ErrorCode::kOption, "an expression has more than " + std::to_string(kMostUserNodes) +
+                                      " nodes: write it with fewer operations");
+}
+
+std::vector<UserType> In::user_types() const {
+  std::vector<UserType> types;
+  for (const int32_t word : words<int32_t>()) {
+    types.push_back(enumerator_of<UserType>(word, std::size(kUserTypeNames)));
+  }
+  return types;
+}
+
+std::vector<UserNode> In::user_nodes() const {
+  const std::vector<int32_t> all = words<int32_t>();
+  if (all.size() % kUserNodeWords != 0) refuse();
+  std::vector<UserNode> nodes;
+  for (auto word = all.begin(); word != all.end(); word += kUserNodeWords) {
+    nodes.push_back({enumerator_of<UserOp>(word[0], std::size(kUserOpNames)),
+                     enumerator_of<UserType>(word[1], std::size(kUserTypeNames)),
+                     {word[2], word[3], word[4]},
+                     static_cast<uint32_t>(word[5])});
+  }
+  return nodes;
+}
+
 std::shared_ptr<const UserSemiring> user_semiring_of(const Napi::Value& value) {
   return handle_in<UserSemiringHandle>(value, "expected a semiring").kept;
 }
 
 Napi::Value user_semiring(const Napi::CallbackInfo& info, const UserDefinition& definition) {
-  const Napi::Env env = info.Env();
-  auto handle = std::make_unique<UserSemiringHandle>(make_user_semiring(definition_of(env, definition)));
-  return external_of<UserSemiringHandle>(env, std::move(handle), [](Napi::Env, UserSemiringHandle&) {});
+  auto handle = std::make_unique<UserSemiringHandle>(make_user_semiring(definition));
+  return external_of<UserSemiringHandle>(info.Env(), std::move(handle), [](Napi::Env, UserSemiringHandle&) {});
 }
 
 UserDescription describe_user_semiring(const std::shared_ptr<const UserSemiring>& semiring) {

@@ -5,7 +5,6 @@
 
 #include "core/problem/structured.h"
 #include "cpu/loop.h"
-#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 namespace {
@@ -78,7 +77,7 @@ ValueRange PackedOperand::pack() {
                    PackRequest part = request(first / panels_);
                    part.first_panel = first % panels_;
                    part.end_panel = std::min(panels_, part.first_panel + end - first);
-                   seen.merge(range_of(form_.pack(part)));
+                   seen.merge(form_.pack(part));
                    first += part.end_panel - part.first_panel;
                  }
                  std::lock_guard<std::mutex> lock(mutex);

@@ -10,7 +10,6 @@
 #include "core/plan/plan.h"
 #include "core/status.h"
 #include "cpu/kernel.h"
-#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 

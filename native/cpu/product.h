@@ -6,7 +6,6 @@
 #include "cpu/blocking.h"
 #include "cpu/kernel.h"
 #include "cpu/operand.h"
-#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 
