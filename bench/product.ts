@@ -102,7 +102,7 @@ export function describeProduct(record: ProductRecord, request: ProductRequest):
     ['values', describeValues(c, c.shape, record.semiring, record.dtype)],
     ['semiring', semiringText(record)],
     ['backend', `${record.backend}, ${record.device}: ${why(record, request)}`],
-    ['variant', `${record.variant}, ${record.path}${hasSums(record.semiring) ? ' sums' : ''}`],
+    ['variant', `${record.variant}, ${record.arithmetic}${hasSums(record.semiring) ? ' sums' : ''}`],
     ['kernel', duration(timing.kernelMs)],
     ['total', duration(timing.totalMs)],
     ['speed', `${rate(record.gops)} (2 operations per step, kernel time)`],

@@ -57,10 +57,10 @@ export const pathsCommandOptions: Readonly<Record<'limit' | 'method' | 'reduce',
  * The options of queues and their workers.
  *
  * @example
- * console.log(queueCommandOptions.lockMs.flag, queueCommandOptions.lockMs.parse('30')) // --lock <seconds> 30000
+ * console.log(queueCommandOptions.lockDuration.flag, queueCommandOptions.lockDuration.parse('30')) // --lock <seconds> 30000
  */
 export const queueCommandOptions: Readonly<
-  Record<'queue' | 'name' | 'roots' | 'concurrency' | 'memory' | 'lockMs', CommandOption>
+  Record<'queue' | 'name' | 'roots' | 'concurrency' | 'memory' | 'lockDuration', CommandOption>
 > = commandOptionsOf({
   ...placeSet,
   ...patienceSet,

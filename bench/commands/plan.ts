@@ -177,13 +177,16 @@ function describeScaling({ shape, host, hosts }: ScalingRecord): string {
   return parts.join('\n')
 }
 
-function describe({ a, b, backend, variant, parameters, path }: PlanRecord, semiring: Semiring): string {
+function describe(
+  { a, b, backend, variant, parameters, arithmetic }: PlanRecord,
+  semiring: Semiring,
+): string {
   const text = Object.entries(parameters).map(([name, value]) => `${name} ${value}`)
   return labelled([
     ['product', `${shapeText(a)} by ${shapeText(b)}`],
     ['backend', backend],
     ['variant', variant],
     ['parameters', text.join(', ')],
-    ['path', hasSums(semiring) ? `${path} sums` : path],
+    ['arithmetic', hasSums(semiring) ? `${arithmetic} sums` : arithmetic],
   ])
 }

@@ -20,7 +20,7 @@ interface Flags extends QueueFlags {
 
 export function workerCommand(signal: AbortSignal): Command {
   const [address, name] = queueOptions('take blocks from this queue')
-  const { roots, concurrency, memory, lockMs } = queueCommandOptions
+  const { roots, concurrency, memory, lockDuration } = queueCommandOptions
   return newCommand('worker')
     .addOption(address!.makeOptionMandatory())
     .addOption(name!)
@@ -29,7 +29,7 @@ export function workerCommand(signal: AbortSignal): Command {
     .addOption(devicesOption('the GPUs to use: all, or numbers such as 0,1 (all by default)'))
     .addOption(optionOf(concurrency))
     .addOption(optionOf(memory))
-    .addOption(optionOf(lockMs))
+    .addOption(optionOf(lockDuration))
     .option('--json', 'print one JSON value per line: what the worker does, as it does it')
     .addHelpText(
       'after',
@@ -46,7 +46,7 @@ Ctrl-C and SIGTERM give the blocks that are being computed back to the queue.${Q
         backend,
         signal,
         onEvent: (event) => void tell(event, describeEvent(event)),
-        ...{ devices, concurrency, memory, lockMs: lock },
+        ...{ devices, concurrency, memory, lockDuration: lock },
       }
       const worker = await startWorker(options)
       const { id, concurrency: atOnce } = worker

@@ -232,7 +232,7 @@ async function witnessOnGpu(bench: Bench, values: ValueKind, asked: Asked | unde
     const { witness, ...tracked } = await mpmm(left, right, { out, witness: true })
     if (nth === -2) bench.wrong(wrongWitness(a, b, await out.download(), await witness.download(), 64), of)
     witness.dispose()
-    return { plain: plain.gops, tracked: tracked.gops, note: `${tracked.variant}, ${tracked.path}` }
+    return { plain: plain.gops, tracked: tracked.gops, note: `${tracked.variant}, ${tracked.arithmetic}` }
   }
   await bench.measure(of, [3, 7, 2], both, [
     ['the product', 'TOPS', ({ plain }) => plain / 1000],

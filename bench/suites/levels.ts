@@ -65,8 +65,8 @@ async function kernels(bench: Bench, size: number, kind: Kind): Promise<void> {
       'kernel',
       'TOPS',
       ({ timing }) => topsOf(size ** 3, timing.kernelMs),
-      // The family tells more than the path: on the path 'direct' are kernels of very different speeds.
-      ({ path, variant }) => ({ ...goal, note: `${variant.split('_')[0]}, ${path}` }),
+      // The family tells more than the arithmetic: with the arithmetic 'direct' are kernels of very different speeds.
+      ({ arithmetic, variant }) => ({ ...goal, note: `${variant.split('_')[0]}, ${arithmetic}` }),
     ],
   ])
   if (size <= 256) bench.wrong(differsFromNaive(await out.download(), a, b), of)
@@ -83,11 +83,11 @@ async function wholeCalls(bench: Bench, size: number): Promise<void> {
   ] as const) {
     const call = async () => {
       const begin = performance.now()
-      const { timing, path } = await mpmm(a, b, { ...bench.place, out })
-      return { whole: performance.now() - begin, ...timing, path }
+      const { timing, arithmetic } = await mpmm(a, b, { ...bench.place, out })
+      return { whole: performance.now() - begin, ...timing, arithmetic }
     }
     await bench.measure(`${size}³, 16 levels, Int16Arrays, ${what}`, [3, 11, 2], call, [
-      ['the whole call', 'ms', ({ whole }) => whole, ({ path }) => ({ ...goal, note: path })],
+      ['the whole call', 'ms', ({ whole }) => whole, ({ arithmetic }) => ({ ...goal, note: arithmetic })],
       ['until the operands are on the GPU', 'ms', ({ h2dMs }) => h2dMs],
       ['kernels', 'ms', ({ kernelMs }) => kernelMs],
       ['from the last kernel to the last element', 'ms', ({ d2hMs }) => d2hMs],

@@ -37,7 +37,7 @@ async function chains(bench: Bench, size: number, kind: keyof typeof kinds): Pro
     const results = await Promise.all(running)
     const whole = performance.now() - begin
     const kernels = results.reduce((sum, { timing }) => sum + timing.kernelMs, 0)
-    return { whole, queued, kernels, path: results[0]!.path }
+    return { whole, queued, kernels, arithmetic: results[0]!.arithmetic }
   }
   // The first two warm up: kernels are loaded, and packed forms are made.
   await bench.measure(`ten of ${size}³, ${kind}`, [3, 21, 2], call, [
@@ -47,7 +47,7 @@ async function chains(bench: Bench, size: number, kind: keyof typeof kinds): Pro
       ({ whole, kernels }) => whole / kernels,
       bench.gpu ? asked[size] : {},
     ],
-    ['whole time', 'ms', ({ whole }) => whole, ({ path }) => ({ note: path })],
+    ['whole time', 'ms', ({ whole }) => whole, ({ arithmetic }) => ({ note: arithmetic })],
     ['sum of the kernels', 'ms', ({ kernels }) => kernels],
     ['until the ten calls have returned', 'ms', ({ queued }) => queued],
   ])

@@ -27,7 +27,7 @@ export interface Patience {
    * After how long a worker or a producer that is silent is taken for dead, in ms: 30 000 by default, and from 500. Its
    * blocks go to others after up to twice that time.
    */
-  lockMs?: number | undefined
+  lockDuration?: number | undefined
 }
 
 /** The address, which connecting checks, and the name. */
@@ -57,7 +57,7 @@ const MOST = Number.MAX_SAFE_INTEGER
 export const from = (least: number, usual: number) => whole(usual, least, MOST)
 
 export const patienceSet = {
-  lockMs: whole(30_000, 500, MOST, {
+  lockDuration: whole(30_000, 500, MOST, {
     flag: '--lock <seconds>',
     summary: 'after how long without a sign of life others take the blocks of this worker (30 by default)',
     fromText(text) {
@@ -94,7 +94,7 @@ export interface QueueWorkerOptions extends QueuePlace, Patience {
   /** The most bytes of host memory that a block may take: a number, or a text such as '8GiB'. As much as it needs, if left out. */
   memory?: number | string | undefined
   /** How often a block may have lost its worker before it fails: 5 by default. A block that ends each process that computes it must not end them all. */
-  takeovers?: number | undefined
+  maxStalledCount?: number | undefined
   /** Stops the worker, as {@link QueueWorker.stop} does. */
   signal?: AbortSignal | undefined
   /** Is called with what the worker does. If it throws, the worker stops, and {@link QueueWorker.stopped} rejects with that. */
@@ -118,7 +118,7 @@ export const workerSet = {
       'blocks at once on each GPU, or on the CPU (2 by default: one is read while another is computed)',
   }),
   memory: memoryFor('the most memory that a block may take, such as 8GiB'),
-  takeovers: from(0, 5),
+  maxStalledCount: from(0, 5),
   signal,
   onEvent: listener<WorkerEvent>(),
 } satisfies OptionsOf<QueueWorkerOptions>
