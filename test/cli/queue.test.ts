@@ -395,7 +395,7 @@ describe.skipIf(!redisProgram)(`a queue${why}`, () => {
       await expect(startWorker(options as never)).rejects.toEqual(coded('OPTION', message))
     }
     await expect(multiplyOnQueue('a', 'b', 'c', { queue, maxQueuedJobs: 0 })).rejects.toEqual(
-      coded('OPTION', /window/),
+      coded('OPTION', /maxQueuedJobs/),
     )
   })
 })

@@ -13,6 +13,7 @@ import * as mpmml from '../../lib/index.js'
 import * as lab from '../../lib/lab.js'
 import * as queue from '../../lib/queue.js'
 import * as rna from '../../lib/rna.js'
+import * as schedules from '../../lib/schedule.js'
 import { coded } from '../support/coded.js'
 
 const a = mpmml.matrix(2, 2, [1, 2, 3, 4])
@@ -68,6 +69,7 @@ const calls: Record<string, (options: never) => unknown> = {
   isSparseFile: (o) => files.isSparseFile(at('a.mtx'), o),
   writeText: (o) => files.writeText(at('out.txt'), 'text', o),
   readGraph: (o) => graphs.readGraph(at('a.gr'), o),
+  parsePlan: (o) => schedules.parsePlan('id,days\n1,2\n', o),
   parseFasta: (o) => rna.parseFasta('>a\nGC\n', o),
   readFasta: (o) => rna.readFasta(at('a.fasta'), o),
   shortestPaths: (o) => graphs.shortestPaths(graph, o),
