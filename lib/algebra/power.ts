@@ -1,7 +1,6 @@
 /** Powers of matrices. */
 import { notCancelled } from '../abort.js'
 import { oneOf, zeroOf } from '../built-in.js'
-import { multiplyFactors, readExponent } from '../closure/factors.js'
 import {
   deliver,
   onItsDevice,
@@ -20,6 +19,7 @@ import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edg
 import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'
+import { multiplyFactors, readExponent } from '../product/factors.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyResult, ElementsOf, MpmmOptions, ReadOptions } from '../product/options.js'
 import type {

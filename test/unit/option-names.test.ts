@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { flags } from '../../bench/flags.js'
 import { pagesWithOptions, withOptions } from '../../docs/options.mjs'
 import * as algebra from '../../lib/algebra.js'
 import * as arrays from '../../lib/arrays.js'
-import { arraysCommandOptions, commandOptions } from '../../lib/command-line.js'
 import * as files from '../../lib/files.js'
 import * as graphs from '../../lib/graph.js'
 import * as mpmml from '../../lib/index.js'
@@ -117,7 +117,6 @@ it.each(Object.keys(calls))('%s', async (name) => {
 
 it('the guides have the tables that npm run options writes', () => {
   expect(pagesWithOptions().length).toBeGreaterThan(5)
-  const flags = { ...commandOptions, ...arraysCommandOptions }
   for (const path of pagesWithOptions()) {
     const page = readFileSync(path, 'utf8')
     expect(withOptions(page, flags), path).toBe(page)

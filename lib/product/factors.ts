@@ -1,7 +1,7 @@
 /** Powers by repeated squaring: the factors of a power, multiplied in order, with progress over all of them. */
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
-import { type Progress, partOf } from '../product/progress.js'
+import { type Progress, partOf } from './progress.js'
 
 type Listener = ((progress: Progress) => void) | undefined
 
