@@ -144,7 +144,7 @@ export const blocksOptions = () => [...arraysOptions(), ...queueOptions()]
 export const BLOCKS_HELP = ARRAYS_HELP + QUEUE_HELP
 
 /** What is asked, as runArrays() has it, but for the output, which may be missing. */
-type Asked = Omit<Parameters<typeof runArrays>[1], 'output' | 'inputs'> &
+type BlocksRequest = Omit<Parameters<typeof runArrays>[1], 'output' | 'inputs'> &
   QueueFlags & { output?: string | undefined }
 
 /**
@@ -156,7 +156,7 @@ export async function doneByBlocks(
   command: Command,
   kind: 'multiply' | 'paths',
   inputs: readonly string[],
-  flags: Asked,
+  flags: BlocksRequest,
   refused: readonly string[],
   json: boolean,
   signal: AbortSignal,

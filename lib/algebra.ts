@@ -24,6 +24,7 @@ export { periodicRegime, type Regime, type RegimeOptions } from './algebra/regim
 export {
   greatestSubsolution,
   leftResidual,
+  type ResidualFunction,
   type ResidualOptions,
   rightResidual,
   type Subsolution,

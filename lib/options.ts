@@ -1,5 +1,5 @@
 /**
- * Options: each is said once, as a value that knows how it is read and what it is if it is left out. What a function takes is a set of them.
+ * Options: each is defined once, as a value with its reader and its default. The options of a function are a set of such values.
  *
  * Types come first: the interface of a function's options has the docs that editors show and the reference prints, which a type
  * that is computed from values would lose. {@link OptionsOf} lets the compiler refuse a set that lacks a name of it, or has another.

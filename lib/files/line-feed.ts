@@ -130,7 +130,7 @@ function requireText(content: unknown, name: unknown): asserts content is Uint8A
 
 /** Options of functions that parse text in memory. */
 export interface ContentOptions {
-  /** Name of the content in errors; by default a description of what it holds, such as 'the graph'. */
+  /** Name of the content in errors. The default names its kind, such as 'the graph'. */
   name?: string | undefined
 }
 
