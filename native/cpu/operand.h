@@ -8,7 +8,7 @@ namespace mpmml::cpu {
 
 /// How an operand is packed.
 struct PackedForm {
-  Occurring (*pack)(const PackRequest& request);
+  Range (*pack)(const PackRequest& request);
   void (*fill_border)(const PackRequest& request, RangePath path);  ///< null: its steps have no border
   int64_t width;                                                    ///< lanes of a panel
   int64_t size;                                                     ///< bytes of a packed element

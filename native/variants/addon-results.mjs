@@ -114,7 +114,7 @@ export const results = {
     kernelMs: ${at('kernel', reals)} Only the kernel of the product.
     prepareMs: ${at('prepare', reals)} What the variant runs before it (packing, transposing A); zeros if it runs nothing.
     analysisMs: ${at('analysis', reals)} The scan of both operands for their range of values.
-    path: ${nameIn(lists.paths)} How the values were computed with: see {@link MpmmResult.path}.
+    path: ${nameIn(lists.paths)} Arithmetic of the kernel: see {@link MpmmResult.arithmetic}.
     operandSets: ${int} Sets of operands that the repetitions took in turn, so that no operand is still in the L2 cache.
     clockMHz: ${real} The clock of the multiprocessors, just after the last repetition.
   `,
