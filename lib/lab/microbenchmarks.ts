@@ -18,9 +18,9 @@ export interface Microbench extends Readonly<LabMicrobench> {}
 /** The parameters of a microbenchmark, by the thesis' names. Which of them one has, {@link microbenches} tells. */
 export interface MicrobenchOptions extends Omit<LabMicrobenchRequest, 'name'> {}
 
-/** What a microbenchmark gives: what ran, and how fast in operations, steps and instructions. */
+/** Result of a microbenchmark: the kernel that ran, and its rates of operations, steps and instructions. */
 export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
-  /** Of {@link microbenches}. */
+  /** Name from {@link microbenches}. */
   name: string
   /** Milliseconds of a launch. */
   ms: Spread
@@ -65,7 +65,7 @@ const microbenchOptions = new Options({
 } satisfies OptionsOf<MicrobenchOptions>)
 
 /**
- * What a command line can say of the parameters of microbenchmarks, by their names.
+ * Command-line options of the parameters of microbenchmarks, by name.
  *
  * @example
  * const { flag, parse } = microbenchCommandOptions.bsi
