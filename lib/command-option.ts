@@ -3,21 +3,21 @@ import type { Option } from './options.js'
 
 /** An option, as a command line may have it. */
 export interface CommandOption {
-  /** As in its help: '--device <index>'. */
+  /** Flag and value as in the help: '--device <index>'. */
   readonly flag: string
-  /** What it is for, in a line. */
+  /** Purpose of the option, in a line. */
   readonly summary: string
   /** The values that there are, if they have names. */
   readonly choices: readonly string[] | undefined
   /**
-   * What functions take for a text.
+   * Converts the text of the command line to the value that functions expect.
    *
    * @throws ArgumentError (ERR_MPMML_OPTION), ArgumentError (ERR_MPMML_VARIANT).
    */
   readonly parse: (text: string) => unknown
 }
 
-/** What a set says of its options to a command line, by their names. */
+/** Returns the command-line descriptions of a set's options, by name. */
 export function commandOptionsOf<Name extends string>(
   set: Readonly<Record<Name, Option<unknown>>>,
 ): Readonly<Record<Name, CommandOption>> {
