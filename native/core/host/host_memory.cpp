@@ -54,7 +54,7 @@ int64_t left_in_group(const std::string& folder, const char* limit_name, const c
   const int64_t limit = numbers_in(folder + limit_name, {""});
   const int64_t used = numbers_in(folder + usage_name, {""});
   if (limit == kUnknown || used == kUnknown) return kNoLimit;
-  // The kernel reclaims the file cache when memory is needed, so it counts as available.
+  // The system reclaims the file cache when memory is needed, so the cache counts as available.
   const int64_t cached = numbers_in(folder + "/memory.stat", {"inactive_file ", "active_file "});
   return std::min(limit, std::max<int64_t>(0, limit - used + std::max<int64_t>(cached, 0)));
 }

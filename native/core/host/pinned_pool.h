@@ -42,7 +42,7 @@ class PinnedPool {
   /// allocation: the constructor registers it, and it is removed when it has run or is destroyed.
   class BlockAllocation {
    public:
-    /// The caller holds the pool's mutex.
+    /// The caller must hold the pool's mutex.
     BlockAllocation(PinnedPool& pool, int64_t bytes) : pool_(pool), bytes_(bytes) { pool_.growth_ = this; }
     BlockAllocation(const BlockAllocation&) = delete;
     ~BlockAllocation();
