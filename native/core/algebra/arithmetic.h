@@ -22,7 +22,7 @@ constexpr int steps_per_operand<Arithmetic, std::void_t<decltype(Arithmetic::kSt
 
 /// Encoding of zero in Narrow, and threshold of the accumulators that are zero. Two cases share the struct, so that one
 /// compiled kernel serves both:
-/// - direct: the operands have no zero; zero represents itself and appears only as padding;
+///  - direct: the operands have no zero; zero represents itself and appears only as padding;
 ///  - translated: zero is represented by EncodedZero::value.
 template <class Element>
 struct NarrowEncoding {
@@ -79,10 +79,10 @@ struct Narrow {
 };
 
 /// Sums of unsigned 16-bit or 8-bit operands, from each of which an offset is subtracted. A vector holds more of them
-/// than of int32. If the operands have no zero, the differences and their sums use all bits. If they have one, it is
-/// encoded so that a sum with zero is never in the range of the finite sums (in 16 bits; in 8 bits 64 is in place of
-/// 16384): max-plus zero 0, finite values 16384 to 32767, finite sums from 32768; min-plus finite values 0 to 16383,
-/// zero 32767, finite sums to 32766.
+/// than of int32. If the operands have no zero, the differences and their sums use all bits. If they have one, the
+/// encoding of zero keeps sums with zero out of the range of the finite sums. In 16 bits (8 bits: 64 in place of 16384):
+///   max-plus  zero 0, finite values 16384 to 32767, finite sums from 32768;
+///   min-plus  finite values 0 to 16383, zero 32767, finite sums to 32766.
 template <class S, class Word>
 struct BiasedIntArithmetic {
   static_assert(is_integer_sum<S>);
@@ -176,8 +176,9 @@ struct Levels<float> {
   }
 };
 
-/// Distances from the best element of a line (row of A or column of B), or of a chunk of a line, as exponents of
-/// numbers for tensor cores: see ExponentScale. A kernel decodes its accumulators into levels itself.
+/// Distances of elements as exponents of numbers for tensor cores: see ExponentScale. A distance is measured from the
+/// best element of a line (row of A or column of B), or of a chunk of a line. A kernel decodes its accumulators into
+/// levels itself.
 template <class S, ArithmeticKind kPath>
 struct Exponents {
   static_assert(has_range<S>);
@@ -224,8 +225,8 @@ struct Exponents {
     if (away > static_cast<uint32_t>((top - kMinExponent) / kScale.scale)) return 0;
     return static_cast<Operand>((top + kMaxExponent - kScale.scale * static_cast<int>(away)) << 7);
   }
-  /// Returns the level for the exponent of a sum (with float's bias), where `best` is the best of the row ⊗ the best of
-  /// the column.
+  /// Returns the level for the exponent of a sum, with float's bias. `best` is the best of the row ⊗ the best of the
+  /// column.
   MPMML_HOST_DEVICE Accumulator decode(int32_t exponent, int32_t best) const {
     if (exponent <= 0) return OnLevels::zero;
     constexpr uint32_t kTop = kScale.top_a + kScale.top_b + kMaxExponent + uint32_t{kBias}, kScaleBits = kScale.scale;

@@ -37,8 +37,8 @@ inline bool sums_are_exact(const ValueRange& a, const ValueRange& b) {
   return most(a) + most(b) <= granule * (1 << 24) && !(a.levels.has_negative_zero && b.levels.has_negative_zero);
 }
 
-/// Adds the exponent arithmetics that are exact for operands of integers, or of floats that are multiples of a
-/// quantization step, if their sums are exact.
+/// Adds the exponent arithmetics that are exact for these operands. Operands are integers, or floats that are multiples
+/// of a quantization step and have exact sums.
 template <class S>
 void add_exponent_paths(ArithmeticSet& paths, const ValueRange& a, const ValueRange& b) {
   if (!a.has_finite() || !b.has_finite()) return;

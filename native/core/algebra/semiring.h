@@ -5,7 +5,7 @@
 // fill a tile beyond K, so that a step on padding changes no result.
 //
 // An operator that can be ⊕ declares whether it is idempotent: x ⊕ x = x. An operator of truth values also reduces many
-// of them at once, because kernels hold truth values as the bits of words (across), or count them (of_count).
+// of them at once: the bits of words (across), or a count (of_count).
 //
 // Over int32 the sums of max-plus and min-plus can leave the type. In these semirings zero is one of the values of the
 // type, and all other values are finite (FiniteRange). The arithmetics of arithmetic.h are still exact there. The other

@@ -15,9 +15,9 @@ namespace mpmml {
 template <class S>
 constexpr bool is_integer_sum = S::can_overflow && S::idempotent && std::is_same_v<typename S::Element, int32_t>;
 
-/// Encoding of zero for sums in the element type. If every finite value is within ±limit, which is about 2^30 / 3, a
-/// plain sum with the encoded zero can't wrap, and differs from every sum of finite values. Maxima and minima aren't
-/// symmetric here, because 2^30 + 2^30 wraps but −2^30 − 2^30 doesn't.
+/// Encoding of zero for sums in the element type. Every finite value must be within ±limit, which is about 2^30 / 3.
+/// Then a plain sum with the encoded zero can't wrap, and differs from every sum of finite values. Maxima and minima
+/// aren't symmetric here, because 2^30 + 2^30 wraps but −2^30 − 2^30 doesn't.
 template <class S>
 struct EncodedZero {
   using Element = typename S::Element;
@@ -105,9 +105,9 @@ struct LineLevels {
   constexpr bool is_known() const { return spread != kUnknown; }
 };
 
-/// Result of a scan: the finite minimum and maximum (minimum > maximum without a finite value), and whether the scanned
-/// values include the semiring's zero or a value that isn't an element of the semiring. For float the minimum and the
-/// maximum are the order keys of the least and the greatest element other than zero.
+/// Result of a scan: the finite minimum and maximum (minimum > maximum without a finite value). Flags tell whether the
+/// semiring's zero, or a value that isn't an element of the semiring, is among the values. For float the minimum and
+/// the maximum are the order keys of the least and the greatest element other than zero.
 struct Range {
   int64_t minimum = std::numeric_limits<int64_t>::max();
   int64_t maximum = std::numeric_limits<int64_t>::min();

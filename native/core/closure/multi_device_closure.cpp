@@ -1,10 +1,10 @@
 // Closure of one matrix on multiple devices, by groups of pivots. The device with the rows of a group is its owner. For
 // each group:
 //
-// the owner sends each device the pivots' rows in the columns of the pivots and in a share of the other columns; each
-// device eliminates the pivots in that panel, and in its own rows' columns of the pivots; the devices exchange their
-// records of the pivots' rows; each device multiplies its recorded columns by the complete pivot rows, and accumulates
-// the product into its rows.
+//   the owner sends each device the pivots' rows in the columns of the pivots and in a share of the other columns;
+//   each device eliminates the pivots in that panel, and in its own rows' columns of the pivots;
+//   the devices exchange their records of the pivots' rows;
+//   each device multiplies its recorded columns by the complete pivot rows, and accumulates the product into its rows.
 //
 // Everything except the block of the pivots is computed once, and divided among the devices. Elements of d change only
 // by the product, which has the candidates of all pivots of the group. Therefore the result equals that of one device.
@@ -135,8 +135,8 @@ class ClosureByRows final : public Pending {
     const Span rows;            ///< rows of d; columns with these indices are its share of the pivots' rows
     MutableMatrixView d, next;  ///< rows of this device
     std::vector<std::shared_ptr<Memory>> memories;  ///< memory of the following matrices
-    /// The pivots' rows in the columns of the pivots and in this device's share (`along`), and the pivots' columns in
-    /// the pivots' rows and in this device's rows (`down`).
+    /// `along`: the pivots' rows, in the columns of the pivots and of this device's share. `down`: the pivots' columns,
+    /// in the pivots' rows and in this device's rows.
     MutableMatrixView along, next_along, down, next_down;
     /// Recorded rows and columns of a group. They are read during the elimination of the next group, so they are
     /// double-buffered.

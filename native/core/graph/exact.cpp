@@ -72,7 +72,8 @@ bool product_is_above_one(const std::vector<double>& factors, const ProgressRepo
   }
   int64_t length = static_cast<int64_t>(digits.size()) * 64;
   for (uint64_t top = digits.back(); !(top >> 63); top <<= 1) --length;
-  // The product is in [2^(length − 1), 2^length) · 2^exponent, and its mantissa is odd.
+  // The product is in [2^(length − 1), 2^length) · 2^exponent. The integer in `digits` is odd, so the product is a
+  // power of two only if it has a single bit.
   const bool is_one_digit = length == 1;
   return length - 1 + exponent > 0 || (length - 1 + exponent == 0 && !is_one_digit);
 }

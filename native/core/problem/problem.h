@@ -33,9 +33,9 @@ struct Problem : FurtherResults {
   /// Bands of the matrices. Elements of A and B outside of them are zero and are never read. Elements of results
   /// outside of them are never written.
   Structure structure;
-  /// M × K, int32, or data is null. If set, `witness` contains next nodes: if a candidate is strictly better than c0,
-  /// the witness becomes the element of `through` in its row and in column k, where k is the smallest that attains C.
-  /// Other witnesses keep their values.
+  /// M × K, int32, or data is null. If set, `witness` contains next nodes. A witness changes only if a candidate is
+  /// strictly better than c0. Let k be the smallest index that attains C: the witness becomes the element of `through`
+  /// in its row and in column k.
   MatrixView through;
   /// Known range of the finite elements of A, B, C0 and C, which aren't scanned then; null: unknown.
   const ValueRange* known = nullptr;

@@ -15,7 +15,7 @@ struct TriangleSizes {
   int reach;  ///< number of bases of the longest interval, rounded up to whole blocks
 
   MPMML_HOST_DEVICE int end_column(int block) const {
-    // Both are read before they are compared: compilers make branches of loads otherwise.
+    // Both values are read before the comparison, because compilers turn loads in a conditional into branches.
     const int end = (block + 1) * kTriangleBlock + reach, last = positions;
     return end < last ? end : last;
   }

@@ -144,8 +144,8 @@ class Backend {
   /// Returns a rough estimate of the duration of a product in ms, transfers included, from its sizes only.
   virtual double estimate_ms(const Problem& problem, int device) = 0;
 
-  /// Returns whether a separate transfer for the product would take longer than the product itself, so that a session
-  /// computes it sooner in a batch with others. May return true for products without steps.
+  /// Returns whether a separate transfer would take longer than the product itself. A session computes such products
+  /// sooner in a batch. May return true for products without steps.
   virtual bool runs_together(const Problem& /*problem*/, const Placement& /*where*/) { return false; }
 
   /// Returns the function that scans the elements of `problem` in host memory. The problem's flags cancel the scan.

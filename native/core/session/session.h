@@ -112,7 +112,7 @@ struct Pivots {
 };
 
 /// Derivation of next nodes from the distances of a closure over sums. Every edge must make a path worse, and sums must
-/// be exact. Then an edge whose weight equals the distance between its nodes (a *tight* edge) begins a best path, and
+/// be exact. An edge is *tight* if its weight equals the distance between its nodes. Tight edges begin best paths, and
 /// every best path consists of tight edges. For i ≠ j the next node becomes j if there is a tight edge from i to j,
 /// else the smallest v with one from i to v and d[i, v] + d[v, j] = d[i, j]. On the diagonal, and if no path exists, it
 /// is −1. Each edge along next nodes reduces the distance to j.
@@ -271,9 +271,9 @@ class Session {
   /// Returns whether the results of a product in host memory are written by Pending::finish(), and not before.
   virtual bool writes_at_finish() const { return false; }
 
-  /// Returns the shared operand by which the parts of a product of host matrices, divided by rows, broadcast B to each
-  /// other, so that the host sends it only once. Returns null if separate reads are faster. `sessions` are of this
-  /// backend, and compute the parts.
+  /// Returns the shared operand by which the parts of a product broadcast B to each other, so that the host sends it
+  /// only once. The parts are rows of a product of host matrices. Returns null if separate reads are faster. `sessions`
+  /// are of this backend, and compute the parts.
   virtual std::unique_ptr<SharedOperand> broadcast_b(const std::vector<Problem>& /*parts*/,
                                                      const std::vector<Session*>& /*sessions*/) {
     return nullptr;

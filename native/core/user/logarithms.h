@@ -7,7 +7,7 @@
 //   S = U · V, summed in ascending order of k
 //   C[i, j] = r[i] + c[j] + log(S[i, j] · 2^−100)
 //
-// The limit of this method is the range of float32. An exponential less than 2^−74 is replaced by 2^−74, so that only
+// The limit of this method is the range of float32. An exponential less than 2^−74 is replaced by 2^−74. So only
 // logarithms of zero give 0, and S is 0 only if all candidates are zero. If S ≥ 2^20, a step with such exponentials
 // adds a millionth of a rounding of S. A smaller S, whose candidates are all less than r[i] + c[j] − 55, and an S that
 // is NaN, determine nothing: these elements of C are computed pair by pair.

@@ -40,8 +40,8 @@ Written at_least(ExpressionWriter& w, Written x, float least) {
   return w.select(w.less(x, bound), bound, x);
 }
 
-// For x above the bound of n the polynomial is above 1, so that the result is infinite as it should be. NaN goes
-// through the polynomial.
+// For x above the bound of n the polynomial is above 1, so the result is infinite, which is correct. NaN goes through
+// the polynomial.
 
 Written exp2_of(ExpressionWriter& w, Written argument) {
   constexpr float kPowers[] = {1,

@@ -29,8 +29,8 @@ using UserLanes = std::array<View, kMaxUserLanes>;
 ///
 /// Products of logarithms with many steps compute acc by the method of logarithms.h instead.
 ///
-/// The witness is the smallest k whose candidate has the same bits as C's element in each lane, and −1 if there is none or C's
-/// element is zero. Only for semirings that are selective.
+/// The witness is the smallest k whose candidate has the bits of C's element in each lane. It is −1 without such a k,
+/// or if C's element is zero. Only for semirings that are selective.
 struct UserProduct : FurtherResults {
   std::shared_ptr<const UserSemiring> semiring;
   int64_t batch = 1;

@@ -1,7 +1,7 @@
 // Conditions under which a step of a product changes nothing.
 //
 // Many semirings keep the best candidate: most steps improve nothing, and ⊕ then returns x unchanged. If ⊕ expresses
-// this by a select of x in every lane, a kernel can test that condition first and skip the rest of ⊗ and ⊕.
+// this by a select of x in every lane, a kernel tests that condition first and skips the rest of the step.
 #pragma once
 #include <optional>
 
