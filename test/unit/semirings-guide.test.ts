@@ -33,7 +33,7 @@ describe('the examples of docs/semirings.md', () => {
   )
 
   it('show how a semiring is printed', async () => {
-    const [, shown] = /prints it:\n\n```\n(.+?)\n```/s.exec(guide)!
+    const [, shown] = /prints the expression:\n\n```\n(.+?)\n```/s.exec(guide)!
     expect(await run(`${programs[0]!.replace(/^const \{ c \}.*/ms, '')}console.log(closest)`)).toBe(shown)
   })
 })
