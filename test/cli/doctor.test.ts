@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { variables } from '../../bench/commands/doctor.js'
 import { variants } from '../../lib/index.js'
 import { json, mpmml, succeeds, useFolder } from './support.js'
 
@@ -61,7 +62,7 @@ describe('doctor', () => {
       expect.arrayContaining(['MPMML_CUDA=OFF', 'MPMML_QUEUE_PASSWORD=…', 'MPMML_THREADS=4']),
     )
     expect(JSON.stringify(checks)).not.toContain('opensesame')
-    expect(advice).toMatch(/^MPMML_THREADS is none of mpmml's variables, .*products\.md/)
+    expect(advice).toMatch(/^MPMML_THREADS is none of mpmml's variables, .*errors\.md/)
     expect(advice).toContain('did you mean MPMML_NUM_THREADS?')
   })
 
@@ -83,15 +84,22 @@ describe('doctor', () => {
     expect((await mpmml(['doctor'])).stdout).not.toContain('\x1b')
   })
 
-  it('knows the variables that the documentation has', async () => {
-    const listed = ['products', 'building'].flatMap((page) =>
+  it('recognizes the variables of the documentation, and no others', async () => {
+    const listed = ['errors', 'building'].flatMap((page) =>
       [...readFileSync(`docs/${page}.md`, 'utf8').matchAll(/^\| `(MPMML_\w+)`/gm)].map(([, name]) => name!),
     )
-    expect(listed.length).toBeGreaterThan(10)
+    expect([...new Set(listed)].sort()).toEqual([...variables].sort())
     // Their values are wrong, so the exit status is 1.
     const env = Object.fromEntries(listed.map((name) => [name, '']))
     const { stdout } = await mpmml(['doctor'], { env })
     expect(stdout).not.toContain("none of mpmml's variables")
+  })
+
+  it('recognizes every variable that the library reads', () => {
+    const environment = readFileSync('lib/environment.ts', 'utf8')
+    const read = [...environment.matchAll(/'(MPMML_\w+)'/g)].map(([, name]) => name!)
+    expect(read.length).toBeGreaterThan(5)
+    expect(read.filter((name) => !variables.includes(name))).toEqual([])
   })
 
   it('a backend that is asked for and can’t be used is a problem: the usual products fail', async () => {

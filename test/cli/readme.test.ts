@@ -28,9 +28,10 @@ const pages = [
 ]
 const readme = read('README.md')
 const products = read('docs/products.md')
+const errors = read('docs/errors.md')
 
 it('lists every error, with its class, and no other', () => {
-  const listed = [...products.matchAll(/^\| `(ERR_MPMML_\w+)` \| `(\w+)` \|/gm)].map(([, code, name]) => [
+  const listed = [...errors.matchAll(/^\| `(ERR_MPMML_\w+)` \| `(\w+)` \|/gm)].map(([, code, name]) => [
     code,
     name,
   ])
@@ -269,11 +270,12 @@ it('examples print what docs/examples.md says', () => {
 })
 
 describe('pictures', () => {
-  it.each(Object.keys(pictures))('%s is what its program draws, with plain attributes', (name) => {
+  it.each(Object.keys(pictures))('match their programs and have a dark theme: %s', (name) => {
     const picture = read(`docs/images/${name}.svg`)
     expect(drawn(name)).toBe(picture)
-    // The library's own drawing has a dark theme, too.
-    if (name !== 'project') expect(picture).not.toMatch(/<style|\b(class|style)=|var\(/)
+    expect(picture).toContain('<style>@media (prefers-color-scheme:dark){')
+    // The library's own drawing has classes.
+    if (name !== 'project') expect(picture).not.toMatch(/\b(class|style)=|var\(/)
   })
 
   it('are all drawn by `npm run pictures`, and all shown', () => {
