@@ -49,5 +49,6 @@ export function withDarkTheme(svg) {
     return `${element}[${attribute}]{${name}:${DARK[colour]}}`
   })
   const sheet = `<style>@media (prefers-color-scheme:dark){${rules.sort().join('')}}</style>`
-  return svg.replace(/(<svg [^>]*>\n?)/, `$1${sheet}\n`)
+  // A title must be the first element.
+  return svg.replace(/(<svg [^>]*>\n?(?:<title>.*<\/title>\n)?)/, `$1${sheet}\n`)
 }

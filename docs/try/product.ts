@@ -30,7 +30,7 @@ const semirings: Record<Semiring, string> = {
 
 /** Rows and columns that are shown. */
 const SHOWN = 16
-/** Elements that are written into a field; a larger matrix of a file is kept as it is. */
+/** Elements that are written into a field; a larger matrix of a file is kept in memory. */
 const MOST_WRITTEN = 2500
 const MOST_SIZE = 4096
 
@@ -59,7 +59,7 @@ async function textOf(file: File): Promise<string> {
   return name
 }
 
-/** Why sums may be of the type that a path is called by. */
+/** Explanation of each arithmetic: why sums fit in its type. */
 const paths: Record<string, string> = {
   direct: 'Sums are of the type of the elements.',
   translated: 'Sums are of the type of the elements; another number stands for the semiring’s zero.',

@@ -292,10 +292,14 @@ export function findHits(path, source, only) {
     }
   }
   if (path.endsWith('.md')) {
+    // Tables between these lines are generated from comments of lib.
+    let generated = false
     let code = false
     source.split('\n').forEach((row, index) => {
+      if (row.startsWith('<!-- options ')) generated = true
+      else if (row === '<!-- end -->') generated = false
       if (row.startsWith('```')) code = !code
-      else if (!code && !/^(<!--|!\[| {4})/.test(row))
+      else if (!code && !generated && !/^(<!--|!\[| {4})/.test(row))
         for (const part of sentences(row.replace(/`[^`]*`/g, '`x`'))) check('doc', part, () => index + 1, 0)
     })
     return hits
