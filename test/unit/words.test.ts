@@ -37,7 +37,7 @@ describe('the checker of English', () => {
     expect(hitsIn('a.ts', '// words-ok: quotes the paper, "given up".\n')).toEqual([])
   })
 
-  it('says for each rule what to write instead', () => {
+  it('states for each rule what to write instead', () => {
     expect(RULES.length).toBeGreaterThan(20)
     expect(RULES.filter(({ fix }: { fix: string }) => !fix)).toEqual([])
   })
