@@ -51,11 +51,11 @@ describe('doctor', () => {
     expect(stderr).toMatch(/^mpmml: [^\n]*MPMML_NUM_THREADS[^\n]*\n$/)
   })
 
-  it('names variables that nobody reads, and keeps a password to itself', async () => {
+  it('names unknown variables, and hides the password', async () => {
     const env = { MPMML_THREADS: '4', MPMML_QUEUE_PASSWORD: 'opensesame', MPMML_CUDA: 'OFF' }
     const { ok, checks } = (await json(['doctor'], { env })) as { ok: boolean; checks: Check[] }
     expect(ok).toBe(true)
-    // Who runs the tests may have set others.
+    // The environment of the tests may have others.
     const { status, found, advice } = checks.find(({ name }) => name === 'settings')!
     expect(status).toBe('note')
     expect(found.split(', ')).toEqual(
@@ -102,7 +102,7 @@ describe('doctor', () => {
     expect(read.filter((name) => !variables.includes(name))).toEqual([])
   })
 
-  it('a backend that is asked for and can’t be used is a problem: the usual products fail', async () => {
+  it('reports a requested backend that can’t be used as a problem, because the usual products fail', async () => {
     const env = { MPMML_BACKEND: 'cuda', CUDA_VISIBLE_DEVICES: '' }
     const { status, stdout } = await mpmml(['doctor'], { env })
     expect(stdout).toMatch(/^✗ backend +MPMML_BACKEND=cuda asks for it, but it can't be used/m)
@@ -110,7 +110,7 @@ describe('doctor', () => {
     expect(status).toBe(1)
   })
 
-  it('says so if loading the addon ends the process', async () => {
+  it('reports that loading the addon ends the process', async () => {
     const preload = path('crash.mjs')
     writeFileSync(preload, "process.dlopen = () => process.kill(process.pid, 'SIGBUS')\n")
     const { status, stdout } = await mpmml(['doctor'], { env: { NODE_OPTIONS: `--import=${preload}` } })
@@ -119,7 +119,7 @@ describe('doctor', () => {
     expect(stdout).toMatch(/→ .*install it again/)
   })
 
-  it('says what is missing if the addon is', async () => {
+  it('reports the missing part if the addon is missing', async () => {
     const preload = path('preload.mjs')
     writeFileSync(preload, "process.dlopen = () => { throw new Error('no such file') }\n")
     const env = { NODE_OPTIONS: `--import=${preload}` }
@@ -143,7 +143,7 @@ describe('doctor', () => {
 describe('completion', () => {
   const has = (shell: string) => spawnSync(shell, ['-c', 'true']).status === 0
 
-  /** What bash completes of a line, whose last word is being written. */
+  /** Completions of bash for a line, whose last word is incomplete. */
   const completed = (words: string[]) =>
     execFileSync(
       'bash',
@@ -186,7 +186,7 @@ describe('completion', () => {
     )
   })
 
-  it.each(['zsh', 'fish'])('of %s names every command and option', async (shell) => {
+  it.each(['zsh', 'fish'])('names every command and option for %s', async (shell) => {
     const script = await succeeds(['completion', shell])
     for (const word of [
       'multiply',
