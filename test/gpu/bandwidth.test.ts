@@ -14,7 +14,7 @@ describe.skipIf(reason !== undefined)(
       expect(gbps.median).toBeCloseTo(bytes / ms.median / 1e6, 6)
     }
 
-    it.each(['copy', 'l2', 'shared', 'strided'])('of %s are computed as bytes over time', async (name) => {
+    it.each(['copy', 'l2', 'shared', 'strided'])('are computed as bytes over time: %s', async (name) => {
       const result = await bandwidth(name, { repetitions: 5 })
       expect(result).toMatchObject({ name, ms: { count: 5 }, gbps: { count: 5 } })
       expectRate(result)

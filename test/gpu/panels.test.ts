@@ -217,7 +217,7 @@ describe.skipIf(reason !== undefined)(reason === undefined ? 'cuda' : `cuda (ski
       expect(out.data.every((value) => value === 77)).toBe(true)
     })
 
-    it('of concurrent products share the memory', async () => {
+    it('share the memory of concurrent products', async () => {
       process.env.MPMML_DEVICE_MEMORY_MIB = '40'
       const tasks = Array.from({ length: 8 }, (_, index) => ({
         a: filled(1200 + index, 1100, scattered(1_000_000 + index)),
