@@ -34,6 +34,7 @@ const NOT_CLEAN_YET = [
   'native/tools/',
   'native/variants/',
   'native/wasm/',
+  'test/cpu/',
 ]
 
 // Where a rule applies: `summary` is the first sentence of a documentation comment (`/** */`, `///`); `comment` any

@@ -507,7 +507,7 @@ export function levelsSuite(backend: 'cpu' | 'cuda'): void {
 
   it.each(
     named(floats).flatMap(([name, algebra]) => floatCases.map((each) => [name, ...each, algebra] as const)),
-  )('lines of %s: %s', async (_, what, linesA, linesB, fitting, algebra) => {
+  )('are right in lines of %s: %s', async (_, what, linesA, linesB, fitting, algebra) => {
     const [a, b] = [lines('A', linesA, algebra, 1), lines('B', linesB, algebra, 2)]
     const start = lines('B', { spread: 9, zeros: 0.5 }, algebra, 3)
     const c0 = elements(start.data.subarray(0, m * n), m, n)
