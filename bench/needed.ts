@@ -18,7 +18,7 @@ export interface Timed {
   steps: number
   backend: 'cuda' | 'cpu'
   device: string
-  /** The variant and path of a product. */
+  /** The variant and arithmetic of a product. */
   how: string
 }
 
@@ -54,7 +54,7 @@ export async function timeProduct(device: Device, request: ProductRequest): Prom
     const { kernelMs } = result.timing
     const { backend, device: name } = result
     const steps = (result.gops * kernelMs * 1e6) / 2
-    return { ms: kernelMs, steps, backend, device: name, how: `${result.variant}, ${result.path}` }
+    return { ms: kernelMs, steps, backend, device: name, how: `${result.variant}, ${result.arithmetic}` }
   })
 }
 

@@ -43,16 +43,13 @@ function requireNotUsers(value: unknown, name: string): void {
 }
 
 /** The option `semiring` as an index into the addon's list. */
-export const semiring = option(readSemiring('max-plus'), readSemiring, {
-  choices: names,
-  commandLine: { flag: '--semiring <name>', summary: 'the semiring' },
-})
+export const semiring = option(readSemiring('max-plus'), readSemiring, names)
 
 /** The same, for functions that have other uses for it than products. */
 export const semiringName = option(
   undefined,
   (value, name): Semiring | undefined => names[readSemiring(value, name)],
-  { choices: names },
+  names,
 )
 
 /** Whether a semiring has an element type: types[semiring][type]. */

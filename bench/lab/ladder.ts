@@ -2,9 +2,9 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { type DataType, type Semiring, type Variant, type VariantName, variants } from '../../lib/index.js'
 import type { Point } from '../../lib/lab.js'
-import { libraryOption } from '../arguments.js'
 import { typesOf } from '../dtype.js'
 import { greatest } from '../extremes.js'
+import { libraryOption } from '../flags.js'
 import type { Dimensions } from './dimensions.js'
 import { type CallJob, type Job, jobOf, type KernelJob } from './job.js'
 

@@ -7,16 +7,7 @@ import { show } from '../describe.js'
 import { FileError, OptionError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { availableMemory } from '../free-memory.js'
-import {
-  boolean,
-  choice,
-  Options,
-  type OptionsOf,
-  option,
-  type ReadOf,
-  requireNames,
-  wholeOf,
-} from '../options.js'
+import { boolean, choice, Options, type OptionsOf, option, type ReadOf, requireNames } from '../options.js'
 import { policy } from '../overflow.js'
 import type { BackendChoice, MpmmOptions, Overflow, Progress } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
@@ -146,52 +137,26 @@ function blockObject(value: unknown): Record<string, unknown> {
   return { ...value }
 }
 
-/** What `read` makes of the text of a command line, which has no quotation marks and brackets to speak of. */
-const fromText =
-  (parse: (text: string) => unknown, read: (value: unknown, name: string) => unknown, expected: string) =>
-  (text: string) => {
-    try {
-      return read(parse(text), '')
-    } catch (cause) {
-      throw new OptionError(`It must be ${expected}`, { cause })
-    }
-  }
-
-const bytesOf = fromText((text) => text, readBytes, 'a number of bytes, such as 8GiB')
-const pairOf = fromText((text) => text.split(/[x×]/).map(wholeOf), readPair, 'ROWSxCOLS, such as 1024x1024')
-
-const bytesAs = (flag: string, summary: string) =>
-  option(undefined, readBytes, { commandLine: { flag, summary, fromText: bytesOf } })
-
-const pairAs = (flag: string, summary: string) =>
-  option(undefined, readPair, { commandLine: { flag, summary, fromText: pairOf } })
-
-/** The most host memory that something takes. */
-export const memoryFor = (summary: string) => bytesAs('--memory <bytes>', summary)
+/** The most memory that something takes, in bytes. */
+export const bytes = option(undefined, readBytes)
 
 export const layoutSet = {
-  memory: memoryFor('work on blocks on disk, in no more memory than this, such as 8GiB'),
-  chunks: pairAs('--chunks <RxC>', 'of a .zarr output: rows and columns of a chunk'),
-  shards: pairAs('--shards <RxC>', 'of a .zarr output: rows and columns of a shard'),
-  codec: choice<ZarrLayout['codec'], undefined>(['none', 'zstd', 'gzip', 'blosc'], undefined, {
-    flag: '--codec <name>',
-    summary: 'of a .zarr output: how chunks are compressed',
-  }),
+  memory: bytes,
+  chunks: option(undefined, readPair),
+  shards: option(undefined, readPair),
+  codec: choice<ZarrLayout['codec'], undefined>(['none', 'zstd', 'gzip', 'blosc'], undefined),
   block: option<BlockSizes>({}, readBlockSizes),
 } satisfies OptionsOf<LayoutOptions>
 
 export const beginSet = {
-  resume: boolean(false, { flag: '--resume', summary: 'of blocks on disk: go on with what was begun' }),
-  overwrite: boolean(false, {
-    flag: '--overwrite',
-    summary: 'of blocks on disk: replace a .zarr output, or what was begun of an output',
-  }),
+  resume: boolean(false),
+  overwrite: boolean(false),
 } satisfies OptionsOf<BeginOptions>
 
 export const runSet = {
   backend,
   device,
-  deviceMemory: bytesAs('--device-memory <bytes>', "of blocks on disk: the most of a GPU's memory"),
+  deviceMemory: bytes,
   signal,
 } satisfies OptionsOf<RunOptions>
 

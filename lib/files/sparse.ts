@@ -72,7 +72,7 @@ const writeOptions = new Options({
  * Reads the entries of a Matrix Market coordinate file (.mtx), of a DIMACS file (.gr) or of a sparse matrix that
  * scipy.sparse.save_npz wrote (.npz: csr, csc or coo), in the order of the file. A symmetric or skew-symmetric file has those of
  * its other half too. Integers and patterns become int32, real numbers float64. Several entries of one place stay several:
- * {@link joinEntries} joins them.
+ * {@link combineDuplicates} joins them.
  *
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; ERR_MPMML_OPTION; LimitError;
  *   ERR_MPMML_OUT_OF_MEMORY; AbortedError.

@@ -124,18 +124,14 @@ const { overflowPolicies } = addon
 export const THROW = indexIn(overflowPolicies, 'throw')
 
 /** The option `overflow` as an index into the addon's list; {@link LEFT_OUT} if it isn't given. */
-export const overflow = option(LEFT_OUT, (value, name) => readChoice(overflowPolicies, value, name), {
-  choices: overflowPolicies,
-  commandLine: {
-    flag: '--overflow <policy>',
-    summary: 'what a sum outside the finite int32 range does ("throw" by default)',
-  },
-})
+export const overflow = option(
+  LEFT_OUT,
+  (value, name) => readChoice(overflowPolicies, value, name),
+  overflowPolicies,
+)
 
 /** The option `variant` as an index into the addon's list; {@link LEFT_OUT} if it isn't given. */
-export const variant = option(LEFT_OUT, variantIndex, {
-  commandLine: { flag: '--variant <name>', summary: 'a kernel variant, from mpmml variants' },
-})
+export const variant = option(LEFT_OUT, variantIndex)
 
 /** The options of a product, with a semiring of the library. */
 export const productSet = {

@@ -1,6 +1,6 @@
 /** The options of folding and interaction, read once and checked. */
 import { backend, device } from '../backend.js'
-import { OptionError, OverflowError } from '../errors.js'
+import { OverflowError } from '../errors.js'
 import type { RnaScores } from '../native.js'
 import {
   boolean,
@@ -13,7 +13,6 @@ import {
   readWhole,
   requireNames,
   whole,
-  wholeOf,
 } from '../options.js'
 import { type BackendChoice, longWorkSet, type MpmmOptions } from '../product/options.js'
 
@@ -71,25 +70,9 @@ export interface InteractionOptions extends FoldOptions {
 const MOST = 2 ** 20
 const usual: RnaScores = { gc: 3, au: 2, gu: 1 }
 
-/** '3,2,1' as weights. */
-function weightsOf(text: string): unknown {
-  const [GC, AU, GU, ...more] = text.split(',').map(wholeOf)
-  if (GU !== undefined && more.length === 0) return { GC, AU, GU }
-  throw new OptionError('It must be three whole numbers, for GC, AU and GU, such as 3,2,1')
-}
-
 export const foldSet = {
-  weights: option(usual, (value, name) => readWeights(value, name, usual), {
-    commandLine: {
-      flag: '--weights <GC,AU,GU>',
-      summary: 'what pairs are worth; 3,2,1 by default',
-      fromText: weightsOf,
-    },
-  }),
-  minLoop: whole(3, 0, MOST, {
-    flag: '--min-loop <bases>',
-    summary: 'the fewest bases between two that pair; 3 by default',
-  }),
+  weights: option(usual, (value, name) => readWeights(value, name, usual)),
+  minLoop: whole(3, 0, MOST),
   storage: choice<RnaStorage, undefined>(['int16', 'int32'], undefined),
   table: boolean(false),
   backend,
@@ -101,14 +84,8 @@ export const interactionSet = {
   ...foldSet,
   weightsBetween: checkedLater(),
   antiparallel: boolean(true),
-  window: whole(undefined, 1, MOST, {
-    flag: '--window <bases>',
-    summary: 'only structures within so many bases of the target',
-  }),
-  top: whole(1, 1, MOST, {
-    flag: '--top <n>',
-    summary: 'show the best n interactions of all records; windows of a record do not overlap',
-  }),
+  window: whole(undefined, 1, MOST),
+  top: whole(1, 1, MOST),
 } satisfies OptionsOf<InteractionOptions>
 
 export const foldOptions = new Options(foldSet)

@@ -110,7 +110,7 @@ export const results = {
     kernelMs: ${reals} Only the kernel of the product.
     prepareMs: ${reals} What the variant runs before it (packing, transposing A); zeros if it runs nothing.
     analysisMs: ${reals} The scan of both operands for their range of values.
-    path: ${literal} How the values were computed with: see {@link MpmmResult.path}.
+    path: ${literal} How the values were computed with: see {@link MpmmResult.arithmetic}.
     operandSets: ${int} Sets of operands that the repetitions took in turn, so that no operand is still in the L2 cache.
     clockMHz: ${real} The clock of the multiprocessors, just after the last repetition.
   `,

@@ -298,8 +298,8 @@ it('yields to the event loop during scans of a matrix in JavaScript', async () =
 
 /** Functions without a signal: their work is synchronous, or very short. */
 const without = `
-  explainBackend info matrix pinned variants zeroOf formatNpy parseNpy weightMatrix waitsFor
-  fileFormatOf joinEntries parseFasta
+  explainBackend info matrix pinned variants zeroOf formatNpy parseNpy weightMatrix reverseEdges
+  fileFormatOf combineDuplicates parseFasta
   toEdgeList parseGraph parseMatrix
 `
   .trim()
