@@ -1,0 +1,36 @@
+// Written by native/variants/generate.mjs from native/variants/webgpu.mjs. Do not edit.
+import type { NativeVariant } from '../native-interface.js'
+
+/** Kernels of products of the WebGPU backend, as rows of the registry. */
+export const webGpuVariants: readonly NativeVariant[] = [
+  {"name":"wgsl_maxplus_i32_32x32","family":"wgsl","semiring":"max-plus","dtype":"int32","parameters":{"BM":32,"BN":32},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_maxplus_i32_64x64","family":"wgsl","semiring":"max-plus","dtype":"int32","parameters":{"BM":64,"BN":64},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_maxplus_i32_128x128","family":"wgsl","semiring":"max-plus","dtype":"int32","parameters":{"BM":128,"BN":128},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_maxplus_f32_32x32","family":"wgsl","semiring":"max-plus","dtype":"float32","parameters":{"BM":32,"BN":32},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_maxplus_f32_64x64","family":"wgsl","semiring":"max-plus","dtype":"float32","parameters":{"BM":64,"BN":64},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_maxplus_f32_128x128","family":"wgsl","semiring":"max-plus","dtype":"float32","parameters":{"BM":128,"BN":128},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minplus_i32_32x32","family":"wgsl","semiring":"min-plus","dtype":"int32","parameters":{"BM":32,"BN":32},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minplus_i32_64x64","family":"wgsl","semiring":"min-plus","dtype":"int32","parameters":{"BM":64,"BN":64},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minplus_i32_128x128","family":"wgsl","semiring":"min-plus","dtype":"int32","parameters":{"BM":128,"BN":128},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minplus_f32_32x32","family":"wgsl","semiring":"min-plus","dtype":"float32","parameters":{"BM":32,"BN":32},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minplus_f32_64x64","family":"wgsl","semiring":"min-plus","dtype":"float32","parameters":{"BM":64,"BN":64},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minplus_f32_128x128","family":"wgsl","semiring":"min-plus","dtype":"float32","parameters":{"BM":128,"BN":128},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_maxmin_i32_32x32","family":"wgsl","semiring":"max-min","dtype":"int32","parameters":{"BM":32,"BN":32},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_maxmin_i32_64x64","family":"wgsl","semiring":"max-min","dtype":"int32","parameters":{"BM":64,"BN":64},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_maxmin_i32_128x128","family":"wgsl","semiring":"max-min","dtype":"int32","parameters":{"BM":128,"BN":128},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_maxmin_f32_32x32","family":"wgsl","semiring":"max-min","dtype":"float32","parameters":{"BM":32,"BN":32},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_maxmin_f32_64x64","family":"wgsl","semiring":"max-min","dtype":"float32","parameters":{"BM":64,"BN":64},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_maxmin_f32_128x128","family":"wgsl","semiring":"max-min","dtype":"float32","parameters":{"BM":128,"BN":128},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minmax_i32_32x32","family":"wgsl","semiring":"min-max","dtype":"int32","parameters":{"BM":32,"BN":32},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minmax_i32_64x64","family":"wgsl","semiring":"min-max","dtype":"int32","parameters":{"BM":64,"BN":64},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minmax_i32_128x128","family":"wgsl","semiring":"min-max","dtype":"int32","parameters":{"BM":128,"BN":128},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minmax_f32_32x32","family":"wgsl","semiring":"min-max","dtype":"float32","parameters":{"BM":32,"BN":32},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minmax_f32_64x64","family":"wgsl","semiring":"min-max","dtype":"float32","parameters":{"BM":64,"BN":64},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_minmax_f32_128x128","family":"wgsl","semiring":"min-max","dtype":"float32","parameters":{"BM":128,"BN":128},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_orand_u8_32x32","family":"wgsl","semiring":"or-and","dtype":"uint8","parameters":{"BM":32,"BN":32},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_orand_u8_64x64","family":"wgsl","semiring":"or-and","dtype":"uint8","parameters":{"BM":64,"BN":64},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_orand_u8_128x128","family":"wgsl","semiring":"or-and","dtype":"uint8","parameters":{"BM":128,"BN":128},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_xorand_u8_32x32","family":"wgsl","semiring":"xor-and","dtype":"uint8","parameters":{"BM":32,"BN":32},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_xorand_u8_64x64","family":"wgsl","semiring":"xor-and","dtype":"uint8","parameters":{"BM":64,"BN":64},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+  {"name":"wgsl_xorand_u8_128x128","family":"wgsl","semiring":"xor-and","dtype":"uint8","parameters":{"BM":128,"BN":128},"automatic":false,"backend":"webgpu","architectures":["WGSL"]},
+]
