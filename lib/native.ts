@@ -13,7 +13,7 @@ const loaded = load<Addon>()
 /** The addon, loaded once. */
 export const addon: Addon = loaded.addon
 
-/** Which addon it is, and where it comes from. */
+/** Kind and location of the loaded addon. */
 export const addonOrigin: AddonOrigin = loaded.origin
 
 /** Returns the command that renews the loaded addon: another build, or the package in the version of this library. */

@@ -1,4 +1,4 @@
-/** From precedences of jobs to matrices of waits. */
+/** Converts precedences of jobs to matrices of waiting times. */
 import { typeName } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { DTypeError } from '../errors.js'

@@ -14,26 +14,26 @@ import type { Semiring } from '../variant-names.js'
 import type { ZarrLayout } from './job.js'
 import { formatAddress, isS3, parseAddress } from './names.js'
 
-/** How far work on arrays is. */
+/** Progress of work on arrays. */
 export interface ArraysProgress extends Progress {
   /** Blocks that are done. */
   readonly blocks: number
-  /** How many blocks there are. */
+  /** Number of blocks. */
   readonly total: number
   /** Estimated from the pace of the blocks since the start; undefined until one is done. */
   readonly secondsLeft: number | undefined
 }
 
-/** What says how an output is laid out and the work is cut: see {@link planBlocks}. */
+/** Options for the layout of the output and the block size: see {@link planBlocks}. */
 export interface LayoutOptions {
   /**
-   * The most bytes of host memory that the work takes: a number, or a text such as '8GiB'. Half of what is free, if left out, and at
+   * Limit of host memory in bytes: a number or a string such as '8GiB'. Default: half of the free memory, at
    * most 8 GiB.
    */
   memory?: number | string | undefined
   /** Of a Zarr output: rows and columns of a chunk; [1024, 1024] if left out, and no more than the output has. */
   chunks?: readonly [number, number] | undefined
-  /** Of a Zarr output: rows and columns of a shard, multiples of those of a chunk; no shards if left out. */
+  /** Rows and columns of a shard of a Zarr output, multiples of the chunk's. Default: no shards. */
   shards?: readonly [number, number] | undefined
   /** Of a Zarr output: how its chunks are compressed; 'none' if left out. */
   codec?: 'none' | 'zstd' | 'gzip' | 'blosc' | undefined
@@ -51,15 +51,15 @@ export interface LayoutOptions {
     | undefined
 }
 
-/** What says what is done if there is something already. */
+/** Options for outputs and work that exist already. */
 export interface BeginOptions {
-  /** Goes on with what was begun: blocks that are done aren't computed again. Begins if nothing was. */
+  /** Resumes unfinished work: completed blocks aren't computed again. Starts new work if none was begun. */
   resume?: boolean | undefined
   /** Replaces an output that exists, and drops work on it that was begun. */
   overwrite?: boolean | undefined
 }
 
-/** What is computed of matrices on disk, and how its output is made. */
+/** Options of a computation on matrices on disk and of its output. */
 export interface WorkOptions extends LayoutOptions, BeginOptions {
   /** 'max-plus' for products and 'min-plus' for paths, if left out. */
   semiring?: Semiring | undefined
@@ -67,19 +67,19 @@ export interface WorkOptions extends LayoutOptions, BeginOptions {
   overflow?: Overflow | undefined
 }
 
-/** Where blocks are computed, and what is called meanwhile. */
+/** Options for the backend of block computations, and callbacks. */
 export interface RunOptions extends Pick<MpmmOptions, 'device'> {
   /** 'auto', the default, takes CUDA if it can be used, otherwise the CPU. */
   backend?: BackendChoice | undefined
-  /** The most bytes of a GPU's memory that blocks take: a number, or a text such as '8GiB'. Most of what is free, if left out. */
+  /** Limit of GPU memory in bytes: a number or a string such as '8GiB'. Default: most of the free memory. */
   deviceMemory?: number | string | undefined
-  /** Gives up, with ERR_MPMML_ABORTED; what is done stays, and can be resumed. */
+  /** Aborts the work with ERR_MPMML_ABORTED. Completed blocks are kept, and the work can be resumed. */
   signal?: AbortSignal | undefined
 }
 
 const GIB = 2 ** 30
 
-/** Of memory that has no limit. */
+/** Returns the default of `memory` in bytes. */
 const usualMemory = () => Math.min(8 * GIB, Math.floor(availableMemory() / 2))
 
 const units: Record<string, number> = {
@@ -137,7 +137,7 @@ function blockObject(value: unknown): Record<string, unknown> {
   return { ...value }
 }
 
-/** The most memory that something takes, in bytes. */
+/** Limit of memory in bytes. */
 export const bytes = option(undefined, readBytes)
 
 export const layoutSet = {
@@ -183,7 +183,7 @@ export function requireOneOf({ resume, overwrite }: ReadBegin): void {
   }
 }
 
-/** A path as it is in every process of this machine. */
+/** Returns a path in a form that is valid in every process of the machine. */
 export function readPath(path: string | URL): string {
   const text = pathOf(path)
   if (isS3(text)) return formatAddress(parseAddress(text))

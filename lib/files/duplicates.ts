@@ -24,7 +24,7 @@ export function combineDuplicates(entries: SparseEntries, semiring: Semiring): S
   const row = entries.row.slice()
   const col = entries.col.slice()
   const value = semiring === 'plus-times' ? Float64Array.from(entries.value) : entries.value.slice()
-  /** Where the entry of such a place is kept. */
+  /** Index of the kept entry by its position in the matrix. */
   const kept = new Map<bigint, number>()
   let count = 0
   for (let e = 0; e < row.length; e++) {

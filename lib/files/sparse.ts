@@ -47,13 +47,13 @@ export interface SparseEntries {
 
 /** The options of {@link readEntries}. `undefined` means the default. */
 export interface ReadEntriesOptions extends FileOptions, MemoryOptions {
-  /** By the end of the file's name if left out. */
+  /** Format of the file. Default: by the file's extension. */
   format?: SparseFormat | 'npz' | undefined
 }
 
 /** The options of {@link writeEntries}. `undefined` means the default. */
 export interface WriteEntriesOptions extends WriteFileOptions {
-  /** By the end of the file's name if left out. */
+  /** Format of the file. Default: by the file's extension. */
   format?: SparseFormat | undefined
 }
 
@@ -112,8 +112,8 @@ async function read(
 }
 
 /**
- * Whether a file holds the entries of a sparse matrix, which {@link readEntries} reads: it looks at the name, and at the first line
- * or the names of arrays.
+ * Returns whether a file contains the entries of a sparse matrix, which {@link readEntries} reads. The name
+ * and the first line or the names of arrays decide.
  *
  * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read; ERR_MPMML_OPTION; AbortedError.
  * @example

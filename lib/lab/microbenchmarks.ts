@@ -17,9 +17,9 @@ export interface Microbench extends Readonly<LabMicrobench> {}
 /** The parameters of a microbenchmark, by the thesis' names. Which of them one has, {@link microbenches} tells. */
 export interface MicrobenchOptions extends Omit<LabMicrobenchRequest, 'name'> {}
 
-/** What a microbenchmark gives: what ran, and how fast in operations, steps and instructions. */
+/** Result of a microbenchmark: the kernel that ran, and its rates of operations, steps and instructions. */
 export interface MicrobenchResult extends Omit<LabMicrobenchResult, 'ms'> {
-  /** Of {@link microbenches}. */
+  /** Name from {@link microbenches}. */
   name: string
   /** Milliseconds of a launch. */
   ms: Spread

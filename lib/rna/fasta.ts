@@ -14,7 +14,7 @@ const [NEWLINE, RECORD, COMMENT] = ['\n', '>', ';'].map((mark) => mark.charCodeA
 export interface FastaRecord {
   /** The first word after >; '' if there is none. */
   name: string
-  /** What follows the name on its line. */
+  /** Text after the name on its line. */
   description: string
   /** Upper case, with U and never T. */
   sequence: string

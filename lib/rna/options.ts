@@ -16,7 +16,7 @@ import {
 } from '../options.js'
 import { type BackendChoice, longWorkSet, type MpmmOptions } from '../product/options.js'
 
-/** What a pair of two bases is worth: whole numbers from 0. With 0 they don't pair. */
+/** Scores of pairs of bases: integers of at least 0. Bases with score 0 don't pair. */
 export interface PairWeights {
   /** 3 by default. */
   GC?: number | undefined
@@ -34,7 +34,7 @@ export type RnaStorage = 'int16' | 'int32'
 
 /** The options of {@link nussinov}. `undefined` means the default. */
 export interface FoldOptions extends Pick<MpmmOptions, 'device' | 'signal' | 'onProgress'> {
-  /** What pairs are worth: GC 3, AU 2 and GU 1 by default. */
+  /** Scores of pairs. Default: GC 3, AU 2 and GU 1. */
   weights?: PairWeights | undefined
   /** The fewest bases between two bases of one strand that pair; 3 by default. */
   minLoop?: number | undefined
@@ -51,7 +51,7 @@ export interface FoldOptions extends Pick<MpmmOptions, 'device' | 'signal' | 'on
 
 /** The options of {@link bpmax}. `undefined` means the default. */
 export interface InteractionOptions extends FoldOptions {
-  /** What pairs between the strands are worth; what `weights` says by default. */
+  /** Scores of pairs between the strands. Default: `weights`. */
   weightsBetween?: PairWeights | undefined
   /**
    * Whether sequence2 is written from 5′ to 3′, as sequence1: true by default. Strands pair antiparallel, so the first base
@@ -63,7 +63,7 @@ export interface InteractionOptions extends FoldOptions {
    * length of sequence2 and not with its square or cube. No windows by default.
    */
   window?: number | undefined
-  /** How many windows are wanted; 1 by default. They don't overlap. */
+  /** Number of windows, which don't overlap. Default 1. */
   top?: number | undefined
 }
 
@@ -91,10 +91,12 @@ export const interactionSet = {
 export const foldOptions = new Options(foldSet)
 const interactionOptions = new Options(interactionSet)
 
-/** What folding and interaction have in common. */
+/** Options that folding and interaction share. */
 export type ReadFold = ReadOf<typeof foldOptions>
 
-/** Reads the options of an interaction: its pairs between strands are worth what others are, if nothing else is said. */
+/**
+ * Reads the options of an interaction. The default scores of pairs between strands are those of other pairs.
+ */
 export function readInteraction(options: unknown) {
   const { weightsBetween, ...rest } = interactionOptions.read(options)
   const between =
@@ -117,7 +119,7 @@ function readWeights(value: unknown, name: string, otherwise: RnaScores): RnaSco
 /** The largest scores that each type of tables holds: native/core/rna/triangle.h. */
 const mostScore: Record<RnaStorage, number> = { int16: 2 ** 14 - 1, int32: 2 ** 30 - 1 }
 
-/** Whether scores of strands with so many bases in all need 32 bits. */
+/** Returns whether scores of strands with `bases` bases in total need 32 bits. */
 export function isWide({ storage }: ReadFold, weights: readonly RnaScores[], bases: number): boolean {
   const most = Math.max(...weights.flatMap((scores) => Object.values(scores))) * Math.floor(bases / 2)
   const wanted = storage ?? (most <= mostScore.int16 ? 'int16' : 'int32')

@@ -1,4 +1,4 @@
-/** Calls of native code that can be given up, and say how far they are. */
+/** Cancellable calls of native code with progress. */
 import { AUTO, automaticBackend, deviceName, indexOf } from '../backend.js'
 import { deviceMemoryLimit } from '../environment.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
@@ -7,7 +7,7 @@ import { addon, type RnaRequest } from '../native.js'
 import { runNative } from '../run-native.js'
 import type { BasePair, ReadFold } from './options.js'
 
-/** What all requests have. */
+/** Returns the fields that all requests share. */
 export function requestOf({ weights, minLoop, table, backend, device }: ReadFold, wide: boolean): RnaRequest {
   const mostBytes = availableMemory()
   return {
@@ -22,7 +22,7 @@ export function requestOf({ weights, minLoop, table, backend, device }: ReadFold
   }
 }
 
-/** What computed a result. */
+/** Backend and device of a result. */
 export interface RnaPlace {
   backend: 'cuda' | 'cpu'
   /** The name of the GPU or of the processor. */
