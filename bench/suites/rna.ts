@@ -1,7 +1,7 @@
 /** Interaction and folding of strands of RNA: whole calls. */
 import { info } from '../../lib/index.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
-import { gopsOf, strandOf, timeFolding, timeInteraction } from '../needed.js'
+import { gopsOf, strandOf, timeFolding, timeInteraction } from '../future-work.js'
 import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
 
 /** Sizes, and goals: of an interaction in TOPS or of a whole call in ms. */

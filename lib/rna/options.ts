@@ -3,6 +3,7 @@ import { backend, device } from '../backend.js'
 import { OverflowError } from '../errors.js'
 import type { RnaScores } from '../native.js'
 import {
+  assertNames,
   boolean,
   checkedLater,
   choice,
@@ -11,7 +12,6 @@ import {
   option,
   type ReadOf,
   readWhole,
-  requireNames,
   whole,
 } from '../options.js'
 import { type BackendChoice, longWorkSet, type MpmmOptions } from '../product/options.js'
@@ -105,7 +105,7 @@ export function readInteraction(options: unknown) {
 }
 
 function readWeights(value: unknown, name: string, otherwise: RnaScores): RnaScores {
-  requireNames(value, ['GC', 'AU', 'GU'], `option ${name}`)
+  assertNames(value, ['GC', 'AU', 'GU'], `option ${name}`)
   const { GC, AU, GU } = value as Record<string, unknown>
   const read = (weight: unknown, pair: string, usually: number) =>
     weight === undefined ? usually : readWhole(weight, `${name}.${pair}`, 0, MOST)
