@@ -1,4 +1,5 @@
 /** Which backend is taken, and why. */
+import type { BackendName } from './backend-name.js'
 import { show } from './describe.js'
 import { environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
@@ -128,7 +129,7 @@ const explainOptions = new Options({ device } satisfies OptionsOf<{ device?: num
 /** What {@link explainBackend} returns. */
 export interface Explanation {
   /** What `backend: 'auto'` takes. */
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** Why, as a clause that can follow "because". */
   reason: string
 }

@@ -2,6 +2,7 @@
  * The environment variables of the library: the one place that reads and checks them, but for MPMML_ADDON (lib/load.ts).
  * Native code never does, because JavaScript may write them while other threads run. An empty variable is an unset one.
  */
+import type { BackendChoice } from './backend-name.js'
 import { show } from './describe.js'
 import { FileError, OptionError } from './errors.js'
 import { environment, homeFolder, isAbsolute, join, platform } from './host.js'
@@ -30,7 +31,7 @@ function readCount(name: string, most: number, what: string): number {
 }
 
 /** MPMML_BACKEND, which replaces `backend: 'auto'`; 'auto' if it is unset. */
-export function environmentBackend(): 'auto' | 'cuda' | 'cpu' {
+export function environmentBackend(): BackendChoice {
   const value = read('MPMML_BACKEND')
   if (value === undefined || value === 'auto') return 'auto'
   if (value === 'cuda' || value === 'cpu') return value

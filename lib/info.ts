@@ -1,5 +1,7 @@
 /** What the library is on this machine: the build, the devices, and the backend that `auto` takes. */
+
 import { explainBackend } from './backend.js'
+import type { BackendName } from './backend-name.js'
 import { configureCpu, limitPinned } from './environment.js'
 import { natively } from './errors.js'
 import { cores, exists, processor, runtime } from './host.js'
@@ -58,7 +60,7 @@ export interface Info {
     threads: number
   }
   /** The backend that `auto` takes, and why. */
-  auto: { backend: 'cpu' | 'cuda'; reason: string }
+  auto: { backend: BackendName; reason: string }
 }
 
 /** Why CUDA can't be used, and what to do if the machine has a GPU but the build has no CUDA backend. */

@@ -1,6 +1,7 @@
 /** mpmml bench */
 
 import { type Command, Option } from 'commander'
+import type { BackendName } from '../../lib/index.js'
 import { type DataType, variants } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
@@ -222,7 +223,7 @@ function describeTrial(trial: TrialRecord, bars: boolean): string {
   return [head, tableOf(columnsOf(backend), rows), ...failures, ...drawn].join('\n')
 }
 
-const columnsOf = (backend: 'cuda' | 'cpu'): Columns<TrialRecord['rows'][number]> => [
+const columnsOf = (backend: BackendName): Columns<TrialRecord['rows'][number]> => [
   ['M×K×N', shapeName],
   ['values', (row) => row.values],
   ['kernel', (row) => timed(row.kernelMs)],

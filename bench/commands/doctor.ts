@@ -1,4 +1,5 @@
 /** mpmml doctor */
+
 import { execFile } from 'node:child_process'
 import { constants, existsSync } from 'node:fs'
 import { access, readdir } from 'node:fs/promises'
@@ -6,6 +7,7 @@ import { freemem, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Command } from 'commander'
+import type { BackendName } from '../../lib/index.js'
 import { addonText } from '../addon-text.js'
 import { newCommand } from '../commands.js'
 import { greatest } from '../extremes.js'
@@ -199,7 +201,7 @@ function libraryChecks({ version, compiler, addon, cpu, auto, cuda }: About): Ch
 }
 
 /** K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c. */
-function productCheck({ matrix, mpmmSync }: Library, backend: 'cpu' | 'cuda'): Check {
+function productCheck({ matrix, mpmmSync }: Library, backend: BackendName): Check {
   const name = `product on the ${backend === 'cpu' ? 'CPU' : 'GPU'}`
   try {
     const a = matrix(2, 3, [1, 6, 2, 8, 3, 4])

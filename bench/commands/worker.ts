@@ -1,6 +1,8 @@
 /** mpmml worker --queue redis://… */
+
 import type { Command } from 'commander'
 import { queueCommandOptions } from '../../lib/command-line.js'
+import type { BackendChoice } from '../../lib/index.js'
 import type { QueueWorkerOptions, WorkerEvent } from '../../lib/queue.js'
 import { devicesOption, libraryOption, optionOf } from '../arguments.js'
 import { newCommand } from '../commands.js'
@@ -10,7 +12,7 @@ import { QUEUE_HELP, type QueueFlags, queueOptions, queuePlace } from '../queue.
 interface Flags extends QueueFlags {
   queue: string
   root: string[]
-  backend: 'auto' | 'cuda' | 'cpu'
+  backend: BackendChoice
   devices?: 'all' | number[]
   concurrency?: number
   memory?: QueueWorkerOptions['memory']

@@ -1,4 +1,5 @@
 /** Whether `auto` is as good as the faster backend: whole calls with it, and with each backend by name. */
+import type { BackendChoice, BackendName } from '../../lib/index.js'
 import { type DenseMatrix, mpmm, type OperandArray, type Semiring } from '../../lib/index.js'
 import { machine, type Spread, spread } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
@@ -6,7 +7,7 @@ import { type Case, runCases } from '../experiment.js'
 import { shapeName } from '../output.js'
 import { operandsOf, type ValueKind } from './values.js'
 
-type Backend = 'auto' | 'cuda' | 'cpu'
+type Backend = BackendChoice
 
 /** Every order of the backends: a call is slower after some than after others, and so none always follows the same one. */
 const orders: Backend[][] = [
@@ -23,7 +24,7 @@ export interface ChoiceRow extends ProductShape {
   values: ValueKind
   callMs: Record<Backend, Spread>
   /** The backend that `auto` took, in most calls. */
-  taken: 'cuda' | 'cpu'
+  taken: BackendName
   /** The time of `auto`'s own calls, divided by that of the faster backend's: 1 is perfect. */
   ratio: number
 }
@@ -84,7 +85,7 @@ async function compare(
 /** What follows from the times of the calls, and from how many of `auto`'s each backend computed. */
 export function choiceOf(
   times: Record<Backend, number[]>,
-  taken: Record<'cuda' | 'cpu', number>,
+  taken: Record<BackendName, number>,
 ): Pick<ChoiceRow, 'callMs' | 'taken' | 'ratio'> {
   const callMs = { auto: spread(times.auto), cuda: spread(times.cuda), cpu: spread(times.cpu) }
   return {

@@ -1,4 +1,5 @@
 /** The products that `mpmml bench` times: what is measured of each, in a process for each backend and number of threads. */
+import type { BackendName } from '../../lib/index.js'
 import {
   type DataType,
   type DenseMatrix,
@@ -38,7 +39,7 @@ export interface Product extends ProductShape {
 
 /** What a process measures, one after the other. */
 export interface ProductsRequest {
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   device: number
   dtype: DataType
   semiring: Semiring
@@ -49,7 +50,7 @@ export interface ProductsRequest {
 
 /** What was measured of a product. Times are milliseconds. */
 export interface Row extends Product {
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** Threads on the CPU; null on a GPU. */
   threads: number | null
   variant: string
@@ -252,7 +253,7 @@ export function ceilingOf(
 }
 
 /** Roughly proportional to the time that a product takes: repetitions fill a second, and operands have to be made. */
-function costOf({ batch, m, n, k }: Product, backend: 'cuda' | 'cpu', threads: number | null): number {
+function costOf({ batch, m, n, k }: Product, backend: BackendName, threads: number | null): number {
   const stepsPerSecond = backend === 'cuda' ? 1.5e13 : threads === 1 ? 2.5e10 : 5e10
   return 1 + (5 * batch * m * n * k) / stepsPerSecond + (batch * (m * k + k * n)) / 2e8
 }

@@ -1,4 +1,5 @@
 /** Devices that are opened, and the matrices that stay on them. */
+
 import { aborted, signal, throwIfAborted, unlessAborted } from '../abort.js'
 import {
   AUTO,
@@ -10,6 +11,7 @@ import {
   requireDevicesOnly,
   whereSet,
 } from '../backend.js'
+import type { BackendChoice, BackendName } from '../backend-name.js'
 import { requireSemiringType, semiring } from '../built-in.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
 import type { ArrayTypes, OperandsOf, StoredType } from '../element-types.js'
@@ -62,7 +64,7 @@ export interface OpenOptions {
    * 'auto', the default, opens a GPU if CUDA can be used, otherwise the CPU. The environment variable MPMML_BACKEND (auto,
    * cuda or cpu) overrides 'auto'. 'cuda' without a usable GPU is an error.
    */
-  backend?: 'auto' | 'cuda' | 'cpu' | undefined
+  backend?: BackendChoice | undefined
   /** The index of the CUDA device; 0 by default. The CPU ignores it. */
   device?: number | undefined
   /**
@@ -189,7 +191,7 @@ export class Device {
   }
 
   /** What was opened. */
-  get backend(): 'cuda' | 'cpu' {
+  get backend(): BackendName {
     return this.#session.backend
   }
 

@@ -1,6 +1,7 @@
 /** The options of a product, read once and checked. */
 import { signal } from '../abort.js'
 import { requireDevicesOnly, whereSet } from '../backend.js'
+import type { BackendChoice } from '../backend-name.js'
 import { semiring } from '../built-in.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { OptionError } from '../errors.js'
@@ -26,9 +27,6 @@ import { type ProductStructure, structure } from './structure.js'
 
 /** What to do with a finite sum that decides a result and is outside the finite range of int32. */
 export type Overflow = 'throw' | 'saturate' | 'wrap'
-
-/** Where to compute. */
-export type BackendChoice = 'auto' | 'cuda' | 'cpu'
 
 /** An operand of a product: in an array, or on a device. */
 export type AnyOperand<Data extends OperandArray = OperandArray> = MatrixLike<Data> | DeviceMatrix<Data>

@@ -1,6 +1,7 @@
 /** The result of a product: from native code's report to what the user gets. */
 
 import { deviceName, devicesIn } from '../backend.js'
+import type { BackendName } from '../backend-name.js'
 import { DeviceMatrix } from '../device/device.js'
 import { ResidentView, SharedMemory } from '../device/resident.js'
 import { reportAt as at } from '../fields.js'
@@ -19,7 +20,7 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   /** The product: `out` itself if it was given, otherwise a new row-major matrix; on a device if an operand is. */
   c: C
   /** What computed it. */
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
   /** The indices of the CUDA devices that computed it: one, or several if the option `devices` names them; none on the CPU. */
@@ -63,7 +64,7 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
 /** Plan of a product. */
 export interface Plan {
   /** The backend that would compute it. */
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** The kernel variant. */
   variant: VariantName
   /** Its parameters, such as the tile. */

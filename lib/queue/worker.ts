@@ -2,12 +2,14 @@
  * A worker: takes jobs from the queue and computes their blocks. A job may come twice, to two workers: blocks are made so
  * that it does no harm.
  */
+
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { onAbort } from '../abort.js'
 import type { BlockPlan } from '../arrays/job.js'
 import { requireRoot } from '../arrays/roots.js'
 import { ALL_DEVICES, AUTO, CPU, CUDA, devicesIn, requireDevicesOnly, type Where } from '../backend.js'
+import type { BackendName } from '../backend-name.js'
 import { NoCudaError, QueueError } from '../errors.js'
 import { info } from '../info.js'
 import { LEFT_OUT, Options } from '../options.js'
@@ -33,7 +35,7 @@ export interface QueueWorker {
   /** Its name in the queue: host, process and some letters. */
   readonly id: string
   /** Where it computes. */
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   /** The GPUs that it uses; empty on the CPU. */
   readonly devices: readonly number[]
   /** How many blocks it computes at once. */
@@ -147,7 +149,7 @@ interface Place {
 
 class Worker implements QueueWorker {
   readonly id = `${hostname()}-${process.pid}-${randomBytes(2).toString('hex')}`
-  readonly backend: 'cuda' | 'cpu'
+  readonly backend: BackendName
   readonly devices: readonly number[]
   readonly concurrency: number
   readonly stopped: Promise<void>

@@ -1,5 +1,7 @@
 /** The options of folding and interaction, read once and checked. */
+
 import { backend, device } from '../backend.js'
+import type { BackendChoice } from '../backend-name.js'
 import { OptionError, OverflowError } from '../errors.js'
 import type { RnaScores } from '../native.js'
 import {
@@ -15,7 +17,7 @@ import {
   whole,
   wholeOf,
 } from '../options.js'
-import { type BackendChoice, longWorkSet, type MpmmOptions } from '../product/options.js'
+import { longWorkSet, type MpmmOptions } from '../product/options.js'
 
 /** What a pair of two bases is worth: whole numbers from 0. With 0 they don't pair. */
 export interface PairWeights {

@@ -1,5 +1,7 @@
 /** Calls of native code that can be given up, and say how far they are. */
+
 import { AUTO, automaticBackend, deviceName, indexOf } from '../backend.js'
+import type { BackendName } from '../backend-name.js'
 import { deviceMemoryLimit } from '../environment.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
 import { availableMemory } from '../free-memory.js'
@@ -24,7 +26,7 @@ export function requestOf({ weights, minLoop, table, backend, device }: ReadFold
 
 /** What computed a result. */
 export interface RnaPlace {
-  backend: 'cuda' | 'cpu'
+  backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
 }

@@ -45,7 +45,7 @@ export const results = {
   )`
     ...: ${row}
     automatic: ${flag}
-    backend: ${named("'cpu' | 'cuda'", literal)}
+    backend: ${named('BackendName', literal)}
     architectures: ${list(text)}
   `,
   NativeRefusedVariant: object('A row of the table that no kernel can be built for.')`
@@ -89,7 +89,7 @@ export const results = {
     used: ${real}
   `,
   NativeExplanation: object('The backend that `auto` takes, and why.')`
-    backend: ${named("'cpu' | 'cuda'", literal)}
+    backend: ${named('BackendName', literal)}
     reason: ${text}
   `,
   NativeDeviceDescription: object('A device that has been opened.')`

@@ -1,4 +1,5 @@
 /** What the suites go over: semirings, policies, sizes, layouts. */
+import type { BackendName } from '../../lib/backend-name.js'
 import type { Overflow } from '../../lib/index.js'
 import type { Plain } from './generators.js'
 import type { SemiringName, Strided } from './oracle.js'
@@ -64,5 +65,5 @@ export const layoutsOf: Record<string, (source: Plain) => Strided> = {
  * Of what is crossed with something else: all of it on a GPU. On the CPU, where all tests together have a few minutes, every `share`-th from
  * one on that changes with `turn`: so a list is whole over some turns, though no turn has all of it.
  */
-export const inTurn = <T>(backend: 'cpu' | 'cuda', list: readonly T[], turn: number, share: number): T[] =>
+export const inTurn = <T>(backend: BackendName, list: readonly T[], turn: number, share: number): T[] =>
   list.filter((_, index) => backend === 'cuda' || (index + turn) % share === 0)

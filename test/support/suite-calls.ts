@@ -1,6 +1,8 @@
 /** Calls of products that stand alone: what they say beside their values, and matrices that only some programs have. */
+
 import ndarray from 'ndarray'
 import { describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { type MatrixLike, type MpmmOptions, matrix, mpmm, mpmmSync, pinned, plan } from '../../lib/index.js'
 import { arrays } from '../../native/tools/fuzz/algebra.mjs'
 import { policies, ragged, type Size, semirings } from './cases.js'
@@ -14,7 +16,7 @@ import { startFor, valuesFor } from './products/values.js'
 import { edgesOfPaths } from './suite-paths.js'
 import { drawn } from './suite-products.js'
 
-export function callSuite(backend: 'cpu' | 'cuda'): void {
+export function callSuite(backend: BackendName): void {
   describe('edges of the paths', () => edgesOfPaths(backend))
   describe('results', () => results(backend))
   describe('matrices', () => matrices(backend))
@@ -23,7 +25,7 @@ export function callSuite(backend: 'cpu' | 'cuda'): void {
   describe('int16', () => int16(backend))
 }
 
-function results(backend: 'cpu' | 'cuda'): void {
+function results(backend: BackendName): void {
   it('say what ran and how long it took', () => {
     const { a, b } = operands('small', 'max-plus', [200, 200, 200])
     const result = mpmmSync(a, b, { backend })
@@ -76,7 +78,7 @@ function results(backend: 'cpu' | 'cuda'): void {
 const kindOf = ({ isInteger, isWhole, isTruth }: (typeof algebras)[number]) =>
   isInteger ? 'small, ε scattered' : isWhole ? 'any int32' : isTruth ? 'few bytes' : 'whole numbers'
 
-function matrices(backend: 'cpu' | 'cuda'): void {
+function matrices(backend: BackendName): void {
   it.each([
     ['ordinary memory', async (length: number) => new Int32Array(length)],
     ['pinned memory', (length: number) => pinned('int32', length)],
@@ -132,7 +134,7 @@ function matrices(backend: 'cpu' | 'cuda'): void {
   })
 }
 
-function outs(backend: 'cpu' | 'cuda'): void {
+function outs(backend: BackendName): void {
   it('can be accumulated to in three ways', () => {
     const { a, b } = operands('small, ε scattered', 'max-plus', ragged)
     const start = randomMatrix(37, 43, 4, [-500, 3000])
@@ -208,7 +210,7 @@ function outs(backend: 'cpu' | 'cuda'): void {
   )
 }
 
-function optionsAndTypes(backend: 'cpu' | 'cuda'): void {
+function optionsAndTypes(backend: BackendName): void {
   it.each(policies)(
     "overflow: '%s' makes no difference without sums, and floats don't take it",
     async (overflow) => {
@@ -260,7 +262,7 @@ function optionsAndTypes(backend: 'cpu' | 'cuda'): void {
 }
 
 /** What is true only of operands in Int16Arrays; all else is true of them as of others. */
-function int16(backend: 'cpu' | 'cuda'): void {
+function int16(backend: BackendName): void {
   const place = { name: 'arrays of int16', options: { backend }, expectation: { backend }, narrow: true }
 
   it.each(['max-plus', 'min-plus', 'max-min', 'min-max'] as const)(

@@ -1,6 +1,8 @@
 /** Products on a device that fail or are given up, and what comes after them: the same on both backends, on one device and on several. */
+
 import { getEventListeners } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -307,7 +309,7 @@ function exhausted(home: Home): void {
   })
 }
 
-function contradictions(backend: 'cpu' | 'cuda', open: () => Device): void {
+function contradictions(backend: BackendName, open: () => Device): void {
   it('matrices of two devices are refused, which says what to do', async () => {
     const [first, second] = [open(), await openDevice({ backend })]
     const [a, b] = [await first.full([2, 2], 0), await second.full([2, 2], 0)]

@@ -1,6 +1,7 @@
 /** mpmmGrouped: the same for both backends, and for arrays and matrices on a device. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import {
   type Device,
   type DeviceMatrix,
@@ -63,7 +64,7 @@ const shapes = [
   [4, 4, 4],
 ] as const
 
-export function groupedSuite(backend: 'cpu' | 'cuda'): void {
+export function groupedSuite(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })
@@ -87,7 +88,7 @@ export function groupedSuite(backend: 'cpu' | 'cuda'): void {
 type There = (source: Made) => Promise<Operand>
 type Here = (c: DeviceMatrix<OperandArray> & Made) => Promise<Made>
 
-function results(backend: 'cpu' | 'cuda', options: GroupedOptions, there: There, here: Here): void {
+function results(backend: BackendName, options: GroupedOptions, there: There, here: Here): void {
   for (const algebra of algebras) {
     const { semiring } = algebra
     it(`${semiring} on ${algebra.type}: products of many shapes, in order`, async () => {
@@ -316,7 +317,7 @@ function failures(options: GroupedOptions, there: There, here: Here): void {
   })
 }
 
-function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
+function onDevice(backend: BackendName, open: () => Device): void {
   const algebra = { semiring: 'max-plus', type: 'int32' } as const
 
   it('any resident matrix brings all results there', async () => {
@@ -620,7 +621,7 @@ function onDevice(backend: 'cpu' | 'cuda', open: () => Device): void {
   })
 }
 
-function wrong(backend: 'cpu' | 'cuda', open: () => Device): void {
+function wrong(backend: BackendName, open: () => Device): void {
   const call = mpmmGrouped as (...values: unknown[]) => Promise<unknown>
 
   it('no list of products', async () => {

@@ -1,5 +1,7 @@
 /** Paths that a closure can't answer: what it does once more in float64, on both backends. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BackendName } from '../../lib/backend-name.js'
 import { closeAgain } from '../../lib/graph/closing.js'
 import { ask } from '../../lib/graph/question.js'
 import { walk } from '../../lib/graph/walk.js'
@@ -42,7 +44,7 @@ function expectEnds(next: ArrayLike<number>, nodes: number): void {
   }
 }
 
-export function pathsAgain(backend: 'cpu' | 'cuda'): void {
+export function pathsAgain(backend: BackendName): void {
   let device: Device
   beforeAll(async () => {
     device = await openDevice({ backend })

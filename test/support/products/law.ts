@@ -1,5 +1,7 @@
 /** What is true of every product, wherever its matrices are: it is what the definition says, bit for bit, or the error that it says. */
+
 import { expect } from 'vitest'
+import type { BackendName } from '../../../lib/backend-name.js'
 import { MpmmlError, type MpmmResult, variants } from '../../../lib/index.js'
 import { arrays } from '../../../native/tools/fuzz/algebra.mjs'
 import { Tally, wrongIn, wrongRefusal } from '../../../native/tools/fuzz/check.mjs'
@@ -36,7 +38,7 @@ export interface Outcome {
 
 /** How the place of a product changes what is expected. */
 export interface Expectation {
-  backend?: 'cpu' | 'cuda'
+  backend?: BackendName
   /** What a message begins with. */
   prefix?: string
   /** Whether the product was computed as the transposed one, so that messages name other places. */

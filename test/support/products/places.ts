@@ -1,4 +1,5 @@
 /** Where the matrices of a product can be, and the ways to ask for it: each computes a case and says what has come of it. */
+import type { BackendName } from '../../../lib/backend-name.js'
 import {
   type Device,
   DeviceMatrix,
@@ -258,7 +259,7 @@ export async function compute(place: Place, one: Case, way: Way): Promise<Outcom
 }
 
 /** The places that a backend has, and what must be done before and after they are used. */
-export function placesOf(backend: 'cpu' | 'cuda'): {
+export function placesOf(backend: BackendName): {
   places: Place[]
   /** Where operands are what a device has made: these take longer. */
   made: Place[]
