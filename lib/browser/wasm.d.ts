@@ -1,4 +1,4 @@
-/** What bundlers for browsers take of the package with the WebAssembly module (native/wasm/remote.ts). */
+/** What bundlers for browsers take of the package with the WebAssembly module (lib/remote/page.ts). */
 declare module '@mpmml/wasm' {
   export function connect(): Promise<unknown>
 }

@@ -1,7 +1,8 @@
 /** The addon in a browser. native/wasm/bundle.mjs makes browser.mjs of it. */
+
+import { remote, workerError } from '../../lib/remote/page.js'
 import type { Addon } from './module.js'
 import { compile, startModule } from './modules.js'
-import { remote, workerError } from './remote.js'
 
 /** The addon of a page. */
 export async function connect(): Promise<Addon> {

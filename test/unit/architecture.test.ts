@@ -292,6 +292,7 @@ const allowedInLib: Record<string, string[]> = {
   algebra: ['device', 'product', 'graph-core', 'closure', 'graph'],
   semirings: ['device', 'product', 'graph-core'],
   lab: ['files'],
+  remote: [],
   rna: ['product', 'files'],
   schedule: ['product', 'files', 'graph-core', 'graph', 'algebra'],
   arrays: ['device', 'product', 'files', 'graph-core', 'graph', 'algebra'],

@@ -1,7 +1,7 @@
-/** The worker that computes for a page (remote.ts). */
-import { type HandleKind, nativeCalls } from '../../lib/native-interface.js'
+/** The worker that computes for a page (page.ts). */
+import { type HandleKind, nativeCalls } from '../native-interface.js'
 import { givenOf, type MadeHandle, named, type Port, type Reply, type Request, unpacked } from './messages.js'
-import type { Exports } from './staging.js'
+import type { Exports } from './written.js'
 
 type Call = (...values: unknown[]) => unknown
 type Start = Extract<Request, { start: unknown }>

@@ -1,6 +1,6 @@
 /** Messages between a page and the worker that computes for it. */
-import type { HandleKind } from '../../lib/native-interface.js'
-import { type Exports, isRecord, isTypedArray, type TypedArray } from './staging.js'
+import type { HandleKind } from '../native-interface.js'
+import { type Exports, isRecord, isTypedArray, type TypedArray } from './written.js'
 
 /** Which module it is: with threads, which need shared memory, or without. */
 export type Kind = 'threads' | 'single'

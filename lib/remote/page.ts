@@ -2,7 +2,7 @@
  * The addon of a page. What gives a promise is computed by a worker, so that the page stays alive; with shared memory, by several.
  * What has to be known at once is computed on the page, by an instance of its own of the same module.
  */
-import { nativeCalls } from '../../lib/native-interface.js'
+import { nativeCalls } from '../native-interface.js'
 import {
   type Kind,
   type MadeHandle,
@@ -13,7 +13,7 @@ import {
   type Request,
   takenFrom,
 } from './messages.js'
-import { copyElements, type Exports, type TypedArray, type Written, writtenBy } from './staging.js'
+import { copyElements, type Exports, type TypedArray, type Written, writtenBy } from './written.js'
 
 type Call = (...values: unknown[]) => unknown
 
