@@ -297,6 +297,7 @@ const allowedInLib: Record<string, string[]> = {
   schedule: ['product', 'files', 'graph-core', 'graph', 'algebra'],
   arrays: ['device', 'product', 'files', 'graph-core', 'graph', 'algebra'],
   queue: ['product', 'arrays'],
+  webgpu: [],
 }
 
 const entryPoints = (
