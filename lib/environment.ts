@@ -2,7 +2,7 @@
  * The environment variables of the library: the one place that reads and checks them, but for MPMML_ADDON (lib/load.ts).
  * Native code never does, because JavaScript may write them while other threads run. An empty variable is an unset one.
  */
-import type { BackendChoice } from './backend-name.js'
+import { type BackendChoice, backendNames } from './backend-name.js'
 import { show } from './describe.js'
 import { FileError, OptionError } from './errors.js'
 import { environment, homeFolder, isAbsolute, join, platform } from './host.js'
@@ -34,8 +34,17 @@ function readCount(name: string, most: number, what: string): number {
 export function environmentBackend(): BackendChoice {
   const value = read('MPMML_BACKEND')
   if (value === undefined || value === 'auto') return 'auto'
-  if (value === 'cuda' || value === 'cpu') return value
-  throw wrong('MPMML_BACKEND', "'auto', 'cuda' or 'cpu'", value)
+  const known = backendNames.find((name) => name === value)
+  if (known !== undefined) return known
+  throw wrong('MPMML_BACKEND', "'auto', 'cuda', 'webgpu' or 'cpu'", value)
+}
+
+/** MPMML_WEBGPU_FALLBACK: whether WebGPU takes software on the processor, which is slower than the CPU backend; for tests. */
+export function allowsWebGpuFallback(): boolean {
+  const value = read('MPMML_WEBGPU_FALLBACK')
+  if (value === undefined || value === '0') return false
+  if (value === '1') return true
+  throw wrong('MPMML_WEBGPU_FALLBACK', "'0' or '1'", value)
 }
 
 const MOST_MEBIBYTES = 2 ** 32

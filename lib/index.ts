@@ -8,7 +8,7 @@
 import './globals.js'
 
 export { type Explanation, explainBackend } from './backend.js'
-export type { BackendChoice, BackendName } from './backend-name.js'
+export type { BackendChoice, BackendName, NativeBackend } from './backend-name.js'
 export { EPSILON, zeroOf } from './built-in.js'
 export {
   type CombineOptions,

@@ -46,6 +46,7 @@ export class Session {
   /** What messages call it. */
   toString(): string {
     if (this.devices > 0) return `devices ${devicesIn(this.devices).join(', ')} (${this.name})`
+    if (this.backend === 'webgpu') return `the GPU of WebGPU (${this.name})`
     return this.backend === 'cuda' ? `CUDA device ${this.index} (${this.name})` : 'the CPU'
   }
 }

@@ -1,15 +1,18 @@
 /** Answers to questions for paths: from all pairs, or by searches. */
-import { AUTO, automaticBackend, CUDA, deviceName } from '../backend.js'
+import { AUTO, automaticBackend, CPU, deviceName } from '../backend.js'
 import { CycleError, OptionError, OutOfMemoryError, OverflowError } from '../errors.js'
 import { isFromListener } from '../listener.js'
 import { rowMajorMatrix } from '../matrix.js'
-import type { NativeDivision } from '../native.js'
+import { addon, type NativeDivision } from '../native.js'
 import { cheapestPaths } from '../placement.js'
 import { runNative } from '../run-native.js'
 import { type Answer, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
 import type { FoundBy } from './options.js'
 import { graphsOf, type Question, shapeOf, WORK } from './question.js'
 import { divide, makeRoom, rootsOf, search, waysOf } from './search.js'
+
+/** Returns whether a choice of the addon's list names a GPU. */
+const isGpu = (backend: number) => backend !== AUTO && backend !== CPU
 
 /**
  * Returns whether options, or the environment, demand a closure.
@@ -18,15 +21,17 @@ import { divide, makeRoom, rootsOf, search, waysOf } from './search.js'
  */
 export function mustClose({ query: { method, limit }, weights, closing }: Question): boolean {
   const isOpen = closing.backend === AUTO && !weights.view?.memory
-  if ((isOpen ? automaticBackend() : closing.backend) !== CUDA) return method === 'closure'
+  const backend = isOpen ? automaticBackend() : closing.backend
+  if (!isGpu(backend)) return method === 'closure'
+  const name = addon.backendChoices[backend]
   if (method === 'search' || method === 'dissection') {
     throw new OptionError(
-      `backend 'cuda' computes the paths of all pairs by a closure, and method '${method}' runs on the CPU: leave out one of them`,
+      `backend '${name}' computes the paths of all pairs by a closure, and method '${method}' runs on the CPU: leave out one of them`,
     )
   }
   if (limit === undefined) return true
   throw new OptionError(
-    "backend 'cuda' computes the paths of all pairs, and option limit is for searches: leave out one of them",
+    `backend '${name}' computes the paths of all pairs, and option limit is for searches: leave out one of them`,
   )
 }
 
@@ -79,7 +84,11 @@ export async function answer(question: Question): Promise<Answer> {
     if (again) return again
   }
   if (!must) return bySearch(question)
-  const asked = query.method === 'closure' && closing.backend !== CUDA ? "method 'closure'" : "backend 'cuda'"
+  const backend = isGpu(closing.backend) ? closing.backend : automaticBackend()
+  const asked =
+    query.method === 'closure' && !isGpu(closing.backend)
+      ? "method 'closure'"
+      : `backend '${addon.backendChoices[backend]}'`
   throw new OptionError(
     `${asked} computes the paths of all pairs, and here a cycle of floats gains so little, or nothing, that rounding decides ` +
       `where they lead: leave ${asked.split(' ')[0]} out, and searches on the CPU find them`,

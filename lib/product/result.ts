@@ -10,6 +10,7 @@ import { type DenseMatrix, type MatrixLike, rowMajorMatrix } from '../matrix.js'
 import { addon, type Made, type NativeMemory, type NativeVariant } from '../native.js'
 import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { VariantName } from '../variant-names.js'
+import { nameOfKnownGpu } from '../webgpu/look.js'
 import { asLane } from './lanes.js'
 import type { AnyAccumulate, AnyResult, AnyWitness, ElementsOf } from './options.js'
 import type { Call, Product, Result } from './product.js'
@@ -192,7 +193,11 @@ export function resultOf<C extends AnyResult>(
   const { call, session, structure } = product
   const c = (product.out ? product.outValue : newResult(product, made, offset)) as C
   const backend = backends[report[start + at.backend]!]!
-  const device = session ? session.name : deviceName(report[start + at.device]!)
+  const device = session
+    ? session.name
+    : backend === 'webgpu'
+      ? nameOfKnownGpu()
+      : deviceName(report[start + at.device]!)
   const devices = devicesOf(report[start + at.devices]!, report[start + at.device]!)
   const timing = timingOf(report, start)
   const gops = gopsOf(report, start)

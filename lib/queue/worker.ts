@@ -8,7 +8,16 @@ import { hostname } from 'node:os'
 import { onAbort } from '../abort.js'
 import type { BlockPlan } from '../arrays/job.js'
 import { requireRoot } from '../arrays/roots.js'
-import { ALL_DEVICES, AUTO, CPU, CUDA, devicesIn, requireDevicesOnly, type Where } from '../backend.js'
+import {
+  ALL_DEVICES,
+  AUTO,
+  CPU,
+  CUDA,
+  devicesIn,
+  requireDevicesOnly,
+  type Where,
+  withoutWebGpu,
+} from '../backend.js'
 import type { BackendName } from '../backend-name.js'
 import { NoCudaError, QueueError } from '../errors.js'
 import { info } from '../info.js'
@@ -54,7 +63,8 @@ const workerOptions = new Options(workerSet)
 const FAREWELL_MS = 5000
 
 /** The GPUs that are asked for; none for the CPU. */
-function findDevices({ backend, devices }: Pick<Where, 'backend' | 'devices'>): number[] {
+function findDevices({ backend: requested, devices }: Pick<Where, 'backend' | 'devices'>): number[] {
+  const backend = requested === AUTO ? AUTO : withoutWebGpu(requested, 'jobs of a queue')
   if (backend === CPU) return []
   const isList = devices !== 0 && devices !== ALL_DEVICES
   const { cuda, auto } = info()

@@ -1,6 +1,6 @@
 /** Calls of native code that can be given up, and say how far they are. */
 
-import { AUTO, automaticBackend, deviceName, indexOf } from '../backend.js'
+import { deviceName, indexOf, withoutWebGpu } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
 import { deviceMemoryLimit } from '../environment.js'
 import { REPORT_FIELDS, reportAt } from '../fields.js'
@@ -18,7 +18,7 @@ export function requestOf({ weights, minLoop, table, backend, device }: ReadFold
     wide,
     wantsTable: table,
     mostBytes,
-    backend: backend === AUTO ? automaticBackend() : backend,
+    backend: withoutWebGpu(backend, 'RNA structures'),
     device: indexOf(device),
     deviceMemory: deviceMemoryLimit(),
   }

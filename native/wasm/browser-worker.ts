@@ -4,5 +4,5 @@ import { serve } from '../../lib/remote/service.js'
 import { startModule } from './modules.js'
 
 serve(globalThis as unknown as Port<Reply, Request>, ({ start, kind, threads }) =>
-  startModule(kind, start, threads),
+  startModule(kind, start!, threads),
 )
