@@ -20,7 +20,7 @@ export interface Circumstances {
  */
 export function backendsOf(asked: BackendChoice | 'all', device: number): BackendName[] {
   if (asked === 'cuda') machine(device)
-  if (asked === 'cuda' || asked === 'cpu') return [asked]
+  if (asked === 'cuda' || asked === 'webgpu' || asked === 'cpu') return [asked]
   if (info().cuda.reason !== '') return ['cpu']
   return asked === 'all' ? ['cuda', 'cpu'] : ['cuda']
 }

@@ -3,13 +3,12 @@
  * of Chromium.
  */
 import { parentPort } from 'node:worker_threads'
-import { load } from './load.js'
-import type { Addon } from './native-interface.js'
+import { allowsWebGpuFallback } from './environment.js'
+import { addon } from './native.js'
 import { optionalPackages } from './optional-packages.js'
 import type { Port, Reply, Request } from './remote/messages.js'
 import { serve } from './remote/service.js'
 import type { Exports } from './remote/written.js'
-import { withWebGpuNames } from './webgpu/names.js'
 import { gpuFunctions } from './webgpu/session.js'
 import { withGpu } from './webgpu/with-gpu.js'
 
@@ -27,9 +26,9 @@ async function findGpu(): Promise<GPU> {
 }
 
 async function begin(): Promise<Exports> {
-  const addon = withWebGpuNames(load<Addon>().addon)
-  const allowFallback = process.env.MPMML_WEBGPU_FALLBACK === '1'
-  return withGpu(addon, gpuFunctions(addon, findGpu, { allowFallback })) as unknown as Exports
+  const gpu = gpuFunctions(addon, findGpu, { allowsFallback: allowsWebGpuFallback() })
+  return withGpu(addon, gpu) as unknown as Exports
 }
 
-serve(parentPort as unknown as Port<Reply, Request>, begin)
+// Null if it isn't a thread that imports the file.
+if (parentPort) serve(parentPort as unknown as Port<Reply, Request>, begin)

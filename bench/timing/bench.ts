@@ -48,7 +48,8 @@ export interface BenchRecord extends Circumstances {
   trials: TrialRecord[]
 }
 
-const defaults = {
+const defaults: Record<BackendName, ProductShape[]> = {
+  webgpu: squares([256, 1024, 2048, 4096]),
   cuda: [
     ...squares([1024, 2048, 4096, 8192]),
     { batch: 20, m: 1024, n: 1024, k: 1024 },
@@ -59,7 +60,11 @@ const defaults = {
   ],
   cpu: [...squares([16, 64, 256, 1024, 2048]), { batch: 1, m: 1021, n: 1031, k: 1033 }],
 }
-const quick = { cuda: squares([1024, 4096]), cpu: squares([256, 512]) }
+const quick: Record<BackendName, ProductShape[]> = {
+  webgpu: squares([256, 1024]),
+  cuda: squares([1024, 4096]),
+  cpu: squares([256, 512]),
+}
 
 /** @throws ResourceError if a GPU is asked for and none can be used. */
 function requestsOf(request: BenchRequest): { request: ProductsRequest; threads: number | null }[] {
@@ -82,7 +87,7 @@ function requestsOf(request: BenchRequest): { request: ProductsRequest; threads:
   }
   const onCpu = info().cpu.threads > 1 ? [on('cpu', 1), on('cpu', null)] : [on('cpu', null)]
   return backendsOf(request.backend, device).flatMap((backend) =>
-    backend === 'cuda' ? [on('cuda', null)] : onCpu,
+    backend === 'cpu' ? onCpu : [on(backend, null)],
   )
 }
 

@@ -1,5 +1,11 @@
 /** Whether `auto` is as good as the faster backend: whole calls with it, and with each backend by name. */
-import { type DenseMatrix, mpmm, type NativeBackend, type OperandArray, type Semiring } from '../../lib/index.js'
+import {
+  type DenseMatrix,
+  mpmm,
+  type NativeBackend,
+  type OperandArray,
+  type Semiring,
+} from '../../lib/index.js'
 import { machine, type Spread, spread } from '../../lib/lab.js'
 import type { ProductShape } from '../arguments.js'
 import { type Case, runCases } from '../experiment.js'

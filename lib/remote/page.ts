@@ -72,7 +72,7 @@ export interface WorkerPort extends Port<Request, Reply> {
 export function remote(
   local: Exports,
   worker: WorkerPort,
-  start: { compiled: WebAssembly.Module | null; kind: Kind; threads: number },
+  start: { compiled: WebAssembly.Module | null; kind: Kind; threads: number; allowsFallback?: boolean },
 ): Exports {
   const resultsOf = writtenBy(local)
   const pending = new Map<number, Pending>()
@@ -84,7 +84,8 @@ export function remote(
 
   const post = (request: Request, transfer: Transferable[] = []) => worker.postMessage(request, transfer)
   const collected = new FinalizationRegistry<number>((handle) => post({ release: handle }))
-  post({ start: start.compiled, kind: start.kind, threads: start.threads })
+  const { compiled, kind, threads, allowsFallback = false } = start
+  post({ start: compiled, kind, threads, allowsFallback })
 
   function fail(error: Error): void {
     failure = error

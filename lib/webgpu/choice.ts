@@ -2,7 +2,7 @@
  * The choice between WebGPU and the CPU: products of a kind are timed once on this machine, and the result is kept for the process. In
  * Node.js `mpmml tune --backend webgpu` stores it.
  */
-import { storedChoices } from './stored-choices.js'
+import { type MeasuredChoice, storedChoices } from './stored-choices.js'
 
 /** Kind of products, and the sizes of one of them. */
 export interface ProductKind {
@@ -16,14 +16,6 @@ export interface ProductKind {
 
 /** Milliseconds of a product of this kind on a backend, from array to array. */
 export type Measure = (kind: ProductKind, backend: 'webgpu' | 'cpu') => Promise<number>
-
-/** Times of products of a kind on one GPU. */
-export interface MeasuredChoice {
-  /** {@link nameOfKind} */
-  kind: string
-  webgpuMs: number
-  cpuMs: number
-}
 
 /** Most steps of a product that is timed: as many as of 1024³. Larger ones of its kind are taken to be as fast per step. */
 const MOST_STEPS = 2 ** 30

@@ -2,7 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { ownCacheFolder } from '../environment.js'
 import { join } from '../host.js'
-import type { MeasuredChoice } from './choice.js'
+
+/** Times of products of a kind on one GPU, in milliseconds. */
+export interface MeasuredChoice {
+  /** Semiring, type, whether there is a witness, and the steps as a power of two (choice.ts). */
+  kind: string
+  webgpuMs: number
+  cpuMs: number
+}
 
 /** Content of the file, by the names of GPUs. */
 export interface StoredChoices {

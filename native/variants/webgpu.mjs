@@ -28,7 +28,7 @@ export const webGpuRows = Object.entries(exact).flatMap(([name, types]) =>
       parameters: { BM: tile, BN: tile },
       automatic: false,
       backend: 'webgpu',
-      architectures: [],
+      architectures: ['WGSL'],
     }))
   }),
 )

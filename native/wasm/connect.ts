@@ -1,6 +1,7 @@
 /** The addon in a browser. native/wasm/bundle.mjs makes browser.mjs of it. */
 
 import { remote, workerError } from '../../lib/remote/page.js'
+import { withWebGpuNames } from '../../lib/webgpu/names.js'
 import type { Addon } from './module.js'
 import { compile, startModule } from './modules.js'
 
@@ -12,13 +13,16 @@ export async function connect(): Promise<Addon> {
   })
   const kind = globalThis.crossOriginIsolated ? 'threads' : 'single'
   const threads = kind === 'threads' ? (navigator.hardwareConcurrency ?? 1) : 1
+  // As lib/browser/host.ts: a page that tests WebGPU on software sets it.
+  const { MPMML_ENVIRONMENT: environment } = globalThis as { MPMML_ENVIRONMENT?: Record<string, string> }
+  const allowsFallback = environment?.MPMML_WEBGPU_FALLBACK === '1'
   const starting = async () => {
     const compiled = await compile(kind)
     return { compiled, local: await startModule(kind, compiled, 0) }
   }
   try {
     const { compiled, local } = await Promise.race([starting(), refused])
-    return remote(local, worker, { compiled, kind, threads })
+    return remote(withWebGpuNames(local), worker, { compiled, kind, threads, allowsFallback })
   } catch (error) {
     worker.terminate()
     throw error

@@ -280,11 +280,11 @@ describe('each decision has one place', () => {
  * The entry points, such as lib/graph.ts, gather what the folders have.
  */
 const allowedInLib: Record<string, string[]> = {
-  '.': ['device', 'files', 'product'],
+  '.': ['device', 'files', 'product', 'remote', 'webgpu'],
   // What takes the place of modules in browsers: they have their types.
-  browser: ['files', 'graph', 'rna', 'schedule'],
-  device: ['product'],
-  product: ['device'],
+  browser: ['files', 'graph', 'rna', 'schedule', 'webgpu'],
+  device: ['product', 'webgpu'],
+  product: ['device', 'webgpu'],
   files: ['product', 'graph-core'],
   'graph-core': [],
   closure: ['device', 'product', 'graph-core'],
@@ -297,7 +297,7 @@ const allowedInLib: Record<string, string[]> = {
   schedule: ['product', 'files', 'graph-core', 'graph', 'algebra'],
   arrays: ['device', 'product', 'files', 'graph-core', 'graph', 'algebra'],
   queue: ['product', 'arrays'],
-  webgpu: [],
+  webgpu: ['remote'],
 }
 
 const entryPoints = (
@@ -305,8 +305,8 @@ const entryPoints = (
     default?: string
   }[]
 ).flatMap((entry) => entry.default?.replace(/^\.\/dist\/(.*)\.js$/, '$1') ?? [])
-// Of bench alone.
-entryPoints.push('lib/command-line')
+// Of bench alone, and of a thread.
+entryPoints.push('lib/command-line', 'lib/webgpu-thread')
 
 describe('lib', () => {
   const folderOf = (file: string) => relative('lib', dirname(file)).split(sep)[0] || '.'
