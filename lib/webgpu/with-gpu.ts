@@ -54,7 +54,7 @@ export interface GpuFunctions
     | 'giveUp'
   > {
   /** Looks for an adapter unless one is known, and describes it. Rejects never. */
-  describeGpu(): Promise<GpuDescription>
+  describeGpu(allowsFallback?: boolean): Promise<GpuDescription>
   /** The kind of a handle that a WebGPU device has made; '' of any other value. */
   handleKind(handle: unknown): HandleKind | ''
   /** `deviceMemory`: the most bytes that its matrices and products may take; 0: no limit. */
@@ -63,7 +63,7 @@ export interface GpuFunctions
 
 /** The addon with functions that a WebGPU device has too. */
 export interface AddonWithGpu {
-  describeGpu(): Promise<GpuDescription>
+  describeGpu(allowsFallback?: boolean): Promise<GpuDescription>
 }
 
 const onGpu = ['describeDevice', 'memoryUse', 'closeDevice', 'upload', 'download', 'fill', 'combine'] as const

@@ -1,0 +1,178 @@
+/**
+ * Closures of int32 by blocks of S pivots (Floyd and Warshall). For each block: `pivot` closes the block on the diagonal, `cross` the rows
+ * and columns of the block, and a plain product (product.ts) does the rest: d ⊕ colPanel ⊗ rowPanel.
+ */
+import { type Arithmetic, range, readers, type StoredBits, zeroBits } from './arithmetic.js'
+
+/** Pivots of a block. */
+export const S = 64
+/** The zero of min-plus while a closure is computed, negated in max-plus: two of them have a sum within int32. */
+export const NO_PATH = 2 ** 30 - 1
+/** Magnitude of paths for which a closure is exact: farther elements have no path. */
+export const MOST_PATH = Math.floor(2 ** 30 / 3)
+
+const noPath = (isMax: boolean) => (isMax ? -NO_PATH : NO_PATH)
+
+/** WGSL that copies weights to d (np × np, np a multiple of S), with one on the diagonal if `reflexive` is 1, and sets `next`. */
+export const load = (bits: StoredBits, isMax: boolean, withNext: boolean): string => `
+@group(0) @binding(0) var<storage, read> src: array<u32>;
+struct P { offset: u32, rs: u32, cs: u32, n: u32, np: u32, reflexive: u32 }
+@group(0) @binding(1) var<uniform> p: P;
+@group(0) @binding(2) var<storage, read_write> d: array<i32>;
+${withNext ? '@group(0) @binding(3) var<storage, read_write> next: array<i32>;' : ''}
+${readers[bits]}
+@compute @workgroup_size(64, 4)
+fn main(@builtin(global_invocation_id) g: vec3<u32>) {
+  if (g.x >= p.np || g.y >= p.np) { return; }
+  var v = ${noPath(isMax)}; var to = -1;
+  if (g.x < p.n && g.y < p.n) {
+    let x = raw(p.offset + g.y * p.rs + g.x * p.cs);
+    if (x != ${zeroBits(isMax ? 'max-plus' : 'min-plus', 'plain', bits) >>> 0}u) { v = bitcast<i32>(x); to = i32(g.x); }
+  }
+  if (g.x == g.y && p.reflexive == 1u) { v = ${isMax ? 'max' : 'min'}(v, 0); }
+  d[g.y * p.np + g.x] = v;
+  ${withNext ? 'next[g.y * p.np + g.x] = to;' : ''}
+}`
+
+/** WGSL that copies the closure to where it is wanted: no path becomes the semiring's zero, and next nodes −1. */
+export const finish = (isMax: boolean, withNext: boolean): string => `
+@group(0) @binding(0) var<storage, read> d: array<i32>;
+struct P { offset: u32, rs: u32, cs: u32, n: u32, np: u32, reflexive: u32, nextOffset: u32 }
+@group(0) @binding(1) var<uniform> p: P;
+@group(0) @binding(2) var<storage, read_write> dst: array<i32>;
+@group(0) @binding(3) var<storage, read> bad: array<i32>;
+${withNext ? '@group(0) @binding(4) var<storage, read> next: array<i32>;\n@group(0) @binding(5) var<storage, read_write> hops: array<i32>;' : ''}
+@compute @workgroup_size(64, 4)
+fn main(@builtin(global_invocation_id) g: vec3<u32>) {
+  if (g.x >= p.n || g.y >= p.n || bad[0] >= 0) { return; }
+  let v = d[g.y * p.np + g.x]; let none = ${isMax ? `v < -${MOST_PATH}` : `v > ${MOST_PATH}`};
+  dst[p.offset + g.y * p.rs + g.x * p.cs] = select(v, i32(${isMax ? '-0x7fffffff - 1' : '0x7fffffff'}), none);
+  ${withNext ? 'hops[p.nextOffset + g.y * p.n + g.x] = select(next[g.y * p.np + g.x], -1, none || (g.x == g.y && p.reflexive == 1u));' : ''}
+}`
+
+const HEAD = `
+@group(0) @binding(0) var<storage, read_write> d: array<i32>;
+struct P { np: u32, block: u32 }
+@group(0) @binding(1) var<uniform> p: P;`
+
+/** Assignment of a candidate: with next nodes only if it is better. */
+const update = (
+  better: string,
+  withNext: boolean,
+  plus: Arithmetic['plus'],
+  i: number,
+  candidate: string,
+  node: string,
+) =>
+  withNext
+    ? `{ let v = ${candidate}; if (v ${better} v${i}) { v${i} = v; n${i} = ${node}; } }`
+    : `v${i} = ${plus(`v${i}`, candidate)};`
+
+/**
+ * WGSL that closes the block on the diagonal. 256 threads hold 4 × 4 elements each; row and column k are in shared memory, twice, so that
+ * a step takes one barrier. `bad` gets the first pivot whose own element is better than one: then the closure doesn't exist.
+ */
+export function pivot({ plus, better }: Arithmetic, withNext: boolean): string {
+  const own = (text: (i: number, r: number, c: number) => string) =>
+    range(16)
+      .map((i) => text(i, i >> 2, i & 3))
+      .join('\n  ')
+  const publish = (k: string, side: string) => `
+  if (l.y == (${k} & 15u)) { ${range(16)
+    .map((i) => `if ((${k} >> 4u) == ${i >> 2}u) { row[${side} + l.x + ${16 * (i & 3)}u] = v${i}; }`)
+    .join(' ')} }
+  if (l.x == (${k} & 15u)) { ${range(16)
+    .map(
+      (i) =>
+        `if ((${k} >> 4u) == ${i & 3}u) { col[${side} + l.y + ${16 * (i >> 2)}u] = v${i}; ${withNext ? `via[${side} + l.y + ${16 * (i >> 2)}u] = n${i};` : ''} }`,
+    )
+    .join(' ')} }`
+  return `${HEAD}
+@group(0) @binding(2) var<storage, read_write> bad: array<i32>;
+${withNext ? '@group(0) @binding(3) var<storage, read_write> next: array<i32>;' : ''}
+var<workgroup> row: array<i32, ${2 * S}>; var<workgroup> col: array<i32, ${2 * S}>;
+${withNext ? `var<workgroup> via: array<i32, ${2 * S}>;` : ''}
+@compute @workgroup_size(16, 16)
+fn main(@builtin(local_invocation_id) l: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+  let o = p.block * ${S}u;
+  ${own((i, r, c) => `let e${i} = (o + l.y + ${16 * r}u) * p.np + o + l.x + ${16 * c}u; var v${i} = d[e${i}];${withNext ? ` var n${i} = next[e${i}];` : ''}`)}
+  var first = -1;
+  for (var k = 0u; k < ${S}u; k++) {
+    let side = (k & 1u) * ${S}u;
+    ${publish('k', 'side')}
+    workgroupBarrier();
+    if (row[side + k] ${better} 0 && first < 0) { first = i32(o + k); }
+    ${range(4)
+      .map(
+        (r) =>
+          `let a${r} = col[side + l.y + ${16 * r}u];${withNext ? ` let h${r} = via[side + l.y + ${16 * r}u];` : ''}`,
+      )
+      .join(' ')}
+    ${range(4)
+      .map((c) => `let b${c} = row[side + l.x + ${16 * c}u];`)
+      .join(' ')}
+    if (first < 0) {
+      ${own((i, r, c) => update(better, withNext, plus, i, `a${r} + b${c}`, `h${r}`))}
+    }
+  }
+  if (t == 0u && first >= 0 && bad[0] < 0) { bad[0] = first; }
+  ${own((i) => `d[e${i}] = v${i};${withNext ? ` next[e${i}] = n${i};` : ''}`)}
+}`
+}
+
+/**
+ * WGSL that closes the rows (w.y = 0) and columns (w.y = 1) of the pivot's block by its closure, and writes them to the panels that the rest
+ * reads: rowPanel[k][j], and colPanel[k][i] with its next nodes in nextPanel.
+ */
+export function cross({ plus, better }: Arithmetic, withNext: boolean): string {
+  const own = (text: (i: number, r: number, c: number) => string) =>
+    range(16)
+      .map((i) => text(i, i >> 2, i & 3))
+      .join('\n  ')
+  return `${HEAD}
+@group(0) @binding(2) var<storage, read_write> rowPanel: array<i32>;
+@group(0) @binding(3) var<storage, read_write> colPanel: array<i32>;
+${withNext ? '@group(0) @binding(4) var<storage, read_write> next: array<i32>;\n@group(0) @binding(5) var<storage, read_write> nextPanel: array<i32>;' : ''}
+var<workgroup> sa: array<i32, 1024>; var<workgroup> sb: array<i32, 1024>;
+@compute @workgroup_size(16, 16)
+fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: vec3<u32>) {
+  let o = p.block * ${S}u; let x = w.x * ${S}u; let isRow = w.y == 0u;
+  let r0 = select(x, o, isRow); let c0 = select(o, x, isRow);
+  ${own((i, r, c) => `let e${i} = (r0 + l.y + ${16 * r}u) * p.np + c0 + l.x + ${16 * c}u; var v${i} = d[e${i}];${withNext ? ` var h${i} = -1;` : ''}`)}
+  for (var k0 = 0u; k0 < ${S}u; k0 += 16u) {
+    ${range(4)
+      .map((r) => `sa[(l.y + ${16 * r}u) * 16u + l.x] = d[(r0 + l.y + ${16 * r}u) * p.np + o + k0 + l.x];`)
+      .join('\n    ')}
+    ${range(4)
+      .map((c) => `sb[l.y * ${S}u + l.x + ${16 * c}u] = d[(o + k0 + l.y) * p.np + c0 + l.x + ${16 * c}u];`)
+      .join('\n    ')}
+    workgroupBarrier();
+    for (var k = 0u; k < 16u; k++) {
+      ${range(4)
+        .map((r) => `let a${r} = sa[(l.y + ${16 * r}u) * 16u + k];`)
+        .join(' ')}
+      ${range(4)
+        .map((c) => `let b${c} = sb[k * ${S}u + l.x + ${16 * c}u];`)
+        .join(' ')}
+      ${own((i, r, c) =>
+        withNext
+          ? `{ let v = a${r} + b${c}; if (v ${better} v${i}) { v${i} = v; h${i} = i32(k0 + k); } }`
+          : `v${i} = ${plus(`v${i}`, `a${r} + b${c}`)};`,
+      )}
+    }
+    workgroupBarrier();
+  }
+  ${withNext ? own((i, r) => `var n${i} = next[e${i}]; if (h${i} >= 0) { n${i} = next[(r0 + l.y + ${16 * r}u) * p.np + o + u32(h${i})]; }`) : ''}
+  // Columns read next nodes of their own block: all are read before one is written.
+  storageBarrier();
+  workgroupBarrier();
+  if (w.x != p.block) {
+    ${own((i) => `d[e${i}] = v${i};${withNext ? ` next[e${i}] = n${i};` : ''}`)}
+  }
+  if (isRow) {
+    ${own((i, r, c) => `rowPanel[(l.y + ${16 * r}u) * p.np + x + l.x + ${16 * c}u] = v${i};`)}
+  } else {
+    ${own((i, r, c) => `colPanel[(l.x + ${16 * c}u) * p.np + x + l.y + ${16 * r}u] = v${i};${withNext ? ` nextPanel[(l.x + ${16 * c}u) * p.np + x + l.y + ${16 * r}u] = n${i};` : ''}`)}
+  }
+}`
+}
