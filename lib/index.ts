@@ -41,7 +41,7 @@ export {
   OverflowError,
   ResourceError,
 } from './errors.js'
-export { type DeviceRows, type Info, info } from './info.js'
+export { type DeviceRows, type Info, info, type WebGpuInfo } from './info.js'
 export type { AddonKind, AddonOrigin } from './load.js'
 export { type DenseMatrix, type Matrix, type MatrixLike, matrix, type Shape } from './matrix.js'
 export { type GroupedOptions, type GroupedProduct, mpmmGrouped } from './product/grouped.js'

@@ -3,7 +3,6 @@
  * of Chromium.
  */
 import { parentPort } from 'node:worker_threads'
-import { allowsWebGpuFallback } from './environment.js'
 import { addon } from './native.js'
 import { optionalPackages } from './optional-packages.js'
 import type { Port, Reply, Request } from './remote/messages.js'
@@ -26,8 +25,7 @@ async function findGpu(): Promise<GPU> {
 }
 
 async function begin(): Promise<Exports> {
-  const gpu = gpuFunctions(addon, findGpu, { allowsFallback: allowsWebGpuFallback() })
-  return withGpu(addon, gpu) as unknown as Exports
+  return withGpu(addon, gpuFunctions(addon, findGpu)) as unknown as Exports
 }
 
 // Null if it isn't a thread that imports the file.

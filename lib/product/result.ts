@@ -24,7 +24,7 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
-  /** The indices of the CUDA devices that computed it: one, or several if the option `devices` names them; none on the CPU. */
+  /** The indices of the CUDA devices that computed it: one, or several if the option `devices` names them; none on the CPU and by WebGPU. */
   devices: readonly number[]
   /** The kernel variant that computed it. On several devices it is that of the part whose path has the most bits. */
   variant: VariantName
@@ -198,7 +198,8 @@ export function resultOf<C extends AnyResult>(
     : backend === 'webgpu'
       ? nameOfKnownGpu()
       : deviceName(report[start + at.device]!)
-  const devices = devicesOf(report[start + at.devices]!, report[start + at.device]!)
+  const devices =
+    backend === 'webgpu' ? noDevices : devicesOf(report[start + at.devices]!, report[start + at.device]!)
   const timing = timingOf(report, start)
   const gops = gopsOf(report, start)
   const isBuiltIn = call.algebra.lanes === null

@@ -4,5 +4,5 @@ import { nativeCalls } from '../native-interface.js'
 /** Facts of every function by its name. */
 export const calls: typeof nativeCalls = {
   ...nativeCalls,
-  describeGpu: { takes: [], hasArrays: false, givesPromise: true },
+  describeGpu: { takes: ['allowsFallback'], hasArrays: false, givesPromise: true },
 }

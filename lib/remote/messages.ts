@@ -15,7 +15,7 @@ export interface Port<Sent, Received> {
 /** To the worker. */
 export type Request =
   /** First. Without a module, the worker loads the addon itself. */
-  | { start: WebAssembly.Module | null; kind: Kind; threads: number; allowsFallback: boolean }
+  | { start: WebAssembly.Module | null; kind: Kind; threads: number }
   /** A function of the addon. The arrays at `wanted` come back when it has succeeded. */
   | { call: number; name: string; values: unknown; arrays: TypedArray[]; wanted: number[] }
   /** A semiring that the page has made, with the handle that it gives it. */

@@ -72,7 +72,7 @@ export interface WorkerPort extends Port<Request, Reply> {
 export function remote(
   local: Exports,
   worker: WorkerPort,
-  start: { compiled: WebAssembly.Module | null; kind: Kind; threads: number; allowsFallback?: boolean },
+  start: { compiled: WebAssembly.Module | null; kind: Kind; threads: number },
 ): Exports {
   const resultsOf = writtenBy(local)
   const pending = new Map<number, Pending>()
@@ -84,8 +84,7 @@ export function remote(
 
   const post = (request: Request, transfer: Transferable[] = []) => worker.postMessage(request, transfer)
   const collected = new FinalizationRegistry<number>((handle) => post({ release: handle }))
-  const { compiled, kind, threads, allowsFallback = false } = start
-  post({ start: compiled, kind, threads, allowsFallback })
+  post({ start: start.compiled, kind: start.kind, threads: start.threads })
 
   function fail(error: Error): void {
     failure = error

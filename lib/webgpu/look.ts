@@ -1,7 +1,11 @@
 /** The look for a GPU of WebGPU. It takes time, so no synchronous function waits for it: those say what is known. */
+import { allowsWebGpuFallback } from '../environment.js'
 import { NoWebGpuError, natively } from '../errors.js'
 import { addon } from '../native.js'
 import type { GpuDescription } from './with-gpu.js'
+
+/** Errors of the addon begin with it, as those of this module. */
+const PREFIX = "WebGPU can't be used: "
 
 let known: GpuDescription | undefined
 
@@ -10,14 +14,15 @@ export const knownGpu = (): GpuDescription | undefined => known
 
 /** Looks for a GPU. The addon remembers one that was found, until it is lost. */
 export async function lookForGpu(): Promise<GpuDescription> {
-  known = await natively(() => addon.describeGpu())
+  const found = await natively(() => addon.describeGpu(allowsWebGpuFallback()))
+  known = { ...found, reason: found.reason.replace(PREFIX, '') }
   return known
 }
 
 /** @throws Rejects with NoWebGpuError (ERR_MPMML_NO_WEBGPU) if WebGPU can't be used. */
 export async function requireGpu(): Promise<void> {
   const { reason } = await lookForGpu()
-  if (reason !== '') throw new NoWebGpuError(`WebGPU can't be used: ${reason}`)
+  if (reason !== '') throw new NoWebGpuError(`${PREFIX}${reason}`)
 }
 
 /** Returns the name of the GPU for people. Browsers may keep it secret. */

@@ -45,9 +45,9 @@ export function withWebGpu(addon: Addon): Calls {
     return thread.calls
   }
   const gpu: GpuFunctions = {
-    async describeGpu() {
+    async describeGpu(allowsFallback) {
       try {
-        return await (await start()).calls.describeGpu()
+        return await (await start()).calls.describeGpu(allowsFallback)
       } catch (error) {
         return withoutAdapter((error as Error).message)
       }

@@ -6,8 +6,8 @@ import { gpuFunctions } from '../../lib/webgpu/session.js'
 import { withGpu } from '../../lib/webgpu/with-gpu.js'
 import { startModule } from './modules.js'
 
-serve(globalThis as unknown as Port<Reply, Request>, async ({ start, kind, threads, allowsFallback }) => {
+serve(globalThis as unknown as Port<Reply, Request>, async ({ start, kind, threads }) => {
   const addon = withWebGpuNames(await startModule(kind, start!, threads))
   const findGpu = async () => navigator.gpu ?? null
-  return { ...withGpu(addon, gpuFunctions(addon as never, findGpu, { allowsFallback })) }
+  return { ...withGpu(addon, gpuFunctions(addon as never, findGpu)) }
 })

@@ -13,16 +13,13 @@ export async function connect(): Promise<Addon> {
   })
   const kind = globalThis.crossOriginIsolated ? 'threads' : 'single'
   const threads = kind === 'threads' ? (navigator.hardwareConcurrency ?? 1) : 1
-  // As lib/browser/host.ts: a page that tests WebGPU on software sets it.
-  const { MPMML_ENVIRONMENT: environment } = globalThis as { MPMML_ENVIRONMENT?: Record<string, string> }
-  const allowsFallback = environment?.MPMML_WEBGPU_FALLBACK === '1'
   const starting = async () => {
     const compiled = await compile(kind)
     return { compiled, local: await startModule(kind, compiled, 0) }
   }
   try {
     const { compiled, local } = await Promise.race([starting(), refused])
-    return remote(withWebGpuNames(local), worker, { compiled, kind, threads, allowsFallback })
+    return remote(withWebGpuNames(local), worker, { compiled, kind, threads })
   } catch (error) {
     worker.terminate()
     throw error

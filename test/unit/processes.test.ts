@@ -371,7 +371,7 @@ describe.skipIf(!built)(
       })
       it('that means nothing is an error that names it', () => {
         const { stdout } = run(code(''), { MPMML_BACKEND: 'gpu' })
-        expect(stdout).toMatch(/^ERR_MPMML_OPTION .*MPMML_BACKEND.*'auto', 'cuda' or 'cpu'.*'gpu'/)
+        expect(stdout).toMatch(/^ERR_MPMML_OPTION .*MPMML_BACKEND.*'auto', 'cuda', 'webgpu' or 'cpu'.*'gpu'/)
       })
       it('empty is unset', () => {
         expect(run(code(''), { MPMML_BACKEND: '' }).stdout).toMatch(/^(cpu|cuda)$/)
