@@ -268,7 +268,11 @@ export function placesOf(backend: BackendName): {
 } {
   let one: Device | undefined
   let several: Device | undefined
-  const inArrays = { options: { backend }, expectation: { backend, timed: true, cheapest: true } }
+  // WebGPU has other paths than native code.
+  const inArrays = {
+    options: { backend },
+    expectation: { backend, timed: true, cheapest: backend !== 'webgpu' },
+  }
   const on = (device: () => Device) => ({ options: {}, device, expectation: { backend, timed: true } })
   const onOne = on(() => one!)
   const onSeveral = on(() => several!)
@@ -279,7 +283,7 @@ export function placesOf(backend: BackendName): {
   // Without a GPU devices are only pretended if no backend is named.
   const devices = { ...(backend === 'cuda' && { backend }), devices: 'all' }
   // With a GPU, that is what is pretended to be several.
-  const hasSeveral = backend === 'cuda' || withoutCuda() !== undefined
+  const hasSeveral = backend === 'cuda' || (backend === 'cpu' && withoutCuda() !== undefined)
   const ofSeveral: Place[] = [
     { name: 'arrays for several devices', options: devices, expectation: { backend, timed: true } },
     {
@@ -299,7 +303,8 @@ export function placesOf(backend: BackendName): {
   ]
   return {
     places: [
-      { name: 'arrays, at once', ...inArrays, sync: true },
+      // WebGPU can't block.
+      ...(backend === 'webgpu' ? [] : [{ name: 'arrays, at once', ...inArrays, sync: true }]),
       { name: 'arrays', ...inArrays },
       { name: 'arrays, transposed', ...inArrays, ...turned },
       { name: 'arrays of int16', ...inArrays, narrow: true },
