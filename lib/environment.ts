@@ -5,7 +5,7 @@
 import { type BackendChoice, backendNames } from './backend-name.js'
 import { show } from './describe.js'
 import { FileError, OptionError } from './errors.js'
-import { environment, homeFolder, isAbsolute, join, platform } from './host.js'
+import { environment, exists, homeFolder, isAbsolute, join, platform } from './host.js'
 import { addon } from './native.js'
 
 function read(name: string): string | undefined {
@@ -45,6 +45,18 @@ export function allowsWebGpuFallback(): boolean {
   if (value === undefined || value === '0') return false
   if (value === '1') return true
   throw wrong('MPMML_WEBGPU_FALLBACK', "'0' or '1'", value)
+}
+
+/**
+ * Returns whether Vulkan finds a driver on Linux: by variables that all programs with Vulkan read, or in a folder where its loader looks.
+ *
+ * @see https://github.com/KhronosGroup/Vulkan-Loader/blob/main/docs/LoaderDriverInterface.md
+ */
+export function hasVulkanDriver(): boolean {
+  if (read('VK_DRIVER_FILES') ?? read('VK_ICD_FILENAMES') ?? read('VK_ADD_DRIVER_FILES')) return true
+  const named = [read('XDG_DATA_DIRS'), read('XDG_CONFIG_DIRS'), read('XDG_DATA_HOME')].join(':').split(':')
+  const usual = ['/usr/share', '/usr/local/share', '/etc', '/usr/local/etc', '/run/opengl-driver/share']
+  return [...named, ...usual].some((folder) => isAbsolute(folder) && exists(join(folder, 'vulkan', 'icd.d')))
 }
 
 const MOST_MEBIBYTES = 2 ** 32

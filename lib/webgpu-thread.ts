@@ -3,6 +3,7 @@
  * of Chromium.
  */
 import { parentPort } from 'node:worker_threads'
+import { hasVulkanDriver } from './environment.js'
 import { addon } from './native.js'
 import { optionalPackages } from './optional-packages.js'
 import type { Port, Reply, Request } from './remote/messages.js'
@@ -18,6 +19,8 @@ let gpu: GPU | undefined
 
 async function findGpu(): Promise<GPU> {
   if (gpu) return gpu
+  // Dawn writes warnings to the process's standard error otherwise.
+  if (process.platform === 'linux' && !hasVulkanDriver()) throw new Error('no Vulkan driver is installed')
   const { create, globals } = await dawn()
   Object.assign(globalThis, globals)
   gpu = create([])

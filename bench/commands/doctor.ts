@@ -108,6 +108,7 @@ async function examine(): Promise<Check[]> {
     ...libraryChecks(about),
     productCheck(library, 'cpu'),
     ...(await cudaChecks(library, about)),
+    await webGpuCheck(library),
     await toolkitCheck(),
   ]
 }
@@ -137,7 +138,7 @@ function nodeCheck(): Check {
 
 /** What is read when mpmml runs, and when it is built. A test compares them with the documentation. */
 const variables =
-  'BACKEND NUM_THREADS CPU_ISA CPU_ISAS ADDON DEVICE_MEMORY_MIB PINNED_MEMORY_MIB CACHE QUEUE_PASSWORD WASM_THREADS CUDA CUDA_ARCHS LAB BUILD_DIR WARNINGS_AS_ERRORS RELEASE SANITIZE BUILD_VERBOSE'
+  'BACKEND WEBGPU_FALLBACK NUM_THREADS CPU_ISA CPU_ISAS ADDON DEVICE_MEMORY_MIB PINNED_MEMORY_MIB CACHE QUEUE_PASSWORD WASM_THREADS CUDA CUDA_ARCHS LAB BUILD_DIR WARNINGS_AS_ERRORS RELEASE SANITIZE BUILD_VERBOSE'
     .split(' ')
     .map((name) => `MPMML_${name}`)
 
@@ -226,6 +227,23 @@ async function cudaChecks(library: Library, { cuda }: About): Promise<Check[]> {
   }
   const advice = permission.find(({ status }) => status !== 'ok')?.advice ?? null
   return [check('GPU', 'note', `not used: ${cuda.reason}`, advice), ...permission]
+}
+
+/** WebGPU is optional: its absence is a note. A product by it is checked too. */
+async function webGpuCheck(library: Library): Promise<Check> {
+  const { describeWebGpu, lookForWebGpu } = await import('./info.js')
+  await lookForWebGpu()
+  const { webgpu } = library.info()
+  const found = describeWebGpu(webgpu)
+  if (webgpu.reason === '') return check('WebGPU', 'ok', found)
+  // A GPU that was found and failed a self-test is worth a report.
+  const failed = webgpu.adapter !== null && !webgpu.adapter.isFallback
+  return check(
+    'WebGPU',
+    'note',
+    found,
+    failed ? 'run npm run test:webgpu in a Git checkout, and report this' : null,
+  )
 }
 
 /** Whether this user may open the device files of the NVIDIA driver, if there are some. */

@@ -97,6 +97,7 @@ export class Products {
   /** Submits a product. `mode` is the kind's or 'wide'. The pipelines that it takes have been tested. */
   async submit(task: ProductTask, mode: ProductMode = task.kind.mode, isTest = false): Promise<Submitted> {
     const { kind, rows, a, b, witness } = task
+    if (mode === 'wide' && witness) throw notExact('the witness of sums of 33 bits')
     const key = [kind.semiring, kind.dtype, mode, rows, a.bits, b.bits, witness !== null].join(' ')
     if (!isTest) await this.gpu.requireTested(key, () => selfTest(this, task, mode))
     const facts = mode === 'offset' && witness ? await this.#facts(task) : null
@@ -104,7 +105,6 @@ export class Products {
     // Room for k below each value: a plain product finds the witness too.
     const isTagged =
       facts !== null && spareBits(...facts) >= 0 && 2 ** shift >= roundUp(Math.max(task.k, 1), 16)
-    if (mode === 'wide' && witness) throw notExact('the witness of sums of 33 bits')
     return this.#encode(task, mode, isTagged ? shift : 0, isTagged)
   }
 
@@ -307,7 +307,7 @@ export class Products {
     { kind, policy, witness }: ProductTask,
     mode: ProductMode,
     kernel: string,
-    { status, taken, operations }: { status: GPUBuffer; taken: readonly GPUBuffer[]; operations: number },
+    { status, taken, operations }: { status: GPUBuffer; taken: GPUBuffer[]; operations: number },
   ): Submitted {
     const { gpu } = this
     const words = new Int32Array(STATUS_WORDS)
@@ -328,7 +328,7 @@ export class Products {
         gpu.noteRate(kernel, operations, ms)
         return ms
       },
-      release: () => gpu.give(...taken),
+      release: () => gpu.give(...taken.splice(0)),
     }
   }
 
