@@ -134,7 +134,7 @@ async function multiply(
   if (call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
   inARow = 0
   if (call.place.backend === WEBGPU) await requireGpu()
-  else if (await isFasterByWebGpu(product, measure)) call.place = onWebGpu()
+  else if (await isFasterByWebGpu(product, measureProduct)) call.place = onWebGpu()
   if (call.place.backend !== WEBGPU || isWebGpuByName(call)) return compute(product)
   try {
     return await compute(product)
@@ -159,8 +159,11 @@ async function compute(product: Product): Promise<MpmmResult<AnyResult>> {
   return resultOf(product, madeMemories(made, call), report)
 }
 
-/** Times a product of a kind on a backend, for the choice of `auto`. */
-async function measure({ semiring, dtype, witness, m, n, k }: ProductKind, backend: 'webgpu' | 'cpu') {
+/** Returns the milliseconds of a product of a kind on a backend, for the choice of `auto`. */
+export async function measureProduct(
+  { semiring, dtype, witness, m, n, k }: ProductKind,
+  backend: 'webgpu' | 'cpu',
+): Promise<number> {
   const operand = (rows: number, cols: number) => {
     const data = new storedArrays[dtype as DataType](rows * cols)
     for (let index = 0; index < data.length; index++) data[index] = (index * 7919) % 251

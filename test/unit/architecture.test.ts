@@ -291,7 +291,7 @@ const allowedInLib: Record<string, string[]> = {
   graph: ['device', 'product', 'files', 'graph-core', 'closure'],
   algebra: ['device', 'product', 'graph-core', 'closure', 'graph'],
   semirings: ['device', 'product', 'graph-core'],
-  lab: ['files'],
+  lab: ['files', 'product', 'webgpu'],
   remote: [],
   rna: ['product', 'files'],
   schedule: ['product', 'files', 'graph-core', 'graph', 'algebra'],
