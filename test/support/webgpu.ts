@@ -1,18 +1,6 @@
-/** The adapter that tests of WebGPU run on: a GPU, or software where there is none. */
-import { existsSync } from 'node:fs'
+/** WebGPU on the machine that tests run on. */
 import { lookForGpu } from '../../lib/webgpu/look.js'
-
-/** Software adapters that Debian installs: that of the package chromium, and Mesa's, with which the machine's own drivers are found too. */
-const swiftShader = '/usr/lib/chromium/vk_swiftshader_icd.json'
-const hasDriver = existsSync('/usr/share/vulkan/icd.d') || existsSync('/etc/vulkan/icd.d')
-
-/** Lets WebGPU take software, and names that of Chromium to Vulkan where no driver is installed. */
-export function allowSoftware(): void {
-  process.env.MPMML_WEBGPU_FALLBACK ??= '1'
-  if (process.platform === 'linux' && !hasDriver && existsSync(swiftShader)) {
-    process.env.VK_DRIVER_FILES ??= swiftShader
-  }
-}
+import { allowSoftware } from './webgpu-adapter.js'
 
 /** Returns why WebGPU can't be used here; undefined if it can. */
 export async function withoutWebGpu(): Promise<string | undefined> {
