@@ -48,16 +48,16 @@ async function closeTested(gpu: Gpu, task: ClosureTask, tile: Tile): Promise<Clo
   const { semiring, batch, n } = task
   let kernelMs = 0
   // Results of all items are written only after the last one has no cycle that gains.
-  const results: { d: GPUBuffer; next: GPUBuffer | null; bad: GPUBuffer }[] = []
+  const results: { d: GPUBuffer; next: GPUBuffer | null; state: GPUBuffer }[] = []
   try {
     for (let item = 0; item < batch; item++) {
       const started = performance.now()
       const closed = await eliminate(gpu, task, item, tile)
       results.push(closed)
-      const bad = new Int32Array(1)
-      await gpu.read([{ buffer: closed.bad, at: 0, into: bad }])
+      const state = new Int32Array(1)
+      await gpu.read([{ buffer: closed.state, at: 0, into: state }])
       kernelMs += performance.now() - started
-      if (bad[0]! >= 0) return { gain: item * n + bad[0]!, kernelMs }
+      if (state[0]! >= 0) return { gain: item * n + state[0]!, kernelMs }
       task.progress(n ** 3)
     }
     await gpu.requireValid()
@@ -67,7 +67,7 @@ async function closeTested(gpu: Gpu, task: ClosureTask, tile: Tile): Promise<Clo
     )
     const recording = new Recording(gpu)
     const np = paddedSize(n, tile)
-    results.forEach(({ d, next, bad }, item) => {
+    results.forEach(({ d, next, state }, item) => {
       const { buffer, offset, batchStride, rowStride, colStride } = task.distances
       const uniforms = [
         offset + item * batchStride,
@@ -78,13 +78,13 @@ async function closeTested(gpu: Gpu, task: ClosureTask, tile: Tile): Promise<Clo
         task.reflexive ? 1 : 0,
         item * n * n,
       ]
-      const buffers = { 0: d, 2: buffer, 3: bad, ...(next && { 4: next, 5: task.next! }) }
+      const buffers = { 0: d, 2: buffer, 3: state, ...(next && { 4: next, 5: task.next! }) }
       recording.dispatch(storing, buffers, 1, uniforms, [Math.ceil(n / 64), Math.ceil(n / 4)])
     })
     recording.submit()
     return { gain: -1, kernelMs }
   } finally {
-    for (const { d, next, bad } of results) gpu.give(d, next, bad)
+    for (const { d, next, state } of results) gpu.give(d, next, state)
   }
 }
 
@@ -117,7 +117,7 @@ async function eliminate(
   { semiring, n, reflexive, weights, next: wanted, check }: ClosureTask,
   item: number,
   tile: Tile,
-): Promise<{ d: GPUBuffer; next: GPUBuffer | null; bad: GPUBuffer }> {
+): Promise<{ d: GPUBuffer; next: GPUBuffer | null; state: GPUBuffer }> {
   const withNext = wanted !== null
   const isMax = semiring === 'max-plus'
   const arithmetic = arithmeticOf(semiring, 'offset')!
@@ -130,15 +130,15 @@ async function eliminate(
     gpu.pipeline(restName, () => product(arithmetic, tile, withNext ? 'through' : 'none')),
   ])
   const panelBytes = S * np * 4
-  const [d, bad, rowPanel, colPanel] = [
+  const [d, state, rowPanel, colPanel] = [
     gpu.take(np * np * 4),
-    gpu.take(4),
+    gpu.take(8),
     gpu.take(panelBytes),
     gpu.take(panelBytes),
   ]
   const [next, nextPanel] = withNext ? [gpu.take(np * np * 4), gpu.take(panelBytes)] : [null, null]
   try {
-    await gpu.write(Int32Array.of(-1), bad)
+    await gpu.write(Int32Array.of(-1, -1), state)
     let recording = new Recording(gpu)
     const { offset, batchStride, rowStride, colStride } = weights
     const uniforms = [offset + item * batchStride, rowStride, colStride, n, np, reflexive ? 1 : 0]
@@ -147,33 +147,36 @@ async function eliminate(
     const blocks = Math.ceil(n / S)
     const perBlock = 2 * S * np * np
     const [BM, BN] = tile
+    const nexts = next && { 4: next, 5: nextPanel! }
+    const work = [np / 4, np / 4, 0, S, 0, 0, 0, isMax ? -NO_PATH : NO_PATH, 0, 0, 0]
     for (let block = 0; block < blocks; ) {
-      const count = Math.max(1, Math.floor(gpu.operationsAtOnce(restName) / perBlock))
-      const end = Math.min(blocks, block + count)
-      const isLast = end === blocks
-      const first = block
-      for (; block < end && !recording.isFull; block++) {
-        const at = [np, block]
-        recording.dispatch(pivoting, { 0: d, 2: bad, ...(next && { 3: next }) }, 1, at, [1])
-        const panels = { 2: rowPanel, 3: colPanel }
-        const nexts = next && { 4: next, 5: nextPanel! }
-        recording.dispatch(crossing, { 0: d, ...panels, ...nexts }, 1, at, [np / S, 2])
-        const buffers = { 0: colPanel, 1: rowPanel, 2: d, ...(next && { 4: next, 5: nextPanel! }) }
-        const work = [np / 4, np / 4, 0, S, 0, 0, 0, isMax ? -NO_PATH : NO_PATH, 0, 0, 0]
-        recording.dispatch(rest, buffers, 3, work, [np / BN, np / BM])
-      }
+      const steps = [
+        recording.prepare(pivoting, { 0: d, 2: state, ...(next && { 3: next }) }, 1, [np], [1]),
+        recording.prepare(
+          crossing,
+          { 0: d, 2: rowPanel, 3: colPanel, 6: state, ...nexts },
+          1,
+          [np],
+          [np / S, 2],
+        ),
+        recording.prepare(rest, { 0: colPanel, 1: rowPanel, 2: d, ...nexts }, 3, work, [np / BN, np / BM]),
+      ]
+      const count = Math.min(
+        blocks - block,
+        Math.max(1, Math.floor(gpu.operationsAtOnce(restName) / perBlock)),
+      )
+      for (let i = 0; i < count; i++) for (const step of steps) recording.repeat(step)
+      block += count
       check()
       const started = performance.now()
       recording.submit()
-      if (!isLast || block < blocks) {
-        await gpu.finished()
-        gpu.noteRate(restName, perBlock * (block - first), performance.now() - started)
-        recording = new Recording(gpu)
-      }
+      await gpu.finished()
+      gpu.noteRate(restName, perBlock * count, performance.now() - started)
+      if (block < blocks) recording = new Recording(gpu)
     }
-    return { d, next, bad }
+    return { d, next, state }
   } catch (error) {
-    gpu.give(d, next, bad)
+    gpu.give(d, next, state)
     throw error
   } finally {
     gpu.give(rowPanel, colPanel, nextPanel)

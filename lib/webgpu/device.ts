@@ -2,9 +2,15 @@
 import { failure } from './failure.js'
 import { ROUNDING_PROBE, roundingCases, roundsToNearest } from './probe.js'
 
-/** Whole buffer, or a part of one. */
-export type Binding = GPUBuffer | GPUBufferBinding
-const bindingOf = (bound: Binding): GPUBufferBinding => ('buffer' in bound ? bound : { buffer: bound })
+/** Workgroups of a dispatch in each dimension. */
+export type Groups = readonly [x: number, y?: number, z?: number]
+
+/** A dispatch with its buffers. */
+export interface Dispatch {
+  readonly pipeline: GPUComputePipeline
+  readonly group: GPUBindGroup
+  readonly groups: Groups
+}
 
 export const roundUp = (value: number, multiple: number): number => Math.ceil(value / multiple) * multiple
 
@@ -22,7 +28,7 @@ const SMALL = 2 ** 18
 const MOST_SPARE = 2 ** 32
 const errorFilters = ['validation', 'internal', 'out-of-memory'] as const satisfies readonly GPUErrorFilter[]
 const UNIFORM_BYTES = 256
-const MOST_DISPATCHES = 512
+const MOST_DISPATCHES = 64
 /** Work that is submitted at a time, in milliseconds: operating systems reset a GPU that doesn't answer for 2 s. */
 const SUBMISSION_MS = 50
 /** Operations per millisecond of a kernel that hasn't run yet. */
@@ -47,35 +53,46 @@ export class Recording {
     this.encoder = gpu.device.createCommandEncoder()
   }
 
-  /** Whether another dispatch has no room for its uniforms. */
-  get isFull(): boolean {
-    return this.#used === MOST_DISPATCHES
-  }
-
   /** Encodes a dispatch. `buffers` are storage buffers by their binding; `uniforms`, at most 64 words, are at `uniformAt`. */
   dispatch(
     pipeline: GPUComputePipeline,
-    buffers: Readonly<Record<number, Binding>>,
+    buffers: Readonly<Record<number, GPUBuffer>>,
     uniformAt: number,
     uniforms: readonly number[],
-    [x, y = 1, z = 1]: readonly [x: number, y?: number, z?: number],
+    groups: Groups,
   ): void {
-    if (x * y * z === 0) return
+    const [x, y = 1, z = 1] = groups
+    if (x * y * z > 0) this.repeat(this.prepare(pipeline, buffers, uniformAt, uniforms, groups))
+  }
+
+  /** A dispatch that may be encoded several times in this recording. */
+  prepare(
+    pipeline: GPUComputePipeline,
+    buffers: Readonly<Record<number, GPUBuffer>>,
+    uniformAt: number,
+    uniforms: readonly number[],
+    groups: Groups,
+  ): Dispatch {
     const { device, uniformBuffer } = this.gpu
     const offset = this.#used++ * UNIFORM_BYTES
-    this.#uniforms.set(
-      uniforms.map((word) => word | 0),
-      offset / 4,
-    )
-    const entries = Object.entries(buffers).map(([binding, bound]) => ({
+    for (const [index, word] of uniforms.entries()) this.#uniforms[offset / 4 + index] = word
+    const entries: GPUBindGroupEntry[] = Object.entries(buffers).map(([binding, buffer]) => ({
       binding: Number(binding),
-      resource: bindingOf(bound),
+      resource: { buffer },
     }))
     entries.push({ binding: uniformAt, resource: { buffer: uniformBuffer, offset, size: UNIFORM_BYTES } })
+    return {
+      pipeline,
+      group: device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }),
+      groups,
+    }
+  }
+
+  repeat({ pipeline, group, groups }: Dispatch): void {
     this.#pass ??= this.encoder.beginComputePass()
     this.#pass.setPipeline(pipeline)
-    this.#pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }))
-    this.#pass.dispatchWorkgroups(x, y, z)
+    this.#pass.setBindGroup(0, group)
+    this.#pass.dispatchWorkgroups(...groups)
   }
 
   copy(from: GPUBuffer, fromAt: number, to: GPUBuffer, toAt: number, bytes: number): void {
@@ -83,16 +100,13 @@ export class Recording {
     if (bytes > 0) this.encoder.copyBufferToBuffer(from, fromAt, to, toAt, roundUp(bytes, 4))
   }
 
-  /** Begins a pass that writes the device's timestamps: the first one at its start, the second one at its end. */
-  beginTimed(isFirst: boolean, isLast: boolean): void {
+  /** Begins a pass that writes the device's timestamps at its start and its end. */
+  beginTimed(): void {
     this.endPass()
-    const { timestamps } = this.gpu
-    if (!timestamps || !(isFirst || isLast)) return
-    const indices = {
-      ...(isFirst && { beginningOfPassWriteIndex: 0 }),
-      ...(isLast && { endOfPassWriteIndex: 1 }),
-    }
-    this.#pass = this.encoder.beginComputePass({ timestampWrites: { querySet: timestamps, ...indices } })
+    const { timestamps: querySet } = this.gpu
+    if (!querySet) return
+    const timestampWrites = { querySet, beginningOfPassWriteIndex: 0, endOfPassWriteIndex: 1 }
+    this.#pass = this.encoder.beginComputePass({ timestampWrites })
   }
 
   /** Copies both timestamps to a buffer. */
@@ -478,9 +492,10 @@ export class Gpu {
     return (this.#rates.get(kernel) ?? FIRST_RATE) * SUBMISSION_MS
   }
 
-  /** Notes that a kernel took `ms` for so many operations. */
+  /** Notes that a kernel took `ms` for so many operations. Short times count only if the kernel is faster than was known. */
   noteRate(kernel: string, operations: number, ms: number): void {
-    if (ms > 0) this.#rates.set(kernel, Math.max(1, operations / Math.max(ms, 0.05)))
+    const rate = operations / Math.max(ms, 0.05)
+    if (ms > 2 || rate > (this.#rates.get(kernel) ?? 0)) this.#rates.set(kernel, rate)
   }
 
   /** Waits until the queue is empty. */

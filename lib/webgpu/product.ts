@@ -72,6 +72,15 @@ export interface Submitted {
   release(): void
 }
 
+/** Buffers of a product that was encoded, and what is known of its kernel. */
+interface Encoded {
+  readonly status: GPUBuffer
+  readonly taken: GPUBuffer[]
+  readonly operations: number
+  /** Time of a kernel that was submitted in slices. */
+  readonly slicedMs: number | undefined
+}
+
 /** Thrown by verify(): the product must be submitted again in the mode 'wide'. */
 export const RETRY_WIDE = Symbol('wide')
 
@@ -239,7 +248,8 @@ export class Products {
         ])
       }
       const size = { tiles: mp / BM, perTile: 2 * BM * np * batch, kp, check }
-      recording = await this.#inSlices(recording, kernel, size, slice)
+      const sliced = await this.#inSlices(recording, kernel, size, slice)
+      recording = sliced.recording
       const [c0Stride, kStride] = [c0 ?? c, witness ?? c]
       const uniforms = [
         c.offset,
@@ -256,12 +266,13 @@ export class Products {
       if (witness) Object.assign(buffers, { 5: win, 6: witness.buffer })
       if (mode === 'wide') buffers[7] = low
       recording.dispatch(storing, buffers, 1, uniforms, [Math.ceil(n / 64), Math.ceil(m / 4), batch])
-      recording.copyMarks(status, TIMES * 4)
+      if (sliced.slicedMs === undefined) recording.copyMarks(status, TIMES * 4)
       recording.submit()
       return this.#submitted(task, mode, kernel, {
         status,
         taken,
         operations: size.perTile * size.tiles * kp,
+        slicedMs: sliced.slicedMs,
       })
     } catch (error) {
       gpu.give(...taken)
@@ -269,45 +280,49 @@ export class Products {
     }
   }
 
-  /** Dispatches a kernel for all rows of tiles and k, in slices that the device computes in a short time each. */
+  /**
+   * Dispatches a kernel for all rows of tiles and k, in slices that the device computes in a short time each. Returns the recording of the
+   * last slice, and the time of the slices before it; undefined if there is one slice.
+   */
   async #inSlices(
     first: Recording,
     kernel: string,
     { tiles: count, perTile, kp, check }: { tiles: number; perTile: number; kp: number; check: () => void },
     slice: Slice,
-  ): Promise<Recording> {
+  ): Promise<{ recording: Recording; slicedMs: number | undefined }> {
     const { gpu } = this
     if (count * perTile * kp <= gpu.operationsAtOnce(kernel)) {
-      first.beginTimed(true, true)
+      first.beginTimed()
       slice(first, 0, count, 0, kp)
       first.endPass()
-      return first
+      return { recording: first, slicedMs: undefined }
     }
     let recording = first
+    let slicedMs = 0
     for (let y0 = 0, height = 1; y0 < count; y0 += height) {
-      const most = gpu.operationsAtOnce(kernel)
-      height = Math.max(1, Math.min(count - y0, Math.floor(most / (perTile * kp))))
-      const depth = Math.max(16, Math.floor(most / (perTile * height * 16)) * 16)
-      for (let k0 = 0; k0 < kp; k0 += depth) {
-        const k1 = Math.min(kp, k0 + depth)
+      height = Math.max(1, Math.min(count - y0, Math.floor(gpu.operationsAtOnce(kernel) / (perTile * kp))))
+      for (let k0 = 0, k1 = 0; k0 < kp; k0 = k1) {
+        const depth = Math.floor(gpu.operationsAtOnce(kernel) / (perTile * height * 16)) * 16
+        k1 = Math.min(kp, k0 + Math.max(16, depth))
         check()
         const started = performance.now()
-        recording.beginTimed(y0 === 0 && k0 === 0, y0 + height === count && k1 === kp)
         slice(recording, y0, height, k0, k1)
         recording.submit()
         await gpu.finished()
-        gpu.noteRate(kernel, perTile * height * (k1 - k0), performance.now() - started)
+        const ms = performance.now() - started
+        gpu.noteRate(kernel, perTile * height * (k1 - k0), ms)
+        slicedMs += ms
         recording = new Recording(gpu)
       }
     }
-    return recording
+    return { recording, slicedMs }
   }
 
   #submitted(
     { kind, policy, witness }: ProductTask,
     mode: ProductMode,
     kernel: string,
-    { status, taken, operations }: { status: GPUBuffer; taken: GPUBuffer[]; operations: number },
+    { status, taken, operations, slicedMs }: Encoded,
   ): Submitted {
     const { gpu } = this
     const words = new Int32Array(STATUS_WORDS)
@@ -322,6 +337,7 @@ export class Products {
       },
       fault: () => (policy === THROW && words[FAULT] !== NO_FAULT ? words[FAULT]! : -1),
       kernelMs() {
+        if (slicedMs !== undefined) return slicedMs
         const [start, end] = new BigUint64Array(words.buffer, TIMES * 4, 2)
         const ms = Number(end! - start!) / 1e6
         if (!gpu.timestamps || !(ms > 0)) return undefined

@@ -40,11 +40,11 @@ export const finish = (isMax: boolean, withNext: boolean): string => `
 struct P { offset: u32, rs: u32, cs: u32, n: u32, np: u32, reflexive: u32, nextOffset: u32 }
 @group(0) @binding(1) var<uniform> p: P;
 @group(0) @binding(2) var<storage, read_write> dst: array<i32>;
-@group(0) @binding(3) var<storage, read> bad: array<i32>;
+@group(0) @binding(3) var<storage, read> state: array<i32>;
 ${withNext ? '@group(0) @binding(4) var<storage, read> next: array<i32>;\n@group(0) @binding(5) var<storage, read_write> hops: array<i32>;' : ''}
 @compute @workgroup_size(64, 4)
 fn main(@builtin(global_invocation_id) g: vec3<u32>) {
-  if (g.x >= p.n || g.y >= p.n || bad[0] >= 0) { return; }
+  if (g.x >= p.n || g.y >= p.n || state[0] >= 0) { return; }
   let v = d[g.y * p.np + g.x]; let none = ${isMax ? `v < -${MOST_PATH}` : `v > ${MOST_PATH}`};
   dst[p.offset + g.y * p.rs + g.x * p.cs] = select(v, i32(${isMax ? '-0x7fffffff - 1' : '0x7fffffff'}), none);
   ${withNext ? 'hops[p.nextOffset + g.y * p.n + g.x] = select(next[g.y * p.np + g.x], -1, none || (g.x == g.y && p.reflexive == 1u));' : ''}
@@ -52,7 +52,7 @@ fn main(@builtin(global_invocation_id) g: vec3<u32>) {
 
 const HEAD = `
 @group(0) @binding(0) var<storage, read_write> d: array<i32>;
-struct P { np: u32, block: u32 }
+struct P { np: u32 }
 @group(0) @binding(1) var<uniform> p: P;`
 
 /** Assignment of a candidate: with next nodes only if it is better. */
@@ -70,36 +70,48 @@ const update = (
 
 /**
  * WGSL that closes the block on the diagonal. 256 threads hold 4 × 4 elements each; row and column k are in shared memory, twice, so that
- * a step takes one barrier. `bad` gets the first pivot whose own element is better than one: then the closure doesn't exist.
+ * a step takes one barrier. state[0] gets the first pivot whose own element is better than one: then the closure doesn't exist. state[1] is
+ * the last block that was closed, so that the dispatches of all blocks are the same.
  */
 export function pivot({ plus, better }: Arithmetic, withNext: boolean): string {
   const own = (text: (i: number, r: number, c: number) => string) =>
     range(16)
       .map((i) => text(i, i >> 2, i & 3))
       .join('\n  ')
-  const publish = (k: string, side: string) => `
-  if (l.y == (${k} & 15u)) { ${range(16)
-    .map((i) => `if ((${k} >> 4u) == ${i >> 2}u) { row[${side} + l.x + ${16 * (i & 3)}u] = v${i}; }`)
-    .join(' ')} }
-  if (l.x == (${k} & 15u)) { ${range(16)
-    .map(
-      (i) =>
-        `if ((${k} >> 4u) == ${i & 3}u) { col[${side} + l.y + ${16 * (i >> 2)}u] = v${i}; ${withNext ? `via[${side} + l.y + ${16 * (i >> 2)}u] = n${i};` : ''} }`,
-    )
-    .join(' ')} }`
+  // The element in row or column 16 · chunk + … of those that a thread holds.
+  const chosen = (name: string, [e0, e1, e2, e3]: readonly number[]) =>
+    `select(select(${name}${e0}, ${name}${e1}, chunk == 1u), select(${name}${e2}, ${name}${e3}, chunk == 3u), chunk > 1u)`
+  const inColumn = (c: number) => range(4).map((r) => 4 * r + c)
+  const inRow = (r: number) => range(4).map((c) => 4 * r + c)
+  const publish = `let chunk = k >> 4u;
+    if (l.y == (k & 15u)) { ${range(4)
+      .map((c) => `row[side + l.x + ${16 * c}u] = ${chosen('v', inColumn(c))};`)
+      .join(' ')} }
+    if (l.x == (k & 15u)) {
+      ${range(4)
+        .map((r) => `col[side + l.y + ${16 * r}u] = ${chosen('v', inRow(r))};`)
+        .join(' ')}
+      ${
+        withNext
+          ? range(4)
+              .map((r) => `via[side + l.y + ${16 * r}u] = ${chosen('n', inRow(r))};`)
+              .join(' ')
+          : ''
+      }
+    }`
   return `${HEAD}
-@group(0) @binding(2) var<storage, read_write> bad: array<i32>;
+@group(0) @binding(2) var<storage, read_write> state: array<i32>;
 ${withNext ? '@group(0) @binding(3) var<storage, read_write> next: array<i32>;' : ''}
 var<workgroup> row: array<i32, ${2 * S}>; var<workgroup> col: array<i32, ${2 * S}>;
 ${withNext ? `var<workgroup> via: array<i32, ${2 * S}>;` : ''}
 @compute @workgroup_size(16, 16)
 fn main(@builtin(local_invocation_id) l: vec3<u32>, @builtin(local_invocation_index) t: u32) {
-  let o = p.block * ${S}u;
+  let block = state[1] + 1; let o = u32(block) * ${S}u;
   ${own((i, r, c) => `let e${i} = (o + l.y + ${16 * r}u) * p.np + o + l.x + ${16 * c}u; var v${i} = d[e${i}];${withNext ? ` var n${i} = next[e${i}];` : ''}`)}
   var first = -1;
   for (var k = 0u; k < ${S}u; k++) {
     let side = (k & 1u) * ${S}u;
-    ${publish('k', 'side')}
+    ${publish}
     workgroupBarrier();
     if (row[side + k] ${better} 0 && first < 0) { first = i32(o + k); }
     ${range(4)
@@ -115,7 +127,10 @@ fn main(@builtin(local_invocation_id) l: vec3<u32>, @builtin(local_invocation_in
       ${own((i, r, c) => update(better, withNext, plus, i, `a${r} + b${c}`, `h${r}`))}
     }
   }
-  if (t == 0u && first >= 0 && bad[0] < 0) { bad[0] = first; }
+  if (t == 0u) {
+    if (first >= 0 && state[0] < 0) { state[0] = first; }
+    state[1] = block;
+  }
   ${own((i) => `d[e${i}] = v${i};${withNext ? ` next[e${i}] = n${i};` : ''}`)}
 }`
 }
@@ -132,11 +147,12 @@ export function cross({ plus, better }: Arithmetic, withNext: boolean): string {
   return `${HEAD}
 @group(0) @binding(2) var<storage, read_write> rowPanel: array<i32>;
 @group(0) @binding(3) var<storage, read_write> colPanel: array<i32>;
+@group(0) @binding(6) var<storage, read> state: array<i32>;
 ${withNext ? '@group(0) @binding(4) var<storage, read_write> next: array<i32>;\n@group(0) @binding(5) var<storage, read_write> nextPanel: array<i32>;' : ''}
 var<workgroup> sa: array<i32, 1024>; var<workgroup> sb: array<i32, 1024>;
 @compute @workgroup_size(16, 16)
 fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: vec3<u32>) {
-  let o = p.block * ${S}u; let x = w.x * ${S}u; let isRow = w.y == 0u;
+  let block = u32(state[1]); let o = block * ${S}u; let x = w.x * ${S}u; let isRow = w.y == 0u;
   let r0 = select(x, o, isRow); let c0 = select(o, x, isRow);
   ${own((i, r, c) => `let e${i} = (r0 + l.y + ${16 * r}u) * p.np + c0 + l.x + ${16 * c}u; var v${i} = d[e${i}];${withNext ? ` var h${i} = -1;` : ''}`)}
   for (var k0 = 0u; k0 < ${S}u; k0 += 16u) {
@@ -166,7 +182,7 @@ fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: ve
   // Columns read next nodes of their own block: all are read before one is written.
   storageBarrier();
   workgroupBarrier();
-  if (w.x != p.block) {
+  if (w.x != block) {
     ${own((i) => `d[e${i}] = v${i};${withNext ? ` next[e${i}] = n${i};` : ''}`)}
   }
   if (isRow) {

@@ -44,6 +44,15 @@ export function product({ type, plus, times, better }: Arithmetic, tile: Tile, a
       .map((e) => `if (w${n}[${e}] >= 0) { x${n}[${e}] = through[u32(w${n}[${e}]) * p.m4 * 4u + ${row}]; }`)
       .join(' ')
   }
+  /** Positions of the vectors that a thread copies to shared memory, there and in the operand for k = 0. */
+  const loads = (operand: string, side: number, stride: string, first: string) =>
+    range((BK * side) / 4 / threads)
+      .map((q) => {
+        const position = `t + ${q * threads}u`
+        const [k, vector] = [`((${position}) / ${side / 4}u)`, `((${position}) % ${side / 4}u)`]
+        return `let t${operand}${q} = ${position}; let f${operand}${q} = ${k} * ${stride} + ${first} + ${vector};`
+      })
+      .join(' ')
   return `alias V = vec4<${type}>;
 @group(0) @binding(0) var<storage, read> at: array<V>;
 @group(0) @binding(1) var<storage, read> b: array<V>;
@@ -63,9 +72,15 @@ fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: ve
   if (p.first == 0u) {
     ${each((i, j, n) => `c${n} = c[${at(i, j)}];${auxiliary === 'witness' ? ` w${n} = win[${at(i, j)}];` : ''}`).join('\n    ')}
   }
+  ${loads('a', BM, 'p.m4', 'row4')}
+  ${loads('b', BN, 'p.n4', 'w.z * p.zb + col4')}
   for (var k0 = p.k0; k0 < p.k1; k0 += ${BK}u) {
-    for (var i = t; i < ${(BK * BM) / 4}u; i += ${threads}u) { sa[i] = at[(k0 + i / ${BM / 4}u) * p.m4 + row4 + i % ${BM / 4}u]; }
-    for (var i = t; i < ${(BK * BN) / 4}u; i += ${threads}u) { sb[i] = b[w.z * p.zb + (k0 + i / ${BN / 4}u) * p.n4 + col4 + i % ${BN / 4}u]; }
+    ${range((BK * BM) / 4 / threads)
+      .map((q) => `sa[ta${q}] = at[fa${q} + k0 * p.m4];`)
+      .join(' ')}
+    ${range((BK * BN) / 4 / threads)
+      .map((q) => `sb[tb${q}] = b[fb${q} + k0 * p.n4];`)
+      .join(' ')}
     workgroupBarrier();
     for (var k = 0u; k < ${BK}u; k++) {
       ${has ? 'let kk = vec4<i32>(i32(k0 + k));' : ''}
