@@ -198,7 +198,6 @@ export class Gpu {
   private constructor(
     readonly adapter: GPUAdapter,
     device: GPUDevice,
-    readonly mostBytes: number,
   ) {
     this.device = device
     const hasTimestamps = device.features.has('timestamp-query')
@@ -224,13 +223,13 @@ export class Gpu {
   }
 
   /** Makes a device of an adapter and probes its floats. */
-  static async open(adapter: GPUAdapter, mostBytes = 0): Promise<Gpu> {
+  static async open(adapter: GPUAdapter): Promise<Gpu> {
     const requiredFeatures: GPUFeatureName[] = adapter.features.has('timestamp-query')
       ? ['timestamp-query']
       : []
     const requiredLimits = Object.fromEntries(wantedLimits.map((name) => [name, adapter.limits[name]]))
     const device = await adapter.requestDevice({ requiredLimits, requiredFeatures })
-    const gpu = new Gpu(adapter, device, mostBytes)
+    const gpu = new Gpu(adapter, device)
     gpu.roundsToNearest = await gpu.run(() => gpu.#probe())
     return gpu
   }
@@ -353,9 +352,6 @@ export class Gpu {
     const size = sizeClass(bytes)
     const most = this.mostPerBuffer
     if (bytes > most) throw tooLarge(bytes, most)
-    if (this.mostBytes > 0 && this.used + size > this.mostBytes)
-      throw tooLarge(this.used + size, this.mostBytes)
-    if (this.#pool.bytes + this.used + size > (this.mostBytes || Number.POSITIVE_INFINITY)) this.#pool.clear()
     const fitting = Math.min(size, most)
     const buffer =
       this.#pool.take(fitting) ??
@@ -509,7 +505,7 @@ export class Gpu {
   }
 }
 
-const tooLarge = (bytes: number, most: number) =>
+export const tooLarge = (bytes: number, most: number) =>
   failure(
     'ERR_MPMML_OUT_OF_MEMORY',
     `${Math.ceil(bytes / 2 ** 20)} MiB are needed at once, and this GPU gives ${Math.floor(most / 2 ** 20)} MiB: compute with smaller matrices`,

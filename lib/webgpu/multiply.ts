@@ -33,6 +33,8 @@ export interface ProductRequest extends Sizes3 {
   readonly variant: number
   readonly asksWitness: boolean
   readonly planOnly: boolean
+  /** The most bytes of the device's memory; 0: no limit. */
+  readonly mostBytes: number
   /** Writes a field of the report. */
   readonly report: (name: ReportField, value: number) => void
 }
@@ -44,6 +46,8 @@ interface Sizes3 {
   readonly k: number
 }
 
+/** Buffers of about one size that a product takes at once. */
+const BUFFERS = 6
 /** Most k of a product, for the dimensions of dispatches. */
 const MOST_K = 2 ** 20
 
@@ -83,7 +87,13 @@ export async function multiplyBlocks(
   const setPath = (path: string) => report('path', paths.indexOf(path))
   setPath(kind.mode === 'offset' ? 'translated' : 'direct')
   if (request.planOnly || !request.c) return
-  const blocks = blocksOf(batch, m, n, k, gpu.mostPerBuffer)
+  const blocks = blocksOf(
+    batch,
+    m,
+    n,
+    k,
+    Math.min(gpu.mostPerBuffer, (request.mostBytes || Number.POSITIVE_INFINITY) / BUFFERS),
+  )
   const work = new Work(gpu, products, check, { ...request, c: request.c }, rows, blocks)
   try {
     for (const block of blocks) await work.compute(block)

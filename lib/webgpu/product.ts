@@ -107,13 +107,16 @@ export class Products {
   async submit(task: ProductTask, mode: ProductMode = task.kind.mode, isTest = false): Promise<Submitted> {
     const { kind, rows, a, b, witness } = task
     if (mode === 'wide' && witness) throw notExact('the witness of sums of 33 bits')
-    const key = [kind.semiring, kind.dtype, mode, rows, a.bits, b.bits, witness !== null].join(' ')
-    if (!isTest) await this.gpu.requireTested(key, () => selfTest(this, task, mode))
     const facts = mode === 'offset' && witness ? await this.#facts(task) : null
     const shift = facts ? Math.max(0, spareBits(...facts)) : 0
     // Room for k below each value: a plain product finds the witness too.
     const isTagged =
       facts !== null && spareBits(...facts) >= 0 && 2 ** shift >= roundUp(Math.max(task.k, 1), 16)
+    if (!isTest) {
+      const output = witness ? (isTagged ? 'tagged' : 'witness') : ''
+      const key = [kind.semiring, kind.dtype, mode, rows, a.bits, b.bits, output].join(' ')
+      await this.gpu.requireTested(key, () => selfTest(this, task, mode, isTagged))
+    }
     return this.#encode(task, mode, isTagged ? shift : 0, isTagged)
   }
 
@@ -129,21 +132,23 @@ export class Products {
     return [factsOf(words, 0), factsOf(words, 1)] as const
   }
 
+  #scanOf({ semiring, mode, isFloat }: Kind, { bits }: GpuView): Promise<GPUComputePipeline> {
+    const zero = zeroBits(semiring, mode, bits) >>> 0
+    return this.gpu.pipeline(`scan ${bits} ${isFloat} ${zero}`, () => scan(bits, isFloat, zero))
+  }
+
   async #scan(
     recording: Recording,
     { kind, batch, m, n, k, a, b }: ProductTask,
     status: GPUBuffer,
   ): Promise<void> {
     recording.copy(this.#initial, 0, status, 0, STATUS_WORDS * 4)
-    if (kind.mode !== 'offset' && kind.mode !== 'float') return
+    if (!hasFacts(kind)) return
     for (const [operand, view, height, width] of [
       [0, a, m, k],
       [1, b, k, n],
     ] as const) {
-      const zero = zeroBits(kind.semiring, kind.mode, view.bits) >>> 0
-      const pipeline = await this.gpu.pipeline(`scan ${view.bits} ${kind.isFloat} ${zero}`, () =>
-        scan(view.bits, kind.isFloat, zero),
-      )
+      const pipeline = await this.#scanOf(kind, view)
       const items = view.batchStride === 0 ? 1 : batch
       const byRows = Math.abs(view.colStride) <= Math.abs(view.rowStride)
       const [outer, inner] = byRows ? [height, width] : [width, height]
@@ -182,6 +187,8 @@ export class Products {
         mode === 'wide' ? wide(kind.isMax) : product(arithmetic, tile, plain ? 'none' : 'witness'),
       ),
       gpu.pipeline(`store ${Object.values(storeKind).join(' ')}`, () => store(storeKind)),
+      // All that a product needs is compiled at once.
+      ...(hasFacts(kind) ? [this.#scanOf(kind, a), this.#scanOf(kind, b)] : []),
     ])
 
     const taken: GPUBuffer[] = []
@@ -413,5 +420,6 @@ export async function copyElements(
   recording.submit()
 }
 
+const hasFacts = ({ mode }: Kind) => mode === 'offset' || mode === 'float'
 const GPU_COPIES = 4
 const keyOfInfinity = (isMax: boolean) => (isMax ? 0x807fffff : 0x7f800000)

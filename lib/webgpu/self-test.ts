@@ -25,7 +25,11 @@ const zeroOf = ({ kind }: ProductTask, bits: number) => {
   return kind.isMax ? -(2 ** (bits - 1)) : 2 ** (bits - 1) - 1
 }
 
-function draw(task: ProductTask, bits: number, mode: ProductMode, seed: number): Elements {
+/** Values that leave no bits for k below them. */
+const SPREAD = 2 ** 18
+
+function draw(task: ProductTask, bits: number, mode: ProductMode, isTagged: boolean, seed: number): Elements {
+  const factor = task.witness && mode === 'offset' && !isTagged && bits === 32 ? SPREAD : 1
   const elements = newElements(task, bits, SIZE * SIZE)
   let state = seed
   for (let i = 0; i < elements.length; i++) {
@@ -34,7 +38,8 @@ function draw(task: ProductTask, bits: number, mode: ProductMode, seed: number):
     if (value < 200) elements[i] = zeroOf(task, bits)
     else if (bits === 8) elements[i] = (state >>> 24) & 1
     // In 33 bits half of the sums come near both ends of the range and stay in it.
-    else elements[i] = mode === 'wide' ? (value % 2 === 0 ? 1 : -1) * (2 ** 30 - value) : value - 1000
+    else
+      elements[i] = mode === 'wide' ? (value % 2 === 0 ? 1 : -1) * (2 ** 30 - value) : factor * (value - 1000)
   }
   return elements
 }
@@ -73,9 +78,14 @@ function compute(task: ProductTask, a: Elements, b: Elements): { c: number[]; wi
 }
 
 /** Throws unless the pipelines of a task in a mode compute a small product right. */
-export async function selfTest(products: Products, task: ProductTask, mode: ProductMode): Promise<void> {
+export async function selfTest(
+  products: Products,
+  task: ProductTask,
+  mode: ProductMode,
+  isTagged: boolean,
+): Promise<void> {
   const { gpu } = products
-  const [a, b] = [draw(task, task.a.bits, mode, 1), draw(task, task.b.bits, mode, 2)]
+  const [a, b] = [draw(task, task.a.bits, mode, isTagged, 1), draw(task, task.b.bits, mode, isTagged, 2)]
   const buffers: GPUBuffer[] = []
   const view = (bits: GpuView['bits'], bytes: number): GpuView => {
     const buffer = gpu.take(bytes)

@@ -12,7 +12,7 @@ import {
 } from '../native-interface.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import { close } from './closure.js'
-import { Gpu } from './device.js'
+import { Gpu, tooLarge } from './device.js'
 import { failure, notExact } from './failure.js'
 import type { StoredBits } from './kernels/arithmetic.js'
 import { floatBits } from './kernels/store.js'
@@ -54,8 +54,10 @@ class GpuDevice {
 
   /** Makes memory for elements. Its content is undefined. */
   make(bits: StoredBits, count: number): GpuMemory {
-    const buffer = this.opened.gpu.take((count * bits) / 8)
-    const memory = new GpuMemory(this, buffer, bits, (count * bits) / 8)
+    const bytes = (count * bits) / 8
+    if (this.mostBytes > 0 && this.used + bytes > this.mostBytes)
+      throw tooLarge(this.used + bytes, this.mostBytes)
+    const memory = new GpuMemory(this, this.opened.gpu.take(bytes), bits, bytes)
     this.memories.add(memory)
     this.used += memory.bytes
     this.peak = Math.max(this.peak, this.used)
@@ -231,6 +233,7 @@ export function gpuFunctions(
       policy: request[requestAt.overflow]!,
       variant: request[requestAt.variant]!,
       asksWitness: request[requestAt.asksWitness] !== 0,
+      mostBytes: request[requestAt.deviceMemory]!,
       report: (name, value) => {
         report[reportBase + reportAt[name]] = value
       },
@@ -259,13 +262,13 @@ export function gpuFunctions(
       'analysisMs',
       'h2dMs',
       'd2hMs',
-      'device',
       'devices',
       'stepsDone',
       'steps',
     ] as const)
       report(name, 0)
     report('backend', backend)
+    report('device', -1)
   }
 
   return {
@@ -298,7 +301,7 @@ export function gpuFunctions(
 
     describeDevice(handle) {
       const { gpu } = (handle as unknown as GpuDevice).opened
-      return { backend, index: 0, name: gpu.name, devices: 0, all: false }
+      return { backend, index: -1, name: gpu.name, devices: 0, all: false }
     },
 
     memoryUse(handle) {

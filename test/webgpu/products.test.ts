@@ -133,7 +133,7 @@ describe.skipIf(reason)('a product on a WebGPU device', () => {
   })
 
   it.each([
-    ['the infinity that is not zero', Number.POSITIVE_INFINITY],
+    ['the infinity that is not the zero', Number.POSITIVE_INFINITY],
     ['beyond ±2^124', 2 ** 125],
     ['below ±2^-102', 2 ** -103],
   ])('refuses sums of float32 with %s', async (what, value) => {
