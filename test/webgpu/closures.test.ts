@@ -19,7 +19,7 @@ describe.skipIf(reason)('a closure on a WebGPU device', () => {
     expect(await close(calls, weights, n)).toBe(-1)
     const expected = Array.from(weights, (_, index) => {
       const [i, j] = [Math.floor(index / n), index % n]
-      return j < i ? NONE : -3 * (j - i)
+      return j < i ? NONE : 0 - 3 * (j - i)
     })
     expect([...weights]).toEqual(expected)
   })
