@@ -22,7 +22,7 @@ export const isByWebGpu = ({ session, place }: Call): boolean =>
   session ? session.backend === 'webgpu' : place.backend === WEBGPU
 
 /** Returns why WebGPU computes no product of this kind; null if it does. */
-function refusalOf({ call: { algebra }, type, structure }: Product): Error | null {
+function refusalOf({ call: { algebra, asked }, type, structure }: Product): Error | null {
   const instead = "take the backend 'cpu' or 'cuda'"
   if (algebra.lanes !== null)
     return new OptionError(`option semiring is one of your own, which WebGPU doesn't compute: ${instead}`)
@@ -31,6 +31,11 @@ function refusalOf({ call: { algebra }, type, structure }: Product): Error | nul
       `option structure is for other backends than 'webgpu': leave it out, or ${instead}`,
     )
   const dtype = typeNameOf(type)
+  // Kernels take 32 steps of truth values at once, and don't know which of them decides.
+  if (dtype === 'uint8' && asked.length > 0)
+    return new OptionError(
+      `option witness is for other types than uint8 with 'webgpu': leave it out, or ${instead}`,
+    )
   if (exact.has(`${algebra.name} ${dtype}`)) return null
   return [...exact].some((pair) => pair.startsWith(`${algebra.name} `))
     ? new DTypeError(`WebGPU doesn't compute ${algebra.name} of ${dtype} exactly: ${instead}`)
