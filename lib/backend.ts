@@ -186,7 +186,7 @@ export function explainBackend(options: { device?: number | undefined } = {}): E
   }
 }
 
-/** Returns what is known of WebGPU, as a clause. */
+/** Returns the state of WebGPU, as a clause. */
 function webGpuState(): string {
   const gpu = knownGpu()
   if (gpu === undefined) return "and WebGPU hasn't been looked for yet"

@@ -79,7 +79,7 @@ export interface WebGpuInfo {
   limits: Readonly<Record<string, number>>
   /** Whether sums of float32 round to nearest; otherwise WebGPU computes none of them. */
   roundsToNearest: boolean
-  /** Why WebGPU can't be used: none was found, or a self-test failed; '' if it can, or before the first look. */
+  /** Reason for which WebGPU can't be used: no GPU, or a self-test that failed; '' if it can, or before the first look. */
   reason: string
 }
 

@@ -47,7 +47,7 @@ export const isWebGpuByName = ({ options: { backend, variant } }: Call): boolean
   backend === WEBGPU || (variant !== LEFT_OUT && variants[variant]!.backend === 'webgpu')
 
 /**
- * Throws OptionError or DTypeError for a product that WebGPU is to compute by name, or because its matrices are there, and doesn't. If only
+ * Throws OptionError or DTypeError for a product that WebGPU is to compute by name, or because its matrices are on its device, and doesn't. If only
  * the environment names WebGPU, the CPU computes it.
  */
 export function requireWebGpuKind(product: Product): void {

@@ -7,7 +7,7 @@ export type Exports = Record<string, unknown>
 export const isTypedArray = (value: unknown): value is TypedArray =>
   ArrayBuffer.isView(value) && !(value instanceof DataView)
 
-/** What is looked into: plain objects and arrays. Devices and memories are opaque. */
+/** Returns whether a value is a plain object or an array, whose members may be arrays of elements. Devices and memories are opaque. */
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' &&
   value !== null &&
@@ -71,7 +71,7 @@ export function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, 
   copy(0, offset)
 }
 
-/** What a call of the addon writes, by its name and its arguments by their names. */
+/** Elements that a call of the addon writes, by its name and its arguments by their names. */
 export type WrittenBy = (name: string, named: Record<string, unknown>) => Written[]
 
 export function writtenBy(addon: Exports): WrittenBy {
@@ -106,13 +106,13 @@ export function writtenBy(addon: Exports): WrittenBy {
   const ofProduct = (array: TypedArray, numbers: Float64Array, base: number, matrix: string) =>
     placed(array, request, numbers, base, matrix, ['m', 'n'])
 
-  /** The further results of a product, each with its name. */
+  /** The auxiliary outputs of a product, each with its name. */
   const furtherOf = (given: unknown) =>
     further.map(
       (matrix, index) => [(given as readonly unknown[] | null | undefined)?.[index], matrix] as const,
     )
 
-  /** The lanes of C and the further results of a product over a semiring of one's own. */
+  /** The lanes of C and the auxiliary outputs of a product over a semiring of one's own. */
   const ofUserProduct = (c: unknown, given: unknown, numbers: Float64Array, base: number): Written[] => {
     const lanes = Array.isArray(c) ? c : []
     const results = [...lanes.map((array, lane) => [array, `cLane${lane}`] as const), ...furtherOf(given)]

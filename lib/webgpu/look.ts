@@ -1,4 +1,4 @@
-/** The look for a GPU of WebGPU. It takes time, so no synchronous function waits for it: those say what is known. */
+/** The look for a GPU of WebGPU. It takes time, so no synchronous function waits for it. */
 import { allowsWebGpuFallback } from '../environment.js'
 import { NoWebGpuError, natively } from '../errors.js'
 import { addon } from '../native.js'
