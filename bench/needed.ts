@@ -19,7 +19,7 @@ export interface Timed {
   steps: number
   backend: BackendName
   device: string
-  /** The variant and path of a product. */
+  /** The variant and arithmetic of a product. */
   how: string
 }
 
@@ -55,7 +55,7 @@ export async function timeProduct(device: Device, request: ProductRequest): Prom
     const { kernelMs } = result.timing
     const { backend, device: name } = result
     const steps = (result.gops * kernelMs * 1e6) / 2
-    return { ms: kernelMs, steps, backend, device: name, how: `${result.variant}, ${result.path}` }
+    return { ms: kernelMs, steps, backend, device: name, how: `${result.variant}, ${result.arithmetic}` }
   })
 }
 

@@ -5,7 +5,7 @@ import { environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
 import { architecture, processor } from './host.js'
 import { addon, indexIn } from './native.js'
-import { LEFT_OUT, Options, type OptionsOf, option, readChoice, wholeOf } from './options.js'
+import { LEFT_OUT, Options, type OptionsOf, option, readChoice } from './options.js'
 import { gpuName, knownGpu } from './webgpu/look.js'
 
 const { backendChoices } = addon
@@ -16,10 +16,7 @@ export const CUDA = indexIn(backendChoices, 'cuda')
 export const WEBGPU = indexIn(backendChoices, 'webgpu')
 
 /** The option `backend` as an index into the addon's list. */
-export const backend = option(AUTO, (value, name) => readChoice(backendChoices, value, name), {
-  choices: backendChoices,
-  commandLine: { flag: '--backend <name>', summary: 'where to compute' },
-})
+export const backend = option(AUTO, (value, name) => readChoice(backendChoices, value, name), backendChoices)
 
 /** What takes the place of AUTO, by the environment; AUTO if it doesn't say. */
 export function automaticBackend(): number {
@@ -50,17 +47,13 @@ export const builtWithCuda = addon.variants.some(({ backend }) => backend === 'c
 const MAX_DEVICES = 65536
 
 /** The option `device`: the index of a CUDA device. */
-export const device = option(
-  LEFT_OUT,
-  (value, name) => {
-    if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < MAX_DEVICES)
-      return value + 0
-    throw new OptionError(
-      `option ${name} must be the index of a CUDA device, an integer from 0 to ${MAX_DEVICES - 1}, but it is ${show(value)}`,
-    )
-  },
-  { commandLine: { flag: '--device <index>', summary: 'the CUDA device, from 0', fromText: wholeOf } },
-)
+export const device = option(LEFT_OUT, (value, name) => {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < MAX_DEVICES)
+    return value + 0
+  throw new OptionError(
+    `option ${name} must be the index of a CUDA device, an integer from 0 to ${MAX_DEVICES - 1}, but it is ${show(value)}`,
+  )
+})
 
 /** The index of the device that is taken; `device` may be {@link LEFT_OUT}. */
 export const indexOf = (device: number): number => (device === LEFT_OUT ? 0 : device)
@@ -71,13 +64,7 @@ const MOST_TOGETHER = 52
 export const ALL_DEVICES = 2 ** MOST_TOGETHER - 1
 
 /** The option `devices`: several CUDA devices as the bits of a number; 0 if none were given. */
-export const devices = option(0, readDevices, {
-  commandLine: {
-    flag: '--devices <list>',
-    summary: "CUDA devices that compute it together: 'all', or 0,1,…",
-    fromText: (text) => (text === 'all' ? text : text.split(',').map(wholeOf)),
-  },
-})
+export const devices = option(0, readDevices)
 
 function readDevices(value: unknown, name: string): number {
   if (value === 'all') return ALL_DEVICES

@@ -43,19 +43,16 @@ function requireNotUsers(value: unknown, name: string): void {
 }
 
 /** The option `semiring` as an index into the addon's list. */
-export const semiring = option(readSemiring('max-plus'), readSemiring, {
-  choices: names,
-  commandLine: { flag: '--semiring <name>', summary: 'the semiring' },
-})
+export const semiring = option(readSemiring('max-plus'), readSemiring, names)
 
-/** The same, for functions that have other uses for it than products. */
+/** Option `semiring` of functions other than products. */
 export const semiringName = option(
   undefined,
   (value, name): Semiring | undefined => names[readSemiring(value, name)],
-  { choices: names },
+  names,
 )
 
-/** Whether a semiring has an element type: types[semiring][type]. */
+/** Table of the element types of each semiring: types[semiring][type]. */
 const types = addon.semirings.map(({ zeros }) => addon.dataTypes.map((name) => zeros[name] !== undefined))
 
 /** Throws DTypeError if the semiring doesn't have the element type; both are numbers of the addon's lists. */
@@ -112,7 +109,7 @@ export function zeroOf(semiring: Semiring, dtype: DataType = 'int32'): number {
 /** The neutral element of ⊗ in a type that the semiring has, by its index. */
 export const oneOf = (semiring: number, dtype: DataType): number => addon.semirings[semiring]!.ones[dtype]!
 
-/** What stands for the zero among elements as they are stored: narrow arrays have zeros of their own. */
+/** Returns the stored value of the semiring's zero. Narrow arrays have zeros of their own. */
 export function storedZeroOf(
   semiring: Semiring,
   stored: { readonly type: number; readonly bytes: number },

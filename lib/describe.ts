@@ -5,7 +5,10 @@ function article(name: string): string {
   return /^[AEIO]/i.test(name) ? 'an' : 'a'
 }
 
-/** What `value` is, in a word or two: 'a Float32Array', 'an array', 'undefined', 'a string'. Never throws. */
+/**
+ * Describes the type of `value` in a word or two: 'a Float32Array', 'an array', 'undefined', 'a string'.
+ * Never throws.
+ */
 export function typeName(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (Array.isArray(value)) return 'an array'
@@ -64,5 +67,5 @@ export const showAny = (names: readonly string[]): string => joined(names, 'or')
 export const showChoices = (choices: readonly string[]): string =>
   showAny(choices.map((choice) => `'${choice}'`))
 
-/** What a message calls something. It may be made only if it is shown. */
+/** Name of a value in messages. An object's text is created only if the message is shown. */
 export type Name = string | { toString(): string }

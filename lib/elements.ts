@@ -18,7 +18,7 @@ export const INT32 = indexIn(addon.dataTypes, 'int32')
 export const FLOAT64 = indexIn(addon.dataTypes, 'float64')
 export const UINT8 = indexIn(addon.dataTypes, 'uint8')
 
-/** What follows from the name of a type that elements are stored as. */
+/** Properties of storage types by their names. */
 export const isIntegers = (name: StoredType): boolean => !name.startsWith('float')
 export const bytesOfStored = (name: StoredType) => storedArrays[name].BYTES_PER_ELEMENT as 1 | 2 | 4 | 8
 
@@ -29,7 +29,7 @@ export function rangeOf(name: StoredType): readonly [least: number, most: number
   return name.startsWith('u') ? [0, values - 1] : [-values / 2, values / 2 - 1]
 }
 
-/** The same of element types, by their numbers. */
+/** Array constructors of element types, by type number. */
 const arrays = addon.dataTypes.map((name) => storedArrays[name])
 const sizes = addon.dataTypes.map(bytesOfStored)
 const integers = addon.dataTypes.map(isIntegers)
@@ -39,7 +39,7 @@ const typesOfArrays = new Map(arrays.map(({ name }, type) => [name as string | u
 
 export const arrayNames = showAny(arrays.map(({ name }) => name))
 
-/** The element type of an array by its number; -1 for anything that doesn't hold elements, whatever it pretends to be. */
+/** Returns the number of an array's element type; -1 for all other values. */
 export function elementType(data: unknown): number {
   // A Buffer is a Uint8Array too; a Uint8ClampedArray isn't.
   return typesOfArrays.get(typedArrayName(data)) ?? -1
@@ -49,7 +49,7 @@ export const isElementArray = (data: unknown): data is ElementArray => elementTy
 
 /** The narrow types, which hold operands in less memory. */
 const narrowTypes = Object.keys(widened) as (keyof typeof widened)[]
-/** Those that there are of element types, by the numbers of these. */
+/** Narrow storage types by element type number. */
 const narrowed = addon.dataTypes.map((name) => narrowTypes.find((narrow) => widened[narrow] === name))
 /** The numbers of the element types that narrow arrays stand for, by the names of the arrays. */
 const typesOfNarrow = new Map(
@@ -64,7 +64,7 @@ export const narrowType = (data: unknown): number => typesOfNarrow.get(typedArra
 
 export const isNarrowArray = (data: unknown): data is NarrowArray => narrowType(data) >= 0
 
-/** How elements are stored: as a type, in so many bytes each. */
+/** Storage of elements: type and bytes per element. */
 interface Stored {
   readonly type: number
   readonly bytes: number
@@ -76,10 +76,13 @@ const narrowOf = ({ type, bytes }: Stored) => (bytes === sizes[type] ? undefined
 /** The bytes of an element of the type in its narrow array. */
 export const bytesOfNarrow = (type: number): number => bytesOfStored(narrowed[type]!)
 
-/** Whether elements are stored in a narrow array. */
+/** Returns whether elements are stored in a narrow array. */
 export const isNarrow = (stored: Stored): boolean => narrowOf(stored) !== undefined
 
-/** What stands for `zero` in a narrow array: the end of its range with the same sign; `zero` itself in another. */
+/**
+ * Returns the stored value of `zero`: the extreme of the same sign in a narrow array, and `zero` itself in
+ * others.
+ */
 export function storedZero(zero: number, stored: Stored): number {
   const narrow = narrowOf(stored)
   return narrow ? rangeOf(narrow)[zero < 0 ? 0 : 1] : zero
@@ -103,7 +106,7 @@ export const operandArrayNames = showAny(Object.values(storedArrays).map(({ name
 const isBuffer = (data: unknown) =>
   /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(data))
 
-/** How `data`, which doesn't hold elements, is made into an array of them: what follows a message. */
+/** Returns the advice for converting `data` to an array of elements, as the end of a message. */
 export function conversionOf(data: unknown): string {
   if (isBigIntArray(data)) {
     return 'Int32Array.from(data, Number) converts what fits, Float64Array.from(data, Number) whole numbers up to 2^53'
@@ -125,7 +128,7 @@ export function typeNameOf(type: number): DataType {
 /** The name of an element type as it is stored. */
 export const storedTypeName = (stored: Stored): StoredType => narrowOf(stored) ?? typeNameOf(stored.type)
 
-/** Whether the elements are integers, whose arithmetic has no infinities. */
+/** Returns whether the elements are integers, whose arithmetic has no infinities. */
 export const isInteger = (type: number): boolean => integers[type]!
 
 /** The bytes of an element. */

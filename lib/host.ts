@@ -1,4 +1,7 @@
-/** What the library needs of Node.js, but for files and the addon. In browsers lib/browser/host.ts takes its place. */
+/**
+ * Functions of Node.js that the library needs, except for files and the addon. In browsers
+ * lib/browser/host.ts replaces this module.
+ */
 import { constants } from 'node:buffer'
 import { existsSync } from 'node:fs'
 import { availableParallelism, cpus, homedir } from 'node:os'

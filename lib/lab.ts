@@ -9,7 +9,6 @@
  */
 import './globals.js'
 
-export type { CommandOption } from './command-option.js'
 export {
   type Bandwidth,
   type BandwidthOptions,
@@ -35,7 +34,6 @@ export {
   type MicrobenchOptions,
   type MicrobenchResult,
   microbench,
-  microbenchCommandOptions,
   microbenches,
 } from './lab/microbenchmarks.js'
 export { microbenchOccupancy, type Occupancy, occupancy } from './lab/occupancy.js'

@@ -39,8 +39,8 @@ export interface Matrix<Data extends MatrixArray = Int32Array> {
 export type DenseMatrix<Data extends MatrixArray = Int32Array> = Required<Matrix<OrdinaryArray<Data>>>
 
 /**
- * Whatever is taken as a matrix: a {@link Matrix}, a scijs `ndarray` (which calls its strides `stride`) or a stdlib
- * ndarray of such elements, as it is. Each property is read once.
+ * Argument that is accepted as a matrix: a {@link Matrix}, a scijs `ndarray` (whose strides are named
+ * `stride`) or a stdlib ndarray of such elements. Each property is read once.
  *
  * @see https://github.com/scijs/ndarray
  * @see https://stdlib.io/docs/api/latest/@stdlib/ndarray/ctor
@@ -52,7 +52,7 @@ export interface MatrixLike<Data extends MatrixArray = Int32Array> {
   readonly shape: ArrayLike<number>
   /** Elements from one neighbour to the next along each dimension, never negative; row-major if left out. */
   readonly strides?: ArrayLike<number> | undefined
-  /** What scijs calls strides. */
+  /** Name of the strides in scijs. */
   readonly stride?: ArrayLike<number> | undefined
   /** The index in `data` of the first element; 0 if left out. */
   readonly offset?: number | undefined
@@ -138,9 +138,9 @@ export function matrix<const Numbers extends readonly number[] = readonly number
 ): DenseMatrix
 export function matrix<Data extends MatrixArray>(rows: number, cols: number, data: Data): DenseMatrix<Data>
 /**
- * The same for shape [rows, cols], or a batch of matrices for shape [batch, rows, cols].
+ * Creates a matrix of shape [rows, cols], or a batch of matrices of shape [batch, rows, cols].
  *
- * @throws What the other form throws.
+ * @throws The errors of the other overload.
  * @example
  * const batch = matrix([10, 64, 64])
  * console.log(batch.data.length) // 40960

@@ -16,7 +16,7 @@ const loaded = load<Addon>()
 /** The addon, loaded once, with the backend 'webgpu', which loads nothing before it is requested. */
 export const addon: Addon & AddonWithGpu = withWebGpu(withWebGpuNames(loaded.addon))
 
-/** Which addon it is, and where it comes from. */
+/** Kind and location of the loaded addon. */
 export const addonOrigin: AddonOrigin = loaded.origin
 
 /** Returns the command that renews the loaded addon: another build, or the package in the version of this library. */

@@ -1,4 +1,4 @@
-/** What JavaScript must know of a semiring to compute with single elements. */
+/** Operations of semirings on single elements in JavaScript. */
 import { OptionError } from './errors.js'
 import { addon, type NativeSemiring } from './native.js'
 
@@ -34,7 +34,7 @@ const orders = addon.semirings.map((semiring: NativeSemiring): Order | undefined
 })
 
 /**
- * What sums of paths are compared by, in the semiring with this index.
+ * Returns the order by which path weights are compared in the semiring with this index.
  *
  * @throws ERR_MPMML_OPTION if they can't be.
  */

@@ -1,6 +1,6 @@
 /**
- * What the library needs to know of a typed array, read through the language's own accessors: properties of the same
- * names on the object can't deceive native code.
+ * Reads properties of a typed array through the language's own accessors, so that overriding properties can't
+ * mislead native code.
  */
 import type { TypedArray } from './array-types.js'
 import type { Name } from './describe.js'

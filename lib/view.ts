@@ -52,8 +52,8 @@ export function requireShape(
 }
 
 /**
- * What a matrix is to a product: operands may lie in an Int16Array, what has the result's type may not. A lane of a semiring that a user
- * has written may lie in a Uint32Array, whose bits are taken for int32.
+ * Role of a matrix in a product. Operands may be in an Int16Array; matrices of the result's type may not. A
+ * lane of a custom semiring may be in a Uint32Array, whose bits are read as int32.
  */
 export type Role = 'operand' | 'result' | 'lane'
 type DataOf<R extends Role> = R extends 'result' ? ElementArray : R extends 'lane' ? LaneArray : OperandArray
@@ -74,7 +74,7 @@ export function readView<R extends Role>(value: unknown, name: Name, role: R): V
   return readMatrix(value, name, role)
 }
 
-/** The same for a matrix that must be in an array. */
+/** Reads a matrix that must be in an array. */
 export function readHostView<R extends Role>(value: unknown, name: Name, role: R): HostView<DataOf<R>> {
   const view = readView(value, name, role)
   if (!view.memory) return view
@@ -161,8 +161,8 @@ function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostVi
 }
 
 /**
- * Checks that the elements of the view are there: an array must be in memory that can be used, and long enough; a
- * resident matrix must not have been disposed. Runs no user code.
+ * Checks that the elements of the view are accessible: an array must be attached and long enough, and a
+ * device-resident matrix must not be disposed. Runs no user code.
  */
 export function requireThere(view: View, name: Name): void {
   // Groups ask it of thousands of matrices: short, so that V8 inlines it, and compared with null, because to find an object true V8

@@ -5,7 +5,6 @@ import type { BackendName } from '../../lib/index.js'
 import { type DataType, variants } from '../../lib/index.js'
 import type { Spread } from '../../lib/lab.js'
 import {
-  libraryOption,
   MOST_ROWS,
   type ProductShape,
   shapes,
@@ -19,6 +18,7 @@ import { describeCircumstances } from '../circumstances.js'
 import { newCommand } from '../commands.js'
 import { dataTypes, typesOf } from '../dtype.js'
 import { type Columns, tableOf, timed } from '../experiment.js'
+import { libraryOption } from '../flags.js'
 import { labelled, print, printJson, rate, shapeName } from '../output.js'
 import { checkOutputs } from '../output-file.js'
 import { openPipes, PIPE, writeOut } from '../pipes.js'

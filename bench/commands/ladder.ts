@@ -2,11 +2,12 @@
 import { type Command, Option } from 'commander'
 import { type DataType, matrix, mpmm, ResourceError, type Semiring } from '../../lib/index.js'
 import { type Machine, machine, type Point, type Results } from '../../lib/lab.js'
-import { libraryOption, usage, wholeNumber, wholeNumbers } from '../arguments.js'
+import { usage, wholeNumber, wholeNumbers } from '../arguments.js'
 import { newCommand } from '../commands.js'
 import { arrays } from '../dtype.js'
 import { runCases } from '../experiment.js'
 import { greatest } from '../extremes.js'
+import { libraryOption } from '../flags.js'
 import { forgetOperands, laddered } from '../lab/calls.js'
 import {
   cpuTable,

@@ -1,7 +1,6 @@
 /** mpmml paths GRAPH */
 import { type Command, Option } from 'commander'
-import { pathsCommandOptions } from '../../lib/command-line.js'
-import { closureOptions, nodeNumbers, optionOf } from '../arguments.js'
+import { closureOptions, nodeNumbers } from '../arguments.js'
 import {
   ARRAYS_HELP,
   type ArraysFlags,
@@ -17,6 +16,7 @@ import {
 } from '../arrays.js'
 import { newCommand } from '../commands.js'
 import { type CsvFlags, csvOptions } from '../csv-kind.js'
+import { libraryOption } from '../flags.js'
 import {
   edgeOptions,
   type FileNode,
@@ -65,9 +65,9 @@ export function pathsCommand(signal: AbortSignal): Command {
         'matrix',
       ),
     )
-    .addOption(optionOf(pathsCommandOptions.limit))
-    .addOption(optionOf(pathsCommandOptions.method))
-    .addOption(optionOf(pathsCommandOptions.reduce))
+    .addOption(libraryOption('limit'))
+    .addOption(libraryOption('method'))
+    .addOption(libraryOption('reduce'))
     .option(
       '-o, --output <D.npy>',
       'write the distances to this file, or .zarr array (without it those of small graphs are printed)',

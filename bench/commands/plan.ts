@@ -47,7 +47,9 @@ interface ScalingRecord {
 }
 
 /** What `plan --json` prints: one for each product. */
-interface PlanRecord extends Plan {
+interface PlanRecord extends Omit<Plan, 'arithmetic'> {
+  /** Arithmetic of the sums. */
+  path: string
   a: readonly number[]
   b: readonly number[]
 }
@@ -103,12 +105,10 @@ export function planCommand(signal: AbortSignal): Command {
       }
       const { semiring = 'max-plus' } = options
       const records: PlanRecord[] = []
-      const add = async (a: Matrix<OperandArray>, b: Matrix<OperandArray>) =>
-        records.push({
-          a: [...a.shape],
-          b: [...b.shape],
-          ...(await withStatus('planning', () => plan(a, b, options))),
-        })
+      const add = async (a: Matrix<OperandArray>, b: Matrix<OperandArray>) => {
+        const { arithmetic, ...planned } = await withStatus('planning', () => plan(a, b, options))
+        records.push({ a: [...a.shape], b: [...b.shape], path: arithmetic, ...planned })
+      }
       if (asked === undefined) {
         await openPipes(command, { inputs: [aPath, bPath] }, { format }, signal)
         const [a, b] = await readOperands([aPath!, bPath!], { semiring, edges, matrix }, signal)

@@ -2,9 +2,9 @@
 import { stat } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import {
+  combineDuplicates,
   fileFormatOf,
   isSparseFile,
-  joinEntries,
   npzNames,
   readEntries,
   type SparseEntries,
@@ -171,7 +171,7 @@ function lookAtSparse(entries: SparseEntries, asked: Semiring | undefined, most:
   const [rows, cols] = entries.shape
   const dtype = dtypeOf(entries.value)
   const semiring = usual(dtype, asked)
-  const { row, col, value } = joinEntries(entries, semiring)
+  const { row, col, value } = combineDuplicates(entries, semiring)
   const types = typesOf(semiring)
   const zero = zeroOf(semiring, types.includes(dtype) ? dtype : types[0]!)
   const counts = new Counts()

@@ -14,7 +14,7 @@ import {
 import { median } from '../experiment.js'
 import { ANY_INT32, integers } from '../timing/values.js'
 import { firstDifference } from '../verify.js'
-import type { Asked, Bench, Suite, SuiteCase } from './suite.js'
+import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
 
 /**
  * The kernel that limits a product, as the numbers to reach mean it: for random operands that are large enough another
@@ -102,7 +102,7 @@ class Measured {
   /** Times something on one device, on two and so on. */
   async times(
     of: string,
-    asked: Pick<Asked, 'must' | 'aim'>,
+    asked: Pick<FigureGoal, 'must' | 'aim'>,
     open: (devices: readonly number[]) => Promise<Ready>,
   ): Promise<void> {
     let one = 0
@@ -160,7 +160,7 @@ async function hostToHost(
   measured: Measured,
   { kind, a, b, out }: Host,
   { by, ...options }: Kernels,
-  limits: Asked,
+  limits: FigureGoal,
 ): Promise<void> {
   await measured.times(`${kind}, ${by}`, limits, async (devices) => ({
     async run() {
@@ -174,7 +174,7 @@ async function resident(
   measured: Measured,
   { a, b }: Host,
   { by, ...options }: Kernels,
-  limits: Asked,
+  limits: FigureGoal,
 ): Promise<void> {
   const { shape } = a
   await measured.times(`${shape[0]}³ resident, ${by}`, limits, async (devices) => {
@@ -192,7 +192,7 @@ async function resident(
   })
 }
 
-async function paths(measured: Measured, size: number, limits: Asked): Promise<void> {
+async function paths(measured: Measured, size: number, limits: FigureGoal): Promise<void> {
   const lengths = await filled(size, true, 1, (number) => Math.abs(number >> 8))
   await measured.times(`all-pairs shortest paths of ${size} nodes, resident`, limits, async (devices) => {
     const device = await openDevice({ devices })

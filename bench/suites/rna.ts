@@ -3,12 +3,12 @@ import type { BackendName } from '../../lib/index.js'
 import { info } from '../../lib/index.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
 import { gopsOf, strandOf, timeFolding, timeInteraction } from '../needed.js'
-import type { Asked, Bench, Suite, SuiteCase } from './suite.js'
+import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
 
 /** Sizes, and goals: of an interaction in TOPS or of a whole call in ms. */
 interface Work {
-  interactions: { n: number; m: number; speed?: Asked; ms?: Asked }[]
-  foldings: { count: number; n: number; ms?: Asked }[]
+  interactions: { n: number; m: number; speed?: FigureGoal; ms?: FigureGoal }[]
+  foldings: { count: number; n: number; ms?: FigureGoal }[]
 }
 
 const onGpu: Work = {

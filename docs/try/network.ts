@@ -29,7 +29,7 @@ export function readEdges(text: string): NamedGraph {
 }
 
 function parseEdges(text: string): NamedGraph {
-  const graph = reading(() => parseGraph(text, { format: 'csv', keys: true }, 'the edges'))
+  const graph = reading(() => parseGraph(text, { format: 'csv', keys: true, name: 'the edges' }))
   if (graph.weight.length === 0) throw new InputError('Enter a line for each edge: from, to, weight.')
   if (graph.weight.length > MOST_LINES) throw tooMany(graph.weight.length)
   // Sums of int32 could leave it.
@@ -47,7 +47,7 @@ export async function edgeLines(file: File): Promise<string> {
   if (/\.(csv|tsv|txt)$/i.test(file.name)) return text
   const format = formats.get(/\w*$/.exec(file.name.toLowerCase())![0])
   if (!format) throw new InputError(`${file.name}: expected .csv, .tsv, .txt, .graphml, .gr or .mtx.`)
-  const read = reading(() => parseGraph(text, { format }, file.name))
+  const read = reading(() => parseGraph(text, { format, name: file.name }))
   if (read.weight.length > MOST_LINES) throw tooMany(read.weight.length)
   const keys = 'keys' in read ? (read as NamedGraph).keys : undefined
   // What has no names counts from 1: .gr and .mtx.

@@ -1,4 +1,4 @@
-/** The product of two matrices, with the range path on which it was computed. */
+/** The product of two matrices, with the arithmetic of its sums. */
 import { type ElementArray, type Matrix, mpmm, OverflowError, type Semiring, zeroOf } from 'mpmml'
 import { formatNpy, parseNpy } from 'mpmml/files'
 import { InputError, reading, textIn } from './csv.js'
@@ -59,8 +59,8 @@ async function textOf(file: File): Promise<string> {
   return name
 }
 
-/** Why sums may be of the type that a path is called by. */
-const paths: Record<string, string> = {
+/** Explanations of the arithmetics of sums. */
+const arithmetics: Record<string, string> = {
   direct: 'Sums are of the type of the elements.',
   translated: 'Sums are of the type of the elements; another number stands for the semiring’s zero.',
   half: 'The values lie close enough together for sums in 16 bits, which are faster and as exact.',
@@ -118,8 +118,8 @@ export const product: Tool = {
 const e = zeroOf('max-plus', 'int32')
 const a = matrix(3, 3, [3, 7, e, 2, 4, 1, e, 0, 5])
 const b = matrix(3, 3, [0, 2, e, 1, e, 3, 4, 1, 0])
-const { c, path } = await mpmm(a, b)
-console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
+const { c, arithmetic } = await mpmm(a, b)
+console.log(arithmetic, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
   textOf,
   async answer({ a, b, semiring: name, type: asked }, signal) {
     const semiring = name as Semiring
@@ -147,7 +147,7 @@ console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
       throw new Error('An element of C is beyond int32: choose float64 as its type, or automatic.')
     })
     const c = result.c as Matrix<ElementArray>
-    const { path, variant, gops, backend, device } = result
+    const { arithmetic, variant, gops, backend, device } = result
     // On a page the GPU computes large products if it was measured to be faster.
     const where = backend === 'webgpu' ? `the GPU, by WebGPU (${device})` : 'the CPU'
     const zero = zeroOf(semiring, type)
@@ -161,14 +161,14 @@ console.log(path, c.data.join()) // translated 8,5,10,5,4,7,9,6,5`,
       html(
         'p',
         { class: 'answer' },
-        `C is ${left.rows} × ${right.cols}, computed on the path `,
-        html('strong', {}, path),
+        `C is ${left.rows} × ${right.cols}, computed with the arithmetic `,
+        html('strong', {}, arithmetic),
         ` of ${type}.`,
       ),
       html(
         'p',
         {},
-        `Each element is ${semirings[semiring]}. ${paths[path.replace('-translated', '')] ?? ''}`,
+        `Each element is ${semirings[semiring]}. ${arithmetics[arithmetic.replace('-translated', '')] ?? ''}`,
       ),
       html(
         'p',

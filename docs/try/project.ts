@@ -41,7 +41,7 @@ console.log(end, criticalPath.join(' → '), jobs[1].totalSlack) // 35 plans →
       throw new InputError(
         'Enter a line for each job: its name, how long it takes, and the jobs it waits for.',
       )
-    const plan = reading(() => parsePlan(text!, {}, 'The plan'))
+    const plan = reading(() => parsePlan(text!, { name: 'The plan' }))
     const found = await schedule(plan, { signal }).catch((error) =>
       reading(() => {
         throw error

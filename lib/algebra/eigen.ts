@@ -29,7 +29,7 @@ export interface Eigenvector<Key = number> {
    * −Infinity (Infinity in min-plus).
    */
   numerators: Float64Array
-  /** Of int32 weights this is the eigenvalue's denominator. */
+  /** Denominator of the eigenvalue, for int32 weights. */
   denominator: number
   /** The eigenvector as numbers. */
   values: Float64Array
@@ -119,7 +119,7 @@ function* vectorTo(
   return yield* vectorOf({ graph, inner: own, iteration, components: { members } }, cycle)
 }
 
-/** The values of all places of what was solved, which lead to the first edge of a cycle. */
+/** Computes the values of all nodes of a solved component from the first edge of a cycle. */
 function* vectorOf(
   solved: Pick<Spectral, 'graph' | 'inner' | 'iteration'> & { components: { members: Int32Array } },
   cycle: number[],

@@ -12,7 +12,7 @@ export interface Inner extends EdgeRows {
   readonly integers: boolean
   readonly bits: number
   readonly sign: 1 | -1
-  /** How many tokens each edge has: 1 if the graph doesn't say. */
+  /** Number of tokens of each edge. Default 1. */
   readonly tokens: Int32Array
   /** The most that any of them has, at least 1. */
   readonly mostTokens: number

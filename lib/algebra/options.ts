@@ -33,19 +33,19 @@ export interface AlgebraOptions<Out extends AnyResult = MatrixLike>
   overflow?: Overflow | undefined
 }
 
-/** What {@link star}, {@link plus} and {@link power} give. */
+/** Result of {@link star}, {@link plus} and {@link power}. */
 export interface AlgebraResult<C extends AnyResult = DenseMatrix> {
   /** The result: `out` itself if it was given, otherwise a new row-major matrix; on a device if a is. */
   c: C
   /** The names of the nodes, by rows and columns of `c`, if a is an edge list whose nodes have names. */
   keys?: ArrayLike<unknown>
-  /** What computed it. */
+  /** Backend that computed the result. */
   backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
   /** Milliseconds. */
   timing: {
-    /** From the call to the result. */
+    /** Milliseconds from the call to the result. */
     totalMs: number
     /** Computing, without copies between arrays and the device. */
     kernelMs: number

@@ -44,8 +44,8 @@ export interface Regime<Key = number> {
   /** The number of steps after which it repeats itself; also called its cyclicity. */
   period: number
   /**
-   * What each element grows by in a period; growth / period is its cycle time. It is 0 for elements that are the semiring's zero
-   * from some step on.
+   * Growth of each element in a period; growth / period is its cycle time. It is 0 for elements that are the
+   * semiring's zero from some step on.
    */
   growth: Float64Array
   /** The names of the nodes, by their numbers, if they have names. */
@@ -203,7 +203,7 @@ class System {
     this.#times = times
   }
 
-  /** What element i grows by in a period of its regime. */
+  /** Returns the growth of element i in a period of its regime. */
   growth(i: number, period: number): number {
     const denominator = this.#times.denominators[i]!
     return denominator === 0 ? 0 : (period / denominator) * this.#times.numerators[i]!
@@ -250,7 +250,7 @@ class System {
     return regular
   }
 
-  /** Whether `later` is what `earlier` becomes after a number of steps at these rates. */
+  /** Returns whether `later` follows from `earlier` after a number of steps at these rates. */
   matches(earlier: Float64Array, later: Float64Array, steps: number): boolean {
     const { numerators, denominators } = this.#times
     const { nodes } = this.#graph.rows

@@ -46,6 +46,37 @@ const residualOptions = new Options({
 } satisfies OptionsOf<ResidualOptions>)
 
 /**
+ * A function that computes a residual of two matrices, each in an array, on a device or as an edge list. The result is on a device if an
+ * operand is, and in an array otherwise.
+ */
+export interface ResidualFunction {
+  <
+    A extends OperandArray = never,
+    B extends OperandArray = never,
+    ThereA extends OperandArray = never,
+    ThereB extends OperandArray = never,
+  >(
+    a: MatrixLike<A> | DeviceMatrix<ThereA>,
+    b: MatrixLike<B> | DeviceMatrix<ThereB>,
+    options?: ResidualOptions,
+  ): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
+  <Data extends ElementArray = Int32Array>(
+    a: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+    b: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
+    options?: ResidualOptions,
+  ): Promise<AlgebraResult<DenseMatrix<Data>>>
+}
+
+const residualFunction = (left: boolean) =>
+  (async (a: Listed, b: Listed, options?: ResidualOptions): Promise<AlgebraResult<AnyMatrix>> => {
+    const began = performance.now()
+    const question = await ask(a, b, options, left)
+    const { c, backend, device, kernelMs } = await during(question.borrowed, () => compute(question))
+    const placed = await question.place(c)
+    return { c: placed, backend, device, timing: { totalMs: performance.now() - began, kernelMs } }
+  }) as ResidualFunction
+
+/**
  * The residual A \ B: the greatest X with A ⊗ X ≤ B. Element [i, j] is the minimum over k of B[k, j] − A[k, i], a product over
  * min-plus of −Aᵀ and B.
  *
@@ -68,28 +99,7 @@ const residualOptions = new Options({
  * const { c } = await leftResidual(matrix(2, 2, [3, 7, 2, 4]), matrix(2, 1, [7, 4]))
  * console.log(c.data.join()) // 2,0
  */
-export function leftResidual<
-  A extends OperandArray = never,
-  B extends OperandArray = never,
-  ThereA extends OperandArray = never,
-  ThereB extends OperandArray = never,
->(
-  a: MatrixLike<A> | DeviceMatrix<ThereA>,
-  b: MatrixLike<B> | DeviceMatrix<ThereB>,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
-export function leftResidual<Data extends ElementArray = Int32Array>(
-  a: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
-  b: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<DenseMatrix<Data>>>
-export function leftResidual(
-  a: Listed,
-  b: Listed,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<AnyMatrix>> {
-  return residual(a, b, options, true)
-}
+export const leftResidual: ResidualFunction = residualFunction(true)
 
 /**
  * The residual A / B: the greatest X with X ⊗ B ≤ A. Element [i, j] is the minimum over k of A[i, k] − B[j, k]. All else is as for
@@ -103,28 +113,7 @@ export function leftResidual(
  * const { c } = await rightResidual(matrix(1, 2, [7, 4]), matrix(2, 2, [3, 2, 7, 4]))
  * console.log(c.data.join()) // 2,0
  */
-export function rightResidual<
-  A extends OperandArray = never,
-  B extends OperandArray = never,
-  ThereA extends OperandArray = never,
-  ThereB extends OperandArray = never,
->(
-  a: MatrixLike<A> | DeviceMatrix<ThereA>,
-  b: MatrixLike<B> | DeviceMatrix<ThereB>,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<ResultOf<A, B, ThereA, ThereB>>>
-export function rightResidual<Data extends ElementArray = Int32Array>(
-  a: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
-  b: MatrixLike<Data> | EdgeList<Data> | NamedEdgeList<unknown, Data>,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<DenseMatrix<Data>>>
-export function rightResidual(
-  a: Listed,
-  b: Listed,
-  options?: ResidualOptions,
-): Promise<AlgebraResult<AnyMatrix>> {
-  return residual(a, b, options, false)
-}
+export const rightResidual: ResidualFunction = residualFunction(false)
 
 /** A matrix, or an edge list that is made one first. */
 type Listed = AnyOperand | EdgeList | NamedEdgeList
@@ -277,21 +266,6 @@ function requireFit(a: HostView, b: HostView, left: boolean): void {
   throw new ShapeError(
     `a and b must be batches of one size, but their shapes are ${showList(shapeOf(a))} and ${showList(shapeOf(b))}`,
   )
-}
-
-async function residual<C extends AnyMatrix>(
-  a: Listed,
-  b: Listed,
-  options: ResidualOptions | undefined,
-  left: boolean,
-): Promise<AlgebraResult<C>> {
-  const began = performance.now()
-  const question = await ask(a, b, options, left)
-  const { c, backend, device, kernelMs } = await during(question.borrowed, () => compute(question))
-  const placed = await question.place(c)
-  const timing = { totalMs: performance.now() - began, kernelMs }
-  // On a device if an operand is, as the types say.
-  return { c: placed as C, backend, device, timing }
 }
 
 interface Computed {

@@ -30,7 +30,10 @@ import { keysOf, readGraph, type WeightedGraph, type Weights } from './weights.j
 export interface EarliestOptions extends Pick<MpmmOptions, 'signal'> {
   /** From when on each job may start: one number for all, 0 by default, or one for each. */
   release?: number | Vector | undefined
-  /** How long each job takes: one number of 0 or more for all, 0 by default, or one for each. They only say when the project ends. */
+  /**
+   * Durations of the jobs: one number of at least 0 for all, or one for each. Default 0. They only affect the
+   * end of the project.
+   */
   durations?: number | Vector | undefined
 }
 
@@ -46,7 +49,7 @@ const earliestOptions = new Options(earliestSet)
 export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = number> {
   /** The earliest start of each job. */
   starts: Data
-  /** When the last job ends: the greatest of starts[i] + durations[i]. It is 0 without jobs. */
+  /** End of the last job: the greatest of starts[i] + durations[i]. It is 0 without jobs. */
   end: number
   /**
    * A critical path: the jobs of which each starts as soon as the one before it lets it; the first starts at its release, and the last
@@ -63,8 +66,8 @@ export interface EarliestStarts<Data extends ElementArray = ElementArray, Key = 
  * The earliest start times of jobs with precedences, as in PERT and the critical path method: the least x with
  * x[j] ≥ x[i] + w for each edge from i to j of weight w, and x[i] ≥ release[i].
  *
- * An edge from i to j of weight w says that j starts at least w after the start of i: w is how long i takes, and what is waited
- * besides. If w is negative, it is a deadline: i starts at most −w after the start of j.
+ * An edge from i to j of weight w says that j starts at least w after the start of i: w is the duration of i
+ * plus a lag. A negative w is a deadline: i starts at most −w after the start of j.
  *
  * The work is a search of longest paths: see {@link longestPaths}. Without circles each edge is looked at once. Over int32 it is exact,
  * over floats each sum is rounded; a job is critical if it can be later by no more than rounding errors.
@@ -139,7 +142,7 @@ export interface LatestStarts<Data extends ElementArray = ElementArray, Key = nu
   critical: Key[]
   /** The names of the jobs, by their numbers, if they have names. */
   keys?: ArrayLike<Key>
-  /** What {@link earliestStarts} gives for the same project. */
+  /** Result of {@link earliestStarts} for the same project. */
   earliest: EarliestStarts<Data, Key>
 }
 

@@ -28,7 +28,7 @@ import type { ElementArray } from '../storage.js'
  * @see F. Baccelli, G. Cohen, G. J. Olsder, J.-P. Quadrat, Synchronization and Linearity, section 2.5
  */
 export interface TokenEdgeList<Data extends ElementArray = ElementArray> extends EdgeList<Data> {
-  /** How many tokens each edge has, an integer of 0 or more; 1 for all if it is left out. */
+  /** Number of tokens of each edge, an integer of at least 0. Default 1 for all. */
   readonly tokens?: ArrayLike<number> | undefined
 }
 
@@ -48,7 +48,7 @@ export interface KeyedTokenEdgeList<Key = unknown, Data extends ElementArray = E
 
 /** Tokens that have been read. */
 export interface Tokens {
-  /** Of each edge of the rows. */
+  /** Tokens of each edge of the rows. */
   readonly of: Int32Array
   /** The most that any edge has, at least 1. */
   readonly most: number

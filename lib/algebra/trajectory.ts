@@ -41,7 +41,7 @@ import {
   type Weights,
 } from './weights.js'
 
-/** What drives a system from outside. Either matrix may be on a device: on that of A if A is on one. */
+/** External input of a system. Either matrix may be on a device, which must be that of A if A is on one. */
 export interface Input {
   /** n × m: what each input adds to each element of the state. */
   b: AnyOperand
@@ -52,13 +52,13 @@ export interface Input {
 /** The options of {@link trajectory}. `undefined` means the default. */
 export interface TrajectoryOptions
   extends Pick<MpmmOptions, 'overflow' | 'backend' | 'device' | 'devices' | 'signal'> {
-  /** How many states follow x(0). */
+  /** Number of states after x(0). */
   steps: number
   /** B and u of x(k + 1) = A ⊗ x(k) ⊕ B ⊗ u(k + 1). */
   input?: Input | undefined
   /** 'max-plus' (default) or 'min-plus'. */
   semiring?: SumSemiring | undefined
-  /** As {@link MpmmOptions.onProgress}: `done` is the share of the steps. */
+  /** See {@link MpmmOptions.onProgress}; `done` is the share of the steps. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
@@ -201,7 +201,7 @@ function refuseOfList(what: string): never {
   )
 }
 
-/** How far it is. */
+/** Progress of the iteration. */
 interface Walked {
   /** Steps that are done. */
   done: number

@@ -53,10 +53,10 @@ export interface WeightedGraph {
   readonly names: NodeNames | null
 }
 
-/** Where the edges of rows are in an edge list. */
+/** Positions of the rows' edges in an edge list. */
 interface ListedEdges {
   readonly index: Int32Array
-  /** How many entries the list has. */
+  /** Number of entries of the list. */
   readonly length: number
 }
 

@@ -24,7 +24,7 @@ import { isMadeBy, requireReplaceable } from './plan.js'
 import { requireInside } from './roots.js'
 import { openSource } from './source.js'
 
-/** What a job may touch. */
+/** Options that limit which files a job may access. */
 export interface RootOptions {
   /** Folders, and addresses s3://bucket/prefix: a plan that reads or writes outside of them is refused with ERR_MPMML_ROOTS. All may be touched if left out. */
   roots?: readonly string[] | undefined
@@ -49,8 +49,8 @@ const blockOptions = new Options({
 type Limits = Pick<ReadOf<typeof blockOptions>, 'memory' | 'deviceMemory'>
 
 /**
- * Does a job, unless it has been done. It may run twice at once, and be cut off anywhere: its block then is there as a whole, or
- * isn't. All jobs of the stages before it must have been done.
+ * Computes one block job and writes its block, unless the block exists already. Concurrent calls and
+ * interruptions are safe, because blocks are written atomically. All jobs of earlier stages must be done.
  *
  * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_CHANGED, ERR_MPMML_CHUNK, ERR_MPMML_DISK_FULL, ERR_MPMML_FILE,
  *   ERR_MPMML_ROOTS, ERR_MPMML_RESUME and ERR_MPMML_OPTION for a plan that was changed and a job that it doesn't have,
@@ -75,12 +75,14 @@ export async function runBlock(
   }
 }
 
-/** How long a device and memory are kept for the next block: others may need them. */
+/**
+ * Milliseconds for which a device and memory are retained for the next block. Other processes may need them.
+ */
 const KEPT_MS = 10_000
 
-/** What jobs of a plan are computed with. */
+/** Resources retained between jobs of a plan. */
 interface Kept {
-  /** For which plan and options. */
+  /** Identifies the plan and the options. */
   readonly key: string
   readonly engine: Promise<Engine>
   /** Ends what it does. */
@@ -92,14 +94,14 @@ export class BlockComputer {
   #kept: Kept | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** As {@link runBlock}; one at a time. */
+  /** Calls {@link runBlock}; calls are serialized. */
   async runBlock(plan: BlockPlan, job: BlockJob, options: RunBlockOptions): Promise<BlockResult> {
     const { signal, memory, deviceMemory } = blockOptions.read(options)
     clearTimeout(this.#timer)
     try {
       return await this.#run(plan, job, options, signal, { memory, deviceMemory })
     } finally {
-      // Whatever became of it: the device may be another block's.
+      // The timer starts after failures too, because another block may need the device.
       if (this.#kept) this.#timer = setTimeout(() => void this.close().catch(() => {}), KEPT_MS).unref()
     }
   }
@@ -165,13 +167,13 @@ export class BlockComputer {
     await this.close()
     const stop = new AbortController()
     const engine = Engine.open(plan, openDevice({ backend, device }), { ...limits, signal: stop.signal })
-    // Whoever waits for it sees its error.
+    // The caller that awaits the engine handles its error.
     engine.catch(() => {})
     this.#kept = { key, engine, stop }
     return this.#kept
   }
 
-  /** Lets go of the device and the memory; not while a job is done. */
+  /** Releases the device and the memory. No job may be running. */
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     const kept = this.#kept
@@ -182,7 +184,8 @@ export class BlockComputer {
 }
 
 /**
- * Whether a job has been done; of a .npy output that has its name, as far as its file system tells files apart.
+ * Returns whether a job is done. For a finished .npy output the answer is reliable only if its file system
+ * has file ids.
  *
  * @throws Rejects with ERR_MPMML_ROOTS, and ERR_MPMML_RESUME and ERR_MPMML_OPTION for a plan that was changed and a job that it
  *   doesn't have.
@@ -222,7 +225,7 @@ export async function doneJobs(
   return jobNames(plan, stage, await new Journal(plan, signal).marked(stage))
 }
 
-/** Whether the output has its name. */
+/** Returns whether the output has its final name. */
 export async function isFinished(plan: AnyPlan, signal: AbortSignal | undefined): Promise<boolean> {
   if (await new Journal(plan, signal).isGrown()) return false
   return isMadeBy(plan, signal)
@@ -230,7 +233,7 @@ export async function isFinished(plan: AnyPlan, signal: AbortSignal | undefined)
 
 /** The options of {@link isDone}, {@link doneJobs} and {@link finish}. */
 export interface FinishOptions extends RootOptions {
-  /** Gives up, with ERR_MPMML_ABORTED. */
+  /** Aborts the call with ERR_MPMML_ABORTED. */
   signal?: AbortSignal | undefined
 }
 
@@ -279,8 +282,8 @@ export async function complete(plan: AnyPlan, signal: AbortSignal | undefined): 
 }
 
 /**
- * Does what is to be done for a plan. If that fails because another process has completed the same work and removed what is needed
- * for it, all is well.
+ * Runs work of a plan. An error is ignored if another process completed the plan and removed its intermediate
+ * files.
  */
 export async function unlessFinished(
   plan: AnyPlan,

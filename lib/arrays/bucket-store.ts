@@ -92,7 +92,7 @@ export class BucketStore implements Store {
     return false
   }
 
-  /** What an object is; undefined if it isn't there. */
+  /** Returns the metadata of an object; undefined if the object doesn't exist. */
   async #described(path: string): Promise<Stored | undefined> {
     const address = parseAddress(path)
     const { status, headers } = await this.#request({
@@ -137,7 +137,7 @@ export class BucketStore implements Store {
     return null
   }
 
-  /** A server that doesn't know such requests writes over what is there. */
+  /** A server without conditional writes overwrites an existing object. */
   async create(path: string, _temporary: string, bytes: Uint8Array): Promise<boolean> {
     const { status } = await this.#request({
       method: 'PUT',
@@ -150,7 +150,10 @@ export class BucketStore implements Store {
     return status < 300
   }
 
-  /** Copies an object within the storage: none of its bytes come here. Throws FileError if it isn't there. */
+  /**
+   * Copies an object within the storage: none of its bytes come here. Throws FileError if the object doesn't
+   * exist.
+   */
   async #copy(from: string, to: string): Promise<void> {
     const { bucket, key } = parseAddress(from)
     const source = `/${bucket}/${encodeKey(key)}`
@@ -164,7 +167,7 @@ export class BucketStore implements Store {
     if (status === 404) throw new FileError(`${to} can't be written: ${from} is gone`)
   }
 
-  /** The bytes of an object from one position up to another; null if it isn't there. */
+  /** Returns the bytes of an object in a half-open range; null if the object doesn't exist. */
   async #bytesOf(
     path: string,
     { from, to, version }: { from?: number; to?: number; version?: string } = {},
@@ -265,7 +268,10 @@ export class BucketStore implements Store {
     return true
   }
 
-  /** zarr.json comes last: an array without it isn't there. What was to be overwritten has been removed when the work was begun. */
+  /**
+   * zarr.json is copied last, because an array without it doesn't exist. An array to be overwritten was
+   * removed when the work began.
+   */
   async place({ array, output }: Placement): Promise<boolean> {
     const made = this.join(output, 'zarr.json')
     const source = this.join(array, 'zarr.json')

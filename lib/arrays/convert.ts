@@ -9,7 +9,7 @@ import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
 import { type ArrayType, resultType } from './job.js'
 
-/** What stands for the zero among elements of a type on disk. */
+/** Returns the element that represents the semiring's zero in a type on disk. */
 export function zeroOn(semiring: Semiring, dtype: ArrayType): number {
   const type = addon.dataTypes.indexOf(resultType(dtype))
   return storedZeroOf(semiring, { type, bytes: bytesOfStored(dtype) })

@@ -16,7 +16,10 @@ const CALL_BYTES = 1 << 24
 /** Calls at once for rows that are apart in the file. */
 const ROWS_AT_ONCE = 16
 
-/** Runs `work` on 0 … count − 1, so many at once; all of it has ended when this returns or throws. */
+/**
+ * Runs `work` on 0 … count − 1 with limited concurrency. All of it has ended when the function returns or
+ * throws.
+ */
 export async function atOnce(
   most: number,
   count: number,

@@ -43,7 +43,7 @@ import { lengthOf, multiplyTask, pathsTask, type Result, type Task, typesOf } fr
 export interface EngineOptions {
   /** Bytes; undefined for what one job needs. */
   readonly memory: number | undefined
-  /** Bytes; undefined for most of what is free. */
+  /** Limit in bytes; undefined for most of the free memory. */
   readonly deviceMemory?: number | undefined
   /** Ends what waits for the answer of a storage. */
   readonly signal: AbortSignal | undefined
@@ -75,7 +75,7 @@ export class Engine implements JobRunner {
   /** Bytes of blocks on the device. */
   readonly room: number
   bytesRead = 0
-  /** How long products waited for blocks to be read, and for results to be written. */
+  /** Milliseconds that products waited for reads of blocks and for writes of results. */
   readMs = 0
   writeMs = 0
 
@@ -269,12 +269,12 @@ const tooLittle = (option: string, least: number) =>
   )
 
 interface Sizes {
-  /** Of the largest block of a result. */
+  /** Shape of the largest block of a result. */
   readonly shape: [number, number]
   /** Bytes of the largest block of an operand. */
   readonly operand: number
   readonly result: number
-  /** What a product on the CPU packs. */
+  /** Bytes that a product on the CPU packs. */
   readonly packed: number
   /** All but the operands on the device. */
   readonly fixed: number

@@ -1,4 +1,4 @@
-/** What an array on disk is made of: its files' names, sizes and times. */
+/** Fingerprints of arrays on disk: names, sizes and modification times of their files. */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { FileError } from '../errors.js'
@@ -29,14 +29,17 @@ async function look(path: string, list: () => Promise<readonly Stored[]>): Promi
   }
 }
 
-/** What a file is to its file system, whatever its name is; undefined if there is none, or files can't be told apart for sure. */
+/**
+ * Returns the file system's identity of a file, independent of its name; undefined if the file doesn't exist
+ * or its file system has no reliable ids.
+ */
 export async function fileIdentity(path: string): Promise<string | undefined> {
   const there = await stat(path, { bigint: true }).catch(() => null)
   // The number of a file that was removed is given to another one: the time of its birth tells them apart, if the system keeps it.
   return there?.isFile() && there.birthtimeNs > 0n ? `${there.ino}-${there.birthtimeNs}` : undefined
 }
 
-/** What an array is, and when it was last changed. */
+/** Returns the description of an array with its fingerprint. */
 export async function planInput(source: ArraySource): Promise<PlannedInput> {
   const { path, shape, dtype } = source
   const { fingerprint, changedMs } = await look(path, () => source.files())

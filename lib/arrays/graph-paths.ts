@@ -52,7 +52,7 @@ import { askedOf, requireApart, resumeOrBegin } from './plan.js'
 import { extraBytes, writeBlock } from './target.js'
 import { cut } from './tasks.js'
 
-/** Whether a file has a graph, and no matrix, by the end of its name. */
+/** Returns whether a file's extension is that of a graph format. */
 export const isGraphName = (path: string) => /\.(gr|mtx|csv|graphml)(\.gz)?$/i.test(path)
 
 /** Rows in memory: some are searched while others are written. */
@@ -67,10 +67,10 @@ const LEAST_ROWS = 256
 /** Chunks of an output, if nothing else is asked for. */
 const USUAL_CHUNK = 1024
 
-/** What messages of work that was given up call it. */
+/** Name of the work in messages about aborts. */
 const WORK = 'the work on arrays'
 
-/** What is asked of a graph, besides what is asked of all work. */
+/** Request for paths of a graph, in addition to the options of all work. */
 export interface GraphRequest {
   readonly weights: unknown
   readonly output: string | URL
@@ -157,7 +157,7 @@ function* hashing(head: string, arrays: readonly (ElementArray | null)[]): Steps
   return hash.digest('hex').slice(0, 32)
 }
 
-/** What a graph is, and what is asked of it. */
+/** Returns the plan's description of a graph and of its request. */
 async function plannedGraph(
   path: string | null,
   question: Question,
@@ -245,7 +245,7 @@ export class RowsSearch implements JobRunner {
   readonly peakBytes: number
   readonly #plan: GraphPlan
   readonly #question: Question
-  /** What searches may take. */
+  /** Limit of the searches' memory in bytes. */
   readonly #memory: number
   readonly #buffers: ElementArray[] = []
 

@@ -1,4 +1,7 @@
-/** What zlib makes of compressed bytes, as `work` asks it to, which names `most` as the longest output. */
+/**
+ * Inflates zlib streams with a limit on the size of the output. `work` calls zlib with `most` as its
+ * maxOutputLength.
+ */
 export function inflated(work: () => Buffer, most: number): Buffer {
   try {
     return work()

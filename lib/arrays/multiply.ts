@@ -37,9 +37,9 @@ export interface PathsArraysOptions<Key = unknown> extends ArraysOptions {
   sources?: PathOptions['sources'] | ArrayLike<Key> | Key | undefined
   /** The nodes that paths end at: the columns. */
   targets?: PathOptions['targets'] | ArrayLike<Key> | Key | undefined
-  /** As {@link PathOptions.limit}. */
+  /** See {@link PathOptions.limit}. */
   limit?: PathOptions['limit']
-  /** As {@link PathOptions.method}: 'auto', the default, 'search' or 'dissection'. */
+  /** See {@link PathOptions.method}: 'auto' (default), 'search' or 'dissection'. */
   method?: 'auto' | 'search' | 'dissection' | undefined
 }
 
@@ -177,11 +177,11 @@ async function run(
   const started = performance.now()
   const { onProgress, deviceMemory, signal, backend, device, ...asked } = arraysOptions.read(options)
   throwIfAborted(signal, 'the work on arrays')
-  // Once, because the default is a share of what is free.
+  // Evaluated once, because the default is a share of the free memory.
   const memory = memoryOf(asked)
-  // CUDA takes some hundred milliseconds to start.
+  // CUDA takes hundreds of milliseconds to start.
   const opened = openDevice(optionsOf({ backend, device, devices: 0 }))
-  // Its error is seen when the plan is there.
+  // Its error is handled once the plan is ready.
   opened.catch(() => {})
   let engine!: Engine
   let planned: BlockPlan

@@ -20,7 +20,7 @@ import { createTarget } from './target.js'
 import { isArrayMetadata } from './zarr-metadata.js'
 
 interface AnyRequest extends WorkOptions {
-  /** Gives up. */
+  /** Aborts the call. */
   signal?: AbortSignal | undefined
 }
 
@@ -46,7 +46,7 @@ export interface PathsRequest extends AnyRequest {
   c: string | URL
 }
 
-/** What {@link planBlocks} is asked for. */
+/** Request of {@link planBlocks}. */
 export type BlockRequest = MultiplyRequest | PathsRequest
 
 const requestOptions = new Options({
@@ -60,13 +60,13 @@ const requestOptions = new Options({
 } satisfies OptionsOf<MultiplyRequest>)
 
 /**
- * Cuts work on arrays on disk into block jobs, and makes the folder in which the output grows: its name with `.partial` at the
- * end. With `resume`, the plan that was begun is returned if it is of the same inputs and options.
+ * Cuts work on arrays on disk into block jobs, and makes the folder in which the output grows: its name with
+ * `.partial` at the end. With `resume`, an unfinished plan with the same inputs and options is returned.
  *
- * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_EXISTS if the output exists, or was begun, and neither `resume` nor
- *   `overwrite` is true; ERR_MPMML_RESUME and ERR_MPMML_CHANGED if what was begun is other work, or an input has changed since;
- *   ERR_MPMML_FILE, ERR_MPMML_PACKAGE, ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_DISK_FULL,
- *   ERR_MPMML_ABORTED.
+ * @throws Rejects with an {@link MpmmlError}: ERR_MPMML_EXISTS if the output exists, or was begun, and
+ * neither `resume` nor `overwrite` is true; ERR_MPMML_RESUME and ERR_MPMML_CHANGED if the unfinished work is
+ * another, or an input has changed since; ERR_MPMML_FILE, ERR_MPMML_PACKAGE, ERR_MPMML_SHAPE,
+ * ERR_MPMML_DTYPE, ERR_MPMML_OPTION, ERR_MPMML_DISK_FULL, ERR_MPMML_ABORTED.
  * @example
  * await writeNpy('a.npy', matrix(2, 2, [1, 2, 3, 4]))
  * const plan = await planBlocks({ kind: 'multiply', a: 'a.npy', b: 'a.npy', c: 'c.npy', block: 1 })
@@ -77,7 +77,7 @@ export async function planBlocks(request: BlockRequest): Promise<BlockPlan> {
 }
 
 /**
- * The same, if all is `ready` for the plan: otherwise nothing is made on the disk.
+ * Begins the work like {@link planBlocks} if `ready` accepts the plan; otherwise creates nothing on disk.
  *
  * @param ready - throws if it isn't.
  */
@@ -118,7 +118,7 @@ export async function begin(
   })
 }
 
-/** What the options of work ask for. */
+/** Returns the request that the options of work describe. */
 export async function askedOf(
   read: Omit<ReadOf<typeof requestOptions>, 'kind' | 'a' | 'b' | 'c'>,
   output: string | URL,
@@ -133,7 +133,7 @@ export async function askedOf(
     output: await outputPath(readPath(output)),
     signal: read.signal,
   }
-  // A missing package is said before any work.
+  // A missing package is reported before any work.
   if (isZarr(asked.output)) await loadZarrita()
   if (asked.layout.shards || asked.layout.codec === 'zstd') await loadHashes()
   return asked
@@ -269,7 +269,7 @@ async function clear({ output, begin, signal }: PlanRequest): Promise<void> {
   if (isTaken) await place.clear()
 }
 
-/** Whether the output is there, and this plan made it. */
+/** Returns whether the output exists and was created by this plan. */
 export async function isMadeBy(plan: AnyPlan, signal: AbortSignal | undefined): Promise<boolean> {
   const { output, file, madeBy, id } = plan
   if (output.layout) return (await makerOf(plan, signal)) === (madeBy ?? id)
@@ -326,7 +326,7 @@ function requireSameOutput(begun: AnyPlan, asked: PlanRequest): void {
   }
 }
 
-/** What an array's attributes say of it. */
+/** Returns the attributes of an array that describe its origin. */
 function madeFrom(plan: AnyPlan): Record<string, unknown> {
   const { id, kind, semiring, overflow } = plan
   const inputs = plan.kind === 'graph-paths' ? [plan.a] : inputsOf(plan)

@@ -38,13 +38,13 @@ export async function readRoot(root: string): Promise<string> {
   }
 }
 
-/** Throws unless a folder is there, or the storage answers for an address. */
+/** Throws unless the folder exists, or the storage of an address responds. */
 export async function requireRoot(root: string, signal: AbortSignal | undefined): Promise<void> {
   const real = await readRoot(root)
   if (isS3(real)) await storeOf(real, signal).isTaken(real)
 }
 
-/** Where a path leads, also if nothing is there yet. */
+/** Resolves a path, including one that doesn't exist yet. */
 async function resolved(path: string): Promise<string> {
   try {
     return await realpath(path)

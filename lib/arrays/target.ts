@@ -47,7 +47,7 @@ const scalar = (value: number) => (Number.isFinite(value) ? value : value < 0 ? 
 const fillOf = ({ semiring, output }: Pick<AnyPlan, 'semiring' | 'output'>) =>
   zeroOf(semiring, resultType(output.dtype))
 
-/** Of the whole file. */
+/** Returns the size of the whole file in bytes. */
 const npyBytes = ({ shape, dtype }: PlannedOutput) =>
   formatHeader(shape, dtype as 'int32').length + shape[0] * shape[1] * bytesOfStored(dtype)
 
@@ -167,7 +167,7 @@ class Cut {
     readonly size: number,
   ) {}
 
-  /** What the file holds whose first element is this one of the block. */
+  /** Returns the rows of the file whose first element is at (`top`, `left`) of the block. */
   async file(top: number, left: number): Promise<Rows[]> {
     const { chunks, shards } = this.plan.output.layout!
     if (!shards) return [await this.chunk(top, left)]

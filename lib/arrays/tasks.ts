@@ -1,4 +1,4 @@
-/** What a job computes: of which blocks, by which products, and what is written of it. */
+/** Translates jobs into tasks: their input blocks, products and outputs. */
 
 import { star } from '../algebra/closure.js'
 import { zeroOf } from '../built-in.js'
@@ -28,7 +28,7 @@ import { type Block, writeBlock } from './target.js'
 
 export type Result = DeviceMatrix<ElementArray>
 
-/** What products of a task are asked for with. */
+/** Options of a task's products. */
 export interface Computing {
   readonly device: Device
   readonly signal: AbortSignal
@@ -212,7 +212,7 @@ export function pathsTask(plan: PathsPlan, journal: Journal, { a }: Sources, job
   const range = (index: number) => cut(index, size, n)
   const [rows, cols] = [range(i), range(j)]
 
-  /** A block after so many steps. */
+  /** Returns a block after `step` steps. */
   const block = (step: number, row: number, col: number): Operand => {
     if (step === 0) return inputBlock('d 0', a, plan.a, range(row), range(col), semiring, between)
     const shape: [number, number] = [lengthOf(range(row)), lengthOf(range(col))]

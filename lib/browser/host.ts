@@ -1,7 +1,9 @@
-/** What the library needs of a browser, or of a worker in one: what lib/host.ts has for Node.js. */
+/**
+ * Functions of browsers and their workers that the library needs; the counterpart of lib/host.ts for Node.js.
+ */
 import type * as host from '../host.js'
 
-/** What is named here is what lib/host.ts names. */
+/** The exports are those of lib/host.ts. */
 type Host = typeof host
 
 /** A page may set `globalThis.MPMML_ENVIRONMENT` before it loads the library. */

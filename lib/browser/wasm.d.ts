@@ -1,4 +1,4 @@
-/** Part of the package with the WebAssembly module that bundlers for browsers take (lib/remote/page.ts). */
+/** Types of the package with the WebAssembly module for browsers (lib/remote/page.ts). */
 declare module '@mpmml/wasm' {
   export function connect(): Promise<unknown>
 }

@@ -57,7 +57,7 @@ import { pinnedResult } from './pinned.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
 import { Resident, ResidentView, requireOpen, requireUsable, Session, SharedMemory } from './resident.js'
 
-/** What Node.js calls to show an object. Not that of node:util, whose type would need @types/node. */
+/** Symbol of the method with which Node.js formats an object. The one of node:util would need @types/node. */
 const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
 
 /** The options of {@link openDevice}. */
@@ -90,23 +90,25 @@ const copyOptions = new Options({ signal } satisfies OptionsOf<CopyOptions>)
 
 /** The memory of a device, in bytes. */
 export interface MemoryUse {
-  /** By the matrices that exist. */
+  /** Bytes of existing matrices. */
   used: number
-  /** What the library holds: matrices, other forms of them that products made, and what it keeps for the next ones. */
+  /**
+   * Bytes that the library has allocated: matrices, their packed forms and buffers cached for later products.
+   */
   reserved: number
   /** The most that `used` has been. */
   peak: number
-  /** What is free on the device. */
+  /** Free bytes of the device. */
   free: number
-  /** What the device has. */
+  /** Total bytes of the device. */
   total: number
 }
 
 /** A part of a matrix, or of each matrix of a batch: see {@link DeviceMatrix.view}. */
 export interface Part {
-  /** From the first of these rows up to but without the second; all by default. */
+  /** Half-open range of rows. Default: all. */
   rows?: readonly [from: number, to: number] | undefined
-  /** The same for columns. */
+  /** Half-open range of columns. Default: all. */
   cols?: readonly [from: number, to: number] | undefined
   /** Only one matrix of a batch, by its index; the view then is a single matrix. */
   batch?: number | undefined
@@ -199,7 +201,7 @@ export class Device {
     this.#session = session
   }
 
-  /** What was opened. */
+  /** Backend of the device. */
   get backend(): BackendName {
     return this.#session.backend
   }
@@ -271,7 +273,7 @@ export class Device {
     value: number,
     dtype: Type,
   ): Promise<DeviceMatrix<ArrayTypes[Type]>>
-  /** The same of int32. */
+  /** Creates an int32 matrix of one value. */
   full(shape: Readonly<Shape>, value: number): Promise<DeviceMatrix>
   async full(
     shape: Readonly<Shape>,
@@ -395,7 +397,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     return viewOf(this).memory.session.owner as Device
   }
 
-  /** Whether it can't be used any more: it has been disposed, or its device has been closed. */
+  /** Returns whether the matrix was disposed or its device was closed. */
   get disposed(): boolean {
     const { disposed, memory } = viewOf(this)
     return disposed || memory.session.closing !== undefined
@@ -565,7 +567,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   }
 
   /**
-   * Lets go of the matrix. It can't be used any more; its views can. Disposing it again is harmless.
+   * Releases the matrix. Views of it stay valid. Disposing it again has no effect.
    *
    * @throws Nothing.
    * @example

@@ -10,7 +10,7 @@ import type { Session } from './resident.js'
 /** Opened when they are first needed. An open device keeps no process alive. */
 const sessions = new Map<string, Promise<Session>>()
 
-/** Does work of about so many steps where the options, or else the library, wants it. */
+/** Runs work of about `steps` steps on the backend that the options or the library choose. */
 export async function onImplicitDevice<Result>(
   options: PlaceRequest,
   steps: number,

@@ -61,7 +61,7 @@ export function pinnedBytes(length: number): Uint8Array {
   }
 }
 
-/** Throws unless there may be an array of so many elements. */
+/** Returns the bytes of an array. Throws if `length` exceeds the limits. */
 function bytesOf(dtype: keyof PinnedArrays, length: number): number {
   if (!Number.isSafeInteger(length) || length < 0) {
     throw new DTypeError(`length must be an integer of 0 or more, but it is ${show(length)}`)

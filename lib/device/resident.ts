@@ -30,7 +30,7 @@ export class Session {
     this.#native = native
   }
 
-  /** What native code is asked by. A device does what it is asked in the order of the calls. */
+  /** Handle of the device in native code. A device executes requests in the order of the calls. */
   get native(): NativeDevice {
     this.catchUp()
     return this.#native
@@ -43,7 +43,7 @@ export class Session {
     rest?.()
   }
 
-  /** What messages call it. */
+  /** Name of the matrix in messages. */
   toString(): string {
     if (this.devices > 0) return `devices ${devicesIn(this.devices).join(', ')} (${this.name})`
     if (this.backend === 'webgpu') return `the GPU of WebGPU (${this.name})`
@@ -68,14 +68,14 @@ export class SharedMemory {
     readonly session: Session,
   ) {}
 
-  /** By which requests name it. */
+  /** Number of the matrix in requests. */
   get number(): number {
     if (this.#number === 0) this.#number = addon.memoryNumber(this.native)
     return this.#number
   }
 }
 
-/** What a DeviceMatrix holds: a matrix on a device, as calls of the library see it. */
+/** Internal state of a DeviceMatrix: a matrix on a device. */
 export class ResidentView implements Elements {
   readonly offset: number
   readonly batchStride: number

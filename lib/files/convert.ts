@@ -19,12 +19,15 @@ function typeOfTyped(dtype: DataType, wanted: Wanted, name: string): DataType {
   return typeFor(wanted, isIntegers(dtype) ? 'integer' : 'real', name)
 }
 
-/** Whether a matrix must be read as bytes: then integers of any type and booleans are. */
+/**
+ * Returns whether a matrix must be read as bytes, into which integers of any type and booleans are converted.
+ */
 export const bytesOnly = ({ semiring, dtype }: Wanted) => dtype === 'uint8' || !hasType(semiring, 'float64')
 
 /**
- * The matrix with elements of the type that is wanted: the semiring's zero stays its zero, other numbers are held exactly or
- * refused, and fractions are rounded to float32. If it has that type, it is given back as it is.
+ * Converts a matrix to the requested element type. The semiring's zero stays its zero, other numbers are
+ * converted exactly or refused, and fractions are rounded to float32. A matrix of that type is returned
+ * unchanged.
  */
 export async function convertMatrix(
   matrix: Matrix<ElementArray>,

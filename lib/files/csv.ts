@@ -20,7 +20,7 @@ import type { LineParser, TextReader } from './text.js'
 
 const COMMENT = '#'.charCodeAt(0)
 
-/** What stands for the semiring's zero, whatever that is. */
+/** Words for the zero of any semiring. */
 const zeros = [toUtf8('.'), toUtf8('ε')]
 
 const cellsText = (count: number) => (count === 1 ? '1 cell' : `${count} cells`)

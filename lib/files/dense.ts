@@ -15,16 +15,16 @@ import type { ArraySink } from './matrix-market.js'
 import { newMatrixData } from './memory.js'
 import type { TextReader } from './text.js'
 
-/** What a file's numbers are to become. */
+/** Requested conversion of a file's numbers. */
 export interface Wanted {
   readonly semiring: Semiring
   /** Undefined: what holds the file's values. */
   readonly dtype: DataType | undefined
-  /** Infinity if nothing is said. */
+  /** Limit of the elements' bytes. Default Infinity. */
   readonly maxBytes: number
 }
 
-/** What is wanted of a file. Throws DTypeError if the semiring doesn't have the type. */
+/** Returns the requested conversion of a file. Throws DTypeError if the semiring doesn't have the type. */
 export function wantedOf(
   semiring: Semiring | undefined,
   dtype: DataType | undefined,
@@ -36,12 +36,12 @@ export function wantedOf(
   return { semiring: name, dtype, maxBytes }
 }
 
-/** Whether a semiring has an element type. */
+/** Returns whether a semiring has an element type. */
 export function hasType(semiring: Semiring, dtype: DataType): boolean {
   return addon.semirings[readSemiring(semiring)]!.zeros[dtype] !== undefined
 }
 
-/** The element type for a file's values: the first that the semiring has of those that hold them. */
+/** Returns the element type for a file's values: the semiring's first type that can represent them. */
 export function typeFor({ semiring, dtype }: Wanted, values: Values, name: string): DataType {
   if (dtype !== undefined) return dtype
   const possible: DataType[] = values === 'real' ? ['float64'] : ['int32', 'float64', 'uint8']
@@ -93,7 +93,7 @@ export class ElementMaker {
     return Number.isInteger(value) || !Number.isFinite(rounded) ? undefined : rounded
   }
 
-  /** What a file of `values` may hold. */
+  /** Returns the values that a file of kind `values` may contain. */
   accepted(values: Values): Accepted {
     return { least: this.#least, most: this.#most, special: values !== 'integer' }
   }

@@ -10,11 +10,11 @@ import { Pieces } from './pieces.js'
 /** Entries that are handed over at once. */
 const BLOCK = 4096
 
-/** What is needed of the text that entries are read from. */
+/** Interface of the text that entries are read from. */
 interface Source {
-  /** What errors call it. */
+  /** Name of the text in errors. */
   readonly name: string
-  /** At most so many bytes are left of it. */
+  /** Upper bound of the remaining bytes. */
   readonly left: number
   fail(problem: string): never
 }
@@ -24,31 +24,31 @@ export interface EntryBlock {
   readonly row: Int32Array
   readonly col: Int32Array
   readonly value: Float64Array
-  /** How many there are: the arrays may be longer. */
+  /** Number of entries. The arrays may be longer. */
   count: number
 }
 
-/** What values a file has: integers, numbers, only ones, or whatever its lines show. */
+/** Kind of a file's values: integers, numbers, only ones, or unknown until its lines are read. */
 export type Values = 'integer' | 'real' | 'pattern' | 'unknown'
 
-/** What a file says before its entries. */
+/** Contents of a file's header. */
 export interface EntriesHead {
   /** Undefined if only the entries tell. */
   readonly rows: number | undefined
   readonly cols: number | undefined
-  /** At most so many entries come; undefined if the file doesn't say how many. */
+  /** Upper bound of the number of entries; undefined if the header doesn't specify it. */
   readonly most: number | undefined
   readonly values: Values
 }
 
-/** What integers a file may hold, and whether its numbers may be infinite or NaN. */
+/** Range of a file's integers, and whether its numbers may be infinite or NaN. */
 export interface Accepted {
   readonly least: number
   readonly most: number
   readonly special: boolean
 }
 
-/** What takes the entries of a file. */
+/** Receiver of the entries of a file. */
 export interface EntrySink<Result> {
   /** Called once, before any entry. May refuse what the file says, in its line. */
   begin(head: EntriesHead, reader: Pick<Source, 'fail'>): Steps<Accepted>

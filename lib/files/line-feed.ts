@@ -5,9 +5,10 @@
 import { isUint8Array } from '../array-types.js'
 import { requireOrdinary } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
-import { DTypeError } from '../errors.js'
+import { DTypeError, OptionError } from '../errors.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
 import { newBytes, toUtf8 } from '../host.js'
+import { option } from '../options.js'
 import { StrictDecoder } from './encoding.js'
 import { type LineParser, TextReader } from './text.js'
 
@@ -126,6 +127,19 @@ function requireText(content: unknown, name: unknown): asserts content is Uint8A
   }
   requireOrdinary(content, `the bytes of ${name}`)
 }
+
+/** Options of functions that parse text in memory. */
+export interface ContentOptions {
+  /** Name of the content in errors. The default names its kind, such as 'the graph'. */
+  name?: string | undefined
+}
+
+/** Option `name` of {@link ContentOptions}, with this default. */
+export const contentName = (byDefault: string) =>
+  option(byDefault, (value, name) => {
+    if (typeof value === 'string') return value
+    throw new OptionError(`option ${name} must be a string, but it is ${show(value)}`)
+  })
 
 /** Parses all of a text in memory. */
 export function parseText<Result>(

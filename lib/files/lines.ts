@@ -13,7 +13,7 @@ import type { LineParser, TextReader } from './text.js'
 /** Name of the work in messages. */
 const READING = 'reading a file'
 
-/** Deflate makes at most so many bytes of one. */
+/** Greatest number of bytes that deflate encodes in one byte. */
 export const MOST_INFLATED = 1032
 
 /** Bytes one after the other. */
@@ -22,7 +22,7 @@ interface ByteSource {
   fill(buffer: Buffer, start: number): Promise<number>
   /** The share of the file that has been read. */
   readonly share: number
-  /** At most so many bytes follow. */
+  /** Upper bound of the bytes that follow. */
   readonly later: number
   close(): void
 }
@@ -62,7 +62,7 @@ class PlainSource implements ByteSource {
   close(): void {}
 }
 
-/** What gunzip gives of a file. */
+/** Decompressed bytes of a gzip file. */
 class GzipSource implements ByteSource {
   readonly #input
   readonly #output

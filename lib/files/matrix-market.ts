@@ -52,8 +52,8 @@ function readBanner(reader: TextReader, arrays: boolean): Banner {
 }
 
 /**
- * What takes a dense matrix, as an array file has it: column after column. Elements that aren't set are 0, as the diagonal of a
- * skew-symmetric matrix is, which files leave out.
+ * Receiver of a dense matrix in the order of an array file, column by column. Elements that aren't set are 0,
+ * such as the diagonal of a skew-symmetric matrix, which files omit.
  */
 export interface ArraySink<Result> {
   begin(rows: number, cols: number, values: 'integer' | 'real', reader: TextReader): Accepted

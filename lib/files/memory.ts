@@ -8,11 +8,11 @@ import { option } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { DataType } from '../variant-names.js'
 
-/** What readers of matrices take. */
+/** Memory options of readers of matrices. */
 export interface MemoryOptions {
   /**
-   * The most bytes that the elements, or entries, of what is read may take: for files of strangers, because a few bytes of a sparse or
-   * compressed file can stand for many elements. What memory is available, if left out.
+   * Limit in bytes of the elements or entries that are read. It protects against untrusted input, because a
+   * few bytes of a sparse or compressed file can encode many elements. Default: the available memory.
    */
   maxBytes?: number | undefined
 }

@@ -4,7 +4,7 @@ import { FileError, OptionError } from '../errors.js'
 import { option } from '../options.js'
 import { pathOf } from './files.js'
 
-/** What a file's bytes mean. */
+/** Format of a file. */
 export type FileFormat = 'npy' | 'npz' | 'matrix-market' | 'csv' | 'tsv' | 'dimacs'
 
 /** Formats of graphs in addition to those of matrices. */
@@ -25,7 +25,7 @@ export const fileFormats: readonly FileFormat[] = ['npy', 'npz', 'matrix-market'
 /** Formats of text, which gzip may have compressed. */
 const isText = (format: AnyFormat) => format !== 'npy' && format !== 'npz'
 
-/** Whether a file's name says that gzip compressed it. */
+/** Returns whether a file's extension is that of gzip. */
 export const isGzipName = (name: string) => /\.gz$/i.test(name)
 
 /**
@@ -67,7 +67,7 @@ export function formatOf<Format extends AnyFormat>(
   )
 }
 
-/** What a name says; undefined if it says none of the formats. */
+/** Returns the format that a file's extension names; undefined if it names none of the formats. */
 export function formatInName<Format extends AnyFormat>(
   name: string,
   known: readonly Format[],

@@ -17,7 +17,7 @@ export const bytesType = option(undefined, (value, name): 'uint8' => {
   throw new OptionError(`option ${name} must be 'uint8' or left out, but it is ${show(value)}`)
 })
 
-/** What a header promises, checked against the bytes of data that follow it. */
+/** Checks a header against the bytes of data that follow it, and returns its content. */
 export function checkedContent(
   header: NpyHeader,
   present: number,
@@ -52,7 +52,7 @@ function checkedShape(claimed: bigint[], text: string): Shape {
   return (shape.length === 1 ? [1, ...shape] : shape) as Shape
 }
 
-/** The number of elements, once the header's claim agrees with the bytes that are there. */
+/** Returns the number of elements after checking that the header agrees with the number of bytes. */
 function checkedCount(shape: number[], text: string, type: FileType, present: bigint): number {
   const count = shape.map(BigInt).reduce((product, dimension) => product * dimension)
   const claimed = count * BigInt(type.size)

@@ -56,8 +56,8 @@ const readOptions = new Options({
 } satisfies OptionsOf<ReadNpzOptions>)
 
 /**
- * Reads the arrays of a NumPy .npz file, compressed or not, as matrices or batches of matrices. What {@link readNpy} says of
- * types and orders is true of each. Only the arrays that are wanted are read.
+ * Reads the arrays of a NumPy .npz file, compressed or not, as matrices or batches of matrices. Types and
+ * orders are read as by {@link readNpy}. Only the requested arrays are read.
  *
  * @param path - a regular file.
  * @returns the matrices by their names.
@@ -142,7 +142,7 @@ export async function npzNames(path: string | URL, options?: FileOptions): Promi
   return withArchive(name, asked, async (zip) => [...(await listArrays(zip, name)).keys()])
 }
 
-/** @param choose - says which arrays are wanted, of the names of those that are there; undefined: all. */
+/** @param choose - selects the requested arrays from the archive's names; undefined selects all. */
 async function readArrays(
   path: string | URL,
   choose: (there: readonly string[]) => readonly string[] | undefined,
@@ -208,8 +208,8 @@ async function withArchive<Result>(
 }
 
 /**
- * Reads a file for yauzl, which takes places from the file as they are. Those that Node.js refuses are errors thrown in a
- * callback, where they can't be caught, and would end the process.
+ * Reads a file for yauzl, which uses positions from the file unchecked. Node.js throws for invalid positions
+ * inside a callback, where the error can't be caught and would end the process.
  */
 function archiveReader(
   { RandomAccessReader }: typeof import('yauzl'),

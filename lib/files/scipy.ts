@@ -13,7 +13,7 @@ import { type NpyHeader, NpyProblem, namedProblem } from './npy-header.js'
 import { fileType } from './npy-types.js'
 import type { FileWork } from './progress.js'
 
-/** Whether arrays of these names are a sparse matrix. */
+/** Returns whether arrays of these names represent a sparse matrix. */
 export const isSparseArchive = (names: readonly string[]): boolean =>
   ['format', 'shape', 'data'].every((name) => names.includes(name))
 

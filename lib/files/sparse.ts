@@ -47,13 +47,13 @@ export interface SparseEntries {
 
 /** The options of {@link readEntries}. `undefined` means the default. */
 export interface ReadEntriesOptions extends FileOptions, MemoryOptions {
-  /** By the end of the file's name if left out. */
+  /** Format of the file. Default: by the file's extension. */
   format?: SparseFormat | 'npz' | undefined
 }
 
 /** The options of {@link writeEntries}. `undefined` means the default. */
 export interface WriteEntriesOptions extends WriteFileOptions {
-  /** By the end of the file's name if left out. */
+  /** Format of the file. Default: by the file's extension. */
   format?: SparseFormat | undefined
 }
 
@@ -72,7 +72,7 @@ const writeOptions = new Options({
  * Reads the entries of a Matrix Market coordinate file (.mtx), of a DIMACS file (.gr) or of a sparse matrix that
  * scipy.sparse.save_npz wrote (.npz: csr, csc or coo), in the order of the file. A symmetric or skew-symmetric file has those of
  * its other half too. Integers and patterns become int32, real numbers float64. Several entries of one place stay several:
- * {@link joinEntries} joins them.
+ * {@link combineDuplicates} joins them.
  *
  * @throws FileError (ERR_MPMML_FILE) for a file that can't be read or isn't what it should be; ERR_MPMML_OPTION; LimitError;
  *   ERR_MPMML_OUT_OF_MEMORY; AbortedError.
@@ -112,8 +112,8 @@ async function read(
 }
 
 /**
- * Whether a file holds the entries of a sparse matrix, which {@link readEntries} reads: it looks at the name, and at the first line
- * or the names of arrays.
+ * Returns whether a file contains the entries of a sparse matrix, which {@link readEntries} reads. The name
+ * and the first line or the names of arrays decide.
  *
  * @throws Rejects with FileError (ERR_MPMML_FILE) if the file can't be read; ERR_MPMML_OPTION; AbortedError.
  * @example

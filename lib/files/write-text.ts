@@ -18,7 +18,7 @@ interface Source {
   readonly view: HostView<ElementArray>
   readonly semiring: Semiring
   readonly zero: number
-  /** How many elements are the zero. */
+  /** Number of elements that are the zero. */
   readonly zeros: number
   readonly name: string
   readonly reached: (share: number) => void
@@ -63,7 +63,7 @@ async function* bytesOf(lines: Iterable<string>, isCompressed: boolean): AsyncGe
   yield* pieces.pipe(compressed)
 }
 
-/** How many elements are `zero`. The event loop has its turn between some of them. */
+/** Counts the elements that equal `zero`, and yields to the event loop at intervals. */
 async function countZeros(view: HostView<ElementArray>, zero: number, goOn: () => void): Promise<number> {
   const row = newArray(view.type, view.cols)
   let zeros = 0

@@ -16,11 +16,11 @@ import { FileWork, type WriteFileOptions, writeFileSet } from './progress.js'
 
 /** The options of {@link writeMatrix}. `undefined` means the default. */
 export interface WriteMatrixOptions extends WriteFileOptions {
-  /** By the end of the file's name if left out. */
+  /** Format of the file. Default: by the file's extension. */
   format?: FileFormat | undefined
   /** Elements that are its zero are left out of sparse files, and are infinities in CSV; 'max-plus' if left out, and 'or-and' for bytes. */
   semiring?: Semiring | undefined
-  /** What a .npz file calls the matrix; 'arr_0' if left out, as NumPy does. */
+  /** Name of the matrix in a .npz file. Default 'arr_0', as in NumPy. */
   array?: string | undefined
   /** Whether a .npz file is compressed; false by default. */
   compress?: boolean | undefined

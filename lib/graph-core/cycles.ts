@@ -7,7 +7,7 @@ import { type NodeNames, nodeText } from './names.js'
 export const leastOf = (cycle: readonly number[]): number =>
   cycle.reduce((best, node, at) => (node < cycle[best]! ? at : best), 0)
 
-/** What goes round, from another place on. */
+/** Rotates a cyclic list so that it starts at index `first`. */
 export const turned = <T>(list: readonly T[], first: number): T[] => [
   ...list.slice(first),
   ...list.slice(0, first),
@@ -17,13 +17,13 @@ export const turned = <T>(list: readonly T[], first: number): T[] => [
 export interface GainingCycle {
   /** Its nodes, in order. */
   readonly nodes: readonly number[]
-  /** What the semiring's ⊗ makes of the weights of its edges. */
+  /** Product of the weights of its edges by the semiring's ⊗. */
   readonly weight: number
   /** The index of the matrix, if it is one of a batch. */
   readonly batch: number | undefined
 }
 
-/** What decides whether a cycle gains: its weight is better than one. */
+/** Rule that decides whether a cycle is improving: its weight is better than the semiring's one. */
 export interface Gain {
   readonly maximizes: boolean
   /** The value of the empty path. */

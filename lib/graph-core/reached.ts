@@ -1,4 +1,4 @@
-/** What some nodes reach. */
+/** Finds the nodes that are reachable from a set of nodes. */
 import type { Rows } from './rows.js'
 import { PER_STEP, type Steps } from './slices.js'
 

@@ -5,9 +5,9 @@
 import { OutOfMemoryError } from '../errors.js'
 import { availableMemory } from '../free-memory.js'
 
-/** How many bytes work needs at most. */
+/** Upper bound of the bytes that a computation needs. */
 export interface Need {
-  /** What messages call the work. */
+  /** Name of the computation in messages. */
   readonly what: string
   readonly perNode: number
   readonly perEdge: number

@@ -6,40 +6,47 @@ import { rowMajorMatrix } from '../matrix.js'
 import { addon, type NativeDivision } from '../native.js'
 import { cheapestPaths } from '../placement.js'
 import { runNative } from '../run-native.js'
-import { type Answer, byClosure, certainCycle, closeAgain, maySayMore, placed } from './closing.js'
+import { type Answer, byClosure, certainCycle, closeAgain, maySayMore } from './closing.js'
 import type { FoundBy } from './options.js'
-import { graphsOf, type Question, shapeOf, WORK } from './question.js'
+import { graphsOf, placed, type Question, shapeOf, WORK } from './question.js'
 import { divide, makeRoom, rootsOf, search, waysOf } from './search.js'
 
 /** Returns whether a choice of the addon's list names a GPU. */
 const isGpu = (backend: number) => backend !== AUTO && backend !== CPU
 
-/**
- * Returns whether options, or the environment, demand a closure.
- *
- * @throws ERR_MPMML_OPTION if they contradict each other.
- */
-export function mustClose({ query: { method, limit }, weights, closing }: Question): boolean {
-  const isOpen = closing.backend === AUTO && !weights.view?.memory
-  const backend = isOpen ? automaticBackend() : closing.backend
-  if (!isGpu(backend)) return method === 'closure'
-  const name = addon.backendChoices[backend]
-  if (method === 'search' || method === 'dissection') {
-    throw new OptionError(
-      `backend '${name}' computes the paths of all pairs by a closure, and method '${method}' runs on the CPU: leave out one of them`,
-    )
-  }
-  if (limit === undefined) return true
-  throw new OptionError(
-    `backend '${name}' computes the paths of all pairs, and option limit is for searches: leave out one of them`,
-  )
+/** How a question is answered: by searches, by all pairs, or by dissection if it takes fewer milliseconds than all pairs. */
+interface Choice {
+  readonly how: 'search' | 'closure' | number
+  /** Whether options, or the environment, demand all pairs. */
+  readonly must: boolean
 }
 
-/** How a question is answered if no closure is demanded, as {@link cheapestPaths} says. */
-export function cheapestWay({ query, weights, batch, closing }: Question): 'search' | 'closure' | number {
+/**
+ * Chooses how a question is answered.
+ *
+ * @param allowed - the choice if neither options nor the environment decide; 'either' for the one that takes less time.
+ * @throws ERR_MPMML_OPTION if options contradict each other.
+ */
+export function choose(
+  { query, weights, batch, closing }: Question,
+  allowed: 'search' | 'closure' | 'either',
+): Choice {
   const { nodes, method, limit } = query
-  if (method !== 'auto' || limit !== undefined) return 'search'
-  return cheapestPaths({
+  const isOpen = closing.backend === AUTO && !weights.view?.memory
+  const backend = isOpen ? automaticBackend() : closing.backend
+  if (isGpu(backend)) {
+    const isSearch = method === 'search' || method === 'dissection'
+    if (!isSearch && limit === undefined) return { how: 'closure', must: true }
+    const reason = isSearch
+      ? ` by a closure, and method '${method}' runs on the CPU`
+      : ', and option limit is for searches'
+    const name = addon.backendChoices[backend]
+    throw new OptionError(`backend '${name}' computes the paths of all pairs${reason}: leave out one of them`)
+  }
+  if (method === 'closure') return { how: 'closure', must: true }
+  if (method !== 'auto' || limit !== undefined) return { how: 'search', must: false }
+  if (allowed !== 'either') return { how: allowed, must: false }
+  const how = cheapestPaths({
     nodes,
     edges: weights.edges?.to.length ?? nodes * nodes,
     listed: weights.edges !== null,
@@ -48,16 +55,15 @@ export function cheapestWay({ query, weights, batch, closing }: Question): 'sear
     resident: weights.view?.memory?.session.backend ?? null,
     place: closing,
   })
+  return { how, must: false }
 }
 
 /** Finds what a question asks for. */
 export async function answer(question: Question): Promise<Answer> {
   const { query, weights, closing } = question
   const some = query.sources !== null || query.targets !== null
-  const must = mustClose(question)
   // All pairs of a matrix are always closed: then `next` is the same on every backend, also where paths are equally good.
-  const isOpen = some || weights.edges !== null || query.method !== 'auto' || query.limit !== undefined
-  const how = must || !isOpen ? 'closure' : cheapestWay(question)
+  const { how, must } = choose(question, some || weights.edges ? 'either' : 'closure')
   if (how === 'search') return bySearch(question)
   const divided = typeof how === 'number' && (await bySearch(question, how))
   if (divided) return divided

@@ -20,7 +20,7 @@ import { exactWeight, listedKeys, matrixKeys } from './cycles.js'
 import { denseMatrix } from './dense.js'
 import { type Graph, keyedRows } from './keyed.js'
 import type { FoundBy } from './options.js'
-import { deviceOf, hostViewOf, type Question, shapeOf, sizesOf, WORK } from './question.js'
+import { hostViewOf, placed, type Question, shapeOf, sizesOf, WORK } from './question.js'
 import { overflowError } from './refusals.js'
 import { edgeGains, edgeKey, type PathRules, rulesOf } from './rules.js'
 import { makeArray } from './search.js'
@@ -68,23 +68,6 @@ export async function byClosure(question: Question): Promise<Answer | null> {
     // Nothing is left on a device but what is given to the user.
     if (!answered)
       for (const matrix of [distances, next]) if (matrix instanceof DeviceMatrix) matrix.dispose()
-  }
-}
-
-/** Takes both matrices to the device of the weights, if these are on one. */
-export async function placed(
-  question: Question,
-  distances: DenseMatrix<ElementArray>,
-  next: DenseMatrix<Int32Array> | null,
-): Promise<Pick<Answer, 'distances' | 'next'>> {
-  const device = deviceOf(question)
-  if (!device) return { distances, next }
-  const there = await device.upload(distances)
-  try {
-    return { distances: there, next: next && (await device.upload(next)) }
-  } catch (error) {
-    there.dispose()
-    throw error
   }
 }
 

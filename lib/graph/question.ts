@@ -3,6 +3,7 @@
 import { throwIfAborted } from '../abort.js'
 import { during, Loan, requireOrdinary } from '../borrowed.js'
 import { readSemiring } from '../built-in.js'
+import type { Closed } from '../closure/close.js'
 import { typeName } from '../describe.js'
 import { type Device, DeviceMatrix } from '../device/device.js'
 import { ResidentView } from '../device/resident.js'
@@ -11,14 +12,14 @@ import { DTypeError, OptionError, ShapeError } from '../errors.js'
 import { type Edges, isEdgeList, isNodeArray, nodeNumbers, readingEdges } from '../graph-core/edges.js'
 import { isKeyArray, type NodeNames, numbering } from '../graph-core/names.js'
 import { atOnce, inSlices } from '../graph-core/slices.js'
-import type { Shape } from '../matrix.js'
+import type { DenseMatrix, Shape } from '../matrix.js'
 import { addon } from '../native.js'
 import { LEFT_OUT, Options } from '../options.js'
 import { requireIntegers } from '../overflow.js'
 import { asProduct, type ReadOptions, THROW } from '../product/options.js'
 import { requireNoContradiction } from '../product/prepare.js'
 import { forwardOnly } from '../product/progress.js'
-import type { OperandArray } from '../storage.js'
+import type { ElementArray, OperandArray } from '../storage.js'
 import { type HostView, readHostView, readView, showShape, type View } from '../view.js'
 import type { Graph } from './keyed.js'
 import { pathSet } from './options.js'
@@ -56,8 +57,22 @@ export function shapeOf(question: Question): Shape {
   return question.batched ? [batch, rows, cols] : [rows, cols]
 }
 
-/** The device that the weights are on. */
-export const deviceOf = ({ weights }: Question) => weights.view?.memory?.session.owner as Device | undefined
+/** Takes both matrices to the device of the weights, if these are on one. */
+export async function placed(
+  { weights }: Question,
+  distances: DenseMatrix<ElementArray>,
+  next: DenseMatrix<Int32Array> | null,
+): Promise<Pick<Closed, 'distances' | 'next'>> {
+  const device = weights.view?.memory?.session.owner as Device | undefined
+  if (!device) return { distances, next }
+  const there = await device.upload(distances)
+  try {
+    return { distances: there, next: next && (await device.upload(next)) }
+  } catch (error) {
+    there.dispose()
+    throw error
+  }
+}
 
 /** A matrix in an array: itself, or its copy. */
 export async function hostViewOf(view: View): Promise<HostView> {

@@ -11,7 +11,7 @@ import { longWorkSet, type Progress } from '../product/options.js'
 import { runNative } from '../run-native.js'
 import type { ElementArray } from '../storage.js'
 import { showShape } from '../view.js'
-import { answer, cheapestWay, mustClose } from './answer.js'
+import { answer, choose } from './answer.js'
 import { inFloat64 } from './closing.js'
 import { type PathOptions, pathSet } from './options.js'
 import type { AnyWeights } from './paths.js'
@@ -137,9 +137,9 @@ interface Found extends Pick<FoundPaths, 'method' | 'backend' | 'device' | 'timi
 
 async function reduced(question: Question, reduction: ReadReduction): Promise<Found> {
   const { query, weights, type, closing, borrowed } = question
-  const must = mustClose(question)
   // An edge list may have few edges for its nodes, so that nothing may be made of the size of all pairs.
-  if (must || (weights.view && cheapestWay(question) === 'closure')) {
+  const { how, must } = choose(question, weights.view ? 'either' : 'search')
+  if (how === 'closure') {
     const closed = await byClosure(question, reduction, must)
     if (closed) return closed
   }

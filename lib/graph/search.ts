@@ -122,7 +122,7 @@ const BYTES_PER_WORKER = 40
 export const searchBytes = (nodes: number, edges: number) => nodes * SEARCH.perNode + edges * SEARCH.perEdge
 
 /** Fields of a request that differ from call to call. */
-type Asked = Omit<Partial<GraphSearchRequest>, keyof GraphSource | 'roots' | 'ends'>
+type RequestFields = Omit<Partial<GraphSearchRequest>, keyof GraphSource | 'roots' | 'ends'>
 
 /**
  * Calls native code for one graph: the one place that does.
@@ -136,7 +136,7 @@ async function searchGraph(
   query: Query,
   type: number,
   call: NativeCall,
-  asked: Asked,
+  asked: RequestFields,
   item?: number,
 ) {
   const { rules, nodes, sources, targets } = query

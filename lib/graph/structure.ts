@@ -32,8 +32,8 @@ import { type PathRules, rulesOf } from './rules.js'
 export interface GraphComponents<Key = number> {
   /** How many there are. */
   readonly count: number
-  /** The component of each node, by its number. */
-  readonly of: Int32Array
+  /** Component of each node, by its number. */
+  readonly labels: Int32Array
   /** The nodes of a component, in the order of their numbers. */
   members(component: number): Key[]
 }
@@ -110,12 +110,12 @@ export async function components(
   const { kind, ...its } = componentOptions.read(options)
   return onGraph(graph, its, 'the search for components', false, async (edges, { report, cancel }) => {
     const request = { ...linksOf(edges), strong: kind === 'strong' }
-    const { refusal, of, members, start } = await addon.graphComponents(request, report, cancel)
+    const { refusal, of: labels, members, start } = await addon.graphComponents(request, report, cancel)
     requireAnswer(refusal, edges, linkRules())
     const count = start.length - 1
     return {
       count,
-      of,
+      labels,
       members(component) {
         if (isNode(component, count))
           return keysOf(members.subarray(start[component], start[component + 1]), edges.names)

@@ -14,9 +14,9 @@ export interface Bandwidth extends Readonly<LabBandwidth> {}
 /** The options of {@link bandwidth}. `undefined` means the default. */
 export interface BandwidthOptions extends Omit<LabBandwidthRequest, 'name'> {}
 
-/** What {@link bandwidth} measures. */
+/** Result of {@link bandwidth}. */
 export interface BandwidthResult extends Omit<LabBandwidthResult, 'ms'> {
-  /** Of {@link bandwidths}. */
+  /** Name from {@link bandwidths}. */
   name: string
   /** Milliseconds of a launch. */
   ms: Spread

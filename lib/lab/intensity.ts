@@ -1,4 +1,4 @@
-/** How many operations a kernel does per byte that it moves: its place on a roofline. */
+/** Arithmetic intensity of a kernel, in operations per byte moved: its position on a roofline. */
 import { requireObject } from '../options.js'
 import type { Variant } from '../variants.js'
 

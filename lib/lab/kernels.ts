@@ -9,10 +9,10 @@ import { variantIndex } from '../variants.js'
 import { fraction, given, launchesSet, requiredSize, size } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
-/** What to measure a variant on. */
+/** Problem on which a variant is measured. */
 export interface MeasureOptions extends Omit<LabMeasureRequest, 'variant'> {}
 
-/** What measuring a variant gives. */
+/** Result of measuring a variant. */
 export interface Measurement
   extends Pick<LabMeasureRequest, 'm' | 'n' | 'k'>,
     Omit<LabMeasurement, 'kernelMs' | 'prepareMs' | 'analysisMs'> {

@@ -42,8 +42,8 @@ export function peakOf(device: number): Peak | undefined {
 }
 
 /**
- * What the tensor cores of a machine's GPU could do on bfloat16 at its highest clock, 10^9 operations per second; undefined if
- * that isn't known, as of measurements that are older than the number.
+ * Returns the peak rate of a GPU's tensor cores on bfloat16 at its highest clock, in 10^9 operations per
+ * second. It is undefined if unknown, as in older measurements.
  *
  * @throws ArgumentError (ERR_MPMML_DTYPE) if it isn't a machine.
  * @example
@@ -56,7 +56,7 @@ export function tensorPeak(machine: Pick<Machine, 'gpu' | 'peak'>): number | und
   return (peak.tensor * Number(gpu.multiprocessors) * Number(gpu.maxClockMHz)) / 1000
 }
 
-/** What measurements depend on besides their parameters. */
+/** Hardware and software that measurements depend on in addition to their parameters. */
 export interface Machine {
   /** Table 1.2 of the thesis for this GPU, by the names that `info()` has. */
   gpu: DeviceRows
@@ -64,7 +64,7 @@ export interface Machine {
   driver: string
   /** The version of the toolkit that built the library. */
   toolkit: string
-  /** What the kernels were compiled for. */
+  /** Architectures that the kernels were compiled for. */
   architectures: string[]
   /** The library's version and, if it runs from a clone, the commit. */
   mpmml: string

@@ -28,6 +28,6 @@ export const fraction = (least: number, most: number) =>
     )
   })
 
-/** What isn't left out. */
+/** Returns the fields that are set. */
 export const given = <Read extends object>(read: Read): Read =>
   Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined)) as Read

@@ -1,4 +1,6 @@
-/** What products on the CPU are compared with: a ceiling on registers, without memory, and the loop that anyone writes first. */
+/**
+ * Baselines of products on the CPU: the peak rate on registers, without memory, and the naive triple loop.
+ */
 
 import { readSemiring, requireSemiringType, semiringName } from '../built-in.js'
 import { show, showChoices } from '../describe.js'
@@ -23,11 +25,11 @@ export interface CpuCeilingOptions {
   bits?: 64 | 32 | 16 | 8 | undefined
   /** Threads that run at once; 1 by default. */
   threads?: number | undefined
-  /** How long it is measured, about; 90 by default. */
+  /** Approximate duration of the measurement in milliseconds. Default 90. */
   milliseconds?: number | undefined
 }
 
-/** What {@link cpuCeiling} measures. */
+/** Result of {@link cpuCeiling}. */
 export interface CpuCeiling {
   /** The instruction set. */
   isa: InstructionSet
@@ -55,7 +57,7 @@ export interface CpuNaiveLoopOptions {
   repetitions?: number | undefined
 }
 
-/** What {@link cpuNaiveLoop} measures. */
+/** Result of {@link cpuNaiveLoop}. */
 export interface CpuNaiveLoop {
   /** The instruction set. */
   isa: InstructionSet
@@ -90,7 +92,8 @@ function stepsOf(semiring: Semiring): StepKind | undefined {
 }
 
 /**
- * What {@link cpuCeiling} measures for a semiring, such as 'additions and maxima'; undefined if it has no steps for it.
+ * Returns the operations that {@link cpuCeiling} measures for a semiring, such as 'additions and maxima';
+ * undefined for a semiring without a benchmark.
  *
  * @throws Nothing.
  * @example

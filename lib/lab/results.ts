@@ -20,11 +20,11 @@ interface PointBase {
   sweep: string
   /** The kernel variant, or the microbenchmark. */
   name: string
-  /** What it was asked for by. */
+  /** Parameters of the request. */
   parameters: PointParameters
-  /** When it was measured, as ISO 8601. */
+  /** Time of the measurement, ISO 8601. */
   measured: string
-  /** Why there is no result; the point was tried. */
+  /** Reason for the missing result of a failed measurement. */
   failure?: string
 }
 
@@ -32,7 +32,7 @@ interface PointBase {
 export interface KernelPoint extends PointBase {
   /** Tells it from points of other kinds. */
   kind: 'kernel'
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: Omit<Measurement, 'variant' | 'm' | 'n' | 'k' | 'batch'> & {
     /** Bytes of a launch by hardware counters, if they were read. */
     counters?: { deviceMemory: number; l2: number; sharedMemory: number }
@@ -45,7 +45,7 @@ export interface MicrobenchPoint extends PointBase {
   kind: 'microbench'
   /** The options that it was asked for by. */
   parameters: Omit<MicrobenchOptions, 'repetitions' | 'warmup' | 'device'> & PointParameters
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: Omit<MicrobenchResult, 'name'>
 }
 
@@ -53,7 +53,7 @@ export interface MicrobenchPoint extends PointBase {
 export interface OccupancyPoint extends PointBase {
   /** Tells it from points of other kinds. */
   kind: 'occupancy'
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: Occupancy
 }
 
@@ -61,7 +61,7 @@ export interface OccupancyPoint extends PointBase {
 export interface BandwidthPoint extends PointBase {
   /** Tells it from points of other kinds. */
   kind: 'bandwidth'
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: Omit<BandwidthResult, 'name'>
 }
 
@@ -69,9 +69,9 @@ export interface BandwidthPoint extends PointBase {
 export interface CallPoint extends PointBase {
   /** Tells it from points of other kinds. */
   kind: 'call'
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: {
-    /** What computed it. */
+    /** Backend that computed the result. */
     backend: BackendName
     /** The GPU's or the processor's name. */
     device: string
@@ -85,7 +85,7 @@ export interface CallPoint extends PointBase {
     gops: Spread
     /** The largest relative error of a sample of elements against sums in float64; 0 if all are equal. */
     relativeError: number
-    /** How many elements the sample has. */
+    /** Number of elements of the sample. */
     compared: number
   }
 }
@@ -94,9 +94,9 @@ export interface CallPoint extends PointBase {
 export interface WorkPoint extends PointBase {
   /** Tells it from points of other kinds. */
   kind: 'work'
-  /** What was measured; missing if it failed. */
+  /** Measurement; missing if it failed. */
   result?: {
-    /** What computed it. */
+    /** Backend that computed the result. */
     backend: BackendName
     /** The GPU's or the processor's name. */
     device: string
@@ -111,7 +111,7 @@ export interface WorkPoint extends PointBase {
   }
 }
 
-/** A point of a results file: what was measured, and what came of it. */
+/** Point of a results file: the request and its measurement. */
 export type Point = KernelPoint | MicrobenchPoint | OccupancyPoint | BandwidthPoint | CallPoint | WorkPoint
 
 const FORMAT = 'mpmml-lab-results'
@@ -121,11 +121,11 @@ const VERSION = 1
 export interface Results {
   /** Says what the file is. */
   format: typeof FORMAT
-  /** Of the format. */
+  /** Version of the format. */
   version: typeof VERSION
-  /** What was measured on. */
+  /** Machine of the measurements. */
   machine: Machine
-  /** What was measured. */
+  /** Measurements. */
   points: Point[]
 }
 
@@ -164,7 +164,7 @@ export async function writeResults(path: string | URL, results: Results): Promis
 /**
  * Reads a results file.
  *
- * @throws FileError (ERR_MPMML_FILE) for what isn't one, or one of a newer version, and says what is wrong with it.
+ * @throws FileError (ERR_MPMML_FILE) for other files and for newer versions, with the reason.
  * @example
  * await readResults('missing.json').catch(({ code }) => console.log(code)) // ERR_MPMML_FILE
  */
@@ -195,7 +195,7 @@ export async function readResults(path: string | URL): Promise<Results> {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Whether a value has the fields of a machine that results are compared by. */
+/** Returns whether a value has the fields of a machine that comparisons of results need. */
 function isMachine(value: unknown): boolean {
   return (
     isRecord(value) &&
@@ -214,7 +214,7 @@ const isSpread = (value: unknown): value is Spread =>
 const isCounters = (value: unknown) =>
   isRecord(value) && [value.deviceMemory, value.l2, value.sharedMemory].every(Number.isFinite)
 
-/** What each kind of result must have, as far as anything is computed from it. */
+/** Required fields of each kind of result, as far as computations use them. */
 const spreads: Record<Point['kind'], string[]> = {
   kernel: ['kernelMs', 'prepareMs', 'gops'],
   microbench: ['ms', 'gops'],

@@ -2,7 +2,7 @@
 import { requireObject } from '../options.js'
 import type { Intensity } from './intensity.js'
 
-/** What a GPU reaches. Bandwidths in 10^9 bytes per second, operations in 10^9 per second. */
+/** Measured peaks of a GPU. Bandwidths in 10^9 bytes per second, operations in 10^9 per second. */
 export interface Ceilings {
   /** Operations on registers. */
   operations: number

@@ -110,8 +110,8 @@ const groupedOptions = new Options({
 const productNames: readonly (keyof GroupedProduct)[] = ['a', 'b', 'out', 'accumulate', 'structure']
 
 /**
- * On several GPUs as one device, results of so many bytes or more have memory of their own, which is spread. Smaller ones share
- * memory, which is on the first GPU.
+ * Size from which a result on several GPUs has sharded memory of its own. Smaller results share memory on the
+ * first GPU.
  */
 const ALONE_BYTES = 2 ** 20
 
@@ -402,7 +402,7 @@ class Group {
   }
 }
 
-/** Whether a result is made, and has memory of its own on several devices. */
+/** Returns whether a result is allocated and has memory of its own on several devices. */
 const isAlone = ({ out, batch, m, n, bytes }: Product) => !out && batch * m * n * bytes >= ALONE_BYTES
 
 function refuseTypes({ type }: Product, { a }: NamesInGroup, first: Product): never {

@@ -231,7 +231,8 @@ export function allocateResult(product: Product, name: Name = 'the result'): voi
 }
 
 function newResult(elements: Elements, { session, place, options }: Call, name: Name): Result {
-  const { type, bytes, reach } = elements
+  const { type, bytes, reach, offset, batchStride, rowStride, colStride, batched, batch, rows, cols } =
+    elements
   // The array is returned only when the product has written it: after an error it is dropped.
   const pinned = place.mayUseCuda ? pinnedResult(type, reach, firstDevice(options)) : null
   const data = session ? null : (pinned ?? allocate(reach, name, type, newUnwrittenArray))
@@ -240,7 +241,8 @@ function newResult(elements: Elements, { session, place, options }: Call, name: 
       `${name} of ${reach} elements doesn't fit on ${session}: compute it in parts, by rows of A or columns of B`,
     )
   }
-  return { ...elements, data }
+  // Not a spread: V8 copies that outside compiled code, which takes a third of the time of a product of 4 × 4.
+  return { type, bytes, reach, offset, batchStride, rowStride, colStride, batched, batch, rows, cols, data }
 }
 
 function requireOneType(a: View, other: View, names: Names, name: Name): void {

@@ -26,17 +26,17 @@ export interface MpmmResult<C extends AnyResult = DenseMatrix> {
   device: string
   /** The indices of the CUDA devices that computed it: one, or several if the option `devices` names them; none on the CPU and by WebGPU. */
   devices: readonly number[]
-  /** The kernel variant that computed it. On several devices it is that of the part whose path has the most bits. */
+  /** The kernel variant that computed it. On several devices it is that of the part whose arithmetic has the most bits. */
   variant: VariantName
   /**
-   * How it was computed. The values of the operands decide; results of integers are exact on every path. 'direct': sums in
-   * the element type itself, the only path for floating-point elements. 'translated': the same, with another value in place
+   * Arithmetic of the sums. The values of the operands decide; results of integers are exact in all of them. 'direct': sums in
+   * the element type itself, the only one for floating-point elements. 'translated': the same, with another value in place
    * of the semiring's zero. 'half' and 'half-translated': 16-bit sums, after an offset is subtracted from each operand;
    * 'byte' and 'byte-translated': 8-bit sums, on the CPU.
    * 'exponent', 'exponent-wide' and 'exponent-bounded': on tensor cores, as exponents of numbers, if there are few levels.
    * 'wide': 64-bit sums. 'wrapping': 64-bit sums, the finite ones modulo 2^32.
    */
-  path: string
+  arithmetic: string
   /** Milliseconds. */
   timing: {
     /** The whole work outside JavaScript. */
@@ -75,7 +75,7 @@ export interface Plan {
    * 'translated' in the element type ('translated' if the semiring's zero occurs in the operands), 'wide' and 'wrapping' in 64
    * bits, 'exponent', 'exponent-wide' and 'exponent-bounded' on tensor cores.
    */
-  path: string
+  arithmetic: string
   /** The structure of the matrices, if the option was given. */
   structure?: Readonly<Required<ProductStructure>>
 }
@@ -152,7 +152,7 @@ export type Fitting<
         : { out: MatrixLike<KindOf<ElementsOfBoth<A, B>, ElementArray>> }
       : unknown)
 
-const { variants, backends, paths } = addon
+const { variants, backends, paths: arithmetics } = addon
 
 /** Memories of results on a device: of the lanes of c unless `out` was given, and of the auxiliary outputs. */
 export interface MadeMemories {
@@ -204,11 +204,11 @@ export function resultOf<C extends AnyResult>(
   const gops = gopsOf(report, start)
   const isBuiltIn = call.algebra.lanes === null
   const variant = isBuiltIn ? (variants[report[start + at.variant]!] as NativeVariant).name : undefined
-  const path = isBuiltIn ? paths[report[start + at.path]!] : undefined
+  const arithmetic = isBuiltIn ? arithmetics[report[start + at.path]!] : undefined
   // Whole objects, because groups make thousands, and a member that is added later takes long. Semirings of users have no variants.
   const result = (
     isBuiltIn
-      ? { c, backend, device, devices, variant, path, timing, gops }
+      ? { c, backend, device, devices, variant, arithmetic, timing, gops }
       : { c, backend, device, devices, timing, gops }
   ) as WitnessedResult<C, boolean>
   if (structure) result.structure = structure.shown
@@ -228,7 +228,7 @@ export function planOf(report: Float64Array, structure: ReadStructure | null): P
     backend: backends[report[at.backend]!]!,
     variant: name,
     parameters,
-    path: paths[report[at.path]!]!,
+    arithmetic: arithmetics[report[at.path]!]!,
     ...(structure && { structure: structure.shown }),
   }
 }

@@ -102,7 +102,8 @@ export function startWorker(options: QueueWorkerOptions): Promise<QueueWorker> {
 }
 
 export async function startWorkerWith(options: QueueWorkerOptions, runner: Runner): Promise<QueueWorker> {
-  const { queue, name, lockMs, roots, takeovers, memory, signal, ...read } = workerOptions.read(options)
+  const { queue, name, lockDuration, roots, maxStalledCount, memory, signal, ...read } =
+    workerOptions.read(options)
   const { concurrency: each, onEvent = () => {}, ...asked } = read
   requireDevicesOnly({ ...asked, device: LEFT_OUT })
   // A folder that isn't there, and a wrong key, would be found by each block.
@@ -116,8 +117,8 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
   const worker = new Worker(connection, runner, {
     roots,
     name,
-    lockMs,
-    takeovers,
+    lockDuration,
+    maxStalledCount,
     memory,
     devices,
     each,
@@ -142,8 +143,8 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
 interface Settings {
   readonly roots: readonly string[]
   readonly name: string
-  readonly lockMs: number
-  readonly takeovers: number
+  readonly lockDuration: number
+  readonly maxStalledCount: number
   readonly memory: number | undefined
   readonly devices: readonly number[]
   readonly each: number
@@ -203,7 +204,7 @@ class Worker implements QueueWorker {
 
   async start(): Promise<void> {
     const { bull } = this.connection.packages
-    const { name, lockMs, takeovers } = this.settings
+    const { name, lockDuration, maxStalledCount } = this.settings
     this.#bull = new bull.Worker<JobData, null>(
       name,
       (job, token, signal) => this.#work(job, token, signal ?? new AbortController().signal),
@@ -212,9 +213,9 @@ class Worker implements QueueWorker {
         prefix: PREFIX,
         name: this.id,
         concurrency: this.concurrency,
-        lockDuration: lockMs,
-        stalledInterval: lockMs / 2,
-        maxStalledCount: takeovers,
+        lockDuration: lockDuration,
+        stalledInterval: lockDuration / 2,
+        maxStalledCount: maxStalledCount,
         runRetryDelay: 1000,
       },
     )
@@ -228,7 +229,7 @@ class Worker implements QueueWorker {
     })
     await this.#bull.waitUntilReady()
     await this.#beat()
-    this.#beats = setInterval(() => void this.#beat().catch(() => {}), Math.min(2000, lockMs / 3))
+    this.#beats = setInterval(() => void this.#beat().catch(() => {}), Math.min(2000, lockDuration / 3))
   }
 
   /** Tells the queue that this worker is there, and what it does. */
@@ -246,7 +247,7 @@ class Worker implements QueueWorker {
     }
     await this.connection.redis
       .multi()
-      .set(this.#keys.worker(this.id), JSON.stringify(record), 'PX', this.settings.lockMs)
+      .set(this.#keys.worker(this.id), JSON.stringify(record), 'PX', this.settings.lockDuration)
       .sadd(this.#keys.workers, this.id)
       .exec()
   }

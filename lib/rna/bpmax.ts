@@ -11,7 +11,7 @@ import { readStrand } from './strand.js'
 export interface InteractionWindow {
   /** The sum of the weights of all pairs. */
   score: number
-  /** What sequence1 and the window are worth if they don't interact: the interaction adds `score − alone`. */
+  /** Score of sequence1 and the window without interaction: the interaction adds `score − alone`. */
   alone: number
   /** The index in sequence2 of the window's first base. */
   start: number
@@ -38,7 +38,7 @@ export interface InteractionTable {
   at(i1: number, j1: number, i2: number, j2: number): number
 }
 
-/** What {@link bpmax} gives: the best window, and more. */
+/** Result of {@link bpmax}: the best window, further windows and the backend. */
 export interface InteractionResult extends InteractionWindow {
   /** The best windows that don't overlap, best first; as many as `top` asks for, or as there are. The result is the first. */
   windows: InteractionWindow[]
@@ -46,7 +46,7 @@ export interface InteractionResult extends InteractionWindow {
   table?: InteractionTable
   /** Steps of ⊗ and ⊕ that the recurrence has. */
   steps: number
-  /** What computed it. */
+  /** Backend that computed the result. */
   backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string

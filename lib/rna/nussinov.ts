@@ -7,7 +7,7 @@ import { type BasePair, type FoldOptions, foldOptions, isWide } from './options.
 import { mark, pairsOf, type RnaPlace, requestOf, run } from './run.js'
 import { readStrand } from './strand.js'
 
-/** What {@link nussinov} gives. */
+/** Result of {@link nussinov}. */
 export interface FoldResult {
   /** The sum of the weights of the pairs: no set of pairs that don't cross has a greater one. */
   score: number
@@ -17,7 +17,7 @@ export interface FoldResult {
   dotBracket: string
   /** n × n, if it was asked for: element [i, j] is the best score of bases i to j; 0 below the diagonal. */
   table?: DenseMatrix<Int32Array>
-  /** What computed it. */
+  /** Backend that computed the result. */
   backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string

@@ -1,5 +1,4 @@
-/** Calls of native code that can be given up, and say how far they are. */
-
+/** Cancellable calls of native code with progress. */
 import { deviceName, indexOf, withoutWebGpu } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
 import { deviceMemoryLimit } from '../environment.js'
@@ -9,7 +8,7 @@ import { addon, type RnaRequest } from '../native.js'
 import { runNative } from '../run-native.js'
 import type { BasePair, ReadFold } from './options.js'
 
-/** What all requests have. */
+/** Returns the fields that all requests share. */
 export function requestOf({ weights, minLoop, table, backend, device }: ReadFold, wide: boolean): RnaRequest {
   const mostBytes = availableMemory()
   return {
@@ -24,7 +23,7 @@ export function requestOf({ weights, minLoop, table, backend, device }: ReadFold
   }
 }
 
-/** What computed a result. */
+/** Backend and device of a result. */
 export interface RnaPlace {
   backend: BackendName
   /** The name of the GPU or of the processor. */

@@ -1,6 +1,7 @@
 /** Types of plans and schedules, and their options. */
 import { show } from '../describe.js'
 import { OptionError } from '../errors.js'
+import type { ContentOptions } from '../files/line-feed.js'
 import type { FileOptions } from '../files/progress.js'
 import { boolean, choice, Options, type OptionsOf, option, type ReadOf, requireNames } from '../options.js'
 import { type TimeUnit, timeUnits } from './units.js'
@@ -78,6 +79,9 @@ export interface PlanOptions {
 
 /** The options of {@link readPlan}. `undefined` means the default. */
 export interface ReadPlanOptions extends PlanOptions, FileOptions {}
+
+/** The options of {@link parsePlan}. `undefined` means the default. */
+export interface ParsePlanOptions extends PlanOptions, ContentOptions {}
 
 /** The options of {@link schedule} and {@link prepareSchedule}. `undefined` means the default. */
 export interface ScheduleOptions {

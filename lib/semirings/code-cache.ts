@@ -1,9 +1,9 @@
-/** Where the machine code of semirings that users write is kept. */
+/** Cache on disk for the machine code of custom semirings. */
 import { builtWithCuda } from '../backend.js'
 import { codeFolder } from '../environment.js'
 import { addon } from '../native.js'
 
-/** A kernel takes some 100 KB. */
+/** A kernel takes about 100 KB. */
 const MOST_BYTES = 64 * 2 ** 20
 
 let configured: string | undefined

@@ -12,14 +12,14 @@ interface Step {
   readonly operation: Operation
   readonly type: ExpressionType
   readonly operands: readonly number[]
-  /** Of a constant. */
+  /** Bits of a constant. */
   readonly bits: number
 }
 
 /** An expression: operands come before what takes them. */
 export interface Expression {
   readonly steps: readonly Step[]
-  /** For each lane the index of its step. */
+  /** Index of the result's step for each lane. */
   readonly results: readonly number[]
 }
 
@@ -252,7 +252,8 @@ const prefix = new Map([
 ])
 
 /**
- * An expression as it would be written in a book: what is needed twice has a name of its own. Lanes are x0, x1, …; the only lane is x.
+ * Prints an expression in mathematical notation; a subexpression that is used twice gets a name. Lanes are
+ * x0, x1, …; the only lane is x.
  */
 export function printExpression(
   { steps, results }: Expression,

@@ -65,7 +65,7 @@ export const lInfinityDistance: UserSemiring<'float32'> = semiring({
   absorbs: false,
   selective: true,
   // What ⊕ joins are distances.
-  check: { least: 0 },
+  check: { min: 0 },
 })
 
 /**
@@ -156,7 +156,7 @@ export function counting(name: SumName): UserSemiring<readonly ['int32', 'uint32
       return [select(isWorse, x, y), select(isWorse, n, select(equal(x, y), n.add(m), m))]
     },
     times: ([x, n], [y, m], operations) => [times(x, y, operations), n.mul(m)],
-    check: { least: [-SMALL, 1], most: [SMALL, 2 ** 32 - 1] },
+    check: { min: [-SMALL, 1], max: [SMALL, 2 ** 32 - 1] },
   })
 }
 
@@ -211,7 +211,7 @@ export function kBest<const K extends 2 | 3 | 4>(name: SumName, k: K): UserSemir
       ) as [[Value<'int32'>, ...List], ...List[]]
       return [best, ...others.reduce((left, right) => merged(k - 1, left, right, operations), first)]
     },
-    check: { least: [-SMALL, ...none], most: [SMALL, ...none] },
+    check: { min: [-SMALL, ...none], max: [SMALL, ...none] },
   }) as unknown as UserSemiring<Repeated<K>>
 }
 
@@ -255,6 +255,6 @@ export function lexicographic(
       right.times(x2, y2, operations),
     ],
     selective: true,
-    check: { least: [-SMALL, -SMALL], most: [SMALL, SMALL] },
+    check: { min: [-SMALL, -SMALL], max: [SMALL, SMALL] },
   })
 }

@@ -84,15 +84,15 @@ export interface SemiringDefinition<L extends Lanes = Lanes> {
 /** From which elements the laws are checked: from random ones within these bounds, zero, one, and what ⊕ makes of two of these. */
 export interface CheckedElements<L extends Lanes = Lanes> {
   /** The least that elements may be; for each lane if dtype is an array. By default the least of the type; −1024 for float32. */
-  least?: ElementOf<L> | undefined
+  min?: ElementOf<L> | undefined
   /** The greatest that elements may be; by default the greatest of the type; 1024 for float32. */
-  most?: ElementOf<L> | undefined
+  max?: ElementOf<L> | undefined
 }
 
 /** The elements of a lane from which the laws are checked. */
 export interface LaneRange {
-  readonly least: number
-  readonly most: number
+  readonly min: number
+  readonly max: number
 }
 
 /** Everything about a semiring that isn't its name or an expression. */
@@ -190,9 +190,9 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
 
   toJSON(): SemiringJson {
     const { name, dtype, lanes, zero, one, absorbs, idempotent, selective, logarithms, checked } = this.#facts
-    const isUsual = checked?.every(({ least, most }, lane) => {
+    const isUsual = checked?.every(({ min, max }, lane) => {
       const usual = rangeOf(lanes[lane]!)
-      return least === usual.least && most === usual.most
+      return min === usual.min && max === usual.max
     })
     const json = (element: readonly number[]) => elementOf(this.#facts, element.map(numberToJson) as never)
     return {
@@ -210,8 +210,8 @@ export class WrittenSemiring<L extends Lanes = Lanes> implements UserSemiring<L>
       ...(!isUsual && {
         check: checked
           ? {
-              least: json(checked.map(({ least }) => least)),
-              most: json(checked.map(({ most }) => most)),
+              min: json(checked.map(({ min }) => min)),
+              max: json(checked.map(({ max }) => max)),
             }
           : false,
       }),
@@ -252,8 +252,8 @@ function elementOf<L extends Lanes>({ dtype }: Facts<L>, lanes: readonly number[
 
 /** From which values of a lane laws are checked if nothing else is said. */
 export function rangeOf(type: LaneType): LaneRange {
-  const [least, most] = type === 'float32' ? [-1024, 1024] : limits[type]
-  return { least, most }
+  const [min, max] = type === 'float32' ? [-1024, 1024] : limits[type]
+  return { min, max }
 }
 
 const MOST_NAME = 100
@@ -390,20 +390,17 @@ export function readRanges(
   read?: (value: unknown) => unknown,
 ): readonly LaneRange[] {
   if (value === undefined || value === true) return usual
-  requireNames(value, ['least', 'most'], 'option check')
-  const { least, most } = value as Record<string, unknown>
-  const low = least === undefined ? null : readElement(least, types, 'option check.least', read)
-  const high = most === undefined ? null : readElement(most, types, 'option check.most', read)
+  requireNames(value, ['min', 'max'], 'option check')
+  const { min, max } = value as Record<string, unknown>
+  const low = min === undefined ? null : readElement(min, types, 'option check.min', read)
+  const high = max === undefined ? null : readElement(max, types, 'option check.max', read)
   return usual.map((range, lane) => {
-    const found = { least: low?.[lane] ?? range.least, most: high?.[lane] ?? range.most }
-    if (
-      found.least === found.most ||
-      (found.least < found.most && Number.isFinite(found.most - found.least))
-    ) {
+    const found = { min: low?.[lane] ?? range.min, max: high?.[lane] ?? range.max }
+    if (found.min === found.max || (found.min < found.max && Number.isFinite(found.max - found.min))) {
       return found
     }
     throw new OptionError(
-      `option check must have finite numbers with least ≤ most, but they are ${found.least} and ${found.most}${types.lanes.length > 1 ? ` in lane ${lane}` : ''}`,
+      `option check must have finite numbers with min ≤ max, but they are ${found.min} and ${found.max}${types.lanes.length > 1 ? ` in lane ${lane}` : ''}`,
     )
   })
 }

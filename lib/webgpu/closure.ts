@@ -2,8 +2,8 @@
 import { type Gpu, Recording, roundUp } from './device.js'
 import { failure, notExact } from './failure.js'
 import { arithmeticOf, initialStatus, STATUS_WORDS, zeroBits } from './kernels/arithmetic.js'
-import { cross, finish, load, MOST_PATH, NO_PATH, pivot, S } from './kernels/closure.js'
-import { product, type Tile, tiles, witnessTiles } from './kernels/product.js'
+import { cross, crossWithNext, finish, load, MOST_PATH, NO_PATH, pivot, S } from './kernels/closure.js'
+import { product, type Tile, tileOf, witnessTileOf } from './kernels/product.js'
 import { scan } from './kernels/scan.js'
 import { factsOf } from './plan.js'
 import type { GpuView } from './product.js'
@@ -36,7 +36,7 @@ const LARGE = 1024
 export async function close(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome> {
   const { semiring, next, n, weights } = task
   if (semiring !== 'max-plus' && semiring !== 'min-plus') throw notExact(`closures over ${semiring}`)
-  const tile = tileOf(n, next !== null)
+  const tile = restTile(n, next !== null)
   await gpu.requireTested(`closure ${semiring} ${next !== null} ${weights.bits} ${tile.join()}`, () =>
     testClosure(gpu, task),
   )
@@ -109,7 +109,10 @@ async function requireBound(gpu: Gpu, { semiring, batch, n, weights }: ClosureTa
   if (most * n > MOST_PATH) throw notExact(`closures of ${n} nodes with weights up to ${most}`)
 }
 
-const tileOf = (n: number, withNext: boolean) => (withNext ? witnessTiles : tiles)[n >= LARGE ? 128 : 64]
+const restTile = (n: number, withNext: boolean): Tile => {
+  const rows = n >= LARGE ? 128 : 64
+  return withNext ? witnessTileOf(rows) : tileOf(rows, { better: '<' })
+}
 const paddedSize = (n: number, [BM, BN]: Tile) => roundUp(n, Math.max(BM, BN))
 
 async function eliminate(
@@ -126,7 +129,9 @@ async function eliminate(
   const [loading, pivoting, crossing, rest] = await Promise.all([
     gpu.pipeline(`load ${weights.bits} ${isMax} ${withNext}`, () => load(weights.bits, isMax, withNext)),
     gpu.pipeline(`pivot ${semiring} ${withNext}`, () => pivot(arithmetic, withNext)),
-    gpu.pipeline(`cross ${semiring} ${withNext}`, () => cross(arithmetic, withNext)),
+    gpu.pipeline(`cross ${semiring} ${withNext}`, () =>
+      withNext ? crossWithNext(arithmetic) : cross(arithmetic),
+    ),
     gpu.pipeline(restName, () => product(arithmetic, tile, withNext ? 'through' : 'none')),
   ])
   const panelBytes = S * np * 4
@@ -147,18 +152,14 @@ async function eliminate(
     const blocks = Math.ceil(n / S)
     const perBlock = 2 * S * np * np
     const [BM, BN] = tile
+    const panels = { 4: rowPanel, 5: colPanel }
+    const ofBlock = { 0: d, 2: state, ...(next && { 3: next, 6: nextPanel! }) }
     const nexts = next && { 4: next, 5: nextPanel! }
     const work = [np / 4, np / 4, 0, S, 0, 0, 0, isMax ? -NO_PATH : NO_PATH, 0, 0, 0]
     for (let block = 0; block < blocks; ) {
       const steps = [
-        recording.prepare(pivoting, { 0: d, 2: state, ...(next && { 3: next }) }, 1, [np], [1]),
-        recording.prepare(
-          crossing,
-          { 0: d, 2: rowPanel, 3: colPanel, 6: state, ...nexts },
-          1,
-          [np],
-          [np / S, 2],
-        ),
+        recording.prepare(pivoting, { ...ofBlock, ...(next && panels) }, 1, [np], [1]),
+        recording.prepare(crossing, { ...ofBlock, ...panels }, 1, [np], [np / S, 2]),
         recording.prepare(rest, { 0: colPanel, 1: rowPanel, 2: d, ...nexts }, 3, work, [np / BN, np / BM]),
       ]
       const count = Math.min(
@@ -227,7 +228,7 @@ async function testClosure(
   const [from, to, next] = [view(bits), view(32), withNext ? gpu.take(bytes) : null]
   await gpu.write(weights, from.buffer)
   const task = { semiring, batch: 1, n: size, reflexive: true, weights: from, distances: to, next }
-  const { gain } = await closeTested(gpu, { ...task, check() {}, progress() {} }, tileOf(n, withNext))
+  const { gain } = await closeTested(gpu, { ...task, check() {}, progress() {} }, restTile(n, withNext))
   const buffer = to.buffer
   const [found, hops] = [new Int32Array(size * size), new Int32Array(size * size)]
   await gpu.read([{ buffer, at: 0, into: found }, ...(next ? [{ buffer: next, at: 0, into: hops }] : [])])

@@ -15,7 +15,7 @@ import {
 } from './kernels/arithmetic.js'
 import { type Elementwise, elementwise } from './kernels/elementwise.js'
 import { pack } from './kernels/pack.js'
-import { product, tiles, witnessTiles } from './kernels/product.js'
+import { product, tileOf, witnessTileOf } from './kernels/product.js'
 import { scan } from './kernels/scan.js'
 import { store, THROW } from './kernels/store.js'
 import { wide } from './kernels/wide.js'
@@ -86,8 +86,6 @@ export const RETRY_WIDE = Symbol('wide')
 
 /** Encodes a kernel for some rows of tiles and some k. */
 type Slice = (recording: Recording, y0: number, height: number, k0: number, k1: number) => void
-
-const TILES = { none: tiles, witness: witnessTiles } as const
 
 /** Pipelines of products, which are compared with the CPU when they are first used. */
 export class Products {
@@ -165,7 +163,8 @@ export class Products {
     const { kind, batch, m, n, k, a, b, c, c0, check } = task
     const witness = task.witness
     const plain = witness === null || isTagged
-    const tile = (plain ? TILES.none : TILES.witness)[task.rows]
+    const arithmetic = arithmeticOf(kind.semiring, mode === 'wide' ? 'offset' : mode)!
+    const tile = plain ? tileOf(task.rows, arithmetic) : witnessTileOf(task.rows)
     const [BM, BN] = mode === 'wide' ? [16, 16] : tile
     const words = kind.mode === 'bits' ? Math.ceil(k / 32) : k
     const [mp, np, kp] = [roundUp(m, BM), roundUp(n, BN), roundUp(Math.max(words, 1), 16)]
@@ -176,7 +175,6 @@ export class Products {
         pack(view.bits, mode, zero, kind.isMax),
       )
     }
-    const arithmetic = arithmeticOf(kind.semiring, mode === 'wide' ? 'offset' : mode)!
     const kernel =
       mode === 'wide' ? `wide ${kind.isMax}` : `product ${mode} ${kind.semiring} ${tile.join()} ${plain}`
     const storeKind = { semiring: kind.semiring, mode, bits: kind.bits, witness: witness !== null }

@@ -52,7 +52,7 @@ class ClosureWork : public DeviceWork {
     // What is asked of the device next may read it, and it changes only if no cycle gains.
     const std::vector<Outcome> outcomes = pending->finish();
     end(outcomes);
-    auto copying = std::make_unique<KeepingWorks>(KeptMemory{apart});
+    auto copying = std::make_unique<WhenAll>(WhenAll::Kind::kParts, KeptMemory{apart});
     copying->add(session.copy(closing_.operation.dtype, closing_.batch, read_only(closure_.d), closing_.out));
     return copying;
   }

@@ -362,11 +362,7 @@ NativeDeviceDescription describe_device(const std::shared_ptr<Device>& device) {
   return {static_cast<int>(it.backend), it.index, it.name, devices, it.is_all};
 }
 
-NativeMemoryUse memory_use(const std::shared_ptr<Device>& device) {
-  const MemoryUse use = device->memory_use();
-  const auto number = [](int64_t bytes) { return static_cast<double>(bytes); };
-  return {number(use.used), number(use.reserved), number(use.peak), number(use.free), number(use.total)};
-}
+NativeMemoryUse memory_use(const std::shared_ptr<Device>& device) { return device->memory_use(); }
 
 Napi::Value close_device(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device) {
   const Napi::Promise closed = Background::of(info.Env()).run(device->executor(), std::make_unique<CloseWork>(device));

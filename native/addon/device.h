@@ -270,16 +270,6 @@ class DeviceWork : public Work {
   std::vector<Made> made_;
 };
 
-/// Queues products, which `read(uses)` gives: on a device, or of arrays, without uses.
-template <class OnHost, class OnDevice, class Read>
-Napi::Value run_products(const Napi::CallbackInfo& info, const std::shared_ptr<Device>& device,
-                         std::atomic<int32_t>* cancel, Read read) {
-  if (!device) return run_in_background(info.Env(), std::make_unique<OnHost>(info, read(nullptr), cancel));
-  Uses uses(device);
-  auto products = read(&uses);
-  return DeviceWork::run(info.Env(), std::make_unique<OnDevice>(info, std::move(products), std::move(uses), cancel));
-}
-
 /// What `begin(work, session)` starts. Nothing is to be said of it when it ends.
 template <class Begin>
 class SimpleWork final : public DeviceWork {

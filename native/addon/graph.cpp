@@ -6,7 +6,7 @@
 #include "addon/computation.h"
 #include "addon/device.h"
 #include "addon/request.h"
-#include "core/graph/division.h"
+#include "core/graph/dissection/division.h"
 #include "core/graph/k_shortest.h"
 #include "core/graph/refusal.h"
 #include "core/graph/search.h"
@@ -43,8 +43,7 @@ void require_inside(Napi::Env env, int64_t length, int64_t first, int64_t steps1
   if (least < 0 || most >= length) malformed(env, "elements outside of an array");
 }
 
-template <class Request>
-graph::Source graph_of(Napi::Env env, const Request& request) {
+graph::Source graph_of(Napi::Env env, const GraphSource& request) {
   graph::Source source;
   source.nodes = request.nodes;
   source.zero = request.zero;
@@ -79,8 +78,7 @@ graph::Source graph_of(Napi::Env env, const Request& request) {
 }
 
 /// An edge list, for work that looks at nothing else.
-template <class Request>
-graph::Source list_of(Napi::Env env, const Request& request) {
+graph::Source list_of(Napi::Env env, const GraphSource& request) {
   if (!request.from) malformed(env, "no edges");
   return graph_of(env, request);
 }
@@ -99,19 +97,19 @@ graph::Nodes nodes_of(Napi::Env env, const std::optional<TypedArray>& list, cons
   return {data, length_of(*list)};
 }
 
-graph::ValueType value_type(Napi::Env env, napi_typedarray_type type) {
-  switch (type) {
-    case napi_uint8_array:
-      return graph::ValueType::kUint8;
-    case napi_int32_array:
-      return graph::ValueType::kInt32;
-    case napi_float32_array:
-      return graph::ValueType::kFloat32;
-    case napi_float64_array:
-      return graph::ValueType::kFloat64;
+/// The type of elements; narrow ones are refused.
+DataType element_type(Napi::Env env, const TypedArray& array, const char* name) {
+  switch (array.type) {
+#define MPMML_CASE(of_array, stored, id, element, storage)          \
+  case napi_##of_array##_array:                                     \
+    if (Storage::storage == Storage::kElement) return DataType::id; \
+    break;
+    MPMML_FOR_EACH_STORED_TYPE(MPMML_CASE)
+#undef MPMML_CASE
     default:
-      malformed(env, "distances");
+      break;
   }
+  malformed(env, name);
 }
 
 graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const graph::Watch& watch) {
@@ -122,7 +120,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   query.roots = nodes_of(env, request.roots, "roots", query.source.nodes);
   query.ends = nodes_of(env, request.ends, "ends", query.source.nodes);
   query.limit = request.limit;
-  query.overflow = static_cast<graph::Overflow>(request.overflow);
+  query.overflow = request.overflow;
   query.least = request.least;
   query.most = request.most;
   query.method = request.method;
@@ -132,10 +130,10 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   query.division = request.division;
   query.watch = watch;
 
-  query.type = value_type(env, request.distances.type);
+  query.type = element_type(env, request.distances, "distances");
   const bool is_link = query.rules.extension == graph::Extension::kLinks;
-  if (is_link != (query.type == graph::ValueType::kUint8)) malformed(env, "distances");
-  const bool is_integer = query.type == graph::ValueType::kInt32;
+  if (is_link != (query.type == DataType::kUint8)) malformed(env, "distances");
+  const bool is_integer = query.type == DataType::kInt32;
   if (is_integer && query.rules.extension == graph::Extension::kProduct) malformed(env, "distances");
   graph::Results& results = query.results;
   results.root_stride = request.root_stride;
@@ -169,8 +167,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
                    query.ends.count - 1, results.end_stride);
   };
   require(request.distances);
-  constexpr int64_t kBytes[] = {1, 4, 4, 8};
-  results.distances = static_cast<char*>(request.distances.data) + request.place * kBytes[static_cast<int>(query.type)];
+  results.distances = static_cast<char*>(request.distances.data) + request.place * element_bytes(query.type);
   if (request.next) {
     require(*request.next);
     results.next = static_cast<int32_t*>(request.next->data) + request.place;
@@ -193,16 +190,6 @@ graph::Crew crew() {
 
 graph::Watch watch_of(double* report, std::atomic<int32_t>* cancel) { return {cancel, steps_done_in(report)}; }
 
-GraphRefusal refusal_of(graph::Refusal&& it) {
-  return {graph::kRefusalKindNames[static_cast<int>(it.kind)],
-          static_cast<double>(it.at),
-          it.from,
-          it.to,
-          it.value,
-          std::move(it.cycle),
-          Floats(it.keys.begin(), it.keys.end())};
-}
-
 /// A promise of an answer that `write` writes, or of why there is none.
 template <class Answer, class Write>
 Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cancel, Write write) {
@@ -211,7 +198,7 @@ Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cance
     try {
       write(answer);
     } catch (graph::Refusal& refusal) {
-      answer.refusal = refusal_of(std::move(refusal));
+      answer.refusal = std::move(refusal);
     }
     return answer;
   };
@@ -226,7 +213,7 @@ std::shared_ptr<const graph::Division> division_of(const Napi::Value& value) {
   return handle_in<DivisionHandle>(value, "expected a division").kept;
 }
 
-Napi::Value to_value(Napi::Env env, const std::shared_ptr<const graph::Division>& division) {
+Napi::Value to_value(Env env, const std::shared_ptr<const graph::Division>& division) {
   const Napi::Value external = external_of<DivisionHandle>(
       env, std::make_unique<DivisionHandle>(division), [](Napi::Env env, DivisionHandle& released) {
         Napi::MemoryManagement::AdjustExternalMemory(env, -released.kept->bytes());
@@ -255,10 +242,8 @@ Napi::Value graph_components(const Napi::CallbackInfo& info, const GraphComponen
   const graph::Watch watch = watch_of(report, cancel);
   const bool is_strong = request.strong;
   return answered<GraphComponents>(info, cancel, [=](GraphComponents& answer) {
-    graph::Parts parts = is_strong ? graph::strong_components(source, watch) : graph::weak_components(source, watch);
-    answer.of = std::move(parts.of);
-    answer.members = std::move(parts.members);
-    answer.start = std::move(parts.start);
+    static_cast<graph::Parts&>(answer) =
+        is_strong ? graph::strong_components(source, watch) : graph::weak_components(source, watch);
   });
 }
 
@@ -287,19 +272,8 @@ Napi::Value graph_shortest(const Napi::CallbackInfo& info, const GraphShortestRe
                            std::atomic<int32_t>* cancel) {
   graph::RankedQuery query{};
   query.source = list_of(info.Env(), request);
-  switch (query.source.type) {
-    case graph::WeightType::int32:
-      query.type = graph::ValueType::kInt32;
-      break;
-    case graph::WeightType::float32:
-      query.type = graph::ValueType::kFloat32;
-      break;
-    case graph::WeightType::float64:
-      query.type = graph::ValueType::kFloat64;
-      break;
-    default:
-      malformed(info.Env(), "weights");
-  }
+  query.type = request.weights ? element_type(info.Env(), *request.weights, "weights") : DataType::kInt32;
+  if (query.type == DataType::kUint8) malformed(info.Env(), "weights");
   if (request.source >= query.source.nodes) malformed(info.Env(), "source");
   if (request.target >= query.source.nodes) malformed(info.Env(), "target");
   query.from = request.source;

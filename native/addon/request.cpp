@@ -70,6 +70,23 @@ Band band_in(const double* fields, size_t first) {
   return {reach(first), reach(first + 1)};
 }
 
+template <class F>
+Structure structure_in(const double* fields) {
+  if (fields[F::structured] == 0) return {};
+  return {band_in(fields, F::aBelow), band_in(fields, F::bBelow), band_in(fields, F::cBelow)};
+}
+
+/// Reads the backend and the devices of a call, not its variant.
+template <class F>
+Request request_in(const double* fields) {
+  Request request;
+  request.backend = static_cast<BackendChoice>(index_in(fields, F::backend, std::size(kBackendChoiceNames)));
+  request.where.device = static_cast<int>(index_in(fields, F::device, 1 << 16));
+  request.devices = index_in(fields, F::devices, kAllDevices + 1);
+  request.where.device_memory = static_cast<int64_t>(index_in(fields, F::deviceMemory, uint64_t{1} << 53));
+  return request;
+}
+
 Operation operation_in(const double* fields) {
   using F = RequestField;
   Operation operation;
@@ -236,10 +253,7 @@ Call read_call(const double* request) {
   }
   call.is_only_planned = request[F::planOnly] != 0;
   call.may_wait = request[F::mayWait] != 0;
-  call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
-  call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
-  call.request.devices = index(F::devices, kAllDevices + 1);
-  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, uint64_t{1} << 53));
+  call.request = request_in<F>(request);
   const auto& variants = engine_of_build().variants();
   if (request[F::variant] >= 0) call.request.where.variant = variants[index(F::variant, variants.size())];
   return call;
@@ -282,9 +296,7 @@ Places read_product(const Call& call, const Matrices& matrices, const double* me
       places.further[index] = read_further.count_at(field) * kFurtherBytes;
     }
   }
-  if (member[F::structured] != 0) {
-    problem.structure = {band_in(member, F::aBelow), band_in(member, F::bBelow), band_in(member, F::cBelow)};
-  }
+  problem.structure = structure_in<F>(member);
   problem.keeps_c = member[F::keepsC] != 0;
   return places;
 }
@@ -324,7 +336,6 @@ UserMatricesOf user_matrices_of(const Napi::Value& a, const Napi::Value& b, cons
 UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const UserMatricesOf& matrices,
                         const double* fields, Uses* uses, bool is_explained) {
   using F = UserRequestField;
-  const auto index = [&](size_t field, uint64_t count) { return index_in(fields, field, count); };
   UserCall call;
   UserProduct& product = call.product;
   product.semiring = std::move(semiring);
@@ -359,14 +370,9 @@ UserCall read_user_call(std::shared_ptr<const UserSemiring> semiring, const User
         further_result(read, source, name, further_field_of_user(index), m, n, is_explained, uses != nullptr);
     call.makes_further[index] = !source.is_there && !is_explained;
   }
-  if (fields[F::structured] != 0) {
-    product.structure = {band_in(fields, F::aBelow), band_in(fields, F::bBelow), band_in(fields, F::cBelow)};
-  }
+  product.structure = structure_in<F>(fields);
   product.keeps_c = fields[F::keepsC] != 0;
-  call.request.backend = static_cast<BackendChoice>(index(F::backend, std::size(kBackendChoiceNames)));
-  call.request.where.device = static_cast<int>(index(F::device, 1 << 16));
-  call.request.devices = index(F::devices, kAllDevices + 1);
-  call.request.where.device_memory = static_cast<int64_t>(index(F::deviceMemory, uint64_t{1} << 53));
+  call.request = request_in<F>(fields);
   return call;
 }
 

@@ -82,8 +82,9 @@ void pretend_pinned(bool flag) {
     if (!block) throw Error(ErrorCode::kOutOfMemory, "there is no more memory");
     return block;
   };
+  const auto free = [](void* block, int64_t) { std::free(block); };
   static const auto& ordinary =
-      *new PinnedMemory{new PinnedPool({allocate, std::free}), [] { return true; }, [](int) { return true; }};
+      *new PinnedMemory{new PinnedPool({allocate, free}), [] { return true; }, [](int) { return true; }};
   replace_pinned(flag ? &ordinary : nullptr);
 }
 

@@ -5,7 +5,6 @@
 #include "core/algebra/arithmetic.h"
 #include "cpu/bits.h"
 #include "cpu/kernel.h"
-#include "cpu/offset.h"
 #include "cpu/vector.h"
 #include "cpu/wide.h"
 
@@ -221,7 +220,8 @@ class Epilogue {
 
   MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& overflowed) const {
     if constexpr (takes_offsets<Arithmetic>) {
-      return arithmetic_.finish(acc, c0, overflowed, results_.offset_a, results_.offset_b);
+      const Arithmetic with_offsets{results_.offset_a, results_.offset_b, arithmetic_.has_zero};
+      return with_offsets.finish(acc, c0, overflowed);
     } else {
       return arithmetic_.finish(acc, c0, overflowed);
     }

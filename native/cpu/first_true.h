@@ -94,7 +94,7 @@ class Chunk {
     if (any(decided)) write(decided, bits, steps, found);
   }
 
-  static Occurring pack(const PackRequest& request) { return pack_bits<Bits<OrAnd<uint8_t>>, 1>(request); }
+  static Range pack(const PackRequest& request) { return pack_bits<Bits<OrAnd<uint8_t>>, 1>(request); }
 
  private:
   static constexpr int kBits = 6;

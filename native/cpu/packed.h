@@ -6,7 +6,6 @@
 #include "cpu/bit_packing.h"
 #include "cpu/first_true.h"
 #include "cpu/kernel.h"
-#include "cpu/offset.h"
 #include "cpu/packing.h"
 #include "cpu/tile.h"
 
@@ -32,7 +31,7 @@ struct Packed {
 
  private:
   template <class Arithmetic, int width, class Stored = typename Arithmetic::Operand>
-  static Occurring pack_panels(const PackRequest& request) {
+  static Range pack_panels(const PackRequest& request) {
     if constexpr (steps_per_operand<Arithmetic> > 1) {
       return pack_bits<Arithmetic, width>(request);
     } else {
@@ -59,11 +58,11 @@ struct Packed {
   }
 
   template <class Arithmetic>
-  static Occurring pack_windows(const PackRequest& request) {
+  static Range pack_windows(const PackRequest& request) {
     if constexpr (has_windows<Arithmetic>) {
       return pack<Arithmetic, Windows<Arithmetic>::kWindow>(request);
     } else {
-      return kNothingSeen;
+      return {};
     }
   }
 

@@ -5,13 +5,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/plan/plan.h"
 #include "core/status.h"
 #include "cpu/kernel.h"
-#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 
@@ -69,7 +67,7 @@ class Planner {
   const std::vector<const Variant*>& candidates(const Operation& operation) const;
   void settle() const;
 
-  std::unordered_map<const Variant*, Known> known_;
+  std::vector<Known> known_;  ///< by row of kernel_variants()
   std::vector<const Variant*> variants_;
   mutable std::mutex mutex_;
   mutable std::atomic<bool> is_settled_{false};

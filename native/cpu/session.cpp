@@ -12,7 +12,6 @@
 #include "core/host/workspace.h"
 #include "core/problem/scan.h"
 #include "core/problem/with_size.h"
-#include "core/problem/without_steps.h"
 #include "core/status.h"
 #include "cpu/compute.h"
 #include "cpu/loop.h"
@@ -236,11 +235,11 @@ class CpuSession final : public Session {
     std::vector<Outcome> outcomes;
     outcomes.reserve(problems.size());
     if (problems.size() == 1) {
-      outcomes.push_back(multiply(problems.front(), where.variant));
+      outcomes.push_back(compute(problems.front(), where.variant, planner_));
       return std::make_unique<Done>(std::move(outcomes));
     }
     for (const Problem& problem : problems) {
-      of_product(outcomes.size(), [&] { outcomes.push_back(multiply(problem, where.variant)); });
+      of_product(outcomes.size(), [&] { outcomes.push_back(compute(problem, where.variant, planner_)); });
     }
     return std::make_unique<Done>(std::move(outcomes));
   }
@@ -266,17 +265,6 @@ class CpuSession final : public Session {
   }
 
  private:
-  Outcome multiply(const Problem& problem, const Variant* requested) const {
-    if (problem.has_steps()) {
-      if (!problem.known) require_elements_of_c0(problem);
-      return compute(problem, requested, planner_);
-    }
-    Outcome outcome;
-    outcome.plan = plan_without_steps(problem.operation, planner_.variants(), requested);
-    store_without_steps(problem);
-    return outcome;
-  }
-
   const Planner& planner_;
   const std::shared_ptr<Count> count_ = std::make_shared<Count>();
 };

@@ -28,10 +28,9 @@ struct Ends {
     minimum = x < minimum ? x : minimum;
     maximum = x > maximum ? x : maximum;
   }
-  MPMML_HOST_DEVICE void merge_into(Occurring& all) const {
+  MPMML_HOST_DEVICE void merge_into(Range& all) const {
     for (int i = 0; i < n && minimum[0] <= maximum[0]; ++i) {
-      all.minimum = minimum[i] < all.minimum ? minimum[i] : all.minimum;
-      all.maximum = maximum[i] > all.maximum ? maximum[i] : all.maximum;
+      all.include(minimum[i], maximum[i]);
       all.has_zero = all.has_zero || minimum[i] == zero || maximum[i] == zero;
     }
   }
@@ -65,9 +64,9 @@ class ThinPart {
         notes_(static_cast<Note*>(request.notes)),
         first_k_(request.first_k) {}
 
-  MPMML_HOST_DEVICE ThinOccurring accumulate() {
-    ThinOccurring occurring{kNothingSeen, kNothingSeen};
-    with_stored<S>(small_.storage, [&](auto zero) { encode_small<decltype(zero)>(occurring.small); });
+  MPMML_HOST_DEVICE ThinRanges accumulate() {
+    ThinRanges ranges;
+    with_stored<S>(small_.storage, [&](auto zero) { encode_small<decltype(zero)>(ranges.small); });
     if (starts_) start();
     if (large_.k_stride == 1 && large_.lane_stride != 1 && large_.k >= kLanes) {
       along_steps();
@@ -76,10 +75,10 @@ class ThinPart {
     } else {
       along_lanes<false>();
     }
-    full_.merge_into(occurring.large);
-    few_.merge_into(occurring.large);
-    one_.merge_into(occurring.large);
-    return occurring;
+    full_.merge_into(ranges.large);
+    few_.merge_into(ranges.large);
+    one_.merge_into(ranges.large);
+    return ranges;
   }
 
  private:
@@ -138,7 +137,7 @@ class ThinPart {
   }
 
   template <class SmallSource>
-  MPMML_HOST_DEVICE void encode_small(Occurring& occurring) {
+  MPMML_HOST_DEVICE void encode_small(Range& range) {
     ScanOf<S, kLanes> scan;
     ScanOf<S, 1> rest;
     for (int64_t lane = 0; lane < small_.lanes; ++lane) {
@@ -159,8 +158,8 @@ class ThinPart {
         to[k] = arithmetic.encode(x[0]);
       }
     }
-    scan.merge_into(occurring);
-    rest.merge_into(occurring);
+    scan.merge_into(range);
+    rest.merge_into(range);
   }
 
   MPMML_HOST_DEVICE void start() {
@@ -467,13 +466,13 @@ struct Thin {
 
  private:
   template <class Arithmetic, class... Others>
-  static ThinOccurring accumulate(const ThinRequest& request) {
-    ThinOccurring occurring{};
+  static ThinRanges accumulate(const ThinRequest& request) {
+    ThinRanges ranges;
     with_arithmetic<Arithmetic, Others...>(request.path, [&](auto arithmetic) __attribute__((always_inline)) {
       using Chosen = decltype(arithmetic);
       using S = typename Chosen::Semiring;
       const auto accumulate_with = [&](auto zeros) {
-        occurring = with_stored<S>(request.large.storage, [&](auto zero) {
+        ranges = with_stored<S>(request.large.storage, [&](auto zero) {
           return ThinPart<Chosen, zeros, decltype(zero)>(request).accumulate();
         });
       };
@@ -484,7 +483,7 @@ struct Thin {
       }
       accumulate_with(std::true_type{});
     });
-    return occurring;
+    return ranges;
   }
 
   template <class Arithmetic, class... Others>

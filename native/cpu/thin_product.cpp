@@ -145,13 +145,13 @@ bool ThinProduct::accumulate_part(const Part& part, RangePath path, Ranges& rang
     request.first_k = k;
     request.starts = k == part.first_k;
     const auto [small, large] = kernel_.thin.accumulate(request);
-    ranges.a.merge(range_of(small));
+    ranges.a.merge(small);
     if (large.has_zero && !request.may_be_zero) {
       request.may_be_zero = true;
       k = part.first_k;
       continue;
     }
-    ranges.b.merge(range_of(large));
+    ranges.b.merge(large);
     const Ranges seen = in_order(ranges);
     if (!exact_paths(problem_.operation, seen.a, seen.b).meets(kernel_.paths)) return false;
     k += request.large.k;

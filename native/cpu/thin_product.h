@@ -5,7 +5,6 @@
 
 #include "core/host/workspace.h"
 #include "cpu/kernel.h"
-#include "cpu/ranges.h"
 
 namespace mpmml::cpu {
 

@@ -1,11 +1,13 @@
 #include "cuda/backend.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
 
 #include "core/algebra/dispatch.h"
+#include "core/problem/scan.h"
 #include "core/problem/structured.h"
 #include "core/session/blocks.h"
 #include "core/status.h"
@@ -19,6 +21,7 @@
 #include "cuda/runtime/admission.h"
 #include "cuda/runtime/divided.h"
 #include "cuda/runtime/executor.h"
+#include "cuda/runtime/host_levels.h"
 #include "cuda/runtime/host_products.h"
 #include "cuda/runtime/product.h"
 #include "cuda/runtime/ranked_choice.h"
@@ -59,9 +62,7 @@ class CudaBackend : public Backend, private Planner {
   }
   int device_count() override { return cuda::device_count(); }
   std::string refuses(const Problem& problem, const Placement& where) override;
-  bool scans_lines(const Problem& problem, const Placement& where) override {
-    return cuda::scans_lines(problem, where, *this);
-  }
+  Plan plan(const Problem& problem, const Placement& where, const ForRuns& for_runs) override;
   Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override;
   double estimate_ms(const Problem& problem, int device) override;
   bool runs_together(const Problem& problem, const Placement& where) override {
@@ -84,7 +85,8 @@ class CudaBackend : public Backend, private Planner {
  private:
   Judgement judge(const Variant& variant, RangePath path, const Problem& problem, bool numbered, int device);
   /// `numbered` says whether numbers_fit() for the operands.
-  Judge judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where);
+  std::function<Judgement(const Variant&, RangePath)> judge_for(const Problem& problem, PathSet exact, bool numbered,
+                                                                const Placement& where);
   int64_t bytes(const Problem& block, const Problem& whole, const Placement& where) override;
 
   const std::vector<const Variant*>& candidates(const Operation& operation) const {
@@ -167,7 +169,8 @@ Judgement CudaBackend::judge(const Variant& variant, RangePath path, const Probl
   return {{}, clocks};
 }
 
-Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbered, const Placement& where) {
+std::function<Judgement(const Variant&, RangePath)> CudaBackend::judge_for(const Problem& problem, PathSet exact,
+                                                                           bool numbered, const Placement& where) {
   // What has been measured is known by the cheapest path that the device has.
   const auto needs_exponents = [&](RangePath path) { return exact.has(path); };
   if (std::any_of(std::begin(kExponentPaths), std::end(kExponentPaths), needs_exponents) &&
@@ -213,6 +216,23 @@ Judge CudaBackend::judge_for(const Problem& problem, PathSet exact, bool numbere
     judgement.cost -= clocks_of_choice;
     return judgement;
   };
+}
+
+Plan CudaBackend::plan(const Problem& problem, const Placement& where, const ForRuns& for_runs) {
+  const Operation& operation = problem.operation;
+  const Structure& structure = problem.structure;
+  const int64_t batch = problem.batch;
+  ValueRange a, b;
+  const bool scans_lines = cuda::scans_lines(problem, where, *this);
+  if (scans_lines || can_overflow(operation)) {
+    a = scan_matrices(operation, problem.a, batch, structure.a, for_runs);
+    b = scan_matrices(operation, problem.b, batch, structure.b, for_runs);
+  }
+  if (scans_lines) {
+    a.levels = levels_of_rows(operation, problem.a, batch, structure.a, for_runs);
+    b.levels = levels_of_columns(operation, problem.b, batch, structure.b, for_runs);
+  }
+  return plan(problem, a, b, where);
 }
 
 Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) {

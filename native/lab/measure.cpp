@@ -16,6 +16,7 @@
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/range.h"
 #include "lab/kernels.h"
+#include "lab/timing.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -39,7 +40,7 @@ class Bench {
   }
 
   Measurement run() {
-    const Quiesce quiesce{lane_};
+    const StreamSyncGuard guard{lane_};
     Measurement measurement{};
     measurement.operand_sets = static_cast<int>(sets_);
     const ValueRange range = scan();
@@ -69,17 +70,12 @@ class Bench {
       measurement.kernel.push_back(computed.since(prepared));
       measurement.analysis.push_back(scanned.since(computed));
     }
-    measurement.clock_mhz = clock_mhz();
+    probe_clock(ticks(), stream_);
+    measurement.clock_mhz = clock_mhz_of(lane_, ticks());
     return measurement;
   }
 
  private:
-  /// Waits for the stream before the buffers are freed.
-  struct Quiesce {
-    Lane& lane;
-    ~Quiesce() { lane.quiesce(); }
-  };
-
   int64_t elements_a() const { return request_.batch * request_.m * request_.k; }
   int64_t elements_b() const { return request_.batch * request_.k * request_.n; }
   int64_t elements_c() const { return request_.batch * request_.m * request_.n; }
@@ -170,14 +166,6 @@ class Bench {
     if (!buffer.get()) buffer = DeviceBuffer(bytes, request_.device, stream_);
     (side == Side::kA ? launch.packed_a : launch.packed_b) = buffer.get();
     kernel_.pack(launch, side);
-  }
-
-  double clock_mhz() {
-    probe_clock(ticks(), stream_);
-    auto* result = static_cast<uint64_t*>(lane_.results());
-    MPMML_CUDA(cudaMemcpyAsync(result, ticks(), 2 * sizeof(uint64_t), cudaMemcpyDeviceToHost, stream_));
-    MPMML_CUDA(cudaStreamSynchronize(stream_));
-    return 1e3 * double(result[0]) / double(result[1]);
   }
 
   const MeasureRequest& request_;

@@ -189,11 +189,8 @@ class AlteredBackend final : public Backend {
   std::string refuses(const Problem& problem, const Placement& where) override {
     return backend_->refuses(problem, real(where));
   }
-  bool scans_lines(const Problem& problem, const Placement& where) override {
-    return backend_->scans_lines(problem, real(where));
-  }
-  Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) override {
-    return backend_->plan(problem, a, b, real(where));
+  Plan plan(const Problem& problem, const Placement& where, const ForRuns& for_runs) override {
+    return backend_->plan(problem, real(where), for_runs);
   }
   double estimate_ms(const Problem& problem, int device) override {
     return backend_->estimate_ms(problem, real(device));

@@ -108,7 +108,7 @@ export const optionsBehindOthers = ['-O2']
 /**
  * Accumulators. `overflowing` and `plain` list the arithmetics that a kernel with this accumulator is instantiated
  * over: `overflowing` for semirings whose ⊗ can overflow, `plain` for the others. The arithmetics are in
- * core/algebra/arithmetic.h; backends have versions of their own of some, in cpu/offset.h, cpu/wide.h, cpu/bits.h and
+ * core/algebra/arithmetic.h; backends have versions of their own of some, in cpu/wide.h, cpu/bits.h and
  * cuda/kernels/words.cuh. `dataTypes` are the element types that it supports, and `suffix` is its part of a variant's
  * name.
  */

@@ -159,7 +159,7 @@ function outs(backend: BackendName): void {
     ] as const) {
       const data = new Int32Array((m + 3) * (n + 3)).fill(123456789)
       const out = { data, shape: [m, n], strides, offset: 2 }
-      expect(mpmmSync(a, b, { backend, out }).path).toBe('wide')
+      expect(mpmmSync(a, b, { backend, out }).arithmetic).toBe('wide')
       expectElements(out, oracle(a, b) as Dense)
       expect(out.data.filter((value) => value === 123456789)).toHaveLength(out.data.length - m * n)
     }
@@ -174,7 +174,7 @@ function outs(backend: BackendName): void {
         [rows * cols + 7, 1, rows],
       ] as const) {
         const out = { data: new Int32Array(batch * (rows * cols + 7)), shape: [batch, rows, cols], strides }
-        expect(mpmmSync(a, b, { backend, semiring, out, accumulate: c0 }).path).toBe('wide')
+        expect(mpmmSync(a, b, { backend, semiring, out, accumulate: c0 }).arithmetic).toBe('wide')
         expectElements(out, expected, `${semiring}, ${strides}`)
       }
     }
@@ -287,7 +287,7 @@ function int16(backend: BackendName): void {
         ]) {
           const outcome = await compute(place, one, 'new')
           expectValues(one, outcome.c!)
-          if (algebra.isInteger) expect(outcome.result!.path).toBe('wide')
+          if (algebra.isInteger) expect(outcome.result!.arithmetic).toBe('wide')
         }
       }
     },

@@ -63,8 +63,8 @@ export function severalSuite(backend: BackendName): void {
       for (const [a, b, structure] of cases) {
         for (const devices of sets) {
           const all = { ...options, devices, structure, overflow: 'saturate' } as MpmmOptions
-          const { variant, path } = await plan(a, b, all)
-          expect(await mpmm(a, b, all)).toMatchObject({ variant, path })
+          const { variant, arithmetic } = await plan(a, b, all)
+          expect(await mpmm(a, b, all)).toMatchObject({ variant, arithmetic })
         }
       }
     })

@@ -205,8 +205,8 @@ function spreadMatrices(backend: BackendName): void {
       [small.view({ rows: [0, 6] }), small, undefined],
     ] as const) {
       const options = { structure, overflow: 'saturate' } as const
-      const { variant, path } = await plan(a, b, options)
-      expect(await mpmm(a, b, options)).toMatchObject({ variant, path })
+      const { variant, arithmetic } = await plan(a, b, options)
+      expect(await mpmm(a, b, options)).toMatchObject({ variant, arithmetic })
     }
   })
 

@@ -48,7 +48,7 @@ const allowed: Record<string, string[]> = {
   core: [],
   cpu: ['core'],
   cuda: ['core'],
-  lab: ['core', 'cuda'],
+  lab: ['core', 'cuda', 'cpu'],
   testing: ['core', 'cpu'],
   addon: ['core', 'cuda', 'cpu', 'lab', 'testing'],
 }

@@ -9,7 +9,7 @@ import { readNpy, writeNpy } from '../../../lib/files.js'
 import type { DenseMatrix, ElementArray } from '../../../lib/index.js'
 import { median } from '../../experiment.js'
 import { oneLine } from '../../output.js'
-import type { Asked, Bench, Unit } from '../suite.js'
+import type { Bench, FigureGoal, Unit } from '../suite.js'
 import { type ProgramName, programs, source } from './programs.js'
 
 const PYTHON = 'python3'
@@ -127,7 +127,7 @@ export interface Contest {
   /** Figure of a call, from its milliseconds. */
   figureOf(ms: number): number
   /** Goal of the first way. */
-  asked?: Asked
+  asked?: FigureGoal
   /** Appended to the version of a program, such as its threads. */
   remark?: string
 }

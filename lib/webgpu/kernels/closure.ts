@@ -55,18 +55,37 @@ const HEAD = `
 struct P { np: u32 }
 @group(0) @binding(1) var<uniform> p: P;`
 
-/** Assignment of a candidate: with next nodes only if it is better. */
-const update = (
-  better: string,
-  withNext: boolean,
-  plus: Arithmetic['plus'],
-  i: number,
-  candidate: string,
-  node: string,
-) =>
-  withNext
-    ? `{ let v = ${candidate}; if (v ${better} v${i}) { v${i} = v; n${i} = ${node}; } }`
-    : `v${i} = ${plus(`v${i}`, candidate)};`
+/** Text for each of the 4 × 4 elements that a thread holds: row l.y + 16 r and column l.x + 16 c of a block. */
+const forElements = (text: (i: number, r: number, c: number) => string) =>
+  range(16)
+    .map((i) => text(i, i >> 2, i & 3))
+    .join('\n  ')
+const forFour = (text: (index: number) => string) => range(4).map(text).join(' ')
+
+/** The element of those that a thread holds in row (or column) 16 · chunk + l.y (l.x), of column c (row r). */
+const chosen = (name: string, [e0, e1, e2, e3]: readonly number[]) =>
+  `select(select(${name}${e0}, ${name}${e1}, chunk == 1u), select(${name}${e2}, ${name}${e3}, chunk == 3u), chunk > 1u)`
+const chosenOfRow = (name: string, c: number) =>
+  chosen(
+    name,
+    range(4).map((r) => 4 * r + c),
+  )
+const chosenOfColumn = (name: string, r: number) =>
+  chosen(
+    name,
+    range(4).map((c) => 4 * r + c),
+  )
+
+/** Assignment of a candidate with its next node if it is better. */
+const replaced = (better: string, i: number, r: number, c: number) =>
+  `{ let v = a${r} + b${c}; if (v ${better} v${i}) { v${i} = v; n${i} = h${r}; } }`
+
+const PANELS = `
+@group(0) @binding(4) var<storage, read_write> rowPanel: array<i32>;
+@group(0) @binding(5) var<storage, read_write> colPanel: array<i32>;`
+const NEXT = `
+@group(0) @binding(3) var<storage, read_write> next: array<i32>;
+@group(0) @binding(6) var<storage, read_write> nextPanel: array<i32>;`
 
 /**
  * WGSL that closes the block on the diagonal. 256 threads hold 4 × 4 elements each; row and column k are in shared memory, twice, so that
@@ -74,121 +93,119 @@ const update = (
  * the last block that was closed, so that the dispatches of all blocks are the same.
  */
 export function pivot({ plus, better }: Arithmetic, withNext: boolean): string {
-  const own = (text: (i: number, r: number, c: number) => string) =>
-    range(16)
-      .map((i) => text(i, i >> 2, i & 3))
-      .join('\n  ')
-  // The element in row or column 16 · chunk + … of those that a thread holds.
-  const chosen = (name: string, [e0, e1, e2, e3]: readonly number[]) =>
-    `select(select(${name}${e0}, ${name}${e1}, chunk == 1u), select(${name}${e2}, ${name}${e3}, chunk == 3u), chunk > 1u)`
-  const inColumn = (c: number) => range(4).map((r) => 4 * r + c)
-  const inRow = (r: number) => range(4).map((c) => 4 * r + c)
-  const publish = `let chunk = k >> 4u;
-    if (l.y == (k & 15u)) { ${range(4)
-      .map((c) => `row[side + l.x + ${16 * c}u] = ${chosen('v', inColumn(c))};`)
-      .join(' ')} }
-    if (l.x == (k & 15u)) {
-      ${range(4)
-        .map((r) => `col[side + l.y + ${16 * r}u] = ${chosen('v', inRow(r))};`)
-        .join(' ')}
-      ${
-        withNext
-          ? range(4)
-              .map((r) => `via[side + l.y + ${16 * r}u] = ${chosen('n', inRow(r))};`)
-              .join(' ')
-          : ''
-      }
-    }`
+  const line = (name: string, at: string, text: string, panel: string) =>
+    `${name}[side + ${at}] = ${text};${withNext ? ` ${panel}[k * p.np + o + ${at}] = ${name}[side + ${at}];` : ''}`
   return `${HEAD}
 @group(0) @binding(2) var<storage, read_write> state: array<i32>;
-${withNext ? '@group(0) @binding(3) var<storage, read_write> next: array<i32>;' : ''}
+${withNext ? PANELS + NEXT : ''}
 var<workgroup> row: array<i32, ${2 * S}>; var<workgroup> col: array<i32, ${2 * S}>;
 ${withNext ? `var<workgroup> via: array<i32, ${2 * S}>;` : ''}
 @compute @workgroup_size(16, 16)
 fn main(@builtin(local_invocation_id) l: vec3<u32>, @builtin(local_invocation_index) t: u32) {
   let block = state[1] + 1; let o = u32(block) * ${S}u;
-  ${own((i, r, c) => `let e${i} = (o + l.y + ${16 * r}u) * p.np + o + l.x + ${16 * c}u; var v${i} = d[e${i}];${withNext ? ` var n${i} = next[e${i}];` : ''}`)}
+  ${forElements((i, r, c) => `let e${i} = (o + l.y + ${16 * r}u) * p.np + o + l.x + ${16 * c}u; var v${i} = d[e${i}];${withNext ? ` var n${i} = next[e${i}];` : ''}`)}
   var first = -1;
   for (var k = 0u; k < ${S}u; k++) {
-    let side = (k & 1u) * ${S}u;
-    ${publish}
+    let side = (k & 1u) * ${S}u; let chunk = k >> 4u;
+    if (l.y == (k & 15u)) { ${forFour((c) => line('row', `l.x + ${16 * c}u`, chosenOfRow('v', c), 'rowPanel'))} }
+    if (l.x == (k & 15u)) {
+      ${forFour((r) => line('col', `l.y + ${16 * r}u`, chosenOfColumn('v', r), 'colPanel'))}
+      ${withNext ? forFour((r) => line('via', `l.y + ${16 * r}u`, chosenOfColumn('n', r), 'nextPanel')) : ''}
+    }
     workgroupBarrier();
     if (row[side + k] ${better} 0 && first < 0) { first = i32(o + k); }
-    ${range(4)
-      .map(
-        (r) =>
-          `let a${r} = col[side + l.y + ${16 * r}u];${withNext ? ` let h${r} = via[side + l.y + ${16 * r}u];` : ''}`,
-      )
-      .join(' ')}
-    ${range(4)
-      .map((c) => `let b${c} = row[side + l.x + ${16 * c}u];`)
-      .join(' ')}
+    ${forFour((r) => `let a${r} = col[side + l.y + ${16 * r}u];${withNext ? ` let h${r} = via[side + l.y + ${16 * r}u];` : ''}`)}
+    ${forFour((c) => `let b${c} = row[side + l.x + ${16 * c}u];`)}
     if (first < 0) {
-      ${own((i, r, c) => update(better, withNext, plus, i, `a${r} + b${c}`, `h${r}`))}
+      ${forElements((i, r, c) => (withNext ? replaced(better, i, r, c) : `v${i} = ${plus(`v${i}`, `a${r} + b${c}`)};`))}
     }
   }
   if (t == 0u) {
     if (first >= 0 && state[0] < 0) { state[0] = first; }
     state[1] = block;
   }
-  ${own((i) => `d[e${i}] = v${i};${withNext ? ` next[e${i}] = n${i};` : ''}`)}
+  ${forElements((i) => `d[e${i}] = v${i};${withNext ? ` next[e${i}] = n${i};` : ''}`)}
 }`
 }
 
 /**
  * WGSL that closes the rows (w.y = 0) and columns (w.y = 1) of the pivot's block by its closure, and writes them to the panels that the rest
- * reads: rowPanel[k][j], and colPanel[k][i] with its next nodes in nextPanel.
+ * reads: rowPanel[k][j] and colPanel[k][i].
  */
-export function cross({ plus, better }: Arithmetic, withNext: boolean): string {
-  const own = (text: (i: number, r: number, c: number) => string) =>
-    range(16)
-      .map((i) => text(i, i >> 2, i & 3))
-      .join('\n  ')
+export function cross({ plus }: Arithmetic): string {
   return `${HEAD}
-@group(0) @binding(2) var<storage, read_write> rowPanel: array<i32>;
-@group(0) @binding(3) var<storage, read_write> colPanel: array<i32>;
-@group(0) @binding(6) var<storage, read> state: array<i32>;
-${withNext ? '@group(0) @binding(4) var<storage, read_write> next: array<i32>;\n@group(0) @binding(5) var<storage, read_write> nextPanel: array<i32>;' : ''}
+@group(0) @binding(2) var<storage, read> state: array<i32>;
+${PANELS}
 var<workgroup> sa: array<i32, 1024>; var<workgroup> sb: array<i32, 1024>;
 @compute @workgroup_size(16, 16)
 fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: vec3<u32>) {
   let block = u32(state[1]); let o = block * ${S}u; let x = w.x * ${S}u; let isRow = w.y == 0u;
   let r0 = select(x, o, isRow); let c0 = select(o, x, isRow);
-  ${own((i, r, c) => `let e${i} = (r0 + l.y + ${16 * r}u) * p.np + c0 + l.x + ${16 * c}u; var v${i} = d[e${i}];${withNext ? ` var h${i} = -1;` : ''}`)}
+  ${forElements((i, r, c) => `let e${i} = (r0 + l.y + ${16 * r}u) * p.np + c0 + l.x + ${16 * c}u; var v${i} = d[e${i}];`)}
   for (var k0 = 0u; k0 < ${S}u; k0 += 16u) {
-    ${range(4)
-      .map((r) => `sa[(l.y + ${16 * r}u) * 16u + l.x] = d[(r0 + l.y + ${16 * r}u) * p.np + o + k0 + l.x];`)
-      .join('\n    ')}
-    ${range(4)
-      .map((c) => `sb[l.y * ${S}u + l.x + ${16 * c}u] = d[(o + k0 + l.y) * p.np + c0 + l.x + ${16 * c}u];`)
-      .join('\n    ')}
+    ${forFour((r) => `sa[(l.y + ${16 * r}u) * 16u + l.x] = d[(r0 + l.y + ${16 * r}u) * p.np + o + k0 + l.x];`)}
+    ${forFour((c) => `sb[l.y * ${S}u + l.x + ${16 * c}u] = d[(o + k0 + l.y) * p.np + c0 + l.x + ${16 * c}u];`)}
     workgroupBarrier();
     for (var k = 0u; k < 16u; k++) {
-      ${range(4)
-        .map((r) => `let a${r} = sa[(l.y + ${16 * r}u) * 16u + k];`)
-        .join(' ')}
-      ${range(4)
-        .map((c) => `let b${c} = sb[k * ${S}u + l.x + ${16 * c}u];`)
-        .join(' ')}
-      ${own((i, r, c) =>
-        withNext
-          ? `{ let v = a${r} + b${c}; if (v ${better} v${i}) { v${i} = v; h${i} = i32(k0 + k); } }`
-          : `v${i} = ${plus(`v${i}`, `a${r} + b${c}`)};`,
-      )}
+      ${forFour((r) => `let a${r} = sa[(l.y + ${16 * r}u) * 16u + k];`)}
+      ${forFour((c) => `let b${c} = sb[k * ${S}u + l.x + ${16 * c}u];`)}
+      ${forElements((i, r, c) => `v${i} = ${plus(`v${i}`, `a${r} + b${c}`)};`)}
     }
     workgroupBarrier();
   }
-  ${withNext ? own((i, r) => `var n${i} = next[e${i}]; if (h${i} >= 0) { n${i} = next[(r0 + l.y + ${16 * r}u) * p.np + o + u32(h${i})]; }`) : ''}
-  // Columns read next nodes of their own block: all are read before one is written.
-  storageBarrier();
-  workgroupBarrier();
   if (w.x != block) {
-    ${own((i) => `d[e${i}] = v${i};${withNext ? ` next[e${i}] = n${i};` : ''}`)}
+    ${forElements((i) => `d[e${i}] = v${i};`)}
   }
   if (isRow) {
-    ${own((i, r, c) => `rowPanel[(l.y + ${16 * r}u) * p.np + x + l.x + ${16 * c}u] = v${i};`)}
+    ${forElements((i, r, c) => `rowPanel[(l.y + ${16 * r}u) * p.np + x + l.x + ${16 * c}u] = v${i};`)}
   } else {
-    ${own((i, r, c) => `colPanel[(l.x + ${16 * c}u) * p.np + x + l.y + ${16 * r}u] = v${i};${withNext ? ` nextPanel[(l.x + ${16 * c}u) * p.np + x + l.y + ${16 * r}u] = n${i};` : ''}`)}
+    ${forElements((i, r, c) => `colPanel[(l.x + ${16 * c}u) * p.np + x + l.y + ${16 * r}u] = v${i};`)}
   }
+}`
+}
+
+/**
+ * WGSL of the same with next nodes. Panels hold row k and column k as they are at step k, and steps are taken one by one, so that the next
+ * nodes are those of Floyd and Warshall's own order: with cycles of weight one, next nodes that are chosen in another order may lead in a
+ * circle. The pivot's kernel has written its part of the panels.
+ */
+export function crossWithNext({ better }: Arithmetic): string {
+  return `${HEAD}
+@group(0) @binding(2) var<storage, read> state: array<i32>;
+${PANELS + NEXT}
+var<workgroup> known: array<i32, 1024>; var<workgroup> knownNext: array<i32, 1024>;
+var<workgroup> line: array<i32, ${2 * S}>; var<workgroup> via: array<i32, ${2 * S}>;
+@compute @workgroup_size(16, 16)
+fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: vec3<u32>) {
+  let block = u32(state[1]); let o = block * ${S}u; let x = w.x * ${S}u; let isRow = w.y == 0u;
+  if (w.x == block) { return; }
+  let r0 = select(x, o, isRow); let c0 = select(o, x, isRow);
+  ${forElements((i, r, c) => `let e${i} = (r0 + l.y + ${16 * r}u) * p.np + c0 + l.x + ${16 * c}u; var v${i} = d[e${i}]; var n${i} = next[e${i}];`)}
+  for (var k0 = 0u; k0 < ${S}u; k0 += 16u) {
+    ${forFour((q) => {
+      const [at, from] = [`l.y * ${S}u + l.x + ${16 * q}u`, `(k0 + l.y) * p.np + o + l.x + ${16 * q}u`]
+      return `if (isRow) { known[${at}] = colPanel[${from}]; knownNext[${at}] = nextPanel[${from}]; } else { known[${at}] = rowPanel[${from}]; }`
+    })}
+    workgroupBarrier();
+    for (var q = 0u; q < 16u; q++) {
+      let k = k0 + q; let side = (q & 1u) * ${S}u; let chunk = k >> 4u;
+      if (isRow && l.y == q) {
+        ${forFour((c) => `let x${c} = ${chosenOfRow('v', c)}; line[side + l.x + ${16 * c}u] = x${c}; rowPanel[k * p.np + x + l.x + ${16 * c}u] = x${c};`)}
+      }
+      if (!isRow && l.x == q) {
+        ${forFour((r) => `let x${r} = ${chosenOfColumn('v', r)}; line[side + l.y + ${16 * r}u] = x${r}; colPanel[k * p.np + x + l.y + ${16 * r}u] = x${r};`)}
+        ${forFour((r) => `let y${r} = ${chosenOfColumn('n', r)}; via[side + l.y + ${16 * r}u] = y${r}; nextPanel[k * p.np + x + l.y + ${16 * r}u] = y${r};`)}
+      }
+      workgroupBarrier();
+      ${forFour((r) => {
+        const [a, h] = [`q * ${S}u + l.y + ${16 * r}u`, `side + l.y + ${16 * r}u`]
+        return `let a${r} = select(line[${h}], known[${a}], isRow); let h${r} = select(via[${h}], knownNext[${a}], isRow);`
+      })}
+      ${forFour((c) => `let b${c} = select(known[q * ${S}u + l.x + ${16 * c}u], line[side + l.x + ${16 * c}u], isRow);`)}
+      ${forElements((i, r, c) => replaced(better, i, r, c))}
+    }
+    workgroupBarrier();
+  }
+  ${forElements((i) => `d[e${i}] = v${i}; next[e${i}] = n${i};`)}
 }`
 }

@@ -102,6 +102,8 @@ struct OffsetSums {
   /// Neutral for ⊕ on sums. Together with `neutral_b` it is a border.
   static constexpr Accumulator kNeutral = S::maximizes ? 0 : kMost;
 
+  /// Makes sums whose offsets are 0.
+  static constexpr OffsetSums for_operands(RangePath path) { return {0, 0, path == kWithZero}; }
   static OffsetSums for_operands(RangePath path, const ValueRange& a, const ValueRange& b) {
     const bool has_zero = path == kWithZero;
     const int64_t base = has_zero && S::maximizes ? kMost / 4 + 1 : 0;
@@ -114,11 +116,21 @@ struct OffsetSums {
   MPMML_HOST_DEVICE static Operand encode(Element x, Element offset) {
     return x == S::zero ? kZero : static_cast<Operand>(wrapping_subtract(x, offset));
   }
+  /// Encodes a vector of elements. The operands are the low bits of its elements.
+  template <class V>
+  MPMML_HOST_DEVICE static V encode_vector(V x, Element offset) {
+    return x == S::zero ? Element{kZero} - V{} : x - offset;
+  }
   MPMML_HOST_DEVICE Operand encode_a(Element x) const { return encode(x, offset_a); }
   MPMML_HOST_DEVICE Operand encode_b(Element x) const { return encode(x, offset_b); }
   MPMML_HOST_DEVICE static constexpr Operand border_a() { return kNeutral; }
   MPMML_HOST_DEVICE static constexpr Operand border_b() { return 0; }
   MPMML_HOST_DEVICE static constexpr Accumulator initial() { return kNeutral; }
+
+  template <class V>
+  MPMML_HOST_DEVICE static V accumulate(V acc, V a, V b) {
+    return S::combine(acc, a + b);
+  }
 
   MPMML_HOST_DEVICE Element finish(Accumulator acc, Element c0, bool& /*overflowed*/) const {
     const bool is_zero = has_zero && (S::maximizes ? acc <= kMost / 2 : acc >= kMost / 2);
@@ -131,6 +143,12 @@ template <class S>
 using Half = OffsetSums<S, uint16_t>;
 template <class S>
 using Byte = OffsetSums<S, uint8_t>;
+
+/// Whether an offset is subtracted from each operand.
+template <class Arithmetic>
+constexpr bool takes_offsets = false;
+template <class S, class Word>
+constexpr bool takes_offsets<OffsetSums<S, Word>> = true;
 
 /// What the distances of an operand are counted between: integers themselves, and of floats the numbers of their steps
 /// (LineLevels).

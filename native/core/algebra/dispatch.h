@@ -35,6 +35,10 @@ struct IsBoolean {
   template <class S>
   static constexpr bool holds = S::is_boolean;
 };
+struct IsIntegerSum {
+  template <class S>
+  static constexpr bool holds = is_integer_sum<S>;
+};
 /// Semirings whose elements may be stored narrow.
 struct HasNarrow {
   template <class S>

@@ -104,17 +104,30 @@ struct LineLevels {
   constexpr bool is_known() const { return spread != kUnknown; }
 };
 
-/// The values in one operand: its finite minimum and maximum (minimum > maximum if it has no finite value), whether it
-/// contains the semiring's zero, and whether it contains a value that isn't an element of the semiring. For float the
+/// The values among some elements, as every scan gives them: the finite minimum and maximum (minimum > maximum if there is no finite
+/// value), whether the semiring's zero is among them, and whether a value is that isn't an element of the semiring. For float the
 /// minimum and the maximum are order keys: those of the least and the greatest element other than zero.
-struct ValueRange {
+struct Range {
   int64_t minimum = std::numeric_limits<int64_t>::max();
   int64_t maximum = std::numeric_limits<int64_t>::min();
   bool has_zero = false;
   bool has_outsider = false;  ///< a value that isn't an element: see Semiring::holds
-  LineLevels levels{};
 
-  bool has_finite() const { return minimum <= maximum; }
+  MPMML_HOST_DEVICE bool has_finite() const { return minimum <= maximum; }
+  MPMML_HOST_DEVICE void include(int64_t least, int64_t greatest) {
+    minimum = least < minimum ? least : minimum;
+    maximum = greatest > maximum ? greatest : maximum;
+  }
+  MPMML_HOST_DEVICE void merge(const Range& other) {
+    include(other.minimum, other.maximum);
+    has_zero = has_zero || other.has_zero;
+    has_outsider = has_outsider || other.has_outsider;
+  }
+};
+
+/// The range of the values in one operand, with bounds of its lines.
+struct ValueRange : Range {
+  LineLevels levels{};
 
   /// Finite maximum minus finite minimum.
   int64_t spread() const { return has_finite() ? maximum - minimum : 0; }
@@ -124,11 +137,8 @@ struct ValueRange {
   bool lines_have_zero() const { return has_zero && levels.has_zero; }
 
   /// Nothing is known then of the lines of both.
-  void merge(const ValueRange& other) {
-    if (other.minimum < minimum) minimum = other.minimum;
-    if (other.maximum > maximum) maximum = other.maximum;
-    has_zero = has_zero || other.has_zero;
-    has_outsider = has_outsider || other.has_outsider;
+  void merge(const Range& other) {
+    Range::merge(other);
     levels = {};
   }
 };

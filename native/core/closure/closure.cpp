@@ -8,8 +8,10 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/closure/in_flight.h"
+#include "core/closure/owned_matrix.h"
 #include "core/closure/spread_closure.h"
 #include "core/closure/squarings.h"
+#include "core/closure/steps.h"
 #include "core/closure/wide_closure.h"
 #include "core/host/clock.h"
 #include "core/problem/region.h"
@@ -45,7 +47,7 @@ class ClosureWork final : public Pending {
     }
     found_.resize(static_cast<size_t>(closure_.batch), kNoGain);
     const MutableMatrixView to = row_major<void*>(found_.data(), 1, 1);
-    in_flight_.add(session_.download(DataType::kInt32, closure_.batch, read_only(gain_), to, nullptr), 0);
+    in_flight_.add(session_.download(DataType::kInt32, closure_.batch, read_only(gain_.view), to, nullptr), 0);
   }
 
   bool is_done() override { return in_flight_.is_done(); }
@@ -72,22 +74,15 @@ class ClosureWork final : public Pending {
     return static_cast<int64_t>(std::clamp(most, 1.0, static_cast<double>(closure_.batch)));
   }
 
-  MutableMatrixView make(DataType dtype, int64_t items, int64_t rows, int64_t cols) {
-    memories_.push_back(session_.allocate(items * rows * cols * element_bytes(dtype)));
-    MutableMatrixView view = row_major(memories_.back()->data(), rows, cols);
-    view.memory = memories_.back().get();
-    return view;
-  }
-
   void make_memory(int64_t items) {
-    gain_ = make(DataType::kInt32, closure_.batch, 1, 1);
-    in_flight_.add(session_.fill(DataType::kInt32, closure_.batch, gain_, kNoGain), 0);
+    gain_ = allocate_matrix(session_, DataType::kInt32, closure_.batch, 1, 1);
+    in_flight_.add(session_.fill(DataType::kInt32, closure_.batch, gain_.view, kNoGain), 0);
     most_pivots_ = session_.most_pivots(closure_.operation);
     if (n_ <= most_pivots_) return;
     const int64_t pivots = std::min(n_, kMostPivotsOfGroup);
-    columns_ = make(dtype(), items, n_, pivots);
-    rows_ = make(dtype(), items, pivots, n_);
-    if (closure_.next.data) next_columns_ = make(DataType::kInt32, items, n_, pivots);
+    columns_ = allocate_matrix(session_, dtype(), items, n_, pivots);
+    rows_ = allocate_matrix(session_, dtype(), items, pivots, n_);
+    if (closure_.next.data) next_columns_ = allocate_matrix(session_, DataType::kInt32, items, n_, pivots);
   }
 
   /// A part of one of the matrices of the closure, of all items that are being closed.
@@ -96,11 +91,13 @@ class ClosureWork final : public Pending {
     return sub(closure_.next, DataType::kInt32, {items(), rows, cols});
   }
   /// What was recorded of these pivots.
-  MutableMatrixView columns(Span rows, Span pivots) const { return sub(columns_, dtype(), rows, in_group(pivots)); }
-  MutableMatrixView next_columns(Span rows, Span pivots) const {
-    return sub(next_columns_, DataType::kInt32, rows, in_group(pivots));
+  MutableMatrixView columns(Span rows, Span pivots) const {
+    return sub(columns_.view, dtype(), rows, in_group(pivots));
   }
-  MutableMatrixView rows(Span pivots, Span cols) const { return sub(rows_, dtype(), in_group(pivots), cols); }
+  MutableMatrixView next_columns(Span rows, Span pivots) const {
+    return sub(next_columns_.view, DataType::kInt32, rows, in_group(pivots));
+  }
+  MutableMatrixView rows(Span pivots, Span cols) const { return sub(rows_.view, dtype(), in_group(pivots), cols); }
   Span in_group(Span pivots) const { return pivots.from(group_.first); }
 
   Span items() const { return {first_item_, first_item_ + items_}; }
@@ -111,8 +108,7 @@ class ClosureWork final : public Pending {
   }
 
   void close_items() {
-    const Operation& operation = closure_.operation;
-    known_ = TrackedBound(operation, closure_.known);
+    known_ = TrackedBound(closure_.operation, closure_.known);
     for (int64_t first = 0; first < n_; first = group_.end) {
       group_ = {first, std::min(first + kMostPivotsOfGroup, n_)};
       eliminate(group_);
@@ -120,14 +116,7 @@ class ClosureWork final : public Pending {
       if (goes_too_far_) return;
     }
     if (!closure_.reflexive) return;
-    MutableMatrixView diagonal = d(all(), {0, 1});
-    ++diagonal.row_stride;
-    const double one = with_semiring(operation, [](auto semiring) { return double(decltype(semiring)::one); });
-    in_flight_.add(session_.fill(dtype(), items_, diagonal, one), 0);
-    if (!closure_.next.data) return;
-    MutableMatrixView next_diagonal = next(all(), {0, 1});
-    ++next_diagonal.row_stride;
-    in_flight_.add(session_.fill(DataType::kInt32, items_, next_diagonal, -1), 0);
+    set_diagonals(in_flight_, session_, closure_, items_, d(all(), all()), next(all(), all()), 0);
   }
 
   /// Afterwards the rows and the columns of these pivots are as good as they get by way of them, and what the others need
@@ -143,7 +132,7 @@ class ClosureWork final : public Pending {
   }
 
   void eliminate_at_once(Span pivots) {
-    require_wanted();
+    require_wanted(closure_);
     Pivots request;
     request.operation = closure_.operation;
     request.batch = items_;
@@ -156,7 +145,7 @@ class ClosureWork final : public Pending {
     request.columns = columns(all(), pivots);
     request.rows = rows(pivots, all());
     request.next_columns = next_columns(all(), pivots);
-    request.gain = view_from(gain_, DataType::kInt32, first_item_, 0, 0);
+    request.gain = view_from(gain_.view, DataType::kInt32, first_item_, 0, 0);
     request.cancelled = closure_.cancelled;
     in_flight_.add(session_.eliminate(request), steps(n_, n_, pivots.size()) - steps_of_others(pivots.size()));
   }
@@ -223,33 +212,18 @@ class ClosureWork final : public Pending {
   }
 
   void add_product(std::vector<Problem>& products, Span pivots, Span to_rows, Span to_cols) const {
-    Problem problem;
-    problem.operation = closure_.operation;
-    // Sums leave the type only once a cycle has gained, and then no element is specified.
-    problem.operation.overflow = OverflowPolicy::kSaturate;
+    Problem problem = relaxation(closure_, columns(to_rows, pivots), rows(pivots, to_cols), d(to_rows, to_cols),
+                                 known_.range(), session_.is_host());
     problem.batch = items_;
-    problem.a = read_only(columns(to_rows, pivots));
-    problem.b = read_only(rows(pivots, to_cols));
-    problem.c = d(to_rows, to_cols);
-    problem.c0 = read_only(problem.c);
     problem.witness = next(to_rows, to_cols);
     if (problem.witness.data) problem.through = read_only(next_columns(to_rows, pivots));
-    // The host sees the range of integers when it packs the operands, for nothing, and it may be narrower.
-    const bool is_seen = session_.is_host() && can_overflow(closure_.operation);
-    if (!is_seen) problem.known = &known_.range();
     if (operands_) problem.known_operands = &*operands_;
-    problem.keeps_c = false;
-    problem.cancelled = closure_.cancelled;
     products.push_back(problem);
   }
 
   void multiply(const std::vector<Problem>& products, double steps) {
-    require_wanted();
+    require_wanted(closure_);
     in_flight_.add(session_.multiply(products, where_), steps);
-  }
-
-  void require_wanted() const {
-    if (is_set(closure_.cancelled)) throw given_up();
   }
 
   const Clock::time_point start_ = Clock::now();
@@ -258,8 +232,7 @@ class ClosureWork final : public Pending {
   const Placement where_;
   const int64_t n_;
   int64_t most_pivots_ = 0;
-  std::vector<std::shared_ptr<Memory>> memories_;
-  MutableMatrixView columns_, rows_, next_columns_, gain_;
+  OwnedMatrix columns_, rows_, next_columns_, gain_;
   int64_t first_item_ = 0, items_ = 0;
   Span group_{0, 0};
   bool goes_too_far_ = false;

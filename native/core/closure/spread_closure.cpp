@@ -21,6 +21,7 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/closure/in_flight.h"
+#include "core/closure/steps.h"
 #include "core/devices/joined.h"
 #include "core/host/clock.h"
 #include "core/status.h"
@@ -165,16 +166,12 @@ class ClosureByRows final : public Pending {
   /// Calls `body(sharer)` for all at the same time.
   template <class Body>
   void each(Body&& body) {
-    require_wanted();
+    require_wanted(closure_);
     std::vector<Sharer*> on(peers_.count());
     for (Sharer& sharer : sharers_) on[sharer.device] = &sharer;
     peers_.run([&](size_t device) {
       if (on[device]) peers_.of_device(device, [&] { body(*on[device]); });
     });
-  }
-
-  void require_wanted() const {
-    if (is_set(closure_.cancelled)) throw given_up();
   }
 
   /// Memory of the session ahead.
@@ -330,24 +327,11 @@ class ClosureByRows final : public Pending {
   /// d = d ⊕ a ⊗ b
   Problem product(const Sharer& me, const MutableMatrixView& a, const MutableMatrixView& b,
                   const MutableMatrixView& d) const {
-    Problem problem;
-    problem.operation = closure_.operation;
-    // Sums leave the type only once a cycle has gained, and then no element is specified.
-    problem.operation.overflow = OverflowPolicy::kSaturate;
-    problem.a = read_only(a);
-    problem.b = read_only(b);
-    problem.c = d;
-    problem.c0 = read_only(d);
-    // The host sees the range of integers when it packs the operands, for nothing, and it may be narrower.
-    const bool is_seen = peers_.are_host() && can_overflow(closure_.operation);
-    if (!is_seen) problem.known = &me.known;
-    problem.keeps_c = false;
-    problem.cancelled = closure_.cancelled;
-    return problem;
+    return relaxation(closure_, a, b, d, me.known, peers_.are_host());
   }
 
   void multiply(Sharer& me, Session& by, const std::vector<Problem>& products, double steps) {
-    require_wanted();
+    require_wanted(closure_);
     me.in_flight.add(by.multiply(products, peers_.place(me.device, where_)), steps);
   }
 
@@ -419,16 +403,7 @@ class ClosureByRows final : public Pending {
 
   void end(Sharer& me) {
     if (closure_.reflexive && !goes_too_far_) {
-      MutableMatrixView diagonal = sub(me.d, dtype(), {0, me.rows.size()}, {me.rows.first, me.rows.first + 1});
-      ++diagonal.row_stride;
-      const double one =
-          with_semiring(closure_.operation, [](auto semiring) { return double(decltype(semiring)::one); });
-      me.in_flight.add(session(me).fill(dtype(), 1, diagonal, one), 0);
-      if (me.next.data) {
-        diagonal = sub(me.next, DataType::kInt32, {0, me.rows.size()}, {me.rows.first, me.rows.first + 1});
-        ++diagonal.row_stride;
-        me.in_flight.add(session(me).fill(DataType::kInt32, 1, diagonal, -1), 0);
-      }
+      set_diagonals(me.in_flight, session(me), closure_, 1, me.d, me.next, me.rows.first);
     }
     if (&me != &sharers_.front()) return;
     const MutableMatrixView to = row_major<void*>(&found_, 1, 1);

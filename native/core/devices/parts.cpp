@@ -10,23 +10,20 @@ namespace {
 constexpr int64_t kTile = 128;
 
 /// What is divided: a batch by its instances, or each product by rows of A and C, or by columns of B and C.
-Span Region::* axis_for(const Problem& problem, int64_t parts) {
+Span Region::* axis_for(const Region& all, int64_t parts) {
   // Instances that can't be divided evenly cost little if there are many of them.
   constexpr int64_t kManyPerPart = 4;
-  const bool is_even = problem.batch % parts == 0 || problem.batch >= kManyPerPart * parts;
-  if (problem.batch > 1 && is_even) return &Region::items;
-  const int64_t wanted = parts * kTile;
-  if (problem.m() >= wanted || problem.m() >= problem.n()) {
-    return problem.batch > problem.m() ? &Region::items : &Region::rows;
-  }
-  return problem.batch > problem.n() ? &Region::items : &Region::cols;
+  const int64_t batch = all.items.size(), m = all.rows.size(), n = all.cols.size();
+  const bool is_even = batch % parts == 0 || batch >= kManyPerPart * parts;
+  if (batch > 1 && is_even) return &Region::items;
+  if (m >= parts * kTile || m >= n) return batch > m ? &Region::items : &Region::rows;
+  return batch > n ? &Region::items : &Region::cols;
 }
 
 }  // namespace
 
-std::vector<Region> divide(const Problem& problem, const std::vector<double>& speeds) {
-  Span Region::* const axis = axis_for(problem, static_cast<int64_t>(speeds.size()));
-  const Region all = whole(problem);
+std::vector<Region> divide(const Region& all, const std::vector<double>& speeds) {
+  Span Region::* const axis = axis_for(all, static_cast<int64_t>(speeds.size()));
   std::vector<Region> regions(speeds.size(), all);
   const std::vector<Span> spans = shares_of((all.*axis).size(), speeds, axis != &Region::items);
   for (size_t part = 0; part < spans.size(); ++part) regions[part].*axis = spans[part];

@@ -16,9 +16,9 @@ namespace mpmml {
 /// `in_tiles`: whether they consist of whole tiles of rows or columns, if there are enough.
 std::vector<Span> shares_of(int64_t size, const std::vector<double>& speeds, bool in_tiles);
 
-/// Divides a product in proportion to the speeds of the devices, by its instances, its rows or its columns. A region for
-/// each device, in their order; one may be empty.
-std::vector<Region> divide(const Problem& problem, const std::vector<double>& speeds);
+/// Divides the region that is all of a product in proportion to the speeds of the devices, by its instances, its rows or its
+/// columns. Returns a region for each device, in their order; one may be empty.
+std::vector<Region> divide(const Region& all, const std::vector<double>& speeds);
 
 /// `where`, for a region of a product of which other devices compute the rest.
 Placement for_part(const Problem& problem, const Region& region, const Placement& where);

@@ -98,7 +98,7 @@ std::unique_ptr<Pending> multiply_user(Peers& peers, Session& whole, const UserP
     if (product.structure.c.is_all(product.m, product.n)) continue;
     whole.copy(dtype, product.batch, read_only(c), there.c[lane])->finish();
   }
-  auto all = std::make_unique<KeepingWorks>(std::move(separate));
+  auto all = std::make_unique<WhenAll>(WhenAll::Kind::kParts, std::move(separate));
   all->add(start(peers, there, regions_of(peers, there).value(), where));
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
     targets[lane].commit([&](const MatrixView& from, const MutableMatrixView& c) {

@@ -136,15 +136,11 @@ class Engine {
   std::unique_ptr<Pending> multiply(Session& session, const std::vector<Problem>& problems, const Placement& where);
 
  private:
-  struct Choice {
-    Backend* backend;
-    std::string reason;  ///< as Explanation's
-  };
   static constexpr const char* kSooner = "the cpu backend is estimated to take less time";
-  /// Which backend takes a product, whatever memory its devices have.
-  Choice prefer(const Problem& problem, const Request& request);
-  /// The same, if the product has memory there.
-  Choice choose(const Problem& problem, const Request& request);
+  /// Returns the backend that takes a product if its devices have the memory.
+  Backend& prefer(const Problem& problem, const Request& request);
+  /// Returns the backend that takes a product and has memory for it.
+  Backend& choose(const Problem& problem, const Request& request);
   /// The plan of a product of host matrices.
   Plan plan(Backend& backend, const Problem& problem, const Placement& where);
 
@@ -164,8 +160,8 @@ class Engine {
   Computed<Answer> compute_rna(const Asked& asked, const Request& request,
                                Answer (Backend::*compute)(const Asked&, const Placement&));
 
-  /// Which backend takes a product over a semiring of one's own.
-  Choice choose_user(const UserProduct& product, const Request& request);
+  /// Returns the backend that takes a product over a semiring of one's own. `reason`, as Explanation's, isn't set if it is null.
+  Backend& choose_user(const UserProduct& product, const Request& request, std::string* reason = nullptr);
   /// Computes parts of it, each on a device.
   Outcome execute_user_parts(const UserProduct& product, const Placement& where, const std::vector<int>& devices);
 
@@ -186,8 +182,9 @@ class Engine {
     return request.backend == only(backends_.gpu_kind) || (variant && variant->backend == backends_.gpu_kind);
   }
   bool is_for_several(const Request& request) const { return request.devices != 0 && !is_processor_demanded(request); }
-  /// The processor, if it was asked for or no GPU can be used. Throws Error if a GPU has to be.
-  std::optional<Choice> without_gpu(const Request& request);
+  /// Returns whether the processor was demanded or no GPU can be used. Throws Error if a GPU was demanded. `reason`, as
+  /// Explanation's, isn't set if it is null: a text takes as long as a small product.
+  bool needs_processor(const Request& request, std::string* reason = nullptr);
   /// GPUs were asked for, but can't be used for this reason.
   Error gpu_error(const std::string& reason) const;
 

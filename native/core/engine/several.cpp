@@ -84,7 +84,7 @@ Engine::Division Engine::soonest_division(const Problem& problem, const std::vec
       division.devices.push_back(by_time[index].second);
       estimated.push_back(1 / by_time[index].first);
     }
-    division.regions = divide(problem, speeds_.of(problem.operation, division.devices, estimated));
+    division.regions = divide(whole(problem), speeds_.of(problem.operation, division.devices, estimated));
     // To start threads, to share an operand, and to wait for the last part (estimated).
     constexpr double kTogetherMs = 0.3;
     double time = 0;
@@ -176,7 +176,7 @@ std::optional<Engine::Shared> Engine::share(const Problem& problem, const Reques
   Placement where = request.where;
   if (where.variant) check_requested(problem.operation, *where.variant);
   const bool uses_all = several_backend().several_limits().uses_all;
-  if (!uses_all && prefer(problem, alone).backend == &processor()) return std::nullopt;
+  if (!uses_all && &prefer(problem, alone) == &processor()) return std::nullopt;
   std::string refused;
   Division division = divide_among(problem, devices, where, refused);
   if (division.devices.empty()) {
@@ -191,7 +191,7 @@ std::optional<Engine::Shared> Engine::share(const Problem& problem, const Reques
   // The order of sums, and so their last bits, may differ from variant to variant.
   if (adds_floats(problem.operation) && !where.variant) {
     where.device = alone.where.device;
-    where.variant = several_backend().plan(problem, {}, {}, where).variant;
+    where.variant = plan(several_backend(), problem, where).variant;
   }
   const Result result{several_backend().kind(), {}, division.devices.front(), set_of(division.devices)};
   return Shared{std::move(division), where, result};

@@ -13,18 +13,23 @@ namespace mpmml::graph {
 template <class Key>
 class BreadthFirst {
  public:
-  explicit BreadthFirst(const Rows<Key>& rows)
-      : rows_(rows), tree_{Array<uint8_t>(rows.nodes), Array<int32_t>(rows.nodes)}, queue_(rows.nodes) {}
+  /// The key of nodes that aren't reached; that of others is 0.
+  static constexpr uint8_t kUnreached = 1;
 
-  /// Keys are 0 for nodes that are reached, and 1.
+  BreadthFirst(const Rows<Key>& rows, const Wanted& wanted)
+      : rows_(rows),
+        wanted_(wanted),
+        tree_{Array<uint8_t>(rows.nodes), Array<int32_t>(rows.nodes)},
+        queue_(rows.nodes) {}
+
   Tree<uint8_t>& tree() { return tree_; }
 
-  void search(int32_t root, const Wanted& wanted, Looker& looker) {
-    tree_.key.fill(1);
+  void search(int32_t root, Looker& looker) {
+    tree_.key.fill(kUnreached);
     tree_.before.fill(-1);
     tree_.key[root] = 0;
-    int64_t left = wanted.count;
-    if (!wanted.is.empty() && wanted.is[root] && --left == 0) return;
+    int64_t left = wanted_.count;
+    if (!wanted_.is.empty() && wanted_.is[root] && --left == 0) return;
     int64_t length = 0;
     queue_[length++] = root;
     for (int64_t head = 0; head < length; ++head) {
@@ -35,7 +40,7 @@ class BreadthFirst {
         tree_.key[j] = 0;
         tree_.before[j] = i;
         queue_[length++] = j;
-        if (!wanted.is.empty() && wanted.is[j] && --left == 0) return;
+        if (!wanted_.is.empty() && wanted_.is[j] && --left == 0) return;
       }
       looker.count(rows_.degree(i) + 1);
     }
@@ -43,6 +48,7 @@ class BreadthFirst {
 
  private:
   const Rows<Key>& rows_;
+  const Wanted& wanted_;
   Tree<uint8_t> tree_;
   Array<int32_t> queue_;
 };

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -12,6 +10,7 @@
 #include "core/graph/dijkstra.h"
 #include "core/graph/potentials.h"
 #include "core/graph/radix_heap.h"
+#include "core/graph/results.h"
 #include "core/graph/rows.h"
 
 namespace mpmml::graph {
@@ -49,26 +48,19 @@ class Deviating {
     for (size_t at = 0; at < place; ++at) avoided_[path.nodes[at]] = 1;
     looker_.count(static_cast<int64_t>(place));
     frontier_.reset(path.keys[place]);
-    reach(spur, path.keys[place], -1);
+    note(spur, -1);
+    key_[spur] = path.keys[place];
+    frontier_.push({path.keys[place], spur});
+    bool is_found = false;
+    const auto settle = [&](Key, int32_t node) { return !(is_found = node == target_); };
+    const auto may_reach = [&](int32_t from, int32_t to, Key) {
+      if (avoided_[to] || (from == spur && std::find(next.begin(), next.end(), to) != next.end())) return false;
+      note(to, from);
+      return true;
+    };
+    settle_in_order<K>(rows_, frontier_, key_, limit_, looker_, settle, may_reach);
     std::optional<Path<Key>> found;
-    // Otherwise there was a better path meanwhile.
-    const auto is_current = [this](const Reached<Key>& reached) { return reached.key == key_[reached.node]; };
-    for (Reached<Key> least; frontier_.take(least, is_current);) {
-      const auto [own, i] = least;
-      if (is_inexact<K>(own)) throw Refusal{RefusalKind::kInexact};
-      if (i == target_) {
-        found = path_to(path, place);
-        break;
-      }
-      for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) {
-        const int32_t j = edge->to;
-        if (avoided_[j]) continue;
-        if (i == spur && std::find(next.begin(), next.end(), j) != next.end()) continue;
-        const Key candidate = K::extend(own, edge->key);
-        if (candidate < key_[j] && !(candidate > limit_)) reach(j, candidate, i);
-      }
-      looker_.count(rows_.degree(i) + 1);
-    }
+    if (is_found) found = path_to(path, place);
     for (const int32_t node : touched_) key_[node] = K::unreached();
     touched_.clear();
     for (size_t at = 0; at < place; ++at) avoided_[path.nodes[at]] = 0;
@@ -76,11 +68,9 @@ class Deviating {
   }
 
  private:
-  void reach(int32_t node, Key key, int32_t before) {
+  void note(int32_t node, int32_t before) {
     if (key_[node] == K::unreached()) touched_.push_back(node);
-    key_[node] = key;
     before_[node] = before;
-    frontier_.push({key, node});
   }
 
   Path<Key> path_to(const Path<Key>& path, size_t place) const {
@@ -142,25 +132,14 @@ class Ranking {
     const Path<Key>& path = found.back();
     const size_t count = path.nodes.size() - 1 - path.deviates;
     std::vector<std::optional<Path<Key>>> made(count);
-    std::atomic<size_t> next{0};
-    std::mutex mutex;
-    std::exception_ptr failure;
-    const auto work = [&](int64_t thread) {
-      try {
-        for (size_t at = next.fetch_add(1); at < count; at = next.fetch_add(1)) {
-          query_.watch.look();
-          const size_t place = path.deviates + at;
-          made[at] = search(static_cast<size_t>(thread)).find(path, place, taken(found, place));
-        }
-      } catch (...) {
-        next.store(count);
-        std::lock_guard<std::mutex> lock(mutex);
-        if (!failure) failure = std::current_exception();
-      }
-    };
-    const auto threads = static_cast<int64_t>(std::min(searches_.size(), count));
-    threads > 1 ? crew_.for_each(threads, work) : work(0);
-    if (failure) std::rethrow_exception(failure);
+    std::atomic<size_t> next_search{0};
+    deal(crew_, crew_.threads, static_cast<int64_t>(count), [&] {
+      return [&, &search = search(next_search.fetch_add(1))](int64_t part) {
+        query_.watch.look();
+        const auto at = static_cast<size_t>(part);
+        made[at] = search.find(path, path.deviates + at, taken(found, path.deviates + at));
+      };
+    });
     for (auto& candidate : made) {
       if (candidate) candidates_.insert(*std::move(candidate));
     }
@@ -221,9 +200,10 @@ Reweighted without_negative(const RankedQuery& query, const Rules& rules, const 
 /// to the target.
 Reweighted by_detours(const RankedQuery& query, const Rules& rules, const Rows<int32_t>& rows) {
   const auto back = make_rows<int32_t>(query.source, rules, Direction::kBackward, query.watch);
-  Dijkstra<Integers> dijkstra(back, false, Integers::unreached());
+  const Wanted all;
+  Dijkstra<Integers> dijkstra(back, all, false, Integers::unreached());
   Looker looker(query.watch, 0, 0);
-  dijkstra.search(query.to, {}, looker);
+  dijkstra.search(query.to, looker);
   Array<int64_t> potential = std::move(dijkstra.tree().key);
   Array<uint8_t> reaches(rows.nodes);
   for (int32_t node = 0; node < rows.nodes; ++node) {
@@ -250,7 +230,7 @@ std::vector<RankedPath> ranked_integers(const RankedQuery& query, const Rules& r
 
 std::vector<RankedPath> k_shortest_paths(const RankedQuery& query, const Crew& crew) {
   const Rules rules{Extension::kSum, false, query.source.zero};
-  if (query.type == ValueType::kInt32) return ranked_integers(query, rules, crew);
+  if (query.type == DataType::kInt32) return ranked_integers(query, rules, crew);
   const auto of_floats = [&](auto zero) {
     using Key = decltype(zero);
     const auto rows = make_rows<Key>(query.source, rules, Direction::kForward, query.watch);
@@ -259,7 +239,7 @@ std::vector<RankedPath> k_shortest_paths(const RankedQuery& query, const Crew& c
     return limit < zero ? std::vector<RankedPath>()
                         : ranked<Keys<Extension::kSum, Key, Key>>(query, rows, limit, zero, crew);
   };
-  return query.type == ValueType::kFloat32 ? of_floats(0.0F) : of_floats(0.0);
+  return query.type == DataType::kFloat32 ? of_floats(0.0F) : of_floats(0.0);
 }
 
 }  // namespace mpmml::graph

@@ -18,7 +18,7 @@ struct RankedPath {
 
 struct RankedQuery {
   Source source;
-  ValueType type;
+  DataType type;
   int32_t from, to;
   int64_t most;
   std::optional<double> limit;  ///< no longer ones

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/algebra/operation.h"
 #include "core/graph/components.h"
 #include "core/graph/refusal.h"
 #include "core/graph/rules.h"
@@ -14,9 +15,6 @@
 namespace mpmml::graph {
 
 class Division;
-
-enum class Overflow : uint8_t { kThrow, kSaturate, kWrap };
-enum class ValueType : uint8_t { kUint8, kInt32, kFloat32, kFloat64 };
 
 /// Where results go: arrays of the user's.
 struct Results {
@@ -39,12 +37,12 @@ struct Results {
 struct Query {
   Source source;
   Rules rules;
-  ValueType type;  ///< of distances
+  DataType type;  ///< of distances
   Direction direction;
   /// Where searches begin, and which nodes they are to reach: sources and targets, or targets and sources.
   Nodes roots, ends;
   std::optional<double> limit;  ///< paths with worse values count as none
-  Overflow overflow = Overflow::kThrow;
+  OverflowPolicy overflow = OverflowPolicy::kThrow;
   double least = 0, most = 0;  ///< the finite range of integers
   Results results;
   Method method = Method::kAuto;

@@ -2,7 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
+#include "core/graph/rows.h"
 #include "core/graph/rules.h"
 
 namespace mpmml::graph {
@@ -92,6 +94,16 @@ template <class Ways>
 typename Ways::Value joined(typename Ways::Value way, typename Ways::Value other) {
   Ways::extend(way, other);
   return way;
+}
+
+/// The way along an edge.
+template <class Ways, class Key>
+typename Ways::Value way_along(const Edge<Key>& edge) {
+  if constexpr (std::is_same_v<Key, NoKey>) {
+    return Ways::of_edge(NoKey());
+  } else {
+    return Ways::of_edge(static_cast<typename Ways::Value>(edge.key));
+  }
 }
 
 /// Searches that are swept at once. A row of a table has the values of one node: one of each search.

@@ -55,7 +55,7 @@ void* PinnedPool::take(int64_t bytes) {
 
 std::shared_ptr<PinnedPool::Growth> PinnedPool::begin_growth() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (is_growing_ || times_lacking_ < (blocks_.empty() ? kTimesWorthFirstBlock : 1)) return nullptr;
+  if (growth_ || times_lacking_ < (blocks_.empty() ? kTimesWorthFirstBlock : 1)) return nullptr;
   const int64_t several = std::clamp(kPiecesOfBlock * lacking_, kMinBlockBytes, kMaxBlockBytes);
   const int64_t bytes = std::max(lacking_, std::min(several, limit_));
   int64_t unused = 0;
@@ -63,39 +63,42 @@ std::shared_ptr<PinnedPool::Growth> PinnedPool::begin_growth() {
     for (const auto& [first, block] : blocks_) unused += block.used == 0 ? block.bytes : 0;
   }
   if (held_ - unused + bytes > limit_) return nullptr;
-  std::shared_ptr<Growth> growth = std::make_shared<Growth>(*this, bytes);
-  is_growing_ = true;
-  return growth;
+  return std::make_shared<Growth>(*this, bytes);
 }
 
-void PinnedPool::end_growth() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  is_growing_ = false;
+PinnedPool::Growth::~Growth() {
+  const std::lock_guard<std::mutex> lock(pool_.mutex_);
+  end();
 }
 
-void PinnedPool::grow(int64_t bytes, int device) noexcept {
+/// The caller holds the pool's mutex.
+void PinnedPool::Growth::end() {
+  if (pool_.growth_ == this) pool_.growth_ = nullptr;
+}
+
+void PinnedPool::Growth::run(int device) noexcept {
   char* block = nullptr;
   bool is_refused = false;
   try {
     bool has_room;
     {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      has_room = make_room(bytes);
+      const std::lock_guard<std::mutex> lock(pool_.mutex_);
+      has_room = pool_.make_room(bytes_);
     }
-    free_surplus();
-    if (has_room && bytes <= available_host_bytes() / kShareOfFree) {
-      block = static_cast<char*>(source_.allocate(bytes, device));
+    pool_.free_surplus();
+    if (has_room && bytes_ <= available_host_bytes() / kShareOfFree) {
+      block = static_cast<char*>(pool_.source_.allocate(bytes_, device));
     }
   } catch (const std::exception&) {
     is_refused = true;
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  is_growing_ = false;
-  lacking_ = 0;
-  times_lacking_ = 0;
-  if (block) add_block(block, bytes);
+  const std::lock_guard<std::mutex> lock(pool_.mutex_);
+  end();
+  pool_.lacking_ = 0;
+  pool_.times_lacking_ = 0;
+  if (block) pool_.add_block(block, bytes_);
   // Further results stay in ordinary memory.
-  if (is_refused) limit_ = std::min(limit_, held_);
+  if (is_refused) pool_.limit_ = std::min(pool_.limit_, pool_.held_);
 }
 
 void* PinnedPool::take_zeros(int64_t bytes, int device) {
@@ -147,12 +150,12 @@ bool PinnedPool::give_back(void* memory) {
 }
 
 void PinnedPool::free_surplus() noexcept {
-  std::vector<char*> blocks;
+  std::vector<std::pair<char*, int64_t>> blocks;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     blocks.swap(surplus_);
   }
-  for (char* const block : blocks) source_.free(block);
+  for (const auto& [block, bytes] : blocks) source_.free(block, bytes);
 }
 
 void PinnedPool::lose(void* piece) {
@@ -210,7 +213,7 @@ void PinnedPool::remove_free(char* first, int64_t bytes) {
 void PinnedPool::make_surplus(Blocks::iterator block) {
   remove_free(block->first, block->second.bytes);
   held_ -= block->second.bytes;
-  surplus_.push_back(block->first);
+  surplus_.emplace_back(block->first, block->second.bytes);
   blocks_.erase(block);
 }
 

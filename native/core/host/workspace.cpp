@@ -17,22 +17,6 @@ namespace {
 
 constexpr size_t kMostKeptAllocated = size_t{64} << 20;  ///< bytes that stay allocated between products
 
-/// From this size on memory is requested in huge pages. Panels would otherwise be spread over many small pages, and
-/// each costs an entry of the translation buffer and a page fault.
-std::align_val_t alignment_of(size_t capacity) { return std::align_val_t{capacity >= kHugePage ? kHugePage : 64}; }
-
-void* allocate(size_t capacity) {
-  void* data = ::operator new(capacity, alignment_of(capacity), std::nothrow);
-  if (data) prefer_huge_pages(data, capacity);
-  return data;
-}
-
-void release(void* data, size_t capacity) {
-  constexpr size_t kWorthPieces = size_t{64} << 20;
-  if (capacity >= kWorthPieces) give_back_pages(data, capacity / kHugePage * kHugePage);
-  ::operator delete(data, alignment_of(capacity));
-}
-
 struct Block {
   void* data;
   size_t capacity;
@@ -84,12 +68,12 @@ Workspace::Workspace(int64_t size, Use use) : data_(nullptr) {
       return;
     }
   }
-  if (!must_fail) data_ = allocate(capacity_);
+  if (!must_fail) data_ = allocate_pages(capacity_);
   if (!data_) throw refused(static_cast<int64_t>(capacity_), use);
   try {
     claim_memory(data_, capacity_, use == Use::kMatrix ? "a matrix" : "the product");
   } catch (...) {
-    release(data_, capacity_);
+    free_pages(data_, capacity_);
     throw;
   }
 }
@@ -113,7 +97,7 @@ Workspace::~Workspace() {
       }
     }
   }
-  release(data_, capacity_);
+  free_pages(data_, capacity_);
 }
 
 }  // namespace mpmml

@@ -34,7 +34,7 @@ void check_requested(const Operation& operation, const Variant& variant) {
 }
 
 std::optional<Plan> find_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
-                              const Variant* requested, const Judge& judge) {
+                              const Variant* requested, Judge judge) {
   std::optional<Plan> plan;
   double least = 0;
   const auto consider = [&](const Variant& variant) {
@@ -57,7 +57,7 @@ std::optional<Plan> find_plan(const Operation& operation, PathSet exact, const s
 }
 
 Plan make_plan(const Operation& operation, PathSet exact, const std::vector<const Variant*>& variants,
-               const Variant* requested, const Judge& judge) {
+               const Variant* requested, Judge judge) {
   if (requested) check_requested(operation, *requested);
   if (const std::optional<Plan> plan = find_plan(operation, exact, variants, requested, judge)) return *plan;
   if (!requested) {

@@ -125,12 +125,14 @@ class Backend {
   /// usable.
   virtual std::string refuses(const Problem& problem, const Placement& where) = 0;
 
-  /// Whether the lines of these operands are scanned before the product, so that plan() has to know their levels. Throws
-  /// Error.
-  virtual bool scans_lines(const Problem& problem, const Placement& where) = 0;
+  /// Returns the plan of a product of host matrices, which has steps. `for_runs` scans what it needs of their elements. Throws Error.
+  virtual Plan plan(const Problem& problem, const Placement& where, const ForRuns& for_runs) = 0;
 
-  /// The plan of a product whose operands have these ranges. Throws Error.
-  virtual Plan plan(const Problem& problem, const ValueRange& a, const ValueRange& b, const Placement& where) = 0;
+  /// Computes a product of host matrices on the calling thread, if the backend needs no session for that: else returns nothing.
+  /// Throws Error, as Session::multiply().
+  virtual std::optional<Outcome> multiply(const Problem& /*problem*/, const Placement& /*where*/) {
+    return std::nullopt;
+  }
 
   /// A rough estimate, from the sizes only, of the milliseconds that the product takes, transfers included.
   virtual double estimate_ms(const Problem& problem, int device) = 0;

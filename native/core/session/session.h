@@ -134,7 +134,7 @@ struct EssentialEdges {
   MatrixView weights;     ///< n × n
   MutableMatrixView d;    ///< n × n: lengths of ways of the graph, none worse than its edge
   int64_t max_edges = 0;  ///< essential edges that are worth a try
-  int64_t max_reads = 0;  ///< rows that all rounds together may read
+  int64_t max_reads = 0;  ///< rows that all rounds together may read; each round counts as additional reads
   const std::atomic<int32_t>* cancelled = nullptr;
 };
 
@@ -293,5 +293,14 @@ class Session {
   /// Gives memory back that isn't used any more. Called when nothing runs and nothing waits.
   virtual void collect() {}
 };
+
+/// Sets the elements outside of the structure of results in memory of the session. They are set as a whole, because the product
+/// comes after that.
+template <class Product>
+void clear_outside(Session& session, const Product& product) {
+  for (const ClearedResult& it : cleared_results(product)) {
+    session.fill(it.dtype, product.batch, it.view, it.value)->finish();
+  }
+}
 
 }  // namespace mpmml

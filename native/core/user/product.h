@@ -7,6 +7,7 @@
 
 #include "core/problem/problem.h"
 #include "core/problem/region.h"
+#include "core/problem/structured.h"
 #include "core/user/logarithms.h"
 #include "core/user/semiring.h"
 #include "core/watch.h"
@@ -59,10 +60,12 @@ struct UserProduct : FurtherResults {
   void count_steps(double steps) const { add_to(steps_done, steps); }
 };
 
+inline Region whole(const UserProduct& product) { return {{0, product.batch}, {0, product.m}, {0, product.n}}; }
+
 /// The product that a region of C is.
 UserProduct sub(const UserProduct& product, const Region& region);
 
-/// As that of other products (structured.h), for matrices in host memory.
-void clear_outside(const UserProduct& product);
+/// The results that clear_outside() sets, as those of a Problem (structured.h).
+std::vector<ClearedResult> cleared_results(const UserProduct& product);
 
 }  // namespace mpmml

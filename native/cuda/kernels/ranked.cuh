@@ -117,29 +117,6 @@ __global__ void __launch_bounds__(kRankedListThreads)
   }
 }
 
-/// copy[item][line][k] of lines that aren't along K.
-template <class S>
-__global__ void __launch_bounds__(256) ranked_copy_kernel(RankedLines lines, int32_t* copy) {
-  __shared__ int32_t tile[32][33];
-  const int x = threadIdx.x % 32, y = threadIdx.x / 32;
-  const int64_t first_line = int64_t{blockIdx.x} * 32, item = blockIdx.z;
-  for (int64_t first_k = int64_t{blockIdx.y} * 32; first_k < lines.depth; first_k += int64_t{gridDim.y} * 32) {
-    for (int step = y; step < 32; step += 8) {
-      if (first_line + x < lines.count && first_k + step < lines.depth) {
-        tile[step][x] = lines.data[item * lines.batch_stride + (first_line + x) * lines.line_stride +
-                                   (first_k + step) * lines.k_stride];
-      }
-    }
-    __syncthreads();
-    for (int line = y; line < 32; line += 8) {
-      if (first_line + line < lines.count && first_k + x < lines.depth) {
-        copy[(item * lines.count + first_line + line) * lines.depth + first_k + x] = tile[x][line];
-      }
-    }
-    __syncthreads();
-  }
-}
-
 template <int BN_, int kThreads_>
 struct Ranked {
   static constexpr int BN = BN_, kThreads = kThreads_;

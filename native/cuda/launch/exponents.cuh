@@ -25,11 +25,11 @@ void pack_exponents(const PackSource& whole, const ExponentTarget& target, int64
   const auto lines = static_cast<unsigned>(target.padded_lines / kExponentPackLines);
   const auto depths =
       static_cast<unsigned>(std::min(kMostBlocks, ceil_div(int64_t{target.tiles_k}, int64_t{kTilesOfBlock})));
-  for (int64_t first = 0; first < items; first += kMostBlocks) {
-    const auto count = static_cast<unsigned>(std::min(kMostBlocks, items - first));
+  for_runs(items, [&](Span run) {
+    const auto count = static_cast<unsigned>(run.size());
     PackSource source = whole;
-    source.data = static_cast<const Stored*>(whole.data) + first * whole.batch_stride;
-    const ExponentTarget part = target.from(first);
+    source.data = static_cast<const Stored*>(whole.data) + run.first * whole.batch_stride;
+    const ExponentTarget part = target.from(run.first);
     const dim3 grid(lines, depths, count);
     if (along_k) {
       constexpr int kLines = kBestThreadsAlong / 32;
@@ -44,7 +44,7 @@ void pack_exponents(const PackSource& whole, const ExponentTarget& target, int64
       exponent_pack_kernel<Arithmetic, Stored, false>
           <<<grid, kExponentPackThreads, 0, stream>>>(source, part, encode, is_dense);
     }
-  }
+  });
   MPMML_CUDA(cudaGetLastError());
 }
 
@@ -115,12 +115,12 @@ void pack_without_rough(const Launch& launch, Side side) {
     if (!(is_a ? arithmetic.is_a_rough : arithmetic.is_b_rough)) return;
     const ExponentTarget whole = exponent_target<Arithmetic>(launch, side);
     const int64_t items = exponent_items(launch, side), tiles = whole.padded_lines / kExponentLines * whole.tiles_k;
-    for (int64_t first = 0; first < items; first += kMostBlocks) {
-      const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(std::min(kMostBlocks, items - first)));
+    for_runs(items, [&](Span run) {
+      const dim3 grid(static_cast<unsigned>(tiles), 1, static_cast<unsigned>(run.size()));
       leave_out_rough_kernel<<<grid, kRoughThreads, 0, launch.stream>>>(
-          whole.from(first), is_a ? launch.m : launch.n, launch.k,
+          whole.from(run.first), is_a ? launch.m : launch.n, launch.k,
           EncodeExponents<Arithmetic>::of(arithmetic, side).bias - kMostDistance - kRoughPenalty);
-    }
+    });
     MPMML_CUDA(cudaGetLastError());
   }
 }

@@ -156,15 +156,19 @@ Launch part_of(const Launch& whole, const Region& region);
 /// The most blocks in the second and third dimension of a grid.
 constexpr int64_t kMostBlocks = 65535;
 
+/// Calls `body` with runs of [0, size) that have at most `most` each, by default what the second or third dimension of a grid can hold.
+template <class Body>
+void for_runs(int64_t size, Body&& body, int64_t most = kMostBlocks) {
+  for (int64_t first = 0; first < size; first += most) body(Span{first, std::min(first + most, size)});
+}
+
 /// Calls `body` with parts of the launch that have no more than `most` instances, by default what a grid's third dimension
 /// can hold.
 template <class Body>
 void for_instances(const Launch& launch, Body&& body, int64_t most = kMostBlocks) {
   // A small kernel takes less time than it takes to make its part.
   if (launch.batch <= most) return body(launch);
-  for (int64_t first = 0; first < launch.batch; first += most) {
-    body(part_of(launch, {{first, std::min(first + most, launch.batch)}, {0, launch.m}, {0, launch.n}}));
-  }
+  for_runs(launch.batch, [&](Span items) { body(part_of(launch, {items, {0, launch.m}, {0, launch.n}})); }, most);
 }
 
 }  // namespace mpmml::cuda

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/algebra/dispatch.h"
+#include "core/problem/partition.h"
 
 namespace mpmml::cuda {
 namespace {
@@ -12,15 +13,9 @@ namespace {
 constexpr double kCellSteps = 1.5e10;
 constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
-/// `whole`, divided along an axis.
-std::vector<Region> divided(const Region& whole, Span Region::* axis, int64_t parts, int64_t granule) {
-  const int64_t size = (whole.*axis).size(), step = round_up(ceil_div(size, parts), granule);
-  std::vector<Region> regions;
-  for (int64_t first = 0; first < size; first += step) {
-    regions.push_back(whole);
-    regions.back().*axis = {first, std::min(first + step, size)};
-  }
-  return regions;
+/// At most `parts` regions of equal size.
+std::vector<Region> divided(const Region& whole, Axis axis, int64_t parts, int64_t granularity) {
+  return cut(whole, axis, round_up(ceil_div((whole.*axis).size(), parts), granularity));
 }
 
 /// Parts of A and B alternate, so that as many cells as possible can be computed early. A part of C0 comes before the

@@ -5,83 +5,35 @@
 #include "cuda/device/error.h"
 #include "cuda/launch/kernel.h"
 #include "cuda/runtime/banded.h"
+#include "cuda/runtime/elements.cuh"
 #include "cuda/runtime/range.cuh"
 
 namespace mpmml::cuda {
 namespace {
 
-constexpr int kThreads = 256;
+constexpr int kThreads = kWalkThreads;
 
-/// A batch of matrices as items × lines × length elements, and the band of the elements (line, place in the line).
-struct BandedLines {
-  int64_t items, lines, length;
-  int64_t item_stride, line_stride, element_stride;
-  Band band;
-
-  template <class Pointer>
-  BandedLines(int64_t batch, const BasicMatrixView<Pointer>& view, const Band& whole)
-      : items(items_of(view, batch)), item_stride(view.batch_stride) {
-    const Lines of(view);
-    lines = of.count;
-    length = of.length;
-    line_stride = of.line_stride;
-    element_stride = of.element_stride;
-    band = of.are_columns ? whole.transposed() : whole;
-  }
-  /// The places of a line that are inside.
-  MPMML_HOST_DEVICE Span inside(int64_t line) const { return band.of_row(line).within({0, length}); }
-};
-
-/// Calls body(item, line, place) for the places of all lines that are inside, or for the others.
-template <bool kInside, class Body>
-__device__ __forceinline__ void for_banded(const BandedLines& lines, const Body& body) {
-  const int64_t all = lines.items * lines.lines, step = int64_t{gridDim.x} * kThreads;
-  const int64_t thread = int64_t{blockIdx.x} * kThreads + threadIdx.x;
-  for (int64_t index = blockIdx.y; index < all; index += gridDim.y) {
-    const int64_t item = index / lines.lines, line = index - item * lines.lines;
-    const Span inside = lines.inside(line);
-    if constexpr (kInside) {
-      for (int64_t place = inside.first + thread; place < inside.end; place += step) body(item, line, place);
-    } else {
-      const int64_t before = min(inside.first, lines.length), after = max(inside.end, before);
-      for (int64_t place = thread; place < before; place += step) body(item, line, place);
-      for (int64_t place = after + thread; place < lines.length; place += step) body(item, line, place);
-    }
-  }
-}
-
-dim3 grid_of(const BandedLines& lines, int64_t most_blocks = kMostBlocks) {
-  constexpr int64_t kBlocksOfALine = 8;
-  return dim3(static_cast<unsigned>(std::min(kBlocksOfALine, ceil_div(lines.length, kThreads))),
-              static_cast<unsigned>(std::min(most_blocks, lines.items * lines.lines)));
-}
-
-/// What a walk through a batch of matrices needs to find an element.
-struct Strides {
-  int64_t item, line, element;
-};
-
-template <class T>
-__global__ void __launch_bounds__(kThreads) copy_kernel(BandedLines lines, const T* from, Strides strides, T* to) {
-  for_banded<true>(lines, [&](int64_t item, int64_t line, int64_t place) {
-    to[item * lines.item_stride + line * lines.line_stride + place * lines.element_stride] =
-        from[item * strides.item + line * strides.line + place * strides.element];
-  });
+/// A walk over matrices that are read and written in place.
+Walk walk_in_place(int64_t batch, const MatrixView& view) {
+  return walk_of(items_of(view, batch),
+                 MutableMatrixView{const_cast<void*>(view.data), view.rows, view.cols, view.row_stride, view.col_stride,
+                                   view.batch_stride},
+                 view);
 }
 
 /// Elements of a line that a thread moves at once, so that it waits for memory only once.
 constexpr int kMoved = 4;
 
 template <Move kMove, class T>
-__global__ void __launch_bounds__(kThreads) move_kernel(BandedLines lines, T* batch, const Placed* places) {
-  const int64_t all = lines.items * lines.lines, step = int64_t{gridDim.x} * kThreads;
+__global__ void __launch_bounds__(kThreads) move_kernel(Walk walk, InsideBand band, T* batch, const Placed* places) {
+  const int64_t all = walk.items * walk.lines, step = int64_t{gridDim.x} * kThreads;
   for (int64_t index = blockIdx.y; index < all; index += gridDim.y) {
-    const int64_t item = index / lines.lines, line = index - item * lines.lines;
+    const int64_t item = index / walk.lines, line = index - item * walk.lines;
     const Placed& placed = places[item];
     T* const single = static_cast<T*>(placed.data) + line * placed.line_stride;
-    T* const gathered = batch + item * lines.item_stride + line * lines.line_stride;
-    const int64_t single_stride = placed.element_stride, gathered_stride = lines.element_stride;
-    const Span inside = lines.inside(line);
+    T* const gathered = batch + item * walk.to.item + line * walk.to.line;
+    const int64_t single_stride = placed.element_stride, gathered_stride = walk.to.element;
+    const Span inside = band.of_line(line, walk.length);
     for (int64_t first = inside.first + int64_t{blockIdx.x} * kThreads + threadIdx.x; first < inside.end;
          first += kMoved * step) {
       T values[kMoved];
@@ -101,19 +53,11 @@ __global__ void __launch_bounds__(kThreads) move_kernel(BandedLines lines, T* ba
   }
 }
 
-template <class T>
-__global__ void __launch_bounds__(kThreads) clear_kernel(BandedLines lines, T* data, T zero) {
-  for_banded<false>(lines, [&](int64_t item, int64_t line, int64_t place) {
-    data[item * lines.item_stride + line * lines.line_stride + place * lines.element_stride] = zero;
-  });
-}
-
 template <class Stored>
-__global__ void __launch_bounds__(kThreads) facts_kernel(BandedLines lines, const Stored* data, ScanResult* result) {
+__global__ void __launch_bounds__(kThreads)
+    facts_kernel(Walk walk, InsideBand band, const Stored* data, ScanResult* result) {
   FoundFacts<Stored> found;
-  for_banded<true>(lines, [&](int64_t item, int64_t line, int64_t place) {
-    found.include(data[item * lines.item_stride + line * lines.line_stride + place * lines.element_stride]);
-  });
+  visit_elements(walk, band, [&](int64_t place, int64_t) { found.include(data[place]); });
   found.add_to(result);
 }
 
@@ -145,31 +89,27 @@ __global__ void __launch_bounds__(kThreads) repair_kernel(DeviceProblem launch) 
 
 void copy_inside(DataType dtype, int64_t batch, const MatrixView& from, const Band& band, const MutableMatrixView& to,
                  cudaStream_t stream) {
-  BandedLines lines(batch, to, band);
-  if (lines.items * lines.lines * lines.length == 0) return;
-  const bool are_columns = Lines(to).are_columns;
-  const Strides strides{from.batch_stride, are_columns ? from.col_stride : from.row_stride,
-                        are_columns ? from.row_stride : from.col_stride};
+  const Walk walk = walk_of(items_of(to, batch), to, from);
   with_size(stored_bytes(dtype, from.storage), [&](auto element) {
     using T = decltype(element);
-    copy_kernel<<<grid_of(lines), kThreads, 0, stream>>>(lines, static_cast<const T*>(from.data), strides,
-                                                         static_cast<T*>(to.data));
+    for_elements(walk, InsideBand(band, walk), stream,
+                 CopyElement<T>{static_cast<T*>(to.data), static_cast<const T*>(from.data)});
   });
-  MPMML_CUDA(cudaGetLastError());
 }
 
 void move_inside(Move move, DataType dtype, int64_t batch, const MatrixView& gathered, const Band& band,
                  const Placed* places, cudaStream_t stream) {
-  const BandedLines lines(batch, gathered, band);
+  const Walk walk = walk_in_place(batch, gathered);
+  const InsideBand inside(band, walk);
   with_size(stored_bytes(dtype, gathered.storage), [&](auto element) {
     using T = decltype(element);
     auto* const data = static_cast<T*>(const_cast<void*>(gathered.data));
-    dim3 grid = grid_of(lines);
+    dim3 grid = grid_of(walk, inside);
     grid.x = static_cast<unsigned>(ceil_div(grid.x, kMoved));
     if (move == Move::kGather) {
-      move_kernel<Move::kGather><<<grid, kThreads, 0, stream>>>(lines, data, places);
+      move_kernel<Move::kGather><<<grid, kThreads, 0, stream>>>(walk, inside, data, places);
     } else {
-      move_kernel<Move::kScatter><<<grid, kThreads, 0, stream>>>(lines, data, places);
+      move_kernel<Move::kScatter><<<grid, kThreads, 0, stream>>>(walk, inside, data, places);
     }
   });
   MPMML_CUDA(cudaGetLastError());
@@ -177,17 +117,17 @@ void move_inside(Move move, DataType dtype, int64_t batch, const MatrixView& gat
 
 void clear_outside(const Operation& operation, int64_t batch, const MatrixView& view, const Band& band,
                    cudaStream_t stream) {
-  const BandedLines lines(batch, view, band);
-  if (band.is_all(view.rows, view.cols) || lines.items * lines.lines * lines.length == 0) return;
+  if (band.is_all(view.rows, view.cols)) return;
+  const Walk walk = walk_in_place(batch, view);
   with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
     const auto clear = [&](auto zero) {
-      auto* const data = static_cast<decltype(zero)*>(const_cast<void*>(view.data));
-      clear_kernel<<<grid_of(lines), kThreads, 0, stream>>>(lines, data, zero);
+      using Stored = decltype(zero);
+      auto* const data = static_cast<Stored*>(const_cast<void*>(view.data));
+      for_elements(walk, OutsideBand(band, walk), stream, FillElement<Stored>{data, zero});
     };
     with_stored<S>(view.storage, clear);
   });
-  MPMML_CUDA(cudaGetLastError());
 }
 
 void repair_nan(const Operation& operation, const Launch& launch) {
@@ -207,12 +147,13 @@ void repair_nan(const Operation& operation, const Launch& launch) {
 
 void find_facts_inside(DataType dtype, int64_t batch, const MatrixView& view, const Band& band, ScanResult* result,
                        cudaStream_t stream) {
-  const BandedLines lines(batch, view, band);
-  if (lines.items * lines.lines * lines.length == 0) return;
+  const Walk walk = walk_in_place(batch, view);
+  if (walk.items * walk.lines * walk.length == 0) return;
+  const InsideBand inside(band, walk);
   constexpr int64_t kMostAtomics = 512;  // the warps of each block end with some
   with_scanned(dtype, view.storage, [&](auto stored) {
-    facts_kernel<<<grid_of(lines, kMostAtomics), kThreads, 0, stream>>>(
-        lines, static_cast<const decltype(stored)*>(view.data), result);
+    facts_kernel<<<grid_of(walk, inside, kMostAtomics), kThreads, 0, stream>>>(
+        walk, inside, static_cast<const decltype(stored)*>(view.data), result);
   });
   MPMML_CUDA(cudaGetLastError());
 }

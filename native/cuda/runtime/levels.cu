@@ -3,8 +3,8 @@
 #include <iterator>
 
 #include "core/algebra/dispatch.h"
-#include "core/problem/levels.h"
 #include "cuda/device/error.h"
+#include "cuda/runtime/host_levels.h"
 #include "cuda/runtime/levels.h"
 
 namespace mpmml::cuda {

@@ -3,7 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include "core/algebra/element_types.h"
-#include "core/problem/facts.h"
+#include "cuda/runtime/facts.h"
 
 namespace mpmml::cuda {
 

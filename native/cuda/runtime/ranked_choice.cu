@@ -20,12 +20,6 @@ constexpr double kLeastSteps = 2e11;
 constexpr double kLeastStepsIfWaiting = 3e9;
 constexpr int64_t kLeastSide = 1024;
 
-/// Semirings that the family computes.
-struct IsIntegerSum {
-  template <class S>
-  static constexpr bool holds = is_integer_sum<S>;
-};
-
 bool is_integer_sum_of(const Operation& operation) {
   return with_semiring(operation, [](auto semiring) { return is_integer_sum<decltype(semiring)>; });
 }

@@ -7,9 +7,9 @@
 #include <mutex>
 #include <vector>
 
-#include "core/problem/facts.h"
 #include "core/session/readers.h"
 #include "core/session/session.h"
+#include "cuda/runtime/facts.h"
 #include "cuda/runtime/levels.h"
 #include "cuda/runtime/memory.h"
 #include "cuda/runtime/packed_forms.h"

@@ -6,6 +6,7 @@
 
 #include "core/algebra/dispatch.h"
 #include "core/problem/destination.h"
+#include "core/problem/partition.h"
 #include "core/problem/structured.h"
 #include "core/status.h"
 #include "cuda/device/error.h"
@@ -221,15 +222,11 @@ class ResidentProduct {
   void divide(const Region& region, const Fits& fits, const Take& take) {
     const double steps = steps_of_part(region);
     const bool by_items = region.items.size() > 1;
-    Span Region::* const axis = by_items                                   ? &Region::items
-                                : region.rows.size() >= region.cols.size() ? &Region::rows
-                                                                           : &Region::cols;
-    const Span all = region.*axis;
-    const bool is_long = steps > SessionDevice::kMostSteps && (by_items || all.size() > 2 * kGranule);
-    if (!is_long && (fits(region) || (!by_items && all.size() <= kLeastSide))) return take(region, steps);
-    const int64_t half = all.first + round_up(all.size() / 2, by_items ? 1 : is_long ? kGranule : kLeastSide);
-    Region before = region, after = region;
-    (before.*axis).end = (after.*axis).first = half;
+    const Axis axis = longest_axis(region);
+    const int64_t size = (region.*axis).size();
+    const bool is_long = steps > SessionDevice::kMostSteps && (by_items || size > 2 * kGranule);
+    if (!is_long && (fits(region) || (!by_items && size <= kLeastSide))) return take(region, steps);
+    const auto [before, after] = halves(region, axis, by_items ? 1 : is_long ? kGranule : kLeastSide);
     divide(before, fits, take);
     divide(after, fits, take);
   }

@@ -248,8 +248,13 @@ void TransferQueue::run_part(Entry& entry, int64_t part, int thread) {
     return;
   }
   const cudaStream_t stream = lane_.download();
-  if (entry.transfer.after && entry.pinned) entry.transfer.after->hold(stream);
-  if (entry.transfer.after && !entry.pinned) entry.transfer.after->wait();
+  if (const Event* const after = entry.transfer.after) {
+    if (entry.pinned) {
+      after->hold(stream);
+    } else {
+      after->wait();
+    }
+  }
   StagingRing& ring = lane_.ring(thread);
   auto* slot = static_cast<char*>(ring.acquire());
   if (entry.pinned) {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/graph/ordering.h"
+#include "core/graph/dissection/ordering.h"
 
 namespace mpmml::graph {
 

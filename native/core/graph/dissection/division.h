@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/graph/factors.h"
-#include "core/graph/ordering.h"
+#include "core/graph/dissection/factors.h"
+#include "core/graph/dissection/ordering.h"
 #include "core/graph/source.h"
 
 namespace mpmml::graph {

@@ -1,4 +1,4 @@
-#include "core/graph/separator.h"
+#include "core/graph/dissection/separator.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-/** From precedences of jobs to matrices of waits. */
+/** Converts precedences of jobs to matrices of waiting times. */
 import { typeName } from '../describe.js'
 import { DeviceMatrix } from '../device/device.js'
 import { DTypeError } from '../errors.js'
@@ -20,14 +20,14 @@ import { requireSquare } from './weights.js'
  * @example
  * ```js
  * const precedences = { nodes: 2, from: [0, 1], to: [1, 0], weight: [5, 3] }
- * const { values } = await cycleTimes(waitsFor(precedences))
+ * const { values } = await cycleTimes(reverseEdges(precedences))
  * console.log(values.join()) // 4,4
  * ```
  */
-export function waitsFor<List extends TokenEdgeList | NamedTokenEdgeList>(graph: List): List
-export function waitsFor<Data extends OperandArray>(graph: DeviceMatrix<Data>): DeviceMatrix<Data>
-export function waitsFor<Data extends OperandArray>(graph: MatrixLike<Data>): DenseMatrix<Data>
-export function waitsFor(graph: unknown): unknown {
+export function reverseEdges<List extends TokenEdgeList | NamedTokenEdgeList>(graph: List): List
+export function reverseEdges<Data extends OperandArray>(graph: DeviceMatrix<Data>): DeviceMatrix<Data>
+export function reverseEdges<Data extends OperandArray>(graph: MatrixLike<Data>): DenseMatrix<Data>
+export function reverseEdges(graph: unknown): unknown {
   if (typeof graph !== 'object' || graph === null) {
     throw new DTypeError(
       `graph must be an edge list { nodes, from, to, weight } or a square matrix { data, shape }, but it is ${typeName(graph)}`,

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/graph/array.h"
-#include "core/graph/ordering.h"
+#include "core/graph/dissection/ordering.h"
 #include "core/graph/rows.h"
 #include "core/graph/watch.h"
 #include "core/graph/ways.h"
@@ -81,11 +81,11 @@ class Eliminating {
       const int32_t node = ordering_.node[own.first + i];
       for (auto edge = rows_.begin(node); edge != rows_.end(node); ++edge) {
         const int32_t to = ordering_.place[edge->to];
-        if (to >= own.first) improve(i, index_of(to), value_of(*edge));
+        if (to >= own.first) improve(i, index_of(to), way_along<Ways>(*edge));
       }
       for (auto edge = back_.begin(node); edge != back_.end(node); ++edge) {
         const int32_t from = ordering_.place[edge->to];
-        if (from >= own.end) improve(index_of(from), i, value_of(*edge));
+        if (from >= own.end) improve(index_of(from), i, way_along<Ways>(*edge));
       }
       looker.count(rows_.degree(node) + back_.degree(node));
     }
@@ -112,14 +112,6 @@ class Eliminating {
       looker.count(size);
     }
     return true;
-  }
-
-  static V value_of(const Edge<Key>& edge) {
-    if constexpr (std::is_same_v<Key, NoKey>) {
-      return Ways::of_edge(NoKey());
-    } else {
-      return Ways::of_edge(static_cast<V>(edge.key));
-    }
   }
 
   /// Adds the ways between nodes at the border of a child, all of which `own` has.

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "core/graph/array.h"
-#include "core/graph/division.h"
-#include "core/graph/factors.h"
-#include "core/graph/ordering.h"
+#include "core/graph/dissection/division.h"
+#include "core/graph/dissection/factors.h"
+#include "core/graph/dissection/ordering.h"
 #include "core/graph/results.h"
 #include "core/graph/rows.h"
 #include "core/graph/search.h"
@@ -103,6 +103,7 @@ class Sweeping {
         nodes_(graph.query.source.nodes),
         storing_(graph.query, overflow),
         memory_(int64_t{nodes_} * kLanes + kAlignment / static_cast<int64_t>(sizeof(V))),
+        reducing_(kLanes, Reducing(graph.query)),
         is_above_(graph.ordering.supernodes.size()) {
     const auto begin = static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory_.data()));
     table_ = memory_.data() + (round_up(begin, kAlignment) - begin) / static_cast<int64_t>(sizeof(V));
@@ -195,20 +196,10 @@ class Sweeping {
     each_written(write, [&](int64_t end) { return row(query_.ends[end]); }, looker);
   }
 
-  void find_nearest(Looker& looker) {
-    nearest_.resize(kLanes);
-    for (Nearest& nearest : nearest_) nearest.begin();
-    each_reached(
-        [&](int lane, double length, int32_t end) { nearest_[lane].add(length, end, query_.results.most_nearest); },
-        looker);
-    for (int lane = 0; lane < count_; ++lane) nearest_[lane].write(query_, index_of(lane));
-  }
-
   void reduce(Looker& looker) {
-    if (query_.results.reduction == Reduction::kNearest) return find_nearest(looker);
-    Reducing reducing[kLanes];
-    each_reached([&](int lane, double length, int32_t) { reducing[lane].add(length); }, looker);
-    for (int lane = 0; lane < count_; ++lane) reducing[lane].write(query_, index_of(lane));
+    for (Reducing& reducing : reducing_) reducing.begin();
+    each_reached([&](int lane, double length, int32_t end) { reducing_[lane].add(length, end); }, looker);
+    for (int lane = 0; lane < count_; ++lane) reducing_[lane].write(index_of(lane));
   }
 
   /// Calls `add` with the lane, the length of its path and the end, for each end that a lane's root reaches, but for the root.
@@ -251,14 +242,6 @@ class Sweeping {
 
   const int32_t* before_row(int32_t node) const { return before_.data() + int64_t{node} * kLanes; }
 
-  static V value_of(const Edge<Key>& edge) {
-    if constexpr (std::is_same_v<Key, NoKey>) {
-      return Ways::of_edge(NoKey());
-    } else {
-      return Ways::of_edge(static_cast<V>(edge.key));
-    }
-  }
-
   /// Of the edges that enter a node, the first that decides its value.
   void find_before(Looker& looker) {
     for (int32_t node = 0; node < nodes_; ++node) {
@@ -266,7 +249,7 @@ class Sweeping {
       int32_t* const before = before_.data() + int64_t{node} * kLanes;
       for (auto edge = graph_.back.begin(node); edge != graph_.back.end(node); ++edge) {
         const V* const other = row(edge->to);
-        const V weight = value_of(*edge);
+        const V weight = way_along<Ways>(*edge);
         for (int lane = 0; lane < kLanes; ++lane) {
           const bool decides = Ways::is_way(other[lane]) && joined<Ways>(other[lane], weight) == own[lane];
           before[lane] = decides && before[lane] < 0 ? edge->to : before[lane];
@@ -289,7 +272,7 @@ class Sweeping {
         for (auto edge = graph_.rows.begin(i); edge != graph_.rows.end(i); ++edge) {
           const int32_t j = edge->to;
           int32_t& before = before_[int64_t{j} * kLanes + lane];
-          if (before >= 0 || j == root || joined<Ways>(own, value_of(*edge)) != row(j)[lane]) continue;
+          if (before >= 0 || j == root || joined<Ways>(own, way_along<Ways>(*edge)) != row(j)[lane]) continue;
           before = i;
           queue_[count++] = j;
         }
@@ -330,8 +313,8 @@ class Sweeping {
   Array<int32_t> before_;  ///< by nodes: the node before each
   Array<int32_t> tree_, queue_;
   std::optional<FirstNodes> first_;
-  std::vector<Nearest> nearest_;   ///< of each lane
-  std::vector<uint8_t> is_above_;  ///< 1 for the supernodes of the roots, and those above
+  std::vector<Reducing> reducing_;  ///< of each lane
+  std::vector<uint8_t> is_above_;   ///< 1 for the supernodes of the roots, and those above
   int64_t first_index_ = 0;
   int count_ = 0;
 };
@@ -406,11 +389,10 @@ bool search_by_dissection(const Query& query, const Crew& crew, const Rows<Key>&
     std::fill(graph.supernode_of.begin() + own.first, graph.supernode_of.begin() + own.end, static_cast<int32_t>(at));
   }
   graph.needed = needed_for(query, ordering, graph.supernode_of);
-  Query dealt = query;
   const int64_t kept = ordering.to_borders * kBytesOfEntry<Ways>;
-  dealt.most_workers = std::max<int64_t>(1, (query.memory - kept) / bytes_of_worker<Ways>(query));
+  const int64_t most_workers = std::max<int64_t>(1, (query.memory - kept) / bytes_of_worker<Ways>(query));
   FirstOverflow overflow;
-  deal(dealt, crew, ceil_div(query.roots.count, int64_t{kLanes}), [&] {
+  deal(crew, most_workers, ceil_div(query.roots.count, int64_t{kLanes}), [&] {
     return [&, sweeping = std::make_shared<Sweeping<Ways, Value, Key>>(graph, overflow)](int64_t part) {
       const int64_t first = part * kLanes, count = std::min<int64_t>(kLanes, query.roots.count - first);
       Looker looker = looker_of(query, count, int64_t{query.source.nodes} * count);

@@ -1,4 +1,4 @@
-#include "core/graph/ordering.h"
+#include "core/graph/dissection/ordering.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "core/graph/separator.h"
+#include "core/graph/dissection/separator.h"
 
 namespace mpmml::graph {
 namespace {

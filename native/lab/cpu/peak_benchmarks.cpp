@@ -1,4 +1,4 @@
-#include "cpu/yardsticks.h"
+#include "lab/cpu/peak_benchmarks.h"
 
 #include <algorithm>
 
@@ -14,25 +14,25 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 }  // namespace
 
-const Yardstick& find_yardstick(const std::string& isa) {
+const PeakBenchmark& find_peak_benchmark(const std::string& isa) {
   const std::string wanted = isa.empty() ? chosen_instruction_set() : isa;
   const std::vector<std::string> supported = supported_instruction_sets();
   if (std::find(supported.begin(), supported.end(), wanted) != supported.end()) {
-    for (const Yardstick& yardstick : yardsticks()) {
-      if (yardstick.isa == wanted) return yardstick;
+    for (const PeakBenchmark& benchmark : peak_benchmarks()) {
+      if (benchmark.isa == wanted) return benchmark;
     }
   }
   throw Error(ErrorCode::kVariant, "this processor or this build doesn't have the instruction set \"" + wanted + "\"");
 }
 
-const Yardstick::Steps& find_steps(const Yardstick& yardstick, const std::string& name) {
-  for (const Yardstick::Steps& steps : yardstick.steps) {
+const PeakBenchmark::Steps& find_steps(const PeakBenchmark& benchmark, const std::string& name) {
+  for (const PeakBenchmark::Steps& steps : benchmark.steps) {
     if (steps.name == name) return steps;
   }
   throw Error(ErrorCode::kVariant, "there is no ceiling of \"" + name + "\"");
 }
 
-std::vector<double> measure_ceiling(const Yardstick::Steps& steps, int threads, int samples, double milliseconds) {
+std::vector<double> measure_ceiling(const PeakBenchmark::Steps& steps, int threads, int samples, double milliseconds) {
   // Meanwhile the clock rises under the load.
   int64_t rounds = 1 << 12;
   for (;;) {
@@ -63,14 +63,15 @@ std::vector<double> measure_ceiling(const Yardstick::Steps& steps, int threads, 
   return rates;
 }
 
-std::vector<double> measure_naive_loop(const Yardstick& yardstick, int64_t m, int64_t n, int64_t k, int repetitions) {
+std::vector<double> measure_naive_loop(const PeakBenchmark& benchmark, int64_t m, int64_t n, int64_t k,
+                                       int repetitions) {
   std::vector<int32_t> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n)), c(static_cast<size_t>(m * n));
   for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<int32_t>(i * 7919 % 2001) - 1000;
   for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<int32_t>(i * 104729 % 2001) - 1000;
   std::vector<double> times;
   for (int repetition = -1; repetition < repetitions; ++repetition) {
     const Clock::time_point start = Clock::now();
-    yardstick.multiply_by_rows(a.data(), b.data(), c.data(), m, n, k);
+    benchmark.multiply_by_rows(a.data(), b.data(), c.data(), m, n, k);
     if (repetition >= 0) times.push_back(1e3 * seconds_since(start));
   }
   return times;

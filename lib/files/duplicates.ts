@@ -12,10 +12,10 @@ import { requireEntries, type SparseEntries } from './sparse.js'
  * @throws ERR_MPMML_OPTION for a semiring that doesn't exist; ERR_MPMML_SHAPE, ERR_MPMML_DTYPE and ERR_MPMML_VALUE for a value that isn't such a list.
  * @example
  * const entries = { shape: [2, 2], row: Int32Array.of(0, 1, 0), col: Int32Array.of(1, 1, 1), value: Int32Array.of(5, 3, 7) }
- * const { row, col, value } = joinEntries(entries, 'max-plus')
+ * const { row, col, value } = combineDuplicates(entries, 'max-plus')
  * console.log(row.join(), col.join(), value.join()) // 0,1 1,1 7,3
  */
-export function joinEntries(entries: SparseEntries, semiring: Semiring): SparseEntries {
+export function combineDuplicates(entries: SparseEntries, semiring: Semiring): SparseEntries {
   requireEntries(entries)
   const join = joinOf(readSemiring(semiring))
   const several = placesOfSeveral(entries)
@@ -24,7 +24,7 @@ export function joinEntries(entries: SparseEntries, semiring: Semiring): SparseE
   const row = entries.row.slice()
   const col = entries.col.slice()
   const value = semiring === 'plus-times' ? Float64Array.from(entries.value) : entries.value.slice()
-  /** Where the entry of such a place is kept. */
+  /** Index of the kept entry by its position in the matrix. */
   const kept = new Map<bigint, number>()
   let count = 0
   for (let e = 0; e < row.length; e++) {

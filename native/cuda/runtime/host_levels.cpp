@@ -1,4 +1,4 @@
-#include "core/problem/levels.h"
+#include "cuda/runtime/host_levels.h"
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,7 @@
 
 #include "core/algebra/clones.h"
 #include "core/algebra/dispatch.h"
-#include "core/algebra/extent.h"
+#include "core/algebra/scan_run.h"
 #include "core/problem/structured.h"
 
 namespace mpmml {
@@ -150,10 +150,10 @@ bool find_steps(LineLevels& levels, const MatrixView& view, int64_t items, const
 }
 
 template <class Element>
-int64_t spread_of(const Extent& extent, double step) {
-  if (extent.is_empty() || step == 0) return 0;
-  const auto value = [](int32_t key) { return static_cast<double>(from_order_key<Element>(key)); };
-  return static_cast<int64_t>((value(extent.most) - value(extent.least)) / step);
+int64_t spread_of(const Range& range, double step) {
+  if (!range.has_finite() || step == 0) return 0;
+  const auto value = [](int64_t key) { return static_cast<double>(from_order_key<Element>(key)); };
+  return static_cast<int64_t>((value(range.maximum) - value(range.minimum)) / step);
 }
 
 /// Whether neighbours in a line are closer together in memory than those in different lines.
@@ -164,25 +164,25 @@ bool runs_along_lines(const MatrixView& view) { return view.col_stride <= view.r
 constexpr int64_t kMostLinesAtOnce = 512;
 int64_t lines_at_once(const MatrixView& view) { return runs_along_lines(view) ? 64 : kMostLinesAtOnce; }
 
-/// The extents of lines. Each has an element at the same place of these arrays.
-struct Extents {
+/// The ranges of lines. Each has an element at the same place of these arrays.
+struct LineRanges {
   int32_t least[kMostLinesAtOnce], most[kMostLinesAtOnce], has_zero[kMostLinesAtOnce];
 
-  Extents() {
+  LineRanges() {
     std::fill(std::begin(least), std::end(least), kHighest<int32_t>);
     std::fill(std::begin(most), std::end(most), kLowest<int32_t>);
     std::fill(std::begin(has_zero), std::end(has_zero), 0);
   }
-  Extent of(int64_t line) const { return {least[line], most[line], has_zero[line] != 0}; }
+  Range of(int64_t line) const { return {least[line], most[line], has_zero[line] != 0}; }
 };
 
 /// An element of each line from `first` on.
 template <class Element>
-inline __attribute__((always_inline)) void include(Extents& extents, int64_t first, const Element* data, int64_t count,
-                                                   int32_t zero) {
-  int32_t* const least = extents.least + first;
-  int32_t* const most = extents.most + first;
-  int32_t* const zeros = extents.has_zero + first;
+inline __attribute__((always_inline)) void include(LineRanges& ranges, int64_t first, const Element* data,
+                                                   int64_t count, int32_t zero) {
+  int32_t* const least = ranges.least + first;
+  int32_t* const most = ranges.most + first;
+  int32_t* const zeros = ranges.has_zero + first;
   for (int64_t line = 0; line < count; ++line) {
     const int32_t key = order_key(data[line]), counts = mask(key != zero);
     const int32_t low = choose(counts, key, kHighest<int32_t>), high = choose(counts, key, kLowest<int32_t>);
@@ -191,11 +191,11 @@ inline __attribute__((always_inline)) void include(Extents& extents, int64_t fir
     zeros[line] |= ~counts;
   }
 }
-MPMML_CLONES void include_in(Extents& extents, int64_t first, const int32_t* data, int64_t count, int32_t zero) {
-  include(extents, first, data, count, zero);
+MPMML_CLONES void include_in(LineRanges& ranges, int64_t first, const int32_t* data, int64_t count, int32_t zero) {
+  include(ranges, first, data, count, zero);
 }
-MPMML_CLONES void include_in(Extents& extents, int64_t first, const float* data, int64_t count, int32_t zero) {
-  include(extents, first, data, count, zero);
+MPMML_CLONES void include_in(LineRanges& ranges, int64_t first, const float* data, int64_t count, int32_t zero) {
+  include(ranges, first, data, count, zero);
 }
 
 /// Neighbours that are `stride` apart, as elements of S side by side, in `buffer` if they aren't so in memory.
@@ -209,13 +209,13 @@ const typename S::Element* side_by_side(const Stored* data, int64_t count, int64
   return buffer;
 }
 
-/// The extents of some steps of lines, in the order in which memory has their elements. There is zero outside of the band.
+/// The ranges of some steps of lines, in the order in which memory has their elements. There is zero outside of the band.
 template <class S, class Stored>
-Extents extents_of(const MatrixView& view, const Band& band, int64_t item, Span lines, Span steps) {
+LineRanges ranges_of(const MatrixView& view, const Band& band, int64_t item, Span lines, Span steps) {
   const auto* const data = static_cast<const Stored*>(view.data) + item * view.batch_stride;
   const int32_t zero = order_key(S::zero);
   typename S::Element buffer[std::max<int64_t>(kMostLinesAtOnce, kChunkSteps)];
-  Extents extents;
+  LineRanges ranges;
   const auto clamped = [](Span inside, Span to) {
     const int64_t first = std::clamp(inside.first, to.first, to.end);
     return Span{first, std::clamp(inside.end, first, to.end)};
@@ -225,23 +225,25 @@ Extents extents_of(const MatrixView& view, const Band& band, int64_t item, Span 
       const Span inside = clamped(span_of_row(band, line, view.cols), steps);
       const int64_t count = inside.end - inside.first, place = line - lines.first;
       const Stored* const first = data + line * view.row_stride + inside.first * view.col_stride;
-      const Extent found = extent_of(side_by_side<S>(first, count, view.col_stride, buffer), count, S::zero);
-      extents.least[place] = found.least;
-      extents.most[place] = found.most;
-      extents.has_zero[place] = found.has_zero | (count < steps.end - steps.first);
+      const Range found = scan_run(side_by_side<S>(first, count, view.col_stride, buffer), count, S::zero);
+      if (found.has_finite()) {
+        ranges.least[place] = static_cast<int32_t>(found.minimum);
+        ranges.most[place] = static_cast<int32_t>(found.maximum);
+      }
+      ranges.has_zero[place] = found.has_zero | (count < steps.end - steps.first);
     }
   } else {
     for (int64_t step = steps.first; step < steps.end; ++step) {
       const Span inside = clamped(span_of_row(band.transposed(), step, view.rows), lines);
       const int64_t count = inside.end - inside.first;
       const Stored* const first = data + inside.first * view.row_stride + step * view.col_stride;
-      include_in(extents, inside.first - lines.first, side_by_side<S>(first, count, view.row_stride, buffer), count,
+      include_in(ranges, inside.first - lines.first, side_by_side<S>(first, count, view.row_stride, buffer), count,
                  zero);
-      std::fill(extents.has_zero, extents.has_zero + (inside.first - lines.first), 1);
-      std::fill(extents.has_zero + (inside.end - lines.first), extents.has_zero + (lines.end - lines.first), 1);
+      std::fill(ranges.has_zero, ranges.has_zero + (inside.first - lines.first), 1);
+      std::fill(ranges.has_zero + (inside.end - lines.first), ranges.has_zero + (lines.end - lines.first), 1);
     }
   }
-  return extents;
+  return ranges;
 }
 
 /// What a scan of some lines finds.
@@ -261,21 +263,21 @@ struct Seen {
 template <class S, class Stored>
 void scan(Seen& seen, const MatrixView& view, const Band& band, int64_t item, Span lines, double step) {
   using Element = typename S::Element;
-  Extent whole[kMostLinesAtOnce];
+  Range whole[kMostLinesAtOnce];
   const int64_t count = lines.end - lines.first;
   for (int64_t first = 0; first < view.cols; first += kChunkSteps) {
     const Span steps{first, std::min(first + kChunkSteps, view.cols)};
-    const Extents extents = extents_of<S, Stored>(view, band, item, lines, steps);
+    const LineRanges ranges = ranges_of<S, Stored>(view, band, item, lines, steps);
     for (int64_t line = 0; line < count; ++line) {
-      const Extent extent = extents.of(line);
+      const Range range = ranges.of(line);
       seen.is_rough[static_cast<size_t>(first / kChunkSteps)] |=
-          extent.has_zero || spread_of<Element>(extent, step) > exponent_scale_of(RangePath::kExponentBounded).most;
-      whole[line].merge(extent);
+          range.has_zero || spread_of<Element>(range, step) > exponent_scale_of(RangePath::kExponentBounded).most;
+      whole[line].merge(range);
     }
   }
   for (int64_t line = 0; line < count; ++line) {
     seen.spread = std::max(seen.spread, spread_of<Element>(whole[line], step));
-    seen.has_zero = seen.has_zero || (whole[line].has_zero && !whole[line].is_empty());
+    seen.has_zero = seen.has_zero || (whole[line].has_zero && whole[line].has_finite());
   }
 }
 

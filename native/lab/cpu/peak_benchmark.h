@@ -3,10 +3,9 @@
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/bits.h"
-#include "cpu/offset.h"
 #include "cpu/tile.h"
 #include "cpu/vector.h"
-#include "cpu/yardsticks.h"
+#include "lab/cpu/peak_benchmarks.h"
 
 namespace mpmml::cpu::MPMML_ISA {
 
@@ -50,7 +49,7 @@ static void run_steps(int64_t rounds) {
 }
 
 template <class Arithmetic>
-constexpr Yardstick::Steps steps_of(const char* name) {
+constexpr PeakBenchmark::Steps steps_of(const char* name) {
   return {name, run_steps<Arithmetic>,
           kStepsOfRound * VectorOf<typename Arithmetic::Operand>::lanes * steps_per_operand<Arithmetic>};
 }
@@ -70,7 +69,7 @@ static void multiply_by_rows(const int32_t* __restrict a, const int32_t* __restr
   }
 }
 
-constexpr Yardstick yardstick(const char* isa) {
+constexpr PeakBenchmark peak_benchmark(const char* isa) {
   return {isa,
           {steps_of<Narrow<MaxPlus<int32_t>>>("int32"), steps_of<Half<MaxPlus<int32_t>>>("int16"),
            steps_of<Byte<MaxPlus<int32_t>>>("int8"), steps_of<Wide<MaxPlus<int32_t>>>("int64"),
