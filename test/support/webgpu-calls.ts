@@ -3,6 +3,7 @@ import { addon } from '../../lib/native.js'
 import {
   copyAt,
   copyFields,
+  type NativeMemory,
   reportAt,
   reportFields,
   requestAt,
@@ -139,13 +140,21 @@ export async function multiply(
   return addon.paths[report[reportAt.path]!]!
 }
 
-/** Closes a square matrix in place on a device, copies it to `weights`, and returns what the report says of a cycle. */
+/** What a closure gives apart from the distances. */
+export interface Closed {
+  /** The report's `gain`. */
+  gain: number
+  next: Int32Array | null
+}
+
+/** Closes a square matrix in place on a device, copies it to `weights`, and gives the next nodes if they are wanted. */
 export async function close(
   calls: GpuFunctions,
   weights: Int32Array,
   n: number,
   semiring = 'min-plus',
-): Promise<number> {
+  wantsNext = false,
+): Promise<Closed> {
   const device = await calls.openDevice(0)
   const copy = new Float64Array(copyFields.length)
   copy[copyAt.batch] = 1
@@ -162,13 +171,18 @@ export async function close(
   const report = new Float64Array(reportFields.length)
   const flag = new Int32Array(1)
   const memory = await calls.upload(device, weights, copy, flag)
+  let next: Int32Array | null = null
   try {
-    await calls.closeMatrix(device, memory, null, true, true, false, request, report, flag)
+    const made = await calls.closeMatrix(device, memory, null, true, true, wantsNext, request, report, flag)
+    if (wantsNext) {
+      next = new Int32Array(n * n)
+      await calls.download(device, made as NativeMemory, next, copy, flag)
+    }
   } catch (error) {
     if ((error as { code?: string }).code !== 'ERR_MPMML_CYCLE') throw error
   } finally {
     await calls.download(device, memory, weights, copy, flag)
     await calls.closeDevice(device)
   }
-  return report[reportAt.gain]!
+  return { gain: report[reportAt.gain]!, next }
 }
