@@ -1,10 +1,10 @@
 /** Names of the backends. */
 
-/** Every backend, in the order in which `auto` prefers them. */
-export const backendNames = ['cuda', 'webgpu', 'cpu'] as const
-
 /** Backend that computes. */
-export type BackendName = (typeof backendNames)[number]
+export type BackendName = 'cuda' | 'webgpu' | 'cpu'
+
+/** Every backend, in the order in which `auto` prefers them. */
+export const backendNames: readonly BackendName[] = ['cuda', 'webgpu', 'cpu']
 
 /** Backend whose kernels are in the native addon. */
 export type NativeBackend = Exclude<BackendName, 'webgpu'>

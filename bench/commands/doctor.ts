@@ -108,7 +108,7 @@ async function examine(): Promise<Check[]> {
     ...libraryChecks(about),
     productCheck(library, 'cpu'),
     ...(await cudaChecks(library, about)),
-    await webGpuCheck(library),
+    await webGpuCheck(),
     await toolkitCheck(),
   ]
 }
@@ -229,11 +229,10 @@ async function cudaChecks(library: Library, { cuda }: About): Promise<Check[]> {
   return [check('GPU', 'note', `not used: ${cuda.reason}`, advice), ...permission]
 }
 
-/** WebGPU is optional: its absence is a note. A product by it is checked too. */
-async function webGpuCheck(library: Library): Promise<Check> {
+/** WebGPU is optional: its absence is a note. */
+async function webGpuCheck(): Promise<Check> {
   const { describeWebGpu, lookForWebGpu } = await import('./info.js')
-  await lookForWebGpu()
-  const { webgpu } = library.info()
+  const webgpu = await lookForWebGpu()
   const found = describeWebGpu(webgpu)
   if (webgpu.reason === '') return check('WebGPU', 'ok', found)
   // A GPU that was found and failed a self-test is worth a report.

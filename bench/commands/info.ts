@@ -1,27 +1,36 @@
 /** mpmml info */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import type { Command } from 'commander'
-import { type Info, info, openDevice } from '../../lib/index.js'
+import { type Info, info } from '../../lib/index.js'
 import { addonText } from '../addon-text.js'
 import { newCommand } from '../commands.js'
-import { bytes, deviceRows, labelled, print, printJson } from '../output.js'
+import { bytes, deviceRows, labelled, oneLine, print, printJson } from '../output.js'
 
 export function infoCommand(): Command {
   return newCommand('info')
     .option('--json', 'print one JSON value')
     .action(async ({ json }: { json?: true }) => {
-      await lookForWebGpu()
-      const facts = info()
+      const facts = { ...info(), webgpu: await lookForWebGpu() }
       await (json ? printJson(facts) : print(describe(facts)))
     })
 }
 
-/** Looks for a GPU of WebGPU, so that info() can describe it. */
-export async function lookForWebGpu(): Promise<void> {
+/** Looks for a GPU by WebGPU in another process: drivers write warnings to standard error, and may end the process. */
+export async function lookForWebGpu(): Promise<Info['webgpu']> {
+  const library = JSON.stringify(new URL('../../lib/index.js', import.meta.url).href)
+  const program = `const { info, openDevice } = await import(${library})
+const device = await openDevice({ backend: 'webgpu' }).catch(() => undefined)
+await device?.close()
+console.log(JSON.stringify(info().webgpu))`
   try {
-    const device = await openDevice({ backend: 'webgpu' })
-    await device.close()
-  } catch {
-    // info() has the reason.
+    const args = ['--input-type=module', '--eval', program]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
+    return JSON.parse(stdout)
+  } catch (error) {
+    const { signal, message } = error as { signal?: string | null; message: string }
+    const reason = signal ? `the look for a GPU ended the process (${signal})` : oneLine(message)
+    return { looked: true, name: '', adapter: null, limits: {}, roundsToNearest: false, reason }
   }
 }
 

@@ -2,6 +2,7 @@
 import { AUTO, automaticBackend, builtWithCuda, CPU, indexOf, WEBGPU } from '../backend.js'
 import { typeNameOf } from '../elements.js'
 import { DeviceLostError, DTypeError, NoWebGpuError, OptionError, OutOfMemoryError } from '../errors.js'
+import { exists, platform } from '../host.js'
 import { isFromListener } from '../listener.js'
 import { addon } from '../native.js'
 import { LEFT_OUT } from '../options.js'
@@ -84,13 +85,23 @@ export async function isFasterByWebGpu(product: Product, measure: Measure): Prom
   const steps = batch * m * n * k
   const isOpen = backend === AUTO && variant === LEFT_OUT && devices === 0 && automaticBackend() === AUTO
   if (!isOpen || call.session || wasLost || steps < LEAST_STEPS || refusalOf(product)) return false
-  if (builtWithCuda && addon.explain(indexOf(device)).backend === 'cuda') return false
+  if (!mayHaveGpu() || (builtWithCuda && addon.explain(indexOf(device)).backend === 'cuda')) return false
   looked ??= lookForGpu()
   const gpu = await looked
   if (gpu.reason !== '' || gpu.adapter?.isFallback) return false
   const witness = call.asked.length > 0
   const kind = { semiring: call.algebra.name, dtype: typeNameOf(type), witness, m, n, k: batch * k }
   return takesWebGpu(gpuName(gpu), kind, measure)
+}
+
+/** Returns false on Linux without a device file of a GPU: then `auto` doesn't load drivers, which write to standard error. */
+function mayHaveGpu(): boolean {
+  try {
+    return platform !== 'linux' || ['/dev/dri', '/dev/nvidiactl', '/dev/dxg'].some((file) => exists(file))
+  } catch {
+    // Deno may forbid the look.
+    return false
+  }
 }
 
 /** `auto` looks once: a host has a GPU or it hasn't. */
