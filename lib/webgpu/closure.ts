@@ -6,7 +6,7 @@ import { cross, crossWithNext, finish, load, MOST_PATH, NO_PATH, pivot, S } from
 import { product, type Tile, tileOf, witnessTileOf } from './kernels/product.js'
 import { scan } from './kernels/scan.js'
 import { factsOf } from './plan.js'
-import type { GpuView } from './product.js'
+import type { GpuView } from './task.js'
 
 /** A batch of square matrices to be closed. */
 export interface ClosureTask {

@@ -32,7 +32,7 @@ const MOST_DISPATCHES = 64
 /** Work that is submitted at a time, in milliseconds: operating systems reset a GPU that doesn't answer for 2 s. */
 const SUBMISSION_MS = 50
 /** Operations per millisecond of a kernel that hasn't run yet. */
-const FIRST_RATE = 1e8
+const FIRST_RATE = 2e7
 
 /** Limits that are requested as large as the adapter has them. */
 const wantedLimits = [
@@ -336,7 +336,7 @@ export class Gpu {
     return testing
   }
 
-  /** Bytes of buffers in use and of those that are kept. */
+  /** Bytes of all buffers, in use or kept for reuse. */
   get reserved(): number {
     return this.used + this.#pool.bytes
   }
@@ -347,7 +347,7 @@ export class Gpu {
     return Math.floor(Math.min(maxBufferSize, maxStorageBufferBindingSize) / 256) * 256
   }
 
-  /** Takes a storage buffer of at least so many bytes. Its content is undefined. */
+  /** Takes a storage buffer of at least `bytes` bytes. Its content is undefined. */
   take(bytes: number): GPUBuffer {
     const size = sizeClass(bytes)
     const most = this.mostPerBuffer
@@ -488,7 +488,7 @@ export class Gpu {
     return (this.#rates.get(kernel) ?? FIRST_RATE) * SUBMISSION_MS
   }
 
-  /** Notes that a kernel took `ms` for so many operations. Short times count only if the kernel is faster than was known. */
+  /** Notes that a kernel took `ms` milliseconds for `operations` operations. Short times count only if the kernel is faster than was known. */
   noteRate(kernel: string, operations: number, ms: number): void {
     const rate = operations / Math.max(ms, 0.05)
     if (ms > 2 || rate > (this.#rates.get(kernel) ?? 0)) this.#rates.set(kernel, rate)

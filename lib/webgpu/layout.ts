@@ -2,7 +2,7 @@
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Gpu, ReadPart } from './device.js'
 import type { StoredBits } from './kernels/arithmetic.js'
-import type { GpuView } from './product.js'
+import type { GpuView } from './task.js'
 
 /** Places of the elements of a batch of matrices. Offsets and strides count elements. */
 export interface Layout {
@@ -81,7 +81,7 @@ export async function upload(
 /** Elements between those of a matrix that are copied along, as a multiple of its own. */
 const MOST_WASTE = 1.5
 
-/** Copies a matrix in an array to a buffer that is taken for it, with its strides unless most of what lies between isn't its own. */
+/** Copies a matrix in an array to a new buffer: with its strides if its elements lie close together, otherwise row-major. */
 export async function stage(
   gpu: Gpu,
   array: OperandArray,

@@ -5,14 +5,8 @@ import type { Gpu } from './device.js'
 import { failure, notExact } from './failure.js'
 import { contiguous, type Layout, type Sizes, scatter, spread, stage } from './layout.js'
 import { type Block, blocksOf, type Kind, tileRowsOf, tileRowsOfVariant, variantOf } from './plan.js'
-import {
-  copyElements,
-  type GpuView,
-  type Products,
-  type ProductTask,
-  RETRY_WIDE,
-  type Submitted,
-} from './product.js'
+import { copyElements, type Products, RETRY_WIDE } from './product.js'
+import type { GpuView, ProductTask, Submitted } from './task.js'
 
 /** A matrix in an array, or in memory of the device; `isNew`: only this product uses it. */
 export type Matrix =
@@ -76,6 +70,7 @@ export async function multiplyBlocks(
   if (kind.mode === 'float' && !gpu.roundsToNearest) {
     throw notExact(`sums of float32 on ${gpu.name}, which doesn't round them to nearest,`)
   }
+  if (request.asksWitness && kind.mode === 'bits') throw notExact('the witness of truth values')
   if (k > MOST_K)
     throw failure(
       'ERR_MPMML_OUT_OF_MEMORY',

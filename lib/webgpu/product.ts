@@ -1,6 +1,6 @@
 /** Products of matrices in memory of a GPU: scan, pack, multiply, store. */
 
-import { type Gpu, type ReadPart, Recording, roundUp } from './device.js'
+import { type Gpu, Recording, roundUp } from './device.js'
 import { notExact } from './failure.js'
 import {
   arithmeticOf,
@@ -9,7 +9,6 @@ import {
   initialStatus,
   NO_FAULT,
   STATUS_WORDS,
-  type StoredBits,
   TIMES,
   zeroBits,
 } from './kernels/arithmetic.js'
@@ -19,60 +18,11 @@ import { product, tileOf, witnessTileOf } from './kernels/product.js'
 import { scan } from './kernels/scan.js'
 import { store, THROW } from './kernels/store.js'
 import { wide } from './kernels/wide.js'
-import {
-  factsOf,
-  type Kind,
-  type ProductMode,
-  requireFloats,
-  requirePolicy,
-  spareBits,
-  type TileRows,
-} from './plan.js'
+import { factsOf, type Kind, type ProductMode, requireFloats, requirePolicy, spareBits } from './plan.js'
 import { selfTest } from './self-test.js'
+import type { GpuView, ProductTask, Submitted } from './task.js'
 
-/** Matrices of a batch in memory of a GPU. Offsets and strides count elements. */
-export interface GpuView {
-  readonly buffer: GPUBuffer
-  readonly bits: StoredBits
-  readonly offset: number
-  readonly batchStride: number
-  readonly rowStride: number
-  readonly colStride: number
-}
-
-/** A product of one block. Results are row-major, `c` and `witness` with these strides. */
-export interface ProductTask {
-  readonly kind: Kind
-  readonly rows: TileRows
-  readonly batch: number
-  readonly m: number
-  readonly n: number
-  readonly k: number
-  readonly a: GpuView
-  readonly b: GpuView
-  readonly c0: GpuView | null
-  readonly c: GpuView
-  readonly witness: GpuView | null
-  /** Index in the addon's overflowPolicies. */
-  readonly policy: number
-  /** Throws if the work was aborted. */
-  readonly check: () => void
-}
-
-/** A product that was submitted. Its result may be used when `status` was read and `verify` has returned. */
-export interface Submitted {
-  readonly status: ReadPart & { into: Int32Array<ArrayBuffer> }
-  readonly path: string
-  /** Throws if the result isn't that of the product; {@link RETRY_WIDE} if sums need 33 bits. */
-  verify(): void
-  /** Index of the first result outside the finite range; −1 if there is none. */
-  fault(): number
-  /** Time of the kernel; undefined if the device has no timestamps. */
-  kernelMs(): number | undefined
-  release(): void
-}
-
-/** Buffers of a product that was encoded, and what is known of its kernel. */
+/** Buffers of an encoded product, and the size of its kernel's work. */
 interface Encoded {
   readonly status: GPUBuffer
   readonly taken: GPUBuffer[]
@@ -113,7 +63,9 @@ export class Products {
     if (!isTest) {
       const output = witness ? (isTagged ? 'tagged' : 'witness') : ''
       const key = [kind.semiring, kind.dtype, mode, rows, a.bits, b.bits, output].join(' ')
-      await this.gpu.requireTested(key, () => selfTest(this, task, mode, isTagged))
+      await this.gpu.requireTested(key, () =>
+        selfTest(this.gpu, task, mode, isTagged, (test) => this.submit(test, mode, true)),
+      )
     }
     return this.#encode(task, mode, isTagged ? shift : 0, isTagged)
   }
@@ -198,7 +150,7 @@ export class Products {
     try {
       const status = take(STATUS_WORDS * 4)
       const [pa, pb, acc] = [take(ab * mp * kp * 4), take(bb * np * kp * 4), take(batch * mp * np * 4)]
-      // Stands for what isn't bound otherwise.
+      // A binding of a matrix that doesn't exist.
       const none = take(16)
       const win = witness ? (plain ? acc : take(batch * mp * np * 4)) : none
       const low = mode === 'wide' ? take(batch * mp * np * 4) : none

@@ -1,7 +1,9 @@
 /** Compares the pipelines of a product with its definition when they are first used: a driver may compile a kernel wrongly. */
+
+import type { Gpu } from './device.js'
 import { failure } from './failure.js'
 import type { ProductMode } from './plan.js'
-import type { GpuView, Products, ProductTask } from './product.js'
+import type { GpuView, ProductTask, Submitted } from './task.js'
 
 /** Rows, columns and k of the product. */
 const SIZE = 64
@@ -77,14 +79,14 @@ function compute(task: ProductTask, a: Elements, b: Elements): { c: number[]; wi
   return { c, witness }
 }
 
-/** Throws unless the pipelines of a task in a mode compute a small product right. */
+/** Throws unless the pipelines of a task in a mode compute a small product right, which `submit` starts. */
 export async function selfTest(
-  products: Products,
+  gpu: Gpu,
   task: ProductTask,
   mode: ProductMode,
   isTagged: boolean,
+  submit: (test: ProductTask) => Promise<Submitted>,
 ): Promise<void> {
-  const { gpu } = products
   const [a, b] = [draw(task, task.a.bits, mode, isTagged, 1), draw(task, task.b.bits, mode, isTagged, 2)]
   const buffers: GPUBuffer[] = []
   const view = (bits: GpuView['bits'], bytes: number): GpuView => {
@@ -107,7 +109,7 @@ export async function selfTest(
     policy: 0,
   }
   await Promise.all([gpu.write(a, test.a.buffer), gpu.write(b, test.b.buffer)])
-  const submitted = await products.submit(test, mode, true)
+  const submitted = await submit(test)
   const results = [{ buffer: test.c.buffer, at: 0, into: c }]
   if (test.witness) results.push({ buffer: test.witness.buffer, at: 0, into: index as never })
   await gpu.read([submitted.status, ...results])

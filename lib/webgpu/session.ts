@@ -19,7 +19,8 @@ import { floatBits } from './kernels/store.js'
 import { contiguous, type Layout, type Sizes, scatter, upload } from './layout.js'
 import { type Matrix, multiplyBlocks, type ProductRequest } from './multiply.js'
 import { kindOf } from './plan.js'
-import { copyElements, type GpuView, Products } from './product.js'
+import { copyElements, Products } from './product.js'
+import type { GpuView } from './task.js'
 import type { GpuDescription, GpuFunctions } from './with-gpu.js'
 
 /** Lists of the addon whose indices requests and reports have. */
@@ -121,8 +122,16 @@ const collected = new FinalizationRegistry<{
   if (owner) giveBack(owner, memory)
 })
 
-/** Where the fields of a layout are. */
+/** Positions of the fields of a layout. */
 type LayoutAt = (typeof requestAt)['a']
+
+const memoryPlaces = [
+  memberAt.aMemory,
+  memberAt.bMemory,
+  memberAt.cMemory,
+  memberAt.c0Memory,
+  memberAt.witnessMemory,
+]
 
 const layoutAt = (fields: Float64Array, at: LayoutAt, base = 0): Layout => ({
   offset: fields[base + at.offset]!,
@@ -154,10 +163,12 @@ export function gpuFunctions(
 
   /** The device, which is opened when it is first needed, and again after it was lost. */
   async function open(): Promise<Opened> {
-    const opened = await opening?.catch(() => null)
+    const current = opening
+    const opened = await current?.catch(() => null)
     if (opened && !opened.gpu.isLost) return opened
-    opening = start()
-    return opening
+    // Another call may have begun to open it meanwhile.
+    if (opening === current) opening = start()
+    return opening!
   }
 
   async function start(): Promise<Opened> {
@@ -273,10 +284,7 @@ export function gpuFunctions(
 
   return {
     async describeGpu(allows?: boolean): Promise<GpuDescription> {
-      if (allows && !allowsFallback) {
-        allowsFallback = true
-        opening = null
-      }
+      allowsFallback ||= allows ?? false
       try {
         const { gpu } = await open()
         const { maxBufferSize, maxStorageBufferBindingSize, maxComputeWorkgroupStorageSize } =
@@ -513,6 +521,14 @@ export function gpuFunctions(
       const [common, stride] = [request.slice(), memberFields.length]
       const count = members.length / stride
       const check = watch(cancel)
+      // Found now, because a memory may be released before the group's turn.
+      const memories = new Map<number, GpuMemory | undefined>()
+      for (let base = 0; base < members.length; base += stride) {
+        for (const place of memoryPlaces) {
+          const number = members[base + place]!
+          if (number > 0) memories.set(number, GpuMemory.byNumber(number))
+        }
+      }
       return run(device, async (opened) => {
         const kind = kindOf(semiringAt(common[requestAt.semiring]!), dtypeAt(common[requestAt.dtype]!))
         const asksWitness = common[requestAt.asksWitness] !== 0
@@ -557,7 +573,7 @@ export function gpuFunctions(
                 const number = members[base + place]!
                 const layout = layoutAt(members, at, base)
                 if (number < 0) return { array: arrays[-1 - number]!, layout }
-                if (number > 0) return arrayOrMemory(GpuMemory.byNumber(number), layout)
+                if (number > 0) return arrayOrMemory(memories.get(number), layout)
                 return memory && newResult(memory, layout.offset, product)
               }
               await multiplyBlocks(opened, lists, check, {

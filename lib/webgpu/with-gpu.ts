@@ -3,7 +3,7 @@
  *
  * Requests that name the backend 'webgpu', and handles that a WebGPU device has made, go to `gpu`; all else goes to the addon.
  * `gpu` refuses what it can't compute exactly with ERR_MPMML_OPTION or ERR_MPMML_DTYPE before it writes anything, so that a
- * caller who didn't ask for 'webgpu' by name may compute on the CPU instead. ERR_MPMML_NO_WEBGPU: no usable adapter;
+ * call that doesn't name 'webgpu' may compute on the CPU instead. ERR_MPMML_NO_WEBGPU: no usable adapter;
  * ERR_MPMML_DEVICE_LOST: the device was lost, and its matrices with it.
  */
 import {

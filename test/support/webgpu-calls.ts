@@ -36,7 +36,7 @@ export async function withoutAdapter(): Promise<string | undefined> {
   return adapter ? undefined : 'no adapter of WebGPU was found'
 }
 
-/** What a stand-in changes of a GPU. */
+/** Changes of a GPU by a stand-in. */
 export interface Changes {
   /** The text of each kernel that is compiled. */
   code?: (code: string) => string
@@ -140,7 +140,7 @@ export async function multiply(
   return addon.paths[report[reportAt.path]!]!
 }
 
-/** What a closure gives apart from the distances. */
+/** Results of a closure apart from the distances. */
 export interface Closed {
   /** The report's `gain`. */
   gain: number

@@ -62,7 +62,7 @@ const forElements = (text: (i: number, r: number, c: number) => string) =>
     .join('\n  ')
 const forFour = (text: (index: number) => string) => range(4).map(text).join(' ')
 
-/** The element of those that a thread holds in row (or column) 16 · chunk + l.y (l.x), of column c (row r). */
+/** A thread's element in row (or column) 16 · chunk + l.y (l.x), of column c (row r). */
 const chosen = (name: string, [e0, e1, e2, e3]: readonly number[]) =>
   `select(select(${name}${e0}, ${name}${e1}, chunk == 1u), select(${name}${e2}, ${name}${e3}, chunk == 3u), chunk > 1u)`
 const chosenOfRow = (name: string, c: number) =>
@@ -165,7 +165,7 @@ fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: ve
 }
 
 /**
- * WGSL of the same with next nodes. Panels hold row k and column k as they are at step k, and steps are taken one by one, so that the next
+ * WGSL of {@link cross} with next nodes. Panels hold row k and column k as they are at step k, and steps are taken one by one, so that the next
  * nodes are those of Floyd and Warshall's own order: with cycles of weight one, next nodes that are chosen in another order may lead in a
  * circle. The pivot's kernel has written its part of the panels.
  */
