@@ -50,8 +50,7 @@ function kinds(): ProductKind[] {
  * @throws Rejects with ERR_MPMML_NO_WEBGPU if WebGPU can't be used, ERR_MPMML_ABORTED (then nothing is stored), ERR_MPMML_FILE if the file
  *   can't be written or there is no folder for it, and what {@link mpmm} rejects with.
  * @example
- * const { path, choices } = await tuneWebGpu()
- * console.log(path, choices.filter(({ webgpuMs, cpuMs }) => webgpuMs < cpuMs).length)
+ * await tuneWebGpu({ signal: AbortSignal.abort() }).catch(({ code }) => console.log(code)) // ERR_MPMML_ABORTED
  */
 export async function tuneWebGpu(
   options?: TuneWebGpuOptions,
@@ -63,6 +62,7 @@ export async function tuneWebGpu(
       'there is no folder for the choices, because the user has no home folder: set HOME, or XDG_CACHE_HOME',
     )
   }
+  throwIfAborted(signal, 'tuning')
   await requireGpu()
   const gpu = gpuName(await lookForGpu())
   const all = kinds()
