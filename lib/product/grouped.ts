@@ -175,7 +175,7 @@ async function multiplyAll(
     if (!startsAtOnce()) group.check(group.length)
     if (!call.session) group.place()
     trace?.checked(group.products)
-    if (call.place.backend === WEBGPU) {
+    if (!call.session && call.place.backend === WEBGPU) {
       await requireGpu()
       group.each((product, names) => product.requireThere(names))
     }

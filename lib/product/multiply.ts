@@ -36,6 +36,7 @@ import type { UserOperand, UserProductOptions, UserResultOf, UserWitnessedResult
 import {
   isFasterByWebGpu,
   isWebGpuByName,
+  mayBeFasterByWebGpu,
   mayComputeInstead,
   onCpuInstead,
   onWebGpu,
@@ -133,8 +134,12 @@ async function multiply(
   const { call } = product
   if (call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
   inARow = 0
+  // A device computes in the order of the calls, so nothing may come between.
+  if (call.session) return compute(product)
   if (call.place.backend === WEBGPU) await requireGpu()
-  else if (await isFasterByWebGpu(product, measureProduct)) call.place = onWebGpu()
+  else if (mayBeFasterByWebGpu(product) && (await isFasterByWebGpu(product, measureProduct))) {
+    call.place = onWebGpu()
+  }
   if (call.place.backend !== WEBGPU || isWebGpuByName(call)) return compute(product)
   try {
     return await compute(product)

@@ -76,16 +76,24 @@ const LEAST_STEPS = 2 ** 27
 let wasLost = false
 
 /**
- * Returns whether `auto` gives a product to WebGPU: a large one on a host without CUDA, with a GPU that was measured to compute products
- * of its kind in less time than the CPU. Looks for the GPU and measures once.
+ * Returns whether `auto` may give a product to WebGPU: a large one of arrays. Takes no time, because products on devices start before
+ * their call returns.
+ */
+export function mayBeFasterByWebGpu(product: Product): boolean {
+  const { call, batch, m, n, k } = product
+  const { backend, variant, devices } = call.options
+  if (call.session || wasLost || batch * m * n * k < LEAST_STEPS) return false
+  const isOpen = backend === AUTO && variant === LEFT_OUT && devices === 0 && automaticBackend() === AUTO
+  return isOpen && refusalOf(product) === null && mayHaveGpu()
+}
+
+/**
+ * Returns whether `auto` gives such a product to WebGPU: on a host without CUDA, with a GPU that was measured to compute products of its
+ * kind in less time than the CPU. Looks for the GPU and measures once.
  */
 export async function isFasterByWebGpu(product: Product, measure: Measure): Promise<boolean> {
   const { call, batch, m, n, k, type } = product
-  const { backend, variant, devices, device } = call.options
-  const steps = batch * m * n * k
-  const isOpen = backend === AUTO && variant === LEFT_OUT && devices === 0 && automaticBackend() === AUTO
-  if (!isOpen || call.session || wasLost || steps < LEAST_STEPS || refusalOf(product)) return false
-  if (!mayHaveGpu() || (builtWithCuda && addon.explain(indexOf(device)).backend === 'cuda')) return false
+  if (builtWithCuda && addon.explain(indexOf(call.options.device)).backend === 'cuda') return false
   looked ??= lookForGpu()
   const gpu = await looked
   if (gpu.reason !== '' || gpu.adapter?.isFallback) return false

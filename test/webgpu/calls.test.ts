@@ -118,6 +118,20 @@ describe.skipIf(reason !== undefined)(named('webgpu', reason), () => {
     await device.close()
   })
 
+  it('computes on its device in the order of the calls', async () => {
+    const device = await openDevice(webgpu)
+    const step = await device.upload(matrix(2, 2, [0, 1, 1, 0]))
+    const places = [await device.upload(matrix(2, 2, [0, 1, 1, 0])), await device.full([2, 2], 0)]
+    const running = []
+    for (let i = 0; i < 8; i++) {
+      running.push(mpmm(places[i % 2]!, step, { ...webgpu, out: places[(i + 1) % 2]! }))
+    }
+    const { data } = await places[0]!.download()
+    await Promise.all(running)
+    expect(data).toEqual(Int32Array.of(8, 9, 9, 8))
+    await device.close()
+  })
+
   it('demands all pairs of a graph, and no search', async () => {
     const graph = { nodes: 3, from: [0, 1], to: [1, 2], weight: [4, 5] }
     const { distances, backend } = await shortestPaths(graph, webgpu)
