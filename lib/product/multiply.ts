@@ -79,8 +79,8 @@ const syncReport = new Float64Array(REPORT_FIELDS)
  * @throws Rejects, and never throws, with an {@link MpmmlError}: ERR_MPMML_SHAPE and ERR_MPMML_DTYPE for matrices that
  *   don't fit, ERR_MPMML_OPTION and ERR_MPMML_VARIANT for options, ERR_MPMML_OVERFLOW (see the option `overflow`),
  *   ERR_MPMML_VALUE for a negative element of max-times, ERR_MPMML_DISPOSED and ERR_MPMML_DEVICE for matrices of a device,
- *   ERR_MPMML_NO_CUDA, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED,
- *   ERR_MPMML_CUDA. The option `out` says what `out` holds after each.
+ *   ERR_MPMML_NO_CUDA, ERR_MPMML_NO_WEBGPU, ERR_MPMML_OUT_OF_MEMORY, ERR_MPMML_ABORTED,
+ *   ERR_MPMML_CUDA, ERR_MPMML_DEVICE_LOST. The option `out` says what `out` holds after each.
  * @see K. Stanczyk, Max-Plus Algebra Toolbox for MATLAB, user guide, example 2.12c (the example's numbers)
  * @example
  * const a = matrix(2, 3, Int32Array.of(1, 6, 2, 8, 3, 4))
