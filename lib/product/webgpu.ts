@@ -1,7 +1,14 @@
 /** Products by WebGPU: those that it refuses, and those that `auto` gives to it. */
 import { AUTO, automaticBackend, builtWithCuda, CPU, indexOf, WEBGPU } from '../backend.js'
 import { typeNameOf } from '../elements.js'
-import { DeviceLostError, DTypeError, NoWebGpuError, OptionError, OutOfMemoryError } from '../errors.js'
+import {
+  DeviceLostError,
+  DTypeError,
+  NoWebGpuError,
+  OptionError,
+  OutOfMemoryError,
+  VariantError,
+} from '../errors.js'
 import { exists, platform } from '../host.js'
 import { isFromListener } from '../listener.js'
 import { addon } from '../native.js'
@@ -53,7 +60,14 @@ export const isWebGpuByName = ({ options: { backend, variant } }: Call): boolean
  */
 export function requireWebGpuKind(product: Product): void {
   const { call } = product
-  const refusal = isByWebGpu(call) ? refusalOf(product) : null
+  if (!isByWebGpu(call)) return
+  const { backend, variant } = call.options
+  if (!call.session && backend !== AUTO && backend !== WEBGPU) {
+    throw new VariantError(
+      `variant ${variants[variant]!.name} is of the webgpu backend, but option backend is '${addon.backendChoices[backend]}': leave one of them out`,
+    )
+  }
+  const refusal = refusalOf(product)
   if (refusal === null) return
   if (call.session || isWebGpuByName(call)) throw refusal
   call.place = onCpuInstead()

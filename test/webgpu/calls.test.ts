@@ -62,6 +62,12 @@ describe('the backend webgpu by name', () => {
       'plus-times',
     ],
     ['several devices', () => mpmm(a, b, { ...webgpu, devices: [0, 1] }), 'OPTION', 'devices'],
+    [
+      'a variant of WebGPU on another backend',
+      () => mpmm(a, b, { backend: 'cpu', variant: 'wgsl_maxplus_i32_64x64' }),
+      'VARIANT',
+      "'cpu'",
+    ],
     ['RNA', () => nussinov('GGGAAACCC', webgpu), 'OPTION', 'webgpu'],
   ])('refuses %s', async (_, call, code, text) => {
     expectError(await rejection(call()), `ERR_MPMML_${code}`, text)
