@@ -14,6 +14,9 @@ export const tileOf = (rows: 32 | 64 | 128, { better }: Pick<Arithmetic, 'better
 export const witnessTileOf = (rows: 32 | 64 | 128): Tile =>
   rows === 128 ? [64, 128, 16, 8, 4] : [rows, rows, 16, 4, 4]
 
+/** Number of k between two comparisons for an auxiliary output. */
+const GROUP = 4
+
 /** Auxiliary output of a product: none, the k that decides, or what `through` has in row m of that k. */
 export type Auxiliary = 'none' | 'witness' | 'through'
 
@@ -32,16 +35,35 @@ export function product({ type, plus, times, better }: Arithmetic, tile: Tile, a
   const has = auxiliary !== 'none'
   // The next vectors are read while the current ones are used: 4 % faster for integers, slower for floats and bits on an H200.
   const prefetches = !has && type === 'i32' && better !== ''
-  const step = (i: number, j: number, n: number) => {
-    const candidate = times(`V(a${i >> 2}.${'xyzw'[i & 3]})`, `b${j}`)
-    if (!has) return `c${n} = ${plus(`c${n}`, candidate)};`
-    return `{ let v = ${candidate}; let d = v ${better} c${n}; c${n} = select(c${n}, v, d); w${n} = select(w${n}, kk, d); }`
+  const candidate = (i: number, j: number) => times(`V(a${i >> 2}.${'xyzw'[i & 3]})`, `b${j}`)
+  const step = (i: number, j: number, n: number) => `c${n} = ${plus(`c${n}`, candidate(i, j))};`
+  /** The best candidate of GROUP k, which costs no more than in a plain product, and then one comparison. */
+  const group = () => {
+    const ofOne = (q: number) =>
+      `{ ${fragments(`(k + ${q}u)`)} ${each((i, j, n) => `g${n} = ${q === 0 ? candidate(i, j) : plus(`g${n}`, candidate(i, j))};`).join(' ')} }`
+    return `${range(count)
+      .map((n) => `var g${n}: V;`)
+      .join(' ')}
+      ${range(GROUP).map(ofOne).join('\n      ')}
+      ${range(count)
+        .map((n) => `w${n} = select(w${n}, kk, g${n} ${better} c${n}); c${n} = ${plus(`c${n}`, `g${n}`)};`)
+        .join('\n      ')}`
   }
-  const through = (n: number, i: number) => {
+  const fragments = (k: string) =>
+    [
+      ...range(TM / 4).map((i) => `let a${i} = sa[${k} * ${BM / 4}u + l.y + ${(i * BM) / TM}u];`),
+      ...range(TN / 4).map((j) => `let b${j} = sb[${k} * ${BN / 4}u + l.x + ${(j * BN) / TN}u];`),
+    ].join(' ')
+  /** Stores the auxiliary output of 4 elements: what it was, unless a group of this dispatch decides. */
+  const decided = (i: number, j: number, n: number) => {
     const row = `(y * ${BM}u + (${((i >> 2) * BM) / TM}u + l.y) * 4u + ${i & 3}u)`
-    return range(4)
-      .map((e) => `if (w${n}[${e}] >= 0) { x${n}[${e}] = through[u32(w${n}[${e}]) * p.m4 * 4u + ${row}]; }`)
-      .join(' ')
+    const element = (e: number) => {
+      const k = `decisive(u32(w${n}[${e}]), w.z, ${row}, col4 + ${(j * BN) / TN}u + l.x, ${e}u, c${n}[${e}])`
+      const value = auxiliary === 'through' ? `through[${k} * p.m4 * 4u + ${row}]` : `i32(${k})`
+      return `if (w${n}[${e}] >= 0) { x[${e}] = ${value}; }`
+    }
+    const before = auxiliary === 'through' ? 'win[at]' : 'select(win[at], vec4<i32>(-1), p.first == 1u)'
+    return `{ let at = ${at(i, j)}; var x = ${before}; ${range(4).map(element).join(' ')} win[at] = x; }`
   }
   /** Positions of the vectors that a thread copies to shared memory, there and in the operand for k = 0. */
   const loads = (operand: string, side: number, stride: string, first: string) =>
@@ -74,6 +96,19 @@ struct P { m4: u32, n4: u32, k0: u32, k1: u32, x0: u32, y0: u32, first: u32, sta
 @group(0) @binding(3) var<uniform> p: P;
 ${has ? '@group(0) @binding(4) var<storage, read_write> win: array<vec4<i32>>;' : ''}
 ${auxiliary === 'through' ? '@group(0) @binding(5) var<storage, read> through: array<i32>;' : ''}
+${
+  has
+    ? `// The least k of a group whose candidate is the best one.
+fn decisive(k0: u32, z: u32, row: u32, col4: u32, e: u32, best: ${type}) -> u32 {
+  var k = k0;
+  for (; k < k0 + ${GROUP - 1}u; k++) {
+    let x = at[k * p.m4 + z * p.za + row / 4u][row % 4u]; let y = b[k * p.n4 + z * p.zb + col4][e];
+    if (${times('x', 'y')} == best) { return k; }
+  }
+  return k;
+}`
+    : ''
+}
 var<workgroup> sa: array<V, ${(BK * BM) / 4}>;
 var<workgroup> sb: array<V, ${(BK * BN) / 4}>;
 @compute @workgroup_size(${BN / TN}, ${BM / TM})
@@ -83,7 +118,7 @@ fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: ve
     .map((n) => `var c${n} = V(bitcast<${type}>(p.start));${has ? ` var w${n} = vec4<i32>(-1);` : ''}`)
     .join('\n  ')}
   if (p.first == 0u) {
-    ${each((i, j, n) => `c${n} = c[${at(i, j)}];${auxiliary === 'witness' ? ` w${n} = win[${at(i, j)}];` : ''}`).join('\n    ')}
+    ${each((i, j, n) => `c${n} = c[${at(i, j)}];`).join('\n    ')}
   }
   ${loads('a', BM, 'p.m4', 'row4')}
   ${loads('b', BN, 'p.n4', 'w.z * p.zb + col4')}
@@ -92,23 +127,14 @@ fn main(@builtin(workgroup_id) w: vec3<u32>, @builtin(local_invocation_id) l: ve
     ${copies(prefetches ? '' : 'k0')}
     workgroupBarrier();
     ${prefetches ? `let next = min(k0 + ${BK}u, p.k1 - ${BK}u); ${reads('next', '')}` : ''}
-    for (var k = 0u; k < ${BK}u; k++) {
-      ${has ? 'let kk = vec4<i32>(i32(k0 + k));' : ''}
-      ${range(TM / 4)
-        .map((i) => `let a${i} = sa[k * ${BM / 4}u + l.y + ${(i * BM) / TM}u];`)
-        .join('\n      ')}
-      ${range(TN / 4)
-        .map((j) => `let b${j} = sb[k * ${BN / 4}u + l.x + ${(j * BN) / TN}u];`)
-        .join('\n      ')}
-      ${each(step).join('\n      ')}
+    ${
+      has
+        ? `for (var k = 0u; k < ${BK}u; k += ${GROUP}u) { let kk = vec4<i32>(i32(k0 + k)); ${group()} }`
+        : `for (var k = 0u; k < ${BK}u; k++) { ${fragments('k')} ${each(step).join('\n      ')} }`
     }
     workgroupBarrier();
   }
-  ${each((i, j, n) => {
-    const index = at(i, j)
-    if (auxiliary === 'through')
-      return `{ let e = ${index}; c[e] = c${n}; var x${n} = win[e]; ${through(n, i)} win[e] = x${n}; }`
-    return `c[${index}] = c${n};${has ? ` win[${index}] = w${n};` : ''}`
-  }).join('\n  ')}
+  ${each((i, j, n) => `c[${at(i, j)}] = c${n};`).join('\n  ')}
+  ${has ? each(decided).join('\n  ') : ''}
 }`
 }
