@@ -14,7 +14,17 @@ import {
   type Request,
   takenFrom,
 } from './messages.js'
-import { copyElements, type Exports, type TypedArray, type Written, writtenBy } from './written.js'
+import {
+  copyElements,
+  type Exports,
+  isRecord,
+  partsOf,
+  replacesAll,
+  type TypedArray,
+  type Written,
+  whole,
+  writtenBy,
+} from './written.js'
 
 type Call = (...values: unknown[]) => unknown
 
@@ -54,10 +64,48 @@ function outOfMemory(arrays: readonly TypedArray[]): Error {
   )
 }
 
-/** The copies that a message takes with it. */
-function copiesOf(arrays: readonly TypedArray[]): TypedArray[] {
+/** Bytes from which on arrays are copied in slices, between which the event loop turns, and bytes of a slice: some 0.5 ms. */
+const LARGE = 2 ** 22
+const SLICE = 2 ** 21
+
+/** Goes on when the event loop has had its turn. Both lib/host.js and lib/browser/host.js are left out of the bundle of a page's addon. */
+const turn = () =>
+  new Promise<void>((resolve) => {
+    const { setImmediate } = globalThis as { setImmediate?: (then: () => void) => void }
+    if (setImmediate) return setImmediate(resolve)
+    const { port1, port2 } = new MessageChannel()
+    port1.onmessage = () => {
+      port1.close()
+      resolve()
+    }
+    port2.postMessage(null)
+  })
+
+/** Number of times that an array occurs in a value. */
+function countIn(value: unknown, array: TypedArray): number {
+  if (value === array) return 1
+  const insides = Array.isArray(value) ? value : isRecord(value) ? Object.values(value) : []
+  return insides.reduce<number>((sum, inside) => sum + countIn(inside, array), 0)
+}
+
+/** Copies elements in slices. */
+async function copyInSlices(to: TypedArray, from: TypedArray, written: Written): Promise<void> {
+  for (const part of partsOf(written, SLICE / from.BYTES_PER_ELEMENT)) {
+    copyElements(to, from, part)
+    await turn()
+  }
+}
+
+const isLarge = ({ byteLength }: TypedArray) => byteLength >= LARGE
+
+/** The copies that a message takes with it; those of large arrays are empty, and of `replaced` ones they stay so. */
+function copiesOf(arrays: readonly TypedArray[], replaced: ReadonlySet<TypedArray>): TypedArray[] {
   try {
-    return arrays.map(copyOf)
+    return arrays.map((array) => {
+      if (!isLarge(array) && !replaced.has(array)) return copyOf(array)
+      const Type = array.constructor as new (length: number) => TypedArray
+      return new Type(array.length)
+    })
   } catch (error) {
     throw error instanceof RangeError ? outOfMemory(arrays) : error
   }
@@ -82,7 +130,21 @@ export function remote(
   let calls = 0
   let failure: Error | undefined
 
-  const post = (request: Request, transfer: Transferable[] = []) => worker.postMessage(request, transfer)
+  /** Ends when all earlier messages were posted; null if they were. */
+  let posting: Promise<void> | null = null
+  /** Does work that posts a message, after that of earlier calls. */
+  const inOrder = (work: () => void | Promise<void>) => {
+    const started = posting ? posting.then(work) : work()
+    if (!(started instanceof Promise)) return
+    posting = started
+    started.then(() => {
+      if (posting === started) posting = null
+    })
+  }
+  const post = (request: Request, transfer: Transferable[] = []) =>
+    inOrder(() => {
+      worker.postMessage(request, transfer)
+    })
   const collected = new FinalizationRegistry<number>((handle) => post({ release: handle }))
   post({ start: start.compiled, kind: start.kind, threads: start.threads })
 
@@ -116,12 +178,19 @@ export function remote(
     }
     if (!('given' in data)) return
     pending.delete(data.call)
-    data.arrays.forEach((array, index) => {
-      for (const written of call.results.get(call.wanted[index]!) ?? []) {
-        copyElements(written.array, array, written)
-      }
-    })
-    call.resolve(takenFrom(data.given, received))
+    const resolve = () => call.resolve(takenFrom(data.given, received))
+    const copies = data.arrays.flatMap((array, index) =>
+      (call.results.get(call.wanted[index]!) ?? []).map((written) => ({ array, written })),
+    )
+    const large = copies.filter(({ array }) => isLarge(array))
+    for (const { array, written } of copies) {
+      if (!isLarge(array)) copyElements(written.array, array, written)
+    }
+    if (large.length === 0) return resolve()
+    const copying = async () => {
+      for (const { array, written } of large) await copyInSlices(written.array, array, written)
+    }
+    copying().then(resolve, call.reject)
   }
 
   function received(made: MadeHandle): Remote {
@@ -142,7 +211,7 @@ export function remote(
     return (...values) =>
       new Promise((resolve, reject) => {
         if (failure) throw failure
-        const { values: replaced, arrays } = packed(values, handleOf)
+        const { values: sent, arrays } = packed(values, handleOf)
         const { report, cancel, ...others } = named(takes, values)
         const results = new Map<number, Written[]>()
         for (const written of resultsOf(name, { report, cancel, ...others })) {
@@ -150,13 +219,41 @@ export function remote(
           results.set(place, [...(results.get(place) ?? []), written])
         }
         const wanted = [...results.keys()]
-        const copies = copiesOf(arrays)
-        const call = ++calls
-        post(
-          { call, name, values: replaced, arrays: copies, wanted },
-          copies.map(({ buffer }) => buffer as ArrayBuffer),
+        // An array of results that is an operand too is in several places of the call.
+        const replaced = new Set(
+          [...results.values()].flatMap(([written, ...others]) =>
+            written &&
+            others.length === 0 &&
+            arrays.includes(written.array) &&
+            replacesAll(written) &&
+            countIn(values, written.array) === 1
+              ? [written.array]
+              : [],
+          ),
         )
+        const copies = copiesOf(arrays, replaced)
+        const call = ++calls
+        const send = () =>
+          worker.postMessage(
+            { call, name, values: sent, arrays: copies, wanted },
+            copies.map(({ buffer }) => buffer as ArrayBuffer),
+          )
+        const sliced = arrays.filter((array) => isLarge(array) && !replaced.has(array))
+        const fillAndSend = async () => {
+          try {
+            for (const array of sliced) {
+              // A call that was given up needs no more.
+              if (!pending.has(call)) return
+              await copyInSlices(copies[arrays.indexOf(array)]!, array, whole(array))
+            }
+            if (pending.has(call)) send()
+          } catch (error) {
+            pending.delete(call)
+            reject(error)
+          }
+        }
         // Only a call that was posted is answered.
+        if (sliced.length === 0 && !posting) send()
         pending.set(call, {
           results,
           wanted,
@@ -165,6 +262,7 @@ export function remote(
           resolve,
           reject,
         })
+        if (sliced.length > 0 || posting) inOrder(fillAndSend)
       })
   }
 

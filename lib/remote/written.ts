@@ -71,6 +71,27 @@ export function copyElements(to: TypedArray, from: TypedArray, { offset, sizes, 
   copy(0, offset)
 }
 
+const countOf = ({ sizes }: Written) => sizes.reduce((product, size) => product * size, 1)
+
+/** Returns whether a call that succeeds writes all of an array and doesn't read it. */
+export const replacesAll = (written: Written): boolean =>
+  written.replaces === true && countOf(written) === written.array.length
+
+/** Divides elements into parts of at most `most` elements each. */
+export function* partsOf(written: Written, most: number): Generator<Written> {
+  const { offset, sizes, strides } = written
+  const axis = sizes.findIndex((size) => size > 1)
+  if (countOf(written) <= most || axis < 0) {
+    yield written
+    return
+  }
+  const half = Math.ceil(sizes[axis]! / 2)
+  const resized = (size: number) => sizes.map((other, index) => (index === axis ? size : other))
+  yield* partsOf({ ...written, sizes: resized(half) }, most)
+  const rest = { offset: offset + half * strides[axis]!, sizes: resized(sizes[axis]! - half) }
+  yield* partsOf({ ...written, ...rest }, most)
+}
+
 /** Elements that a call of the addon writes, by its name and its arguments by their names. */
 export type WrittenBy = (name: string, named: Record<string, unknown>) => Written[]
 

@@ -9,6 +9,7 @@ import {
   type Exports,
   isRecord,
   isTypedArray,
+  replacesAll,
   type TypedArray,
   type Written,
   whole,
@@ -141,10 +142,6 @@ function withViews(value: unknown, staged: Staged): unknown {
   if (!isRecord(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, inside]) => [key, withViews(inside, staged)]))
 }
-
-/** Whether nothing of an array's content goes into what a call leaves there. */
-const replacesAll = ({ array, sizes, replaces }: Written) =>
-  replaces === true && sizes.reduce((product, size) => product * size, 1) === array.length
 
 interface Running {
   readonly staged: Staged
