@@ -4,7 +4,8 @@ import { explainBackend, info } from '../../lib/index.js'
 /** Why CUDA can't be used here; undefined where it can. */
 export function withoutCuda(): string | undefined {
   const { backend, reason } = explainBackend()
-  return backend === 'cuda' ? undefined : reason
+  // Without what is known of WebGPU.
+  return backend === 'cuda' ? undefined : reason.replace(/; and WebGPU .*/, '')
 }
 
 /** Why the laboratory's kernels aren't there; undefined where they are. */
