@@ -60,4 +60,5 @@ export {
   type TuningFile,
   tune,
 } from './lab/tune.js'
+export { type MeasuredChoice, type TuneWebGpuOptions, tuneWebGpu } from './lab/tune-webgpu.js'
 export { type MicrobenchKernels, microbenchKernels, microbenchNames } from './variant-names.js'

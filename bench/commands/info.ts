@@ -1,6 +1,6 @@
 /** mpmml info */
 import type { Command } from 'commander'
-import { type Info, info } from '../../lib/index.js'
+import { type Info, info, openDevice } from '../../lib/index.js'
 import { addonText } from '../addon-text.js'
 import { newCommand } from '../commands.js'
 import { bytes, deviceRows, labelled, print, printJson } from '../output.js'
@@ -9,12 +9,31 @@ export function infoCommand(): Command {
   return newCommand('info')
     .option('--json', 'print one JSON value')
     .action(async ({ json }: { json?: true }) => {
+      await lookForWebGpu()
       const facts = info()
       await (json ? printJson(facts) : print(describe(facts)))
     })
 }
 
-function describe({ version, compiler, node, addon, cuda, cpu, auto }: Info): string {
+/** Looks for a GPU of WebGPU, so that info() can describe it. */
+export async function lookForWebGpu(): Promise<void> {
+  try {
+    const device = await openDevice({ backend: 'webgpu' })
+    await device.close()
+  } catch {
+    // info() has the reason.
+  }
+}
+
+/** Describes WebGPU in a line: the GPU, how it rounds, or why it can't be used. */
+export function describeWebGpu({ name, adapter, roundsToNearest, reason }: Info['webgpu']): string {
+  const software = adapter?.isFallback ? ', software' : ''
+  const gpu = name === '' ? '' : `${name}${software}`
+  if (reason !== '') return `not usable${gpu === '' ? '' : ` (${gpu})`}: ${reason}`
+  return `${gpu}; float32 ${roundsToNearest ? 'rounds to nearest' : "doesn't round to nearest: no sums of float32"}`
+}
+
+function describe({ version, compiler, node, addon, cuda, cpu, webgpu, auto }: Info): string {
   const sections = [
     labelled([
       ['mpmml', `${version}, built by ${compiler}, on Node.js ${node}`],
@@ -28,6 +47,7 @@ function describe({ version, compiler, node, addon, cuda, cpu, auto }: Info): st
       ['CUDA', cuda.status],
       ['driver', cuda.driver ? `for CUDA ${cuda.driver}` : undefined],
       ['not usable', cuda.reason],
+      ['WebGPU', describeWebGpu(webgpu)],
       [
         'pinned',
         cuda.reason

@@ -1,13 +1,18 @@
 /** Products of two matrices. */
 
+import { WEBGPU } from '../backend.js'
 import type { DeviceMatrix } from '../device/device.js'
+import { storedArrays } from '../element-types.js'
 import { fromNative } from '../errors.js'
 import { REPORT_FIELDS } from '../fields.js'
-import type { MatrixLike } from '../matrix.js'
+import { type MatrixLike, matrix } from '../matrix.js'
 import type { Made } from '../native.js'
 import { type NativeCall, runNative } from '../run-native.js'
 import type { OperandArray } from '../storage.js'
 import type { Lanes } from '../user-semiring.js'
+import type { DataType } from '../variant-names.js'
+import type { ProductKind } from '../webgpu/choice.js'
+import { requireGpu } from '../webgpu/look.js'
 import {
   type AnyAccumulate,
   type AnyResult,
@@ -28,6 +33,14 @@ import {
 } from './result.js'
 import { type CallTrace, tracePromise, traceSync } from './tracing.js'
 import type { UserOperand, UserProductOptions, UserResultOf, UserWitnessedResult } from './user-product.js'
+import {
+  isFasterByWebGpu,
+  isWebGpuByName,
+  mayComputeInstead,
+  onCpuInstead,
+  onWebGpu,
+  requireBlocking,
+} from './webgpu.js'
 
 /**
  * Products in a row that JavaScript's thread may compute itself. Then one goes to another thread, so that the event loop
@@ -120,6 +133,21 @@ async function multiply(
   const { call } = product
   if (call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
   inARow = 0
+  if (call.place.backend === WEBGPU) await requireGpu()
+  else if (await isFasterByWebGpu(product, measureProduct)) call.place = onWebGpu()
+  if (call.place.backend !== WEBGPU || isWebGpuByName(call)) return compute(product)
+  try {
+    return await compute(product)
+  } catch (error) {
+    if (!mayComputeInstead(error)) throw error
+    call.place = onCpuInstead()
+    return compute(product)
+  }
+}
+
+/** Computes a product off the event loop. */
+async function compute(product: Product): Promise<MpmmResult<AnyResult>> {
+  const { call } = product
   allocateResult(product)
   const report = new Float64Array(REPORT_FIELDS)
   const start = ({ cancel }: NativeCall) => {
@@ -129,6 +157,22 @@ async function multiply(
   }
   const made = await runNative(workOf(product, 'the product', report), start, releaseMade)
   return resultOf(product, madeMemories(made, call), report)
+}
+
+/** Returns the milliseconds of a product of a kind on a backend, for the choice of `auto`. */
+export async function measureProduct(
+  { semiring, dtype, witness, m, n, k }: ProductKind,
+  backend: 'webgpu' | 'cpu',
+): Promise<number> {
+  const operand = (rows: number, cols: number) => {
+    const data = new storedArrays[dtype as DataType](rows * cols)
+    for (let index = 0; index < data.length; index++) data[index] = (index * 7919) % 251
+    return matrix(rows, cols, data)
+  }
+  const product = prepare(operand(m, k), operand(k, n), { semiring, witness, backend }, null)
+  const start = performance.now()
+  await compute(product)
+  return performance.now() - start
 }
 
 /** Computes a product before it returns. */
@@ -188,6 +232,7 @@ export function mpmmSync(a: unknown, b: unknown, options?: unknown): unknown {
   return traceSync('mpmmSync', (trace) => {
     const product = prepare(a, b, options, trace)
     refuseListener(product.options)
+    requireBlocking(product.call)
     return computeNow(product)
   })
 }

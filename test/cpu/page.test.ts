@@ -1,13 +1,13 @@
-/** The library on a page (native/wasm/remote.ts and worker.ts), with the addon for this platform in the place of WebAssembly. */
+/** The library on a page (lib/remote/page.ts and service.ts), with the addon for this platform in the place of WebAssembly. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { star } from '../../lib/algebra.js'
 import { components, kShortestPaths, reducePaths, shortestPaths, topologicalOrder } from '../../lib/graph.js'
 import { type Device, info, MpmmlError, matrix, mpmm, mpmmSync, openDevice } from '../../lib/index.js'
 import { type Addon, nativeCalls } from '../../lib/native-interface.js'
+import type { Request } from '../../lib/remote/messages.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
 import { semiring } from '../../lib/semirings.js'
-import type { Request } from '../../native/wasm/messages.js'
 import { board, movesOfKing } from '../support/king.js'
 import { combining } from '../support/suite-devices-combine.js'
 import { copies } from '../support/suite-devices-copies.js'

@@ -2,7 +2,8 @@
  * The addon of a page. What gives a promise is computed by a worker, so that the page stays alive; with shared memory, by several.
  * What has to be known at once is computed on the page, by an instance of its own of the same module.
  */
-import { nativeCalls } from '../../lib/native-interface.js'
+import { calls as known } from './calls.js'
+import { Remote, RemoteDevice } from './handles.js'
 import {
   type Kind,
   type MadeHandle,
@@ -13,24 +14,9 @@ import {
   type Request,
   takenFrom,
 } from './messages.js'
-import { copyElements, type Exports, type TypedArray, type Written, writtenBy } from './staging.js'
+import { copyElements, type Exports, type TypedArray, type Written, writtenBy } from './written.js'
 
 type Call = (...values: unknown[]) => unknown
-
-/** An object of the addon, which is in the worker. */
-class Remote {
-  constructor(readonly made: MadeHandle) {}
-}
-
-class RemoteDevice extends Remote {
-  /** As the worker said it last. */
-  use: unknown
-
-  constructor(made: MadeHandle) {
-    super(made)
-    this.use = made.use
-  }
-}
 
 /** A call that the worker hasn't answered. */
 interface Pending {
@@ -86,7 +72,7 @@ export interface WorkerPort extends Port<Request, Reply> {
 export function remote(
   local: Exports,
   worker: WorkerPort,
-  start: { compiled: WebAssembly.Module; kind: Kind; threads: number },
+  start: { compiled: WebAssembly.Module | null; kind: Kind; threads: number },
 ): Exports {
   const resultsOf = writtenBy(local)
   const pending = new Map<number, Pending>()
@@ -152,7 +138,7 @@ export function remote(
   }
 
   const computedThere = (name: string): Call => {
-    const { takes } = nativeCalls[name]!
+    const { takes } = known[name]!
     return (...values) =>
       new Promise((resolve, reject) => {
         if (failure) throw failure
@@ -195,7 +181,7 @@ export function remote(
     }
   }
 
-  const promising = Object.keys(nativeCalls).filter((name) => nativeCalls[name]!.givesPromise)
+  const promising = Object.keys(known).filter((name) => known[name]!.givesPromise)
   return {
     ...local,
     ...Object.fromEntries(promising.map((name) => [name, computedThere(name)])),
