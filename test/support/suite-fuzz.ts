@@ -7,7 +7,7 @@ import type { BackendName } from '../../lib/backend-name.js'
 import { root } from '../../lib/native.js'
 
 export function fuzzSuite(backend: BackendName): void {
-  it('random calls give what the definition says', { timeout: 600_000 }, () => {
+  it('computes random calls by the definition', { timeout: 600_000 }, () => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [
