@@ -50,15 +50,15 @@ export const squares = (sizes: readonly number[]): ProductShape[] =>
   sizes.map((size) => ({ batch: 1, m: size, n: size, k: size }))
 
 /** More than any machine holds. */
-export const MOST_ROWS = 10 ** 6
+export const MAX_ROWS = 10 ** 6
 
 /** MxKxN or BATCHxMxKxN, several separated by commas. */
 export function shapes(text: string): ProductShape[] {
   return text.split(',').map((part) => {
     const sizes = /^\s*(?:(\d{1,7})x)?(\d{1,7})x(\d{1,7})x(\d{1,7})\s*$/.exec(part)?.slice(1)
     const [batch, m, k, n] = (sizes ?? []).map((size) => (size === undefined ? 1 : Number(size)))
-    if (!batch || !m || !k || !n || Math.max(batch, m, k, n) > MOST_ROWS) {
-      throw new InvalidArgumentError(`A shape is MxKxN or BATCHxMxKxN, with sizes from 1 to ${MOST_ROWS}.`)
+    if (!batch || !m || !k || !n || Math.max(batch, m, k, n) > MAX_ROWS) {
+      throw new InvalidArgumentError(`A shape is MxKxN or BATCHxMxKxN, with sizes from 1 to ${MAX_ROWS}.`)
     }
     return { batch, m, n, k }
   })

@@ -78,7 +78,7 @@ export async function replaces({
 }
 
 /** Ends as wrong usage if an option was given that blocks on disk don't have, or no output. */
-export function requireOnDisk(
+export function assertOnDisk(
   command: Command,
   flags: object,
   refused: readonly string[],

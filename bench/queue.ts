@@ -6,10 +6,10 @@ import {
   ARRAYS_HELP,
   type ArraysFlags,
   arraysOptions,
+  assertOnDisk,
   describeArrays,
   isOnDisk,
   replaces,
-  requireOnDisk,
   runArrays,
 } from './arrays.js'
 import { flags, libraryOption } from './flags.js'
@@ -56,7 +56,7 @@ interface QueueRecord extends QueueResult {
 }
 
 /** Ends as wrong usage if an option was given that workers decide about. */
-function requireForWorkers(command: Command, flags: object): void {
+function assertForWorkers(command: Command, flags: object): void {
   for (const name of ['device', 'backend', 'deviceMemory']) {
     if ((flags as Record<string, unknown>)[name] === undefined) continue
     const option = name === 'deviceMemory' ? 'device-memory' : name
@@ -163,7 +163,7 @@ export async function doneByBlocks(
 ): Promise<boolean> {
   const { queue, output } = flags
   if (queue === undefined && !isOnDisk(flags, inputs, output)) return false
-  requireOnDisk(command, flags, refused, output)
+  assertOnDisk(command, flags, refused, output)
   if ([...inputs, output].includes(PIPE)) {
     command.error('error: blocks are read from disk and written there: name files instead of -', {
       exitCode: 2,
@@ -173,7 +173,7 @@ export async function doneByBlocks(
     const record = await runArrays(kind, { ...flags, inputs, output }, signal)
     await (json ? printJson(record) : print(describeArrays(record)))
   } else {
-    requireForWorkers(command, flags)
+    assertForWorkers(command, flags)
     const record = await runOnQueue(kind, { ...flags, queue, inputs, output }, signal)
     await (json ? printJson(record) : print(describeQueueWork(record)))
   }

@@ -3,9 +3,9 @@ import type { BackendName } from './backend-name.js'
 import { show } from './describe.js'
 import { environmentBackend } from './environment.js'
 import { OptionError } from './errors.js'
-import { architecture, processor } from './host.js'
 import { addon, indexIn } from './native.js'
-import { LEFT_OUT, Options, type OptionsOf, option, readChoice } from './options.js'
+import { Options, type OptionsOf, option, readChoice, UNSET } from './options.js'
+import { architecture, processor } from './platform.js'
 import { gpuName, knownGpu } from './webgpu/look.js'
 
 const { backendChoices } = addon
@@ -47,7 +47,7 @@ export const builtWithCuda = addon.variants.some(({ backend }) => backend === 'c
 const MAX_DEVICES = 65536
 
 /** The option `device`: the index of a CUDA device. */
-export const device = option(LEFT_OUT, (value, name) => {
+export const device = option(UNSET, (value, name) => {
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < MAX_DEVICES)
     return value + 0
   throw new OptionError(
@@ -55,13 +55,13 @@ export const device = option(LEFT_OUT, (value, name) => {
   )
 })
 
-/** The index of the device that is taken; `device` may be {@link LEFT_OUT}. */
-export const indexOf = (device: number): number => (device === LEFT_OUT ? 0 : device)
+/** The index of the device that is taken; `device` may be {@link UNSET}. */
+export const indexOf = (device: number): number => (device === UNSET ? 0 : device)
 
 /** More devices than can be named together; native code has a bit for each. */
-const MOST_TOGETHER = 52
+const MAX_TOGETHER = 52
 /** All devices that there are, as the option {@link devices} says it. */
-export const ALL_DEVICES = 2 ** MOST_TOGETHER - 1
+export const ALL_DEVICES = 2 ** MAX_TOGETHER - 1
 
 /** The option `devices`: several CUDA devices as the bits of a number; 0 if none were given. */
 export const devices = option(0, readDevices)
@@ -76,8 +76,8 @@ function readDevices(value: unknown, name: string): number {
   }
   let set = 0
   for (const index of indices) {
-    if (!(typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < MOST_TOGETHER)) {
-      throw new OptionError(`${expected}, integers from 0 to ${MOST_TOGETHER - 1}, but it has ${show(index)}`)
+    if (!(typeof index === 'number' && Number.isInteger(index) && index >= 0 && index < MAX_TOGETHER)) {
+      throw new OptionError(`${expected}, integers from 0 to ${MAX_TOGETHER - 1}, but it has ${show(index)}`)
     }
     if (devicesIn(set).includes(index)) {
       throw new OptionError(`${expected}, each of them once, but it has ${index} twice`)
@@ -106,7 +106,7 @@ export const firstDevice = ({ device, devices }: Where): number =>
 /** Options that say where to compute. */
 export interface Where {
   backend: number
-  /** {@link LEFT_OUT} if it isn't given. */
+  /** {@link UNSET} if it isn't given. */
   device: number
   /** As the bits of a number; 0 if it isn't given. */
   devices: number
@@ -115,14 +115,14 @@ export interface Where {
 /** What was read, as other functions take it. */
 export const optionsOf = ({ backend, device, devices }: Where) => ({
   backend: backendChoices[backend]!,
-  device: device === LEFT_OUT ? undefined : device,
+  device: device === UNSET ? undefined : device,
   devices: devices === 0 ? undefined : devices === ALL_DEVICES ? ('all' as const) : devicesIn(devices),
 })
 
 /** Throws OptionError if `devices` contradict another option. */
-export function requireDevicesOnly({ devices, device, backend }: Where): void {
+export function assertDevicesOnly({ devices, device, backend }: Where): void {
   if (devices === 0) return
-  if (device !== LEFT_OUT) {
+  if (device !== UNSET) {
     throw new OptionError('options device and devices both say where to compute: leave one of them out')
   }
   if (backend === CPU) {

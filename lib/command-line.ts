@@ -5,7 +5,7 @@
 
 import { beginSet, layoutSet, runSet } from './arrays/options.js'
 import { backend, device, devices } from './backend.js'
-import { semiring } from './built-in.js'
+import { semiring } from './built-in-semirings.js'
 import { pathSet } from './graph/options.js'
 import { reduction } from './graph/reduction.js'
 import { parameterSet } from './lab/parameters.js'

@@ -1,6 +1,6 @@
 /** The element types, and the arrays that hold them. */
 import { isBigIntArray, isTypedArray, typedArrayName } from './array-types.js'
-import { showAny } from './describe.js'
+import { formatAny } from './describe.js'
 import {
   type ElementArray,
   type NarrowArray,
@@ -9,8 +9,8 @@ import {
   storedArrays,
   widened,
 } from './element-types.js'
-import { mostBytes, unwritten } from './host.js'
 import { addon, indexIn } from './native.js'
+import { mostBytes, unwritten } from './platform.js'
 import type { DataType } from './variant-names.js'
 
 /** Element types by their numbers: indices into the addon's list. */
@@ -37,7 +37,7 @@ const integers = addon.dataTypes.map(isIntegers)
 /** The numbers of element types by the names of their arrays. */
 const typesOfArrays = new Map(arrays.map(({ name }, type) => [name as string | undefined, type]))
 
-export const arrayNames = showAny(arrays.map(({ name }) => name))
+export const arrayNames = formatAny(arrays.map(({ name }) => name))
 
 /** Returns the number of an array's element type; -1 for all other values. */
 export function elementType(data: unknown): number {
@@ -101,7 +101,7 @@ export const narrowArrayNamed = (dtype: unknown): string | undefined =>
     : undefined
 
 /** The arrays of operands. */
-export const operandArrayNames = showAny(Object.values(storedArrays).map(({ name }) => name))
+export const operandArrayNames = formatAny(Object.values(storedArrays).map(({ name }) => name))
 
 const isBuffer = (data: unknown) =>
   /^\[object (Shared)?ArrayBuffer\]$/.test(Object.prototype.toString.call(data))
@@ -144,13 +144,13 @@ export function newArray(type: number, length: number): OrdinaryArray<ElementArr
 }
 
 /** In bytes. From here on an array of zeros takes longer to make than an unwritten one. */
-const LEAST_UNWRITTEN = 4096
+const MIN_UNWRITTEN = 4096
 
 /**
  * In bytes. Such memory always comes from the system, which gives it out page by page when it is first written. In huge pages a
  * product of 8192 × 16 × 8192 took 90 ms on two cores instead of 110; of a GPU's results it makes no difference.
  */
-const LEAST_FRESH = 2 ** 25
+const MIN_FRESH = 2 ** 25
 
 /**
  * As newArray, but what the array holds is undefined: for results, which are written before they are returned. Clearing
@@ -159,9 +159,9 @@ const LEAST_FRESH = 2 ** 25
  */
 export function newUnwrittenArray(type: number, length: number): OrdinaryArray<ElementArray> {
   const bytes = length * bytesOf(type)
-  const memory = bytes < LEAST_UNWRITTEN || bytes > mostBytes ? null : unwritten(bytes)
+  const memory = bytes < MIN_UNWRITTEN || bytes > mostBytes ? null : unwritten(bytes)
   if (memory === null) return newArray(type, length)
   const data = arrayOver(type, memory)
-  if (bytes >= LEAST_FRESH) addon.preferHugePages(data)
+  if (bytes >= MIN_FRESH) addon.preferHugePages(data)
   return data
 }

@@ -9,7 +9,7 @@ import './globals.js'
 
 export { type Explanation, explainBackend } from './backend.js'
 export type { BackendChoice, BackendName, NativeBackend } from './backend-name.js'
-export { EPSILON, zeroOf } from './built-in.js'
+export { EPSILON, zeroOf } from './built-in-semirings.js'
 export {
   type CombineOptions,
   type CopyOptions,

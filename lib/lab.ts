@@ -22,6 +22,15 @@ export {
   calculateOccupancy,
   calculatorGpus,
 } from './lab/calculator.js'
+export {
+  type CpuCeiling,
+  type CpuCeilingOptions,
+  type CpuNaiveLoop,
+  type CpuNaiveLoopOptions,
+  cpuCeiling,
+  cpuCeilingName,
+  cpuNaiveLoop,
+} from './lab/cpu-peak.js'
 export { type Intensity, intensityOf } from './lab/intensity.js'
 export { type Measurement, type MeasureOptions, measure } from './lab/kernels.js'
 export { type Machine, machine, type Peak, peaks, tensorPeak } from './lab/machine.js'
@@ -37,16 +46,6 @@ export {
   microbenches,
 } from './lab/microbenchmarks.js'
 export { microbenchOccupancy, type Occupancy, occupancy } from './lab/occupancy.js'
-export {
-  type CpuCeiling,
-  type CpuCeilingOptions,
-  type CpuNaiveLoop,
-  type CpuNaiveLoopOptions,
-  cpuCeiling,
-  cpuCeilingName,
-  cpuNaiveLoop,
-} from './lab/processor.js'
-export { type RefusedVariant, refusedVariants } from './lab/refused.js'
 export * from './lab/results.js'
 export { type Ceilings, type Roof, roofsOver } from './lab/roofline.js'
 export { type Spread, spread } from './lab/statistics.js'
@@ -61,4 +60,5 @@ export {
   tune,
 } from './lab/tune.js'
 export { type MeasuredChoice, type TuneWebGpuOptions, tuneWebGpu } from './lab/tune-webgpu.js'
+export { type RefusedVariant, refusedVariants } from './lab/unsupported-variants.js'
 export { type MicrobenchKernels, microbenchKernels, microbenchNames } from './variant-names.js'

@@ -13,7 +13,7 @@ import {
 import { DTypeError, OutOfMemoryError, ShapeError } from './errors.js'
 import { availableMemory } from './free-memory.js'
 import type { ElementArray, MatrixArray, OperandArray, OrdinaryArray } from './storage.js'
-import { lengthOf, requireOrdinaryBuffer } from './storage.js'
+import { assertOrdinaryBuffer, lengthOf } from './storage.js'
 
 /** [rows, cols] of a matrix, or [batch, rows, cols] of a batch of them. */
 export type Shape = [rows: number, cols: number] | [batch: number, rows: number, cols: number]
@@ -184,8 +184,8 @@ export function readShape(given: ArrayLike<unknown>): Shape {
 function elements(data: unknown, length: number, shape: Shape): MatrixArray {
   if (data === undefined) return allocate(length, 'a matrix', INT32)
   if (isElementArray(data) || isNarrowArray(data) || isUint32Array(data)) {
-    requireOrdinaryBuffer(data, 'data')
-    requireLength(lengthOf(data), length, shape)
+    assertOrdinaryBuffer(data, 'data')
+    assertLength(lengthOf(data), length, shape)
     return data
   }
   if (!Array.isArray(data)) {
@@ -193,7 +193,7 @@ function elements(data: unknown, length: number, shape: Shape): MatrixArray {
       `data must be an ${operandArrayNames}, or an array of int32 integers, but it is ${typeName(data)}: ${conversionOf(data)}`,
     )
   }
-  requireLength(data.length, length, shape)
+  assertLength(data.length, length, shape)
   const copy = allocate(length, 'a matrix', INT32)
   for (let i = 0; i < length; i++) {
     const value: unknown = data[i]
@@ -208,7 +208,7 @@ function elements(data: unknown, length: number, shape: Shape): MatrixArray {
   return copy
 }
 
-function requireLength(came: number, expected: number, shape: Shape): void {
+function assertLength(came: number, expected: number, shape: Shape): void {
   if (came === expected) return
   throw new ShapeError(
     `data must have exactly the ${expected} elements of shape ${showList(shape)}, but it has ${came}: ` +

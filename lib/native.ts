@@ -1,9 +1,9 @@
 /** The addon. lib/load.ts finds it, and native/variants/addon.mjs says what it exports. */
 import { AddonError } from './errors.js'
-import { architecture, platform } from './host.js'
 import { type AddonOrigin, load, ownBuild, sourcePackage } from './load.js'
 import type { Addon } from './native-interface.js'
 import { packageAround, root, version } from './package.js'
+import { architecture, platform } from './platform.js'
 import { withWebGpuNames } from './webgpu/names.js'
 import { withWebGpu } from './webgpu/node.js'
 import type { AddonWithGpu } from './webgpu/with-gpu.js'

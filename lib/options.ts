@@ -8,7 +8,7 @@ import { type Name, show, showChoices, typeName } from './describe.js'
 import { DTypeError, OptionError } from './errors.js'
 
 /** A number that isn't given. */
-export const LEFT_OUT = -1
+export const UNSET = -1
 
 /** An option of a function. */
 export interface Option<Read> {
@@ -108,7 +108,7 @@ export class Options<S extends Set> {
       }
     } else {
       // An object of a class may have getters, which no loop finds; to ask for all names takes several times as long.
-      requireNames(options, this.names, what)
+      assertNames(options, this.names, what)
       for (const [name, option] of this.#byName) {
         const value = (options as Record<string, unknown>)[name]
         if (value !== undefined || option.isRequired) read[name] = option.read(value, name)
@@ -122,7 +122,7 @@ const isPlain = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 
 /** Throws DTypeError unless `value` is an object that has these properties; `expected` says what it must be. */
-export function requireObject(
+export function assertObject(
   value: unknown,
   name: string,
   expected: string,
@@ -136,7 +136,7 @@ export function requireObject(
 }
 
 /** Throws OptionError unless `options` is an object without other properties than `names`; `what` is what it is called. */
-export function requireNames(
+export function assertNames(
   options: unknown,
   names: readonly string[],
   what: Name = 'options',

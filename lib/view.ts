@@ -1,7 +1,7 @@
 /** One matrix argument, read once and checked. */
 import { isUint32Array } from './array-types.js'
 import { type Name, show, showList, typeName } from './describe.js'
-import { Resident, type ResidentView, requireUsable } from './device/resident.js'
+import { assertUsable, Resident, type ResidentView } from './device/resident.js'
 import {
   arrayNames,
   bytesOf,
@@ -20,7 +20,7 @@ import { DTypeError, ShapeError } from './errors.js'
 import { type Elements, shapeOf, stridedElements } from './layout.js'
 import { dimension } from './matrix.js'
 import type { ElementArray, MatrixArray, OperandArray } from './storage.js'
-import { lengthOf, requireLength, requireOrdinaryBuffer } from './storage.js'
+import { assertLength, assertOrdinaryBuffer, lengthOf } from './storage.js'
 import type { LaneArray } from './user-semiring.js'
 
 /** A matrix in an array. */
@@ -38,7 +38,7 @@ export function showShape(view: View, name: Name): string {
 }
 
 /** Throws ShapeError unless a matrix has the expected shape, which is that of `whose`. */
-export function requireShape(
+export function assertShape(
   view: View,
   name: Name,
   whose: Name,
@@ -60,7 +60,7 @@ type DataOf<R extends Role> = R extends 'result' ? ElementArray : R extends 'lan
 
 /**
  * Reads what the user passed as `name`: each property once, because a getter or another thread of user code may
- * answer differently the next time. Of the data only the type is checked here; {@link requireThere} does the rest
+ * answer differently the next time. Of the data only the type is checked here; {@link assertAttached} does the rest
  * once no user code can run any more.
  */
 export function readView<R extends Role>(value: unknown, name: Name, role: R): View<DataOf<R>> {
@@ -75,7 +75,7 @@ export function readView<R extends Role>(value: unknown, name: Name, role: R): V
 }
 
 /** Reads a matrix that must be in an array. */
-export function readHostView<R extends Role>(value: unknown, name: Name, role: R): HostView<DataOf<R>> {
+export function readBack<R extends Role>(value: unknown, name: Name, role: R): HostView<DataOf<R>> {
   const view = readView(value, name, role)
   if (!view.memory) return view
   throw new DTypeError(
@@ -164,15 +164,15 @@ function readMatrix<R extends Role>(value: unknown, name: Name, role: R): HostVi
  * Checks that the elements of the view are accessible: an array must be attached and long enough, and a
  * device-resident matrix must not be disposed. Runs no user code.
  */
-export function requireThere(view: View, name: Name): void {
+export function assertAttached(view: View, name: Name): void {
   // Groups ask it of thousands of matrices: short, so that V8 inlines it, and compared with null, because to find an object true V8
   // reads its header.
-  if (view.memory !== null) requireUsable(view, name)
-  else requireArrayThere(view, name)
+  if (view.memory !== null) assertUsable(view, name)
+  else assertArrayAttached(view, name)
 }
 
-function requireArrayThere(view: HostView, name: Name): void {
-  requireOrdinaryBuffer(view.data, name, '.data')
+function assertArrayAttached(view: HostView, name: Name): void {
+  assertOrdinaryBuffer(view.data, name, '.data')
   const length = lengthOf(view.data)
   if (view.reach <= length) return
   throw new ShapeError(
@@ -182,9 +182,9 @@ function requireArrayThere(view: HostView, name: Name): void {
   )
 }
 
-/** Throws DTypeError if the array's memory was taken away after {@link requireThere}. */
-export function requireStillThere(view: View, name: Name): void {
-  if (!view.memory) requireLength(view.data, view.reach, name, '.data')
+/** Throws DTypeError if the array's memory was taken away after {@link assertAttached}. */
+export function assertStillAttached(view: View, name: Name): void {
+  if (!view.memory) assertLength(view.data, view.reach, name, '.data')
 }
 
 /** Two or three numbers. */

@@ -6,12 +6,12 @@ import {
   type ArraysFlags,
   type ArraysGraph,
   type ArraysRecord,
+  assertOnDisk,
   describeArrays,
   inMemory,
   isOnDisk,
   isOutOfMemory,
   isZarr,
-  requireOnDisk,
   runArrays,
 } from '../arrays.js'
 import { newCommand } from '../commands.js'
@@ -110,7 +110,7 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
       )
         return
       const isStreamed = !isMatrix && isOnDisk(flags, [], flags.output)
-      if (isStreamed) requireOnDisk(command, asked, [...notStreamed, 'all'], flags.output)
+      if (isStreamed) assertOnDisk(command, asked, [...notStreamed, 'all'], flags.output)
       const { output } = flags
       const input = graph === PIPE ? `.${flags.format}` : graph
       const mayName = /\.[ct]sv(\.gz)?$/i.test(input) && !flags.matrix
@@ -127,7 +127,7 @@ min-plus finds shortest paths, max-plus longest, max-min widest, max-times most 
         isNamed,
         verify: flags.verify === true,
       }
-      requireFitting(command, flags, check)
+      assertApplicable(command, flags, check)
       const pipes = {
         inputs: [graph, check],
         outputs: [output, check === undefined ? flags.next : undefined],
@@ -207,7 +207,7 @@ function numbersIn(command: Command, list: readonly FileNode[], option: string):
 }
 
 /** Options that mean nothing together are wrong usage. */
-function requireFitting(command: Command, flags: Flags, check: string | undefined): void {
+function assertApplicable(command: Command, flags: Flags, check: string | undefined): void {
   const some = flags.from !== undefined || flags.to !== undefined
   if (flags.reduce !== undefined) {
     const others = {

@@ -26,8 +26,8 @@ import {
 import { operandsOf, type ValueKind, valueKinds } from '../timing/values.js'
 
 /** More than a host has. */
-const MOST_GPUS = 64
-const MOST_HOSTS = 4096
+const MAX_GPUS = 64
+const MAX_HOSTS = 4096
 
 type Flags = Pick<MpmmOptions, 'semiring' | 'backend' | 'device' | 'devices' | 'variant' | 'overflow'> & {
   shapes?: ProductShape[]
@@ -69,11 +69,11 @@ export function planCommand(signal: AbortSignal): Command {
       new Option(
         '--gpus <count>',
         'instead of a plan: how long products of these shapes take on up to so many H200s of a host (estimated)',
-      ).argParser(wholeNumber(1, MOST_GPUS)),
+      ).argParser(wholeNumber(1, MAX_GPUS)),
     )
     .addOption(
       new Option('--hosts <count>', 'with --gpus: and on up to so many such hosts').argParser(
-        wholeNumber(1, MOST_HOSTS),
+        wholeNumber(1, MAX_HOSTS),
       ),
     )
     .addOption(

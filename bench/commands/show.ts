@@ -27,7 +27,7 @@ import { Pattern } from '../picture.js'
 import { formatOption, openPipes, PIPE_HELP, type PipeFlags, shownInput } from '../pipes.js'
 import { withProgress } from '../progress.js'
 import { Counts, type Range } from '../summary.js'
-import { cellText, type JsonNumber, jsonNumber, MOST_PRINTED } from '../values.js'
+import { cellText, type JsonNumber, jsonNumber, MAX_PRINTED } from '../values.js'
 
 interface Flags extends PipeFlags, CsvFlags {
   semiring?: Semiring
@@ -206,9 +206,9 @@ function lookAtSparse(entries: SparseEntries, asked: Semiring | undefined, most:
 /** How many rows and columns are shown. */
 function cornerOf(rows: number, cols: number, most: number): [rows: number, cols: number] {
   const shown: [number, number] = [Math.min(rows, most), Math.min(cols, most)]
-  if (shown[0] * shown[1] <= MOST_PRINTED) return shown
+  if (shown[0] * shown[1] <= MAX_PRINTED) return shown
   throw new Error(
-    `there are ${rows} × ${cols} elements, more than the ${MOST_PRINTED} that --all shows: leave it out`,
+    `there are ${rows} × ${cols} elements, more than the ${MAX_PRINTED} that --all shows: leave it out`,
   )
 }
 

@@ -90,8 +90,8 @@ interface Ready {
 
 /** How long a row is repeated: the largest products of one GPU take two seconds each. */
 const ROW_MS = 3000
-const LEAST_REPETITIONS = 2
-const MOST_REPETITIONS = 5
+const MIN_REPETITIONS = 2
+const MAX_REPETITIONS = 5
 
 class Measured {
   /** What there is; set before anything is timed. */
@@ -134,8 +134,8 @@ class Measured {
     const began = performance.now()
     const samples: Sample[] = []
     const isEnough = () =>
-      samples.length >= (asked ?? MOST_REPETITIONS) ||
-      (asked === null && samples.length >= LEAST_REPETITIONS && performance.now() - began > ROW_MS)
+      samples.length >= (asked ?? MAX_REPETITIONS) ||
+      (asked === null && samples.length >= MIN_REPETITIONS && performance.now() - began > ROW_MS)
     while (!isEnough()) samples.push(await ready.run())
     return samples
   }

@@ -2,7 +2,7 @@
 import type { BackendName } from '../../lib/index.js'
 import { info } from '../../lib/index.js'
 import { bpmax, nussinov } from '../../lib/rna.js'
-import { gopsOf, strandOf, timeFolding, timeInteraction } from '../needed.js'
+import { gopsOf, strandOf, timeFolding, timeInteraction } from '../future-work.js'
 import type { Bench, FigureGoal, Suite, SuiteCase } from './suite.js'
 
 /** Sizes, and goals: of an interaction in TOPS or of a whole call in ms. */

@@ -7,7 +7,7 @@ import {
   type VariantName,
 } from '../../lib/index.js'
 import { elapsed, median } from '../experiment.js'
-import { gopsOf, type Timed, timeProduct, triangles } from '../needed.js'
+import { gopsOf, type Timed, timeProduct, triangles } from '../future-work.js'
 import { integers } from '../timing/values.js'
 import { type Bench, differsFromNaive, type FigureGoal, type Suite, type SuiteCase, topsOf } from './suite.js'
 

@@ -14,7 +14,7 @@ import {
   type Shape,
 } from '../../lib/index.js'
 import { type Spread, spread } from '../../lib/lab.js'
-import { type Experiment, type OnPart, repeat } from '../experiment.js'
+import { type Experiment, type ProgressListener, repeat } from '../experiment.js'
 import { ANY_INT32, integers } from '../timing/values.js'
 import { firstDifference, naiveVariant } from '../verify.js'
 
@@ -88,7 +88,7 @@ export class Bench {
   /** Repetitions that the user names; null without. */
   readonly repetitions: number | null
   /** Reports the part of the case that runs now, and how much of the case is done. */
-  onPart: OnPart = () => {}
+  onPart: ProgressListener = () => {}
   #found: SuiteFound = { figures: [], wrong: [] }
   #device: Promise<Device> | undefined
   #matrices: { dispose(): void }[] = []

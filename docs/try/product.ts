@@ -31,8 +31,8 @@ const semirings: Record<Semiring, string> = {
 /** Rows and columns that are shown. */
 const SHOWN = 16
 /** Elements that are written into a field; a larger matrix of a file is kept in memory. */
-const MOST_WRITTEN = 2500
-const MOST_SIZE = 4096
+const MAX_WRITTEN = 2500
+const MAX_SIZE = 4096
 
 /** Matrices of files that are too large for a field, by what the field says instead. */
 const kept = new Map<string, Numbers>()
@@ -53,7 +53,7 @@ async function textOf(file: File): Promise<string> {
   )
     throw new InputError(`${file.name} has NaN, which this page doesn’t take.`)
   const row = (index: number) => Array.from(values.subarray(index * cols, (index + 1) * cols)).join(',')
-  if (values.length <= MOST_WRITTEN) return Array.from({ length: rows }, (_, index) => row(index)).join('\n')
+  if (values.length <= MAX_WRITTEN) return Array.from({ length: rows }, (_, index) => row(index)).join('\n')
   const name = `file ${file.name}: ${rows} × ${cols}`
   kept.set(name, numbers)
   return name
@@ -78,8 +78,8 @@ function* read(text: string, name: string, seed: number): Steps<Numbers> {
   const asked = /^\s*random\s+(\d+)\D+(\d+)\s*$/i.exec(text)
   if (asked) {
     const [rows, cols] = [Number(asked[1]), Number(asked[2])]
-    if (!(rows >= 1 && cols >= 1 && rows <= MOST_SIZE && cols <= MOST_SIZE)) {
-      throw wrong(`Rows and columns must be from 1 to ${MOST_SIZE}.`)
+    if (!(rows >= 1 && cols >= 1 && rows <= MAX_SIZE && cols <= MAX_SIZE)) {
+      throw wrong(`Rows and columns must be from 1 to ${MAX_SIZE}.`)
     }
     return yield* random(rows, cols, seed)
   }

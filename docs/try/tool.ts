@@ -1,7 +1,7 @@
 /** Interface of a tool of the page: its fields, and the output for their content. */
 
 /** Rows of a table or a chart: a page with more of them is slow. */
-export const MOST_ROWS = 200
+export const MAX_ROWS = 200
 
 /** Content of the fields, by name. */
 export type Values = Record<string, string>

@@ -18,11 +18,11 @@
  *   which compares it with others
  */
 
-import { requireEnd } from '../graph-core/caps.js'
+import { assertTerminates } from '../graph-core/caps.js'
 import { scaled, signOf } from '../graph-core/fractions.js'
 import { type EdgeRows, picking, transpose } from '../graph-core/rows.js'
 import { PER_STEP, type Steps } from '../graph-core/slices.js'
-import type { Inner } from './inner-edges.js'
+import type { Inner } from './component-edges.js'
 
 const EXACT = Number.MAX_SAFE_INTEGER
 /** Twice the error of one rounding, relative to its result. */
@@ -121,7 +121,7 @@ export class PolicyIteration {
     const most = this.rounds + SHALLOW + 2 * (start[end]! - start[first]!)
     do {
       yield
-      requireEnd(++this.rounds, most, 'the search for the best cycle')
+      assertTerminates(++this.rounds, most, 'the search for the best cycle')
       yield* this.#evaluate()
       yield
     } while (yield* this.#error === 0 ? this.#improve() : this.#improveCarefully())
@@ -207,7 +207,7 @@ export class PolicyIteration {
     let p = place
     do {
       edges.push(this.policy[p]!)
-      requireEnd(edges.length, this.policy.length, 'a cycle')
+      assertTerminates(edges.length, this.policy.length, 'a cycle')
       p = this.#next[p]!
     } while (p !== place)
     return edges
@@ -225,7 +225,7 @@ export class PolicyIteration {
     do {
       sum += cost[p]!
       size += Math.abs(cost[p]!)
-      requireEnd(++length, cost.length, 'a cycle')
+      assertTerminates(++length, cost.length, 'a cycle')
       tokens += tokensOf[this.policy[p]!]!
       p = next[p]!
     } while (p !== place)

@@ -1,11 +1,11 @@
 /** The options and the results that functions on matrices have in common. */
 
-import { requireDevicesOnly, type Where, whereSet } from '../backend.js'
+import { assertDevicesOnly, type Where, whereSet } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
-import { semiring } from '../built-in.js'
+import type { PlaceRequest } from '../backend-selection.js'
+import { semiring } from '../built-in-semirings.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
-import { checkedLater, LEFT_OUT, Options, type OptionsOf } from '../options.js'
-import type { PlaceRequest } from '../placement.js'
+import { checkedLater, Options, type OptionsOf, UNSET } from '../options.js'
 import {
   type AnyResult,
   asProduct,
@@ -65,7 +65,7 @@ export const readAlgebraOptions = (options: unknown): ReadOptions => asProduct(a
 
 /** Where to compute, of functions whose other options aren't those of a product. */
 export function placeOf({ backend, device, devices }: Where): PlaceRequest {
-  const place = { backend, device, devices, variant: LEFT_OUT }
-  requireDevicesOnly(place)
+  const place = { backend, device, devices, variant: UNSET }
+  assertDevicesOnly(place)
   return place
 }

@@ -1,16 +1,16 @@
 /** Powers of matrices. */
-import { notCancelled } from '../abort.js'
-import { oneOf, zeroOf } from '../built-in.js'
+import { NEVER_CANCELLED } from '../abort.js'
+import { oneOf, zeroOf } from '../built-in-semirings.js'
 import {
   deliver,
   onItsDevice,
   resident,
+  type SquareRequest,
   settled,
   stored,
   upload,
-  type Wanted,
   want,
-} from '../closure/square.js'
+} from '../closure/square-matrix.js'
 import { DeviceMatrix } from '../device/device.js'
 import { fillRequest } from '../device/requests.js'
 import { Resident, ResidentView, type Session } from '../device/resident.js'
@@ -18,7 +18,7 @@ import { newArray, typeNameOf } from '../elements.js'
 import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
 import { allocate, type DenseMatrix, type MatrixLike } from '../matrix.js'
 import { addon } from '../native.js'
-import { LEFT_OUT } from '../options.js'
+import { UNSET } from '../options.js'
 import { multiplyFactors, readExponent } from '../product/factors.js'
 import { mpmm } from '../product/multiply.js'
 import type { AnyResult, ElementsOf, MpmmOptions, ReadOptions } from '../product/options.js'
@@ -36,7 +36,7 @@ import { listMatrix } from './weight-matrix.js'
 import { keysOf } from './weights.js'
 
 /** A checked call. */
-interface Call extends Wanted {
+interface Call extends SquareRequest {
   readonly n: number
   /** By which the products are computed. */
   readonly productOptions: MpmmOptions<DeviceMatrix<ElementArray>>
@@ -107,7 +107,7 @@ function check(matrix: unknown, n: unknown, options: ReadOptions): Call {
   const { semiring, overflow, signal, onProgress } = options
   const productOptions = {
     semiring: addon.semirings[semiring]!.name,
-    overflow: overflow === LEFT_OUT ? undefined : addon.overflowPolicies[overflow],
+    overflow: overflow === UNSET ? undefined : addon.overflowPolicies[overflow],
     signal,
     onProgress,
   }
@@ -179,7 +179,7 @@ async function firstPower(
 }
 
 async function uploaded(session: Session, view: HostView): Promise<DeviceMatrix<OperandArray>> {
-  return resident(await upload(session, view, notCancelled, 'a'), session, stored(view))
+  return resident(await upload(session, view, NEVER_CANCELLED, 'a'), session, stored(view))
 }
 
 /** The identities of a batch, in an array. */

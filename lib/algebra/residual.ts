@@ -3,7 +3,7 @@
 import { optionsOf, whereSet } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
 import { during, Loan } from '../borrowed.js'
-import { readSemiring, requireSemiringType, storedZeroOf } from '../built-in.js'
+import { assertSemiringType, readSemiring, storedZeroOf } from '../built-in-semirings.js'
 import { showList } from '../describe.js'
 import { type Device, DeviceMatrix, onHost } from '../device/device.js'
 import { Resident, type Session } from '../device/resident.js'
@@ -11,17 +11,17 @@ import { FLOAT64, INT32, isNarrow, newUnwrittenArray, typeNameOf } from '../elem
 import { DeviceError, DTypeError, ShapeError } from '../errors.js'
 import { type EdgeList, isEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { shapeOf } from '../layout.js'
 import { allocate, type DenseMatrix, type MatrixLike, rowMajorMatrix, type Shape } from '../matrix.js'
 import { Options, type OptionsOf } from '../options.js'
 import { outsideError, policy, policyFor, storedAs } from '../overflow.js'
 import { mpmm } from '../product/multiply.js'
 import { type AnyOperand, longWorkSet, type MpmmOptions, type Overflow } from '../product/options.js'
-import { requireNoContradiction } from '../product/prepare.js'
+import { assertConsistent } from '../product/prepare.js'
 import type { MpmmResult, ResultOf } from '../product/result.js'
 import type { ElementArray, OperandArray } from '../storage.js'
-import { type HostView, readHostView } from '../view.js'
+import { type HostView, readBack } from '../view.js'
 import { type AlgebraResult, placeOf } from './options.js'
 import { listMatrix } from './weight-matrix.js'
 import { type SumSemiring, sumSemiring } from './weights.js'
@@ -205,7 +205,7 @@ async function ask(
   const { semiring, signal, overflow: chosen, onProgress, ...asked } = residualOptions.read(options)
   const place = placeOf(asked)
   const session = sessionOf(a, b)
-  if (session) requireNoContradiction(place, session)
+  if (session) assertConsistent(place, session)
   const owner = session?.owner as Device | undefined
   const common = { signal, onProgress }
   const where = !owner
@@ -218,16 +218,16 @@ async function ask(
     isEdgeList(value) ? (await listMatrix(value, { semiring: index, signal })).matrix : onHost(value)
   const [first, second] = await Promise.all([hostOf(a), hostOf(b)])
   const borrowed = new Loan()
-  const viewA = borrowed.view(readHostView(first, 'a', 'operand'), 'a')
-  const viewB = borrowed.view(readHostView(second, 'b', 'operand'), 'b')
+  const viewA = borrowed.view(readBack(first, 'a', 'operand'), 'a')
+  const viewB = borrowed.view(readBack(second, 'b', 'operand'), 'b')
   if (viewA.type !== viewB.type) {
     throw new DTypeError(
       `a and b must be of one element type, but a is of ${typeNameOf(viewA.type)} and b of ${typeNameOf(viewB.type)}: convert one of them`,
     )
   }
-  requireSemiringType(index, viewA.type)
+  assertSemiringType(index, viewA.type)
   const overflow = policyFor(chosen, viewA.type)
-  requireFit(viewA, viewB, left)
+  assertFit(viewA, viewB, left)
   const [negated, kept] = left ? [viewA, viewB] : [viewB, viewA]
   return {
     left,
@@ -255,7 +255,7 @@ function sessionOf(a: unknown, b: unknown): Session | undefined {
   return first ?? second
 }
 
-function requireFit(a: HostView, b: HostView, left: boolean): void {
+function assertFit(a: HostView, b: HostView, left: boolean): void {
   const [came, expected, what] = left ? [b.rows, a.rows, 'rows'] : [b.cols, a.cols, 'columns']
   if (came !== expected) {
     throw new ShapeError(
@@ -289,9 +289,9 @@ async function compute(question: ResidualRequest): Promise<Computed> {
   const n = await inSlices(rangeOf(negated, semiring), signal, what)
   const k = await inSlices(rangeOf(kept, semiring), signal, what)
   // −A, B and all sums are finite in the dual semiring, and none is what means ε or ⊤.
-  const fits = -n.least < MOST_INT32 && -n.most > LEAST_INT32 && k.least > LEAST_INT32 && k.most < MOST_INT32
-  if (fits && !k.zeros && k.least - n.most > LEAST_INT32 && k.most - n.least < MOST_INT32) {
-    const dualZero = semiring === 'max-plus' ? MOST_INT32 : LEAST_INT32
+  const fits = -n.least < MAX_INT32 && -n.most > MIN_INT32 && k.least > MIN_INT32 && k.most < MAX_INT32
+  if (fits && !k.zeros && k.least - n.most > MIN_INT32 && k.most - n.least < MAX_INT32) {
+    const dualZero = semiring === 'max-plus' ? MAX_INT32 : MIN_INT32
     const own = storedZeroOf(semiring, negated)
     const minus = await inSlices(
       copied(negated, INT32, (value) => (value === own ? dualZero : -value)),
@@ -402,7 +402,7 @@ function* rangeOf(view: HostView, semiring: SumSemiring) {
 }
 
 /** Neither ε nor ⊤. */
-const FINITE = [LEAST_INT32 + 1, MOST_INT32 - 1] as const
+const FINITE = [MIN_INT32 + 1, MAX_INT32 - 1] as const
 
 /** The int32 elements of a result in float64. */
 function* narrowed(
@@ -413,8 +413,8 @@ function* narrowed(
   for (let at = 0; at < data.length; at++) {
     if (at % PER_STEP === PER_STEP - 1) yield
     const value = data[at]!
-    if (value === -Infinity) narrow[at] = LEAST_INT32
-    else if (value === Infinity) narrow[at] = MOST_INT32
+    if (value === -Infinity) narrow[at] = MIN_INT32
+    else if (value === Infinity) narrow[at] = MAX_INT32
     else {
       const kept = storedAs(overflow, value, FINITE)
       if (Number.isNaN(kept)) outside(value, at, shape)
@@ -442,7 +442,7 @@ function* attained(
   const [zeroA, zeroB] = [storedZeroOf(semiring, a), storedZeroOf(semiring, b)]
   const top = zeroB < 0 ? Infinity : -Infinity
   const bottom = -top
-  const zeroX = x.data instanceof Int32Array ? (semiring === 'max-plus' ? LEAST_INT32 : MOST_INT32) : bottom
+  const zeroX = x.data instanceof Int32Array ? (semiring === 'max-plus' ? MIN_INT32 : MAX_INT32) : bottom
   const cols = b.cols
   let looked = 0
   for (let i = 0; i < b.rows; i++) {

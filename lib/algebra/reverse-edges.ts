@@ -5,9 +5,9 @@ import { DTypeError } from '../errors.js'
 import { isEdgeList } from '../graph-core/edges.js'
 import type { DenseMatrix, MatrixLike } from '../matrix.js'
 import type { OperandArray } from '../storage.js'
-import { readHostView } from '../view.js'
+import { readBack } from '../view.js'
 import type { NamedTokenEdgeList, TokenEdgeList } from './tokens.js'
-import { requireSquare } from './weights.js'
+import { assertSquare } from './weights.js'
 
 /**
  * Turns each edge round. In precedences, as {@link earliestStarts} takes them, an edge from i to j says that j starts after i. In a
@@ -35,8 +35,8 @@ export function reverseEdges(graph: unknown): unknown {
   }
   if (isEdgeList(graph)) return { ...graph, from: graph.to, to: graph.from }
   if (graph instanceof DeviceMatrix) return graph.transpose()
-  const view = readHostView(graph as MatrixLike<OperandArray>, 'graph', 'operand')
-  requireSquare(view)
+  const view = readBack(graph as MatrixLike<OperandArray>, 'graph', 'operand')
+  assertSquare(view)
   const { data, rows, cols, rowStride, colStride, offset } = view
   return { data, shape: [cols, rows], strides: [colStride, rowStride], offset }
 }

@@ -13,11 +13,11 @@ import {
 } from '../graph/paths.js'
 import { cycleText } from '../graph-core/cycles.js'
 import { type EdgeList, type KeyedEdgeList, makeEdges, type NamedEdgeList } from '../graph-core/edges.js'
+import { assertMemoryFits, type MemoryRequirement } from '../graph-core/memory-check.js'
 import { type NodeNames, naming, nodeText } from '../graph-core/names.js'
 import { ownersOf, type WeightedRows } from '../graph-core/rows.js'
 import { inSlices, PER_STEP, type Steps } from '../graph-core/slices.js'
-import { type Need, requireSpace } from '../graph-core/space.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { ElementsOf, MpmmOptions } from '../product/options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
@@ -216,7 +216,7 @@ interface Project {
 }
 
 const WORK = 'the search for start times'
-const PROJECT: Need = { what: 'a project', perNode: 240, perEdge: 80 }
+const PROJECT: MemoryRequirement = { what: 'a project', perNode: 240, perEdge: 80 }
 
 async function readProject(
   precedences: Weights,
@@ -225,7 +225,7 @@ async function readProject(
   refuseTokens(precedences, 'a project is done once: leave out `tokens`, and the edges that have some')
   const graph = await readGraph(precedences, 'max-plus', signal, WORK)
   const { nodes, weight } = graph.rows
-  requireSpace(PROJECT, nodes, weight.length)
+  assertMemoryFits(PROJECT, nodes, weight.length)
   const type = elementType(weight)
   const release = await times(options.release ?? 0, graph, type, 'release')
   const durations = await times(options.durations ?? 0, graph, type, 'durations', 0)
@@ -245,7 +245,7 @@ async function times(
     ? await readVector([value], 1, type, 'max-plus', name)
     : await readVector(value, nodes, type, 'max-plus', name, names)
   for (let i = 0; i < read.length; i++) {
-    const isTime = Number.isFinite(read[i]) && !(type === INT32 && read[i] === LEAST_INT32)
+    const isTime = Number.isFinite(read[i]) && !(type === INT32 && read[i] === MIN_INT32)
     if (isTime && read[i]! >= least) continue
     const expected = isTime ? `${show(least)} or more` : 'a time, which is finite'
     const place = isOne ? name : elementText(name, i, nodes, nodes, names)
@@ -395,7 +395,7 @@ function waitingForItself(
 
 /** A time as the type holds it. */
 function exactly(value: number, type: number, what: () => string): number {
-  if (type !== INT32 || (value > LEAST_INT32 && value <= MOST_INT32)) return value
+  if (type !== INT32 || (value > MIN_INT32 && value <= MAX_INT32)) return value
   throw new OverflowError(
     `${what()} is ${value}, outside the finite range -2^31 + 1 to 2^31 - 1: use weights of float64, or a coarser unit of time`,
   )

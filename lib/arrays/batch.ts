@@ -7,8 +7,8 @@ import { AbortedError, OverflowError } from '../errors.js'
 import type { FoundBy } from '../graph/options.js'
 import type { ElementArray } from '../storage.js'
 import type { BlockJob } from './job.js'
+import type { Computing, Result, Task } from './job-tasks.js'
 import type { ReadAhead } from './read-ahead.js'
-import type { Computing, Result, Task } from './tasks.js'
 
 /** Outcome of one block. */
 export interface BlockDone {
@@ -43,14 +43,14 @@ export interface JobRunner {
 }
 
 /** Device memory of one result, allocated on first use. */
-export interface Place {
+export interface BlockPlacement {
   matrix: DeviceMatrix<ElementArray> | null
 }
 
 /** A block that is being computed. */
 export interface Growing {
   readonly task: Task
-  readonly place: Place
+  readonly place: BlockPlacement
   /** The steps that have been started. */
   readonly steps: Promise<void>[]
   readonly computing: Computing
@@ -61,10 +61,10 @@ export interface Growing {
 
 /** Accumulates results on the device and writes them to disk. */
 export interface Results {
-  take(): Promise<Place>
-  give(place: Place): void
+  take(): Promise<BlockPlacement>
+  give(place: BlockPlacement): void
   /** The part of a place that a block takes. */
-  outOf(place: Place, task: Task): Promise<Result>
+  outOf(place: BlockPlacement, task: Task): Promise<Result>
   /** Brings a result to the disk. Returns how many bytes that are. */
   finish(block: Growing): Promise<number>
 }
@@ -156,7 +156,7 @@ export class Batch {
     settled.then(() => this.#behind.delete(settled))
   }
 
-  #growing(task: Task, place: Place): Growing {
+  #growing(task: Task, place: BlockPlacement): Growing {
     const spent = (ms: number) => {
       block.kernelMs += ms
     }

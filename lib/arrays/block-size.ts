@@ -21,7 +21,7 @@ export const READ_BUFFERS = 2
 export const WRITE_BUFFERS = 2
 
 /** Operands on the device: two that are multiplied, two for the next product. */
-export const LEAST_CACHED = 4
+export const MIN_CACHED = 4
 
 /** Blocks of the result on the device: one grows, one is downloaded. */
 export const RESULTS = 2
@@ -33,7 +33,7 @@ export const RESULTS = 2
  */
 export function hostBytes(size: number, { operand, result }: BlockTypes): number {
   const [a, c] = [bytesOfStored(operand), bytesOfStored(result)]
-  return size ** 2 * (LEAST_CACHED * a + fixedBytes(a, c))
+  return size ** 2 * (MIN_CACHED * a + fixedBytes(a, c))
 }
 
 /** Host bytes per element of a square block, without the operands on the device. */

@@ -3,25 +3,25 @@ import { onAbort, signal, throwIfAborted } from '../abort.js'
 import { openDevice } from '../device/device.js'
 import { ExistsError, FileError, ResumeError } from '../errors.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
+import { assertInside } from './allowed-roots.js'
+import { Engine } from './block-pipeline.js'
 import { inputChanged } from './disk.js'
-import { Engine } from './engine.js'
 import { planInput } from './fingerprint.js'
 import {
   type AnyPlan,
+  assertJob,
+  assertPlan,
+  assertStage,
   type BlockJob,
   type BlockPlan,
   type BlockResult,
   inputsOf,
   jobNames,
   jobsIn,
-  requireJob,
-  requirePlan,
-  requireStage,
 } from './job.js'
 import { Journal, Output } from './journal.js'
 import { layoutSet, type RunOptions, runSet } from './options.js'
-import { isMadeBy, requireReplaceable } from './plan.js'
-import { requireInside } from './roots.js'
+import { assertReplaceable, isMadeBy } from './plan.js'
 import { openSource } from './source.js'
 
 /** Options that limit which files a job may access. */
@@ -115,8 +115,8 @@ export class BlockComputer {
   ): Promise<BlockResult> {
     const started = performance.now()
     const { roots } = options
-    requirePlan(plan)
-    requireJob(plan, job)
+    assertPlan(plan)
+    assertJob(plan, job)
     throwIfAborted(signal, `the job ${job.name}`)
     const already = () => ({
       job: job.name,
@@ -196,8 +196,8 @@ export class BlockComputer {
  * console.log(await isDone(plan, job)) // false
  */
 export async function isDone(plan: BlockPlan, job: BlockJob, options: FinishOptions = {}): Promise<boolean> {
-  requirePlan(plan)
-  requireJob(plan, job)
+  assertPlan(plan)
+  assertJob(plan, job)
   const signal = await readFinish(plan, options)
   if (await new Journal(plan, signal).isMarked(plan, job)) return true
   return isFinished(plan, signal)
@@ -219,8 +219,8 @@ export async function doneJobs(
   stage: number,
   options: FinishOptions = {},
 ): Promise<Set<string>> {
-  requirePlan(plan)
-  requireStage(plan, stage)
+  assertPlan(plan)
+  assertStage(plan, stage)
   const signal = await readFinish(plan, options)
   return jobNames(plan, stage, await new Journal(plan, signal).marked(stage))
 }
@@ -242,7 +242,7 @@ const finishOptions = new Options({ roots, signal } satisfies OptionsOf<FinishOp
 /** Throws unless the options are right, and allow what the plan touches. */
 async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<AbortSignal | undefined> {
   const { roots, signal } = finishOptions.read(options)
-  await requireInside(plan, roots)
+  await assertInside(plan, roots)
   return signal
 }
 
@@ -262,7 +262,7 @@ async function readFinish(plan: BlockPlan, options: FinishOptions): Promise<Abor
  * console.log((await readNpy('c.npy')).data.join()) // 5,6,7,8
  */
 export async function finish(plan: BlockPlan, options: FinishOptions = {}): Promise<void> {
-  requirePlan(plan)
+  assertPlan(plan)
   const signal = await readFinish(plan, options)
   await complete(plan, signal)
 }
@@ -273,8 +273,8 @@ export async function complete(plan: AnyPlan, signal: AbortSignal | undefined): 
   const { path } = plan.output
   await unlessFinished(plan, signal, async () => {
     if (await isFinished(plan, signal)) return
-    await requireDone(plan, signal)
-    await requireReplaceable(path, signal)
+    await assertDone(plan, signal)
+    await assertReplaceable(path, signal)
     await journal.place()
   })
   // Also of a process that was ended before it removed all of it.
@@ -304,7 +304,7 @@ export async function unlessFinished(
 }
 
 /** Throws unless all jobs are done, and of the inputs that the plan was made for. */
-async function requireDone(plan: AnyPlan, signal: AbortSignal | undefined): Promise<void> {
+async function assertDone(plan: AnyPlan, signal: AbortSignal | undefined): Promise<void> {
   const journal = new Journal(plan, signal)
   if (!(await journal.isGrown()))
     throw new ResumeError(`there is no work on ${plan.output.path} of this plan`)

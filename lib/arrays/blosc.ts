@@ -5,7 +5,7 @@
  * (version 2 of the format).
  */
 import { inflateSync } from 'node:zlib'
-import { inflated } from './inflated.js'
+import { inflated } from './zlib.js'
 
 const HEADER_BYTES = 16
 
@@ -18,8 +18,8 @@ const ZSTD = 4
 type DecodeZstd = (stream: Uint8Array, most: number) => Promise<Uint8Array>
 
 /** A block is split into a stream per byte of its elements, if they have at most this many bytes and there are enough of them. */
-const MOST_SPLITS = 16
-const LEAST_ELEMENTS = 128
+const MAX_SPLITS = 16
+const MIN_ELEMENTS = 128
 
 /**
  * Throws an error that describes the damage of a container. Its decoded length must be at most `most` bytes.
@@ -46,7 +46,7 @@ export async function checkBlosc(bytes: Uint8Array, most: number, decodeZstd: De
   if (decoded > 0 && (blocks === 0 || HEADER_BYTES + 4 * blocks > view.length)) {
     throw new Error('its list of blocks (blosc) is cut off')
   }
-  const mayBeSplit = (flags & 16) === 0 && typeSize <= MOST_SPLITS && blockSize / typeSize >= LEAST_ELEMENTS
+  const mayBeSplit = (flags & 16) === 0 && typeSize <= MAX_SPLITS && blockSize / typeSize >= MIN_ELEMENTS
   for (let block = 0; block < blocks; block++) {
     const length = Math.min(blockSize, decoded - block * blockSize)
     const streams = mayBeSplit && length === blockSize ? typeSize : 1

@@ -4,8 +4,8 @@
  */
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { checkBlosc } from './blosc.js'
-import { inflated } from './inflated.js'
 import { crc32cOf, loadZarrita } from './packages.js'
+import { inflated } from './zlib.js'
 import { withChecksum, withinZstd } from './zstd.js'
 
 /** A codec as zarr.json names it. */

@@ -1,6 +1,6 @@
 /** Elements from one type to another, with the zeros of each. */
 
-import { storedZeroOf, zeroOf } from '../built-in.js'
+import { storedZeroOf, zeroOf } from '../built-in-semirings.js'
 import { bytesOfStored } from '../elements.js'
 import { addon } from '../native.js'
 import { finiteOf, outsideError, storedAs } from '../overflow.js'

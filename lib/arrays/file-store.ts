@@ -17,7 +17,7 @@ import { hostname } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { FileError } from '../errors.js'
 import { moveToFree, readError, systemReason, writeUnder } from '../files/files.js'
-import { atOnce, readRectangle, requireUnchanged, writeError, writeRectangle } from './disk.js'
+import { assertUnchanged, atOnce, readRectangle, writeError, writeRectangle } from './disk.js'
 import { arrayGone, type Kept, madeMeanwhile, type Store, type Stored } from './store.js'
 
 const FILES_AT_ONCE = 16
@@ -132,7 +132,7 @@ export const files: Store = {
     if (!file) return null
     try {
       const { size, mtimeMs } = await file.stat()
-      if (expected) requireUnchanged(path, mtimeMs, expected.changedMs)
+      if (expected) assertUnchanged(path, mtimeMs, expected.changedMs)
       return { size, read: (rectangle) => readRectangle(file, rectangle), close: () => file.close() }
     } catch (error) {
       await file.close()

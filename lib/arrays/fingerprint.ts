@@ -48,7 +48,7 @@ export async function planInput(source: ArraySource): Promise<PlannedInput> {
 
 /** The files that arrays had when they were planned, of the latest that were asked for. */
 const known = new Map<string, Promise<Map<string, Stored>>>()
-const MOST_KNOWN = 4
+const MAX_KNOWN = 4
 
 /** The files of an array when the plan was made. @throws ERR_MPMML_CHANGED if they are others now. */
 export function knownFiles({ path, fingerprint }: PlannedInput): Promise<ReadonlyMap<string, Stored>> {
@@ -61,7 +61,7 @@ export function knownFiles({ path, fingerprint }: PlannedInput): Promise<Readonl
     })
     known.set(key, files)
     files.catch(() => known.delete(key))
-    if (known.size > MOST_KNOWN) known.delete(known.keys().next().value!)
+    if (known.size > MAX_KNOWN) known.delete(known.keys().next().value!)
   }
   return files
 }
@@ -75,7 +75,7 @@ export const expectedOf = (planned: PlannedInput): Expected => ({
  * Throws if a file that isn't there was when the plan was made. All files are missing while storage is away, and what they hold would
  * be taken for the fill value: also if the storage comes back, and the array is the same as before.
  */
-export async function requireAbsent(file: string, planned: PlannedInput): Promise<void> {
+export async function assertAbsent(file: string, planned: PlannedInput): Promise<void> {
   if (!(await knownFiles(planned)).has(file)) return
   throw new FileError(`${file} is gone, or was for a moment: look after the storage, and resume`)
 }

@@ -189,7 +189,7 @@ export const identity = (plan: object) =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex').slice(0, 32)
 
 /** Throws ResumeError for a plan that isn't as it was made. It may have come through other hands, which can hash too. */
-export function requirePlan(plan: AnyPlan, isTaken = isBlockPlan): void {
+export function assertPlan(plan: AnyPlan, isTaken = isBlockPlan): void {
   const { id, file: _, ...rest } = plan ?? {}
   if (typeof id === 'string' && isIdentity(rest, id) && isTaken(plan) && isPossible(plan)) return
   throw changedPlan()
@@ -199,8 +199,8 @@ export function requirePlan(plan: AnyPlan, isTaken = isBlockPlan): void {
 const isBlockPlan = ({ kind }: AnyPlan): boolean => kind === 'multiply' || kind === 'shortest-paths'
 
 /** Throws ResumeError for a plan of any work that isn't as it was made. */
-export const requireAnyPlan = (plan: AnyPlan): void =>
-  requirePlan(plan, (made) => isBlockPlan(made) || made.kind === 'graph-paths')
+export const assertAnyPlan = (plan: AnyPlan): void =>
+  assertPlan(plan, (made) => isBlockPlan(made) || made.kind === 'graph-paths')
 
 function isIdentity(plan: object, id: string): boolean {
   try {
@@ -214,8 +214,8 @@ function isIdentity(plan: object, id: string): boolean {
 const changedPlan = () =>
   new ResumeError('the plan is not as it was made: pass on what planBlocks() gave, as JSON, without changes')
 
-/** Throws ResumeError unless a plan has what its jobs follow from. Unlike {@link requirePlan} it takes no time for many stages. */
-function requireSizes(plan: BlockPlan): void {
+/** Throws ResumeError unless a plan has what its jobs follow from. Unlike {@link assertPlan} it takes no time for many stages. */
+function assertSizes(plan: BlockPlan): void {
   const { kind, output, block, stages } = (plan ?? {}) as { [Name in keyof BlockPlan]?: unknown }
   const { shape } = (output ?? {}) as Unknown
   const { rows, cols, size } = (block ?? {}) as Unknown
@@ -225,7 +225,7 @@ function requireSizes(plan: BlockPlan): void {
 }
 
 /** The most products that a block is accumulated from, and blocks of a diagonal: there are lists of them. */
-export const MOST_STEPS = 2 ** 18
+export const MAX_STEPS = 2 ** 18
 
 type Unknown = Record<string, unknown>
 
@@ -298,7 +298,7 @@ function stagesOfProduct({ a, b, output, block }: MultiplyPlan): number[] | null
   if (output.shape[0] !== a.shape[0] || output.shape[1] !== b.shape[1]) return null
   const { rows, cols, depth } = (block ?? {}) as Unknown
   if (!isUnit(rows, 0, output) || !isUnit(cols, 1, output) || !isSize(depth, 1)) return null
-  if (blocksIn(a.shape[1], depth) > MOST_STEPS) return null
+  if (blocksIn(a.shape[1], depth) > MAX_STEPS) return null
   return [blocksIn(output.shape[0], rows) * blocksIn(output.shape[1], cols)]
 }
 
@@ -310,7 +310,7 @@ function stagesOfPaths({ a, output, block, between }: PathsPlan): number[] | nul
   const { size } = (block ?? {}) as Unknown
   if (!isUnit(size, 0, output) || !isUnit(size, 1, output)) return null
   const count = blocksIn(n, size)
-  return count > MOST_STEPS ? null : pathStages(count)
+  return count > MAX_STEPS ? null : pathStages(count)
 }
 
 /**
@@ -336,8 +336,8 @@ export const blocksIn = (length: number, size: number): number => Math.ceil(leng
  * console.log([...jobsOf(plan, 0)].map(({ name }) => name).join()) // c-0-0,c-0-1,c-1-1,c-1-0
  */
 export function jobsOf(plan: BlockPlan, stage: number, together = 1): Generator<BlockJob, void> {
-  requireSizes(plan)
-  requireStage(plan, stage)
+  assertSizes(plan)
+  assertStage(plan, stage)
   if (!isCount(together)) {
     throw new OptionError(`together must be an integer of 1 or more, but it is ${show(together)}`)
   }
@@ -379,7 +379,7 @@ export function* jobsIn(plan: AnyPlan, stage: number, together = 1): Generator<B
 }
 
 /** Throws OptionError unless the plan has such a stage. */
-export function requireStage(plan: BlockPlan, stage: number): void {
+export function assertStage(plan: BlockPlan, stage: number): void {
   if (hasStage(plan, stage)) return
   throw new OptionError(`there is no stage ${show(stage)} in this plan: it has 0 … ${plan.stages.length - 1}`)
 }
@@ -397,7 +397,7 @@ const letters: Record<AnyPlan['kind'], string> = { multiply: 'c', 'shortest-path
 export const placeOf = ({ name }: BlockJob) => name.split('-').slice(-2).map(Number) as [number, number]
 
 /** Throws OptionError unless the plan has such a job: names come from elsewhere, and become names of files. */
-export function requireJob(plan: BlockPlan, job: BlockJob): void {
+export function assertJob(plan: BlockPlan, job: BlockJob): void {
   if (hasJob(plan, job)) return
   const { name, stage } = job ?? {}
   throw new OptionError(
@@ -438,7 +438,7 @@ function isJob(plan: AnyPlan, stage: number, [step, i, j]: readonly number[]): b
  * console.log([...allJobs(plan)].length, plan.stages.join()) // 4 4
  */
 export function allJobs(plan: BlockPlan): Generator<BlockJob, void> {
-  requireSizes(plan)
+  assertSizes(plan)
   return jobsOfStages(plan)
 }
 

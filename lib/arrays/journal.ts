@@ -8,7 +8,7 @@
 import { stat } from 'node:fs/promises'
 import { ExistsError, FileError, MpmmlError, ResumeError } from '../errors.js'
 import { readError } from '../files/files.js'
-import { type AnyPlan, type BlockJob, requireAnyPlan } from './job.js'
+import { type AnyPlan, assertAnyPlan, type BlockJob } from './job.js'
 import { isZarr } from './names.js'
 import { asRow, type Content, type Store } from './store.js'
 import { storeOf } from './stores.js'
@@ -57,7 +57,7 @@ export class Output {
       const bytes = await this.store.readWhole(this.plan)
       if (!bytes) return null
       const plan = JSON.parse(bytes.toString()) as AnyPlan
-      requireAnyPlan(plan)
+      assertAnyPlan(plan)
       return plan
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return null

@@ -7,8 +7,8 @@ import { DTypeError, OptionError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { type PathOptions, pathSet } from '../graph/options.js'
 import { type EdgeList, isEdgeList, type KeyedEdgeList, type NamedEdgeList } from '../graph-core/edges.js'
-import { checkedLater, choice, LEFT_OUT, listener, Options, type OptionsOf } from '../options.js'
-import { Engine } from './engine.js'
+import { checkedLater, choice, listener, Options, type OptionsOf, UNSET } from '../options.js'
+import { Engine } from './block-pipeline.js'
 import { graphPaths, isGraphName } from './graph-paths.js'
 import type { BlockPlan } from './job.js'
 import {
@@ -124,7 +124,7 @@ export async function shortestPathsArrays(
       )
     }
     const { onProgress, backend, device, deviceMemory, ...work } = rest
-    requireForEdges({ device: device === LEFT_OUT ? undefined : device, deviceMemory }, work.block)
+    assertForEdges({ device: device === UNSET ? undefined : device, deviceMemory }, work.block)
     const memory = memoryOf(work)
     const { plan, rows } = await graphPaths({
       ...{ weights, output: distances, work: { ...work, memory }, backend },
@@ -145,7 +145,7 @@ export async function shortestPathsArrays(
 }
 
 /** Throws OptionError for options of products of blocks, which searches of an edge list don't have. */
-function requireForEdges(
+function assertForEdges(
   given: Readonly<Record<string, unknown>>,
   {
     rows,

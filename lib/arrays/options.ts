@@ -4,12 +4,12 @@ import { resolve } from 'node:path'
 import { signal } from '../abort.js'
 import { backend, device } from '../backend.js'
 import type { BackendChoice } from '../backend-name.js'
-import { semiringName } from '../built-in.js'
+import { semiringName } from '../built-in-semirings.js'
 import { show } from '../describe.js'
 import { FileError, OptionError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { availableMemory } from '../free-memory.js'
-import { boolean, choice, Options, type OptionsOf, option, type ReadOf, requireNames } from '../options.js'
+import { assertNames, boolean, choice, Options, type OptionsOf, option, type ReadOf } from '../options.js'
 import { policy } from '../overflow.js'
 import type { MpmmOptions, Overflow, Progress } from '../product/options.js'
 import type { Semiring } from '../variant-names.js'
@@ -135,7 +135,7 @@ function readBlockSizes(value: unknown): BlockSizes {
 }
 
 function blockObject(value: unknown): Record<string, unknown> {
-  requireNames(value, ['rows', 'cols', 'depth'], 'block')
+  assertNames(value, ['rows', 'cols', 'depth'], 'block')
   return { ...value }
 }
 
@@ -179,7 +179,7 @@ export type ReadLayout = Omit<Layout, 'memory'> & { readonly memory: number }
 export const memoryOf = ({ memory = usualMemory() }: Pick<Layout, 'memory'>): number => memory
 
 /** Throws OptionError for options that contradict each other. */
-export function requireOneOf({ resume, overwrite }: ReadBegin): void {
+export function assertOneOf({ resume, overwrite }: ReadBegin): void {
   if (resume && overwrite) {
     throw new OptionError('options resume and overwrite contradict each other: leave one of them out')
   }

@@ -7,16 +7,16 @@ import { ExistsError, FileError, OptionError, ResumeError } from '../errors.js'
 import { checkedLater, Options, type OptionsOf, type ReadOf } from '../options.js'
 import type { Semiring } from '../variant-names.js'
 import type { ArraySource } from './array-source.js'
+import { createTarget } from './array-writer.js'
 import { inputChanged } from './disk.js'
 import { fileIdentity, planInput } from './fingerprint.js'
 import { type AnyPlan, type BlockPlan, blockOf, inputsOf, type PlannedInput } from './job.js'
 import { Journal, Output } from './journal.js'
 import { identified, type PlanRequest, planMultiply, planPaths } from './layout.js'
 import { groupsOf, isNpy, isS3, isZarr } from './names.js'
-import { memoryOf, readPath, requireOneOf, type WorkOptions, workSet } from './options.js'
+import { assertOneOf, memoryOf, readPath, type WorkOptions, workSet } from './options.js'
 import { loadHashes, loadZarrita } from './packages.js'
 import { openSource } from './source.js'
-import { createTarget } from './target.js'
 import { isArrayMetadata } from './zarr-metadata.js'
 
 interface AnyRequest extends WorkOptions {
@@ -98,9 +98,9 @@ export async function begin(
   if (kind === 'multiply') inputs.push(await openSource(readPath(b as string | URL), asked.signal))
   const planned: PlannedInput[] = []
   for (const input of inputs) planned.push(await planInput(input))
-  for (const { path } of planned) await requireApart(asked.output, path)
+  for (const { path } of planned) await assertSeparate(asked.output, path)
   return resumeOrBegin<BlockPlan>(asked, kind, {
-    requireSame(begun) {
+    assertSame(begun) {
       const before = inputsOf(begun)
       for (const [index, { path, shape, dtype, fingerprint }] of planned.entries()) {
         const was = before[index]!
@@ -124,7 +124,7 @@ export async function askedOf(
   output: string | URL,
   usual: Semiring,
 ): Promise<PlanRequest> {
-  requireOneOf(read)
+  assertOneOf(read)
   const asked = {
     begin: read,
     layout: { ...read, memory: memoryOf(read) },
@@ -142,7 +142,7 @@ export async function askedOf(
 /** How work is resumed or begun. */
 interface Beginning<Plan> {
   /** Throws ResumeError or ChangedError if the plan that exists is for other inputs. */
-  requireSame(begun: Plan): void
+  assertSame(begun: Plan): void
   make(): Promise<Plan>
   /** Throws if not all is ready for the plan. */
   ready(plan: Plan): Promise<void>
@@ -152,14 +152,14 @@ interface Beginning<Plan> {
 export async function resumeOrBegin<Plan extends AnyPlan>(
   asked: PlanRequest,
   kind: Plan['kind'],
-  { requireSame, make, ready }: Beginning<Plan>,
+  { assertSame, make, ready }: Beginning<Plan>,
 ): Promise<Plan> {
   const { begun: there, replaces } = await lookAround(asked)
   if (there) {
     if (there.kind !== kind) throw differs('the work', there.kind, kind)
     const begun = there as Plan
-    requireSame(begun)
-    requireSameOutput(begun, asked)
+    assertSame(begun)
+    assertSameOutput(begun, asked)
     await ready(begun)
     await new Journal(begun).sweep()
     return begun
@@ -199,7 +199,7 @@ async function outputPath(path: string): Promise<string> {
   }
 }
 
-export async function requireApart(output: string, input: string): Promise<void> {
+export async function assertSeparate(output: string, input: string): Promise<void> {
   const real = isS3(input) ? input : await realpath(input)
   const isInside = (path: string, folder: string) => path.startsWith(`${folder}${isS3(folder) ? '/' : sep}`)
   if (output === real) throw new OptionError(`the output ${output} is also an input: name another one`)
@@ -236,7 +236,7 @@ async function lookAround({
   if (isTaken && !overwrite && !(resume && isZarr(output))) throw exists(output, resume)
   // First the identity: so a file that others add is seen here, or has changed it at the end.
   const replaces = overwrite ? await place.identity() : null
-  await requireReplaceable(output, signal)
+  await assertReplaceable(output, signal)
   const stranger = overwrite ? await place.stranger() : undefined
   if (stranger !== undefined) {
     throw new ExistsError(
@@ -293,7 +293,7 @@ async function makerOf(plan: AnyPlan, signal: AbortSignal | undefined): Promise<
 }
 
 /** Throws ExistsError if something has the output's name that is never replaced. */
-export async function requireReplaceable(output: string, signal: AbortSignal | undefined): Promise<void> {
+export async function assertReplaceable(output: string, signal: AbortSignal | undefined): Promise<void> {
   const obstacle = await new Output(output, signal).obstacle()
   if (obstacle === null) return
   throw new ExistsError(`${output} exists and ${obstacle}, so it is not replaced: name another output`)
@@ -306,7 +306,7 @@ export const differs = (what: string, was: unknown, is: unknown) =>
   )
 
 /** Throws ResumeError if the same is to be done in another way, or elsewhere. */
-function requireSameOutput(begun: AnyPlan, asked: PlanRequest): void {
+function assertSameOutput(begun: AnyPlan, asked: PlanRequest): void {
   if (begun.output.path !== asked.output) throw differs('the output', begun.output.path, asked.output)
   if (begun.semiring !== asked.semiring) throw differs('semiring', begun.semiring, asked.semiring)
   if ((asked.overflow ?? 'throw') !== (begun.overflow ?? 'throw')) {

@@ -87,7 +87,7 @@ export async function readZarrMatrix(path: string, store: Store): Promise<ZarrMa
   const refuse = (problem: string): never => {
     throw new FileError(`${path}: ${problem}`)
   }
-  requireUnderstood(json, refuse)
+  assertUnderstood(json, refuse)
   const shape = readShape(json.shape, refuse)
   const grid = extension(json.chunk_grid)
   const file =
@@ -172,7 +172,7 @@ const known: ReadonlySet<string> = new Set([
 ])
 
 /** Refuses what may change what the array's bytes mean. */
-function requireUnderstood(json: Json, refuse: Refuse): void {
+function assertUnderstood(json: Json, refuse: Refuse): void {
   const mustBe = (value: unknown) => (value as Json | null)?.must_understand !== false
   const unknown = Object.keys(json).find((name) => !known.has(name) && mustBe(json[name]))
   if (unknown !== undefined) {

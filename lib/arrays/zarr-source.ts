@@ -10,7 +10,7 @@ import { type ArraySource, elementsIn, type Range, type ReadBlock } from './arra
 import { CODEC_THREADS, codeAside } from './codec-pool.js'
 import { mostEncoded } from './codecs.js'
 import { atOnce } from './disk.js'
-import { expectedOf, requireAbsent } from './fingerprint.js'
+import { assertAbsent, expectedOf } from './fingerprint.js'
 import type { ArrayType, PlannedInput } from './job.js'
 import { crc32cOf } from './packages.js'
 import type { Rectangle } from './rectangle.js'
@@ -120,7 +120,7 @@ export class ZarrSource implements ArraySource {
           await file.close()
         }
       }
-      if (piece !== undefined) await requireAbsent(path, planned)
+      if (piece !== undefined) await assertAbsent(path, planned)
       if (this.#matrix.fill === null) {
         throw new FileError(
           `${what} is not there, and the fill value of ${this.path} is null: expected a number in its zarr.json`,
@@ -246,7 +246,7 @@ async function readIndex(
 ): Promise<BigUint64Array | null> {
   const file = await store.open(path, expectedOf(planned))
   if (!file) {
-    await requireAbsent(path, planned)
+    await assertAbsent(path, planned)
     return null
   }
   try {

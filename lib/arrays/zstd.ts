@@ -8,7 +8,7 @@ const MAGIC = 0xfd2fb528
 /** Of frames that decoders skip, but for their last four bits. */
 const SKIPPED = 0x184d2a50
 const DICTIONARY_BYTES = [0, 1, 2, 4] as const
-const MOST_OF_BLOCK = 1 << 17
+const MAX_OF_BLOCK = 1 << 17
 
 /** Kinds of blocks. */
 const RLE = 1
@@ -57,7 +57,7 @@ function readFrame(view: Buffer, start: number): { frame: Frame; end: number } {
   const sizeFlag = flags >> 6
   const sizeBytes = sizeFlag === 0 ? Number(isSingle) : 1 << sizeFlag
   let at = start + 5
-  let mostOfBlock = MOST_OF_BLOCK
+  let mostOfBlock = MAX_OF_BLOCK
   if (!isSingle) {
     const window = view.readUInt8(at++)
     mostOfBlock = Math.min(mostOfBlock, 2 ** (10 + (window >> 3)) * (1 + (window & 7) / 8))

@@ -1,19 +1,20 @@
 /** Devices that are opened, and the matrices that stay on them. */
 
-import { aborted, signal, throwIfAborted, unlessAborted } from '../abort.js'
+import { aborted, raceWithAbort, signal, throwIfAborted } from '../abort.js'
 import {
   AUTO,
+  assertDevicesOnly,
   automaticBackend,
   CPU,
   deviceName,
   devicesIn,
   indexOf,
-  requireDevicesOnly,
   WEBGPU,
   whereSet,
 } from '../backend.js'
 import type { BackendChoice, BackendName } from '../backend-name.js'
-import { requireSemiringType, semiring } from '../built-in.js'
+import { ready } from '../backend-selection.js'
+import { assertSemiringType, semiring } from '../built-in-semirings.js'
 import { show, showChoices, showList, typeName } from '../describe.js'
 import type { ArrayTypes, OperandsOf, StoredType } from '../element-types.js'
 import {
@@ -36,26 +37,25 @@ import {
   rowMajorMatrix,
   type Shape,
 } from '../matrix.js'
+import { assertCapacity, overlap, sameLayout } from '../memory-overlap.js'
 import { addon } from '../native.js'
 import { checkedLater, Options, type OptionsOf } from '../options.js'
-import { overlap, requireRoom, sameLayout } from '../overlap.js'
-import { ready } from '../placement.js'
 import { runNative } from '../run-native.js'
 import type { ElementArray, KindOf, OperandArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import {
+  assertAttached,
+  assertShape,
+  assertStillAttached,
   type HostView,
-  readHostView,
+  readBack,
   readView,
-  requireShape,
-  requireStillThere,
-  requireThere,
 } from '../view.js'
-import { nameOfKnownGpu, requireGpu } from '../webgpu/look.js'
+import { assertGpu, nameOfKnownGpu } from '../webgpu/look.js'
 import { copyToDevice } from './copies.js'
 import { pinnedResult } from './pinned.js'
 import { combineRequest, copyRequest, fillRequest } from './requests.js'
-import { Resident, ResidentView, requireOpen, requireUsable, Session, SharedMemory } from './resident.js'
+import { assertOpen, assertUsable, Resident, ResidentView, Session, SharedMemory } from './resident.js'
 
 /** Symbol of the method with which Node.js formats an object. The one of node:util would need @types/node. */
 const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
@@ -147,11 +147,11 @@ const combineOptions = new Options({ semiring, signal } satisfies OptionsOf<Comb
  */
 export async function openDevice(options?: OpenOptions): Promise<Device> {
   const asked = openOptions.read(options)
-  requireDevicesOnly(asked)
+  assertDevicesOnly(asked)
   throwIfAborted(asked.signal, OPENING)
   const opening = openSession(asked.backend, indexOf(asked.device), asked.devices)
   try {
-    return new Device(await unlessAborted(opening, asked.signal, (signal) => aborted(signal, OPENING)))
+    return new Device(await raceWithAbort(opening, asked.signal, (signal) => aborted(signal, OPENING)))
   } catch (error) {
     // Native code opens it all the same.
     opening.then(({ native }) => addon.closeDevice(native)).catch(() => {})
@@ -166,7 +166,7 @@ const OPENING = 'the opening of a device'
 export async function openSession(backend: number, index: number, devices = 0): Promise<Session> {
   const choice = backend === AUTO ? automaticBackend() : backend
   const { deviceMemory } = ready(choice)
-  if (choice === WEBGPU) await requireGpu()
+  if (choice === WEBGPU) await assertGpu()
   const native = await natively(() =>
     addon.openDevice(choice, index, deviceMemory, choice === CPU || choice === WEBGPU ? 0 : devices),
   )
@@ -241,9 +241,9 @@ export class Device {
     options?: CopyOptions,
   ): Promise<DeviceMatrix<KindOf<Data>>> {
     const { signal } = copyOptions.read(options)
-    const view = readHostView(matrix, 'matrix', 'operand')
+    const view = readBack(matrix, 'matrix', 'operand')
     const session = this.#session
-    requireOpen(session)
+    assertOpen(session)
     const { type, bytes, batched, batch, rows, cols } = view
     const elements = rowMajorElements(type, bytes, batched, batch, rows, cols)
     const native = await runNative(
@@ -285,9 +285,9 @@ export class Device {
     }
     const sizes = readShape(shape)
     const type = readType(dtype)
-    requireValue(value, type)
+    assertValue(value, type)
     const session = this.#session
-    requireOpen(session)
+    assertOpen(session)
     const batched = sizes.length === 3
     const [batch, rows, cols] = batched ? sizes : [1, ...sizes]
     const elements = rowMajorElements(type, bytesOf(type), batched, batch, rows, cols)
@@ -308,7 +308,7 @@ export class Device {
    * await device.close()
    */
   memory(): MemoryUse {
-    requireOpen(this.#session)
+    assertOpen(this.#session)
     return natively(() => addon.memoryUse(this.#session.native))
   }
 
@@ -348,7 +348,7 @@ function readType(dtype: unknown): number {
 }
 
 /** Throws DTypeError unless the type has the value. */
-function requireValue(value: unknown, type: number): void {
+function assertValue(value: unknown, type: number): void {
   const name = addon.dataTypes[type]!
   const [least, most] = rangeOf(name)
   if (typeof value === 'number') {
@@ -459,7 +459,7 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     colStride: number,
   ): DeviceMatrix<Data> {
     const whole = viewOf(this)
-    requireUsable(whole, 'the matrix')
+    assertUsable(whole, 'the matrix')
     const { type, bytes, batchStride } = whole
     const layout = { offset, batchStride, rowStride, colStride }
     return new DeviceMatrix(
@@ -488,8 +488,8 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
     const c = readView(this, 'the matrix', 'result') as ResidentView
     const other = readView(d, 'd', 'operand')
     throwIfAborted(signal, 'the combination')
-    requireThere(c, 'the matrix')
-    requireThere(other, 'd')
+    assertAttached(c, 'the matrix')
+    assertAttached(other, 'd')
     const { session } = c.memory
     if (!other.memory || other.memory.session !== session) {
       const place = other.memory ? `on ${other.memory.session}` : 'in an array'
@@ -502,8 +502,8 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
         `d must be of ${storedTypeName(c)}, as the matrix is, but it is of ${storedTypeName(other)}`,
       )
     }
-    requireSemiringType(semiring, c.type)
-    requireShape(other, 'd', 'the matrix', c)
+    assertSemiringType(semiring, c.type)
+    assertShape(other, 'd', 'the matrix', c)
     if (!sameLayout(c, other) && overlap(c, other)) {
       throw new ShapeError(
         'd overlaps the matrix without being the same: combine with a matrix in memory of its own',
@@ -539,17 +539,17 @@ export class DeviceMatrix<Data extends OperandArray = Int32Array> extends Reside
   ): Promise<MatrixLike<Data> | DenseMatrix<Data>> {
     const { signal } = copyOptions.read(options)
     const from = readView(this, 'the matrix', 'operand') as ResidentView
-    const into = out === undefined ? null : readHostView(out, 'out', 'operand')
-    requireThere(from, 'the matrix')
-    if (into) requireFits(into, from)
+    const into = out === undefined ? null : readBack(out, 'out', 'operand')
+    assertAttached(from, 'the matrix')
+    if (into) assertFits(into, from)
     const made = into ? null : rowMajorMatrix(this.#newArray(from) as Data, shapeOf(from))
     const layout =
       into ?? rowMajorElements(from.type, from.bytes, from.batched, from.batch, from.rows, from.cols)
     const array = into ? into.data : made!.data
     const { session } = from.memory
-    const borrowed = into && { requireStillThere: () => requireStillThere(into, 'out') }
+    const borrowed = into && { requireStillThere: () => assertStillAttached(into, 'out') }
     await runNative({ what: 'the download', signal, borrowed }, ({ cancel }) => {
-      if (signal) requireThere(from, 'the matrix')
+      if (signal) assertAttached(from, 'the matrix')
       return addon.download(session.native, from.data, array, copyRequest(layout, from), cancel)
     })
     return out ?? made!
@@ -628,13 +628,13 @@ export const onHost = async <Data extends OperandArray, Host extends MatrixLike<
 ): Promise<Host | DenseMatrix<Data>> => (matrix instanceof DeviceMatrix ? await matrix.download() : matrix)
 
 /** Throws unless what is `from` a device can be copied `into` a matrix of the user's. */
-function requireFits(into: HostView, from: ResidentView): void {
-  requireThere(into, 'out')
+function assertFits(into: HostView, from: ResidentView): void {
+  assertAttached(into, 'out')
   if (into.type !== from.type || into.bytes !== from.bytes) {
     throw new DTypeError(
       `out must be of ${storedTypeName(from)}, as the matrix is, but out.data is ${typeName(into.data)}`,
     )
   }
-  requireShape(into, 'out', 'the matrix', from)
-  requireRoom(into, 'out', 'the matrix')
+  assertShape(into, 'out', 'the matrix', from)
+  assertCapacity(into, 'out', 'the matrix')
 }

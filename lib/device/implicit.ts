@@ -1,8 +1,8 @@
 /** Devices that the library opens by itself, for work on arrays that takes several steps. */
 import { CPU } from '../backend.js'
+import { type PlaceRequest, placeClosure } from '../backend-selection.js'
 import { DeviceLostError, OutOfMemoryError } from '../errors.js'
 import { isFromListener } from '../listener.js'
-import { type PlaceRequest, placeOfSteps } from '../placement.js'
 import { mayComputeInstead } from '../product/webgpu.js'
 import { openSession } from './device.js'
 import type { Session } from './resident.js'
@@ -16,7 +16,7 @@ export async function onImplicitDevice<Result>(
   steps: number,
   work: (session: Session) => Promise<Result>,
 ): Promise<Result> {
-  const { backend, device, mayTryCpu } = placeOfSteps(options, steps)
+  const { backend, device, mayTryCpu } = placeClosure(options, steps)
   const session = await opened(backend, device, options.devices)
   try {
     return await work(session)

@@ -52,7 +52,7 @@ export class Session {
 }
 
 /** Throws DisposedError if the device has been closed. */
-export function requireOpen(session: Session): void {
+export function assertOpen(session: Session): void {
   if (session.closing === undefined) return
   throw new DisposedError(`the device, ${session}, has been closed: open it again with openDevice()`)
 }
@@ -120,7 +120,7 @@ export class ResidentView implements Elements {
 }
 
 /** Throws DisposedError if the matrix can't be used any more. */
-export function requireUsable(view: ResidentView, name: Name): void {
+export function assertUsable(view: ResidentView, name: Name): void {
   if (view.disposed || view.memory.session.closing !== undefined) refuseUnusable(view, name)
 }
 

@@ -1,9 +1,9 @@
 /** Sparse matrices with one entry per place. */
 
-import { readSemiring } from '../built-in.js'
-import { joinOf } from '../orders.js'
+import { readSemiring } from '../built-in-semirings.js'
+import { joinOf } from '../semiring-order.js'
 import type { Semiring } from '../variant-names.js'
-import { requireEntries, type SparseEntries } from './sparse.js'
+import { assertEntries, type SparseEntries } from './sparse.js'
 
 /**
  * Joins the entries of a sparse matrix that stand in the same place by the semiring's ⊕, as {@link readMatrix} does. The others
@@ -16,7 +16,7 @@ import { requireEntries, type SparseEntries } from './sparse.js'
  * console.log(row.join(), col.join(), value.join()) // 0,1 1,1 7,3
  */
 export function combineDuplicates(entries: SparseEntries, semiring: Semiring): SparseEntries {
-  requireEntries(entries)
+  assertEntries(entries)
   const join = joinOf(readSemiring(semiring))
   const several = placesOfSeveral(entries)
   if (several.size === 0) return entries

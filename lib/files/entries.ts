@@ -1,10 +1,10 @@
 /** The entries of sparse files: what the readers of formats hand over, and what edge lists are made of. */
 import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { allocate } from '../matrix.js'
 import { addon } from '../native.js'
-import { requireWithin } from './memory.js'
+import { assertWithinLimit } from './memory.js'
 import { Pieces } from './pieces.js'
 
 /** Entries that are handed over at once. */
@@ -87,7 +87,7 @@ export class EntryCollector {
 }
 
 /** A file can't hold more entries than it has bytes for: then its count lies, and needs no memory. */
-export function requireRoom(reader: Source, count: number, bytesPerEntry: number, what: string): void {
+export function assertCapacity(reader: Source, count: number, bytesPerEntry: number, what: string): void {
   // The last line may lack its end.
   if (count * bytesPerEntry <= reader.left + 1) return
   reader.fail(
@@ -95,7 +95,7 @@ export function requireRoom(reader: Source, count: number, bytesPerEntry: number
   )
 }
 
-export function requireCount(reader: Source, came: number, said: number, what: string): void {
+export function assertCount(reader: Source, came: number, said: number, what: string): void {
   if (came === said) return
   throw new FileError(
     `${reader.name}: the file says that it has ${said} ${what}, but there are ${came > said ? 'more' : `only ${came}`}`,
@@ -137,11 +137,11 @@ export class EntryList implements EntrySink<EntryArrays> {
       reader.fail(`a graph has a square matrix, but this one is ${rows} × ${cols}`)
     }
     if (values === 'integer' || values === 'pattern') this.#bytesPerEntry = 12
-    return { least: LEAST_INT32, most: MOST_INT32, special: !this.#graph }
+    return { least: MIN_INT32, most: MAX_INT32, special: !this.#graph }
   }
 
   take({ row, col, value, count }: EntryBlock): void {
-    requireWithin((this.#rows.count + count) * this.#bytesPerEntry, this.#maxBytes, this.#name)
+    assertWithinLimit((this.#rows.count + count) * this.#bytesPerEntry, this.#maxBytes, this.#name)
     for (let e = 0; e < count; e++) {
       const number = value[e]!
       this.#rows.add(row[e]!)

@@ -14,7 +14,7 @@ import type { LineParser, TextReader } from './text.js'
 const READING = 'reading a file'
 
 /** Greatest number of bytes that deflate encodes in one byte. */
-export const MOST_INFLATED = 1032
+export const MAX_INFLATED = 1032
 
 /** Bytes one after the other. */
 interface ByteSource {
@@ -109,7 +109,7 @@ class GzipSource implements ByteSource {
 
   get later(): number {
     const compressed = Math.max(this.#size - this.#output.bytesWritten, 0)
-    return this.#chunk.length + 2 * WINDOW + MOST_INFLATED * compressed
+    return this.#chunk.length + 2 * WINDOW + MAX_INFLATED * compressed
   }
 
   close(): void {

@@ -23,7 +23,7 @@ export const maxBytes = option(Number.POSITIVE_INFINITY, (value, name) => {
   throw new OptionError(`option ${name} must be a number of bytes, 0 or more, but it is ${show(value)}`)
 })
 
-export function requireWithin(bytes: number, maxBytes: number, name: string): void {
+export function assertWithinLimit(bytes: number, maxBytes: number, name: string): void {
   if (bytes <= maxBytes) return
   throw new LimitError(
     `${name}: its elements take ${bytes} bytes, but the option maxBytes allows ${maxBytes}: raise it, or refuse the file`,
@@ -36,7 +36,7 @@ const advice =
 /** Memory for a matrix of a file. */
 export function newMatrixData(count: number, name: string, dtype: DataType, maxBytes: number): ElementArray {
   const type = addon.dataTypes.indexOf(dtype)
-  requireWithin(count * bytesOf(type), maxBytes, name)
+  assertWithinLimit(count * bytesOf(type), maxBytes, name)
   const data = allocate(count, name, type, newArray, advice)
   // Reading 1 GB into small pages took three times as long.
   addon.preferHugePages(data)

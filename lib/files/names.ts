@@ -40,7 +40,7 @@ export function fileFormatOf(path: string | URL): FileFormat {
   const name = pathOf(path)
   const format = formatInName(name, fileFormats)
   if (format === undefined) throw new FileError(mustEnd(name, fileFormats))
-  return requireFitting(name, format)
+  return assertApplicable(name, format)
 }
 
 /** The option `array`: a name in an archive. */
@@ -59,9 +59,9 @@ export function formatOf<Format extends AnyFormat>(
   option: Format | undefined,
   known: readonly Format[],
 ): Format {
-  if (option !== undefined) return requireFitting(name, option)
+  if (option !== undefined) return assertApplicable(name, option)
   const format = formatInName(name, known)
-  if (format !== undefined) return requireFitting(name, format)
+  if (format !== undefined) return assertApplicable(name, format)
   throw new FileError(
     `${mustEnd(name, known)}, or the option format must say what it is: ${showChoices(known)}`,
   )
@@ -79,7 +79,7 @@ export function formatInName<Format extends AnyFormat>(
 const mustEnd = (name: string, known: readonly AnyFormat[]) =>
   `${name}: the name must end with ${showChoices(known.map((format) => endings[format]))}`
 
-function requireFitting<Format extends AnyFormat>(name: string, format: Format): Format {
+function assertApplicable<Format extends AnyFormat>(name: string, format: Format): Format {
   if (isText(format) || !isGzipName(name)) return format
   throw new FileError(
     `${name}: only text is compressed by gzip, but this is ${format}; numpy.savez_compressed makes a smaller .npz`,

@@ -5,7 +5,7 @@
 
 import { bytesOfStored } from '../elements.js'
 import { FileError } from '../errors.js'
-import { fromLatin1 } from '../host.js'
+import { fromLatin1 } from '../platform.js'
 import type { DataType } from '../variant-names.js'
 
 /** Fields of a header. Its numbers aren't checked yet. */

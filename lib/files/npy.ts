@@ -4,7 +4,7 @@ import type { Matrix, MatrixLike } from '../matrix.js'
 import { Options, type OptionsOf } from '../options.js'
 import { longWorkSet } from '../product/options.js'
 import type { ElementArray } from '../storage.js'
-import { readHostView, requireThere } from '../view.js'
+import { assertAttached, readBack } from '../view.js'
 import { pathOf } from './files.js'
 import { type MemoryOptions, maxBytes, newMatrixData } from './memory.js'
 import { bytesType, npyPieces } from './npy-content.js'
@@ -81,7 +81,7 @@ export async function writeNpy(
 ): Promise<void> {
   const asked = writeFileOptions.read(options)
   const name = pathOf(path)
-  const view = readHostView(matrix, 'matrix', 'result')
-  requireThere(view, 'matrix')
+  const view = readBack(matrix, 'matrix', 'result')
+  assertAttached(view, 'matrix')
   await FileWork.write(name, asked, (work) => npyPieces(view, (share) => work.reached(share)))
 }

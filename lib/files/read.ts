@@ -1,6 +1,6 @@
 /** Reading a matrix from a file of any format. What a format needs is loaded when it is asked for. */
 
-import { semiringName } from '../built-in.js'
+import { semiringName } from '../built-in-semirings.js'
 import { show } from '../describe.js'
 import type { ArrayTypes } from '../element-types.js'
 import { OptionError } from '../errors.js'

@@ -2,7 +2,7 @@
 
 import { throwIfAborted } from '../abort.js'
 import { isFloat64Array, isInt32Array } from '../array-types.js'
-import { Loan, requireOrdinary, throughout } from '../borrowed.js'
+import { assertOrdinaryArray, Loan, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ShapeError, ValueError } from '../errors.js'
 import { atOnce, PER_STEP, type Steps } from '../graph-core/slices.js'
@@ -157,7 +157,7 @@ export async function writeEntries(
   const { format: asked, ...rest } = writeOptions.read(options)
   const name = pathOf(path)
   const format = formatOf(name, asked, formats)
-  requireEntryArrays(entries)
+  assertEntryArrays(entries)
   const { shape, row, col, value } = entries
   const loan = new Loan()
   const borrowed = {
@@ -174,13 +174,13 @@ export async function writeEntries(
 }
 
 /** @throws ERR_MPMML_SHAPE, ERR_MPMML_DTYPE, ERR_MPMML_VALUE. */
-export function requireEntries(entries: SparseEntries): void {
-  requireEntryArrays(entries)
+export function assertEntries(entries: SparseEntries): void {
+  assertEntryArrays(entries)
   atOnce(checkingPlaces(entries))
 }
 
 /** @throws ERR_MPMML_SHAPE, ERR_MPMML_DTYPE. */
-function requireEntryArrays(entries: SparseEntries): void {
+function assertEntryArrays(entries: SparseEntries): void {
   if (typeof entries !== 'object' || entries === null) {
     throw new DTypeError(
       `entries must be a sparse matrix { shape, row, col, value }, but it is ${typeName(entries)}: readEntries gives one`,
@@ -195,9 +195,9 @@ function requireEntryArrays(entries: SparseEntries): void {
   if (!(isInt32Array(value) || isFloat64Array(value))) {
     throw new DTypeError(`value must be an Int32Array or a Float64Array, but it is ${typeName(value)}`)
   }
-  requireOrdinary(row, 'row')
-  requireOrdinary(col, 'col')
-  requireOrdinary(value, 'value')
+  assertOrdinaryArray(row, 'row')
+  assertOrdinaryArray(col, 'col')
+  assertOrdinaryArray(value, 'value')
   if (!Array.isArray(shape) || shape.length !== 2) {
     throw new ShapeError(`shape must be [rows, cols], but it is ${show(shape)}`)
   }

@@ -1,5 +1,5 @@
 /** Dense matrices in text. */
-import { semiringName } from '../built-in.js'
+import { semiringName } from '../built-in-semirings.js'
 import type { ArrayTypes } from '../element-types.js'
 import type { Matrix } from '../matrix.js'
 import { addon } from '../native.js'
@@ -7,7 +7,7 @@ import { choice, Options, type OptionsOf, readChoice, required } from '../option
 import type { ElementArray } from '../storage.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { csvParser } from './csv.js'
-import { DenseArray, DenseEntries, type Wanted, wantedOf } from './dense.js'
+import { DenseArray, DenseEntries, type DenseRequest, wantedOf } from './dense.js'
 import { dimacsParser } from './dimacs.js'
 import { type ContentOptions, contentName, LineFeed, parseText } from './line-feed.js'
 import { readText } from './lines.js'
@@ -39,7 +39,7 @@ const parseOptions = new Options({
   name: contentName('the matrix'),
 } satisfies OptionsOf<ParseMatrixOptions>)
 
-const matrixFeed = (name: string, format: TextFormat, wanted: Wanted) => {
+const matrixFeed = (name: string, format: TextFormat, wanted: DenseRequest) => {
   if (format === 'csv' || format === 'tsv')
     return new LineFeed(name, csvParser(name, wanted, format === 'tsv'))
   const entries = new DenseEntries(name, wanted)
@@ -50,8 +50,12 @@ const matrixFeed = (name: string, format: TextFormat, wanted: Wanted) => {
   )
 }
 
-export const readTextMatrix = (name: string, format: TextFormat, wanted: Wanted, options: ReadFileOptions) =>
-  readText(name, 'a matrix', matrixFeed(name, format, wanted), options)
+export const readTextMatrix = (
+  name: string,
+  format: TextFormat,
+  wanted: DenseRequest,
+  options: ReadFileOptions,
+) => readText(name, 'a matrix', matrixFeed(name, format, wanted), options)
 
 /**
  * Reads a matrix from a text, or from its bytes, as {@link readMatrix} reads a file of the format. It blocks until all is read.

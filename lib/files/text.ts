@@ -2,7 +2,7 @@
 import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 import type { Steps } from '../graph-core/slices.js'
-import { fromLatin1, fromUtf8, toUtf8 } from '../host.js'
+import { fromLatin1, fromUtf8, toUtf8 } from '../platform.js'
 import { adviceFor } from './advice.js'
 import {
   HALF_DIGITS,
@@ -35,7 +35,7 @@ const tens = Array.from({ length: 23 }, (_, digits) => Number(`1e${digits}`))
 /** Number of bytes that identify a line in messages. */
 const SHORTENED = 1000
 /** Bytes of a word that messages show. */
-const MOST_OF_WORD = 400
+const MAX_OF_WORD = 400
 
 /** Characters of most names, and the number of names that are remembered. */
 const SHORT = 24
@@ -196,10 +196,10 @@ export class TextReader {
   /** The bytes up to the next blank, separator or line end, shortened. */
   word(): string {
     this.skipBlanks()
-    const most = this.position + MOST_OF_WORD
+    const most = this.position + MAX_OF_WORD
     let end = this.position
     while (end <= most && !this.ends(end)) end++
-    return this.#text(this.position, end, MOST_OF_WORD)
+    return this.#text(this.position, end, MAX_OF_WORD)
   }
 
   /** Goes behind what {@link word} gave. */
@@ -346,7 +346,7 @@ export class TextReader {
   }
 
   /** Refuses numbers of which none shows that their points don't separate thousands; for the end of the text. */
-  requireClear(): void {
+  assertClear(): void {
     if (!this.#doubtful) return
     this.line = this.#doubtful.line
     const { text } = this.#doubtful

@@ -1,12 +1,12 @@
 /** Matrices as text: Matrix Market, CSV and DIMACS. */
 import { Readable } from 'node:stream'
-import { zeroOf } from '../built-in.js'
+import { zeroOf } from '../built-in-semirings.js'
 import { isInteger, newArray, typeNameOf } from '../elements.js'
 import { FileError, ShapeError } from '../errors.js'
 import { shapeOf } from '../layout.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
-import { type HostView, requireStillThere } from '../view.js'
+import { assertStillAttached, type HostView } from '../view.js'
 import { infiniteZero } from './dense.js'
 import { isGzipName } from './names.js'
 import { gather } from './npy-content.js'
@@ -103,7 +103,7 @@ function* rowsOf({ view, reached }: Source): Generator<ElementArray, void> {
   const row = newArray(view.type, view.cols)
   for (let i = 0; i < view.rows; i++) {
     reached(i / view.rows)
-    requireStillThere(view, 'matrix')
+    assertStillAttached(view, 'matrix')
     gather(view, i * view.cols, row)
     yield row
   }

@@ -1,14 +1,14 @@
 /** Writing a matrix to a file of any format. What a format needs is loaded when it is asked for. */
 
 import { during, Loan } from '../borrowed.js'
-import { semiringName } from '../built-in.js'
+import { semiringName } from '../built-in-semirings.js'
 import { typeNameOf } from '../elements.js'
 import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
 import { boolean, choice, Options, type OptionsOf } from '../options.js'
 import type { ElementArray } from '../storage.js'
 import type { Semiring } from '../variant-names.js'
-import { readHostView } from '../view.js'
+import { readBack } from '../view.js'
 import { pathOf } from './files.js'
 import { arrayName, type FileFormat, fileFormats, formatOf } from './names.js'
 import { writeNpy } from './npy.js'
@@ -76,7 +76,7 @@ export async function writeMatrix(
   }
   if (format === 'npy') return writeNpy(path, matrix, rest)
   const loan = new Loan()
-  const view = loan.view(readHostView(matrix, 'matrix', 'result'), 'matrix')
+  const view = loan.view(readBack(matrix, 'matrix', 'result'), 'matrix')
   await during(loan, async () => {
     const [{ wantedOf }, { writeTextMatrix }] = await Promise.all([
       import('./dense.js'),

@@ -8,7 +8,7 @@ export const leastOf = (cycle: readonly number[]): number =>
   cycle.reduce((best, node, at) => (node < cycle[best]! ? at : best), 0)
 
 /** Rotates a cyclic list so that it starts at index `first`. */
-export const turned = <T>(list: readonly T[], first: number): T[] => [
+export const rotated = <T>(list: readonly T[], first: number): T[] => [
   ...list.slice(first),
   ...list.slice(0, first),
 ]
@@ -30,7 +30,7 @@ export interface Gain {
   readonly one: number
 }
 
-const MOST_SHOWN = 8
+const MAX_SHOWN = 8
 
 /** The error for a cycle that gains. */
 export function cycleError(
@@ -38,7 +38,7 @@ export function cycleError(
   { maximizes, one }: Gain,
   names: NodeNames | null = null,
 ): CycleError {
-  const cycle = turned(nodes, leastOf(nodes))
+  const cycle = rotated(nodes, leastOf(nodes))
   const where = batch === undefined ? '' : ` in matrix ${batch} of the batch`
   return new CycleError(
     `the cycle ${cycleText(cycle, names)}${where} has the weight ${show(weight)}, ${maximizes ? 'above' : 'below'} ${one}, ` +
@@ -50,6 +50,6 @@ export function cycleError(
 /** "0 → 3 → 0" */
 export function cycleText(cycle: readonly number[], names: NodeNames | null): string {
   const text = (node: number) => nodeText(node, names)
-  const shown = cycle.slice(0, MOST_SHOWN).map(text)
-  return [...shown, ...(cycle.length > MOST_SHOWN ? ['…'] : []), text(cycle[0]!)].join(' → ')
+  const shown = cycle.slice(0, MAX_SHOWN).map(text)
+  return [...shown, ...(cycle.length > MAX_SHOWN ? ['…'] : []), text(cycle[0]!)].join(' → ')
 }

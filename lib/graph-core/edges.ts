@@ -1,6 +1,6 @@
 /** Edge lists: the graphs of people whose networks have few edges for each node. */
 import { isBigIntArray, isInt32Array, isTypedArray } from '../array-types.js'
-import { copyOf, Loan, requireOrdinary, throughout } from '../borrowed.js'
+import { assertOrdinaryArray, copyOf, Loan, throughout } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { conversionOf, elementType, INT32, isElementArray, isInteger } from '../elements.js'
 import { DTypeError, OutOfMemoryError, ShapeError, ValueError } from '../errors.js'
@@ -173,8 +173,8 @@ export function* readingEdges(graph: unknown, { weightless = false, takes = fals
   if (prepared) return prepared
   const given = graph as Record<'nodes' | 'keys' | 'from' | 'to' | 'weight', unknown>
   const { nodes: counted, keys, weight: weighing } = given
-  requireOrdinary(counted, 'nodes')
-  requireOrdinary(keys, 'keys')
+  assertOrdinaryArray(counted, 'nodes')
+  assertOrdinaryArray(keys, 'keys')
   const loan = new Loan()
   const from = loan.array(given.from, 'from')
   const to = loan.array(given.to, 'to')

@@ -1,6 +1,6 @@
 /** Long work on JavaScript's thread in slices, between which the event loop turns. */
 import { throwIfAborted } from '../abort.js'
-import { turn } from '../host.js'
+import { turn } from '../platform.js'
 
 /** Work that yields every millisecond or so. What it returns is its result. */
 export type Steps<Result> = Generator<void, Result, void>

@@ -26,7 +26,7 @@ import {
 import { GraphmlParser } from './graphml.js'
 import { joiningGraphs } from './joined-files.js'
 import { NamedEdges, type NamedGraph, type ReadEdgeList } from './named-edges.js'
-import { requireSaxes, type Saxes } from './saxes.js'
+import { assertSaxes, type Saxes } from './saxes.js'
 
 /** The formats of graphs in text. */
 export type GraphFormat = 'dimacs' | 'matrix-market' | 'csv' | 'tsv' | 'graphml'
@@ -112,7 +112,7 @@ export function parseGraph(
 export function parseGraph(content: Uint8Array | string, options: ParseGraphOptions): ReadEdgeList
 export function parseGraph(content: Uint8Array | string, options: ParseGraphOptions): ReadEdgeList {
   const { format, twoWay, scale, name, ...wishes } = parseOptions.read(options)
-  const saxes = format === 'graphml' ? requireSaxes() : null
+  const saxes = format === 'graphml' ? assertSaxes() : null
   const graph = parseText(content, name, graphFeed(name, format, wishes, saxes))
   return atOnce(joiningGraphs([graph], [name], twoWay, scale))
 }

@@ -4,7 +4,7 @@ import { natively } from '../errors.js'
 import { addon, type LabBandwidth, type LabBandwidthRequest, type LabBandwidthResult } from '../native.js'
 import { Options, type OptionsOf, whole } from '../options.js'
 import { bandwidthNames } from '../variant-names.js'
-import { requireKnown } from './machine.js'
+import { assertKnown } from './machine.js'
 import { given, launchesSet } from './options.js'
 import { type Spread, spread } from './statistics.js'
 
@@ -51,7 +51,7 @@ export function bandwidths(): Bandwidth[] {
  * console.log(gbps.median > 0) // true
  */
 export async function bandwidth(name: string, options?: BandwidthOptions): Promise<BandwidthResult> {
-  requireKnown('bandwidth', name, bandwidthNames)
+  assertKnown('bandwidth', name, bandwidthNames)
   const request = given(bandwidthOptions.read(options))
   const { ms, ...facts } = await natively(() => addon.labBandwidth({ ...request, name }))
   return { name, ...facts, ms: spread(ms), gbps: spread(ms.map((time) => facts.bytes / time / 1e6)) }

@@ -3,7 +3,7 @@ import { show, showChoices } from '../describe.js'
 import { AddonError, NoCudaError, VariantError } from '../errors.js'
 import { type DeviceRows, describeMachine, info } from '../info.js'
 import { addon, addonOrigin, type LabPeak, withoutLaboratory } from '../native.js'
-import { requireObject } from '../options.js'
+import { assertObject } from '../options.js'
 
 /**
  * Results per clock and multiprocessor of 32-bit integer instructions, by compute capability; 0 if an architecture
@@ -29,7 +29,7 @@ export function checkLaboratory(): void {
 }
 
 /** Throws VariantError if `name` is none of the names, which every build knows, and AddonError as {@link checkLaboratory} does. */
-export function requireKnown(what: string, name: unknown, names: readonly string[]): void {
+export function assertKnown(what: string, name: unknown, names: readonly string[]): void {
   if (!names.includes(name as string))
     throw new VariantError(`there is no ${what} ${show(name)}: expected ${showChoices(names)}`)
   checkLaboratory()
@@ -50,7 +50,7 @@ export function peakOf(device: number): Peak | undefined {
  * console.log(tensorPeak({ gpu: {}, peak: null })) // undefined
  */
 export function tensorPeak(machine: Pick<Machine, 'gpu' | 'peak'>): number | undefined {
-  requireObject(machine, 'machine', 'a result of machine(), or { gpu, peak }', ['gpu', 'peak'])
+  assertObject(machine, 'machine', 'a result of machine(), or { gpu, peak }', ['gpu', 'peak'])
   const { gpu, peak } = machine
   if (!peak?.tensor) return undefined
   return (peak.tensor * Number(gpu.multiprocessors) * Number(gpu.maxClockMHz)) / 1000

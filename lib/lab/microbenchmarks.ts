@@ -1,12 +1,12 @@
 /** Microbenchmarks: chapter 2 of the thesis, and the instruction mixes that bound newer GPUs. */
 
-import { semiringName } from '../built-in.js'
+import { semiringName } from '../built-in-semirings.js'
 import { DTypeError, natively } from '../errors.js'
 import { addon, type LabMicrobench, type LabMicrobenchRequest, type LabMicrobenchResult } from '../native.js'
 import { choice, Options, type OptionsOf } from '../options.js'
 import type { DataType, Semiring } from '../variant-names.js'
 import { microbenchNames } from '../variant-names.js'
-import { peakOf, requireKnown } from './machine.js'
+import { assertKnown, peakOf } from './machine.js'
 import { deviceOrFirst, given, launchesSet } from './options.js'
 import { parameterSet } from './parameters.js'
 import { type Spread, spread } from './statistics.js'
@@ -56,7 +56,7 @@ export function microbenches(): Microbench[] {
 
 /** A request that names an existing microbenchmark, with its numbers checked. */
 export function readMicrobench(name: string, options: unknown): LabMicrobenchRequest {
-  requireKnown('microbenchmark', name, microbenchNames)
+  assertKnown('microbenchmark', name, microbenchNames)
   return { ...given(microbenchOptions.read(options)), name }
 }
 

@@ -1,8 +1,8 @@
 /** Parameters of microbenchmarks, by the thesis' names. */
-import { LEAST_INT32, MOST_INT32 } from '../integers.js'
+import { MAX_INT32, MIN_INT32 } from '../integers.js'
 import { choice, whole } from '../options.js'
 
-const parameter = (most = MOST_INT32, least = 1) => whole(undefined, least, most)
+const parameter = (most = MAX_INT32, least = 1) => whole(undefined, least, most)
 
 export const parameterSet = {
   x: parameter(),
@@ -15,5 +15,5 @@ export const parameterSet = {
   gsi: parameter(65535),
   gsj: parameter(2 ** 20),
   n: parameter(2 ** 30),
-  constant: parameter(MOST_INT32, LEAST_INT32),
+  constant: parameter(MAX_INT32, MIN_INT32),
 }

@@ -4,7 +4,7 @@ import { show } from '../describe.js'
 import { DTypeError, FileError } from '../errors.js'
 import { pathOf } from '../files/files.js'
 import { readWholeText, writeText } from '../files/text-file.js'
-import { requireObject } from '../options.js'
+import { assertObject } from '../options.js'
 import type { BandwidthResult } from './bandwidths.js'
 import type { Measurement } from './kernels.js'
 import type { Machine } from './machine.js'
@@ -139,7 +139,7 @@ export interface Results {
  * console.log(results.format, results.points.length) // mpmml-lab-results 0
  */
 export function newResults(machine: Machine): Results {
-  requireObject(machine, 'machine', 'a result of machine()', ['gpu'])
+  assertObject(machine, 'machine', 'a result of machine()', ['gpu'])
   return { format: FORMAT, version: VERSION, machine, points: [] }
 }
 
@@ -154,7 +154,7 @@ export function newResults(machine: Machine): Results {
  * console.log((await readResults('results.json')).format) // mpmml-lab-results
  */
 export async function writeResults(path: string | URL, results: Results): Promise<void> {
-  requireResults(results)
+  assertResults(results)
   const { points, ...head } = results
   const lines = points.map((point) => `    ${JSON.stringify(point)}`)
   const text = JSON.stringify({ ...head, points: [] }, null, 2)
@@ -283,9 +283,9 @@ function problemOf(point: unknown): string | undefined {
 }
 
 /** Throws DTypeError unless there are a machine and points, of which each can be read again. */
-function requireResults(results: unknown): asserts results is Results {
-  requireObject(results, 'results', 'what newResults or readResults gives', ['machine', 'points'])
-  requireObject(results.machine, 'machine of the results', 'a result of machine()', ['gpu'])
+function assertResults(results: unknown): asserts results is Results {
+  assertObject(results, 'results', 'what newResults or readResults gives', ['machine', 'points'])
+  assertObject(results.machine, 'machine of the results', 'a result of machine()', ['gpu'])
   if (!Array.isArray(results.points))
     throw new DTypeError(`points of the results must be an array, but it is ${show(results.points)}`)
   for (const [index, point] of results.points.entries()) {
@@ -316,7 +316,7 @@ const machineColumns: [name: string, value: (machine: Machine) => unknown][] = [
  * console.log(resultsCsv(results).trimEnd().split('\n').length) // 2
  */
 export function resultsCsv(results: Results): string {
-  requireResults(results)
+  assertResults(results)
   const { machine, points } = results
   const rows = points.map((point) => {
     const { kind, sweep, name, measured, failure } = point

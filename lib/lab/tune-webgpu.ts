@@ -8,7 +8,7 @@ import { addon } from '../native.js'
 import { listener, Options, type OptionsOf } from '../options.js'
 import { measureProduct } from '../product/multiply.js'
 import { measureKind, nameOfKind, type ProductKind } from '../webgpu/choice.js'
-import { gpuName, lookForGpu, requireGpu } from '../webgpu/look.js'
+import { assertGpu, gpuName, lookForGpu } from '../webgpu/look.js'
 import { choicesPath, type MeasuredChoice, readChoices } from '../webgpu/stored-choices.js'
 
 export type { MeasuredChoice } from '../webgpu/stored-choices.js'
@@ -63,7 +63,7 @@ export async function tuneWebGpu(
     )
   }
   throwIfAborted(signal, 'tuning')
-  await requireGpu()
+  await assertGpu()
   const gpu = gpuName(await lookForGpu())
   const all = kinds()
   const choices: MeasuredChoice[] = []

@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { signal, throwIfAborted } from '../abort.js'
-import { semiringName } from '../built-in.js'
+import { semiringName } from '../built-in-semirings.js'
 import { show } from '../describe.js'
 import { FileError, OptionError, VariantError } from '../errors.js'
 import { writeText } from '../files/text-file.js'

@@ -1,18 +1,18 @@
 /** Many products in one call. */
-import { notCancelled, signal, throwIfAborted } from '../abort.js'
+import { NEVER_CANCELLED, signal, throwIfAborted } from '../abort.js'
 import { WEBGPU, whereSet } from '../backend.js'
+import { placeProduct } from '../backend-selection.js'
 import { typeName } from '../describe.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { typeNameOf } from '../elements.js'
 import { AbortedError, DTypeError, fromNative } from '../errors.js'
-import { turn } from '../host.js'
 import type { MatrixLike } from '../matrix.js'
-import { Options, type OptionsOf, requireNames } from '../options.js'
-import { requireApart } from '../overlap.js'
-import { placeOfProducts } from '../placement.js'
+import { assertSeparate } from '../memory-overlap.js'
+import { assertNames, Options, type OptionsOf } from '../options.js'
+import { turn } from '../platform.js'
 import { runNative } from '../run-native.js'
 import type { Lanes } from '../user-semiring.js'
-import { requireGpu } from '../webgpu/look.js'
+import { assertGpu } from '../webgpu/look.js'
 import { algebra } from './algebra.js'
 import { NamesInGroup, namesOfLane } from './names.js'
 import {
@@ -29,8 +29,8 @@ import {
   allocateResult,
   checkCall,
   checkProduct,
-  type Located,
   locate,
+  type NamedDeviceMatrix,
   nameOf,
   readProduct,
 } from './prepare.js'
@@ -44,7 +44,7 @@ import type {
   UserResultOf,
   UserWitnessedResult,
 } from './user-product.js'
-import { requireWebGpuKind } from './webgpu.js'
+import { assertWebGpuKind } from './webgpu.js'
 
 /** A product of {@link mpmmGrouped}: the arguments of {@link mpmm}, and its options that are about one product. */
 export interface GroupedProduct<
@@ -162,12 +162,12 @@ async function multiplyAll(
   const { semiring, ...options } = groupedOptions.read(optionsValue)
   const { signal } = options
   const call = new Call(semiring, asProduct(options))
-  const group = new Group(requireArray(productsValue), call, trace)
+  const group = new Group(assertArray(productsValue), call, trace)
   const startsAtOnce = () => call.session && !signal && !trace
   try {
     // The device begins while the others are read. If one of those turns out to be wrong, what it has computed is dropped.
     group.read(group.partEnd)
-    if (startsAtOnce()) group.startPart(notCancelled)
+    if (startsAtOnce()) group.startPart(NEVER_CANCELLED)
     // For the rest everything that can run user code comes first, as for one product.
     group.read(group.length)
     throwIfAborted(signal, WORK)
@@ -176,14 +176,14 @@ async function multiplyAll(
     if (!call.session) group.place()
     trace?.checked(group.products)
     if (!call.session && call.place.backend === WEBGPU) {
-      await requireGpu()
+      await assertGpu()
       group.each((product, names) => product.requireThere(names))
     }
   } catch (error) {
     group.fail(error)
     return group.end()
   }
-  if (!signal) return group.run(notCancelled)
+  if (!signal) return group.run(NEVER_CANCELLED)
   // Each part looks for its arrays when it has ended.
   return runNative({ what: WORK, signal, borrowed: null }, ({ cancel }) => {
     group.each((product, names) => product.requireThere(names))
@@ -194,7 +194,7 @@ async function multiplyAll(
 /** Name of the work in messages. */
 const WORK = 'the group'
 
-function requireArray(products: unknown): readonly unknown[] {
+function assertArray(products: unknown): readonly unknown[] {
   if (Array.isArray(products)) return products
   throw new DTypeError(
     `products must be an array of { a, b, out?, accumulate? }, but it is ${typeName(products)}`,
@@ -238,7 +238,7 @@ class Group {
       if (typeof value !== 'object' || value === null) {
         throw new DTypeError(`${names} must be { a, b, out?, accumulate? }, but it is ${typeName(value)}`)
       }
-      requireNames(value, productNames, names)
+      assertNames(value, productNames, names)
       const { a, b, out, accumulate, structure: its } = value as GroupedProduct
       const own = its === undefined ? call.options.structure : readStructure(its, names.structure)
       const product = readProduct(call, a, b, out, accumulate, names, own)
@@ -260,7 +260,7 @@ class Group {
       const product = products[names.index]!
       if (product.type !== type) refuseTypes(product, names, products[0]!)
       checkProduct(product, names, first)
-      if (isOnWebGpu) requireWebGpuKind(product)
+      if (isOnWebGpu) assertWebGpuKind(product)
     }
     this.#checked = Math.max(this.#checked, end)
     // All that have been read are compared, so that it is done at most twice.
@@ -273,7 +273,7 @@ class Group {
     const { isList } = call.algebra
     const lanes = isList ? products.flatMap((product) => product.lanes) : products
     const each = isList ? call.algebra.lanes!.length : 1
-    requireApart(lanes, (index, view) => {
+    assertSeparate(lanes, (index, view) => {
       const names = new NamesInGroup(Math.floor(index / each))
       return nameOf(lanes[index]!, isList ? namesOfLane(names, index % each) : names, view)
     })
@@ -281,7 +281,7 @@ class Group {
   }
 
   /** The first matrix that is on a device. */
-  #locate(): Located {
+  #locate(): NamedDeviceMatrix {
     for (let index = 0; ; index++) {
       const located = locate(this.products[index]!, new NamesInGroup(index))
       if (located) return located
@@ -290,8 +290,8 @@ class Group {
 
   /** Chooses where the host computes, and makes the results there. */
   place(): void {
-    this.call.place = placeOfProducts(this.call.options)
-    for (const product of this.products) requireWebGpuKind(product)
+    this.call.place = placeProduct(this.call.options)
+    for (const product of this.products) assertWebGpuKind(product)
     this.each((product, names) => allocateResult(product, { toString: () => `the result of ${names}` }))
   }
 
@@ -315,11 +315,11 @@ class Group {
 
   async #runPart(first: number, end: number, cancel: Int32Array): Promise<void> {
     const { call, trace } = this
-    const requireArrays = () => {
+    const assertArrays = () => {
       if (this.#usesArrays) this.each((product, names) => product.requireStillThere(names), first, end)
     }
     // The event loop has turned since the arrays of later parts were checked.
-    if (first > 0) requireArrays()
+    if (first > 0) assertArrays()
     const products = this.products.slice(first, end)
     let part: PartResults
     try {
@@ -328,7 +328,7 @@ class Group {
       throw namingProduct(fromNative(error), first, products.length, trace)
     }
     try {
-      requireArrays()
+      assertArrays()
     } catch (error) {
       part.release()
       throw error

@@ -12,7 +12,7 @@ import type { OperandArray } from '../storage.js'
 import type { Lanes } from '../user-semiring.js'
 import type { DataType } from '../variant-names.js'
 import type { ProductKind } from '../webgpu/choice.js'
-import { requireGpu } from '../webgpu/look.js'
+import { assertGpu } from '../webgpu/look.js'
 import {
   type AnyAccumulate,
   type AnyResult,
@@ -23,31 +23,31 @@ import {
 import { allocateResult, prepare } from './prepare.js'
 import { type Product, workOf } from './product.js'
 import {
+  allocatedMemories,
   type Fitting,
   type MpmmResult,
-  madeMemories,
   type ResultOf,
-  releaseMade,
+  releaseAllocated,
   resultOf,
   type WitnessedResult,
 } from './result.js'
 import { type CallTrace, tracePromise, traceSync } from './tracing.js'
 import type { UserOperand, UserProductOptions, UserResultOf, UserWitnessedResult } from './user-product.js'
 import {
+  assertBlocking,
   isFasterByWebGpu,
   isWebGpuByName,
   mayBeFasterByWebGpu,
   mayComputeInstead,
   onCpuInstead,
   onWebGpu,
-  requireBlocking,
 } from './webgpu.js'
 
 /**
  * Products in a row that JavaScript's thread may compute itself. Then one goes to another thread, so that the event loop
  * turns in a program that only awaits small products.
  */
-const MOST_IN_A_ROW = 64
+const MAX_IN_A_ROW = 64
 let inARow = 0
 
 const syncReport = new Float64Array(REPORT_FIELDS)
@@ -132,11 +132,11 @@ async function multiply(
 ): Promise<MpmmResult<AnyResult>> {
   const product = prepare(a, b, options, trace)
   const { call } = product
-  if (call.place.atOnce && ++inARow < MOST_IN_A_ROW) return computeNow(product)
+  if (call.place.atOnce && ++inARow < MAX_IN_A_ROW) return computeNow(product)
   inARow = 0
   // A device computes in the order of the calls, so nothing may come between.
   if (call.session) return compute(product)
-  if (call.place.backend === WEBGPU) await requireGpu()
+  if (call.place.backend === WEBGPU) await assertGpu()
   else if (mayBeFasterByWebGpu(product) && (await isFasterByWebGpu(product, measureProduct))) {
     call.place = onWebGpu()
   }
@@ -160,8 +160,8 @@ async function compute(product: Product): Promise<MpmmResult<AnyResult>> {
     if (call.options.signal) product.requireThere()
     return call.algebra.multiply(product, report, cancel)
   }
-  const made = await runNative(workOf(product, 'the product', report), start, releaseMade)
-  return resultOf(product, madeMemories(made, call), report)
+  const made = await runNative(workOf(product, 'the product', report), start, releaseAllocated)
+  return resultOf(product, allocatedMemories(made, call), report)
 }
 
 /** Returns the milliseconds of a product of a kind on a backend, for the choice of `auto`. */
@@ -189,7 +189,7 @@ function computeNow(product: Product): MpmmResult<AnyResult> {
   } catch (error) {
     throw fromNative(error)
   }
-  return resultOf(product, madeMemories(made, product.call), syncReport)
+  return resultOf(product, allocatedMemories(made, product.call), syncReport)
 }
 
 /**
@@ -237,7 +237,7 @@ export function mpmmSync(a: unknown, b: unknown, options?: unknown): unknown {
   return traceSync('mpmmSync', (trace) => {
     const product = prepare(a, b, options, trace)
     refuseListener(product.options)
-    requireBlocking(product.call)
+    assertBlocking(product.call)
     return computeNow(product)
   })
 }

@@ -1,8 +1,8 @@
 /** The options of a product, read once and checked. */
 import { signal } from '../abort.js'
-import { requireDevicesOnly, whereSet } from '../backend.js'
+import { assertDevicesOnly, whereSet } from '../backend.js'
 import type { BackendChoice } from '../backend-name.js'
-import { semiring } from '../built-in.js'
+import { semiring } from '../built-in-semirings.js'
 import type { DeviceMatrix } from '../device/device.js'
 import { OptionError } from '../errors.js'
 import type { MatrixLike } from '../matrix.js'
@@ -10,7 +10,6 @@ import { addon, type FurtherName, indexIn } from '../native.js'
 import {
   boolean,
   checkedLater,
-  LEFT_OUT,
   listener,
   type Option,
   Options,
@@ -18,6 +17,7 @@ import {
   option,
   type ReadOf,
   readChoice,
+  UNSET,
 } from '../options.js'
 import type { ElementArray, OperandArray } from '../storage.js'
 import type { Semiring, VariantName } from '../variant-names.js'
@@ -123,15 +123,15 @@ export const longWorkSet = { signal, onProgress: listener<Progress>() }
 const { overflowPolicies } = addon
 export const THROW = indexIn(overflowPolicies, 'throw')
 
-/** The option `overflow` as an index into the addon's list; {@link LEFT_OUT} if it isn't given. */
+/** The option `overflow` as an index into the addon's list; {@link UNSET} if it isn't given. */
 export const overflow = option(
-  LEFT_OUT,
+  UNSET,
   (value, name) => readChoice(overflowPolicies, value, name),
   overflowPolicies,
 )
 
-/** The option `variant` as an index into the addon's list; {@link LEFT_OUT} if it isn't given. */
-export const variant = option(LEFT_OUT, variantIndex)
+/** The option `variant` as an index into the addon's list; {@link UNSET} if it isn't given. */
+export const variant = option(UNSET, variantIndex)
 
 /** The options of a product, with a semiring of the library. */
 export const productSet = {
@@ -160,7 +160,7 @@ const leftOut = productOptions.read(undefined)
 /** Some of a product's options; the others are as if they were left out. */
 export function asProduct(some: Partial<ReadOptions>): ReadOptions {
   const read = { ...leftOut, ...some }
-  requireDevicesOnly(read)
+  assertDevicesOnly(read)
   return read
 }
 

@@ -3,7 +3,7 @@ import { OptionError } from '../errors.js'
 import { REPORT_FIELDS } from '../fields.js'
 import { runNative } from '../run-native.js'
 import type { Lanes } from '../user-semiring.js'
-import { requireGpu } from '../webgpu/look.js'
+import { assertGpu } from '../webgpu/look.js'
 import type { AnyOperand, AnyResult, MpmmOptions } from './options.js'
 import { prepare } from './prepare.js'
 import { workOf } from './product.js'
@@ -49,7 +49,7 @@ async function makePlan(a: unknown, b: unknown, options: unknown, trace: CallTra
     )
   }
   const product = prepare(a, b, options, trace)
-  if (isByWebGpu(product.call)) await requireGpu()
+  if (isByWebGpu(product.call)) await assertGpu()
   const report = new Float64Array(REPORT_FIELDS)
   return runNative(workOf(product, 'the plan', report), ({ cancel }) => {
     if (product.options.signal) product.requireThere()

@@ -111,7 +111,7 @@ type PlacesOf<Host, There> = [Host | There] extends [never]
 /** A result is in an array if all matrices are, and on a device if any is. */
 type PlacesOfResult<A, B, C0> = ('host' & A & B & C0) | Extract<A | B | C0, 'device'>
 
-type NewResult<Data extends ElementArray, Place> = Place extends 'host'
+type NewResult<Data extends ElementArray, Placement> = Placement extends 'host'
   ? DenseMatrix<Data>
   : DeviceMatrix<KindOf<Data, ElementArray>>
 
@@ -155,22 +155,22 @@ export type Fitting<
 const { variants, backends, paths: arithmetics } = addon
 
 /** Memories of results on a device: of the lanes of c unless `out` was given, and of the auxiliary outputs. */
-export interface MadeMemories {
+export interface AllocatedMemories {
   readonly results: readonly SharedMemory[]
   readonly further: readonly SharedMemory[]
 }
 
-const nothingMade: MadeMemories = { results: [], further: [] }
+const nothingMade: AllocatedMemories = { results: [], further: [] }
 
 const listOf = (made: Made): readonly NativeMemory[] =>
   made === undefined ? [] : Array.isArray(made) ? made : [made as NativeMemory]
 
 /** Gives back what native code has made for a result that isn't returned. */
-export function releaseMade(made: Made): void {
+export function releaseAllocated(made: Made): void {
   for (const memory of listOf(made)) addon.release(memory)
 }
 
-export function madeMemories(made: Made, { session, asked }: Call): MadeMemories {
+export function allocatedMemories(made: Made, { session, asked }: Call): AllocatedMemories {
   if (made === undefined) return nothingMade
   const all = listOf(made).map((memory) => new SharedMemory(memory, session!))
   // Those of further results come last.
@@ -184,7 +184,7 @@ export function madeMemories(made: Made, { session, asked }: Call): MadeMemories
  */
 export function resultOf<C extends AnyResult>(
   product: Product,
-  made: MadeMemories,
+  made: AllocatedMemories,
   report: Float64Array,
   start = 0,
   offset = 0,
@@ -259,7 +259,7 @@ function devicesOf(together: number, device: number): readonly number[] {
   return oneDevice[device]
 }
 
-function newResult(product: Product, made: MadeMemories, offset: number): unknown {
+function newResult(product: Product, made: AllocatedMemories, offset: number): unknown {
   const { lanes: types, isList } = product.call.algebra
   const ofLane = (lane: Product, index: number): unknown => {
     const memory = made.results[index]

@@ -2,7 +2,7 @@
 import { show, showChoices, showList, typeName } from '../describe.js'
 import { OptionError } from '../errors.js'
 import { requestAt } from '../fields.js'
-import { option, requireNames } from '../options.js'
+import { assertNames, option } from '../options.js'
 
 /**
  * Band of the elements of a matrix that belong to a product: −below ≤ j − i ≤ above. 'upper' is { band: [0,
@@ -63,7 +63,7 @@ export function readStructure(value: unknown, name: string | object): ReadStruct
       `option ${name} must be an object such as { a: 'upper', b: 'upper' }, but it is ${show(value)}`,
     )
   }
-  requireNames(value, names, `option ${name}`)
+  assertNames(value, names, `option ${name}`)
   const { a, b, c } = value as Record<string, unknown>
   const left = readMatrix(a, `${name}.a`)
   const right = readMatrix(b, `${name}.b`)
@@ -90,7 +90,7 @@ function readMatrix(value: unknown, name: string): { band: Band; shown: MatrixSt
       `option ${name} must be ${showChoices(Object.keys(bands))}, or { band: [below, above] }, but it is ${show(value)}`,
     )
   }
-  requireNames(value, ['band'], `option ${name}`)
+  assertNames(value, ['band'], `option ${name}`)
   const { band } = value as { band: unknown }
   if (!Array.isArray(band)) {
     throw new OptionError(`option ${name}.band must be an array [below, above], but it is ${typeName(band)}`)

@@ -1,5 +1,6 @@
 /** Products by WebGPU: those that it refuses, and those that `auto` gives to it. */
 import { AUTO, automaticBackend, builtWithCuda, CPU, indexOf, WEBGPU } from '../backend.js'
+import { type Placement, ready } from '../backend-selection.js'
 import { typeNameOf } from '../elements.js'
 import {
   DeviceLostError,
@@ -9,11 +10,10 @@ import {
   OutOfMemoryError,
   VariantError,
 } from '../errors.js'
-import { exists, platform } from '../host.js'
 import { isFromListener } from '../listener.js'
 import { addon } from '../native.js'
-import { LEFT_OUT } from '../options.js'
-import { type Place, ready } from '../placement.js'
+import { UNSET } from '../options.js'
+import { exists, platform } from '../platform.js'
 import { type Measure, takesWebGpu } from '../webgpu/choice.js'
 import { gpuName, lookForGpu } from '../webgpu/look.js'
 import type { Call, Product } from './product.js'
@@ -52,13 +52,13 @@ function refusalOf({ call: { algebra, asked }, type, structure }: Product): Erro
 
 /** Returns whether an option names WebGPU; otherwise `auto` or the environment takes it. */
 export const isWebGpuByName = ({ options: { backend, variant } }: Call): boolean =>
-  backend === WEBGPU || (variant !== LEFT_OUT && variants[variant]!.backend === 'webgpu')
+  backend === WEBGPU || (variant !== UNSET && variants[variant]!.backend === 'webgpu')
 
 /**
  * Throws OptionError or DTypeError for a product that WebGPU is to compute by name, or because its matrices are on its device, and doesn't. If only
  * the environment names WebGPU, the CPU computes it.
  */
-export function requireWebGpuKind(product: Product): void {
+export function assertWebGpuKind(product: Product): void {
   const { call } = product
   if (!isByWebGpu(call)) return
   const { backend, variant } = call.options
@@ -74,7 +74,7 @@ export function requireWebGpuKind(product: Product): void {
 }
 
 /** Makes a call one that blocks: WebGPU answers only while JavaScript's thread is free, so `auto` is the CPU. */
-export function requireBlocking(call: Call): void {
+export function assertBlocking(call: Call): void {
   if (isWebGpuByName(call) || call.session?.backend === 'webgpu') {
     throw new OptionError(
       'mpmmSync blocks the thread, and WebGPU answers only while that is free: use await mpmm(…), or another backend',
@@ -84,7 +84,7 @@ export function requireBlocking(call: Call): void {
 }
 
 /** Fewest steps of a product for which `auto` looks for WebGPU: as many as of 512³, about 2 ms on a CPU. */
-const LEAST_STEPS = 2 ** 27
+const MIN_STEPS = 2 ** 27
 
 /** Whether the GPU was lost: from then on `auto` takes the CPU. */
 let wasLost = false
@@ -96,8 +96,8 @@ let wasLost = false
 export function mayBeFasterByWebGpu(product: Product): boolean {
   const { call, batch, m, n, k } = product
   const { backend, variant, devices } = call.options
-  if (call.session || wasLost || batch * m * n * k < LEAST_STEPS) return false
-  const isOpen = backend === AUTO && variant === LEFT_OUT && devices === 0 && automaticBackend() === AUTO
+  if (call.session || wasLost || batch * m * n * k < MIN_STEPS) return false
+  const isOpen = backend === AUTO && variant === UNSET && devices === 0 && automaticBackend() === AUTO
   return isOpen && refusalOf(product) === null && mayHaveGpu()
 }
 
@@ -130,10 +130,10 @@ function mayHaveGpu(): boolean {
 let looked: ReturnType<typeof lookForGpu> | undefined
 
 /** Place of products that `auto` gives to WebGPU. */
-export const onWebGpu = (): Place => ({ backend: WEBGPU, ...ready(WEBGPU), atOnce: false })
+export const onWebGpu = (): Placement => ({ backend: WEBGPU, ...ready(WEBGPU), atOnce: false })
 
 /** Place of products that `auto` computes on the CPU after WebGPU has not. */
-export const onCpuInstead = (): Place => ({ backend: CPU, ...ready(CPU), atOnce: false })
+export const onCpuInstead = (): Placement => ({ backend: CPU, ...ready(CPU), atOnce: false })
 
 /** Returns whether the CPU computes a product of `auto` after this error of WebGPU. */
 export function mayComputeInstead(error: unknown): boolean {

@@ -7,7 +7,7 @@
  * and a plan can have millions.
  */
 import { randomUUID } from 'node:crypto'
-import { aborted, onAbort, signal, throwIfAborted, unlessAborted } from '../abort.js'
+import { aborted, onAbort, raceWithAbort, signal, throwIfAborted } from '../abort.js'
 import { type BlockJob, type BlockPlan, jobsOf } from '../arrays/job.js'
 import { QueueError } from '../errors.js'
 import { listener, Options, type OptionsOf, type ReadOf } from '../options.js'
@@ -97,8 +97,8 @@ export type ProducerSettings = Readonly<ReadOf<typeof producerOptions>>
 
 /** How many questions are put to the queue at a time. */
 const AT_ONCE = 64
-const LEAST_PAUSE_MS = 5
-const MOST_PAUSE_MS = 100
+const MIN_PAUSE_MS = 5
+const MAX_PAUSE_MS = 100
 /** How long the last words to a queue may take. */
 const FAREWELL_MS = 2000
 
@@ -245,7 +245,7 @@ class Producer {
 
   /** Commands wait while there is no connection: nothing waits longer than the work goes on. */
   #within<T>(work: Promise<T>): Promise<T> {
-    return unlessAborted(work, this.#stop.signal, ({ reason }) => reason.error)
+    return raceWithAbort(work, this.#stop.signal, ({ reason }) => reason.error)
   }
 
   /** Becomes the one producer of the plan. */
@@ -294,7 +294,7 @@ class Producer {
     const { maxQueuedJobs } = this.settings
     const jobs = this.#undone(stage)
     let isAllIn = false
-    let pauseMs = LEAST_PAUSE_MS
+    let pauseMs = MIN_PAUSE_MS
     while (!isAllIn || this.#inFlight.size > 0) {
       if (this.#mustPut) await this.#within(this.#put())
       if (!isAllIn && this.#inFlight.size <= maxQueuedJobs / 2) {
@@ -312,11 +312,11 @@ class Producer {
       }
       const count = await this.#within(this.#readReports())
       if (count > 0) {
-        pauseMs = LEAST_PAUSE_MS
+        pauseMs = MIN_PAUSE_MS
         this.#tell()
       } else {
         await this.#within(new Promise((resolve) => setTimeout(resolve, pauseMs)))
-        pauseMs = Math.min(MOST_PAUSE_MS, pauseMs * 1.5)
+        pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 1.5)
       }
       if (performance.now() > this.#beatAt) await this.#within(this.#beat())
       if (performance.now() > this.#checkAt) await this.#within(this.#check())

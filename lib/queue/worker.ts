@@ -6,22 +6,22 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { onAbort } from '../abort.js'
+import { assertRoot } from '../arrays/allowed-roots.js'
 import type { BlockPlan } from '../arrays/job.js'
-import { requireRoot } from '../arrays/roots.js'
 import {
   ALL_DEVICES,
   AUTO,
+  assertDevicesOnly,
   CPU,
   CUDA,
   devicesIn,
-  requireDevicesOnly,
   type Where,
   withoutWebGpu,
 } from '../backend.js'
 import type { BackendName } from '../backend-name.js'
 import { NoCudaError, QueueError } from '../errors.js'
 import { info } from '../info.js'
-import { LEFT_OUT, Options } from '../options.js'
+import { Options, UNSET } from '../options.js'
 import { type Connection, connect, reasonOf } from './connect.js'
 import { type QueueWorkerOptions, type WorkerEvent, workerSet } from './options.js'
 import { readPlan } from './read.js'
@@ -105,9 +105,9 @@ export async function startWorkerWith(options: QueueWorkerOptions, runner: Runne
   const { queue, name, lockDuration, roots, maxStalledCount, memory, signal, ...read } =
     workerOptions.read(options)
   const { concurrency: each, onEvent = () => {}, ...asked } = read
-  requireDevicesOnly({ ...asked, device: LEFT_OUT })
+  assertDevicesOnly({ ...asked, device: UNSET })
   // A folder that isn't there, and a wrong key, would be found by each block.
-  await Promise.all(roots.map((root) => requireRoot(root, signal)))
+  await Promise.all(roots.map((root) => assertRoot(root, signal)))
   const devices = findDevices(asked)
   let tell: (event: WorkerEvent) => void = onEvent
   const connection = await connect(queue, {
@@ -152,7 +152,7 @@ interface Settings {
 }
 
 /** Where blocks are computed, one after the other. */
-interface Place {
+interface JobPlacement {
   /** The index of a GPU; null for the CPU. */
   readonly device: number | null
   readonly computer: Computer
@@ -166,7 +166,7 @@ class Worker implements QueueWorker {
   readonly stopped: Promise<void>
   readonly #keys
   /** On the GPUs, or the CPU, each as often as it computes blocks at once: those that are free. */
-  readonly #free: Place[]
+  readonly #free: JobPlacement[]
   readonly #plans = new Map<string, Promise<BlockPlan>>()
   readonly #now = new Set<string>()
   #done = 0

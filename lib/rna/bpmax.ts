@@ -127,11 +127,11 @@ class Call {
     this.#turn = antiparallel ? (index) => m - 1 - index : (index) => index
     this.#reach = Math.min(window ?? m, m)
     this.#swapped = this.#reach === m && n > m
-    const turned = antiparallel ? second.slice().reverse() : second
+    const rotated = antiparallel ? second.slice().reverse() : second
     this.request = {
       ...requestOf(options, isWide(options, [options.weights, between], n + this.#reach)),
-      strand1: this.#swapped ? turned : first,
-      strand2: this.#swapped ? first : turned,
+      strand1: this.#swapped ? rotated : first,
+      strand2: this.#swapped ? first : rotated,
       between,
       reach: this.#swapped ? n : this.#reach,
       top,
@@ -182,8 +182,8 @@ class Call {
     return {
       shape: [n, n, m, m],
       at(i1, j1, i2, j2) {
-        requireInterval(i1, j1, n, 'i1 and j1')
-        requireInterval(i2, j2, m, 'i2 and j2')
+        assertInterval(i1, j1, n, 'i1 and j1')
+        assertInterval(i2, j2, m, 'i2 and j2')
         const a = Math.min(turn(i2), turn(j2))
         const b = Math.max(turn(i2), turn(j2))
         const [x, y] = swapped
@@ -195,7 +195,7 @@ class Call {
   }
 }
 
-function requireInterval(i: number, j: number, length: number, name: string): void {
+function assertInterval(i: number, j: number, length: number, name: string): void {
   if (Number.isInteger(i) && Number.isInteger(j) && i >= 0 && i <= j && j < length) return
   throw new ShapeError(
     `${name} must be whole numbers with 0 ≤ i ≤ j < ${length}, but they are ${show(i)} and ${show(j)}`,

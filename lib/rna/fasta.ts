@@ -4,8 +4,8 @@ import { show } from '../describe.js'
 import { FileError } from '../errors.js'
 import { type ContentOptions, contentName, parseLines } from '../files/line-feed.js'
 import type { LineParser, TextReader } from '../files/text.js'
-import { fromLatin1 } from '../host.js'
 import { Options, type OptionsOf } from '../options.js'
+import { fromLatin1 } from '../platform.js'
 import { codeOfBase, expectedBases } from './strand.js'
 
 const [NEWLINE, RECORD, COMMENT] = ['\n', '>', ';'].map((mark) => mark.charCodeAt(0))

@@ -4,7 +4,7 @@ import type { DenseMatrix } from '../matrix.js'
 import { rowMajorMatrix } from '../matrix.js'
 import { addon, type RnaFolding } from '../native.js'
 import { type BasePair, type FoldOptions, foldOptions, isWide } from './options.js'
-import { mark, pairsOf, type RnaPlace, requestOf, run } from './run.js'
+import { mark, pairsOf, type RnaPlacement, requestOf, run } from './run.js'
 import { readStrand } from './strand.js'
 
 /** Result of {@link nussinov}. */
@@ -67,7 +67,7 @@ export async function nussinov(
 function resultOf(
   { score, pairs, table }: RnaFolding,
   n: number,
-  place: RnaPlace,
+  place: RnaPlacement,
   timing: FoldResult['timing'],
 ): FoldResult {
   const found = pairsOf(pairs)

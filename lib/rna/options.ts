@@ -5,6 +5,7 @@ import type { BackendChoice } from '../backend-name.js'
 import { OverflowError } from '../errors.js'
 import type { RnaScores } from '../native.js'
 import {
+  assertNames,
   boolean,
   checkedLater,
   choice,
@@ -13,7 +14,6 @@ import {
   option,
   type ReadOf,
   readWhole,
-  requireNames,
   whole,
 } from '../options.js'
 import { longWorkSet, type MpmmOptions } from '../product/options.js'
@@ -107,7 +107,7 @@ export function readInteraction(options: unknown) {
 }
 
 function readWeights(value: unknown, name: string, otherwise: RnaScores): RnaScores {
-  requireNames(value, ['GC', 'AU', 'GU'], `option ${name}`)
+  assertNames(value, ['GC', 'AU', 'GU'], `option ${name}`)
   const { GC, AU, GU } = value as Record<string, unknown>
   const read = (weight: unknown, pair: string, usually: number) =>
     weight === undefined ? usually : readWhole(weight, `${name}.${pair}`, 0, MOST)

@@ -24,7 +24,7 @@ export function requestOf({ weights, minLoop, table, backend, device }: ReadFold
 }
 
 /** Backend and device of a result. */
-export interface RnaPlace {
+export interface RnaPlacement {
   backend: BackendName
   /** The name of the GPU or of the processor. */
   device: string
@@ -35,7 +35,7 @@ export async function run<Result>(
   { signal, onProgress }: ReadFold,
   what: string,
   start: (report: Float64Array, cancel: Int32Array) => Promise<Result>,
-): Promise<[Result, RnaPlace]> {
+): Promise<[Result, RnaPlacement]> {
   const report = new Float64Array(REPORT_FIELDS)
   const work = { signal, onProgress, what, report, borrowed: null }
   const result = await runNative(work, ({ cancel }) => start(report, cancel))

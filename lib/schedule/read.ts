@@ -1,13 +1,13 @@
 /** Reading of plans: CSV, JSON, lists of objects, and XML of MS Project. */
 import { isUint8Array } from '../array-types.js'
-import { requireOrdinary } from '../borrowed.js'
+import { assertOrdinaryArray } from '../borrowed.js'
 import { show, typeName } from '../describe.js'
 import { DTypeError, FileError, ValueError } from '../errors.js'
 import { cellsOfLine, stepsUntilUnfinished, untilUnfinished } from '../files/cells.js'
 import { decideDialect, isTsvName } from '../files/dialect.js'
 import { contentName, parseLines, parseText, type TextFeed } from '../files/line-feed.js'
 import type { LineParser, TextReader } from '../files/text.js'
-import { requireSaxes } from '../graph/saxes.js'
+import { assertSaxes } from '../graph/saxes.js'
 import { atOnce, type Steps } from '../graph-core/slices.js'
 import { Options, type OptionsOf } from '../options.js'
 import { areHeadings, type Columns, columnsOf, positionalColumns } from './columns.js'
@@ -229,11 +229,11 @@ export function parsePlan(
   const { name, ...read } = parseOptions.read(options)
   if (typeof content !== 'string' && !isUint8Array(content))
     return atOnce(readingRecords(content, read, name))
-  requireOrdinary(content, `the bytes of ${name}`)
+  assertOrdinaryArray(content, `the bytes of ${name}`)
   const first =
     typeof content === 'string' ? content.slice(0, 256) : new TextDecoder().decode(content.subarray(0, 256))
   const start = first.replace(/[\0\uFEFF\uFFFD]/g, '').trimStart()[0]
   if (start !== '<' && start !== '[' && start !== '{') return parseLines(content, name, csvPlan(name, read))
-  const feed = start === '<' ? new ProjectXml(name, requireSaxes(), read) : new JsonPlan(name, read)
+  const feed = start === '<' ? new ProjectXml(name, assertSaxes(), read) : new JsonPlan(name, read)
   return parseText(content, name, feed)
 }

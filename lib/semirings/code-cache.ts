@@ -4,7 +4,7 @@ import { codeFolder } from '../environment.js'
 import { addon } from '../native.js'
 
 /** A kernel takes about 100 KB. */
-const MOST_BYTES = 64 * 2 ** 20
+const MAX_BYTES = 64 * 2 ** 20
 
 let configured: string | undefined
 
@@ -14,5 +14,5 @@ export function configureCode(): void {
   const folder = codeFolder()
   if (folder === configured) return
   configured = folder
-  addon.configureUserKernels(folder, MOST_BYTES)
+  addon.configureUserKernels(folder, MAX_BYTES)
 }

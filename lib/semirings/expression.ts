@@ -2,7 +2,7 @@
 import { show, showChoices, typeName } from '../describe.js'
 import { LimitError, OptionError } from '../errors.js'
 import { type ExpressionType, mostNodes, nodeWords } from '../expression-table.js'
-import { requireNames } from '../options.js'
+import { assertNames } from '../options.js'
 import type { ExpressionJson, ExpressionStep, LaneType } from '../user-semiring.js'
 import { bitsOf, numberFromJson, numberOf, numberToJson, readNumber, showNumber } from './constants.js'
 import { ARGUMENT, applicable, CONSTANT, type Operation, operations, typeIndex, typingOf } from './rules.js'
@@ -149,7 +149,7 @@ export function expressionToJson({ steps, results }: Expression): ExpressionJson
  * @throws ArgumentError (ERR_MPMML_OPTION), LimitError (ERR_MPMML_LIMIT).
  */
 export function expressionFromJson(value: unknown, lanes: readonly LaneType[], where: string): Expression {
-  requireNames(value, ['steps', 'results'], where)
+  assertNames(value, ['steps', 'results'], where)
   const { steps, results } = value as Record<string, unknown>
   if (!Array.isArray(steps))
     throw new OptionError(`${where}.steps must be an array, but it is ${typeName(steps)}`)

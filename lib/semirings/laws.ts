@@ -239,7 +239,7 @@ export function checkQuickly(semiring: WrittenSemiring): void {
 const checked = new WeakSet<WrittenSemiring>()
 
 /** Checks once what products of products rely on, unless the definition says that nothing is to be checked. */
-export function requireLaws(semiring: WrittenSemiring): void {
+export function assertLaws(semiring: WrittenSemiring): void {
   const ranges = checkedOf(semiring)
   if (!ranges || checked.has(semiring)) return
   check(semiring, true, QUICK, ranges)

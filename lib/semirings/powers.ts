@@ -24,7 +24,7 @@ import type { LaneArray, LaneType } from '../user-semiring.js'
 import { showShape, type View } from '../view.js'
 import type { UserAlgebra } from './algebra.js'
 import { laneOf } from './constants.js'
-import { requireLaws } from './laws.js'
+import { assertLaws } from './laws.js'
 import { nativeOf, neutralOf, type WrittenSemiring } from './semiring.js'
 
 const algebraOptions = new Options({
@@ -79,7 +79,7 @@ class Powers {
     }
     checkCall(call, square)
     checkProduct(square, names, () => locate(square, names)!)
-    requireLaws(semiring)
+    assertLaws(semiring)
     this.what = what
     this.semiring = semiring
     this.n = m
@@ -99,7 +99,7 @@ class Powers {
     return this.#given
   }
 
-  requireOne(what: string): void {
+  assertOne(what: string): void {
     const { name, one } = this.semiring
     if (one !== undefined) return
     throw new OptionError(
@@ -242,7 +242,7 @@ export async function power(a: unknown, n: unknown, options: unknown): Promise<U
   const powers = new Powers(a, options, 'the power', ', so that it can be its own factor')
   const exponent = readExponent(n)
   if (exponent === 0) {
-    powers.requireOne('the power 0')
+    powers.assertOne('the power 0')
     return powers.result(await powers.placed(await powers.sliced(powers.identity())))
   }
   if (exponent === 1) return powers.result(await powers.placed(await powers.onHost()))
@@ -256,7 +256,7 @@ export async function power(a: unknown, n: unknown, options: unknown): Promise<U
 }
 
 /** A star is given up when paths of so many times n edges still make it better. */
-const MOST_PATHS = 4
+const MAX_PATHS = 4
 
 /** {@link star}: I ⊕ A is squared until it stays the same. */
 export async function star(a: unknown, options: unknown): Promise<UserAlgebraResult> {
@@ -268,10 +268,10 @@ export async function star(a: unknown, options: unknown): Promise<UserAlgebraRes
         'say idempotent: true if x ⊕ x is x, or add up powers',
     )
   }
-  powers.requireOne('star')
+  powers.assertOne('star')
   let known = await powers.sliced(sum(powers, await powers.sliced(powers.identity()), await powers.onHost()))
   let last = await powers.placed(known)
-  const most = Math.ceil(Math.log2(Math.max(n, 1) * MOST_PATHS))
+  const most = Math.ceil(Math.log2(Math.max(n, 1) * MAX_PATHS))
   for (let done = 0; done < most; done++) {
     const before = last
     try {

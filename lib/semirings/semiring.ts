@@ -4,7 +4,7 @@ import { configureCpu } from '../environment.js'
 import { natively, OptionError } from '../errors.js'
 import { expressionTypes, mostLanes } from '../expression-table.js'
 import { addon, type NativeUserSemiring } from '../native.js'
-import { readBoolean, requireNames } from '../options.js'
+import { assertNames, readBoolean } from '../options.js'
 import type { ElementOf, Lanes, LaneType, SemiringJson, UserSemiring } from '../user-semiring.js'
 import { bitsOf, limits, numberFromJson, numberToJson, readNumber, showNumber } from './constants.js'
 import {
@@ -256,12 +256,12 @@ export function rangeOf(type: LaneType): LaneRange {
   return { min, max }
 }
 
-const MOST_NAME = 100
+const MAX_NAME = 100
 
 function readName(value: unknown, where: string): string {
-  if (typeof value !== 'string' || value === '' || value.length > MOST_NAME) {
+  if (typeof value !== 'string' || value === '' || value.length > MAX_NAME) {
     const came = typeof value === 'string' && value !== '' ? `one of ${value.length}` : show(value)
-    throw new OptionError(`${where}.name must be a text of 1 to ${MOST_NAME} characters, but it is ${came}`)
+    throw new OptionError(`${where}.name must be a text of 1 to ${MAX_NAME} characters, but it is ${came}`)
   }
   // They would break or forge lines of messages and logs.
   if (/\p{Cc}|[\u2028\u2029]/u.test(value)) {
@@ -361,7 +361,7 @@ const definitionNames: readonly (keyof SemiringDefinition)[] = [
 
 /** Makes a semiring of a definition; the quick check is left to who calls it. */
 export function write<L extends Lanes>(definition: SemiringDefinition<L>): WrittenSemiring<L> {
-  requireNames(definition, definitionNames, 'the semiring')
+  assertNames(definition, definitionNames, 'the semiring')
   const { plus, times, ...given } = { ...(definition as unknown as Record<string, unknown>) }
   const facts = readFacts(given, 'the semiring')
   const traced = (work: unknown, name: string) => {
@@ -390,7 +390,7 @@ export function readRanges(
   read?: (value: unknown) => unknown,
 ): readonly LaneRange[] {
   if (value === undefined || value === true) return usual
-  requireNames(value, ['min', 'max'], 'option check')
+  assertNames(value, ['min', 'max'], 'option check')
   const { min, max } = value as Record<string, unknown>
   const low = min === undefined ? null : readElement(min, types, 'option check.min', read)
   const high = max === undefined ? null : readElement(max, types, 'option check.max', read)
@@ -408,12 +408,12 @@ export function readRanges(
 const jsonNames: readonly (keyof SemiringJson)[] = ['semiring', ...definitionNames]
 
 /** The most characters of a text of JSON: several times as many as a semiring can need. */
-const MOST_JSON = 2 ** 17
+const MAX_JSON = 2 ** 17
 
 /** Reads the form of {@link UserSemiring.toJSON}, of which nothing is believed. */
 export function read(json: unknown): WrittenSemiring {
   const value = typeof json === 'string' ? parsed(json) : json
-  requireNames(value, jsonNames, 'the semiring in JSON')
+  assertNames(value, jsonNames, 'the semiring in JSON')
   const { semiring: version, plus, times, ...given } = { ...(value as Record<string, unknown>) }
   if (version !== 1) {
     throw new OptionError(
@@ -427,9 +427,9 @@ export function read(json: unknown): WrittenSemiring {
 }
 
 function parsed(text: string): unknown {
-  if (text.length > MOST_JSON) {
+  if (text.length > MAX_JSON) {
     throw new OptionError(
-      `the semiring in JSON must have at most ${MOST_JSON} characters, but it has ${text.length}`,
+      `the semiring in JSON must have at most ${MAX_JSON} characters, but it has ${text.length}`,
     )
   }
   try {

@@ -18,18 +18,18 @@ export interface ProductKind {
 export type Measure = (kind: ProductKind, backend: 'webgpu' | 'cpu') => Promise<number>
 
 /** Most steps of a product that is timed: as many as of 1024³. Larger ones of its kind are taken to be as fast per step. */
-const MOST_STEPS = 2 ** 30
+const MAX_STEPS = 2 ** 30
 
 /** Returns a kind of products: semiring, type, whether there is a witness, and the steps as a power of two. */
 export function nameOfKind({ semiring, dtype, witness, m, n, k }: ProductKind): string {
-  const size = Math.floor(Math.log2(Math.min(m * n * k, MOST_STEPS)))
+  const size = Math.floor(Math.log2(Math.min(m * n * k, MAX_STEPS)))
   return `${semiring} ${dtype}${witness ? ' witness' : ''} 2^${size}`
 }
 
 /** Returns the kind with sizes of at most as many steps as are timed. */
 function scaled(kind: ProductKind): ProductKind {
   const { m, n, k } = kind
-  const factor = Math.min(1, Math.cbrt(MOST_STEPS / (m * n * k)))
+  const factor = Math.min(1, Math.cbrt(MAX_STEPS / (m * n * k)))
   const size = (side: number) => Math.max(1, Math.floor(side * factor))
   return { ...kind, m: size(m), n: size(n), k: size(k) }
 }

@@ -2,7 +2,7 @@
 import { type Gpu, Recording, roundUp } from './device.js'
 import { failure, notExact } from './failure.js'
 import { arithmeticOf, initialStatus, STATUS_WORDS, zeroBits } from './kernels/arithmetic.js'
-import { cross, crossWithNext, finish, load, MOST_PATH, NO_PATH, pivot, S } from './kernels/closure.js'
+import { cross, crossWithNext, finish, load, MAX_PATH, NO_PATH, pivot, S } from './kernels/closure.js'
 import { product, type Tile, tileOf, witnessTileOf } from './kernels/product.js'
 import { scan } from './kernels/scan.js'
 import { factsOf } from './plan.js'
@@ -37,10 +37,10 @@ export async function close(gpu: Gpu, task: ClosureTask): Promise<ClosureOutcome
   const { semiring, next, n, weights } = task
   if (semiring !== 'max-plus' && semiring !== 'min-plus') throw notExact(`closures over ${semiring}`)
   const tile = restTile(n, next !== null)
-  await gpu.requireTested(`closure ${semiring} ${next !== null} ${weights.bits} ${tile.join()}`, () =>
+  await gpu.assertTested(`closure ${semiring} ${next !== null} ${weights.bits} ${tile.join()}`, () =>
     testClosure(gpu, task),
   )
-  await requireBound(gpu, task)
+  await assertBound(gpu, task)
   return closeTested(gpu, task, tile)
 }
 
@@ -60,7 +60,7 @@ async function closeTested(gpu: Gpu, task: ClosureTask, tile: Tile): Promise<Clo
       if (state[0]! >= 0) return { gain: item * n + state[0]!, kernelMs }
       task.progress(n ** 3)
     }
-    await gpu.requireValid()
+    await gpu.assertValid()
     const isMax = semiring === 'max-plus'
     const storing = await gpu.pipeline(`finish ${isMax} ${task.next !== null}`, () =>
       finish(isMax, task.next !== null),
@@ -89,7 +89,7 @@ async function closeTested(gpu: Gpu, task: ClosureTask, tile: Tile): Promise<Clo
 }
 
 /** Throws unless no path can leave the range in which a closure is exact. */
-async function requireBound(gpu: Gpu, { semiring, batch, n, weights }: ClosureTask): Promise<void> {
+async function assertBound(gpu: Gpu, { semiring, batch, n, weights }: ClosureTask): Promise<void> {
   const zero = zeroBits(semiring, 'plain', weights.bits) >>> 0
   const pipeline = await gpu.pipeline(`scan ${weights.bits} false ${zero}`, () =>
     scan(weights.bits, false, zero),
@@ -106,7 +106,7 @@ async function requireBound(gpu: Gpu, { semiring, batch, n, weights }: ClosureTa
   gpu.give(status)
   const { least, greatest } = factsOf(words, 0)
   const most = Math.max(Math.abs(least), Math.abs(greatest))
-  if (most * n > MOST_PATH) throw notExact(`closures of ${n} nodes with weights up to ${most}`)
+  if (most * n > MAX_PATH) throw notExact(`closures of ${n} nodes with weights up to ${most}`)
 }
 
 const restTile = (n: number, withNext: boolean): Tile => {
@@ -232,7 +232,7 @@ async function testClosure(
   const buffer = to.buffer
   const [found, hops] = [new Int32Array(size * size), new Int32Array(size * size)]
   await gpu.read([{ buffer, at: 0, into: found }, ...(next ? [{ buffer: next, at: 0, into: hops }] : [])])
-  await gpu.requireValid()
+  await gpu.assertValid()
   gpu.give(from.buffer, buffer, next)
   const isRight = (index: number) => {
     const expected = distances[index]!

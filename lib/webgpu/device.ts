@@ -21,14 +21,14 @@ const MODE_WRITE = 2
 
 /** Bytes that are copied at a time between arrays and mapped buffers, and buffers of that size that are kept for each direction. */
 const CHUNK = 2 ** 23
-const MOST_STAGING = 8
+const MAX_STAGING = 8
 /** Arrays up to this size are copied by writeBuffer, which makes a copy of its own. */
 const SMALL = 2 ** 18
 /** Bytes of free buffers that are kept for the next products. */
-const MOST_SPARE = 2 ** 32
+const MAX_SPARE = 2 ** 32
 const errorFilters = ['validation', 'internal', 'out-of-memory'] as const satisfies readonly GPUErrorFilter[]
 const UNIFORM_BYTES = 256
-const MOST_DISPATCHES = 64
+const MAX_DISPATCHES = 64
 /** Work that is submitted at a time, in milliseconds: operating systems reset a GPU that doesn't answer for 2 s. */
 const SUBMISSION_MS = 50
 /** Operations per millisecond of a kernel that hasn't run yet. */
@@ -45,7 +45,7 @@ const wantedLimits = [
 /** Commands that are encoded and not submitted yet. */
 export class Recording {
   readonly encoder: GPUCommandEncoder
-  readonly #uniforms = new Int32Array((MOST_DISPATCHES * UNIFORM_BYTES) / 4)
+  readonly #uniforms = new Int32Array((MAX_DISPATCHES * UNIFORM_BYTES) / 4)
   #used = 0
   #pass: GPUComputePassEncoder | null = null
 
@@ -202,7 +202,7 @@ export class Gpu {
     this.device = device
     const hasTimestamps = device.features.has('timestamp-query')
     this.uniformBuffer = device.createBuffer({
-      size: MOST_DISPATCHES * UNIFORM_BYTES,
+      size: MAX_DISPATCHES * UNIFORM_BYTES,
       usage: UNIFORM | COPY_DST,
     })
     this.timestamps = hasTimestamps ? device.createQuerySet({ type: 'timestamp', count: 2 }) : null
@@ -249,14 +249,14 @@ export class Gpu {
   }
 
   /** Throws unless the device can compute. */
-  requireUsable(): void {
+  assertUsable(): void {
     if (this.problem === '') return
     throw failure(this.isLost ? 'ERR_MPMML_DEVICE_LOST' : 'ERR_MPMML_NO_WEBGPU', this.problem)
   }
 
   /**
    * Runs work after all that was started before, in error scopes: invalid commands throw nothing and compute nothing. Before the work
-   * writes its results it must await {@link requireValid}.
+   * writes its results it must await {@link assertValid}.
    */
   run<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#turn.then(() => this.#scoped(work))
@@ -270,7 +270,7 @@ export class Gpu {
   }
 
   async #scoped<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.requireUsable()
+    this.assertUsable()
     this.#pushScopes()
     try {
       return await work()
@@ -280,7 +280,7 @@ export class Gpu {
   }
 
   /** Throws if a command since the last call was refused, or the device is lost. */
-  async requireValid(): Promise<void> {
+  async assertValid(): Promise<void> {
     const errors = this.#popScopes()
     this.#pushScopes()
     await errors
@@ -292,7 +292,7 @@ export class Gpu {
 
   async #popScopes(): Promise<void> {
     const errors = await Promise.all(errorFilters.map(() => this.device.popErrorScope().catch(() => null)))
-    this.requireUsable()
+    this.assertUsable()
     const message = errors.find((found) => found !== null)?.message ?? this.#error
     this.#error = ''
     if (!message) return
@@ -324,7 +324,7 @@ export class Gpu {
   readonly #tested = new Map<string, Promise<void>>()
 
   /** Tests pipelines once. If they are wrong the device computes nothing any more. */
-  requireTested(pipelines: string, test: () => Promise<void>): Promise<void> {
+  assertTested(pipelines: string, test: () => Promise<void>): Promise<void> {
     const known = this.#tested.get(pipelines)
     if (known) return known
     const testing = test()
@@ -366,7 +366,7 @@ export class Gpu {
     for (const buffer of buffers) {
       if (!buffer) continue
       this.used -= buffer.size
-      if (this.isLost || this.#pool.bytes + buffer.size > MOST_SPARE) buffer.destroy()
+      if (this.isLost || this.#pool.bytes + buffer.size > MAX_SPARE) buffer.destroy()
       else this.#pool.give(buffer)
     }
   }
@@ -402,13 +402,13 @@ export class Gpu {
   async #takeWritable(): Promise<GPUBuffer> {
     const ready = this.#writable.pop()
     if (ready) return ready
-    if (this.#writableCount < MOST_STAGING) {
+    if (this.#writableCount < MAX_STAGING) {
       this.#writableCount++
       return this.device.createBuffer({ size: CHUNK, usage: MAP_WRITE | COPY_SRC, mappedAtCreation: true })
     }
     const mapped = new Promise<GPUBuffer>((resolve) => this.#waiting.push(resolve))
     await Promise.race([mapped, this.device.lost])
-    this.requireUsable()
+    this.assertUsable()
     return mapped
   }
 
@@ -459,18 +459,18 @@ export class Gpu {
       mapped.catch(() => {})
       begun.push({ target, staging, mapped, before })
     }
-    while (next < Math.min(chunks.length, MOST_STAGING)) begin()
+    while (next < Math.min(chunks.length, MAX_STAGING)) begin()
     for (let index = 0; index < begun.length; index++) {
       const { target, staging, mapped, before } = begun[index]!
       check?.()
       await before?.()
       await mapped.catch((error: Error) => {
-        this.requireUsable()
+        this.assertUsable()
         throw failure('ERR_MPMML_DEVICE_LOST', `a result can't be read from the GPU: ${error.message}`)
       })
       target.set(new Uint8Array(staging.getMappedRange(0, roundUp(target.length, 4)), 0, target.length))
       staging.unmap()
-      if (this.#readable.length < 2 * MOST_STAGING) this.#readable.push(staging)
+      if (this.#readable.length < 2 * MAX_STAGING) this.#readable.push(staging)
       else staging.destroy()
       if (next < chunks.length) begin()
     }
@@ -497,7 +497,7 @@ export class Gpu {
   /** Waits until the queue is empty. */
   async finished(): Promise<void> {
     await Promise.race([this.device.queue.onSubmittedWorkDone(), this.device.lost])
-    this.requireUsable()
+    this.assertUsable()
   }
 
   destroy(): void {

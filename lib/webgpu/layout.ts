@@ -79,7 +79,7 @@ export async function upload(
 }
 
 /** Elements between those of a matrix that are copied along, as a multiple of its own. */
-const MOST_WASTE = 1.5
+const MAX_WASTE = 1.5
 
 /** Copies a matrix in an array to a new buffer: with its strides if its elements lie close together, otherwise row-major. */
 export async function stage(
@@ -100,7 +100,7 @@ export async function stage(
   ]
   const first = layout.offset + steps.reduce((sum, step) => sum + Math.min(step, 0), 0)
   const end = layout.offset + steps.reduce((sum, step) => sum + Math.max(step, 0), 1)
-  const isDense = count > 0 && end - first <= count * MOST_WASTE + 256
+  const isDense = count > 0 && end - first <= count * MAX_WASTE + 256
   const buffer = gpu.take((isDense ? end - first : count) * array.BYTES_PER_ELEMENT)
   try {
     if (isDense) {

@@ -20,7 +20,7 @@ export async function lookForGpu(): Promise<GpuDescription> {
 }
 
 /** @throws Rejects with NoWebGpuError (ERR_MPMML_NO_WEBGPU) if WebGPU can't be used. */
-export async function requireGpu(): Promise<void> {
+export async function assertGpu(): Promise<void> {
   const { reason } = await lookForGpu()
   if (reason !== '') throw new NoWebGpuError(`${PREFIX}${reason}`)
 }

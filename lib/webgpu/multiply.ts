@@ -43,7 +43,7 @@ interface Sizes3 {
 /** Buffers of about one size that a product takes at once. */
 const BUFFERS = 6
 /** Most k of a product, for the dimensions of dispatches. */
-const MOST_K = 2 ** 20
+const MAX_K = 2 ** 20
 
 const sub = <Place extends Layout>(place: Place, z: number, row: number, col: number): Place => ({
   ...place,
@@ -71,10 +71,10 @@ export async function multiplyBlocks(
     throw notExact(`sums of float32 on ${gpu.name}, which doesn't round them to nearest,`)
   }
   if (request.asksWitness && kind.mode === 'bits') throw notExact('the witness of truth values')
-  if (k > MOST_K)
+  if (k > MAX_K)
     throw failure(
       'ERR_MPMML_OUT_OF_MEMORY',
-      `WebGPU computes products of up to ${MOST_K} columns of A, but there are ${k}`,
+      `WebGPU computes products of up to ${MAX_K} columns of A, but there are ${k}`,
     )
   const named = request.variant < 0 ? undefined : variants[request.variant]
   const rows = named ? tileRowsOfVariant(named, kind) : tileRowsOf(m, n, batch)
@@ -233,7 +233,7 @@ class Work {
   ): Promise<void> {
     const { m, n } = this.request
     const verify = async () => {
-      await this.gpu.requireValid()
+      await this.gpu.assertValid()
       submitted.verify()
       const index = submitted.fault()
       if (index < 0) return
@@ -292,7 +292,7 @@ class Work {
       if (array && 'array' in matrix) spread(array, matrix.array as ElementArray, matrix.layout, sizes)
       if (!view || !('view' in matrix) || matrix.isNew || batch * m * n === 0) continue
       await copyElements(this.gpu, { kind: 'copy', bits: view.bits }, matrix.view, view, [batch, m, n])
-      await this.gpu.requireValid()
+      await this.gpu.assertValid()
     }
   }
 

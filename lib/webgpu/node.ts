@@ -3,9 +3,9 @@
  * computes. Nothing is loaded before WebGPU is requested. In browsers lib/browser/webgpu/node.ts takes the place of this module.
  */
 
-import { join } from '../host.js'
 import type { Addon } from '../native-interface.js'
 import { root } from '../package.js'
+import { join } from '../platform.js'
 import type { MadeHandle } from '../remote/messages.js'
 import { withoutAdapter } from './no-gpu.js'
 import { type AddonWithGpu, type GpuFunctions, withGpu } from './with-gpu.js'

@@ -7,8 +7,8 @@ import {
   GREATEST,
   HAS_OTHER,
   LEAST,
-  LEAST_FLOAT,
-  MOST_FLOAT,
+  MAX_FLOAT,
+  MIN_FLOAT,
   type Mode,
   type StoredBits,
   TINIEST,
@@ -88,18 +88,18 @@ export interface Block {
 }
 
 /** Rows of tiles and entries of a batch that a dispatch may have in a dimension. */
-const MOST_GROUPS = 65535
+const MAX_GROUPS = 65535
 /** Elements of the result of a block: indices of faults are int32. */
-const MOST_RESULTS = 2 ** 30
+const MAX_RESULTS = 2 ** 30
 /** Rows or columns of a block, for the dimensions of dispatches. */
-const MOST_SIDE = 2 ** 17
+const MAX_SIDE = 2 ** 17
 
 /** Divides a product into blocks whose packed operands and result each take at most `mostBytes`. */
 export function blocksOf(batch: number, m: number, n: number, k: number, mostBytes: number): Block[] {
-  const most = Math.min(mostBytes / 4, MOST_RESULTS)
+  const most = Math.min(mostBytes / 4, MAX_RESULTS)
   const depth = Math.max(k, 16) + 16
   const fits = (rows: number, cols: number) =>
-    Math.max(rows, cols) <= MOST_SIDE &&
+    Math.max(rows, cols) <= MAX_SIDE &&
     (rows + 128) * depth <= most &&
     (cols + 128) * depth <= most &&
     (rows + 128) * (cols + 128) <= most
@@ -109,7 +109,7 @@ export function blocksOf(batch: number, m: number, n: number, k: number, mostByt
     else cols = Math.ceil(cols / 256) * 128
   }
   const perItem = Math.max((rows + 128) * depth, (cols + 128) * depth, (rows + 128) * (cols + 128))
-  const items = Math.max(1, Math.min(batch, MOST_GROUPS, Math.floor(most / perItem)))
+  const items = Math.max(1, Math.min(batch, MAX_GROUPS, Math.floor(most / perItem)))
   const blocks: Block[] = []
   for (let z0 = 0; z0 < batch; z0 += items) {
     for (let i0 = 0; i0 < m; i0 += rows) {
@@ -161,15 +161,15 @@ export function staysInside(a: Facts, b: Facts, isMax: boolean): boolean {
 }
 
 /** Throws unless the float kernels are exact for an operand: no infinity but zero, no sum that is infinite or subnormal. */
-export function requireFloats({ least, greatest, hasOther, tiniest, isEmpty }: Facts): void {
-  const edge = floatBits(MOST_FLOAT)
+export function assertFloats({ least, greatest, hasOther, tiniest, isEmpty }: Facts): void {
+  const edge = floatBits(MAX_FLOAT)
   if (hasOther) throw notExact('sums of float32 with the infinity that is not the zero of the semiring')
   if (!isEmpty && (greatest > edge || least < (edge ^ -1))) throw notExact('sums of float32 beyond ±2^124')
-  if (tiniest < floatBits(LEAST_FLOAT)) throw notExact('sums of float32 below ±2^-102')
+  if (tiniest < floatBits(MIN_FLOAT)) throw notExact('sums of float32 below ±2^-102')
 }
 
 /** Throws unless facts allow a policy for sums: wrapped sums, and the witness of saturated ones, only if no sum leaves int32. */
-export function requirePolicy(a: Facts, b: Facts, isMax: boolean, policy: number, witness: boolean): void {
+export function assertPolicy(a: Facts, b: Facts, isMax: boolean, policy: number, witness: boolean): void {
   if (staysInside(a, b, isMax)) return
   if (policy === WRAP) throw notExact('sums that wrap')
   if (policy === SATURATE && witness) throw notExact('the witness of sums that saturate')

@@ -18,7 +18,7 @@ import { product, tileOf, witnessTileOf } from './kernels/product.js'
 import { scan } from './kernels/scan.js'
 import { store, THROW } from './kernels/store.js'
 import { wide } from './kernels/wide.js'
-import { factsOf, type Kind, type ProductMode, requireFloats, requirePolicy, spareBits } from './plan.js'
+import { assertFloats, assertPolicy, factsOf, type Kind, type ProductMode, spareBits } from './plan.js'
 import { selfTest } from './self-test.js'
 import type { GpuView, ProductTask, Submitted } from './task.js'
 
@@ -63,7 +63,7 @@ export class Products {
     if (!isTest) {
       const output = witness ? (isTagged ? 'tagged' : 'witness') : ''
       const key = [kind.semiring, kind.dtype, mode, rows, a.bits, b.bits, output].join(' ')
-      await this.gpu.requireTested(key, () =>
+      await this.gpu.assertTested(key, () =>
         selfTest(this.gpu, task, mode, isTagged, (test) => this.submit(test, mode, true)),
       )
     }
@@ -288,9 +288,9 @@ export class Products {
       path: mode === 'wide' ? 'wide' : mode === 'offset' ? 'translated' : 'direct',
       verify() {
         const facts = [factsOf(words, 0), factsOf(words, 1)] as const
-        if (mode === 'float') for (const operand of facts) requireFloats(operand)
+        if (mode === 'float') for (const operand of facts) assertFloats(operand)
         if (mode === 'offset' && spareBits(...facts) < 0) throw RETRY_WIDE
-        if (kind.mode === 'offset') requirePolicy(...facts, kind.isMax, policy, witness !== null)
+        if (kind.mode === 'offset') assertPolicy(...facts, kind.isMax, policy, witness !== null)
       },
       fault: () => (policy === THROW && words[FAULT] !== NO_FAULT ? words[FAULT]! : -1),
       kernelMs() {
@@ -336,8 +336,8 @@ export class Products {
 }
 
 /** Rows and batch entries of a dispatch. */
-const MOST_ROWS = 2 ** 17
-const MOST_ITEMS = 65535
+const MAX_ROWS = 2 ** 17
+const MAX_ITEMS = 65535
 
 /** Copies, fills or combines matrices of [batch, rows, cols]; `value` is the bits that fill. */
 export async function copyElements(
@@ -350,9 +350,9 @@ export async function copyElements(
 ): Promise<void> {
   const pipeline = await gpu.pipeline(`elementwise ${Object.values(what).join(' ')}`, () => elementwise(what))
   const recording = new Recording(gpu)
-  for (let z = 0; z < batch; z += MOST_ITEMS) {
-    for (let i = 0; i < rows; i += MOST_ROWS) {
-      const [items, height] = [Math.min(MOST_ITEMS, batch - z), Math.min(MOST_ROWS, rows - i)]
+  for (let z = 0; z < batch; z += MAX_ITEMS) {
+    for (let i = 0; i < rows; i += MAX_ROWS) {
+      const [items, height] = [Math.min(MAX_ITEMS, batch - z), Math.min(MAX_ROWS, rows - i)]
       const layout = (view: GpuView | null) =>
         view
           ? [

@@ -113,7 +113,7 @@ export async function selfTest(
   const results = [{ buffer: test.c.buffer, at: 0, into: c }]
   if (test.witness) results.push({ buffer: test.witness.buffer, at: 0, into: index as never })
   await gpu.read([submitted.status, ...results])
-  await gpu.requireValid()
+  await gpu.assertValid()
   submitted.release()
   gpu.give(...buffers)
   const expected = compute(test, a, b)

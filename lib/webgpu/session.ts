@@ -303,7 +303,7 @@ export function gpuFunctions(
 
     async openDevice(deviceMemory) {
       const opened = await open()
-      opened.gpu.requireUsable()
+      opened.gpu.assertUsable()
       return new GpuDevice(opened, deviceMemory) as unknown as NativeDevice
     },
 
@@ -335,7 +335,7 @@ export function gpuFunctions(
         const memory = device.make((array.BYTES_PER_ELEMENT * 8) as StoredBits, batch * rows * cols)
         try {
           await upload(gpu, array, from, sizes, memory.buffer, check)
-          await gpu.requireValid()
+          await gpu.assertValid()
           return memory as unknown as NativeMemory
         } catch (error) {
           memory.release()
@@ -372,7 +372,7 @@ export function gpuFunctions(
         }
         await scatter(
           gpu,
-          { buffer: source, at, before: () => gpu.requireValid() },
+          { buffer: source, at, before: () => gpu.assertValid() },
           array as ElementArray,
           to,
           sizes,
@@ -395,7 +395,7 @@ export function gpuFunctions(
         const view = viewOf(memory, { offset: 0, ...contiguous(sizes) })
         const stored = dtype === 'float32' ? floatBits(value) : value
         await copyElements(gpu, { kind: 'fill', bits }, view, null, [batch, rows, cols], stored)
-        await gpu.requireValid()
+        await gpu.assertValid()
         return memory as unknown as NativeMemory
       })
     },
@@ -461,7 +461,7 @@ export function gpuFunctions(
           const { gain, kernelMs } = batch * n > 0 ? await close(gpu, task) : { gain: -1, kernelMs: 0 }
           report[reportAt.kernelMs] = kernelMs
           report[reportAt.totalMs] = performance.now() - started
-          await gpu.requireValid()
+          await gpu.assertValid()
           if (gain >= 0) {
             report[reportAt.gain] = gain
             throw failure('ERR_MPMML_CYCLE', 'a cycle gains')
@@ -625,5 +625,5 @@ async function throughCopy(
     await copyElements(gpu, what, to, copy, shape)
     gpu.give(buffer)
   }
-  await gpu.requireValid()
+  await gpu.assertValid()
 }

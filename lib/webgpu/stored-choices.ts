@@ -1,7 +1,7 @@
 /** Measured choices between WebGPU and the CPU in the user's cache folder. In browsers lib/browser/webgpu/stored-choices.ts takes its place. */
 import { readFileSync } from 'node:fs'
 import { ownCacheFolder } from '../environment.js'
-import { join } from '../host.js'
+import { join } from '../platform.js'
 
 /** Times of products of a kind on one GPU, in milliseconds. */
 export interface MeasuredChoice {

@@ -5,7 +5,7 @@
 
 #include "addon/request.h"
 #include "core/algebra/dispatch.h"
-#include "core/closure/wide_closure.h"
+#include "core/closure/float64_closure.h"
 #include "core/session/user_operands.h"
 #include "core/status.h"
 
@@ -40,7 +40,7 @@ class ClosureWork : public DeviceWork {
     if (!closing_.in_place) take_matrix(session);
     normalize(session);
     if (wants_next_) find_best_edge(session, closure_);
-    const std::optional<BoundOfWays> known = bound_of_ways(session, closure_);
+    const std::optional<PathRange> known = path_range(session, closure_);
     std::unique_ptr<Pending> pending;
     if (known) {
       closure_.known = *known;

@@ -10,7 +10,7 @@
 #include "generated/refused.h"
 #if defined(MPMML_WITH_CUDA)
 #include "cuda/device/device.h"
-#include "cuda/runtime/ability.h"
+#include "cuda/runtime/self_test.h"
 #include "cuda/user/kernels.h"
 #endif
 

@@ -6,9 +6,9 @@
 #include "addon/computation.h"
 #include "addon/device.h"
 #include "addon/request.h"
-#include "core/graph/dissection/division.h"
+#include "core/graph/dissection/dissection_cache.h"
 #include "core/graph/k_shortest.h"
-#include "core/graph/refusal.h"
+#include "core/graph/query_error.h"
 #include "core/graph/search.h"
 #include "core/graph/source.h"
 #include "core/graph/structure.h"
@@ -112,7 +112,7 @@ DataType element_type(Napi::Env env, const TypedArray& array, const char* name) 
   malformed(env, name);
 }
 
-graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const graph::Watch& watch) {
+graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const graph::CancellationToken& watch) {
   graph::Query query{};
   query.source = graph_of(env, request);
   query.rules = rules_of(request);
@@ -125,7 +125,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   query.most = request.most;
   query.method = request.method;
   query.within = request.within;
-  query.most_workers = request.most_workers;
+  query.max_workers = request.max_workers;
   query.memory = request.memory;
   query.division = request.division;
   query.watch = watch;
@@ -141,7 +141,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   results.reduction = request.reduction;
   if (results.reduction != graph::Reduction::kNone) {
     const bool is_nearest = results.reduction == graph::Reduction::kNearest;
-    const int64_t each = is_nearest ? request.most_nearest : 1;
+    const int64_t each = is_nearest ? request.max_nearest : 1;
     const auto has_room = [&](const std::optional<TypedArray>& array, int64_t for_each) {
       return array && length_of(*array) / std::max<int64_t>(1, for_each) >= query.roots.count;
     };
@@ -151,7 +151,7 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
     if (is_nearest && !has_room(request.nearest, each)) malformed(env, "nearest");
     results.reduced = static_cast<double*>(request.reduced->data);
     results.reached = static_cast<int32_t*>(request.reached->data);
-    results.most_nearest = each;
+    results.max_nearest = each;
     results.nearest = is_nearest ? static_cast<int32_t*>(request.nearest->data) : nullptr;
     return query;
   }
@@ -181,14 +181,16 @@ graph::Query query_of(Napi::Env env, const GraphSearchRequest& request, const gr
   return query;
 }
 
-graph::Crew crew() {
+graph::ThreadPool crew() {
   return {cpu::thread_count(), [](int64_t count, const std::function<void(int64_t)>& call) {
             auto body = [&](int64_t index) { call(index); };
             cpu::parallel_for(count, cpu::Task(body));
           }};
 }
 
-graph::Watch watch_of(double* report, std::atomic<int32_t>* cancel) { return {cancel, steps_done_in(report)}; }
+graph::CancellationToken watch_of(double* report, std::atomic<int32_t>* cancel) {
+  return {cancel, steps_done_in(report)};
+}
 
 /// A promise of an answer that `write` writes, or of why there is none.
 template <class Answer, class Write>
@@ -197,7 +199,7 @@ Napi::Value answered(const Napi::CallbackInfo& info, std::atomic<int32_t>* cance
     Answer answer{};
     try {
       write(answer);
-    } catch (graph::Refusal& refusal) {
+    } catch (graph::QueryError& refusal) {
       answer.refusal = std::move(refusal);
     }
     return answer;
@@ -239,7 +241,7 @@ Napi::Value graph_search(const Napi::CallbackInfo& info, const GraphSearchReques
 Napi::Value graph_components(const Napi::CallbackInfo& info, const GraphComponentsRequest& request, double* report,
                              std::atomic<int32_t>* cancel) {
   const graph::Source source = list_of(info.Env(), request);
-  const graph::Watch watch = watch_of(report, cancel);
+  const graph::CancellationToken watch = watch_of(report, cancel);
   const bool is_strong = request.strong;
   return answered<GraphComponents>(info, cancel, [=](GraphComponents& answer) {
     static_cast<graph::Parts&>(answer) =
@@ -250,7 +252,7 @@ Napi::Value graph_components(const Napi::CallbackInfo& info, const GraphComponen
 Napi::Value graph_order(const Napi::CallbackInfo& info, const GraphSource& request, double* report,
                         std::atomic<int32_t>* cancel) {
   const graph::Source source = list_of(info.Env(), request);
-  const graph::Watch watch = watch_of(report, cancel);
+  const graph::CancellationToken watch = watch_of(report, cancel);
   return answered<GraphOrder>(info, cancel,
                               [=](GraphOrder& answer) { answer.order = graph::topological_order(source, watch); });
 }
@@ -260,7 +262,7 @@ Napi::Value graph_spanning_tree(const Napi::CallbackInfo& info, const GraphTreeR
   const graph::Source source = list_of(info.Env(), request);
   if (!source.weights && source.edges > 0) malformed(info.Env(), "weights");
   const graph::Rules rules = rules_of(request);
-  const graph::Watch watch = watch_of(report, cancel);
+  const graph::CancellationToken watch = watch_of(report, cancel);
   return answered<GraphTree>(info, cancel, [=](GraphTree& answer) {
     for (const int64_t edge : graph::spanning_tree(source, rules, watch)) {
       answer.edges.push_back(static_cast<double>(edge));

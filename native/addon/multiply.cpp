@@ -219,7 +219,7 @@ Source source_at(double place, const Napi::Array& arrays, const Uses* uses) {
   if (place <= -1 && place >= -static_cast<double>(arrays.Length())) {
     return source_of(arrays.Get(static_cast<uint32_t>(-1 - place)), nullptr);
   }
-  KnownMemory* const memory = uses ? uses->device()->known(place) : nullptr;
+  RegisteredMemory* const memory = uses ? uses->device()->known(place) : nullptr;
   if (!memory) malformed(arrays.Env(), "a matrix that isn't there");
   return source_in(*memory);
 }

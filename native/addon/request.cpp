@@ -50,10 +50,10 @@ uint64_t index_in(const double* fields, size_t field, uint64_t count) {
   return static_cast<uint64_t>(value);
 }
 
-constexpr uint64_t kMostSize = uint64_t{1} << 31;
-constexpr int64_t kMostBytes = int64_t{1} << 53;
+constexpr uint64_t kMaxSize = uint64_t{1} << 31;
+constexpr int64_t kMaxBytes = int64_t{1} << 53;
 
-int64_t size_in(const double* fields, size_t field) { return static_cast<int64_t>(index_in(fields, field, kMostSize)); }
+int64_t size_in(const double* fields, size_t field) { return static_cast<int64_t>(index_in(fields, field, kMaxSize)); }
 
 DataType dtype_in(const double* fields, size_t field) {
   return static_cast<DataType>(index_in(fields, field, std::size(kDataTypeNames)));
@@ -123,7 +123,7 @@ struct Reader {
   /// An offset or a stride.
   int64_t count_at(size_t field) const {
     const double count = fields[field];
-    if (!(count >= 0 && count <= static_cast<double>(kMostBytes))) malformed_request("field " + std::to_string(field));
+    if (!(count >= 0 && count <= static_cast<double>(kMaxBytes))) malformed_request("field " + std::to_string(field));
     return static_cast<int64_t>(count);
   }
 
@@ -193,7 +193,7 @@ constexpr size_t further_field(size_t index) {
 static_assert(further_field<MemberField>(0) == MemberField::witnessOffset);
 constexpr size_t kFieldsOfLane = UserRequestField::aLane1Offset - UserRequestField::aLane0Offset;
 constexpr size_t further_field_of_user(size_t index) {
-  return UserRequestField::c0Lane0Offset + (kMostUserLanes + index) * kFieldsOfLane;
+  return UserRequestField::c0Lane0Offset + (kMaxUserLanes + index) * kFieldsOfLane;
 }
 static_assert(further_field_of_user(0) == UserRequestField::witnessOffset);
 
@@ -221,12 +221,12 @@ Source source_of(const Napi::Value& value, const Uses* uses) {
   MemoryHandle* const handle = uses ? handle_of<MemoryHandle>(value) : nullptr;
   if (!handle) return source_in(typed_array(value));
   if (handle->device != uses->device()) malformed_request("a memory of another device");
-  KnownMemory* const memory = uses->device()->known(handle->number);
+  RegisteredMemory* const memory = uses->device()->known(handle->number);
   if (!memory) throw Error(ErrorCode::kDisposed, "a matrix has been disposed");
   return source_in(*memory);
 }
 
-Source source_in(KnownMemory& memory) {
+Source source_in(RegisteredMemory& memory) {
   return {memory.data, memory.bytes, memory.memory, &memory, memory.dtype, memory.storage, false, true};
 }
 
@@ -384,7 +384,7 @@ std::atomic<double>* steps_done_in(double* report) {
 
 int64_t bytes_of_matrices(int64_t batch, int64_t rows, int64_t cols, int64_t element) {
   const __int128 bytes = static_cast<__int128>(batch) * rows * cols * element;
-  if (bytes <= kMostBytes) return static_cast<int64_t>(bytes);
+  if (bytes <= kMaxBytes) return static_cast<int64_t>(bytes);
   throw Error(ErrorCode::kOutOfMemory, "a matrix of " + std::to_string(batch) + " × " + std::to_string(rows) + " × " +
                                            std::to_string(cols) + " elements is larger than memory can be");
 }

@@ -8,7 +8,7 @@
 
 #include "addon/engine.h"
 #include "addon/pinned.h"
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "core/session/packed_bytes.h"
 #include "core/session/readers.h"
 #include "core/status.h"

@@ -199,8 +199,8 @@ UserProducts read_group(const std::shared_ptr<const UserSemiring>& semiring, con
 TypedArray In::definition_words() const {
   // So many that nothing that is checked later is large.
   const TypedArray array = elements(napi_int32_array);
-  if (array.length <= (kMostUserNodes + 1) * kUserNodeWords) return array;
-  throw Error(ErrorCode::kOption, "an expression has more than " + std::to_string(kMostUserNodes) +
+  if (array.length <= (kMaxUserNodes + 1) * kUserNodeWords) return array;
+  throw Error(ErrorCode::kOption, "an expression has more than " + std::to_string(kMaxUserNodes) +
                                       " nodes: write it with fewer operations");
 }
 

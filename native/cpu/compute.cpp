@@ -7,10 +7,10 @@
 #include "core/host/clock.h"
 #include "core/host/host_memory.h"
 #include "core/problem/destination.h"
+#include "core/problem/empty_product.h"
 #include "core/problem/overflow.h"
 #include "core/problem/scan.h"
 #include "core/problem/structured.h"
-#include "core/problem/without_steps.h"
 #include "core/status.h"
 #include "cpu/first_true_product.h"
 #include "cpu/loop.h"
@@ -96,9 +96,9 @@ class ProductRun {
 
   Outcome multiply_thin(const Variant& likely) const {
     std::optional<ThinProduct> product;
-    const RangePath any = !can_overflow(problem_.operation)                      ? RangePath::kDirect
-                          : problem_.operation.overflow == OverflowPolicy::kWrap ? RangePath::kWrapping
-                                                                                 : RangePath::kWide;
+    const ArithmeticKind any = !can_overflow(problem_.operation)                      ? ArithmeticKind::kDirect
+                               : problem_.operation.overflow == OverflowPolicy::kWrap ? ArithmeticKind::kWrapping
+                                                                                      : ArithmeticKind::kWide;
     const Ranges ranges =
         ranges_of(problem_, [&] { return product.emplace(problem_, planner_.kernel_of(likely)).accumulate(any); });
     const Plan plan = planner_.plan(problem_, ranges, requested_, &likely);

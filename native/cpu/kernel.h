@@ -103,7 +103,7 @@ struct WindowsOfBlock {
 
 /// One slab's part of a block of C: rows × cols results from whole panels.
 struct BlockRequest {
-  RangePath path;
+  ArithmeticKind path;
   const void* a;  ///< in the slab, the panel of the block's first row
   const void* b;
   int64_t steps;  ///< of the slab
@@ -134,15 +134,15 @@ struct PackedKernel {
   int operand_size;
   int a_size;  ///< of an operand of A as it is packed
   int accumulator_size;
-  bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (OffsetSums)
+  bool takes_offsets;  ///< whether an offset is subtracted from each operand before it is packed (BiasedIntArithmetic)
   int window;          ///< operands in a window (WindowsOfBlock); 0 if witnesses aren't found in windows
   // Packing returns the values' minimum and maximum if sums can overflow, and whether some aren't elements if the semiring restricts
   // its elements.
   Range (*pack_a)(const PackRequest& request);
   Range (*pack_b)(const PackRequest& request);
   /// Writes the steps past k of a packed operand. `path` must be known by then.
-  void (*fill_border_a)(const PackRequest& request, RangePath path);
-  void (*fill_border_b)(const PackRequest& request, RangePath path);
+  void (*fill_border_a)(const PackRequest& request, ArithmeticKind path);
+  void (*fill_border_b)(const PackRequest& request, ArithmeticKind path);
   /// Packs the windows of an operand. In the request lanes and k-steps have changed places, so that a panel holds a window
   /// of each lane.
   Range (*pack_windows)(const PackRequest& request);
@@ -155,7 +155,7 @@ struct PackedKernel {
 struct RowsKernel {
   /// Writes rows [first_row, end_row) of one product of the batch to `c`; returns the linear index (batch, row,
   /// column) of the first result that overflowed, or kNoOverflow.
-  int64_t (*multiply)(const Problem& problem, RangePath path, const MutableMatrixView& c, int64_t batch,
+  int64_t (*multiply)(const Problem& problem, ArithmeticKind path, const MutableMatrixView& c, int64_t batch,
                       int64_t first_row, int64_t end_row);
 };
 
@@ -188,7 +188,7 @@ struct FirstTrueKernel {
 
 /// A part of a thin product (thin_product.h): some steps of the small operand ⊗ some lanes of the large one.
 struct ThinRequest {
-  RangePath path;  ///< only the arithmetic that it needs matters
+  ArithmeticKind path;  ///< only the arithmetic that it needs matters
   Lanes small;
   Lanes large;
   bool may_be_zero;    ///< whether the large operand may hold zero
@@ -211,7 +211,7 @@ struct ThinRanges {
 
 /// The accumulators of an item of a thin product, to be turned into results.
 struct ThinAccumulators {
-  RangePath path;
+  ArithmeticKind path;
   int64_t rows;
   int64_t cols;
   void* accumulators;
@@ -235,7 +235,7 @@ struct ThinKernel {
 
 /// The functions of a variant. Each family has its own; the others are null.
 struct Kernel {
-  PathSet paths;
+  ArithmeticSet paths;
   PackedKernel packed;
   RowsKernel rows;
   ThinKernel thin;

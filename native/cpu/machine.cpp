@@ -168,7 +168,7 @@ const Caches& caches() {
 
 int available_threads() {
   if (!kHasThreads) return 1;
-  if (const int asked = settings().threads; asked > 0) return std::min(asked, kMostThreads);
+  if (const int asked = settings().threads; asked > 0) return std::min(asked, kMaxThreads);
 #if defined(__linux__)
   // A fraction of a processor counts as one, because rounding down would leave it unused.
   const double quota = cgroup_quota() + 0.999;
@@ -176,7 +176,7 @@ int available_threads() {
 #else
   const int count = static_cast<int>(std::thread::hardware_concurrency());
 #endif
-  return std::min(std::max(count, 1), kMostThreads);
+  return std::min(std::max(count, 1), kMaxThreads);
 }
 
 }  // namespace mpmml::cpu

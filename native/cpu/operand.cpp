@@ -87,7 +87,7 @@ ValueRange PackedOperand::pack() {
   return range;
 }
 
-void PackedOperand::fill_border(RangePath path) {
+void PackedOperand::fill_border(ArithmeticKind path) {
   for (int64_t item = 0; form_.fill_border && item < items_; ++item) form_.fill_border(request(item), path);
 }
 

@@ -9,11 +9,11 @@ namespace mpmml::cpu {
 /// How an operand is packed.
 struct PackedForm {
   Range (*pack)(const PackRequest& request);
-  void (*fill_border)(const PackRequest& request, RangePath path);  ///< null: its steps have no border
-  int64_t width;                                                    ///< lanes of a panel
-  int64_t size;                                                     ///< bytes of a packed element
-  int64_t padded_k, KC, granule;                                    ///< as PackRequest's
-  bool is_across;                                                   ///< whether lanes and k-steps have changed places
+  void (*fill_border)(const PackRequest& request, ArithmeticKind path);  ///< null: its steps have no border
+  int64_t width;                                                         ///< lanes of a panel
+  int64_t size;                                                          ///< bytes of a packed element
+  int64_t padded_k, KC, granule;                                         ///< as PackRequest's
+  bool is_across;  ///< whether lanes and k-steps have changed places
 };
 
 /// Panels of A or B of `problem`, in slabs of KC out of padded_k steps.
@@ -34,7 +34,7 @@ class PackedOperand {
   /// Packs every step of k, and returns the range of the values.
   ValueRange pack();
   /// Packs the steps past k, once the path is known.
-  void fill_border(RangePath path);
+  void fill_border(ArithmeticKind path);
 
   /// Panels of an item.
   int64_t panels() const { return panels_; }

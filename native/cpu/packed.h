@@ -4,7 +4,7 @@
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/bit_packing.h"
-#include "cpu/first_true.h"
+#include "cpu/boolean_witness.h"
 #include "cpu/kernel.h"
 #include "cpu/packing.h"
 #include "cpu/tile.h"
@@ -67,7 +67,7 @@ struct Packed {
   }
 
   template <class Arithmetic, class... Others>
-  static void fill_border_a(const PackRequest& request, RangePath path) {
+  static void fill_border_a(const PackRequest& request, ArithmeticKind path) {
     with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
       if constexpr (takes_offsets<Arithmetic>) {
         fill_border<Arithmetic, MR>(request, repeated(arithmetic.border_a()));
@@ -78,7 +78,7 @@ struct Packed {
   }
 
   template <class Arithmetic, class... Others>
-  static void fill_border_b(const PackRequest& request, RangePath path) {
+  static void fill_border_b(const PackRequest& request, ArithmeticKind path) {
     with_arithmetic<Arithmetic, Others...>(path, [&](auto arithmetic) __attribute__((always_inline)) {
       if constexpr (takes_offsets<Arithmetic>) {
         fill_border<Arithmetic, NR>(request, arithmetic.border_b());

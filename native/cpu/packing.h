@@ -55,7 +55,7 @@ struct Outsiders {
 
   MPMML_HOST_DEVICE void see(const V& x) { least = x < least ? x : least; }
   MPMML_HOST_DEVICE void merge_into(Range& all) const {
-    for (int i = 0; i < n; ++i) all.has_outsider = all.has_outsider || !S::holds(least[i]);
+    for (int i = 0; i < n; ++i) all.has_invalid_element = all.has_invalid_element || !S::holds(least[i]);
   }
 };
 
@@ -101,7 +101,7 @@ class Packer {
   using S = typename Arithmetic::Semiring;
   using Element = typename Arithmetic::Element;
   using Operand = typename Arithmetic::Operand;
-  static constexpr Arithmetic arithmetic = Arithmetic::for_operands(RangePath::kTranslated);
+  static constexpr Arithmetic arithmetic = Arithmetic::for_operands(ArithmeticKind::kTranslated);
   static constexpr int kLanes = VectorOf<Element>::lanes < width ? VectorOf<Element>::lanes : width;
 
  public:
@@ -304,10 +304,10 @@ class Packer {
   const int64_t granule_;
   /// Offsets follow from the values, so with them the values are known already.
   template <int n>
-  using Sight = std::conditional_t<takes_offsets<Arithmetic>, Nothing<S, n>, ScanOf<S, n>>;
-  Sight<kLanes> lanes_;
-  Sight<4> fours_;
-  Sight<1> ones_;
+  using PackScan = std::conditional_t<takes_offsets<Arithmetic>, Nothing<S, n>, ScanOf<S, n>>;
+  PackScan<kLanes> lanes_;
+  PackScan<4> fours_;
+  PackScan<1> ones_;
 };
 
 /// The place of step k of a panel in a packed operand, counted in operands.

@@ -107,26 +107,27 @@ std::string Planner::refusal(const Problem& problem, const Variant& variant) con
 
 Plan Planner::plan(const Problem& problem, const Ranges& ranges, const Variant* requested,
                    const Variant* likely) const {
-  const PathSet exact = exact_paths(problem.operation, ranges.a, ranges.b);
+  const ArithmeticSet exact = exact_arithmetics(problem.operation, ranges.a, ranges.b);
   return cheapest(problem, exact, requested, problem.known ? nullptr : likely);
 }
 
-Plan Planner::cheapest(const Problem& problem, PathSet exact, const Variant* requested, const Variant* started) const {
+Plan Planner::cheapest(const Problem& problem, ArithmeticSet exact, const Variant* requested,
+                       const Variant* started) const {
   return make_plan(problem.operation, exact, candidates(problem.operation), requested,
-                   [&](const Variant& variant, RangePath) {
+                   [&](const Variant& variant, ArithmeticKind) {
                      double cost = cost_of(problem, kernel_of(variant));
                      if (started && &variant != started) cost += cost_of_knowing(problem);
-                     return Judgement{refusal(problem, variant), cost};
+                     return VariantCost{refusal(problem, variant), cost};
                    });
 }
 
 const Variant* Planner::likely_variant(const Problem& problem, const Variant* requested) const {
-  const PathSet likely{can_overflow(problem.operation) ? RangePath::kTranslated : RangePath::kDirect};
+  const ArithmeticSet likely{can_overflow(problem.operation) ? ArithmeticKind::kTranslated : ArithmeticKind::kDirect};
   if (!requested) return cheapest(problem, likely, nullptr, nullptr).variant;
   if (!kernel_of(*requested).packed.takes_offsets) return requested;
   return make_plan(problem.operation, likely, candidates(problem.operation), nullptr,
-                   [&](const Variant& variant, RangePath) {
-                     return Judgement{kernel_of(variant).packed.multiply ? "" : "its operands aren't packed", 0};
+                   [&](const Variant& variant, ArithmeticKind) {
+                     return VariantCost{kernel_of(variant).packed.multiply ? "" : "its operands aren't packed", 0};
                    })
       .variant;
 }

@@ -61,7 +61,7 @@ class Planner {
 
   /// The plan for values that allow the paths `exact`. `started`: the variant that has started without the ranges; null if none
   /// has.
-  Plan cheapest(const Problem& problem, PathSet exact, const Variant* requested, const Variant* started) const;
+  Plan cheapest(const Problem& problem, ArithmeticSet exact, const Variant* requested, const Variant* started) const;
 
   const Known& known(const Variant& variant) const;
   const std::vector<const Variant*>& candidates(const Operation& operation) const;

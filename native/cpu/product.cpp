@@ -11,7 +11,8 @@
 #include "cpu/slots.h"
 
 namespace mpmml::cpu {
-PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel, const Ranges& ranges, RangePath path)
+PackedProduct::PackedProduct(const Problem& problem, const PackedKernel& kernel, const Ranges& ranges,
+                             ArithmeticKind path)
     : problem_(problem),
       kernel_(kernel),
       is_structured_(is_structured(problem)),
@@ -48,7 +49,7 @@ void PackedProduct::pack_windows() {
   pack(windows_b_, true, b_.offset());
 }
 
-int64_t PackedProduct::multiply(RangePath path, const MutableMatrixView& c) {
+int64_t PackedProduct::multiply(ArithmeticKind path, const MutableMatrixView& c) {
   a_.fill_border(path);
   b_.fill_border(path);
   const int64_t bytes = blocking_.MC * blocking_.NC * kernel_.accumulator_size;
@@ -138,7 +139,8 @@ int64_t PackedProduct::multiply_block(int64_t index, const MutableMatrixView& c,
   return overflow;
 }
 
-int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePath path, const MutableMatrixView& c) {
+int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, ArithmeticKind path,
+                      const MutableMatrixView& c) {
   constexpr int64_t steps_at_once = 1 << 16;
   const int64_t work = saturating_product(problem.outputs(), problem.k());
   FirstIndex overflow;

@@ -28,13 +28,13 @@ class PackedProduct {
  public:
   /// Packs both operands. If the kernel subtracts offsets, `ranges` and `path` must be those of the product.
   PackedProduct(const Problem& problem, const PackedKernel& kernel, const Ranges& ranges = {},
-                RangePath path = RangePath::kTranslated);
+                ArithmeticKind path = ArithmeticKind::kTranslated);
 
   /// The values in the operands.
   const Ranges& ranges() const { return ranges_; }
 
   /// C = C0 ⊕ A ⊗ B into `c`; returns the linear index of the first result that overflowed, or kNoOverflow.
-  int64_t multiply(RangePath path, const MutableMatrixView& c);
+  int64_t multiply(ArithmeticKind path, const MutableMatrixView& c);
 
  private:
   void pack_windows();
@@ -62,7 +62,8 @@ class PackedProduct {
 };
 
 /// The same for a kernel that reads the operands in place.
-int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, RangePath path, const MutableMatrixView& c);
+int64_t multiply_rows(const Problem& problem, const RowsKernel& kernel, ArithmeticKind path,
+                      const MutableMatrixView& c);
 
 /// What must be known about operands that aren't packed. Reads each of them once.
 Ranges scan(const Problem& problem);

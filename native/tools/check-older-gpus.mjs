@@ -74,7 +74,12 @@ const objectTargets = [
 function runtimeSources() {
   const folder = join(native, 'cuda', 'runtime')
   const files = readdirSync(folder).filter((file) => file.endsWith('.cu') && file.includes(options.only))
-  return files.map((file) => ({ file, path: join(folder, file), targets: ['-arch=compute_50', '-ptx'], rows: [] }))
+  return files.map((file) => ({
+    file,
+    path: join(folder, file),
+    targets: ['-arch=compute_50', '-ptx'],
+    rows: [],
+  }))
 }
 
 /** Compiles a source, by default to an object for all architectures. A warning is a problem. */
@@ -257,5 +262,7 @@ try {
 }
 printTable()
 for (const problem of problems) say(problem)
-say(`${sources.length + ofRuntime.length} sources for ${architectures.join(', ')}: ${problems.length} problems`)
+say(
+  `${sources.length + ofRuntime.length} sources for ${architectures.join(', ')}: ${problems.length} problems`,
+)
 process.exitCode = problems.length > 0 ? 1 : 0

@@ -29,7 +29,7 @@ const anyBytes = number(0, 1e18)
 
 const stride = integer(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
 
-const MOST_SIZE = 2 ** 15
+const MAX_SIZE = 2 ** 15
 
 const isa = named('InstructionSet', text)
 
@@ -259,9 +259,9 @@ export const requests = {
   `,
   CpuNaiveLoopRequest: object('The size of the naive product.')`
     isa: ${optional(isa, '""')}
-    m: ${count(1, MOST_SIZE)}
-    n: ${count(1, MOST_SIZE)}
-    k: ${count(1, MOST_SIZE)}
+    m: ${count(1, MAX_SIZE)}
+    n: ${count(1, MAX_SIZE)}
+    k: ${count(1, MAX_SIZE)}
     repetitions: ${count(1, 1000)}
   `,
 }

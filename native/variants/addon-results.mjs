@@ -206,7 +206,7 @@ export const results = {
   `,
   GraphRefusal: objectOf(
     'graph::Refusal',
-    'Why a question about a graph has no answer; native/core/graph/refusal.h has the meaning.',
+    'Why a question about a graph has no answer; native/core/graph/query_error.h has the meaning.',
   )`
     kind: ${nameIn(lists.refusalKinds)}
     at: ${real}

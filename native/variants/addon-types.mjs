@@ -21,16 +21,16 @@ export const number = (least, most) => ({
   read: `number(${limit(least)}, ${limit(most)})`,
 })
 
-const MOST_INT = 2 ** 31 - 1
+const MAX_INT = 2 ** 31 - 1
 
-export const integer = (least, most = MOST_INT, cpp = 'int64_t') => ({
+export const integer = (least, most = MAX_INT, cpp = 'int64_t') => ({
   ts: 'number',
   cpp,
   read: `integer<${cpp}>(${limit(least)}, ${limit(most)})`,
 })
 
 /** A count of launches, threads and the like. */
-export const count = (least, most = MOST_INT) => integer(least, most, 'int')
+export const count = (least, most = MAX_INT) => integer(least, most, 'int')
 
 export const real = { ts: 'number', cpp: 'double', read: 'real()' }
 export const int = { ts: 'number', cpp: 'int' }

@@ -15,7 +15,7 @@ add_compile_options("SHELL:-mllvm -unroll-runtime=0" "SHELL:-mllvm -unroll-allow
 set(mpmml_small_cpu blocking session)
 list(TRANSFORM mpmml_small_cpu REPLACE "(.+)" "native/cpu/\\1.cpp")
 file(GLOB mpmml_small_sources native/core/graph/*.cpp native/core/graph/*/*.cpp native/lab/cpu/*.cpp)
-list(FILTER mpmml_small_sources EXCLUDE REGEX "/(lanes|search|ways)[.]cpp$")
+list(FILTER mpmml_small_sources EXCLUDE REGEX "/(lanes|search|path_algebra)[.]cpp$")
 set_source_files_properties(${mpmml_small_sources} ${mpmml_small_cpu} PROPERTIES COMPILE_OPTIONS -Os)
 
 # The same for kernels of the table, which have options of their own.

@@ -1,7 +1,7 @@
 /** Paths by searches or by closures as a test requests, instead of by the estimate. */
-type Placement = typeof import('../../lib/placement.js')
+type Placement = typeof import('../../lib/backend-selection.js')
 
-/** Replacement of lib/placement.js for vi.mock(). `forced.search` decides; with undefined the estimate does. */
+/** Replacement of lib/backend-selection.js for vi.mock(). `forced.search` decides; with undefined the estimate does. */
 export async function forcedSearch(
   original: () => Promise<unknown>,
   forced: { search: boolean | undefined },

@@ -1,9 +1,9 @@
 /** Concurrent calls of all kinds: every result by the definition, every error by its code. Both backends run it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { describeCall, drawCalls, matricesOf, type Product } from '../../bench/mixed/calls.js'
-import type { Dense, Places } from '../../bench/mixed/matrices.js'
-import { type Mistake, mistakes } from '../../bench/mixed/mistakes.js'
-import { judge, perform, untilIdle } from '../../bench/mixed/perform.js'
+import { describeCall, drawCalls, matricesOf, type Product } from '../../bench/stress/calls.js'
+import type { Dense, OperandPlacements } from '../../bench/stress/matrices.js'
+import { type InvalidCall, invalidCalls } from '../../bench/stress/mistakes.js'
+import { judge, perform, untilIdle } from '../../bench/stress/perform.js'
 import type { BackendName } from '../../lib/backend-name.js'
 import { openDevice } from '../../lib/index.js'
 import { Tally, wrongIn } from '../../native/tools/fuzz/check.mjs'
@@ -14,7 +14,7 @@ import { type AnyMatrix, algebraOf, elementsOf, problemOf, sourceOf } from './pr
 const limits = { largest: 200, large: 0.02 }
 
 export function mixedSuite(backend: BackendName, count: number): void {
-  const places = {} as Places
+  const places = {} as OperandPlacements
   beforeAll(async () => {
     places.device = await openDevice({ backend })
     places.elsewhere = await openDevice({ backend: 'cpu' })
@@ -41,7 +41,7 @@ export function mixedSuite(backend: BackendName, count: number): void {
   })
 
   describe('invalid calls', () => {
-    it.each(mistakes.map((mistake) => [mistake.name, mistake] as [string, Mistake]))(
+    it.each(invalidCalls.map((mistake) => [mistake.name, mistake] as [string, InvalidCall]))(
       '%s',
       async (_, mistake) => {
         const outcome = await perform({ seed: 1, mistake, code: mistake.code }, places)

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { initialStatus } from '../../lib/webgpu/kernels/arithmetic.js'
 import {
+  assertPolicy,
   blocksOf,
   factsOf,
   kindOf,
-  requirePolicy,
   spareBits,
   staysInside,
   tileRowsOf,
@@ -66,11 +66,11 @@ describe('the facts of two operands', () => {
   it('refuse policies whose results depend on sums that leave the range', () => {
     const leaving = facts([0, 2 ** 31 - 1], [0, 1])
     const [THROW, SATURATE, WRAP] = [0, 1, 2]
-    expect(() => requirePolicy(...leaving, true, THROW, true)).not.toThrow()
-    expect(() => requirePolicy(...leaving, true, SATURATE, false)).not.toThrow()
-    expect(() => requirePolicy(...leaving, true, SATURATE, true)).toThrow('saturate')
-    expect(() => requirePolicy(...leaving, true, WRAP, false)).toThrow('wrap')
-    expect(() => requirePolicy(...facts([0, 5], [0, 1]), true, WRAP, true)).not.toThrow()
+    expect(() => assertPolicy(...leaving, true, THROW, true)).not.toThrow()
+    expect(() => assertPolicy(...leaving, true, SATURATE, false)).not.toThrow()
+    expect(() => assertPolicy(...leaving, true, SATURATE, true)).toThrow('saturate')
+    expect(() => assertPolicy(...leaving, true, WRAP, false)).toThrow('wrap')
+    expect(() => assertPolicy(...facts([0, 5], [0, 1]), true, WRAP, true)).not.toThrow()
   })
 })
 

@@ -104,8 +104,8 @@ export function initialStatus(): Int32Array<ArrayBuffer> {
 }
 
 /** Finite sums and magnitudes of float32 operands for which the float kernels are exact. */
-export const MOST_FLOAT = 2 ** 124
-export const LEAST_FLOAT = 2 ** -102
+export const MAX_FLOAT = 2 ** 124
+export const MIN_FLOAT = 2 ** -102
 
 /**
  * `offset_of(at)` and `width_of(at)`: the offset of an operand and the difference of its extremes, from the facts at `at`. `load` gives

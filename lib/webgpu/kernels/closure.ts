@@ -9,7 +9,7 @@ export const S = 64
 /** The zero of min-plus while a closure is computed, negated in max-plus: two of them have a sum within int32. */
 export const NO_PATH = 2 ** 30 - 1
 /** Magnitude of paths for which a closure is exact: farther elements have no path. */
-export const MOST_PATH = Math.floor(2 ** 30 / 3)
+export const MAX_PATH = Math.floor(2 ** 30 / 3)
 
 const noPath = (isMax: boolean) => (isMax ? -NO_PATH : NO_PATH)
 
@@ -45,7 +45,7 @@ ${withNext ? '@group(0) @binding(4) var<storage, read> next: array<i32>;\n@group
 @compute @workgroup_size(64, 4)
 fn main(@builtin(global_invocation_id) g: vec3<u32>) {
   if (g.x >= p.n || g.y >= p.n || state[0] >= 0) { return; }
-  let v = d[g.y * p.np + g.x]; let none = ${isMax ? `v < -${MOST_PATH}` : `v > ${MOST_PATH}`};
+  let v = d[g.y * p.np + g.x]; let none = ${isMax ? `v < -${MAX_PATH}` : `v > ${MAX_PATH}`};
   dst[p.offset + g.y * p.rs + g.x * p.cs] = select(v, i32(${isMax ? '-0x7fffffff - 1' : '0x7fffffff'}), none);
   ${withNext ? 'hops[p.nextOffset + g.y * p.n + g.x] = select(next[g.y * p.np + g.x], -1, none || (g.x == g.y && p.reflexive == 1u));' : ''}
 }`

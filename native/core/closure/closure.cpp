@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "core/algebra/dispatch.h"
+#include "core/closure/float64_closure.h"
 #include "core/closure/in_flight.h"
+#include "core/closure/multi_device_closure.h"
 #include "core/closure/owned_matrix.h"
-#include "core/closure/spread_closure.h"
 #include "core/closure/squarings.h"
 #include "core/closure/steps.h"
-#include "core/closure/wide_closure.h"
 #include "core/host/clock.h"
 #include "core/problem/region.h"
 #include "core/status.h"
@@ -69,7 +69,7 @@ class ClosureWork final : public Pending {
 
   int64_t items_at_once() const {
     const auto n = static_cast<double>(n_);
-    const double recorded = n * static_cast<double>(kMostPivotsOfGroup * (2 * element_bytes(dtype()) + 4));
+    const double recorded = n * static_cast<double>(kMaxPivotsOfGroup * (2 * element_bytes(dtype()) + 4));
     const double most = std::min(kStepsAtOnce / (n * n * n), kRecordedBytesAtOnce / recorded);
     return static_cast<int64_t>(std::clamp(most, 1.0, static_cast<double>(closure_.batch)));
   }
@@ -77,9 +77,9 @@ class ClosureWork final : public Pending {
   void make_memory(int64_t items) {
     gain_ = allocate_matrix(session_, DataType::kInt32, closure_.batch, 1, 1);
     in_flight_.add(session_.fill(DataType::kInt32, closure_.batch, gain_.view, kNoGain), 0);
-    most_pivots_ = session_.most_pivots(closure_.operation);
-    if (n_ <= most_pivots_) return;
-    const int64_t pivots = std::min(n_, kMostPivotsOfGroup);
+    max_pivots_ = session_.max_pivots(closure_.operation);
+    if (n_ <= max_pivots_) return;
+    const int64_t pivots = std::min(n_, kMaxPivotsOfGroup);
     columns_ = allocate_matrix(session_, dtype(), items, n_, pivots);
     rows_ = allocate_matrix(session_, dtype(), items, pivots, n_);
     if (closure_.next.data) next_columns_ = allocate_matrix(session_, DataType::kInt32, items, n_, pivots);
@@ -108,11 +108,11 @@ class ClosureWork final : public Pending {
   }
 
   void close_items() {
-    known_ = TrackedBound(closure_.operation, closure_.known);
+    known_ = PathRangeTracker(closure_.operation, closure_.known);
     for (int64_t first = 0; first < n_; first = group_.end) {
-      group_ = {first, std::min(first + kMostPivotsOfGroup, n_)};
+      group_ = {first, std::min(first + kMaxPivotsOfGroup, n_)};
       eliminate(group_);
-      improve_others();
+      relax_others();
       if (goes_too_far_) return;
     }
     if (!closure_.reflexive) return;
@@ -122,8 +122,8 @@ class ClosureWork final : public Pending {
   /// Afterwards the rows and the columns of these pivots are as good as they get by way of them, and what the others need
   /// is recorded.
   void eliminate(Span pivots) {
-    if (pivots.size() <= most_pivots_) return eliminate_at_once(pivots);
-    const int64_t half = round_up(ceil_div(pivots.size(), 2), most_pivots_);
+    if (pivots.size() <= max_pivots_) return eliminate_batched(pivots);
+    const int64_t half = round_up(ceil_div(pivots.size(), 2), max_pivots_);
     const Span before{pivots.first, pivots.first + half}, after{before.end, pivots.end};
     eliminate(before);
     improve(before, after, before, after, pivots);
@@ -131,7 +131,7 @@ class ClosureWork final : public Pending {
     improve(after, before, after, before, pivots);
   }
 
-  void eliminate_at_once(Span pivots) {
+  void eliminate_batched(Span pivots) {
     require_wanted(closure_);
     Pivots request;
     request.operation = closure_.operation;
@@ -170,7 +170,7 @@ class ClosureWork final : public Pending {
   }
 
   /// Improves what is neither in a row nor in a column of this group.
-  void improve_others() {
+  void relax_others() {
     if (group_.size() == n_) return;
     scan_group();
     std::vector<Problem>& products = in_flight_.products();
@@ -184,7 +184,7 @@ class ClosureWork final : public Pending {
   }
 
   void tighten() {
-    if (!known_.is_worth_tightening(group_.end / kMostPivotsOfGroup, is_worth_scanning())) return;
+    if (!known_.is_worth_tightening(group_.end / kMaxPivotsOfGroup, is_worth_scanning())) return;
     goes_too_far_ =
         !known_.tighten(session_.range(closure_.operation, items_, read_only(d(all(), all())))) && group_.end < n_;
   }
@@ -231,21 +231,21 @@ class ClosureWork final : public Pending {
   const Closure closure_;
   const Placement where_;
   const int64_t n_;
-  int64_t most_pivots_ = 0;
+  int64_t max_pivots_ = 0;
   OwnedMatrix columns_, rows_, next_columns_, gain_;
   int64_t first_item_ = 0, items_ = 0;
   Span group_{0, 0};
   bool goes_too_far_ = false;
-  TrackedBound known_{closure_.operation, closure_.known};
+  PathRangeTracker known_{closure_.operation, closure_.known};
   std::optional<ValueRange> operands_;  ///< of what was recorded of the group, once it has been scanned
   std::vector<int32_t> found_;          ///< the gains of all items
-  InFlight in_flight_;                  ///< last: what is under way uses the others
+  InFlightWork in_flight_;              ///< last: what is under way uses the others
 };
 
 /// Work, and what was started after it in the same session.
-class Then final : public Pending {
+class SequencedWork final : public Pending {
  public:
-  Then(std::unique_ptr<Pending> first, std::unique_ptr<Pending> second)
+  SequencedWork(std::unique_ptr<Pending> first, std::unique_ptr<Pending> second)
       : first_(std::move(first)), second_(std::move(second)) {}
 
   bool is_done() override { return first_->is_done() && second_->is_done(); }
@@ -263,12 +263,12 @@ class Then final : public Pending {
 
 }  // namespace
 
-std::optional<BoundOfWays> bound_of_ways(Session& session, const Closure& closure) {
+std::optional<PathRange> path_range(Session& session, const Closure& closure) {
   const bool has_range =
       with_semiring(closure.operation, [](auto semiring) { return mpmml::has_range<decltype(semiring)>; });
-  if (!has_range) return BoundOfWays{};
-  return bound_of_ways(closure.operation, session.range(closure.operation, closure.batch, read_only(closure.d)),
-                       closure.d.rows);
+  if (!has_range) return PathRange{};
+  return path_range(closure.operation, session.range(closure.operation, closure.batch, read_only(closure.d)),
+                    closure.d.rows);
 }
 
 void find_best_edge(Session& session, Closure& closure) {
@@ -298,20 +298,20 @@ std::unique_ptr<Pending> keep_weights(Session& session, const Closure& closure) 
 }
 
 std::unique_ptr<Pending> find_next(Session& session, const Closure& closure) {
-  Successors successors;
+  NextNodes successors;
   successors.operation = closure.operation;
   successors.batch = closure.batch;
   successors.d = successors.via = read_only(closure.d);
   successors.next = closure.next;
   successors.best_edge = *closure.best_edge;
   successors.cancelled = closure.cancelled;
-  std::unique_ptr<Pending> marking = session.mark_edges(successors);
-  std::unique_ptr<Pending> finding = session.find_successors(successors);
-  return std::make_unique<Then>(std::move(marking), std::move(finding));
+  std::unique_ptr<Pending> marking = session.mark_tight_edges(successors);
+  std::unique_ptr<Pending> finding = session.find_next_nodes(successors);
+  return std::make_unique<SequencedWork>(std::move(marking), std::move(finding));
 }
 
 StartedClosure start_closure(Session& session, const Closure& closure, const Placement& where) {
-  if (Peers* const peers = session.peers()) return start_closure(*peers, closure, where);
+  if (PeerTransfers* const peers = session.peers()) return start_closure(*peers, closure, where);
   Closure rest = closure;
   if (std::unique_ptr<Pending> squared = close_by_squarings(session, rest, where)) return {std::move(squared), false};
   auto work = std::make_unique<ClosureWork>(session, rest, where);
@@ -330,8 +330,8 @@ std::unique_ptr<Pending> close(Session& session, const Closure& closure, const P
   }
   StartedClosure started = start_closure(session, ways, where);
   if (keeping && !started.goes_too_far) {
-    auto closing = std::make_unique<Then>(std::move(keeping), std::move(started.work));
-    return std::make_unique<Then>(std::move(closing), find_next(session, closure));
+    auto closing = std::make_unique<SequencedWork>(std::move(keeping), std::move(started.work));
+    return std::make_unique<SequencedWork>(std::move(closing), find_next(session, closure));
   }
   if (!started.goes_too_far) return std::move(started.work);
   std::vector<Outcome> outcomes = started.work->finish();

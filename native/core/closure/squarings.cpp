@@ -131,7 +131,7 @@ class Squarings {
   const Closure& closure_;
   const Placement where_;
   const int64_t n_;
-  InFlight in_flight_;
+  InFlightWork in_flight_;
 };
 
 /// Returns whether no edge makes a way better, and no sum of two elements leaves the type.

@@ -22,7 +22,7 @@ Problem relaxation(const Closure& closure, const MutableMatrixView& a, const Mut
   return problem;
 }
 
-void set_diagonals(InFlight& in_flight, Session& session, const Closure& closure, int64_t items,
+void set_diagonals(InFlightWork& in_flight, Session& session, const Closure& closure, int64_t items,
                    const MutableMatrixView& d, const MutableMatrixView& next, int64_t first) {
   const auto set = [&](const MutableMatrixView& view, DataType dtype, double value) {
     MutableMatrixView diagonal = sub(view, dtype, {0, view.rows}, {first, first + 1});

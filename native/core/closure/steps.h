@@ -12,7 +12,7 @@ Problem relaxation(const Closure& closure, const MutableMatrixView& a, const Mut
 
 /// Starts to set the diagonals of a reflexive closure: of `items` matrices rows whose element of the diagonal is in the column
 /// `first` and those after it.
-void set_diagonals(InFlight& in_flight, Session& session, const Closure& closure, int64_t items,
+void set_diagonals(InFlightWork& in_flight, Session& session, const Closure& closure, int64_t items,
                    const MutableMatrixView& d, const MutableMatrixView& next, int64_t first);
 
 /// Throws given_up() if the closure is cancelled.

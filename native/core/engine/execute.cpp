@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "core/algebra/dispatch.h"
+#include "core/problem/empty_product.h"
 #include "core/problem/scan.h"
 #include "core/problem/structured.h"
-#include "core/problem/without_steps.h"
 #include "core/problem/witness.h"
 #include "core/status.h"
 
@@ -98,7 +98,7 @@ Result Engine::execute(const Problem& problem, const Request& request) {
   if (std::optional<Outcome> outcome = backend.multiply(problem, where)) {
     result.outcome = std::move(*outcome);
   } else if (problem.has_steps()) {
-    const SessionPool::Loan loan = take_session(backend, where);
+    const SessionPool::Lease loan = take_session(backend, where);
     Session& session = *loan.session();
     result.outcome = std::move(session.multiply(problem, on_session(session, where))->finish().front());
     result.device = session.device();
@@ -135,7 +135,7 @@ std::vector<Result> Engine::execute(const std::vector<Problem>& problems, const 
   }
   try {
     if (!together.empty()) {
-      const SessionPool::Loan loan = take_session(gpu(), request.where);
+      const SessionPool::Lease loan = take_session(gpu(), request.where);
       Session& session = *loan.session();
       std::vector<Outcome> outcomes = session.multiply(together, on_session(session, request.where))->finish();
       for (size_t index = 0; index < places.size(); ++index) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/devices/parts.h"
+#include "core/devices/partition.h"
 #include "core/session/backend.h"
 #include "core/session/session.h"
 #include "core/session/session_pool.h"
@@ -19,9 +19,9 @@ namespace mpmml {
 /// Bit i is for device i.
 using DeviceSet = uint64_t;
 /// So many can be in a set, because JavaScript's numbers hold no more bits.
-constexpr int kMostDevices = 52;
+constexpr int kMaxDevices = 52;
 /// All that there are.
-constexpr DeviceSet kAllDevices = (DeviceSet{1} << kMostDevices) - 1;
+constexpr DeviceSet kAllDevices = (DeviceSet{1} << kMaxDevices) - 1;
 
 inline DeviceSet set_of(const std::vector<int>& devices) {
   DeviceSet set = 0;
@@ -145,7 +145,7 @@ class Engine {
   Plan plan(Backend& backend, const Problem& problem, const Placement& where);
 
   /// A session for products of host matrices there. They are placed on_session().
-  SessionPool::Loan take_session(Backend& backend, const Placement& where) {
+  SessionPool::Lease take_session(Backend& backend, const Placement& where) {
     return sessions_.take(backend, &backend == &processor() ? 0 : where.device, where.device_memory);
   }
 
@@ -220,7 +220,7 @@ class Engine {
   std::vector<Result> execute_each_on_several(const std::vector<Problem>& problems, const Request& request);
   Outcome compute_parts(const Problem& problem, const Placement& where, const Division& division);
   /// Remembers how fast devices were, if their parts took long enough to tell. `times`: of each part, in ms.
-  void learn_speeds(const Problem& problem, const Division& division, const std::vector<double>& times);
+  void update_device_throughput(const Problem& problem, const Division& division, const std::vector<double>& times);
   /// One product on several devices at a time: two that wait for each other's memory would wait for ever.
   std::mutex several_mutex_;
   Speeds speeds_;

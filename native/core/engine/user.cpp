@@ -150,7 +150,7 @@ Outcome Engine::execute_user_parts(const UserProduct& product, const Placement& 
   if (!may_overwrite(product)) separate.emplace(product);
   const UserProduct& whole = separate ? separate->there() : product;
   const std::vector<Region> regions = parts_of(product, devices.size());
-  std::vector<SessionPool::Loan> loans;
+  std::vector<SessionPool::Lease> loans;
   for (size_t index = 0; index < regions.size(); ++index) {
     loans.push_back(take_session(several_backend(), on_device(devices[index], where)));
   }
@@ -186,7 +186,7 @@ Result Engine::execute_user(const UserProduct& product, const Request& request) 
   Result result{chosen.kind(), {}, one.where.device};
   if (product.outputs() == 0) return result;
   const auto compute = [&](Backend& backend) {
-    const SessionPool::Loan loan = take_session(backend, one.where);
+    const SessionPool::Lease loan = take_session(backend, one.where);
     Session& session = *loan.session();
     result.backend = backend.kind();
     result.device = session.device();
@@ -206,7 +206,7 @@ std::string Engine::explain_user(const UserProduct& product, const Request& requ
   Request one = request;
   if (request.devices != 0) one = for_one(request, devices_of(request.devices, request.backend));
   std::string reason;
-  const SessionPool::Loan loan = take_session(choose_user(product, one, &reason), one.where);
+  const SessionPool::Lease loan = take_session(choose_user(product, one, &reason), one.where);
   Session& session = *loan.session();
   return explain_user(session, product, on_session(session, one.where)) + "\nbecause " + reason;
 }

@@ -4,8 +4,8 @@
 
 #include "core/graph/array.h"
 #include "core/graph/dijkstra.h"
+#include "core/graph/progress.h"
 #include "core/graph/rows.h"
-#include "core/graph/watch.h"
 
 namespace mpmml::graph {
 
@@ -24,7 +24,7 @@ class BreadthFirst {
 
   Tree<uint8_t>& tree() { return tree_; }
 
-  void search(int32_t root, Looker& looker) {
+  void search(int32_t root, ProgressReporter& reporter) {
     tree_.key.fill(kUnreached);
     tree_.before.fill(-1);
     tree_.key[root] = 0;
@@ -42,7 +42,7 @@ class BreadthFirst {
         queue_[length++] = j;
         if (!wanted_.is.empty() && wanted_.is[j] && --left == 0) return;
       }
-      looker.count(rows_.degree(i) + 1);
+      reporter.count(rows_.degree(i) + 1);
     }
   }
 
@@ -56,17 +56,18 @@ class BreadthFirst {
 /// What each of several roots reaches, without the paths: a bit for each of them. M. Then and others, The more the merrier:
 /// efficient multi-source graph traversal, VLDB 8 (2014); here nodes are looked at again when they have new bits.
 template <class Key>
-class Together {
+class MultiSourceBfs {
  public:
   static constexpr int64_t kRoots = 64;
 
-  explicit Together(const Rows<Key>& rows) : rows_(rows), seen_(rows.nodes), fresh_(rows.nodes), queue_(rows.nodes) {}
+  explicit MultiSourceBfs(const Rows<Key>& rows)
+      : rows_(rows), seen_(rows.nodes), fresh_(rows.nodes), queue_(rows.nodes) {}
 
   /// The roots that reach a node: bit r stands for the one at `first + r`.
   uint64_t reaching(int32_t node) const { return seen_[node]; }
 
   template <class Roots>
-  void search(const Roots& roots, int64_t first, int64_t count, Looker& looker) {
+  void search(const Roots& roots, int64_t first, int64_t count, ProgressReporter& reporter) {
     seen_.fill(0);
     fresh_.fill(0);
     int64_t head = 0, queued = 0;
@@ -89,7 +90,7 @@ class Together {
       const uint64_t bits = fresh_[i];
       fresh_[i] = 0;
       for (auto edge = rows_.begin(i), end = rows_.end(i); edge != end; ++edge) add(edge->to, bits);
-      looker.count(rows_.degree(i) + 1);
+      reporter.count(rows_.degree(i) + 1);
     }
   }
 

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/graph/array.h"
+#include "core/graph/progress.h"
+#include "core/graph/query_error.h"
 #include "core/graph/radix_heap.h"
-#include "core/graph/refusal.h"
 #include "core/graph/rows.h"
 #include "core/graph/rules.h"
-#include "core/graph/watch.h"
 
 namespace mpmml::graph {
 
@@ -49,18 +49,18 @@ struct Tree {
 /// Settles reached nodes in order of their keys, which then are final, until none is left or the next one is above `limit`. The frontier
 /// and `key` have the nodes to begin with. `settle(key, node)` returns whether to go on to the edges of the node and may lower the limit;
 /// `reach(from, to, key)` returns whether the edge may be taken, and then notes it.
-template <class K, class Settle, class Reach>
+template <class K, class NormalizeResult, class Reach>
 void settle_in_order(const Rows<typename K::EdgeKey>& rows, RadixHeap<typename K::PathKey>& frontier,
-                     Array<typename K::PathKey>& keys, const typename K::PathKey& limit, Looker& looker, Settle settle,
-                     Reach reach) {
+                     Array<typename K::PathKey>& keys, const typename K::PathKey& limit, ProgressReporter& reporter,
+                     NormalizeResult settle, Reach reach) {
   using PathKey = typename K::PathKey;
   PathKey* const key = keys.data();
   // Otherwise there was a better path meanwhile.
-  const auto is_current = [key](const Reached<PathKey>& reached) { return reached.key == key[reached.node]; };
-  for (Reached<PathKey> least; frontier.take(least, is_current);) {
+  const auto is_current = [key](const HeapEntry<PathKey>& reached) { return reached.key == key[reached.node]; };
+  for (HeapEntry<PathKey> least; frontier.take(least, is_current);) {
     const auto [own, i] = least;
     if (own > limit) break;
-    if (is_inexact<K>(own)) throw Refusal{RefusalKind::kInexact};
+    if (is_inexact<K>(own)) throw QueryError{RefusalKind::kInexact};
     if (!settle(own, i)) break;
     const PathKey most = limit;
     for (auto edge = rows.begin(i), end = rows.end(i); edge != end; ++edge) {
@@ -71,7 +71,7 @@ void settle_in_order(const Rows<typename K::EdgeKey>& rows, RadixHeap<typename K
       key[j] = candidate;
       frontier.push({candidate, j});
     }
-    looker.count(rows.degree(i) + 1);
+    reporter.count(rows.degree(i) + 1);
   }
 }
 
@@ -91,27 +91,28 @@ class Dijkstra {
 
   Tree<PathKey>& tree() { return tree_; }
 
-  void search(int32_t root, Looker& looker) {
+  void search(int32_t root, ProgressReporter& reporter) {
     tree_.key.fill(K::unreached());
     tree_.before.fill(-1);
     if (!begin(root)) return;
     int64_t left = wanted_.count;
     const auto settle = [&](PathKey, int32_t node) { return wanted_.is.empty() || !wanted_.is[node] || --left != 0; };
     if (tree_.before.empty()) {
-      settle_in_order<K>(rows_, frontier_, tree_.key, limit_, looker, settle,
+      settle_in_order<K>(rows_, frontier_, tree_.key, limit_, reporter, settle,
                          [](int32_t, int32_t, PathKey) { return true; });
     } else {
       int32_t* const before = tree_.before.data();
-      settle_in_order<K>(rows_, frontier_, tree_.key, limit_, looker, settle, [before](int32_t i, int32_t j, PathKey) {
-        before[j] = i;
-        return true;
-      });
+      settle_in_order<K>(rows_, frontier_, tree_.key, limit_, reporter, settle,
+                         [before](int32_t i, int32_t j, PathKey) {
+                           before[j] = i;
+                           return true;
+                         });
     }
   }
 
   /// Ends when it has the `most` nearest of the wanted nodes, the root left out, and all others that are as near as the last of
   /// them. It takes no time for nodes that it doesn't see.
-  void search_nearest(int32_t root, int64_t most, Looker& looker) {
+  void search_nearest(int32_t root, int64_t most, ProgressReporter& reporter) {
     if (is_fresh_) tree_.key.fill(K::unreached());
     is_fresh_ = false;
     for (const int32_t node : seen_) tree_.key[node] = K::unreached();
@@ -127,7 +128,7 @@ class Dijkstra {
       if (key[node] == K::unreached()) seen_.push_back(node);
       return true;
     };
-    settle_in_order<K>(rows_, frontier_, tree_.key, limit, looker, settle, reach);
+    settle_in_order<K>(rows_, frontier_, tree_.key, limit, reporter, settle, reach);
   }
 
   /// The nodes that search_nearest() has seen. They are those that it was to find, and some that are farther.

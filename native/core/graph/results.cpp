@@ -13,7 +13,7 @@ void Reducing::begin() {
 }
 
 void Reducing::add_near(const Found& one) {
-  if (static_cast<int64_t>(nearest_.size()) < query_.results.most_nearest) {
+  if (static_cast<int64_t>(nearest_.size()) < query_.results.max_nearest) {
     nearest_.push_back(one);
     std::push_heap(nearest_.begin(), nearest_.end());
   } else if (one < nearest_.front()) {
@@ -35,14 +35,14 @@ void Reducing::write_nearest(int64_t index) {
   const Results& results = query_.results;
   std::sort_heap(nearest_.begin(), nearest_.end());
   const auto count = static_cast<int64_t>(nearest_.size());
-  double* const values = results.reduced + index * results.most_nearest;
-  int32_t* const nodes = results.nearest + index * results.most_nearest;
+  double* const values = results.reduced + index * results.max_nearest;
+  int32_t* const nodes = results.nearest + index * results.max_nearest;
   for (int64_t at = 0; at < count; ++at) {
     values[at] = value_of(nearest_[at].key);
     nodes[at] = nearest_[at].node;
   }
-  std::fill(values + count, values + results.most_nearest, query_.rules.zero);
-  std::fill(nodes + count, nodes + results.most_nearest, -1);
+  std::fill(values + count, values + results.max_nearest, query_.rules.zero);
+  std::fill(nodes + count, nodes + results.max_nearest, -1);
   results.reached[index] = static_cast<int32_t>(count);
 }
 
@@ -64,7 +64,7 @@ int32_t FirstNodes::of(int32_t root, int32_t end, const Array<int32_t>& before) 
   return found;
 }
 
-void deal(const Crew& crew, int64_t most_workers, int64_t parts, const std::function<Worker()>& make_worker) {
+void deal(const ThreadPool& pool, int64_t max_workers, int64_t parts, const std::function<Worker()>& make_worker) {
   std::atomic<int64_t> next{0}, end{parts};
   std::mutex mutex;
   std::exception_ptr failure;
@@ -84,8 +84,8 @@ void deal(const Crew& crew, int64_t most_workers, int64_t parts, const std::func
       fail(part);
     }
   };
-  const int64_t threads = std::min({int64_t{crew.threads}, parts, most_workers});
-  threads > 1 ? crew.for_each(threads, work) : work(0);
+  const int64_t threads = std::min({int64_t{pool.threads}, parts, max_workers});
+  threads > 1 ? pool.for_each(threads, work) : work(0);
   if (failure) std::rethrow_exception(failure);
 }
 

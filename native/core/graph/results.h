@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/graph/array.h"
-#include "core/graph/refusal.h"
+#include "core/graph/query_error.h"
 #include "core/graph/search.h"
 
 namespace mpmml::graph {
@@ -25,7 +25,7 @@ class FirstOverflow {
   }
   void end(Direction direction) const {
     if (place_ == kNone) return;
-    Refusal refusal{RefusalKind::kOverflow};
+    QueryError refusal{RefusalKind::kOverflow};
     refusal.from = direction == Direction::kForward ? found_.root : found_.end;
     refusal.to = direction == Direction::kForward ? found_.end : found_.root;
     refusal.value = found_.value;
@@ -135,12 +135,12 @@ class FirstNodes {
 /// Does one part after the other.
 using Worker = std::function<void(int64_t part)>;
 
-/// Deals parts to at most `most_workers` threads. Each thread has a worker, which `make_worker` makes. The exception of the first part
+/// Deals parts to at most `max_workers` threads. Each thread has a worker, which `make_worker` makes. The exception of the first part
 /// that fails is thrown, whatever the number of threads.
-void deal(const Crew& crew, int64_t most_workers, int64_t parts, const std::function<Worker()>& make_worker);
+void deal(const ThreadPool& pool, int64_t max_workers, int64_t parts, const std::function<Worker()>& make_worker);
 
 /// For so many of the searches, each of which looks at `size` nodes and edges, about.
-inline Looker looker_of(const Query& query, int64_t searches, int64_t size) {
+inline ProgressReporter reporter_of(const Query& query, int64_t searches, int64_t size) {
   const double of_each = 1 / static_cast<double>(query.roots.count);
   return {query.watch, of_each / static_cast<double>(size), of_each * static_cast<double>(searches)};
 }

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <exception>
 
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "core/host/host_memory.h"
-#include "core/host/pages.h"
+#include "core/host/huge_pages.h"
 #include "core/rounding.h"
 
 namespace mpmml {
@@ -22,7 +22,7 @@ constexpr int kTimesWorthReplacing = 8;
 
 /// The share of the memory that is free at first which is kept at most, and the most of much.
 constexpr int64_t kShareKept = 8;
-constexpr int64_t kMostKept = int64_t{8} << 30;
+constexpr int64_t kMaxKept = int64_t{8} << 30;
 /// More than this share of the limit is much.
 constexpr int64_t kShareLost = 8;
 /// A block must leave most of what is free.
@@ -34,7 +34,7 @@ int64_t bytes_of_piece(int64_t bytes) { return round_up(std::max<int64_t>(bytes,
 }  // namespace
 
 PinnedPool::PinnedPool(const Source& source)
-    : source_(source), limit_(std::min(kMostKept, available_host_bytes() / kShareKept)) {}
+    : source_(source), limit_(std::min(kMaxKept, available_host_bytes() / kShareKept)) {}
 
 void PinnedPool::set_limit(int64_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -53,7 +53,7 @@ void* PinnedPool::take(int64_t bytes) {
   return piece;
 }
 
-std::shared_ptr<PinnedPool::Growth> PinnedPool::begin_growth() {
+std::shared_ptr<PinnedPool::BlockAllocation> PinnedPool::begin_growth() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (growth_ || times_lacking_ < (blocks_.empty() ? kTimesWorthFirstBlock : 1)) return nullptr;
   const int64_t several = std::clamp(kPiecesOfBlock * lacking_, kMinBlockBytes, kMaxBlockBytes);
@@ -63,20 +63,20 @@ std::shared_ptr<PinnedPool::Growth> PinnedPool::begin_growth() {
     for (const auto& [first, block] : blocks_) unused += block.used == 0 ? block.bytes : 0;
   }
   if (held_ - unused + bytes > limit_) return nullptr;
-  return std::make_shared<Growth>(*this, bytes);
+  return std::make_shared<BlockAllocation>(*this, bytes);
 }
 
-PinnedPool::Growth::~Growth() {
+PinnedPool::BlockAllocation::~BlockAllocation() {
   const std::lock_guard<std::mutex> lock(pool_.mutex_);
   end();
 }
 
 /// The caller holds the pool's mutex.
-void PinnedPool::Growth::end() {
+void PinnedPool::BlockAllocation::end() {
   if (pool_.growth_ == this) pool_.growth_ = nullptr;
 }
 
-void PinnedPool::Growth::run(int device) noexcept {
+void PinnedPool::BlockAllocation::run(int device) noexcept {
   char* block = nullptr;
   bool is_refused = false;
   try {
@@ -158,7 +158,7 @@ void PinnedPool::free_surplus() noexcept {
   for (const auto& [block, bytes] : blocks) source_.free(block, bytes);
 }
 
-void PinnedPool::lose(void* piece) {
+void PinnedPool::detach(void* piece) {
   const std::lock_guard<std::mutex> lock(mutex_);
   lost_ += taken_.at(static_cast<char*>(piece));
 }

@@ -40,12 +40,12 @@ class PinnedPool {
 
   /// A block that take() lacked, or that the next call of it would lack. The pool has at most one growth that hasn't run: the
   /// constructor enters it, and the growth removes itself when it has run or is destroyed.
-  class Growth {
+  class BlockAllocation {
    public:
     /// The caller holds the pool's mutex.
-    Growth(PinnedPool& pool, int64_t bytes) : pool_(pool), bytes_(bytes) { pool_.growth_ = this; }
-    Growth(const Growth&) = delete;
-    ~Growth();
+    BlockAllocation(PinnedPool& pool, int64_t bytes) : pool_(pool), bytes_(bytes) { pool_.growth_ = this; }
+    BlockAllocation(const BlockAllocation&) = delete;
+    ~BlockAllocation();
 
     /// Adds the block. For a thread that has time.
     void run(int device) noexcept;
@@ -57,7 +57,7 @@ class PinnedPool {
     const int64_t bytes_;
   };
   /// Null if there should be none now.
-  std::shared_ptr<Growth> begin_growth();
+  std::shared_ptr<BlockAllocation> begin_growth();
 
   /// Zeros, in a new block if none is free. Throws Error.
   void* take_zeros(int64_t bytes, int device);
@@ -66,7 +66,7 @@ class PinnedPool {
   bool give_back(void* piece);
   void free_surplus() noexcept;
   /// Takes back a piece that may be used until the process ends: it stays as it is for ever.
-  void lose(void* piece);
+  void detach(void* piece);
   /// Whether so much has been lost that those who may lose more should take none.
   bool has_lost_much();
 
@@ -98,7 +98,7 @@ class PinnedPool {
   std::vector<std::pair<char*, int64_t>> surplus_;  ///< blocks that no piece is of, and their bytes
   int64_t lacking_ = 0;                             ///< the largest piece of whose size no other is free
   int times_lacking_ = 0;                           ///< since the last block was added
-  const Growth* growth_ = nullptr;                  ///< that hasn't run
+  const BlockAllocation* growth_ = nullptr;         ///< that hasn't run
 };
 
 }  // namespace mpmml

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "core/host/fault.h"
+#include "core/host/fault_injection.h"
 #include "core/host/host_memory.h"
-#include "core/host/pages.h"
+#include "core/host/huge_pages.h"
 #include "core/status.h"
 
 namespace mpmml {
 namespace {
 
-constexpr size_t kMostKeptAllocated = size_t{64} << 20;  ///< bytes that stay allocated between products
+constexpr size_t kMaxKeptAllocated = size_t{64} << 20;  ///< bytes that stay allocated between products
 
 struct Block {
   void* data;
@@ -88,7 +88,7 @@ Workspace::~Workspace() {
   KeptBlocks& all = kept();
   {
     std::lock_guard<std::mutex> lock(all.mutex);
-    if (all.bytes + capacity_ <= kMostKeptAllocated) {
+    if (all.bytes + capacity_ <= kMaxKeptAllocated) {
       try {
         all.blocks.push_back({data_, capacity_});
         all.bytes += capacity_;

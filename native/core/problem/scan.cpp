@@ -24,7 +24,7 @@ Range scan_run(const typename S::Element* data, int64_t count) {
     bool all = true;
     for (int64_t index = 0; index < count; ++index) all &= S::holds(data[index]);
     Range range;
-    range.has_outsider = !all;
+    range.has_invalid_element = !all;
     return range;
   }
 }
@@ -126,14 +126,15 @@ ValueRange scan_matrices(const Operation& operation, const MatrixView& view, int
 
 void require_elements(const Problem& problem, const ValueRange& a, const ValueRange& b) {
   const Structure& structure = problem.structure;
-  if (a.has_outsider) refuse_outsider(problem.operation, problem.a, problem.batch, structure.a, "a");
-  if (b.has_outsider) refuse_outsider(problem.operation, problem.b, problem.batch, structure.b, "b");
+  if (a.has_invalid_element) refuse_outsider(problem.operation, problem.a, problem.batch, structure.a, "a");
+  if (b.has_invalid_element) refuse_outsider(problem.operation, problem.b, problem.batch, structure.b, "b");
 }
 
 void require_elements(const Operation& operation, const MatrixView& view, int64_t batch, const char* name,
                       const Band& band) {
   if (!restricts_elements(operation)) return;
-  if (scan_matrices(operation, view, batch, band).has_outsider) refuse_outsider(operation, view, batch, band, name);
+  if (scan_matrices(operation, view, batch, band).has_invalid_element)
+    refuse_outsider(operation, view, batch, band, name);
 }
 
 void require_elements_of_c0(const Problem& problem) {

@@ -41,8 +41,8 @@ struct FoldRequest {
   int64_t min_loop;
   bool wide;  ///< scores take 32 bits, not 16
   bool wants_table;
-  double most_bytes;
-  Watch watch;
+  double max_bytes;
+  CancellationToken watch;
 };
 
 /// Steps of ⊗ and ⊕ that the recurrence has.
@@ -71,8 +71,8 @@ struct InteractionRequest {
   int64_t top;  ///< windows that are wanted
   bool wide;
   bool wants_table;
-  double most_bytes;
-  Watch watch;
+  double max_bytes;
+  CancellationToken watch;
 };
 
 /// Strand 1 and bases [start, start + reach) of strand 2.

@@ -92,13 +92,13 @@ inline Placement on_device(int device, Placement where) {
 }
 
 /// From when on several devices take less time than one.
-struct SeveralLimits {
+struct MultiDeviceThresholds {
   /// Whether all that are asked for compute a product, though fewer may take less time.
   bool uses_all = false;
   /// To ask several devices for something takes longer than one needs for a matrix of fewer bytes (estimated).
-  int64_t least_bytes = int64_t{1} << 20;
+  int64_t min_bytes = int64_t{1} << 20;
   /// For a closure. One H200 closes 2048 nodes in 3.2 ms, as two do, and four in 3.9 ms.
-  int64_t least_nodes = 2049;
+  int64_t min_nodes = 2049;
   /// For pivots that are eliminated ahead: the steps that a device does by way of a group of them. Four H200 close 32768 nodes
   /// in 357 ms with a session ahead, and in 383 ms without one; 16384 nodes in 75 and 77 ms; but 8192 nodes in 22 and 20 ms.
   double steps_worth_ahead = 1.5e10;
@@ -119,7 +119,7 @@ class Backend {
   /// How many devices there are, whether they can be used or not. Never throws.
   virtual int device_count() { return 1; }
 
-  virtual SeveralLimits several_limits() const { return {}; }
+  virtual MultiDeviceThresholds several_limits() const { return {}; }
 
   /// Why this product can't be computed there, whatever its values; empty if it can. Called only while the device is
   /// usable.

@@ -6,27 +6,27 @@
 
 namespace mpmml {
 
-SessionPool::Loan SessionPool::take(Backend& backend, int device, int64_t limit) {
-  const auto is_of_device = [&](const Idle& it) { return it.backend == &backend && it.device == device; };
-  const auto is_wanted = [&](const Idle& it) { return is_of_device(it) && it.limit == limit; };
-  std::vector<Idle> outdated;  // Closed when the lock is free again.
+SessionPool::Lease SessionPool::take(Backend& backend, int device, int64_t limit) {
+  const auto is_of_device = [&](const IdleSession& it) { return it.backend == &backend && it.device == device; };
+  const auto is_wanted = [&](const IdleSession& it) { return is_of_device(it) && it.limit == limit; };
+  std::vector<IdleSession> outdated;  // Closed when the lock is free again.
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = std::find_if(idle_.rbegin(), idle_.rend(), is_wanted);
     if (found != idle_.rend()) {
-      Idle taken = std::move(*found);
+      IdleSession taken = std::move(*found);
       idle_.erase(std::next(found).base());
       return {*this, std::move(taken)};
     }
     const auto kept =
-        std::stable_partition(idle_.begin(), idle_.end(), [&](const Idle& it) { return !is_of_device(it); });
+        std::stable_partition(idle_.begin(), idle_.end(), [&](const IdleSession& it) { return !is_of_device(it); });
     std::move(kept, idle_.end(), std::back_inserter(outdated));
     idle_.erase(kept, idle_.end());
   }
   return {*this, {&backend, device, limit, backend.open(device, limit)}};
 }
 
-void SessionPool::give_back(Idle idle) {
+void SessionPool::give_back(IdleSession idle) {
   const std::lock_guard<std::mutex> lock(mutex_);
   idle_.push_back(std::move(idle));
 }

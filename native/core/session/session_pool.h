@@ -13,7 +13,7 @@ namespace mpmml {
 
 /// Each call has a session for itself, so that none waits for another one. It is kept for the next call.
 class SessionPool {
-  struct Idle {
+  struct IdleSession {
     const Backend* backend;
     int device;
     int64_t limit;
@@ -22,11 +22,11 @@ class SessionPool {
 
  public:
   /// A session that no other call uses while this is there.
-  class Loan {
+  class Lease {
    public:
-    Loan(SessionPool& pool, Idle idle) : pool_(pool), idle_(std::move(idle)) {}
-    Loan(Loan&& other) noexcept = default;
-    ~Loan() {
+    Lease(SessionPool& pool, IdleSession idle) : pool_(pool), idle_(std::move(idle)) {}
+    Lease(Lease&& other) noexcept = default;
+    ~Lease() {
       if (idle_.session) pool_.give_back(std::move(idle_));
     }
 
@@ -34,17 +34,17 @@ class SessionPool {
 
    private:
     SessionPool& pool_;
-    Idle idle_;
+    IdleSession idle_;
   };
 
   /// A session of `device` that may take `limit` bytes of its memory. Throws Error.
-  Loan take(Backend& backend, int device, int64_t limit);
+  Lease take(Backend& backend, int device, int64_t limit);
 
  private:
-  void give_back(Idle idle);
+  void give_back(IdleSession idle);
 
   std::mutex mutex_;
-  std::vector<Idle> idle_;  ///< latest last; guarded by mutex_
+  std::vector<IdleSession> idle_;  ///< latest last; guarded by mutex_
 };
 
 }  // namespace mpmml

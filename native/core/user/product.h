@@ -16,7 +16,7 @@ namespace mpmml {
 
 /// A matrix for each lane of the semiring; the others aren't there.
 template <class View>
-using UserLanes = std::array<View, kMostUserLanes>;
+using UserLanes = std::array<View, kMaxUserLanes>;
 
 /// For each element of C, in this order, so that the bits of a result are the same everywhere:
 ///
@@ -49,7 +49,7 @@ struct UserProduct : FurtherResults {
   int64_t outputs() const { return batch * m * n; }
   bool has_steps() const { return outputs() > 0 && k > 0; }
   /// Whether it is one of logarithms that is computed with their exponentials.
-  bool is_of_logarithms() const { return semiring->logarithms && k >= kLeastStepsOfLogarithms; }
+  bool is_of_logarithms() const { return semiring->logarithms && k >= kMinStepsOfLogarithms; }
   bool is_structured() const { return !structure.is_general(m, n, k); }
   /// Those that count.
   double steps() const;

@@ -180,7 +180,7 @@ class MainLoop {
       if (signs_ == SumSigns::kLeading) return compute<StepKind::kLeading>(a, b, copies);
       if (signs_ == SumSigns::kTrailing) return compute<StepKind::kTrailing>(a, b, copies);
       compute<StepKind::kInWords>(a, b, copies);
-      if (signs_ == SumSigns::kMixed && warp_leads<S>(acc_)) signs_ = SumSigns::kLeading;
+      if (signs_ == SumSigns::kMixed && warp_has_sign<S>(acc_)) signs_ = SumSigns::kLeading;
     } else {
       constexpr bool kLead = kKind == StepKind::kLeading;
       tile_steps<Config>(a, b, [&](auto& x, auto& y) { two_steps_as_integers<S, kLead>(acc_, x, y); }, copies);
@@ -226,10 +226,10 @@ class MainLoop {
     } while (again);
   }
 
-  __device__ __forceinline__ bool block_leads() { return __syncthreads_and(slice_ > 0 || warp_leads<S>(acc_)); }
+  __device__ __forceinline__ bool block_leads() { return __syncthreads_and(slice_ > 0 || warp_has_sign<S>(acc_)); }
   __device__ __forceinline__ bool leads() {
     if (arithmetic_.signs != SumSigns::kMixed) return false;
-    return Config::kSlices == 1 ? warp_leads<S>(acc_) : block_leads();
+    return Config::kSlices == 1 ? warp_has_sign<S>(acc_) : block_leads();
   }
 
   using S = typename Arithmetic::Semiring;

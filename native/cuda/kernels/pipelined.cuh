@@ -25,7 +25,7 @@ __global__ void pipelined_kernel(DeviceProblem problem, PackedProblem<typename W
 
 template <class Config, class Arithmetic>
 __global__ void divided_kernel(DeviceProblem problem, PackedProblem<typename Words<Arithmetic>::Word> packed,
-                               Arithmetic arithmetic, Division division, PartMemory memory);
+                               Arithmetic arithmetic, StreamKSchedule division, PartialTiles memory);
 
 template <int BM_, int BN_, int BK_, int TM_, int TN_, int kStages_, int kSlices_>
 struct Pipelined {
@@ -82,7 +82,7 @@ struct FindsWitnesses<Pipelined<parameters...>> : Pipelined<parameters...> {
   /// A chunk of two tiles, because that keeps both its notes and the search within it below a tenth of the main loop. An
   /// operand of several steps makes a tile longer.
   template <class Arithmetic>
-  static constexpr int least_chunk_shift = steps_per_operand<Arithmetic> > 1 ? 0 : 1;
+  static constexpr int min_chunk_shift = steps_per_operand<Arithmetic> > 1 ? 0 : 1;
 
   template <class Arithmetic>
   static constexpr auto entry() {
@@ -163,7 +163,7 @@ template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())
     divided_kernel(DeviceProblem problem, PackedProblem<typename Words<Arithmetic>::Word> packed, Arithmetic arithmetic,
-                   Division division, PartMemory memory) {
+                   StreamKSchedule division, PartialTiles memory) {
   __shared__ unsigned step;
   const TilePart part(division, memory, &step);
   unsigned next = division.begin(TilePart::share());

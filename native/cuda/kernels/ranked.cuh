@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(Config::kThreads, MPMML_RANKED_THREADS / Confi
     ranked_kernel(DeviceProblem problem, RankedProblem operands, const RankedDepths* known, Arithmetic arithmetic) {
   using S = typename Arithmetic::Semiring;
   constexpr int kThreads = Config::kThreads, kWarps = kThreads / 32, kFound = 32 * Config::kGroups;
-  constexpr int kMostUncertain = kWarps * kFound;
+  constexpr int kMaxUncertain = kWarps * kFound;
   extern __shared__ __align__(16) int32_t best[];
   __shared__ int32_t found_steps[kWarps][kFound];
   __shared__ int32_t found_values[kWarps][kFound];
@@ -232,7 +232,7 @@ __global__ void __launch_bounds__(Config::kThreads, MPMML_RANKED_THREADS / Confi
       const int32_t sum = best[col];
       if (tries && sum != S::zero && lead<S>(sum, reference + references[col]) >= -depth) continue;
       const int place = atomicAdd(&uncertain, 1);
-      if (place < kMostUncertain) listed[place] = col;
+      if (place < kMaxUncertain) listed[place] = col;
     }
   }
   __syncthreads();
@@ -241,7 +241,7 @@ __global__ void __launch_bounds__(Config::kThreads, MPMML_RANKED_THREADS / Confi
     const MatrixView& view = problem.b;
     const int32_t* const b =
         static_cast<const int32_t*>(view.data) + (operands.b_is_shared ? 0 : blockIdx.z) * view.batch_stride;
-    if (count <= kMostUncertain) {
+    if (count <= kMaxUncertain) {
       for (int index = warp; index < count; index += kWarps) {
         const int col = listed[index];
         const int32_t* const column = b + (first_col + col) * view.col_stride;

@@ -27,7 +27,7 @@ struct Family<BooleanTiles<parameters...>> {
   static constexpr Kernel kernel_of(double steps_per_clock) {
     Kernel kernel{};
     kernel.paths = paths_of<Arithmetic>();
-    kernel.needs = Ability::kPairs;
+    kernel.needs = DeviceFeature::kPairs;
     kernel.launch = &launch<Tiles, Arithmetic>;
     kernel.function = &function<Tiles, Arithmetic>;
     kernel.packed_bytes = &packed_bytes;
@@ -71,7 +71,7 @@ struct Family<BooleanTiles<parameters...>> {
       PackSource source = pack_source(launch, side);
       source.data = static_cast<const Element*>(source.data) + run.first * source.batch_stride;
       const dim3 grid(static_cast<unsigned>(tiles * kBooleanParts),
-                      static_cast<unsigned>(std::min<int64_t>(kMostBlocks, problem.tiles_k)),
+                      static_cast<unsigned>(std::min<int64_t>(kMaxBlocks, problem.tiles_k)),
                       static_cast<unsigned>(run.size()));
       boolean_pack_kernel<Element><<<grid, kBooleanPackThreads, 0, launch.stream>>>(
           source, target + run.first * tiles * problem.tiles_k * kBooleanTileBytes, problem.tiles_k);
@@ -103,7 +103,7 @@ struct Family<BooleanTiles<parameters...>> {
   }
 
   template <class Tiles, class Arithmetic>
-  static const void* function(RangePath) {
+  static const void* function(ArithmeticKind) {
     return reinterpret_cast<const void*>(&boolean_kernel<Tiles, Arithmetic>);
   }
 };

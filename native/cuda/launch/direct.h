@@ -5,10 +5,10 @@
 
 namespace mpmml::cuda {
 
-/// Base of such a family. `Own` has
+/// Base of such a family. `TileOf` has
 ///   entry<Arithmetic>()       the __global__ function, or one of those between which queue() chooses;
 ///   queue(launch, arithmetic) queues the kernels of a launch.
-template <class Own>
+template <class TileOf>
 struct DirectFamily {
  protected:
   template <class... Arithmetics>
@@ -24,15 +24,15 @@ struct DirectFamily {
  private:
   template <class... Arithmetics>
   static void launch(const Launch& launch) {
-    for_arithmetic<Arithmetics...>(launch, [&](const auto& arithmetic) { Own::queue(launch, arithmetic); });
+    for_arithmetic<Arithmetics...>(launch, [&](const auto& arithmetic) { TileOf::queue(launch, arithmetic); });
     MPMML_CUDA(cudaGetLastError());
   }
 
   template <class... Arithmetics>
-  static const void* function(RangePath path) {
+  static const void* function(ArithmeticKind path) {
     const void* found = nullptr;
     for_arithmetic<Arithmetics...>(path, {}, {}, [&](const auto& arithmetic) {
-      found = reinterpret_cast<const void*>(Own::template entry<std::decay_t<decltype(arithmetic)>>());
+      found = reinterpret_cast<const void*>(TileOf::template entry<std::decay_t<decltype(arithmetic)>>());
     });
     return found;
   }

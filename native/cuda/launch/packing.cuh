@@ -29,7 +29,7 @@ void for_pack_grids(const PackSource& source, const PackTarget& target, int dept
     PackSource part = source;
     part.data = static_cast<const Stored*>(source.data) + items.first * source.batch_stride;
     const dim3 grid(static_cast<unsigned>(ceil_div(target.padded_lines, kPackTile)),
-                    static_cast<unsigned>(std::min(kMostBlocks, ceil_div(target.padded_depth, depth_of_block))),
+                    static_cast<unsigned>(std::min(kMaxBlocks, ceil_div(target.padded_depth, depth_of_block))),
                     static_cast<unsigned>(items.size()));
     body(part, static_cast<Word*>(target.data) + items.first * target.padded_lines * target.padded_depth, grid);
   });

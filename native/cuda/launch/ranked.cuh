@@ -44,7 +44,7 @@ struct Family<Ranked<parameters...>> {
     // Not among the packed operands, because launches in several streams may share these.
     kernel.scratch_bytes = sizeof(RankedSample);
     // How long it takes depends on the values. They are sampled before it is taken: see runtime/ranked_choice.h.
-    kernel.shape = {1, kMostTile, 1, Config::kThreads, Config::kSharedBytes, 1.0, 70};
+    kernel.shape = {1, kMaxTile, 1, Config::kThreads, Config::kSharedBytes, 1.0, 70};
     return kernel;
   }
 
@@ -158,7 +158,7 @@ struct Family<Ranked<parameters...>> {
   }
 
   template <class Arithmetic>
-  static const void* function(RangePath) {
+  static const void* function(ArithmeticKind) {
     return reinterpret_cast<const void*>(&ranked_kernel<Config, Arithmetic>);
   }
 };

@@ -2,7 +2,7 @@
 #pragma once
 #include <tuple>
 
-#include "cuda/kernels/small.cuh"
+#include "cuda/kernels/single_tile.cuh"
 #include "cuda/launch/direct.h"
 
 namespace mpmml::cuda {
@@ -10,12 +10,12 @@ namespace mpmml::cuda {
 /// Calls `body` with parts of the launch that have no more tiles of C than a grid's second and third dimension can hold.
 template <class Config, class Body>
 void for_tiles(const Launch& launch, Body&& body) {
-  constexpr int64_t kMostRows = kMostBlocks * Config::BM, kMostCols = kMostBlocks * Config::BN;
-  if (launch.m <= kMostRows && launch.n <= kMostCols) return body(launch);
+  constexpr int64_t kMaxRows = kMaxBlocks * Config::BM, kMaxCols = kMaxBlocks * Config::BN;
+  if (launch.m <= kMaxRows && launch.n <= kMaxCols) return body(launch);
   const auto for_rows = [&](Span rows) {
-    for_runs(launch.n, [&](Span cols) { body(part_of(launch, {{0, launch.batch}, rows, cols})); }, kMostCols);
+    for_runs(launch.n, [&](Span cols) { body(part_of(launch, {{0, launch.batch}, rows, cols})); }, kMaxCols);
   };
-  for_runs(launch.m, for_rows, kMostRows);
+  for_runs(launch.m, for_rows, kMaxRows);
 }
 
 template <int... parameters>
@@ -43,7 +43,7 @@ struct Family<Small<parameters...>> : DirectFamily<Family<Small<parameters...>>>
     constexpr int64_t kTilesOfWarp = 32 / Config::kTileThreads;
     const int64_t tiles = std::min<int64_t>(Config::kTiles, round_up(launch.batch, kTilesOfWarp));
     const auto threads = static_cast<unsigned>(tiles * Config::kTileThreads * Config::kSlices);
-    constexpr int64_t kMostBlocksOfInstances = (int64_t{1} << 31) - 1;
+    constexpr int64_t kMaxBlocksOfInstances = (int64_t{1} << 31) - 1;
     const auto queue_piece = [&](const Launch& piece) {
       const dim3 grid(static_cast<unsigned>(ceil_div(piece.batch, tiles)),
                       static_cast<unsigned>(ceil_div(piece.m, Config::BM)),
@@ -51,7 +51,7 @@ struct Family<Small<parameters...>> : DirectFamily<Family<Small<parameters...>>>
       small_kernel<Config, Arithmetic><<<grid, threads, 0, piece.stream>>>(piece, arithmetic);
     };
     for_instances(
-        launch, [&](const Launch& part) { for_tiles<Config>(part, queue_piece); }, kMostBlocksOfInstances * tiles);
+        launch, [&](const Launch& part) { for_tiles<Config>(part, queue_piece); }, kMaxBlocksOfInstances * tiles);
   }
 
  private:

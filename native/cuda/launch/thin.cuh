@@ -2,14 +2,14 @@
 #pragma once
 #include <tuple>
 
-#include "cuda/kernels/thin.cuh"
+#include "cuda/kernels/skinny.cuh"
 #include "cuda/launch/direct.h"
 
 namespace mpmml::cuda {
 
 template <int... parameters>
-struct Family<Thin<parameters...>> : DirectFamily<Family<Thin<parameters...>>> {
-  using Config = Thin<parameters...>;
+struct Family<SkinnyConfig<parameters...>> : DirectFamily<Family<SkinnyConfig<parameters...>>> {
+  using Config = SkinnyConfig<parameters...>;
 
   template <class... Arithmetics>
   static constexpr Kernel kernel() {
@@ -61,7 +61,7 @@ struct Family<Thin<parameters...>> : DirectFamily<Family<Thin<parameters...>>> {
       body(few_are_columns ? part_of(launch, {{0, launch.batch}, {0, launch.m}, lines})
                            : part_of(launch, {{0, launch.batch}, lines, {0, launch.n}}));
     };
-    for_runs(few_are_columns ? launch.n : launch.m, for_run, kMostBlocks * Config::BM);
+    for_runs(few_are_columns ? launch.n : launch.m, for_run, kMaxBlocks * Config::BM);
   }
 };
 

@@ -110,7 +110,7 @@ bool EdgeRounds::relax(const EssentialEdges& edges) {
   const int64_t n = edges.d.rows;
   return with_semiring_that<IsIntegerSum>(edges.operation.semiring, edges.operation.dtype, [&](auto semiring) {
     ListedGraph<decltype(semiring)> graph(device_, edges, listed);
-    mark_written(edges.d, DataType::kInt32, 1, no_facts());
+    mark_written(edges.d, DataType::kInt32, 1, unbounded());
     const double reads_per_row = static_cast<double>(listed) / static_cast<double>(n);
     double reads = static_cast<double>(listed);
     while (reads <= static_cast<double>(edges.max_reads)) {

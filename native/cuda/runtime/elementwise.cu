@@ -13,7 +13,7 @@ namespace mpmml::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int64_t kMostBlocks = 65535;
+constexpr int64_t kMaxBlocks = 65535;
 
 template <class S>
 struct Widen {
@@ -36,7 +36,7 @@ struct Combine {
 };
 
 template <class S>
-struct Settle {
+struct NormalizeResult {
   using Element = typename S::Element;
   Element* c;
   __device__ void operator()(int64_t target, int64_t) const {
@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(kThreads) for_places_kernel(int64_t batch, Mat
 template <class T, class Body>
 void for_places(int64_t batch, const MatrixView& matrix, cudaStream_t stream, Body body) {
   if (batch * matrix.rows * matrix.cols == 0) return;
-  const dim3 grid(static_cast<unsigned>(std::min(kMostBlocks, ceil_div(matrix.cols, kThreads))),
-                  static_cast<unsigned>(std::min(kMostBlocks, batch * matrix.rows)));
+  const dim3 grid(static_cast<unsigned>(std::min(kMaxBlocks, ceil_div(matrix.cols, kThreads))),
+                  static_cast<unsigned>(std::min(kMaxBlocks, batch * matrix.rows)));
   for_places_kernel<T><<<grid, kThreads, 0, stream>>>(batch, matrix, body);
   MPMML_CUDA(cudaGetLastError());
 }
@@ -128,7 +128,7 @@ void set_successors(const Operation& operation, int64_t batch, const MatrixView&
   });
 }
 
-void mark_edges(const Successors& successors, cudaStream_t stream) {
+void mark_tight_edges(const NextNodes& successors, cudaStream_t stream) {
   with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
     using S = decltype(semiring);
     for_places<typename S::Element>(successors.batch, successors.d, stream,
@@ -160,7 +160,7 @@ void combine_matrices(const Operation& operation, int64_t batch, const MutableMa
 void settle_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, cudaStream_t stream) {
   with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
-    for_all(batch, c, read_only(c), stream, Settle<S>{static_cast<typename S::Element*>(c.data)});
+    for_all(batch, c, read_only(c), stream, NormalizeResult<S>{static_cast<typename S::Element*>(c.data)});
   });
 }
 

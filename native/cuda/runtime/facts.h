@@ -34,7 +34,7 @@ Ends ends_of(Storage storage) {
   return with_stored<S>(storage, [](auto zero) { return ends_of<decltype(zero)>(); });
 }
 
-struct Facts {
+struct ValueBounds {
   /// The least and the greatest order key of the elements that aren't at an end; minimum > maximum if there are none.
   int64_t minimum = std::numeric_limits<int64_t>::max();
   int64_t maximum = std::numeric_limits<int64_t>::min();
@@ -45,7 +45,7 @@ struct Facts {
     minimum = std::min(minimum, least);
     maximum = std::max(maximum, greatest);
   }
-  void merge(const Facts& other) {
+  void merge(const ValueBounds& other) {
     include(other.minimum, other.maximum);
     has_lowest |= other.has_lowest;
     has_highest |= other.has_highest;
@@ -54,8 +54,8 @@ struct Facts {
 };
 
 /// True of any elements.
-inline Facts no_facts() {
-  Facts facts;
+inline ValueBounds unbounded() {
+  ValueBounds facts;
   facts.include(kLowest<int32_t>, kHighest<int32_t>);
   facts.has_lowest = facts.has_highest = facts.has_negative = true;
   return facts;
@@ -63,8 +63,8 @@ inline Facts no_facts() {
 
 /// The facts about one element.
 template <class Element>
-Facts facts_of_value(Element value) {
-  Facts facts;
+ValueBounds facts_of_value(Element value) {
+  ValueBounds facts;
   facts.has_negative = value < 0;
   if constexpr (has_order_keys<Element>) {
     const int64_t key = order_key(value);
@@ -77,9 +77,9 @@ Facts facts_of_value(Element value) {
 
 /// The range of an operand with these facts. `storage` is that of the elements that the facts are about.
 template <class S>
-ValueRange range_of(const Facts& facts, Storage storage) {
+ValueRange range_of(const ValueBounds& facts, Storage storage) {
   ValueRange range;
-  range.has_outsider = S::restricts_elements && facts.has_negative;
+  range.has_invalid_element = S::restricts_elements && facts.has_negative;
   if constexpr (has_range<S>) {
     const Ends ends = ends_of<S>(storage);
     range.minimum = facts.minimum;
@@ -97,15 +97,15 @@ ValueRange range_of(const Facts& facts, Storage storage) {
   return range;
 }
 
-inline ValueRange range_of(const Operation& operation, const Facts& facts, Storage storage) {
+inline ValueRange range_of(const Operation& operation, const ValueBounds& facts, Storage storage) {
   return with_semiring(operation, [&](auto semiring) { return range_of<decltype(semiring)>(facts, storage); });
 }
 
 /// The facts about elements of S in this range, as they are stored.
 template <class S>
-Facts facts_in(const ValueRange& range, Storage storage = Storage::kElement) {
+ValueBounds facts_in(const ValueRange& range, Storage storage = Storage::kElement) {
   const Ends ends = ends_of<S>(storage);
-  Facts facts;
+  ValueBounds facts;
   facts.has_lowest = S::maximizes ? range.has_zero : range.has_finite() && range.minimum <= ends.lowest;
   facts.has_highest = !S::maximizes ? range.has_zero : range.has_finite() && range.maximum >= ends.highest;
   // NaNs are beyond the ends.
@@ -154,7 +154,7 @@ ValueRange range_of_sums(const ValueRange& a, const ValueRange& b, OverflowPolic
 
 /// Adds what elements with these facts become when they are results of S: −0 becomes 0.
 template <class S>
-void become_results(Facts& facts) {
+void bounds_as_result(ValueBounds& facts) {
   using Element = typename S::Element;
   if constexpr (has_no_negative_zero<S> && has_order_keys<Element>) {
     const int64_t negative_zero = order_key(-Element{0});
@@ -165,7 +165,7 @@ void become_results(Facts& facts) {
 
 /// Adds that elements may be anything but zero that `storage` can hold, if that isn't the type of elements.
 template <class S>
-void include_all_of(Storage storage, Facts& facts) {
+void include_all_of(Storage storage, ValueBounds& facts) {
   if constexpr (has_narrow<typename S::Element>) {
     if (storage == Storage::kElement) return;
     const Ends ends = ends_of<S>(storage);
@@ -175,72 +175,74 @@ void include_all_of(Storage storage, Facts& facts) {
 
 /// A bound of the elements of C ⊕ D, if C is stored as elements.
 template <class S>
-Facts facts_of_combination(const Facts& c, const Facts& d, Storage storage_d) {
+ValueBounds facts_of_combination(const ValueBounds& c, const ValueBounds& d, Storage storage_d) {
   using Element = typename S::Element;
   if constexpr (!S::idempotent) {
-    return no_facts();
+    return unbounded();
   } else {
-    Facts facts = c;
+    ValueBounds facts = c;
     facts.merge(d);
     include_all_of<S>(storage_d, facts);
     // NaN isn't chosen; if there is nothing else, the result is zero.
     if constexpr (std::is_floating_point_v<Element>) facts.merge(facts_of_value(S::zero));
-    become_results<S>(facts);
+    bounds_as_result<S>(facts);
     return facts;
   }
 }
 
 /// A bound of the elements of A ⊗ B, if K > 0.
 template <class S>
-Facts facts_of_product(const Facts& a, Storage storage_a, const Facts& b, Storage storage_b, OverflowPolicy overflow) {
+ValueBounds facts_of_product(const ValueBounds& a, Storage storage_a, const ValueBounds& b, Storage storage_b,
+                             OverflowPolicy overflow) {
   if constexpr (has_range<S>) {
     return facts_in<S>(range_of_sums<S>(range_of<S>(a, storage_a), range_of<S>(b, storage_b), overflow));
   } else if constexpr (S::extend_kind == OperatorKind::kMinimum || S::extend_kind == OperatorKind::kMaximum) {
     // Each result is an element of A or of B, or zero.
-    Facts facts = a;
+    ValueBounds facts = a;
     facts.merge(b);
     include_all_of<S>(storage_a, facts);
     include_all_of<S>(storage_b, facts);
     facts.has_negative |= storage_a != Storage::kElement || storage_b != Storage::kElement;
     facts.merge(facts_of_value(S::zero));
-    become_results<S>(facts);
+    bounds_as_result<S>(facts);
     return facts;
   } else {
     // Where candidates are NaN, nothing may be left but zero.
-    Facts facts = no_facts();
+    ValueBounds facts = unbounded();
     facts.has_negative = !S::restricts_elements && (a.has_negative || b.has_negative || S::zero < 0);
     return facts;
   }
 }
 
-inline Facts facts_of_combination(const Operation& operation, const Facts& c, const Facts& d, Storage storage_d) {
+inline ValueBounds facts_of_combination(const Operation& operation, const ValueBounds& c, const ValueBounds& d,
+                                        Storage storage_d) {
   return with_semiring(operation,
                        [&](auto semiring) { return facts_of_combination<decltype(semiring)>(c, d, storage_d); });
 }
 
 /// The facts about elements that are in this range, as far as the operation has ranges.
-inline Facts facts_in(const Operation& operation, const ValueRange& range, Storage storage) {
+inline ValueBounds facts_in(const Operation& operation, const ValueRange& range, Storage storage) {
   return with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
     if constexpr (has_range<S>) {
       return facts_in<S>(range, storage);
     } else {
-      Facts facts = no_facts();
-      if (S::restricts_elements) facts.has_negative = range.has_outsider;
+      ValueBounds facts = unbounded();
+      if (S::restricts_elements) facts.has_negative = range.has_invalid_element;
       return facts;
     }
   });
 }
 
 /// The facts about a matrix all of whose elements are `value`.
-inline Facts facts_of_fill(DataType dtype, double value) {
+inline ValueBounds facts_of_fill(DataType dtype, double value) {
   if (dtype == DataType::kInt32) return facts_of_value(static_cast<int32_t>(value));
   if (dtype == DataType::kFloat32) return facts_of_value(static_cast<float>(value));
   return facts_of_value(value);
 }
 
-inline Facts facts_of_product(const Operation& operation, const Facts& a, Storage storage_a, const Facts& b,
-                              Storage storage_b) {
+inline ValueBounds facts_of_product(const Operation& operation, const ValueBounds& a, Storage storage_a,
+                                    const ValueBounds& b, Storage storage_b) {
   return with_semiring(operation, [&](auto semiring) {
     return facts_of_product<decltype(semiring)>(a, storage_a, b, storage_b, operation.overflow);
   });

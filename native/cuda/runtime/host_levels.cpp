@@ -18,18 +18,18 @@ namespace mpmml {
 namespace {
 
 /// Exact sums have at most so many granules.
-constexpr double kMostGranules = 1 << 24;
+constexpr double kMaxGranules = 1 << 24;
 /// Elements that are looked at before what was found is asked again.
 constexpr int64_t kAtOnce = 4096;
 
 /// What a scan of floats finds.
-struct Granules {
+struct QuantizationScan {
   int32_t lowest_bit = std::numeric_limits<int32_t>::max();  ///< as a power of two
   bool fits = true, has_negative_zero = false;
   int32_t least = kHighest<int32_t>;  ///< the order key of the least
   float most = 0;                     ///< the farthest from 0
 
-  void merge(const Granules& other) {
+  void merge(const QuantizationScan& other) {
     lowest_bit = std::min(lowest_bit, other.lowest_bit);
     fits &= other.fits;
     has_negative_zero |= other.has_negative_zero;
@@ -38,11 +38,11 @@ struct Granules {
   }
   bool is_empty() const { return lowest_bit == std::numeric_limits<int32_t>::max(); }
   /// Whether the granules are few enough for exact sums. More elements never make them fewer.
-  bool are_few() const { return fits && (is_empty() || most <= std::ldexp(kMostGranules, lowest_bit)); }
+  bool are_few() const { return fits && (is_empty() || most <= std::ldexp(kMaxGranules, lowest_bit)); }
 };
 
 /// Of elements that aren't `zero`, which is an infinity.
-MPMML_CLONES Granules granules_of(const float* data, int64_t count, float zero) {
+MPMML_CLONES QuantizationScan granules_of(const float* data, int64_t count, float zero) {
   constexpr int32_t kNoBit = std::numeric_limits<int32_t>::max(), kFloatBias = 127, kFraction = 0x7fffff;
   int32_t lowest_bit = kNoBit, least = kHighest<int32_t>, most = 0, misfits = 0, negative_zeros = 0;
   for (int64_t index = 0; index < count; ++index) {
@@ -112,9 +112,9 @@ bool find_steps(LineLevels& levels, const MatrixView& view, int64_t items, const
   const Band of_lines = lines.are_columns ? band.transposed() : band;
   std::mutex mutex;
   std::atomic<bool> are_too_many{false};
-  Granules all;
+  QuantizationScan all;
   for_runs(items * lines.count, lines.length, [&](int64_t first, int64_t end) {
-    Granules seen;
+    QuantizationScan seen;
     for_runs_of<float>(view, lines, of_lines, {first, end}, [&](const float* data, int64_t count) {
       seen.merge(granules_of(data, count, S::zero));
       if (!seen.are_few()) are_too_many.store(true, std::memory_order_relaxed);
@@ -123,7 +123,7 @@ bool find_steps(LineLevels& levels, const MatrixView& view, int64_t items, const
     const std::lock_guard<std::mutex> lock(mutex);
     all.merge(seen);
   });
-  if (are_too_many || !all.are_few() || (!all.is_empty() && std::abs(all.lowest_bit) > kMostGranule)) return false;
+  if (are_too_many || !all.are_few() || (!all.is_empty() && std::abs(all.lowest_bit) > kMaxGranule)) return false;
   levels.granule = all.is_empty() ? 1 : std::ldexp(1.0, all.lowest_bit);
   levels.has_negative_zero = all.has_negative_zero;
   // Without a sign if it is 0.
@@ -161,12 +161,12 @@ bool runs_along_lines(const MatrixView& view) { return view.col_stride <= view.r
 
 /// Lines that are looked at together: if they are side by side in memory, as many as make long runs (4096², 2 cores: half of
 /// the time of 64 lines).
-constexpr int64_t kMostLinesAtOnce = 512;
-int64_t lines_at_once(const MatrixView& view) { return runs_along_lines(view) ? 64 : kMostLinesAtOnce; }
+constexpr int64_t kMaxLinesAtOnce = 512;
+int64_t lines_at_once(const MatrixView& view) { return runs_along_lines(view) ? 64 : kMaxLinesAtOnce; }
 
 /// The ranges of lines. Each has an element at the same place of these arrays.
 struct LineRanges {
-  int32_t least[kMostLinesAtOnce], most[kMostLinesAtOnce], has_zero[kMostLinesAtOnce];
+  int32_t least[kMaxLinesAtOnce], most[kMaxLinesAtOnce], has_zero[kMaxLinesAtOnce];
 
   LineRanges() {
     std::fill(std::begin(least), std::end(least), kHighest<int32_t>);
@@ -214,7 +214,7 @@ template <class S, class Stored>
 LineRanges ranges_of(const MatrixView& view, const Band& band, int64_t item, Span lines, Span steps) {
   const auto* const data = static_cast<const Stored*>(view.data) + item * view.batch_stride;
   const int32_t zero = order_key(S::zero);
-  typename S::Element buffer[std::max<int64_t>(kMostLinesAtOnce, kChunkSteps)];
+  typename S::Element buffer[std::max<int64_t>(kMaxLinesAtOnce, kChunkSteps)];
   LineRanges ranges;
   const auto clamped = [](Span inside, Span to) {
     const int64_t first = std::clamp(inside.first, to.first, to.end);
@@ -247,13 +247,13 @@ LineRanges ranges_of(const MatrixView& view, const Band& band, int64_t item, Spa
 }
 
 /// What a scan of some lines finds.
-struct Seen {
-  explicit Seen(int64_t chunks) : is_rough(static_cast<size_t>(chunks)) {}
+struct LineScan {
+  explicit LineScan(int64_t chunks) : is_rough(static_cast<size_t>(chunks)) {}
   int64_t spread = 0;
   bool has_zero = false;
   std::vector<char> is_rough;
 
-  void merge(const Seen& other) {
+  void merge(const LineScan& other) {
     spread = std::max(spread, other.spread);
     has_zero = has_zero || other.has_zero;
     for (size_t chunk = 0; chunk < is_rough.size(); ++chunk) is_rough[chunk] |= other.is_rough[chunk];
@@ -261,9 +261,9 @@ struct Seen {
 };
 
 template <class S, class Stored>
-void scan(Seen& seen, const MatrixView& view, const Band& band, int64_t item, Span lines, double step) {
+void scan(LineScan& seen, const MatrixView& view, const Band& band, int64_t item, Span lines, double step) {
   using Element = typename S::Element;
-  Range whole[kMostLinesAtOnce];
+  Range whole[kMaxLinesAtOnce];
   const int64_t count = lines.end - lines.first;
   for (int64_t first = 0; first < view.cols; first += kChunkSteps) {
     const Span steps{first, std::min(first + kChunkSteps, view.cols)};
@@ -271,7 +271,7 @@ void scan(Seen& seen, const MatrixView& view, const Band& band, int64_t item, Sp
     for (int64_t line = 0; line < count; ++line) {
       const Range range = ranges.of(line);
       seen.is_rough[static_cast<size_t>(first / kChunkSteps)] |=
-          range.has_zero || spread_of<Element>(range, step) > exponent_scale_of(RangePath::kExponentBounded).most;
+          range.has_zero || spread_of<Element>(range, step) > exponent_scale_of(ArithmeticKind::kExponentBounded).most;
       whole[line].merge(range);
     }
   }
@@ -289,10 +289,10 @@ LineLevels levels_of_lines(const MatrixView& view, int64_t items, const Band& ba
   }
   const int64_t at_once = lines_at_once(view), blocks = ceil_div(view.rows, at_once),
                 chunks = ceil_div(view.cols, kChunkSteps);
-  Seen all(chunks);
+  LineScan all(chunks);
   std::mutex mutex;
   for_runs(items * blocks, at_once * view.cols, [&](int64_t first, int64_t end) {
-    Seen seen(chunks);
+    LineScan seen(chunks);
     for (int64_t index = first; index < end; ++index) {
       const int64_t item = index / blocks, line = index % blocks * at_once;
       const Span lines{line, std::min(line + at_once, view.rows)};

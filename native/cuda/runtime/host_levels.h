@@ -6,8 +6,8 @@
 
 namespace mpmml {
 
-/// Granules of floats are from 2^−100 to 2^100, so that they and their inverses are normal.
-constexpr int kMostGranule = 100;
+/// QuantizationScan of floats are from 2^−100 to 2^100, so that they and their inverses are normal.
+constexpr int kMaxGranule = 100;
 
 /// The operation has ranges.
 LineLevels levels_of_rows(const Operation& operation, const MatrixView& view, int64_t batch, const Band& band = {},

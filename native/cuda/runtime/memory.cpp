@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/host/fault.h"
-#include "core/host/pages.h"
+#include "core/host/fault_injection.h"
+#include "core/host/huge_pages.h"
 #include "core/rounding.h"
 #include "cuda/device/error.h"
 #include "cuda/runtime/packed_forms.h"
@@ -127,11 +127,11 @@ DeviceBuffer::~DeviceBuffer() {
   }
 }
 
-Room::Room(int64_t bytes, int device, cudaStream_t stream) : bytes_(bytes) {
+ScratchArena::ScratchArena(int64_t bytes, int device, cudaStream_t stream) : bytes_(bytes) {
   if (bytes > 0) buffer_ = DeviceBuffer(bytes, device, stream);
 }
 
-void* Room::take(int64_t bytes) {
+void* ScratchArena::take(int64_t bytes) {
   if (bytes == 0) return nullptr;
   if (piece(bytes) > bytes_ - used_)
     throw std::logic_error("a product needs more device memory than was counted for it");

@@ -39,10 +39,10 @@ class DeviceBuffer {
 };
 
 /// Memory that is taken at once and given out in pieces, to work in one stream.
-class Room {
+class ScratchArena {
  public:
-  Room() = default;
-  Room(int64_t bytes, int device, cudaStream_t stream);
+  ScratchArena() = default;
+  ScratchArena(int64_t bytes, int device, cudaStream_t stream);
 
   /// What a piece takes of the room.
   static constexpr int64_t piece(int64_t bytes) { return round_up(bytes, kMatrixAlignment); }

@@ -17,9 +17,9 @@ void for_grids(const Launch& launch, Body&& body) {
   const int64_t rows = ceil_div(launch.m, kTile), cols = ceil_div(launch.n, kTile);
   const int64_t fast = order == Order::kCoalesced ? cols : rows, slow = order == Order::kCoalesced ? rows : cols;
   for_instances(launch, [&](const Launch& part) {
-    for (int64_t first = 0; first < slow; first += kMostBlocks) {
+    for (int64_t first = 0; first < slow; first += kMaxBlocks) {
       body(part,
-           dim3(static_cast<unsigned>(fast), static_cast<unsigned>(std::min(kMostBlocks, slow - first)),
+           dim3(static_cast<unsigned>(fast), static_cast<unsigned>(std::min(kMaxBlocks, slow - first)),
                 static_cast<unsigned>(part.batch)),
            first);
     }

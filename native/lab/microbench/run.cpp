@@ -58,7 +58,7 @@ Result run(const Request& request) {
   if (occupancy.active_blocks == 0) {
     refuse("blocks of " + std::to_string(threads_per_block) + " threads don't fit: at " +
            std::to_string(occupancy.registers) + " registers per thread a block may have at most " +
-           std::to_string(occupancy.most_threads) + ": take a smaller block");
+           std::to_string(occupancy.max_threads) + ": take a smaller block");
   }
   const auto gsi = static_cast<unsigned>(request.gsi > 0 ? request.gsi : limits.multiprocessors);
   const auto gsj = static_cast<unsigned>(request.gsj > 0 ? request.gsj : request.gsi > 0 ? 1 : occupancy.active_blocks);

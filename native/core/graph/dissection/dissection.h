@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "core/graph/array.h"
-#include "core/graph/dissection/division.h"
-#include "core/graph/dissection/factors.h"
-#include "core/graph/dissection/ordering.h"
+#include "core/graph/dissection/dissection_cache.h"
+#include "core/graph/dissection/elimination_order.h"
+#include "core/graph/dissection/factorization.h"
+#include "core/graph/path_algebra.h"
 #include "core/graph/results.h"
 #include "core/graph/rows.h"
 #include "core/graph/search.h"
-#include "core/graph/ways.h"
 #include "core/rounding.h"
 
 namespace mpmml::graph {
@@ -39,7 +39,7 @@ constexpr double kEliminatePerStep = 0.2;
 /// The share of the graph that a search looks at: one for the nearest ends doesn't go farther, unless an edge gains.
 inline double share_of_search(const Query& query, bool is_monotone) {
   if (query.results.reduction != Reduction::kNearest || !is_monotone) return 1;
-  const auto most = static_cast<double>(query.results.most_nearest + 1);
+  const auto most = static_cast<double>(query.results.max_nearest + 1);
   return std::min(1.0, most / static_cast<double>(query.ends.count));
 }
 
@@ -57,7 +57,7 @@ inline double saved_by_dissection(const Query& query, int64_t edges, bool is_mon
 }
 
 /// The most entries with which it saves time, if they have so many bytes; 0 if none.
-inline int64_t most_entries(const Query& query, double saved, int64_t bytes) {
+inline int64_t max_entries(const Query& query, double saved, int64_t bytes) {
   const double per_byte = static_cast<double>(bytes) / 4;
   return std::max<int64_t>(
       0, static_cast<int64_t>((saved / per_byte - kSweepPerNode * query.source.nodes) / kSweepPerEntry));
@@ -77,13 +77,13 @@ inline Array<int64_t> sweep_order(const Query& query, const Ordering& ordering) 
 }
 
 /// A graph that is ready for sweeps.
-template <class Ways, class Key>
-struct Dissected {
+template <class PathAlgebra, class Key>
+struct DissectedGraph {
   const Query& query;
   const Rows<Key>& rows;
   const Rows<Key>& back;
   const Ordering& ordering;
-  const std::vector<Factor<typename Ways::Value>>& factors;
+  const std::vector<SupernodeFactor<typename PathAlgebra::Value>>& factors;
   Array<int64_t> order;
   Array<int32_t> supernode_of;  ///< each place
   std::vector<uint8_t> needed;  ///< 1 for supernodes whose nodes have values that matter
@@ -92,12 +92,12 @@ struct Dissected {
 };
 
 /// Sweeps some roots at a time, and writes what is found. Each thread has one.
-template <class Ways, class Value, class Key>
-class Sweeping {
+template <class PathAlgebra, class Value, class Key>
+class SweepWorker {
  public:
-  using V = typename Ways::Value;
+  using V = typename PathAlgebra::Value;
 
-  Sweeping(const Dissected<Ways, Key>& graph, FirstOverflow& overflow)
+  SweepWorker(const DissectedGraph<PathAlgebra, Key>& graph, FirstOverflow& overflow)
       : graph_(graph),
         query_(graph.query),
         nodes_(graph.query.source.nodes),
@@ -116,19 +116,19 @@ class Sweeping {
   }
 
   /// The roots from number `first` of the order on.
-  void sweep(int64_t first, int count, Looker& looker) {
+  void sweep(int64_t first, int count, ProgressReporter& reporter) {
     first_index_ = first;
     count_ = count;
-    std::fill_n(table_, int64_t{nodes_} * kLanes, Ways::unreached());
+    std::fill_n(table_, int64_t{nodes_} * kLanes, PathAlgebra::unreached());
     begin();
-    go_up(looker);
-    go_down(looker);
-    if (query_.results.reduction != Reduction::kNone) return reduce(looker);
-    write_distances(looker);
+    go_up(reporter);
+    go_down(reporter);
+    if (query_.results.reduction != Reduction::kNone) return reduce(reporter);
+    write_distances(reporter);
     if (before_.empty()) return;
     before_.fill(-1);
-    graph_.is_strict ? find_before(looker) : search_before(looker);
-    write_paths(looker);
+    graph_.is_strict ? find_before(reporter) : search_before(reporter);
+    write_paths(reporter);
   }
 
  private:
@@ -143,89 +143,89 @@ class Sweeping {
   void begin() {
     std::fill(is_above_.begin(), is_above_.end(), uint8_t{0});
     for (int lane = 0; lane < count_; ++lane) {
-      row(root_of(lane))[lane] = Ways::start();
+      row(root_of(lane))[lane] = PathAlgebra::start();
       int32_t at = graph_.supernode_of[graph_.ordering.place[root_of(lane)]];
       for (; at >= 0 && !is_above_[at]; at = graph_.ordering.supernodes[at].parent) is_above_[at] = 1;
     }
   }
 
   /// From the roots to all separators above them.
-  void go_up(Looker& looker) {
+  void go_up(ProgressReporter& reporter) {
     const auto& supernodes = graph_.ordering.supernodes;
     for (size_t at = 0; at < supernodes.size(); ++at) {
       if (!is_above_[at]) continue;
       const std::vector<int32_t>& places = supernodes[at].places;
       relax_looking(places.data(), supernodes[at].size(), places.data(), static_cast<int64_t>(places.size()),
-                    graph_.factors[at].out.data(), looker);
+                    graph_.factors[at].out.data(), reporter);
     }
   }
 
   /// From separators to what hangs below them.
-  void go_down(Looker& looker) {
+  void go_down(ProgressReporter& reporter) {
     const auto& supernodes = graph_.ordering.supernodes;
     for (size_t at = supernodes.size(); at-- > 0;) {
       if (!graph_.needed[at]) continue;
       const Supernode& own = supernodes[at];
       const int32_t* const places = own.places.data();
-      relax_looking(places + own.size(), own.border(), places, own.size(), graph_.factors[at].in.data(), looker);
-      looker.count(int64_t{own.size()} * count_);
+      relax_looking(places + own.size(), own.border(), places, own.size(), graph_.factors[at].in.data(), reporter);
+      reporter.count(int64_t{own.size()} * count_);
     }
   }
 
   /// relax() with weights of `targets` in a row, some targets at a time.
   void relax_looking(const int32_t* from, int64_t sources, const int32_t* to, int64_t targets, const V* weights,
-                     Looker& looker) {
+                     ProgressReporter& reporter) {
     // relax() takes four targets together.
     const int64_t together = round_up(std::max<int64_t>(1, kStepsBetweenLooks / (kLanes * (sources + 1))), int64_t{4});
     for (int64_t first = 0; first < targets; first += together) {
-      looker.look();
+      reporter.look();
       const int64_t count = std::min(together, targets - first);
-      relax(Ways(), table_, from, sources, to + first, count, weights + first, targets);
+      relax(PathAlgebra(), table_, from, sources, to + first, count, weights + first, targets);
     }
   }
 
-  void write_distances(Looker& looker) {
+  void write_distances(ProgressReporter& reporter) {
     const Results& results = query_.results;
     auto* const distances = static_cast<Value*>(results.distances);
     const auto zero = static_cast<Value>(query_.rules.zero);
     const auto write = [&, root_stride = results.root_stride, end_stride = results.end_stride](int64_t end, int lane,
                                                                                                V value) {
       distances[index_of(lane) * root_stride + end * end_stride] =
-          Ways::is_way(value) ? storing_.value(Ways::key(value), index_of(lane), end) : zero;
+          PathAlgebra::is_reachable(value) ? storing_.value(PathAlgebra::key(value), index_of(lane), end) : zero;
     };
-    each_written(write, [&](int64_t end) { return row(query_.ends[end]); }, looker);
+    each_written(write, [&](int64_t end) { return row(query_.ends[end]); }, reporter);
   }
 
-  void reduce(Looker& looker) {
+  void reduce(ProgressReporter& reporter) {
     for (Reducing& reducing : reducing_) reducing.begin();
-    each_reached([&](int lane, double length, int32_t end) { reducing_[lane].add(length, end); }, looker);
+    each_reached([&](int lane, double length, int32_t end) { reducing_[lane].add(length, end); }, reporter);
     for (int lane = 0; lane < count_; ++lane) reducing_[lane].write(index_of(lane));
   }
 
   /// Calls `add` with the lane, the length of its path and the end, for each end that a lane's root reaches, but for the root.
   template <class Add>
-  void each_reached(Add add, Looker& looker) {
+  void each_reached(Add add, ProgressReporter& reporter) {
     int32_t roots[kLanes];
     for (int lane = 0; lane < count_; ++lane) roots[lane] = root_of(lane);
     for (int64_t at = 0; at < query_.ends.count; ++at) {
       const int32_t end = query_.ends[at];
       const V* const values = row(end);
       for (int lane = 0; lane < count_; ++lane) {
-        if (end == roots[lane] || !Ways::is_way(values[lane])) continue;
-        add(lane, static_cast<double>(Ways::key(values[lane])), end);
+        if (end == roots[lane] || !PathAlgebra::is_reachable(values[lane])) continue;
+        add(lane, static_cast<double>(PathAlgebra::key(values[lane])), end);
       }
-      looker.count(count_);
+      reporter.count(count_);
     }
   }
 
   /// Calls `write` for each end and lane with what the lane has in the row that `row_of` gives.
   template <class Write, class RowOf>
-  void each_written(Write write, RowOf row_of, Looker& looker) {
+  void each_written(Write write, RowOf row_of, ProgressReporter& reporter) {
     if (query_.results.root_stride == 1) {
       for (int64_t end = 0; end < query_.ends.count; ++end) {
         const auto* const values = row_of(end);
         for (int lane = 0; lane < count_; ++lane) write(end, lane, values[lane]);
-        looker.count(count_);
+        reporter.count(count_);
       }
       return;
     }
@@ -236,32 +236,33 @@ class Sweeping {
       for (int lane = 0; lane < count_; ++lane) {
         for (int64_t at = 0; at < count; ++at) write(first + at, lane, rows[at][lane]);
       }
-      looker.count(count * count_);
+      reporter.count(count * count_);
     }
   }
 
   const int32_t* before_row(int32_t node) const { return before_.data() + int64_t{node} * kLanes; }
 
   /// Of the edges that enter a node, the first that decides its value.
-  void find_before(Looker& looker) {
+  void find_before(ProgressReporter& reporter) {
     for (int32_t node = 0; node < nodes_; ++node) {
       const V* const own = row(node);
       int32_t* const before = before_.data() + int64_t{node} * kLanes;
       for (auto edge = graph_.back.begin(node); edge != graph_.back.end(node); ++edge) {
         const V* const other = row(edge->to);
-        const V weight = way_along<Ways>(*edge);
+        const V weight = way_along<PathAlgebra>(*edge);
         for (int lane = 0; lane < kLanes; ++lane) {
-          const bool decides = Ways::is_way(other[lane]) && joined<Ways>(other[lane], weight) == own[lane];
+          const bool decides =
+              PathAlgebra::is_reachable(other[lane]) && joined<PathAlgebra>(other[lane], weight) == own[lane];
           before[lane] = decides && before[lane] < 0 ? edge->to : before[lane];
         }
       }
-      looker.count(int64_t{graph_.back.degree(node)} * count_ + 1);
+      reporter.count(int64_t{graph_.back.degree(node)} * count_ + 1);
     }
     for (int lane = 0; lane < count_; ++lane) before_[int64_t{root_of(lane)} * kLanes + lane] = -1;
   }
 
   /// The same if cycles may change nothing: first those that the fewest edges lead to, of all edges that decide values.
-  void search_before(Looker& looker) {
+  void search_before(ProgressReporter& reporter) {
     for (int lane = 0; lane < count_; ++lane) {
       const int32_t root = root_of(lane);
       int64_t count = 0;
@@ -272,28 +273,29 @@ class Sweeping {
         for (auto edge = graph_.rows.begin(i); edge != graph_.rows.end(i); ++edge) {
           const int32_t j = edge->to;
           int32_t& before = before_[int64_t{j} * kLanes + lane];
-          if (before >= 0 || j == root || joined<Ways>(own, way_along<Ways>(*edge)) != row(j)[lane]) continue;
+          if (before >= 0 || j == root || joined<PathAlgebra>(own, way_along<PathAlgebra>(*edge)) != row(j)[lane])
+            continue;
           before = i;
           queue_[count++] = j;
         }
-        looker.count(graph_.rows.degree(i) + 1);
+        reporter.count(graph_.rows.degree(i) + 1);
       }
     }
   }
 
-  void write_paths(Looker& looker) {
+  void write_paths(ProgressReporter& reporter) {
     const Results& results = query_.results;
     if (results.next && !first_) {
       const auto write = [&](int64_t end, int lane, int32_t node) {
         results.next[index_of(lane) * results.root_stride + end * results.end_stride] = node;
       };
-      each_written(write, [&](int64_t end) { return before_row(query_.ends[end]); }, looker);
+      each_written(write, [&](int64_t end) { return before_row(query_.ends[end]); }, reporter);
     }
     if (tree_.empty()) return;
     for (int lane = 0; lane < count_; ++lane) {
       const int64_t index = index_of(lane);
       for (int32_t node = 0; node < nodes_; ++node) tree_[node] = before_row(node)[lane];
-      looker.count(nodes_);
+      reporter.count(nodes_);
       if (results.trees) std::copy(tree_.begin(), tree_.end(), results.trees + index * nodes_);
       if (!first_) continue;
       first_->begin();
@@ -304,7 +306,7 @@ class Sweeping {
     }
   }
 
-  const Dissected<Ways, Key>& graph_;
+  const DissectedGraph<PathAlgebra, Key>& graph_;
   const Query& query_;
   const int32_t nodes_;
   Storing<Value> storing_;
@@ -333,71 +335,73 @@ inline std::vector<uint8_t> needed_for(const Query& query, const Ordering& order
 }
 
 /// Bytes of an entry with its reverse while it is made and when it is kept.
-template <class Ways>
-constexpr int64_t kBytesOfEntry = 4 * int64_t{sizeof(typename Ways::Value)};
+template <class PathAlgebra>
+constexpr int64_t kBytesOfEntry = 4 * int64_t{sizeof(typename PathAlgebra::Value)};
 
 /// Of one thread that sweeps.
-template <class Ways>
+template <class PathAlgebra>
 int64_t bytes_of_worker(const Query& query) {
   const bool has_paths = query.results.next || query.results.trees;
-  const int64_t of_node = kLanes * int64_t{sizeof(typename Ways::Value)} + (has_paths ? kLanes * 4 + 16 : 0);
+  const int64_t of_node = kLanes * int64_t{sizeof(typename PathAlgebra::Value)} + (has_paths ? kLanes * 4 + 16 : 0);
   return query.source.nodes * of_node;
 }
 
 /// Divides the graph of a query; null if that isn't worth it, or if a cycle gains, which may be one that doesn't matter.
-template <class Ways, class Key>
-std::shared_ptr<const Division> divide(const Query& query, const Crew& crew, const Rows<Key>& rows) {
-  using V = typename Ways::Value;
+template <class PathAlgebra, class Key>
+std::shared_ptr<const Division> divide(const Query& query, const ThreadPool& pool, const Rows<Key>& rows) {
+  using V = typename PathAlgebra::Value;
   const bool is_wished = query.method == Method::kDissection;
-  const int64_t of_worker = bytes_of_worker<Ways>(query), of_entry = kBytesOfEntry<Ways>;
+  const int64_t of_worker = bytes_of_worker<PathAlgebra>(query), of_entry = kBytesOfEntry<PathAlgebra>;
   int64_t most = (query.memory - of_worker) / of_entry;
-  const double saved = saved_by_dissection(query, rows.edges.size(), rows.monotone, crew.threads);
-  if (!is_wished) most = std::min(most, most_entries(query, saved, sizeof(V)));
+  const double saved = saved_by_dissection(query, rows.edges.size(), rows.monotone, pool.threads);
+  if (!is_wished) most = std::min(most, max_entries(query, saved, sizeof(V)));
   if (most <= query.source.nodes) return nullptr;
-  std::optional<Ordering> ordering = dissect(neighbors_of(rows, query.watch), most, crew, query.watch);
+  std::optional<Ordering> ordering = dissect(neighbors_of(rows, query.watch), most, pool, query.watch);
   if (!ordering) return nullptr;
   const double eliminating =
-      kEliminatePerStep * ordering->steps * crew.threads / static_cast<double>(query.roots.count);
-  if (!is_wished && ordering->to_borders + ordering->inside > most_entries(query, saved - eliminating, sizeof(V))) {
+      kEliminatePerStep * ordering->steps * pool.threads / static_cast<double>(query.roots.count);
+  if (!is_wished && ordering->to_borders + ordering->inside > max_entries(query, saved - eliminating, sizeof(V))) {
     return nullptr;
   }
   const auto back = make_rows<Key>(query.source, query.rules, opposite(query.direction), query.watch);
-  auto factors = Eliminating<Ways, Key>(rows, back, *ordering, crew, query.watch).make();
+  auto factors = Eliminating<PathAlgebra, Key>(rows, back, *ordering, pool, query.watch).make();
   if (factors.empty()) return nullptr;
-  return std::make_shared<const Division>(Ways(), query.direction, std::move(*ordering), std::move(factors));
+  return std::make_shared<const Division>(PathAlgebra(), query.direction, std::move(*ordering), std::move(factors));
 }
 
-/// Answers a query; false if the graph isn't divided. The values of Ways must hold those of all paths. `is_strict` as in
+/// Answers a query; false if the graph isn't divided. The values of PathAlgebra must hold those of all paths. `is_strict` as in
 /// Dissected.
-template <class Ways, class Value, class Key>
-bool search_by_dissection(const Query& query, const Crew& crew, const Rows<Key>& rows, bool is_strict) {
+template <class PathAlgebra, class Value, class Key>
+bool search_by_dissection(const Query& query, const ThreadPool& pool, const Rows<Key>& rows, bool is_strict) {
   std::shared_ptr<const Division> division = query.division;
   const int32_t nodes = query.source.nodes;
-  if (!division || !division->factors<Ways>(query.direction, nodes)) division = divide<Ways>(query, crew, rows);
+  if (!division || !division->factors<PathAlgebra>(query.direction, nodes))
+    division = divide<PathAlgebra>(query, pool, rows);
   if (query.divided) *query.divided = division;
   if (!division || query.divided) return division != nullptr;
 
   const Ordering& ordering = division->ordering();
-  const auto& factors = *division->factors<Ways>(query.direction, nodes);
+  const auto& factors = *division->factors<PathAlgebra>(query.direction, nodes);
   const bool has_paths = query.results.next || query.results.trees;
   Rows<Key> back;
   if (has_paths) back = make_rows<Key>(query.source, query.rules, opposite(query.direction), query.watch);
-  Dissected<Ways, Key> graph{query, rows, back, ordering, factors, sweep_order(query, ordering), {}, {}, is_strict};
+  DissectedGraph<PathAlgebra, Key> graph{query, rows, back,     ordering, factors, sweep_order(query, ordering),
+                                         {},    {},   is_strict};
   graph.supernode_of = Array<int32_t>(nodes);
   for (size_t at = 0; at < ordering.supernodes.size(); ++at) {
     const Supernode& own = ordering.supernodes[at];
     std::fill(graph.supernode_of.begin() + own.first, graph.supernode_of.begin() + own.end, static_cast<int32_t>(at));
   }
   graph.needed = needed_for(query, ordering, graph.supernode_of);
-  const int64_t kept = ordering.to_borders * kBytesOfEntry<Ways>;
-  const int64_t most_workers = std::max<int64_t>(1, (query.memory - kept) / bytes_of_worker<Ways>(query));
+  const int64_t kept = ordering.to_borders * kBytesOfEntry<PathAlgebra>;
+  const int64_t max_workers = std::max<int64_t>(1, (query.memory - kept) / bytes_of_worker<PathAlgebra>(query));
   FirstOverflow overflow;
-  deal(crew, most_workers, ceil_div(query.roots.count, int64_t{kLanes}), [&] {
-    return [&, sweeping = std::make_shared<Sweeping<Ways, Value, Key>>(graph, overflow)](int64_t part) {
+  deal(pool, max_workers, ceil_div(query.roots.count, int64_t{kLanes}), [&] {
+    return [&, sweeping = std::make_shared<SweepWorker<PathAlgebra, Value, Key>>(graph, overflow)](int64_t part) {
       const int64_t first = part * kLanes, count = std::min<int64_t>(kLanes, query.roots.count - first);
-      Looker looker = looker_of(query, count, int64_t{query.source.nodes} * count);
-      sweeping->sweep(first, static_cast<int>(count), looker);
-      looker.end();
+      ProgressReporter reporter = reporter_of(query, count, int64_t{query.source.nodes} * count);
+      sweeping->sweep(first, static_cast<int>(count), reporter);
+      reporter.end();
     };
   });
   overflow.end(query.direction);

@@ -10,7 +10,8 @@ namespace {
 constexpr double kShareOfEnd = 0.3;
 
 /// Distances in edges.
-std::vector<int32_t> distances_from(const Neighbors& graph, int32_t root, std::vector<int32_t>& queue, Looker& looker) {
+std::vector<int32_t> distances_from(const Neighbors& graph, int32_t root, std::vector<int32_t>& queue,
+                                    ProgressReporter& reporter) {
   std::vector<int32_t> distance(graph.nodes, -1);
   queue.clear();
   queue.push_back(root);
@@ -22,20 +23,20 @@ std::vector<int32_t> distances_from(const Neighbors& graph, int32_t root, std::v
       distance[*j] = distance[i] + 1;
       queue.push_back(*j);
     }
-    looker.count(graph.end(i) - graph.begin(i) + 1);
+    reporter.count(graph.end(i) - graph.begin(i) + 1);
   }
   return distance;
 }
 
 /// The least cut of nodes between two ends of a graph, by a flow of which at most one unit passes each node. A node is two
 /// in the search for it: where the flow enters, and where it leaves.
-class LeastCut {
+class MinVertexCut {
  public:
   enum Side : uint8_t { kMiddle, kSource, kSink };
 
-  LeastCut(const Neighbors& graph, const Watch& watch)
+  MinVertexCut(const Neighbors& graph, const CancellationToken& watch)
       : graph_(graph),
-        looker_(watch, 0, 0),
+        reporter_(watch, 0, 0),
         side_(graph.nodes),
         used_(graph.nodes),
         before_(graph.nodes),
@@ -138,7 +139,7 @@ class LeastCut {
         reach(after, level_[state] + 1);
         return false;
       });
-      looker_.count(from);
+      reporter_.count(from);
     }
     return last < std::numeric_limits<int32_t>::max();
   }
@@ -148,7 +149,7 @@ class LeastCut {
     path_.assign(1, in(start));
     while (!path_.empty()) {
       const size_t state = path_.back();
-      looker_.count(1);
+      reporter_.count(1);
       if (is_out(state) && side_[node_of(state)] == kSink) {
         augment();
         return true;
@@ -185,7 +186,7 @@ class LeastCut {
   }
 
   const Neighbors& graph_;
-  Looker looker_;
+  ProgressReporter reporter_;
   std::vector<Side> side_;
   std::vector<uint8_t> used_;
   std::vector<int32_t> before_;  ///< where the flow through a node comes from
@@ -196,10 +197,10 @@ class LeastCut {
 
 }  // namespace
 
-std::vector<uint8_t> find_separator(const Neighbors& graph, int32_t most, const Watch& watch) {
+std::vector<uint8_t> find_separator(const Neighbors& graph, int32_t most, const CancellationToken& watch) {
   std::vector<int32_t> queue;
-  Looker looker(watch, 0, 0);
-  const auto from = [&](int32_t root) { return distances_from(graph, root, queue, looker); };
+  ProgressReporter reporter(watch, 0, 0);
+  const auto from = [&](int32_t root) { return distances_from(graph, root, queue, reporter); };
   // Two directions: from a to b, and from c to d, which lie far from both.
   from(0);
   const std::vector<int32_t> from_a = from(queue.back());
@@ -211,7 +212,7 @@ std::vector<uint8_t> find_separator(const Neighbors& graph, int32_t most, const 
   const std::vector<int32_t> from_c = from(c);
   const std::vector<int32_t> from_d = from(queue.back());
 
-  LeastCut cut(graph, watch);
+  MinVertexCut cut(graph, watch);
   std::vector<uint8_t> best;
   double best_score = std::numeric_limits<double>::infinity();
   std::vector<int32_t> order(graph.nodes), key(graph.nodes);
@@ -222,11 +223,11 @@ std::vector<uint8_t> find_separator(const Neighbors& graph, int32_t most, const 
       key[i] = factor[0] * (from_a[i] - from_b[i]) + factor[1] * (from_c[i] - from_d[i]);
     }
     std::stable_sort(order.begin(), order.end(), [&](int32_t i, int32_t j) {
-      looker.count(1);
+      reporter.count(1);
       return key[i] < key[j];
     });
     if (!cut.find(order, most)) continue;
-    const LeastCut::Sizes sizes = cut.sizes();
+    const MinVertexCut::Sizes sizes = cut.sizes();
     // Few nodes, and halves.
     const double score = sizes.cut / (1.0 + std::min(sizes.source, sizes.sink));
     if (score >= best_score) continue;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/graph/dissection/ordering.h"
+#include "core/graph/dissection/elimination_order.h"
 
 namespace mpmml::graph {
 
@@ -12,6 +12,6 @@ namespace mpmml::graph {
 /// than `most` nodes. The orders are by distances from nodes that are far apart.
 /// A. Schild, C. Sommer, On balanced separators in road networks, SEA 2015; E. Dinitz, Algorithm for solution of a problem of
 /// maximum flow in networks with power estimation, Soviet Mathematics Doklady 11 (1970).
-std::vector<uint8_t> find_separator(const Neighbors& graph, int32_t most, const Watch& watch);
+std::vector<uint8_t> find_separator(const Neighbors& graph, int32_t most, const CancellationToken& watch);
 
 }  // namespace mpmml::graph

@@ -12,7 +12,7 @@ using Word = uint32_t;
 /// - plus: d = x ⊕ y
 /// - candidate: d = x ⊗ y, with the bits of NaN that are stored; settle: d = x with those bits
 template <int L>
-struct Holes;
+struct Placeholders;
 
 // A hole's text has the places of its operands, and an operand is as many registers as there are lanes.
 #define MPMML_PLACES_2 "%0 %1"
@@ -42,7 +42,7 @@ struct Holes;
 /// 4, 3 and 2 operands; those of mark and mark_always have 3 words and 3 operands or one.
 #define MPMML_HOLES(lanes, of_step, of_plus, of_settle, of_mark, of_mark_always)                                    \
   template <>                                                                                                       \
-  struct Holes<lanes> {                                                                                             \
+  struct Placeholders<lanes> {                                                                                      \
     using Element = Word[lanes];                                                                                    \
     static __device__ __forceinline__ Word mark(Word marks, Word bit, const Element& z, const Element& x,           \
                                                 const Element& y) {                                                 \
