@@ -26,7 +26,7 @@ export const cores: Host['cores'] = () => navigator.hardwareConcurrency ?? 1
 export const processor: Host['processor'] = () => ''
 
 /** Chromium's limit is the least: 2^32 less some pages of 64 KiB. */
-export const mostBytes: Host['mostBytes'] = 2 ** 32 - 2 ** 16
+export const maxBytes: Host['maxBytes'] = 2 ** 32 - 2 ** 16
 export const unwritten: Host['unwritten'] = () => null
 
 /** Of a message, because timers in a row wait for 4 ms each. */

@@ -10,13 +10,13 @@ import type { BasePair, ReadFold } from './options.js'
 
 /** Returns the fields that all requests share. */
 export function requestOf({ weights, minLoop, table, backend, device }: ReadFold, wide: boolean): RnaRequest {
-  const mostBytes = availableMemory()
+  const maxBytes = availableMemory()
   return {
     within: weights,
     minLoop,
     wide,
     wantsTable: table,
-    mostBytes,
+    maxBytes,
     backend: withoutWebGpu(backend, 'RNA structures'),
     device: indexOf(device),
     deviceMemory: deviceMemoryLimit(),

@@ -28,7 +28,7 @@ export interface ProductRequest extends Sizes3 {
   readonly asksWitness: boolean
   readonly planOnly: boolean
   /** The most bytes of the device's memory; 0: no limit. */
-  readonly mostBytes: number
+  readonly maxBytes: number
   /** Writes a field of the report. */
   readonly report: (name: ReportField, value: number) => void
 }
@@ -87,7 +87,7 @@ export async function multiplyBlocks(
     m,
     n,
     k,
-    Math.min(gpu.mostPerBuffer, (request.mostBytes || Number.POSITIVE_INFINITY) / BUFFERS),
+    Math.min(gpu.mostPerBuffer, (request.maxBytes || Number.POSITIVE_INFINITY) / BUFFERS),
   )
   const work = new Work(gpu, products, check, { ...request, c: request.c }, rows, blocks)
   try {

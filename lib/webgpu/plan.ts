@@ -94,9 +94,9 @@ const MAX_RESULTS = 2 ** 30
 /** Rows or columns of a block, for the dimensions of dispatches. */
 const MAX_SIDE = 2 ** 17
 
-/** Divides a product into blocks whose packed operands and result each take at most `mostBytes`. */
-export function blocksOf(batch: number, m: number, n: number, k: number, mostBytes: number): Block[] {
-  const most = Math.min(mostBytes / 4, MAX_RESULTS)
+/** Divides a product into blocks whose packed operands and result each take at most `maxBytes`. */
+export function blocksOf(batch: number, m: number, n: number, k: number, maxBytes: number): Block[] {
+  const most = Math.min(maxBytes / 4, MAX_RESULTS)
   const depth = Math.max(k, 16) + 16
   const fits = (rows: number, cols: number) =>
     Math.max(rows, cols) <= MAX_SIDE &&

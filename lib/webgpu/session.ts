@@ -50,14 +50,14 @@ class GpuDevice {
 
   constructor(
     readonly opened: Opened,
-    readonly mostBytes: number,
+    readonly maxBytes: number,
   ) {}
 
   /** Makes memory for elements. Its content is undefined. */
   make(bits: StoredBits, count: number): GpuMemory {
     const bytes = (count * bits) / 8
-    if (this.mostBytes > 0 && this.used + bytes > this.mostBytes)
-      throw tooLarge(this.used + bytes, this.mostBytes)
+    if (this.maxBytes > 0 && this.used + bytes > this.maxBytes)
+      throw tooLarge(this.used + bytes, this.maxBytes)
     const memory = new GpuMemory(this, this.opened.gpu.take(bytes), bits, bytes)
     this.memories.add(memory)
     this.used += memory.bytes
@@ -244,7 +244,7 @@ export function gpuFunctions(
       policy: request[requestAt.overflow]!,
       variant: request[requestAt.variant]!,
       asksWitness: request[requestAt.asksWitness] !== 0,
-      mostBytes: request[requestAt.deviceMemory]!,
+      maxBytes: request[requestAt.deviceMemory]!,
       report: (name, value) => {
         report[reportBase + reportAt[name]] = value
       },
@@ -313,9 +313,9 @@ export function gpuFunctions(
     },
 
     memoryUse(handle) {
-      const { used, peak, opened, mostBytes } = deviceOf(handle)
+      const { used, peak, opened, maxBytes } = deviceOf(handle)
       const { gpu } = opened
-      const total = mostBytes || gpu.device.limits.maxBufferSize
+      const total = maxBytes || gpu.device.limits.maxBufferSize
       return { used, reserved: gpu.reserved, peak, free: Math.max(0, total - gpu.used), total }
     },
 

@@ -170,7 +170,7 @@ const allowedInCuda: Record<string, RegExp> = {
   device: /^cuda\/device\//,
   launch: /^cuda\/(launch|kernels|device)\//,
   plan: /^cuda\/(plan|launch|kernels|device)\//,
-  user: /^cuda\/(user|device)\//,
+  user: /^cuda\/(user|launch|kernels|device)\//,
   runtime: /^cuda\/(runtime|plan|launch|user|kernels|device)\//,
 }
 

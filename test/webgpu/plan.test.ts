@@ -26,8 +26,8 @@ describe('blocks of a product', () => {
     [1, 5000, 7000, 900, 2 ** 24],
     [70_000, 2, 3, 4, 2 ** 27],
     [1, 300_000, 3, 4, 2 ** 31],
-  ])('cover %d products of %d × %d with k = %d once, within %d bytes', (batch, m, n, k, mostBytes) => {
-    const blocks = blocksOf(batch, m, n, k, mostBytes)
+  ])('cover %d products of %d × %d with k = %d once, within %d bytes', (batch, m, n, k, maxBytes) => {
+    const blocks = blocksOf(batch, m, n, k, maxBytes)
     const elements = blocks.reduce((sum, { items, rows, cols }) => sum + items * rows * cols, 0)
     expect(elements).toBe(batch * m * n)
     const places = new Set(blocks.map(({ z0, i0, j0 }) => `${z0} ${i0} ${j0}`))
@@ -38,7 +38,7 @@ describe('blocks of a product', () => {
       expect(j0 + cols).toBeLessThanOrEqual(n)
       expect(items).toBeLessThanOrEqual(65535)
       expect(Math.max(rows, cols)).toBeLessThanOrEqual(2 ** 17)
-      expect(4 * items * Math.max(rows * cols, rows * k, cols * k)).toBeLessThanOrEqual(mostBytes)
+      expect(4 * items * Math.max(rows * cols, rows * k, cols * k)).toBeLessThanOrEqual(maxBytes)
     }
   })
 
