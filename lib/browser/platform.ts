@@ -6,7 +6,9 @@ import type * as host from '../platform.js'
 /** The exports are those of lib/platform.ts. */
 type Host = typeof host
 
-export const environment: Host['environment'] = {}
+/** A page may set `globalThis.MPMML_ENVIRONMENT` before it loads the library. */
+export const environment: Host['environment'] =
+  (globalThis as { MPMML_ENVIRONMENT?: Record<string, string> }).MPMML_ENVIRONMENT ?? {}
 export const platform: Host['platform'] = 'a browser'
 export const architecture: Host['architecture'] = 'WebAssembly'
 export const runtime: Host['runtime'] = ''

@@ -154,9 +154,7 @@ export function expressionFromJson(value: unknown, lanes: readonly LaneType[], w
   if (!Array.isArray(steps))
     throw new OptionError(`${where}.steps must be an array, but it is ${typeName(steps)}`)
   if (steps.length > maxNodes) {
-    throw new LimitError(
-      `${where} has ${steps.length} steps, but an expression may have ${maxNodes} at most`,
-    )
+    throw new LimitError(`${where} has ${steps.length} steps, but an expression may have ${maxNodes} at most`)
   }
   const builder = new Builder(lanes, where)
   // Equal steps become one, so that the indices of the file aren't those of the builder.

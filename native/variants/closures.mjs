@@ -20,9 +20,7 @@ export const closures = semiringTypes()
   .filter(({ semiring }) => semiring.idempotent !== false)
   .flatMap(({ semiring, dataType }) =>
     rows
-      .filter(
-        ({ minBytes = 0, maxBytes = 8 }) => dataType.bytes >= minBytes && dataType.bytes <= maxBytes,
-      )
+      .filter(({ minBytes = 0, maxBytes = 8 }) => dataType.bytes >= minBytes && dataType.bytes <= maxBytes)
       .map(({ pivots, others }) => ({
         semiring,
         dataType,
