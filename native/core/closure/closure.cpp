@@ -283,7 +283,7 @@ void find_best_edge(Session& session, Closure& closure) {
   ValueRange range = range_of_d();
   if (!range.has_finite()) return;
   if (best_of(range) == 0) {
-    // Weights of 0 on the diagonal don't matter unless a cycle improves.
+    // Possibly only the diagonal has weights of 0, which don't matter unless a cycle improves.
     MutableMatrixView diagonal = sub(closure.d, operation.dtype, {{0, 1}, {0, closure.d.rows}, {0, 1}});
     ++diagonal.row_stride;
     const double worst = static_cast<double>(maximizes ? range.minimum : range.maximum);

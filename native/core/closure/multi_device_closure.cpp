@@ -141,8 +141,8 @@ class ClosureByRows final : public Pending {
     /// Recorded rows and columns of a group. They are read during the elimination of the next group, so they are
     /// double-buffered.
     struct Record {
-      MutableMatrixView share;    ///< of `along`
-      MutableMatrixView columns;  ///< of `down`
+      MutableMatrixView share;    ///< recorded part of `along`
+      MutableMatrixView columns;  ///< recorded part of `down`
       MutableMatrixView next_columns;
       MutableMatrixView all_rows;  ///< the pivots' rows from all devices
       MutableMatrixView both;      ///< matrix that contains `columns` and `all_rows`

@@ -73,7 +73,7 @@ PinnedPool::BlockAllocation::~BlockAllocation() {
   end();
 }
 
-/// Removes the allocation from the pool. The caller must hold the pool's mutex.
+/// Unregisters the pending allocation. The caller must hold the pool's mutex.
 void PinnedPool::BlockAllocation::end() {
   if (pool_.growth_ == this) pool_.growth_ = nullptr;
 }

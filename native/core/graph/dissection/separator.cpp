@@ -202,7 +202,7 @@ std::vector<uint8_t> find_separator(const Neighbors& graph, int32_t most, const 
   std::vector<int32_t> queue;
   ProgressReporter reporter(watch, 0, 0);
   const auto from = [&](int32_t root) { return distances_from(graph, root, queue, reporter); };
-  // Two orders: from a to b, and from c to d, which are far from a and b.
+  // Two axes: from a to b, and from c to d, where c is far from a and b. The orders below combine them.
   from(0);
   const std::vector<int32_t> from_a = from(queue.back());
   const std::vector<int32_t> from_b = from(queue.back());
