@@ -121,7 +121,7 @@ __device__ __forceinline__ void combine_exponents(int (&best)[32], const float (
     const uint32_t cols = reinterpret_cast<const uint32_t*>(all_cols)[i];
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      // Upper bytes of two sums (all bits of the exponent but the lowest), each followed by zeros: its sign byte.
+      // Upper bytes of two sums (all bits of the exponent but the lowest), extended by zeros, their replicated signs.
       uint32_t exponents;
       asm("prmt.b32 %0, %1, %2, 0xf7b3;"
           : "=r"(exponents)

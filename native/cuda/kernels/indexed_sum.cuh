@@ -9,8 +9,9 @@ namespace mpmml::cuda {
 /// The upper bits of a word hold the sum of the operands, from each of which an offset is subtracted. The lower bits
 /// hold the index of the k-step, encoded so that the first of equal sums wins. Only operands of B have indices;
 /// operands of A have 0 there. Zero is encoded so that no sum with zero is in the range of the finite sums. Encodings
-/// with v bits for sums: max-plus zero 0, finite values from 2^(v−2), finite sums from 2^(v−1); min-plus finite values
-/// from 0, finite sums to 2^(v−1) − 2, zero 2^(v−1) − 1.
+/// with v bits for sums:
+///   max-plus  zero 0, finite values from 2^(v−2), finite sums from 2^(v−1);
+///   min-plus  finite values from 0, finite sums to 2^(v−1) − 2, zero 2^(v−1) − 1.
 template <class S>
 struct IndexedSum {
   using Semiring = S;

@@ -83,9 +83,8 @@ class MainLoop {
 
   using Accumulators = Word[Config::TM][Config::TN];
 
-  /// `stages` is the slice's shared memory, into which `pipe` copies the tiles of `depth`. The accumulators are no
-  /// member, because this object then isn't an obstacle to keeping them in registers: the compiler splits it before it
-  /// unrolls loops.
+  /// `stages` is the slice's shared memory, into which `pipe` copies the tiles of `depth`. The accumulators are
+  /// separate from this object, so that the compiler splits it into registers before it unrolls loops.
   __device__ __forceinline__ MainLoop(Accumulators& acc, Pipe& pipe, const Visitor& visitor,
                                       const Arithmetic& arithmetic, const uint32_t& one, DepthTiles depth, Word initial,
                                       Word* stages, const ThreadPlace<Config>& thread)

@@ -57,8 +57,10 @@ struct PartOfLine {
   uint4 chunks[2];
 };
 
-/// Replaces hints by witnesses. `Note` interprets hints: tile(note) index of the tile; 0 for kOfFirstTile; step(a, b,
-/// note, lane) first k-step among the thread's chunks that attains the result; kStepsOfTile or more if none does.
+/// Replaces hints by witnesses. `Note` interprets hints:
+///   tile(note)              index of the tile; 0 for kOfFirstTile;
+///   step(a, b, note, lane)  first k-step among the thread's chunks that attains the result; kStepsOfTile or more if
+///                           none does.
 template <class Note>
 __global__ void __launch_bounds__(kTileSearchThreads, 4)
     tile_search_kernel(DeviceProblem problem, TileSearch operands) {

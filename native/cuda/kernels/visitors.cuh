@@ -1,8 +1,9 @@
 // Visitors of the mainloop over words. A visitor sees the accumulators after each tile of K, and at the end provides
 // the witness of each result, or a hint for it:
 //
-// NoVisitor nothing StepNumbers the witness: accumulators contain the indices of k-steps (indexed_sum.cuh) ChunkNotes
-// the chunk of K that decides the result
+//   NoVisitor    nothing
+//   StepNumbers  the witness: accumulators contain the indices of k-steps (indexed_sum.cuh)
+//   ChunkNotes   a hint: the chunk of K that decides the result
 //
 // ChunkNotes compares the accumulators after every chunk with their values before it. If an accumulator has changed,
 // the index of the chunk is noted for it. The last note is the chunk in which the result was reached first, and a

@@ -5,8 +5,9 @@
 
 namespace mpmml::cuda {
 
-/// Base of such a family. `TileOf` has entry<Arithmetic>() the __global__ function, or one of the functions that
-/// queue() selects from; queue(launch, arithmetic) queues the kernels of a launch.
+/// Base of such a family. `TileOf` has
+///   entry<Arithmetic>()        the __global__ function, or one of the functions that queue() selects from;
+///   queue(launch, arithmetic)  queues the kernels of a launch.
 template <class TileOf>
 struct DirectFamily {
  protected:

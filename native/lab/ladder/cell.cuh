@@ -1,9 +1,10 @@
 // Shared by the kernels of the ladder: the mapping of threads to cells of C. The ladder goes from one thread per cell
 // to tiles in shared memory, as in textbooks, with one technique per file:
 //
-// naive.cuh one thread per cell, operands from global memory tiled.cuh square tiles of both operands in shared memory
-// prefetch.cuh tiles in shared memory, with the next tile prefetched into registers padding.cuh padded operands instead
-// of a guard at every read
+//   naive.cuh     one thread per cell, operands from global memory
+//   tiled.cuh     square tiles of both operands in shared memory
+//   prefetch.cuh  tiles in shared memory, with the next tile prefetched into registers
+//   padding.cuh   padded operands instead of a guard at every read
 //
 // Tiles in registers are the MPMML family (lab/thesis/mpmml.cuh), asynchronous copies the pipelined one
 // (cuda/kernels/pipelined.cuh).

@@ -12,7 +12,7 @@
 
 namespace mpmml::microbench {
 
-/// Maximum by the macro of the thesis' listing A, and by the intrinsic of its listing B.
+/// Maximum by the macro of the thesis' listing A (Ternary), and by the intrinsic of its listing B (Intrinsic).
 struct Ternary {
   static __device__ __forceinline__ uint32_t max(uint32_t x, uint32_t y) {
     return static_cast<int32_t>(x) > static_cast<int32_t>(y) ? x : y;
@@ -24,7 +24,7 @@ struct Intrinsic {
   }
 };
 
-/// A step as in the listings. The words are unsigned, so that the compiler can't assume that sums don't wrap. Otherwise
+/// A step of the listings. The words are unsigned, so that the compiler can't assume that sums don't wrap. Otherwise
 /// it could simplify max(a, a + Const).
 template <class Max>
 struct Plain {

@@ -8,7 +8,7 @@ namespace mpmml::cuda {
 using Word = uint32_t;
 
 /// - step: d = z ⊕ x ⊗ y
-/// - mark: d = marks + bit if x and y may change z, else marks; mark_always: the same for a z that any step may change
+/// - mark: d = marks + bit if x and y may change z, else marks; mark_always: like mark, with a condition on z only
 /// - plus: d = x ⊕ y
 /// - candidate: d = x ⊗ y, with the bits of NaN that are stored; settle: d = x with those bits
 template <int L>
