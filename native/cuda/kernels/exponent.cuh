@@ -2,7 +2,7 @@
 // are encoded as powers of two, so that ⊗ is a product, and the exponent of a sum gives its best term (ExponentScale in
 // core/algebra/value_range.h; docs/tensor-cores.md has the proofs).
 //
-// Packing subtracts the best element of each line (row of A, column of B) and writes tiles in the layout of shared
+// Packing subtracts the best element of each line (row of A, column of B). It writes tiles in the layout of shared
 // memory, so that one bulk copy by one thread moves up to 128 lines. A block computes 128 rows and 64 to 144 columns of
 // C and is warp-specialized: one producer warpgroup copies, and one consumer warpgroup per 64 rows multiplies. The
 // accumulators of every chunk of K start from 0. Chunks are combined by the integer maximum of their bits, because

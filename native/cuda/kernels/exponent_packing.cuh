@@ -1,6 +1,6 @@
-// Packing for the exponent families. A first pass finds the best element of each line (row of A, column of B) and, if
-// the arithmetic counts distances within chunks of K, of each chunk. A second pass writes tiles of powers of two in the
-// layout of shared memory.
+// Packing for the exponent families. A first pass finds the best element of each line (row of A, column of B). If the
+// arithmetic counts distances within chunks of K, it also finds the best element of each chunk. A second pass writes
+// tiles of powers of two in the layout of shared memory.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "core/rounding.h"

@@ -3,10 +3,10 @@
 //
 // A block computes a tile of C of BM rows × BN words (a word is one column, or two in 16-bit lanes). Each thread
 // computes TM × TN of it, block-cyclically in chunks of 16 bytes, which are one load from shared memory: 4 rows or
-// words of 32 bits, 2 of 64. If `slices` > 1, `slices` groups of threads compute the same tile, each over an equal part
-// of K, and reduce their results at the end (split-K within the block). That fills the GPU if there are few tiles,
-// without a second kernel. If the number of tiles isn't a multiple of a wave, the last ones can be divided among blocks
-// (stream_k.h).
+// words of 32 bits, 2 of 64. If `slices` > 1, `slices` groups of threads compute the same tile (split-K within the
+// block). Each group computes an equal part of K, and the results are reduced at the end. That fills the GPU if there
+// are few tiles, without a second kernel. If the number of tiles isn't a multiple of a wave, the last ones can be
+// divided among blocks (stream_k.h).
 //
 // compute_tile() composes a kernel: copy pipeline (stage_pipe.cuh), mainloop (main_loop.cuh), visitor (visitors.cuh)
 // and stores of results (tile_store.cuh).

@@ -2,8 +2,8 @@
 //
 // A step is acc ⊕ (a ⊗ b). Hopper's VIADDMNMX computes a step in one instruction of the ALU pipe, at 64 lanes per clock
 // and multiprocessor. Concurrently, IMAD (a·1 + b) can add on the FMA pipe, and VIMNMX3 combines two such sums with the
-// accumulator. So a mixed stream of both forms exceeds the peak of VIADDMNMX alone. Floating-point numbers are added,
-// or multiplied and added, on the FMA pipe (128 float lanes per clock), and their maxima use the ALU pipe (64 lanes per
+// accumulator. So a mixed stream of both forms exceeds the peak of VIADDMNMX alone. Floating-point sums and
+// multiply-adds use the FMA pipe (128 float lanes per clock). Floating-point maxima use the ALU pipe (64 lanes per
 // clock). So max-plus of float fills every issue slot of a multiprocessor at 64 steps per clock, unless the sums may be
 // compared as integers.
 #pragma once

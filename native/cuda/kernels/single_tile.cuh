@@ -4,8 +4,8 @@
 // A warp, or a part of a warp, computes a tile of C of BM × BN, so that no thread waits for another warp. A block
 // computes several tiles: the tiles at one position in consecutive batch entries, or consecutive tiles of a group.
 // Tiles of A and B of depth BK pass through shared memory; the next tile is prefetched into registers while the current
-// one is computed. Each thread computes TM × 4 of C. If `slices` > 1, `slices` warps of a block compute the same tile,
-// each over an equal part of K, and reduce their results at the end (split-K within the block).
+// one is computed. Each thread computes TM × 4 of C. If `slices` > 1, `slices` warps of a block compute the same tile
+// (split-K within the block). Each warp computes an equal part of K, and the results are reduced at the end.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"

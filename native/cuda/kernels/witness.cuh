@@ -99,9 +99,9 @@ __global__ void __launch_bounds__(kHintThreads) find_hinted_kernel(WitnessSearch
   }
 }
 
-/// Tile sizes and threads of the search through all of K. A block searches for the witnesses of a square tile of C, and
-/// each thread for 4 × 4 of them, with tiles of A and B in shared memory. A block ends as soon as it has found all of
-/// its witnesses.
+/// Tile sizes and threads of the search through all of K. A block searches for the witnesses of a square tile of C,
+/// with tiles of A and B in shared memory. Each thread searches for 4 × 4 of them. A block ends as soon as it has found
+/// all of its witnesses.
 constexpr int kSearchTile = 64, kSearchDepth = 32, kSearchThreads = 256;
 
 /// Loads elements of kSearchTile lines from `line0` on, and of kSearchDepth steps from `k0` on, as tile[step][line].

@@ -24,7 +24,7 @@ struct OperandLines {
 };
 OperandLines lines_of(const MatrixView& view, Side side, int64_t items);
 
-/// Result of a scan. For float, distances are in quantization steps, whose exponent is a member.
+/// Result of a scan. For float, `step` and `offset` are in quantization steps, and `spread` is in multiples of `step`.
 struct LevelsFound {
   /// Bitmap of outlier chunks: chunk i of K has bit i mod kRoughBits.
   static constexpr int kRoughWords = 16, kRoughBits = 32 * kRoughWords;

@@ -56,9 +56,9 @@ bool give_back_kept(int device, bool is_for_peers) {
   return pool != known_pools().end() && pool->second && cudaMemPoolTrimTo(pool->second, 0) == cudaSuccess;
 }
 
-/// Raises the bytes that a pool for multi-GPU work retains. The driver allocates memory for one device after the other
-/// (4 GiB on each of four H200s take 26 to 73 ms, and as long to free), which would be most of the time of a multi-GPU
-/// product.
+/// Raises the bytes that a pool for multi-GPU work retains. The driver allocates memory for one device after the other,
+/// which would be most of the time of a multi-GPU product: 4 GiB on each of four H200s take 26 to 73 ms, and as long to
+/// free.
 void keep_share(int device, cudaMemPool_t pool) {
   constexpr uint64_t kShare = 8;
   size_t free = 0, total = 0;

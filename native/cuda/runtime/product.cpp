@@ -123,8 +123,8 @@ class OnStreams : public Pending {
 bool is_small(const Problem& problem) { return has_few_bytes(problem) && !further_asked(problem); }
 
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
-/// The kernel writes its results directly to pinned memory (zero-copy), to C itself if C is pinned, because the launch
-/// of a small copy takes longer (10 µs of 111 end-to-end at 256³, H200).
+/// The kernel writes its results directly to pinned memory (zero-copy), to C itself if C is pinned. The launch of a
+/// small copy would take longer (10 µs of 111 end-to-end at 256³, H200).
 class SmallProduct final : public OnStreams {
  public:
   SmallProduct(const Problem& problem, const Problem& whole, const Placement& where, Planner& planner,

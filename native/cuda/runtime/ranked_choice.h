@@ -11,9 +11,9 @@ namespace mpmml::cuda {
 /// plan make a sample worthwhile; otherwise nothing.
 std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, ArithmeticSet exact, const Placement& where);
 
-/// Returns whether few enough pairs of elements of a ⊗ b are near the best that the ranked family is faster than a
-/// dense kernel with a cost of `dense_steps` per result, in steps of the pipelined kernels. Computes a sample of the
-/// product on `device` in `stream`, and waits for it. The operation must be an integer sum.
+/// Returns whether the ranked family is faster than a dense kernel, because few pairs of elements of a ⊗ b are near the
+/// best. `dense_steps` is the dense kernel's cost per result, in steps of the pipelined kernels. Computes a sample of
+/// the product on `device` in `stream`, and waits for it. The operation must be an integer sum.
 bool has_few_pairs(const Operation& operation, const MatrixView& a, const MatrixView& b, double dense_steps, int device,
                    cudaStream_t stream);
 

@@ -28,8 +28,8 @@ struct KnownLines {
 /// thread.
 class ResidentMemory final : public Memory {
  public:
-  /// Callback that is notified of bytes that are no longer accounted for, and then receives the buffers of the memory,
-  /// which it must free in the order of the session's stream.
+  /// Callback for released memory. It receives the bytes that are no longer accounted for, and the buffers, which it
+  /// must free in the order of the session's stream.
   using Held = std::pair<DeviceBuffer, PackedForms>;
   using Release = std::function<void(int64_t bytes, std::shared_ptr<Held>)>;
 

@@ -5,9 +5,9 @@
 // copies moves operands through shared memory. K-steps run in ascending order without padding steps, so results have
 // exactly the bits of the definition (core/user/product.h).
 //
-// If a template has several slices, `slices` groups of threads compute the same tile, each over a contiguous part of K,
-// and reduce their results at the end (split-K within the block). The host selects such a kernel only if ⊕ is provably
-// associative.
+// If a template has several slices, `slices` groups of threads compute the same tile (split-K within the block). Each
+// group computes a contiguous part of K, and the results are reduced at the end. The host selects such a kernel only if
+// ⊕ is provably associative.
 //
 // The state of a thread's results defines the computation: State::compute().
 #include "cuda/user/templates/holes.cuh"
