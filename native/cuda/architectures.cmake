@@ -1,22 +1,21 @@
-# Chooses the GPU architectures that the kernels are compiled for, and finds out if there is a GPU at all.
+# Selects the GPU architectures that the kernels are compiled for, and detects GPUs.
 
-# The architectures that the kernels are made for. `all` means those of them that the toolkit knows; others have to be
-# named.
+# Architectures that `all` selects, if the toolkit supports them. Other architectures must be named explicitly.
 set(mpmml_supported_archs 52 61 70 75 80 86 89 90 100 120)
 
 # mpmml_choose_architectures(asked known)
 #
-#   asked  MPMML_CUDA_ARCHS: a list such as 61;90 or sm_61;sm_90;compute_61 (PTX), or all, or nothing: then the GPUs of this machine. Without a
-#          GPU it is the oldest architecture, because the driver of every newer GPU can compile its PTX. A machine whose GPUs are
-#          all too old for the toolkit is an error
+#   asked  MPMML_CUDA_ARCHS: a list such as 61;90 or sm_61;sm_90;compute_61 (PTX), or all, or empty. Empty selects the
+#          GPUs of this machine, and the oldest architecture if it has no GPU, because the driver of every newer GPU can
+#          compile its PTX. A machine whose GPUs are all too old for the toolkit is an error
 #   known  the architectures of the toolkit
 #
-# Sets, as CMake writes CUDA_ARCHITECTURES (90-real is machine code, 90-virtual PTX, 90 both):
+# Sets, in the syntax of CMake's CUDA_ARCHITECTURES (90-real is machine code, 90-virtual PTX, 90 both):
 #
-#   mpmml_architectures      for the kernels that products take. The newest comes with its PTX, for still newer GPUs
-#   mpmml_lab_architectures  for the kernels of the laboratory, of which there are ten times as many: with `all` they
-#                            would take most of an hour. The driver compiles PTX when a kernel is first used
-#   mpmml_architectures_note what the user should know about the choice, or nothing
+#   mpmml_architectures      for the kernels of products. The newest includes PTX, for still newer GPUs
+#   mpmml_lab_architectures  for the kernels of the laboratory, whose number is ten times larger: with `all` they would
+#                            compile for most of an hour. The driver compiles PTX at the first use of a kernel
+#   mpmml_architectures_note a note about the selection for the user, or empty
 function(mpmml_choose_architectures asked known)
   set(note "")
   set(offered "")
@@ -76,8 +75,8 @@ function(mpmml_choose_architectures asked known)
   set(mpmml_architectures_note "${note}" PARENT_SCOPE)
 endfunction()
 
-# Whether this machine has an NVIDIA driver. On Linux and in the Windows Subsystem for Linux files show it (lib/load.ts looks for
-# the same), elsewhere the driver's program.
+# Sets `result` to whether this machine has an NVIDIA driver. On Linux and in the Windows Subsystem for Linux it tests for
+# files (the ones that lib/load.ts tests for), elsewhere for nvidia-smi.
 function(mpmml_find_driver result)
   set(${result} FALSE PARENT_SCOPE)
   foreach(file /proc/driver/nvidia/version /dev/nvidiactl /usr/lib/wsl/lib/libcuda.so.1)
@@ -91,7 +90,7 @@ function(mpmml_find_driver result)
   endif()
 endfunction()
 
-# The compute capabilities of this machine's GPUs, for example 8.6;9.0, by the driver's program; nothing if there is none.
+# Sets `result` to the compute capabilities of this machine's GPUs, such as 8.6;9.0, from nvidia-smi; empty without it.
 function(mpmml_machine_capabilities result)
   execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
     OUTPUT_VARIABLE printed RESULT_VARIABLE status ERROR_QUIET)
@@ -102,8 +101,8 @@ function(mpmml_machine_capabilities result)
   set(${result} "${capabilities}" PARENT_SCOPE)
 endfunction()
 
-# The architectures of this machine's GPUs. For a GPU that the toolkit doesn't know it is the newest older one that the
-# toolkit knows; if there is none, `missing` is set to the GPU's architecture.
+# Sets `result` to the architectures of this machine's GPUs. A GPU that the toolkit doesn't support is replaced by the
+# newest older architecture that it supports; if none exists, `missing` is set to the GPU's architecture.
 function(mpmml_machine_architectures result known missing)
   set(found "")
   set(${missing} "" PARENT_SCOPE)
@@ -126,8 +125,8 @@ function(mpmml_machine_architectures result known missing)
   set(${result} "${found}" PARENT_SCOPE)
 endfunction()
 
-# Machine code for each architecture, and PTX for the newest. Both are one option, so that the compiler makes the PTX
-# only once.
+# Sets `result` to machine code for each architecture, and PTX for the newest. Both are one option of the newest
+# architecture, so that the compiler generates the PTX only once.
 function(mpmml_with_ptx result)
   set(newest 0)
   foreach(arch ${ARGN})
@@ -146,7 +145,7 @@ function(mpmml_with_ptx result)
   set(${result} "${all}" PARENT_SCOPE)
 endfunction()
 
-# CMake's list as people write it: sm_80 sm_90 compute_90.
+# Sets `result` to the readable form of CMake's list: sm_80 sm_90 compute_90.
 function(mpmml_name_architectures result)
   set(names "")
   foreach(arch ${ARGN})

@@ -32,18 +32,19 @@
 namespace mpmml::cuda {
 namespace {
 
-/// Whether there is a better kernel for the same: Hopper's own instructions are, so the others needn't be checked.
+/// Returns whether a wgmma kernel of the exponent family supersedes the kernel on this device, so that its self-test
+/// can be skipped.
 bool is_second(const Kernel& kernel, const Placement& where) {
   return kernel.needs == DeviceFeature::kWarpExponents && !where.variant &&
          has_ability(where.device, DeviceFeature::kExponents);
 }
 
-/// Whether a product's last tiles would be divided.
+/// Returns whether the launch of a product would use stream-K.
 bool divides(const Variant& variant, ArithmeticKind path, const Problem& problem, int device) {
   return division_of(kernel_of(variant), launch_of(problem, {&variant, path}), device).shares > 0;
 }
 
-// How much longer the planner assumes that a kernel takes if its instructions are emulated.
+// Slowdown of a kernel whose instructions are emulated, as assumed by the planner.
 constexpr double kSlowedDown = 8;
 
 class CudaBackend : public Backend, private Planner {
@@ -85,7 +86,7 @@ class CudaBackend : public Backend, private Planner {
 
  private:
   VariantCost judge(const Variant& variant, ArithmeticKind path, const Problem& problem, bool numbered, int device);
-  /// `numbered` says whether numbers_fit() for the operands.
+  /// `numbered` is the result of numbers_fit() for the operands.
   std::function<VariantCost(const Variant&, ArithmeticKind)> judge_for(const Problem& problem, ArithmeticSet exact,
                                                                        bool numbered, const Placement& where);
   int64_t bytes(const Problem& block, const Problem& whole, const Placement& where) override;
@@ -98,7 +99,7 @@ class CudaBackend : public Backend, private Planner {
 
   std::string architectures_;
   std::vector<const Variant*> variants_;
-  /// Those that may be taken unasked.
+  /// Variants that the planner may select automatically.
   std::map<std::pair<SemiringId, DataType>, std::vector<const Variant*>> candidates_;
 };
 
@@ -112,17 +113,17 @@ std::string CudaBackend::refuses(const Problem& problem, const Placement& where)
 }
 
 double CudaBackend::estimate_ms(const Problem& problem, int device) {
-  // Measured on an H200: the cost of a call, and of a byte of pageable memory, if one slot is enough; the same for
-  // larger calls, with one thread and with several, which have to be started; and the steps per millisecond and
+  // Measured on an H200: cost of a call and pageable bytes per millisecond for calls that fit one slot; both for larger
+  // calls with one thread, and with several threads, which must be started; and k-steps per millisecond and
   // multiprocessor, at 35 TOPS on 132 multiprocessors.
   constexpr double kSmallCallMs = 0.06, kBytesPerMsInSlots = 1.6e7;
   constexpr double kCallMs = 0.065, kBytesPerMs = 9e6;
   constexpr double kThreadsMs = 0.9, kBytesPerMsWithThreads = 4e7;
   constexpr double kStepsPerMsAndMultiprocessor = 1.3e8;
-  // Tensor cores take so many times the truth values that the other units take (docs/tensor-cores.md). A GPU isn't asked
-  // whether it really has them, because that would wake it for products that the CPU computes.
+  // Speedup of tensor cores over the other units for truth values (docs/tensor-cores.md). The self-test isn't run here,
+  // because it would wake the GPU for products that the CPU computes.
   constexpr double kPairsAtOnce = 8;
-  // Kernels compute whole tiles and pack their operands into them. This is the smallest tile.
+  // Smallest tile. Kernels compute and pack whole tiles.
   constexpr int64_t kTile = 64;
   const DeviceLimits limits = device_limits(device);
   const double element = double(element_bytes(problem.operation.dtype));
@@ -130,13 +131,13 @@ double CudaBackend::estimate_ms(const Problem& problem, int device) {
   const double bytes = double(operand_bytes(problem)) + double(problem.outputs()) * element;
   const double packed = sizeof(int32_t) * cost_of_step(problem.operation) * problem.k() *
                         (m * items_of(problem.a, problem.batch) + n * items_of(problem.b, problem.batch));
-  // What a structure leaves out saves its share of the steps.
+  // A structure reduces the steps in proportion.
   const double share = is_structured(problem) ? steps_of(problem) / (double(problem.outputs()) * problem.k()) : 1;
   const double steps = cost_of_step(problem.operation) * problem.batch * m * n * problem.k() * share;
   const double copied = has_few_bytes(problem)
                             ? kSmallCallMs + bytes / kBytesPerMsInSlots
                             : kCallMs + std::min(bytes / kBytesPerMs, kThreadsMs + bytes / kBytesPerMsWithThreads);
-  // If there are few tiles, some multiprocessors are idle.
+  // Some multiprocessors are idle if there are few tiles.
   const double tiles = problem.batch * (m / kTile) * (n / kTile);
   const double busy = std::min(double(limits.multiprocessors), tiles);
   const bool counts = is_boolean(problem.operation) && limits.capability == kHopper;
@@ -173,17 +174,17 @@ VariantCost CudaBackend::judge(const Variant& variant, ArithmeticKind path, cons
 std::function<VariantCost(const Variant&, ArithmeticKind)> CudaBackend::judge_for(const Problem& problem,
                                                                                   ArithmeticSet exact, bool numbered,
                                                                                   const Placement& where) {
-  // What has been measured is known by the cheapest path that the device has.
+  // Measured choices are keyed by the cheapest exact arithmetic that the device supports.
   const auto needs_exponents = [&](ArithmeticKind path) { return exact.has(path); };
   if (std::any_of(std::begin(kExponentPaths), std::end(kExponentPaths), needs_exponents) &&
       !has_exponents(where.device)) {
     for (const ArithmeticKind path : kExponentPaths) exact.remove(path);
   }
-  // Choices are measured without further results and structures.
+  // Choices are measured without auxiliary outputs and structures.
   const std::optional<MeasuredChoice> measured = where.variant || further_asked(problem) || is_structured(problem)
                                                      ? std::nullopt
                                                      : measured_choice(device_name(where.device), problem, exact);
-  // The product that was measured.
+  // The product of the measurement.
   Problem like = problem;
   double clocks_of_choice = 0, clocks_of_measured = 0;
   if (measured) {
@@ -203,9 +204,10 @@ std::function<VariantCost(const Variant&, ArithmeticKind)> CudaBackend::judge_fo
     if (is_second(kernel_of(variant), where)) return {"the family exponent takes less time", 0};
     VariantCost judgement = judge(variant, path, problem, numbered, where.device);
     if (!measured || !judgement.refusal.empty()) return judgement;
-    // The choice holds for all products that are like the measured one, but their tiles fill whole waves to different
-    // degrees, so the estimates compare other kernels with the choice. They err: by so much in general, and if they prefer a
-    // kernel for the measured product too, by that much. A kernel that divides tiles is made to fill waves.
+    // A choice applies to all products similar to the measured one, but wave quantization differs between them. So
+    // other kernels are compared with the choice by estimates, with a margin for the relative error of the estimates.
+    // If an estimate prefers another kernel for the measured product, too, its error there is a further margin. The
+    // margin of stream-K kernels is smaller, because they fill their waves.
     constexpr double kEstimatesErr = 0.1, kEstimatesOfDividedErr = 0.05;
     if (&variant == measured->variant) {
       judgement.cost = 0;
@@ -244,7 +246,7 @@ Plan CudaBackend::plan(const Problem& problem, const ValueRange& a, const ValueR
                    judge_for(problem, exact, numbers_fit(a, b, problem.k()), where));
 }
 
-/// What the block can need with any kernel that may be chosen.
+/// Returns the maximum bytes that the block can need with any kernel that may be selected.
 int64_t CudaBackend::bytes(const Problem& part, const Problem& problem, const Placement& where) {
   int64_t widened = 0, others = 0;
   const BlockPartition partition = partition_into_blocks(part);
@@ -267,7 +269,7 @@ int64_t CudaBackend::bytes(const Problem& part, const Problem& problem, const Pl
     consider_variant(*where.variant);
   } else {
     for (const Variant* variant : candidates(problem.operation)) consider_variant(*variant);
-    // It isn't among them: a sample decides.
+    // The ranked family isn't a candidate of the planner, because a sample decides on it.
     const ArithmeticSet any{ArithmeticKind::kDirect, ArithmeticKind::kTranslated};
     const std::optional<Plan> ranked = ranked_plan(part, {nullptr, ArithmeticKind::kDirect}, any, where);
     if (ranked) consider(*ranked, kernel_of(*ranked->variant));

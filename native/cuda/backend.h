@@ -6,8 +6,8 @@
 
 namespace mpmml::cuda {
 
-/// The CUDA backend. Makes no CUDA call yet, so that the addon also loads on machines without a driver.
-/// `architectures` are those of the build, for messages.
+/// Creates the CUDA backend without any CUDA call, so that the addon loads on machines without a driver.
+/// `architectures` are the build's architectures, for messages.
 std::unique_ptr<Backend> make_backend(std::string architectures);
 
 }  // namespace mpmml::cuda

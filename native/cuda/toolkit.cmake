@@ -1,19 +1,19 @@
-# Finds the CUDA toolkit and says what is built with it. Sets
+# Finds the CUDA toolkit and selects what is built with it. Sets
 #   MPMML_CUDA_FOUND               whether the CUDA backend is built
-#   MPMML_CUDA_STATUS              one line: what is built, or why nothing is
-#   MPMML_CUDA_STATUS_OF_CPU       the same of the addon that computes on the CPU only
-#   MPMML_CUDA_NOTE                one more line that the user should know, or nothing
+#   MPMML_CUDA_STATUS              one line: what is built, or the reason why CUDA isn't
+#   MPMML_CUDA_STATUS_OF_CPU       one line: the status of the CPU-only addon
+#   MPMML_CUDA_NOTE                an additional line for the user, or empty
 #   MPMML_CUDA_TOOLKIT             the toolkit's version
 #   MPMML_CUDA_ARCHITECTURE_NAMES  for example "sm_80 sm_90 compute_90"
-#   MPMML_CUDA_HOPPER_ARCHITECTURES  CMake's list for the kernels that only Hopper's instructions can compute
+#   MPMML_CUDA_HOPPER_ARCHITECTURES  CMake's list for the kernels with instructions of Hopper only
 #   MPMML_CUDA_LAB_ARCHITECTURES   CMake's list for the kernels of the laboratory
 #   MPMML_CUDA_LAB_ARCHITECTURE_NAMES
 #
-# Unless it is asked for, CUDA is built only if this machine has a GPU.
+# Unless requested explicitly, CUDA is built only if this machine has a GPU.
 #
-# nvcc is looked for in CUDACXX, then on the PATH, then under CUDA_PATH, CUDA_HOME and /usr/local/cuda. It must be of CUDA 12.0 or
-# newer: older ones lack the three-operand maxima (__viaddmax_s32, __vimax3_s32) and __grid_constant__. CMake's own
-# check_language(CUDA) isn't used, because it just answers "no" even if only the architectures are wrong.
+# nvcc is searched in CUDACXX, then on the PATH, then under CUDA_PATH, CUDA_HOME and /usr/local/cuda. It must be of
+# CUDA 12.0 or newer: older toolkits lack the three-operand maxima (__viaddmax_s32, __vimax3_s32) and __grid_constant__. CMake's own
+# check_language(CUDA) isn't used, because it only returns "no" even if only the architectures are wrong.
 
 include(${CMAKE_CURRENT_LIST_DIR}/architectures.cmake)
 
@@ -96,7 +96,7 @@ macro(mpmml_enable_cuda)
   set(MPMML_CUDA_STATUS "built with CUDA ${MPMML_CUDA_TOOLKIT} for ${MPMML_CUDA_ARCHITECTURE_NAMES}")
 endmacro()
 
-# Options of the layer that holds CUDA code.
+# Sets the compile options of a target with CUDA code.
 function(mpmml_set_cuda_options target)
   target_link_libraries(${target} PRIVATE CUDA::cudart_static)
   set(options -Wno-deprecated-gpu-targets)

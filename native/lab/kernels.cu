@@ -8,7 +8,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kBlocks = 4096;
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): neighbouring inputs give unrelated words.
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): consecutive inputs give unrelated words.
 __device__ __forceinline__ uint64_t scramble(uint64_t x) {
   x += 0x9e3779b97f4a7c15ull;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void copy_word(const uint32_t* from, uint32_t* to) { *to = *from; }
 
-/// Returns the nanoseconds that it took, at least as many as asked for.
+/// Spins for at least `nanoseconds`, and returns the elapsed nanoseconds.
 __device__ uint64_t spin(uint64_t nanoseconds) {
   const auto now = [] {
     uint64_t time;

@@ -14,17 +14,17 @@ struct RandomValues {
   uint64_t seed;
 };
 
-/// Queues the filling of `count` elements. Floating-point elements get whole numbers too.
+/// Queues a fill of `count` elements with random values. Floating-point elements are whole numbers, too.
 void fill_random(const Operation& operation, void* data, int64_t count, const RandomValues& values,
                  cudaStream_t stream);
 
-/// Queues a kernel that does nothing for 40 µs, in which the host can queue what comes next.
+/// Queues a kernel that spins for 40 µs, so that the host can queue the next work meanwhile.
 void prime_stream(cudaStream_t stream);
 
-/// Queues a kernel that reads from where no memory is.
+/// Queues a kernel that reads an invalid address.
 void read_from_nowhere(void* target, cudaStream_t stream);
 
-/// Queues a kernel that spins for a fifth of a millisecond and writes the clocks and the nanoseconds that it took.
+/// Queues a kernel that spins for a fifth of a millisecond and writes the elapsed clocks and nanoseconds.
 void probe_clock(uint64_t* ticks, cudaStream_t stream);
 
 }  // namespace mpmml::cuda

@@ -27,7 +27,7 @@ int attribute(cudaDeviceAttr which, int device) {
   return value;
 }
 
-/// One set of operands, and the product that they belong to.
+/// Product and operand sets of a measurement.
 class Bench {
  public:
   Bench(const MeasureRequest& request, Lane& lane)
@@ -49,7 +49,7 @@ class Bench {
     for (int repetition = -request_.warmup; repetition < request_.repetitions; ++repetition) {
       const int64_t set = (repetition + request_.warmup) % sets_;
       Launch launch = launch_of(set, measurement.path, range);
-      // Otherwise the time of a short kernel has the host's time to launch it in it (H200: 2 µs of 79 at 1024³).
+      // Priming excludes the host's launch overhead from the time of a short kernel (2 µs of 79 at 1024³, H200).
       prime_stream(stream_);
       start.record(stream_);
       if (kernel_.pack) {
@@ -86,7 +86,8 @@ class Bench {
   char* b(int64_t set) const { return a(set) + elements_a() * element_bytes_; }
 
   void allocate() {
-    constexpr double kMost = 4e12;  // bytes, more than any device has; larger products might not fit 64 bits
+    constexpr double kMost =
+        4e12;  // limit in bytes, above every device's memory; larger products might overflow 64 bits
     const double batch = double(request_.batch) * element_bytes_;
     const double one = batch * (double(request_.m) * request_.k + double(request_.k) * request_.n);
     const double rest = batch * request_.m * request_.n + packed_bytes();
@@ -108,7 +109,7 @@ class Bench {
     fill_random(problem_.operation, a(0), sets_ * (elements_a() + elements_b()), values, stream_);
   }
 
-  /// For one set of operands in the kernel's own form.
+  /// Returns the bytes of one set of operands in the kernel's packed format.
   double packed_bytes() const {
     if (!kernel_.packed_bytes) return 0;
     const Launch launch = mpmml::cuda::launch_of(problem_, {request_.variant, request_.variant->paths.cheapest()});
@@ -125,7 +126,7 @@ class Bench {
     find_facts(problem_.operation.dtype, Storage::kElement, b(set), elements_b(), scans() + 1, stream_);
   }
 
-  /// The range of A and B together. Every set is drawn from the same values.
+  /// Scans A and B, and returns their common range. All sets are drawn from one distribution.
   ValueRange scan() {
     reset_scans(scans(), 1, stream_);
     const int64_t elements = sets_ * (elements_a() + elements_b());
@@ -134,7 +135,7 @@ class Bench {
     MPMML_CUDA(cudaMemcpyAsync(result, scans(), sizeof(ScanResult), cudaMemcpyDeviceToHost, stream_));
     MPMML_CUDA(cudaStreamSynchronize(stream_));
     ValueRange range = range_of(problem_.operation, result->facts(), Storage::kElement);
-    // Floats are whole numbers too.
+    // Floats are whole numbers, too.
     range.levels.spread = int64_t{request_.maximum} - request_.minimum;
     range.levels.has_zero = range.has_zero;
     return range;
@@ -216,7 +217,7 @@ Occupancy occupancy(const Variant& variant, int device) {
 void fault(int device) {
   const LaneHandle lane = take_lane(device);
   read_from_nowhere(lane->device_results(), lane->compute(0));
-  // It isn't used again.
+  // The lane isn't used again.
   lane->quiesce();
   MPMML_CUDA(cudaStreamSynchronize(lane->compute(0)));
 }

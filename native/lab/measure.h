@@ -1,5 +1,5 @@
-// What the laboratory asks of the CUDA backend: the time of a variant's kernel on operands that are made on the device,
-// and how many of its threads a multiprocessor holds.
+// Measurements of the laboratory on the CUDA backend: the time of a variant's kernel on operands that are generated on
+// the device, and its occupancy.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,11 +22,11 @@ struct MeasureRequest {
 struct Measurement {
   std::vector<double> kernel, prepare, analysis;
   ArithmeticKind path;
-  int operand_sets;  ///< used in turn by the repetitions, so that no operand is still in the L2 cache
-  double clock_mhz;  ///< of the multiprocessors, just after the last repetition
+  int operand_sets;  ///< sets that repetitions alternate, so that no operand is in the L2 cache
+  double clock_mhz;  ///< clock of the multiprocessors, just after the last repetition
 };
 
-/// Throws Error: kVariant if the variant can't run this product, kOutOfMemory, kCuda.
+/// Measures a kernel. Throws Error: kVariant if the variant can't run this product, kOutOfMemory, kCuda.
 Measurement measure(const MeasureRequest& request);
 
 /// Table 2.1 of the thesis. The active counts are per multiprocessor.
@@ -35,18 +35,18 @@ struct Occupancy {
   int shared_bytes;  ///< per block, static and dynamic
   int local_bytes;   ///< per thread: spilled registers
   int threads;       ///< per block
-  int max_threads;   ///< the most that a block of this kernel may have
+  int max_threads;   ///< maximum per block of this kernel
   int active_threads, active_warps, active_blocks;
   double percent;
 };
 
-/// Occupancy of the kernel `function`. All active counts are 0 if such a block can't run.
+/// Returns the occupancy of the kernel `function`. All active counts are 0 if such a block can't run.
 Occupancy occupancy(const void* function, int64_t threads, int dynamic_shared_bytes, int device);
 
-/// The same for a variant, on the first of its paths.
+/// Returns the occupancy of a variant with the first of its arithmetics.
 Occupancy occupancy(const Variant& variant, int device);
 
-/// For tests: a kernel that reads from where no memory is. Throws Error(kCuda), and CUDA can't be used any more.
+/// For tests: runs a kernel that reads an invalid address. Throws Error(kCuda) and makes CUDA unusable in this process.
 void fault(int device);
 
 }  // namespace mpmml::cuda

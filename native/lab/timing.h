@@ -1,4 +1,4 @@
-// What measurements share: repetitions between two events, and the clock rate.
+// Shared by measurements: repetitions between two events, and the clock rate.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -10,14 +10,14 @@
 
 namespace mpmml::cuda {
 
-/// Waits for a lane's streams before the buffers are freed that are declared above it.
+/// Synchronizes with a lane's streams in its destructor, before buffers that are declared above it are freed.
 struct StreamSyncGuard {
   Lane& lane;
   ~StreamSyncGuard() { lane.quiesce(); }
 };
 
-/// Times of `repetitions` calls of `queue`, in ms, each from one event in the lane's first stream to another. `warmup` calls come first,
-/// whose times aren't returned.
+/// Returns the times of `repetitions` calls of `queue` in ms, each between two events in the lane's first compute
+/// stream. `warmup` untimed calls come first.
 template <class Queue>
 std::vector<double> timed(Lane& lane, int warmup, int repetitions, Queue&& queue) {
   const cudaStream_t stream = lane.compute(0);
@@ -33,7 +33,8 @@ std::vector<double> timed(Lane& lane, int warmup, int repetitions, Queue&& queue
   return times;
 }
 
-/// Clock rate in MHz, from clocks and nanoseconds in device memory that the lane's first stream has written. 0 if there are none.
+/// Returns the clock rate in MHz, from clocks and nanoseconds in device memory that the lane's first compute stream has
+/// written; 0 if none were written.
 inline double clock_mhz_of(Lane& lane, const uint64_t* ticks) {
   auto* const on_host = static_cast<uint64_t*>(lane.results());
   const cudaStream_t stream = lane.compute(0);

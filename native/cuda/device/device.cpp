@@ -14,13 +14,13 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// Why a device can't be used.
+/// Reason why a device is unusable.
 struct Reason {
-  std::string text;  ///< empty if it can be used
-  bool lasting;      ///< whether it stays so until the process ends
+  std::string text;  ///< empty if the device is usable
+  bool lasting;      ///< whether the reason persists until the process ends
 };
 
-/// The number of devices; if there are none, also why.
+/// Returns the number of devices, and the reason if it is 0.
 int count_devices(Reason& reason) {
   int count = 0;
   const cudaError_t status = cudaGetDeviceCount(&count);
@@ -123,7 +123,7 @@ static_assert(memory_rates(1980000, 0, 6144, 132).bytes_per_ms > 0);
 
 DeviceLimits device_limits(int device) {
   static std::mutex mutex;
-  static auto* const known = new std::map<int, DeviceLimits>;  // As names() above.
+  static auto* const known = new std::map<int, DeviceLimits>;  // never destroyed, like names()
   const std::lock_guard<std::mutex> lock(mutex);
   const auto found = known->find(device);
   if (found != known->end()) return found->second;

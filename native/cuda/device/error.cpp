@@ -10,7 +10,7 @@ namespace mpmml::cuda {
 namespace {
 
 constexpr int kMaxKnown = 64;
-/// By device: an error that lasts destroys the context of one device.
+/// Sticky errors by device, because a sticky error destroys the context of one device.
 std::atomic<const char*> lost[kMaxKnown];
 
 std::atomic<const char*>& lost_of(int device) { return lost[device >= 0 && device < kMaxKnown ? device : 0]; }
@@ -30,8 +30,8 @@ void check(cudaError_t status, const char* call, const char* file, int line) {
                               std::to_string(line);
   cudaGetLastError();
   if (status == cudaErrorMemoryAllocation) throw Error(ErrorCode::kOutOfMemory, message);
-  // After a sticky error every later call fails with it. CUDA has no other way to distinguish it from an error that has
-  // passed.
+  // After a sticky error every later call fails with it. CUDA provides no other way to distinguish it from a transient
+  // error.
   if (cudaFree(nullptr) != cudaSuccess) {
     int device = 0;
     cudaGetDevice(&device);

@@ -1,9 +1,10 @@
-// The boolean family: truth values on Hopper's tensor cores. An instruction takes 256 of each row and column, and counts how
-// many pairs of them are both true. The count says what the result is: in or-and whether it isn't 0 (docs/tensor-cores.md).
+// The boolean family: truth values on Hopper's tensor cores. A binary wgmma instruction (AND and popcount) counts the
+// k-steps, of 256, in which the elements of A and B are both true. The result of or-and is true if the count isn't 0
+// (docs/tensor-cores.md).
 //
-// Packing writes bits in tiles exactly as shared memory holds them, so that one thread moves a whole tile by a bulk copy. A
-// block computes tiles of C one after the other: one warp copies, two groups of four warps count for 64 rows each. While
-// these store their results, the next operands arrive.
+// Packing writes bits in tiles in the layout of shared memory, so that one thread moves a whole tile by a bulk copy.
+// Blocks are persistent and warp-specialized: one producer warp copies tiles, and two consumer warpgroups count pairs
+// for 64 rows each. The loads of the next tile of C overlap with the epilogue of the current one.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -36,12 +37,12 @@ struct BooleanProblem {
 template <class Config, class Arithmetic>
 __global__ void boolean_kernel(DeviceProblem problem, BooleanProblem operands, Arithmetic arithmetic);
 
-/// For the search for witnesses: what is noted is the number of the tile.
+/// Note type of the witness search: a note is the index of a tile of K.
 struct BooleanNote {
   static constexpr int kStepsOfTile = kBooleanSteps, kOfFirstTile = 0;
 
   static __device__ __forceinline__ int tile(int note) { return note; }
-  /// The order of the bits is that of pack_truths().
+  /// Returns the first k-step in which both lines are true. pack_truths() defines the order of the bits.
   static __device__ __forceinline__ int step(const PartOfLine& a, const PartOfLine& b, int /*note*/, int lane) {
     int first = kStepsOfTile;
 #pragma unroll
@@ -63,18 +64,18 @@ struct BooleanNote {
 
 constexpr int kBooleanPackThreads = 256;
 
-/// Four neighbours as truth values, 0 or 1 in each byte.
+/// Returns four neighbours as truth values, 0 or 1 in each byte.
 __device__ __forceinline__ uint32_t truths(uint32_t four) {
   return ((((four & 0x7f7f7f7f) + 0x7f7f7f7f) | four) >> 7) & 0x01010101;
 }
 
-/// An operand as its packing reads it: four neighbours at a time, along K or from line to line, whichever is contiguous.
+/// Source of an operand for packing, which reads four neighbours at a time along the contiguous dimension (K or lines).
 template <class Element>
 struct TruthSource {
   static_assert(sizeof(Element) == 1, "a word holds four elements");
   const Element* data;
   bool along_k;
-  int64_t near, far;              ///< strides along that dimension and along the other
+  int64_t near, far;              ///< strides along the contiguous dimension and along the other
   int64_t near_count, far_count;  ///< elements
   bool in_words;                  ///< whether four neighbours are a word in memory
 
@@ -87,8 +88,9 @@ struct TruthSource {
         far_count(along_k ? source.lines : source.depth),
         in_words(near == 1 && (reinterpret_cast<uintptr_t>(data) | static_cast<uint64_t>(far)) % 4 == 0) {}
 
-  /// The truth values from `first` on in line or step `other`. Those outside the operand are false; with kWhole there are
-  /// none. There are no branches, so that many loads are under way at a time: what is outside reads the last elements.
+  /// Returns the four truth values from `first` on in line or step `other`. Elements outside the operand are false.
+  /// `kWhole` states that no element is outside. The code has no branches, so that many loads are in flight: indices
+  /// outside the operand are clamped to the last element.
   template <bool kWhole>
   __device__ __forceinline__ uint32_t four(int64_t first, int64_t other) const {
     if constexpr (kWhole) return truths(*reinterpret_cast<const uint32_t*>(data + other * far + first));
@@ -103,14 +105,14 @@ struct TruthSource {
   }
 };
 
-/// A block writes a part of a tile.
+/// Number of blocks that pack one tile.
 constexpr int kBooleanParts = 4;
 constexpr int kBooleanPackWarps = kBooleanPackThreads / 32;
 
-/// Writes a part of the tile from `line0` and `k0` on: some of its lines if they are contiguous, otherwise some of its steps.
-/// Bit 8b + i of word w of a line is step 128i + 4w + b. Any order of the steps will do if both operands have it; with this
-/// one, neighbouring lanes read neighbouring elements in both cases. kWhole says that the tile is inside the operand, whose
-/// elements can be read in words.
+/// Writes a part of the tile from `line0` and `k0` on: some of its lines if they are contiguous, otherwise some of its
+/// steps. Bit 8b + i of word w of a line is step 128i + 4w + b. The order of the steps is arbitrary as long as both
+/// operands share it; with this order, neighbouring lanes read neighbouring elements in both cases. `kWhole` states
+/// that the tile is inside the operand and that its elements can be read as words.
 template <bool kWhole, class Element>
 __device__ __forceinline__ void pack_truths(const TruthSource<Element>& source, int64_t line0, int64_t k0, int part,
                                             unsigned char* tile) {
@@ -185,7 +187,7 @@ __global__ void __launch_bounds__(kBooleanPackThreads, 4)
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// Adds to the counts of 64 rows and 128 columns how many pairs of 256 steps are both true.
+/// Adds the number of k-steps, of 256, in which both elements are true to the counts of 64 rows × 128 columns.
 __device__ __forceinline__ void count_pairs(uint32_t (&counts)[64], uint64_t a, uint64_t b) {
   asm volatile("wgmma.mma_async.sync.aligned.m64n128k256.s32.b1.b1.and.popc {" MPMML_64_PLACES "}, %64, %65, 1;\n"
                : MPMML_64_ACCUMULATORS("+r", counts)
@@ -200,7 +202,7 @@ struct BooleanTiles {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, kStages = kStages_;
   static constexpr int kCounters = 2;  ///< groups of four warps
   static constexpr int kThreads = kCounters * 128 + 32;
-  /// Of a multiprocessor, so that one computes while the other stores.
+  /// Blocks per multiprocessor: one computes while the other stores.
   static constexpr int kBlocks = 2;
   static constexpr int kStageBytes = (BM + BN) * kTileLineBytes;
   static constexpr int kResultBytes = BM * BN / 8;
@@ -232,7 +234,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   using S = typename Arithmetic::Semiring;
   constexpr int kStages = Config::kStages, kStageBytes = Config::kStageBytes, kCounters = Config::kCounters;
-  // A count must not reach 2^32. So after this many tiles of K, what it means takes its place.
+  // A count must not reach 2^32, so it is reduced to its truth value after this number of tiles of K.
   constexpr int kMaxTiles = (1 << 30) / Config::BK;
   extern __shared__ __align__(1024) unsigned char memory[];
   const auto unaligned = static_cast<unsigned>(__cvta_generic_to_shared(memory));
@@ -274,9 +276,9 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 
     return;
   }
 
-  // Results pass through shared memory as bits, so that a warp stores 128 neighbours of a row at once. It has 16 rows of 4
-  // words here. Lane 4g + t counts for columns 8i + 2t and 8i + 2t + 1 of rows g and g + 8. Word t of a row has them as bits
-  // 2i and 2i + 1.
+  // Results pass through shared memory as bits, so that a warp stores 128 neighbours of a row at once. Each warp has 16
+  // rows of 4 words there. Lane 4g + t counts for columns 8i + 2t and 8i + 2t + 1 of rows g and g + 8. Word t of a row
+  // holds the results of these columns as bits 2i and 2i + 1.
   const int lane = threadIdx.x % 32, warp = thread / 32;
   auto* const results = reinterpret_cast<uint32_t*>(memory + (barriers.first - unaligned) + kStages * 16) +
                         (group * 4 + warp) * (Config::kResultBytes / (kCounters * 4) / int{sizeof(uint32_t)});
@@ -302,7 +304,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 
     };
     if constexpr (Config::kFindsWitnesses) {
       static_assert(S::idempotent, "a true result stays true");
-      // The tiles from the first on that has made a result true.
+      // First tile of K that made each result true.
       int reached[64];
 #pragma unroll
       for (int i = 0; i < 64; ++i) reached[i] = 0;
@@ -373,7 +375,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kFindsWitnesses ? 1 
           epilogue.store(first_row + line, col, sums);
         }
       };
-      // In a branch of its own the compiler leaves out what C0 needs. The kernel takes 0.13 ms for 8192³, otherwise 0.18
+      // A separate branch lets the compiler drop the code for C0. The kernel takes 0.13 ms for 8192³ instead of 0.18
       // (H200).
       if (problem.c0.data) {
         store();

@@ -1,12 +1,12 @@
-// The closure family: Floyd and Warshall's algorithm on a part of a matrix that stays in registers.
+// The closure family: the Floyd-Warshall algorithm on a submatrix that stays in registers.
 //
-// A block of threads holds the elements between pivots and, if there are other nodes, either the rows or the columns of
-// some of them beside these. Each thread has 4 × 4 elements, neighbours in both directions. Pivot by pivot the pivot's
-// row and column pass through shared memory. There are two buffers for them, so one barrier per pivot is enough: what a
-// thread writes for the next pivot isn't what others still read.
+// A thread block holds the elements between pivots. If there are other nodes, it also holds either the rows or the
+// columns of some of them. Each thread holds a tile of 4 × 4 elements. The row and the column of each pivot pass
+// through shared memory, which is double-buffered: one barrier per pivot suffices, because the writes for the next
+// pivot go to the other buffer.
 //
-// Each block of threads improves the elements between pivots for itself. This costs less than a launch. Only the last
-// block to arrive stores them, because until then others may have to read them as they were.
+// Every thread block recomputes the elements between pivots, which costs less than a second launch. Only the last block
+// to arrive stores them, because other blocks may still have to read the original values.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "core/algebra/sentinels.h"
@@ -14,11 +14,11 @@
 
 namespace mpmml::cuda {
 
-/// How elements are held, and the steps on them.
+/// Representation of elements in registers, and the ⊕ and ⊗ on them.
 template <class S, bool = is_integer_sum<S>>
 struct ClosureWords {
   using Element = typename S::Element;
-  /// Smaller elements take a register each.
+  /// Elements narrower than 32 bits take one register each.
   using Word = std::conditional_t<sizeof(Element) < sizeof(uint32_t), uint32_t, Element>;
   static constexpr bool kHasApproximateZeros = false;
 
@@ -32,10 +32,11 @@ struct ClosureWords {
   static __device__ __forceinline__ Word step(Word acc, Word a, Word b) { return S::accumulate(acc, a, b); }
 };
 
-/// Zero is encoded as for Narrow, and needn't absorb exactly: think of it as an edge of that weight. A best way to a node
-/// that can't be reached then has one such edge, because two are worse, and a cycle with one gains nothing. So its sum is
-/// the encoded zero and a finite sum, which is within EncodedZero::limit: beyond Narrow's threshold, so that finish()
-/// finds zero, and sums of two don't wrap.
+/// Words of integer sums. Zero has the encoding of Narrow and needn't absorb exactly: it acts as an edge with the
+/// encoded zero as its weight. A best walk to an unreachable node contains exactly one such edge, because two are
+/// worse, and no cycle with such an edge is improving. So its length is the encoded zero plus a finite sum within
+/// EncodedZero::limit. That is beyond Narrow's threshold, so finish() returns zero, and sums of two such lengths don't
+/// wrap.
 template <class S>
 struct ClosureWords<S, true> {
   using Element = typename S::Element;
@@ -56,17 +57,19 @@ struct ClosureWords<S, true> {
   }
 };
 
-/// Whether x is strictly better than y: x ⊕ y isn't y. NaN is never better.
+/// Returns whether x is strictly better than y, i.e. x ⊕ y isn't y. NaN is never better.
 template <class S, class Word>
 __device__ __forceinline__ bool is_better(Word x, Word y) {
   return S::combine_kind == OperatorKind::kMinimum ? x < y : x > y;
 }
 
-/// Whether a cycle can gain: if ⊗ is a sum or a product. A minimum or a maximum is never better than one.
+/// Whether improving cycles can exist: only if ⊗ is a sum or a product. A minimum or a maximum is never better than
+/// one.
 template <class S>
 constexpr bool can_gain = S::extend_kind == OperatorKind::kSum || S::extend_kind == OperatorKind::kProduct;
 
-/// Copies kCount neighbours in chunks of four elements, or of 16 bytes if that is less. Both places must be aligned.
+/// Copies kCount neighbours in chunks of four elements, or of 16 bytes if that is less. Both pointers must be aligned
+/// to a chunk.
 template <int kCount, class T>
 __device__ __forceinline__ void copy_chunks(T* to, const T* from) {
   constexpr int kChunk = sizeof(T) == 8 ? 2 : 4;
@@ -80,7 +83,7 @@ __device__ __forceinline__ void copy_chunks(T* to, const T* from) {
   }
 }
 
-/// What differs between launches of a batch.
+/// Launch parameters that differ between the launches of a batch.
 struct ClosureGrid {
   unsigned row_blocks;  ///< the first blocks of the grid have rows of other nodes, the rest have columns
   /// Whether all matrices take chunks of four columns, counted from the first pivot or from other nodes.
@@ -90,17 +93,17 @@ struct ClosureGrid {
 template <class Config, class S, bool kNext>
 __global__ void closure_kernel(ClosureProblem problem, ClosureGrid grid);
 
-/// kOthers is 0 if all nodes are pivots.
+/// Tile configuration. kOthers is 0 if all nodes are pivots.
 template <int pivots_, int others_>
 struct ClosureConfig {
   static constexpr int kPivots = pivots_, kOthers = others_;
-  static constexpr int kSide = 4;  ///< of the square of elements that a thread has
+  static constexpr int kSide = 4;  ///< side of a thread's tile of elements
   static constexpr int kThreads = (kPivots + kOthers) / kSide * (kPivots / kSide);
 
   static_assert(kPivots % kSide == 0 && kOthers % kSide == 0, "a thread's elements are all of the same kind");
   static_assert(kThreads <= 1024 && kThreads % 32 == 0, "a block of threads");
 
-  /// Registers for 1024 threads per multiprocessor, if they suffice.
+  /// Minimum number of blocks per multiprocessor: 1024 resident threads if the registers suffice, otherwise 512.
   template <class Element, bool kNext>
   static constexpr int blocks_per_multiprocessor() {
     constexpr int kResidentThreads = sizeof(Element) != 4 || kNext ? 512 : 1024;
@@ -117,14 +120,14 @@ struct ClosureBuffers {
   alignas(kAlignment) int32_t next[2][kNext ? kMaxRows : 1];
 };
 
-/// What threads of a block tell each other.
+/// Flags that the threads of a block share.
 struct ClosureSigns {
-  int32_t gain;  ///< the first pivot with which a cycle gains
+  int32_t gain;  ///< first pivot with an improving cycle
   bool is_over;  ///< whether there is nothing to do
   bool is_last;  ///< whether this is the last block of threads to arrive
 };
 
-/// What a block of threads does. `kHasRows`: its other nodes have rows here, and otherwise columns.
+/// Work of one thread block. If `kHasRows`, the block holds rows of other nodes, otherwise columns.
 template <class Config, class S, bool kNext, bool kHasRows>
 class ClosureBlock {
   using W = ClosureWords<S>;
@@ -138,7 +141,7 @@ class ClosureBlock {
  public:
   using Buffers = ClosureBuffers<Word, kRows, kColumns, kNext>;
 
-  /// `index` is the place of the block among those of its kind.
+  /// `index` is the index of the block among the blocks with the same `kHasRows`.
   __device__ __forceinline__ ClosureBlock(const ClosureProblem& problem, bool takes_chunks, int index, Buffers& buffers,
                                           ClosureSigns& signs)
       : problem_(problem),
@@ -165,7 +168,7 @@ class ClosureBlock {
     __syncthreads();
     if (is_over) return;
     if (can_gain<S> && signs_.gain != kNoGain) {
-      // All blocks of threads have found the same.
+      // All thread blocks have the same result, so one of them writes it.
       if (threadIdx.x == 0 && blockIdx.x == 0) *gain = problem_.first_node + signs_.gain;
       return;
     }
@@ -180,7 +183,8 @@ class ClosureBlock {
     return kHasRows ? problem_.next_down : problem_.next_along;
   }
 
-  /// Where line `local` of this block's rows or columns is in matrix(), and whether there is one. Neighbours are neighbours.
+  /// Position in matrix() of line `local` of this block's rows or columns, and whether it exists. Consecutive lines of
+  /// the block are consecutive in the matrix.
   struct Line {
     int index;
     bool exists;
@@ -224,7 +228,7 @@ class ClosureBlock {
     }
   }
 
-  /// Whether the columns of this thread are a chunk.
+  /// Returns whether the columns of this thread form an aligned chunk.
   __device__ __forceinline__ bool has_chunk() const {
     return takes_chunks_ && column_at(thread_n_ * kSide + kSide - 1).exists;
   }
@@ -255,8 +259,8 @@ class ClosureBlock {
     });
   }
 
-  /// Puts the row and the column of pivot group · kSide + u into a buffer, and keeps what must be recorded of them. `u` is
-  /// known at compile time, so that registers can be addressed by it.
+  /// Writes the row and the column of pivot group · kSide + u to a buffer, and records their next nodes. `u` is a
+  /// compile-time constant after unrolling, so that it can index registers.
   __device__ __forceinline__ void publish(int group, int u) {
     const int buffer = u % 2;
     if (thread_m_ == group) {
@@ -289,7 +293,7 @@ class ClosureBlock {
   }
 
   __device__ __forceinline__ void pass() {
-    // Pivots past the last one have rows and columns of zeros, and change nothing.
+    // Pivots beyond the last one have rows and columns of zeros, which change no element.
     const int groups = ceil_div(problem_.count, kSide);
     for (int group = 0; group < groups; ++group) {
 #pragma unroll
@@ -309,7 +313,7 @@ class ClosureBlock {
     }
   }
 
-  /// Improves the elements by way of the pivot in a buffer.
+  /// Relaxes the elements of this thread through the pivot in a buffer.
   __device__ __forceinline__ void improve(int buffer) {
     alignas(16) Word row[kSide], column[kSide];
     copy_chunks<kSide>(row, &buffers_.row[buffer][thread_n_ * kSide]);
@@ -336,7 +340,7 @@ class ClosureBlock {
     }
   }
 
-  /// Called by one thread when the block has read all that it has to.
+  /// Counts the arrival of this block. One thread calls it after the block has read all of its input.
   __device__ __forceinline__ void arrive() {
     __threadfence();
     signs_.is_last = atomicAdd(problem_.arrivals + blockIdx.y, 1) + 1 == gridDim.x;
@@ -360,7 +364,7 @@ class ClosureBlock {
     }
   }
 
-  /// Stores what this thread has of the elements into a matrix of the sizes of matrix().
+  /// Stores the elements of this thread to a matrix of the shape of matrix().
   __device__ __forceinline__ void store_elements(const MutableMatrixView& view,
                                                  const Word (&words)[kSide][kSide]) const {
     alignas(16) Element elements[kSide][kSide];
@@ -384,7 +388,8 @@ class ClosureBlock {
     });
   }
 
-  /// If zeros are approximate, what seems to be better may still be zero. Its `next` stays as it was: −1.
+  /// Stores the next nodes of this thread. If zeros are approximate, an element that compares as better may still be
+  /// zero; its `next` remains −1.
   __device__ __forceinline__ void store_next() const {
     alignas(16) int32_t next[kSide][kSide];
 #pragma unroll

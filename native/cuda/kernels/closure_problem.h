@@ -1,4 +1,4 @@
-// What the closure family's kernels get.
+// Arguments of the kernels of the closure family.
 #pragma once
 #include <cstdint>
 
@@ -6,18 +6,18 @@
 
 namespace mpmml::cuda {
 
-/// Pivots in device memory.
+/// Matrices of pivots in device memory.
 struct ClosureProblem {
   int64_t batch;
   int count;
   MutableMatrixView down, along;
   int first_row, first_col;
-  MutableMatrixView next_down, next_along;        ///< data is null if they aren't asked for
-  MutableMatrixView columns, rows, next_columns;  ///< null if all nodes are pivots, unless they are asked for
-  int first_node;                                 ///< what `gain` calls the first pivot
+  MutableMatrixView next_down, next_along;        ///< data is null if not requested
+  MutableMatrixView columns, rows, next_columns;  ///< null if all nodes are pivots and they aren't requested
+  int first_node;                                 ///< node index of the first pivot, as reported in `gain`
   int32_t* gain;
   int64_t gain_stride;
-  /// A counter for each matrix: 0, which is also what the kernel leaves there.
+  /// Arrival counter of each matrix. It is 0 before the launch, and the kernel resets it to 0.
   unsigned* arrivals;
 };
 

@@ -1,11 +1,11 @@
-// Blocks that compute parts of tiles: see division.h.
+// Stream-K tiles: blocks that compute parts of tiles along K (stream_k.h).
 #pragma once
 #include "cuda/kernels/packed.cuh"
 #include "cuda/kernels/stream_k.h"
 
 namespace mpmml::cuda {
 
-/// The tile of a block that computes one, and all of it.
+/// Tile of a data-parallel block, which computes one whole tile.
 struct WholeTile {
   static constexpr bool kIsPart = false;
   static __device__ __forceinline__ unsigned thread() { return threadIdx.x; }
@@ -13,8 +13,9 @@ struct WholeTile {
   static __device__ __forceinline__ unsigned instance() { return blockIdx.z; }
 };
 
-/// Adds 1, and returns what was there before. What this block's threads have stored before a barrier is stored before that,
-/// and what others have stored before theirs can be read after it.
+/// Increments a counter with acquire-release semantics at GPU scope, and returns its previous value. Stores of this
+/// block before a barrier are visible before the increment. Stores of other blocks before their increments are visible
+/// after it.
 __device__ __forceinline__ unsigned count_arrival(unsigned* arrived) {
 #if __CUDA_ARCH__ >= 700
   unsigned before;
@@ -39,13 +40,13 @@ __device__ __forceinline__ unsigned arrivals(const unsigned* arrived) {
   return count;
 }
 
-/// What a share has of the tile that it has come to. Everything is found again whenever it is asked for: what doesn't
-/// change between the tiles of a share would stay in registers, and they are missing in the main loop.
+/// Part of a tile that a stream-K share currently computes. All getters recompute their values, because cached values
+/// would occupy registers in the main loop.
 class TilePart {
  public:
   static constexpr bool kIsPart = true;
 
-  /// `step` is in shared memory: the part's first tile of K, among those of all divided tiles.
+  /// `step` points to shared memory: index of the part's first tile of K, among the tiles of K of all divided tiles.
   __device__ __forceinline__ TilePart(const StreamKSchedule& division, const PartialTiles& memory,
                                       const volatile unsigned* step)
       : division_(division), memory_(memory), step_(step) {}
@@ -66,12 +67,12 @@ class TilePart {
     const unsigned first = tile() * division_.depth;
     return {static_cast<int>(*step_ - first), static_cast<int>(min(end(), first + division_.depth) - *step_)};
   }
-  /// Where the share's next part begins; not before end() if this one is the last.
+  /// First tile of K of the share's next part; at least end() if this part is the last.
   __device__ __forceinline__ unsigned next() const { return (tile() + 1) * division_.depth; }
   __device__ __forceinline__ unsigned end() const { return division_.begin(share() + 1); }
 
-  /// Combines the block's results with those of the tile's other parts. False if others are still to come: then the block's
-  /// own are kept for them.
+  /// Reduces the block's results with the tile's other parts (the stream-K fix-up). Returns false if other parts
+  /// haven't arrived yet; the block's partial results are then stored for the block that arrives last.
   template <class W, int kThreads, class Word, int kRows, int kCols>
   __device__ __forceinline__ bool combine(Word (&words)[kRows][kCols]) const {
     const unsigned parts = division_.parts(tile());
@@ -82,7 +83,7 @@ class TilePart {
       return static_cast<uint4*>(memory_.results) + int64_t{division_.slot(tile(), of_share)} * kChunks * kThreads +
              threadIdx.x;
     };
-    // What comes last needn't be kept.
+    // The last part needn't be stored.
     if (!is_last([&] { return arrivals(memory_.arrived + tile()); }, parts)) {
       uint4* const own = slot(share());
 #pragma unroll
@@ -118,7 +119,7 @@ class TilePart {
   __device__ __forceinline__ unsigned tile() const { return *step_ / division_.depth; }
   __device__ __forceinline__ unsigned tile_of_launch() const { return static_cast<unsigned>(division_.whole) + tile(); }
 
-  /// Whether one part is missing yet, by what `count` finds: the block's own.
+  /// Returns whether only this block's part hasn't arrived, according to the arrivals that `count` returns.
   template <class Count>
   static __device__ __forceinline__ bool is_last(Count&& count, unsigned parts) {
     __shared__ bool last;

@@ -1,9 +1,10 @@
-// Rounds over the essential edges of a graph (EssentialEdges in core/session/session.h): Bellman and Ford's algorithm for all sources
-// at once, on rows. d[i, ·] = d[i, ·] ⊕ w(i, j) ⊗ d[j, ·] for each listed edge of i whose row j changed in the round before.
+// Rounds over the essential edges of a graph (EssentialEdges in core/session/session.h): the Bellman-Ford algorithm for
+// all sources at once, on rows. d[i, ·] = d[i, ·] ⊕ w(i, j) ⊗ d[j, ·] for each listed edge of i whose row j changed in
+// the round before.
 //
-// A warp has a row, and a stripe of columns. Stripes don't depend on each other; blocks of one run one after the other, so that the rows
-// that they read stay in L2. Rows are improved in place: what a block reads of another row is
-// the length of a way, old or new, and a row that changed is read again in the next round.
+// A warp computes one row in a stripe of columns. Stripes are independent; the blocks of a stripe have consecutive
+// indices, so that the rows that they read stay in the L2 cache. Rows are relaxed in place without synchronization: an
+// element of another row is the length of a path, old or new, and a changed row is read again in the next round.
 #pragma once
 #include <cstdint>
 
@@ -11,18 +12,18 @@
 
 namespace mpmml::cuda {
 
-/// An edge of the list: the node it leads to, and its weight as Lengths has it.
+/// An edge of the list: its head and its weight in the encoding of Lengths.
 struct ListedEdge {
   int32_t to;
   uint32_t weight;
 };
 
-/// The edges of one node, which are neighbours in the list.
+/// Range of one node's edges in the list.
 struct EdgesOfNode {
   uint32_t first, count;
 };
 
-/// Rounds that the host queues before it waits for their outcome.
+/// Number of rounds that the host queues before it waits for their outcome.
 constexpr int kRoundsTogether = 4;
 
 /// Outcome of kRoundsTogether rounds.
@@ -42,7 +43,7 @@ struct Lengths {
 };
 
 constexpr int kRoundThreads = 256;
-/// In a round a warp has a row and a stripe of columns.
+/// Rows per block, columns per lane, and columns per stripe.
 constexpr int kRowsOfBlock = kRoundThreads / 32, kColumnsOfLane = 4, kStripe = 32 * kColumnsOfLane;
 
 /// Returns the sum over the lanes of a warp in each lane. GPUs before Ampere have no instruction for it.
@@ -55,7 +56,7 @@ static __device__ __forceinline__ int warp_sum(int value) {
 #endif
 }
 
-/// Counts equal elements. A block of threads has a row.
+/// Counts equal elements of two matrices. Each thread block counts one row.
 template <class S>
 __global__ void count_equal_kernel(MatrixView a, MatrixView b, unsigned long long* counts) {
   const auto* const x = static_cast<const int32_t*>(a.data) + blockIdx.x * a.row_stride;
@@ -76,8 +77,8 @@ __global__ void count_equal_kernel(MatrixView a, MatrixView b, unsigned long lon
   if (zeros) atomicAdd(&counts[1], zeros);
 }
 
-/// Puts numbers of threads for which something holds in a row: returns the thread's place after `base`, and adds how many there are to
-/// `base`. All threads call it.
+/// Compacts the threads for which `holds` is true: returns the thread's index from `base` on, and adds the number of
+/// such threads to `base`. All threads of the block must call it.
 __device__ __forceinline__ uint32_t place_of(bool holds, uint32_t& base, uint32_t (&of_warps)[kRoundThreads / 32]) {
   const unsigned listed = __ballot_sync(~0u, holds), lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   if (lane == 0) of_warps[warp] = __popc(listed);
@@ -92,7 +93,7 @@ __device__ __forceinline__ uint32_t place_of(bool holds, uint32_t& base, uint32_
   return place;
 }
 
-/// Lists the essential edges of a row, wherever `used` says that the list goes on.
+/// Appends the essential edges of a row to the list, whose current size is `used`.
 template <class S>
 __global__ void __launch_bounds__(kRoundThreads)
     list_edges_kernel(MatrixView weights, MatrixView d, EdgesOfNode* nodes, ListedEdge* edges, uint32_t* used) {
@@ -122,14 +123,14 @@ __global__ void __launch_bounds__(kRoundThreads)
   }
 }
 
-/// One round. changed_before and changed_now have a byte for each stripe and row; if the first is null, all rows count as changed. The
-/// round is empty if `go_on` points to 0.
+/// Computes one round. `changed_before` and `changed_now` have one byte for each stripe and row; if `changed_before` is
+/// null, all rows count as changed. The round does nothing if `go_on` points to 0.
 template <class S>
 __global__ void __launch_bounds__(kRoundThreads)
     relax_kernel(MutableMatrixView d, const EdgesOfNode* nodes, const ListedEdge* edges, const uint8_t* changed_before,
                  uint8_t* changed_now, const unsigned* go_on) {
   using L = Lengths<S>;
-  constexpr int kTogether = 4;  // edges whose loads are under way at the same time
+  constexpr int kTogether = 4;  // edges whose loads are in flight at the same time
   constexpr unsigned kAll = ~0u;
   if (go_on && *go_on == 0) return;
   const int lane = threadIdx.x % 32;
@@ -142,7 +143,7 @@ __global__ void __launch_bounds__(kRoundThreads)
   uint32_t before[kColumnsOfLane], best[kColumnsOfLane];
 #pragma unroll
   for (int c = 0; c < kColumnsOfLane; ++c) {
-    // Columns past the last one are read as the last, and not written.
+    // Columns beyond the last one read the last column, and aren't written.
     column[c] = min(wanted + 32 * c, d.cols - 1);
     best[c] = before[c] = L::of(own[column[c]]);
   }
@@ -157,7 +158,7 @@ __global__ void __launch_bounds__(kRoundThreads)
 #pragma unroll
       for (int u = 0; u < kTogether; ++u) {
         const int from = __ffs(active) - 1;
-        // The last one is read again.
+        // The last active edge is read again to fill the unrolled loop.
         if (u == kTogether - 1 || (active & (active - 1))) active &= active - 1;
         const int64_t to = __shfl_sync(kAll, edge.to, from);
         const uint32_t weight = __shfl_sync(kAll, edge.weight, from);
@@ -184,7 +185,8 @@ __global__ void __launch_bounds__(kRoundThreads)
   if (lane == 0) changed_now[stripe * rows + row] = any;
 }
 
-/// Adds up the flags of a round. The warps of relax_kernel can't: an atomic addition of each to one address takes most of a round.
+/// Sums the flags of a round. relax_kernel doesn't count them itself, because one atomic addition per warp to a single
+/// address would take most of a round.
 static __global__ void __launch_bounds__(kRoundThreads)
     count_changed_kernel(const uint8_t* changed, int64_t flags, const unsigned* go_on, unsigned* count) {
   if (go_on && *go_on == 0) return;

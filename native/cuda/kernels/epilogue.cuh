@@ -1,5 +1,6 @@
-// The one way from accumulators to C: decode, ⊕ C0, overflow, witness, strided store. A kernel family passes its
-// accumulators on and knows nothing of these. Anything else that results need belongs here too.
+// The epilogue of all kernel families: decodes accumulators, combines them with C0, detects overflow, stores witnesses
+// and writes C with strides. A kernel family only passes its accumulators. Further processing of results belongs here,
+// too.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -7,13 +8,13 @@
 
 namespace mpmml::cuda {
 
-/// Neighbours in a row that are stored at once, as wide as an access can be.
+/// Neighbours in a row that one vector store writes.
 template <class Element, int kCount>
 struct alignas(sizeof(Element) * kCount) Chunk {
   Element values[kCount];
 };
 
-/// Stores results of one instance.
+/// Stores results of one batch entry.
 template <class Arithmetic>
 class Epilogue {
  public:
@@ -23,18 +24,19 @@ class Epilogue {
   __device__ __forceinline__ Epilogue(const DeviceProblem& problem, const Arithmetic& arithmetic, int64_t instance)
       : problem_(problem), arithmetic_(arithmetic), instance_(instance) {}
 
-  /// Stores the result of this row and column, unless it is outside C or its band.
+  /// Stores the result of a row and a column, unless it is outside C or its band.
   __device__ __forceinline__ void store(int64_t row, int64_t col, Accumulator sum) const {
     if (row >= problem_.m || !is_result(row, col)) return;
     const Element before = problem_.c0.data ? c0_at(row, col) : Arithmetic::Semiring::zero;
     target(row)[col] = finish(row, col, before, sum);
   }
 
-  /// Whether store_pair() can store a tile of these rows and columns: those inside C are results, and nothing is accumulated.
+  /// Returns whether store_pair() can store a tile of these rows and columns: all elements inside C are in the band,
+  /// and C0 is absent.
   __device__ __forceinline__ bool stores_pairs(Span rows, Span cols) const {
     return !problem_.c0.data && (!problem_.is_structured || problem_.structure.c.has_all(rows, cols));
   }
-  /// Stores two results at the address of the first, which is even in its row, of which `left` elements are from there on.
+  /// Stores two results at `first`, whose column is even. `left` is the number of elements of the row from `first` on.
   __device__ __forceinline__ void store_pair(Element* first, int left, Accumulator sum, Accumulator next_sum) const {
     static_assert(!kReportsOverflow, "this doesn't report overflows");
     bool overflowed = false;
@@ -47,13 +49,13 @@ class Epilogue {
       if (left > 1) first[1] = values[1];
     }
   }
-  /// The first element of a row of C.
+  /// Returns the address of the first element of a row of C.
   __device__ __forceinline__ Element* target(int64_t row) const {
     const MutableMatrixView& c = problem_.c;
     return static_cast<Element*>(c.data) + instance_ * c.batch_stride + row * c.row_stride;
   }
 
-  /// Stores kColumns neighbours in a row of C from column `col` on, a multiple of kColumns. Leaves out those outside C or
+  /// Stores kColumns neighbours in a row of C from column `col` on, a multiple of kColumns. Skips elements outside C or
   /// its band.
   template <int kColumns>
   __device__ __forceinline__ void store(int64_t row, int64_t col, const Accumulator (&sums)[kColumns]) const {
@@ -62,14 +64,14 @@ class Epilogue {
     store_values(row, col, values);
   }
 
-  /// The same, and stores what was `found` of the sums into the witnesses of those results that a sum decides: a hint,
-  /// or the number of a step.
+  /// Stores kColumns results like the overload above, and their witnesses. `found` has the index of a k-step or a hint
+  /// for each sum; it is stored only for results that a sum decides, not C0.
   template <int kColumns>
   __device__ __forceinline__ void store(int64_t row, int64_t col, const Accumulator (&sums)[kColumns],
                                         const int32_t (&found)[kColumns]) const {
     Element before[kColumns], values[kColumns];
     finish(row, col, sums, before, values);
-    // C0 may be C: it has been read by now.
+    // C0 may alias C: all of its elements have been read by now.
     store_values(row, col, values);
     if (problem_.through.data) {
       follow(row, col, before, values, found);
@@ -81,7 +83,7 @@ class Epilogue {
  private:
   static constexpr bool kReportsOverflow = Arithmetic::paths.has(ArithmeticKind::kWide);
 
-  /// The columns of this row's results.
+  /// Returns the columns of this row that are in C and its band.
   __device__ __forceinline__ Span results_of(int64_t row) const {
     if (!problem_.is_structured) return {0, problem_.n};
     const Span results = problem_.structure.c.of_row(row);
@@ -91,7 +93,7 @@ class Epilogue {
     const Span results = results_of(row);
     return col >= results.first && col < results.end;
   }
-  /// Whether all of these neighbours are.
+  /// Returns whether kColumns neighbours from `col` on are all in C and its band.
   template <int kColumns>
   __device__ __forceinline__ bool are_results(int64_t row, int64_t col) const {
     const Span results = results_of(row);
@@ -120,7 +122,7 @@ class Epilogue {
                                          Element (&before)[kColumns], Element (&values)[kColumns]) const {
 #pragma unroll
     for (int v = 0; v < kColumns; ++v) {
-      // What is outside C is computed too, which costs less than to branch around it.
+      // Elements outside C are computed, too, which costs less than a branch.
       before[v] = problem_.c0.data && col + v < problem_.n ? c0_at(row, col + v) : Arithmetic::Semiring::zero;
       values[v] = finish(row, col + v, before[v], sums[v]);
     }
@@ -141,7 +143,7 @@ class Epilogue {
     }
   }
 
-  /// Of results that are strictly better than C0.
+  /// Stores the witnesses of the results that are strictly better than C0.
   template <int kColumns>
   __device__ __forceinline__ void follow(int64_t row, int64_t col, const Element (&before)[kColumns],
                                          const Element (&values)[kColumns], const int32_t (&found)[kColumns]) const {
@@ -196,7 +198,7 @@ class Epilogue {
   }
 
   __device__ __forceinline__ void report_overflow(int64_t row, int64_t col) const {
-    // In row-major order of the whole product. This may be a part of it.
+    // Linear index in row-major order of the whole product, of which this may be a region.
     const int64_t item = problem_.first_item + instance_;
     const int64_t index =
         (item * problem_.whole_m + problem_.first_row + row) * problem_.whole_n + problem_.first_col + col;

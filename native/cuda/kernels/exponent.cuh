@@ -1,10 +1,12 @@
-// The exponent family: max-plus and min-plus of few levels on Hopper's tensor cores. They multiply and add powers of two,
-// and the exponent of a sum is the best of its terms (core/algebra/value_range.h, ExponentScale; docs/tensor-cores.md has the proofs).
+// The exponent family: max-plus and min-plus of matrices with few distinct levels on Hopper's tensor cores. Elements
+// are encoded as powers of two, so that ⊗ is a product, and the exponent of a sum gives its best term (ExponentScale in
+// core/algebra/value_range.h; docs/tensor-cores.md has the proofs).
 //
-// Packing takes the best element of each line (row of A, column of B) off and writes tiles exactly as shared memory holds
-// them, so that one thread moves 128 lines by a bulk copy, or those of them that a block needs. A block computes 128 rows and 64
-// to 144 columns of C: one group of four warps copies, and one for each 64 rows multiplies. An accumulator of a chunk of K starts
-// from 0, and chunks combine by a maximum of their bits, because floats that aren't negative are ordered like integers.
+// Packing subtracts the best element of each line (row of A, column of B). It writes tiles in the layout of shared
+// memory, so that one bulk copy by one thread moves up to 128 lines. A block computes 128 rows and 64 to 144 columns of
+// C and is warp-specialized: one producer warpgroup copies, and one consumer warpgroup per 64 rows multiplies. The
+// accumulators of every chunk of K start from 0. Chunks are combined by the integer maximum of their bits, because
+// nonnegative floats are ordered like integers.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -23,7 +25,7 @@ struct ExponentProblem {
   uint32_t one;  ///< 1; see combine_exponents
 };
 
-/// A configuration's kernel, for Arithmetic::in_halves.
+/// Variant of a configuration for Arithmetic::in_halves: two results per accumulator word.
 template <class Config>
 struct InHalves : Config {
   static constexpr bool kInHalves = true;
@@ -34,8 +36,8 @@ __global__ void exponent_kernel(DeviceProblem problem, ExponentProblem operands,
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// acc = a · b, or acc + a · b if `adds`: 64 rows and two columns for each accumulator, over 16 steps. The last parameters are
-/// the places of a, b and `adds` in the instruction's text.
+/// acc = a · b, or acc + a · b if `adds`: 64 rows and two columns for each accumulator, over 16 steps. The last
+/// parameters are the operand numbers of a, b and `adds` in the instruction's text.
 #define MPMML_MULTIPLY_TILES(columns, accumulators, a_place, b_place, adds_place)                      \
   template <bool adds>                                                                                 \
   __device__ __forceinline__ void multiply_tiles(float (&acc)[accumulators], uint64_t a, uint64_t b) { \
@@ -57,7 +59,7 @@ MPMML_MULTIPLY_TILES(128, 64, "%64", "%65", "%66")
 MPMML_MULTIPLY_TILES(144, 72, "%72", "%73", "%74")
 #undef MPMML_MULTIPLY_TILES
 
-/// acc = the sums of a chunk of K. Places are in units of 16 bytes.
+/// acc = the sums of a chunk of K. The addresses in matrix descriptors are in units of 16 bytes.
 template <int kCount>
 __device__ __forceinline__ void multiply_chunk(float (&acc)[kCount], uint64_t a, uint64_t b) {
   multiply_tiles<false>(acc, a, b);
@@ -65,7 +67,7 @@ __device__ __forceinline__ void multiply_chunk(float (&acc)[kCount], uint64_t a,
   for (int at = 2; at < kChunkPlaces / 8; at += 2) multiply_tiles<true>(acc, a + at, b + at);
 }
 
-/// Combines the results with the sums of two chunks: floats that aren't negative, as their bits.
+/// Combines the results with the sums of two chunks, comparing the bits of nonnegative floats as integers.
 template <int kCount>
 __device__ __forceinline__ void combine_bits(int (&best)[kCount], const float (&first)[kCount],
                                              const float (&second)[kCount]) {
@@ -75,7 +77,7 @@ __device__ __forceinline__ void combine_bits(int (&best)[kCount], const float (&
   }
 }
 
-/// Combines the notes of the results with the sums of two chunks of a tile.
+/// Combines the notes of the results (ExponentNote) with the sums of two chunks of a tile.
 template <class Arithmetic>
 __device__ __forceinline__ void combine_notes(int (&best)[64], const float (&first)[64], const float (&second)[64],
                                               uint32_t mirrored) {
@@ -103,9 +105,10 @@ __device__ __forceinline__ void combine_exponents(int (&best)[64], const float (
   }
 }
 
-/// The same in halves of words: pairs of exponents with offset_in_halves(). best[2i] has the columns 8i and 8i + 1 of the
-/// thread's first row. `offsets_a` is for its first row, `offsets_b` for its first columns by place_of_half(). `one` is 1,
-/// which the compiler mustn't see: it would add the offsets on the busiest pipe.
+/// Combines exponents like the overload above, but two per word, with offsets from offset_in_halves(). best[2i] has the
+/// columns 8i and 8i + 1 of the thread's first row. `offsets_a` points to the offsets of its first row, `offsets_b` to
+/// the offsets of its first columns in the order of place_of_half(). `one` is 1 but unknown to the compiler, which
+/// would otherwise add the offsets on the busiest pipe.
 __device__ __forceinline__ void combine_exponents(int (&best)[32], const float (&sums)[64], const uint16_t* offsets_a,
                                                   const uint16_t* offsets_b, uint32_t one) {
   constexpr uint32_t kBoth = 0x10001;
@@ -118,7 +121,7 @@ __device__ __forceinline__ void combine_exponents(int (&best)[32], const float (
     const uint32_t cols = reinterpret_cast<const uint32_t*>(all_cols)[i];
 #pragma unroll
     for (int row = 0; row < 2; ++row) {
-      // The upper bytes of two sums, which have all of their exponents but the lowest bit, and zeros: their signs.
+      // Upper bytes of two sums (all bits of the exponent but the lowest), extended by zeros, their replicated signs.
       uint32_t exponents;
       asm("prmt.b32 %0, %1, %2, 0xf7b3;"
           : "=r"(exponents)
@@ -134,20 +137,23 @@ template <int BM_, int BN_, int BK_, int kStages_>
 struct ExponentTiles {
   static constexpr bool kFindsWitnesses = false, kInHalves = false;
   static constexpr int BM = BM_, BN = BN_, BK = BK_, kStages = kStages_;
-  /// Whether a block's operands are whole tiles as packing writes them.
+  /// Whether a block's operands are whole packed tiles.
   static constexpr bool kIsWhole = BM == kExponentLines && BN == kExponentLines;
-  /// Groups of warps that multiply, beside the one that copies.
+  /// Number of consumer warpgroups; one more warpgroup is the producer.
   static constexpr int kConsumers = BM / 64, kThreads = 128 * (kConsumers + 1);
-  /// Threads that copy: one can't begin all copies of a tile in time if the columns are in two packed tiles.
+  /// Number of producer threads. A single thread can't issue all copies of a tile in time if its columns are in two
+  /// packed tiles.
   static constexpr int kProducers = kIsWhole ? 1 : 2;
-  /// Registers of a thread that multiplies, and of one that copies: together what the block's launch gives their groups.
+  /// Registers per consumer thread and per producer thread (setmaxnreg). Their sum over the block is the number of
+  /// registers at launch.
   static constexpr int kRegisters = 232, kRegistersToCopy = 40;
   static constexpr int kTileBytesA = BM * kTileLineBytes, kTileBytesB = BN * kTileLineBytes;
-  /// The best elements of the lines of both operands, and the offsets of the chunks of one, if distances are within chunks.
+  /// Bytes for the best elements of the lines of both operands, and for the chunk offsets of one operand if distances
+  /// are counted within chunks.
   static constexpr int kBestBytes = (BM + BN) * sizeof(int32_t);
   template <class Arithmetic>
   static constexpr int kOffsetBytes = Arithmetic::kByChunks ? kExponentChunks * BM * int{sizeof(int32_t)} : 0;
-  /// Tiles begin at multiples of 1024 bytes. A stage has two barriers.
+  /// Dynamic shared memory in bytes. Tiles begin at multiples of 1024 bytes, and a stage has two barriers.
   template <class Arithmetic>
   static constexpr int kSharedBytes =
       1024 + kStages * (kTileBytesA + kTileBytesB + 2 * kOffsetBytes<Arithmetic> + 16) + kBestBytes;
@@ -165,7 +171,7 @@ __global__ void __launch_bounds__(Config::kThreads)
   constexpr int kOffsetBytes = Arithmetic::kByChunks ? kExponentChunks * kExponentLines * int{sizeof(Offset)} : 0;
   constexpr int kTileBytesOfStage = Config::kTileBytesA + Config::kTileBytesB;
   extern __shared__ __align__(1024) unsigned char memory[];
-  // The tiles of all stages, their offsets, the best elements, the barriers.
+  // Layout: tiles of all stages, chunk offsets of all stages, best elements, barriers.
   const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(memory));
   const unsigned base = first_tile_place(shared);
   const unsigned all_offsets = base + kStages * kTileBytesOfStage;
@@ -184,12 +190,13 @@ __global__ void __launch_bounds__(Config::kThreads)
     return reinterpret_cast<const Offset*>(memory + (offsets_at(stage, side) - shared));
   };
   const int group = threadIdx.x / 128, thread = threadIdx.x % 128;
-  // Who waits for its own sums knows that those of its group are done. Offsets are read by each warp when it comes to it.
-  constexpr int kReaders = Arithmetic::kByChunks ? 4 : 1;  // of a group that say when they have read a stage
+  // One arrival per warpgroup releases a stage, because its wgmma results complete together. With chunk offsets each
+  // warp reads shared memory by itself, so all four warps arrive.
+  constexpr int kReaders = Arithmetic::kByChunks ? 4 : 1;  // arrivals per warpgroup and stage
   barriers.init(kConsumers * kReaders, Config::kProducers);
 
-  // Divisions of 32 bits take less time. Yet with them the kernels of whole tiles are 4 % slower at 8192³ on an H200, and those
-  // in halves are 5 % faster.
+  // Type of the divisions in locate_tile(). With 32 bits, kernels of whole tiles are 4 % slower at 8192³ on an H200,
+  // and kernels in halves are 5 % faster.
   using Number = std::conditional_t<Config::kInHalves || !Config::kIsWhole, int, int64_t>;
   const TilePlace place = locate_tile<Number>(static_cast<Number>(blockIdx.x), operands.tiles_m, operands.tiles_n);
   const int64_t instance = blockIdx.z;
@@ -207,7 +214,8 @@ __global__ void __launch_bounds__(Config::kThreads)
     const ExponentOperand &a = operands.a, &b = operands.b;
     const int64_t first_a = instance * a.instance_tiles + int64_t{place.m} * operands.tiles_k + depth.first;
     const int64_t first_b = instance * b.instance_tiles + cols.first / kExponentLines * operands.tiles_k + depth.first;
-    // The columns of a tile may be in two packed ones. Beyond those nothing is packed, and no result is stored.
+    // The columns of a tile may lie in two packed tiles. Columns beyond the packed ones aren't copied, and their
+    // results aren't stored.
     const int skipped = Config::kIsWhole ? 0 : static_cast<int>(cols.first % kExponentLines);
     const int count =
         Config::kIsWhole ? Config::BN : static_cast<int>(min(cols.end, padded_lines(problem.n)) - cols.first);
@@ -259,7 +267,7 @@ __global__ void __launch_bounds__(Config::kThreads)
   // Lane 4g + t of a warp has columns 8i + 2t and 8i + 2t + 1 of rows g and g + 8.
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Config::kRegisters));
   const int lane = threadIdx.x % 32, own_row = group * 64 + thread / 32 * 16 + lane / 4, own_col = lane % 4 * 2;
-  constexpr int kResults = Config::BN / 2;  // of a thread
+  constexpr int kResults = Config::BN / 2;  // per thread
   int best[Config::kInHalves ? kResults / 2 : kResults];
 #pragma unroll
   for (int& result : best) result = Arithmetic::kByChunks && !Config::kInHalves ? kLowest<int32_t> : 0;
@@ -316,7 +324,7 @@ __global__ void __launch_bounds__(Config::kThreads)
     }
     return;
   }
-  // Of the thread's columns 8i and 8i + 1 of both rows.
+  // Decodes the thread's results in column 8i + col of one of its two rows.
   const auto decoded = [&](int i, int row, int col, int32_t best_of_lines) {
     if constexpr (Config::kInHalves) {
       return arithmetic.decode_half(best[2 * i + row] >> 16 * col & 0xffff, best_of_lines);

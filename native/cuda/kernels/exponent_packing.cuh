@@ -1,5 +1,6 @@
-// Packing for the exponent families: the best element of each line (row of A, column of B) and, if the arithmetic counts
-// distances within chunks of K, of each chunk; then tiles of powers of two exactly as shared memory holds them.
+// Packing for the exponent families. A first pass finds the best element of each line (row of A, column of B). If the
+// arithmetic counts distances within chunks of K, it also finds the best element of each chunk. A second pass writes
+// tiles of powers of two in the layout of shared memory.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "core/rounding.h"
@@ -9,24 +10,25 @@
 
 namespace mpmml::cuda {
 
-constexpr int kExponentLines = 128;  ///< of a tile
-constexpr int kExponentDepth = 64;   ///< places of a tile along K: lines of 128 bytes
+constexpr int kExponentLines = 128;  ///< lines per tile
+constexpr int kExponentDepth = 64;   ///< elements of a tile along K: lines of 128 bytes
 constexpr int kExponentTileBytes = kExponentLines * kTileLineBytes;
-constexpr int kChunkPlaces = 32;  ///< of the steps that one sum has
+constexpr int kChunkPlaces = 32;  ///< elements along K that one tensor-core sum covers
 constexpr int kExponentChunks = kExponentDepth / kChunkPlaces;
-/// Lines padded to whole tiles.
+/// Returns the number of lines padded to whole tiles.
 MPMML_HOST_DEVICE constexpr int64_t padded_lines(int64_t lines) { return round_up(lines, int64_t{kExponentLines}); }
-/// The steps of a tile. If a sum may not have as many as it has places, the last place of each chunk is zero.
+/// Number of k-steps per tile. If a sum must have fewer steps than kChunkPlaces, the last element of each chunk is
+/// zero.
 template <class Arithmetic>
 constexpr int kTileSteps = kExponentChunks * Arithmetic::kScale.steps;
 
-/// What packing an operand writes. Lines are padded to whole tiles.
+/// Outputs of packing an operand. Lines are padded to whole tiles.
 struct ExponentTarget {
   unsigned char* tiles;  ///< [instance][tile of lines][tile of K] of 128 lines × 64 elements
-  int32_t* best;         ///< [instance][line]: the level of its best element
-  int32_t* offsets;  ///< [instance][tile of lines][tile of K][chunk][line]: of the chunk's exponents from the line's
-  uint16_t* halves;  ///< the same by offset_in_halves(), in the order of place_of_half()
-  unsigned char* rough;  ///< [instance][tile of lines][tile of K]: a bit for each chunk, if rough ones are left out
+  int32_t* best;         ///< [instance][line]: level of the line's best element
+  int32_t* offsets;      ///< [instance][tile of lines][tile of K][chunk][line]: chunk's exponents from the line's
+  uint16_t* halves;      ///< `offsets` as offset_in_halves(), in the order of place_of_half()
+  unsigned char* rough;  ///< [instance][tile of lines][tile of K]: a bit for each outlier chunk, if these are left out
   int64_t padded_lines;
   int tiles_k;
 
@@ -42,13 +44,13 @@ struct ExponentTarget {
   }
 };
 
-/// What a kernel reads of it.
+/// Packed operand as a kernel reads it.
 struct ExponentOperand {
   const unsigned char* tiles;
   const int32_t *best, *offsets;
   const uint16_t* halves;
   const unsigned char* rough;
-  int64_t instance_tiles, instance_lines;  ///< from one instance to the next: 0 if all have the same
+  int64_t instance_tiles, instance_lines;  ///< strides between batch entries; 0 if shared
 
   ExponentOperand from(int64_t instance) const {
     ExponentOperand part = *this;
@@ -61,22 +63,23 @@ struct ExponentOperand {
   }
 };
 
-/// Where the offset of a line is among those of its tile. A thread that combines sums of Hopper's tensor cores has columns
-/// 8i + 2t and 8i + 2t + 1; those of four neighbouring i are together, which one load brings.
+/// Returns the index of a line's offset among the offsets of its tile. With the accumulator layout of wgmma, a thread
+/// has columns 8i + 2t and 8i + 2t + 1; the offsets of four consecutive i are adjacent, so that one vector load reads
+/// them.
 MPMML_HOST_DEVICE constexpr int place_of_half(bool is_a, int line) {
   const int i = line / 8, t = line % 8 / 2;
   return is_a ? line : ((i / 4 * 4 + t) * 4 + i % 4) * 2 + line % 2;
 }
 
-/// How elements of one operand become exponents.
+/// Encodes the elements of one operand as exponents.
 template <class Arithmetic>
 struct EncodeExponents {
   using S = typename Arithmetic::Semiring;
   using OnLevels = typename Arithmetic::OnLevels;
 
   Levels<typename S::Element> levels;
-  int top;       ///< of ExponentScale
-  int32_t bias;  ///< of offsets: those of A have all of it
+  int top;       ///< greatest exponent, from ExponentScale
+  int32_t bias;  ///< bias of offsets; only A's offsets include it
   bool is_a;
 
   static EncodeExponents of(const Arithmetic& arithmetic, Side side) {
@@ -91,7 +94,7 @@ struct EncodeExponents {
   __device__ __forceinline__ uint32_t pair(int32_t first, int32_t second, int32_t best) const {
     return Arithmetic::encode(first, best, top) | uint32_t{Arithmetic::encode(second, best, top)} << 16;
   }
-  /// Of a chunk whose best element this is.
+  /// Returns the offset of a chunk from the levels of its best element and of its line's best element.
   __device__ __forceinline__ int32_t offset(int32_t best_of_chunk, int32_t best_of_line) const {
     if (best_of_chunk == OnLevels::zero) return bias - kMaxDistance;
     return bias - Arithmetic::kScale.scale * static_cast<int32_t>(Arithmetic::distance(best_of_line, best_of_chunk));
@@ -103,8 +106,8 @@ struct EncodeExponents {
 
 constexpr int kExponentRun = 8;  ///< elements that a thread packs at once: 16 bytes
 
-/// The levels of elements k to k + 7 of a line; zero past the end of K, and from `count` on. If `is_dense`, they are
-/// contiguous, and runs begin at multiples of 16 bytes.
+/// Loads the levels of elements k to k + 7 of a line; they are zero past the end of K, and from `count` on. If
+/// `is_dense`, the elements are contiguous, and runs begin at multiples of 16 bytes.
 template <class Encode, class Stored>
 __device__ __forceinline__ void load_run(const Encode& encode, const Stored* line, int64_t k, const PackSource& source,
                                          bool is_dense, int32_t (&levels)[kExponentRun], int count = kExponentRun) {
@@ -136,7 +139,7 @@ __device__ __forceinline__ int32_t best_of(const int32_t (&levels)[kExponentRun]
 
 constexpr int kBestThreadsAlong = 256, kBestThreadsAcross = 1024;
 
-/// best[line] of lines that are stored along K: a warp per line.
+/// Computes best[line] for lines that are contiguous along K, with one warp per line.
 template <class Encode, class Stored>
 __global__ void __launch_bounds__(kBestThreadsAlong)
     exponent_best_along(PackSource source, ExponentTarget target, Encode encode, bool is_dense) {
@@ -161,7 +164,7 @@ __global__ void __launch_bounds__(kBestThreadsAlong)
   if (lane == 0) target.best[blockIdx.z * target.padded_lines + line] = best;
 }
 
-/// The same of lines that are stored across K: a block per 32 lines.
+/// Computes best[line] for lines that are stored across K, with one block per 32 lines.
 template <class Encode, class Stored>
 __global__ void __launch_bounds__(kBestThreadsAcross)
     exponent_best_across(PackSource source, ExponentTarget target, Encode encode) {
@@ -192,12 +195,12 @@ __global__ void __launch_bounds__(kBestThreadsAcross)
 constexpr int kExponentPackLines = 32;
 constexpr int kExponentPackThreads = 256;
 
-/// Writes tiles. A block writes 32 lines of a tile at a time; a thread 8 elements along K.
+/// Writes tiles. A block writes 32 lines of a tile at a time, and a thread 8 elements along K.
 template <class Arithmetic, class Stored, bool along_k>
 __global__ void __launch_bounds__(kExponentPackThreads)
     exponent_pack_kernel(PackSource source, ExponentTarget target, EncodeExponents<Arithmetic> encode, bool is_dense) {
   using OnLevels = typename Arithmetic::OnLevels;
-  constexpr int kRuns = kExponentDepth / kExponentRun;  // of a line of a tile
+  constexpr int kRuns = kExponentDepth / kExponentRun;  // runs per line of a tile
   constexpr int kRunsOfChunk = kChunkPlaces / kExponentRun, kSteps = Arithmetic::kScale.steps;
   static_assert(kChunkPlaces - kExponentRun < kSteps && kSteps <= kChunkPlaces, "every run has a step");
   __shared__ uint4 image[along_k ? 1 : kExponentPackLines * kRuns];
@@ -249,7 +252,7 @@ __global__ void __launch_bounds__(kExponentPackThreads)
     if constexpr (along_k) {
       *reinterpret_cast<uint4*>(to + place_in_tile(line_in_tile, run)) = packed;
     } else {
-      // Lines of 128 bytes follow each other in a tile, so the block's part of it is contiguous.
+      // Lines of 128 bytes are consecutive in a tile, so the block's part of it is contiguous.
       image[place_in_tile(own_line, run) / sizeof(uint4)] = packed;
       __syncthreads();
       reinterpret_cast<uint4*>(to + first_line % kExponentLines * kTileLineBytes)[threadIdx.x] = image[threadIdx.x];

@@ -1,5 +1,5 @@
-// Witnesses of the exponent families. What is noted is a level, and the first tile of K with a sum of that level. In that
-// tile the witness is the first step whose product is the level's power of two (docs/tensor-cores.md).
+// Witnesses of the exponent families. A note holds a level and the first tile of K with a sum of that level. In that
+// tile the witness is the first k-step whose product is the level's power of two (docs/tensor-cores.md).
 #pragma once
 #include <cuda_bf16.h>
 
@@ -11,7 +11,7 @@ namespace mpmml::cuda {
 
 #if __CUDA_ARCH__ >= 800
 
-/// Marks the steps of a word of A and of B whose product is `wanted`, among 32 bits: bit 2w and bit 16 + 2w + 1.
+/// Sets a bit for each of the two steps in word `w` of A and B whose product is `wanted`: bits 2w and 16 + 2w + 1.
 template <int w>
 __device__ __forceinline__ uint32_t marks(uint32_t a, uint32_t b, __nv_bfloat162 wanted) {
   const auto pair = [](uint32_t word) { return *reinterpret_cast<const __nv_bfloat162*>(&word); };
@@ -27,39 +27,42 @@ __device__ __forceinline__ uint32_t marks(const PartOfLine& a, const PartOfLine&
 
 #endif
 
-/// A sum's level, and the tile of K that it is of, in a word whose maximum is the greatest level with its first tile.
+/// A sum's level and its tile of K, packed into one word. The maximum of such words is the greatest level with its
+/// first tile.
 template <class Arithmetic>
 struct ExponentNote {
   static constexpr int kScale = Arithmetic::kScale.scale;
-  /// Of distance 0, with float's bias.
+  /// Exponent of distance 0, with the bias of float32.
   static constexpr int kTop = Arithmetic::kScale.top_a + Arithmetic::kScale.top_b + kMaxExponent;
-  /// A level is (exponent + kShift) / kScale, rounded down. So the exponents of a distance have the same, and that of a sum
-  /// of nothing is 0.
+  /// A level is (exponent + kShift) / kScale, rounded down. So all exponents of a distance have one level, and the
+  /// level of an empty sum is 0.
   static constexpr int kShift = (kScale - kTop % kScale) % kScale;
-  /// As many as the numbers of tiles need at most, because steps are numbered by int32.
+  /// Bits of a tile index. They suffice for all tiles, because the indices of steps are int32.
   static constexpr int kNumberBits = 25;
   static constexpr uint32_t kNumbers = (uint32_t{1} << kNumberBits) - 1;
 
-  /// Of a sum's bits. `mirrored` is kNumbers − the number of the tile.
+  /// Returns the note of a sum, given as the bits of the float. `mirrored` is kNumbers − the index of the tile.
   static __device__ __forceinline__ int of(int sum, uint32_t mirrored) {
-    // The upper half of a product with kPerLevel has the level above kNumberBits. What rounding up adds is less than 1.
+    // The upper half of a product with kPerLevel has the level above kNumberBits. The error of rounding kPerLevel up is
+    // less than 1.
     constexpr uint32_t kPerLevel = ((uint64_t{1} << (32 + kNumberBits - 23)) + kScale - 1) / kScale;
     constexpr uint32_t kOffset = ((uint32_t{kShift} << kNumberBits) + kScale - 1) / kScale;
     uint64_t level = static_cast<uint64_t>(static_cast<uint32_t>(sum)) * kPerLevel;
-    // With something in the lower half, which changes nothing, this is one instruction together with the product. A
-    // constant takes two more.
+    // A nonzero lower half doesn't change the result, but lets the compiler fuse this addition with the product into
+    // one instruction. A constant takes two more.
     if constexpr (kOffset > 0) level += uint64_t{kOffset} << 32 | mirrored;
     return static_cast<int>((static_cast<uint32_t>(level >> 32) & ~kNumbers) | mirrored);
   }
-  /// The exponent of the level's greatest terms, with float's bias; not positive if there are none.
+  /// Returns the exponent of the level's greatest terms, with the bias of float32; not positive if the level has no
+  /// terms.
   static __device__ __forceinline__ int exponent(int note) { return kScale * (note >> kNumberBits) - kShift; }
   static constexpr int kStepsOfTile = kTileSteps<Arithmetic>, kOfFirstTile = static_cast<int>(kNumbers);
   static __device__ __forceinline__ int tile(int note) { return static_cast<int>(kNumbers - (note & kNumbers)); }
-  /// The product of the step that reaches a level is the level's power of two.
+  /// Returns the first step whose product is the power of two of the note's level.
   static __device__ __forceinline__ int step(const PartOfLine& a, const PartOfLine& b, int note, int lane) {
 #if __CUDA_ARCH__ >= 800
     const auto bits = static_cast<uint16_t>(exponent(note) << 7);
-    // 32 if there is none: then the step is beyond the tile.
+    // `mark` is 32 if no step matches; the result is then beyond the tile.
     const int mark = __clz(static_cast<int>(__brev(marks(a, b, __bfloat162bfloat162(__ushort_as_bfloat16(bits))))));
     const int place = mark % 8 + 8 * lane + mark / 8 * (kExponentDepth / 2);
     return place - place / kChunkPlaces * (kChunkPlaces - Arithmetic::kScale.steps);
@@ -72,7 +75,7 @@ struct ExponentNote {
   static_assert(int64_t{kNumbers + 1} * kExponentTileBytes >= int64_t{1} << 39, "no device holds more tiles of a line");
 };
 
-/// Stores what has been noted for results of the block's instance.
+/// Stores results and hints from the notes of the block's batch entry.
 template <class Arithmetic>
 struct StoreNotes {
   const DeviceProblem& problem;
@@ -83,8 +86,8 @@ struct StoreNotes {
   __device__ __forceinline__ StoreNotes(const DeviceProblem& all, const Arithmetic& own)
       : problem(all), arithmetic(own), epilogue(all, own, blockIdx.z) {}
 
-  /// `row` and `col` are those of the quad, the notes those of the thread's pairs. The best elements are of the quad's row,
-  /// and from its first column on.
+  /// Stores one quad. `row` and `col` are the position of the quad (QuadOfRow); `pairs` are the notes of the thread's
+  /// pairs. `best_of_cols` begins at the quad's first column.
   __device__ __forceinline__ void operator()(int64_t row, int64_t col, const int* pairs, int32_t best_of_row,
                                              const int32_t* best_of_cols) const {
     int32_t sums[4], found[4];

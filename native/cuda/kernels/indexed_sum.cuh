@@ -1,14 +1,15 @@
-// Products that find the witness of each result on the way: a sum shares a word with the number of its step. They take as
-// long as products of 32-bit sums.
+// Arithmetic that finds witnesses (argmax indices) in the main loop: a sum and the index of its k-step share one 32-bit
+// word. Products take as long as products of 32-bit sums.
 #pragma once
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/simd_step.cuh"
 
 namespace mpmml::cuda {
 
-/// A sum of the operands, each less an offset, is in the upper bits of a word. The lower bits number the steps so that of
-/// equal sums the first wins. Only B's operands have numbers: A's have 0 there. Zero is encoded so that a sum with zero is
-/// never in the range of the finite sums. Of v bits for sums:
+/// The upper bits of a word hold the sum of the operands, from each of which an offset is subtracted. The lower bits
+/// hold the index of the k-step, encoded so that the first of equal sums wins. Only operands of B have indices;
+/// operands of A have 0 there. Zero is encoded so that no sum with zero is in the range of the finite sums. Encodings
+/// with v bits for sums:
 ///   max-plus  zero 0, finite values from 2^(v−2), finite sums from 2^(v−1);
 ///   min-plus  finite values from 0, finite sums to 2^(v−1) − 2, zero 2^(v−1) − 1.
 template <class S>
@@ -37,7 +38,7 @@ struct IndexedSum {
   __device__ Operand encode_b(Element x, int64_t k) const {
     return encode(x, offset_b) << number_bits | mirrored(static_cast<uint32_t>(k));
   }
-  // Their sum is initial().
+  // Padding values, whose sum is initial().
   __device__ static Operand border_a() { return initial(); }
   __device__ static Operand border_b() { return 0; }
   __device__ static Accumulator initial() { return S::maximizes ? 0 : ~0u; }
@@ -48,7 +49,7 @@ struct IndexedSum {
     const Element element = wrapping_add(static_cast<Element>(sum), wrapping_add(offset_a, offset_b));
     return S::combine(is_zero ? S::zero : element, c0);
   }
-  /// The step that the sum is of, unless it is zero.
+  /// Returns the index of the sum's k-step. Undefined if the sum is zero.
   __device__ int32_t step_of(Accumulator acc) const { return static_cast<int32_t>(mirrored(acc & last_number())); }
 
  private:
@@ -60,7 +61,7 @@ struct IndexedSum {
   __device__ uint32_t mirrored(uint32_t number) const { return S::maximizes ? last_number() - number : number; }
 };
 
-/// Whether an arithmetic numbers the steps.
+/// Whether the accumulators of an arithmetic contain the indices of k-steps.
 template <class Arithmetic>
 constexpr bool numbers_steps = false;
 template <class S>

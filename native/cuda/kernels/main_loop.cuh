@@ -1,5 +1,5 @@
-// The main loop of the pipelined family: takes the tiles of K out of the pipeline, one after the other, and computes their
-// steps in registers.
+// The mainloop of the pipelined family: consumes the stages of the copy pipeline, one tile of K after the other, and
+// computes their k-steps in registers.
 #pragma once
 #include <type_traits>
 
@@ -9,14 +9,14 @@
 
 namespace mpmml::cuda {
 
-/// A thread's place in its block.
+/// Position of a thread in its block.
 template <class Config>
 struct ThreadPlace {
-  int slice;   ///< of K
-  int number;  ///< of the thread in its slice
-  int m, n;    ///< of the thread's first chunk in the tile, in chunks
+  int slice;   ///< slice of K
+  int number;  ///< index of the thread in its slice
+  int m, n;    ///< position of the thread's first chunk in the tile, in chunks
 
-  /// `Tile` gives the thread's number in its block.
+  /// `Tile` provides the thread's index in its block.
   template <class Tile>
   __device__ __forceinline__ explicit ThreadPlace(const Tile&)
       : slice(Config::kSlices == 1 ? 0 : Tile::thread() / Config::kSliceThreads),
@@ -27,7 +27,7 @@ struct ThreadPlace {
   }
 };
 
-/// Waits for the threads of one slice.
+/// Barrier for the threads of one slice.
 template <class Config>
 __device__ __forceinline__ void slice_barrier(int slice) {
   if constexpr (Config::kSlices == 1) {
@@ -39,8 +39,8 @@ __device__ __forceinline__ void slice_barrier(int slice) {
   }
 }
 
-/// The steps of a tile of K, whose operands start at `a` and `b`. two_steps(fragments of A, of B) does two of them.
-/// between() runs after the first two.
+/// Computes the k-steps of a tile whose operands start at `a` and `b` in shared memory. two_steps(fragments of A,
+/// fragments of B) computes two k-steps. between() runs after the first two.
 template <class Config, class Word, class TwoSteps, class Between>
 __device__ __forceinline__ void tile_steps(const Word* a, const Word* b, TwoSteps&& two_steps, Between&& between) {
   constexpr int kChunk = kChunkBytes / sizeof(Word);
@@ -65,12 +65,12 @@ __device__ __forceinline__ void tile_steps(const Word* a, const Word* b, TwoStep
   }
 }
 
-/// How the steps of a tile are computed.
+/// Instruction stream for the k-steps of a tile.
 enum class StepKind {
-  kInWords,   ///< as the arithmetic's words say (words.cuh)
-  kLeading,   ///< as integers, for sums that lead
-  kTrailing,  ///< as integers, for sums that trail
-  kBySigns    ///< one of the others, chosen in each tile by the signs of its sums
+  kInWords,   ///< instructions of Words<Arithmetic> (simd_step.cuh)
+  kLeading,   ///< integer comparisons, for sums that lead (SumSigns::kLeading)
+  kTrailing,  ///< integer comparisons, for sums that trail (SumSigns::kTrailing)
+  kBySigns    ///< one of the others, selected in each tile by the signs of its sums
 };
 
 template <class Config, class Arithmetic>
@@ -83,8 +83,8 @@ class MainLoop {
 
   using Accumulators = Word[Config::TM][Config::TN];
 
-  /// `stages` is the slice's part of shared memory, into which `pipe` copies the tiles of `depth`. The accumulators aren't a
-  /// member, because the compiler then splits this object into registers before it unrolls loops.
+  /// `stages` is the slice's shared memory, into which `pipe` copies the tiles of `depth`. The accumulators are
+  /// separate from this object, so that the compiler splits it into registers before it unrolls loops.
   __device__ __forceinline__ MainLoop(Accumulators& acc, Pipe& pipe, const Visitor& visitor,
                                       const Arithmetic& arithmetic, const uint32_t& one, DepthTiles depth, Word initial,
                                       Word* stages, const ThreadPlace<Config>& thread)
@@ -105,7 +105,7 @@ class MainLoop {
       start();
       take_tiles<StepKind::kInWords>(depth_.count);
     } else if constexpr (Config::kFindsWitnesses) {
-      // One loop, because with several the notes spill.
+      // A single loop, because with several loops the notes spill.
       signs_ = arithmetic_.signs;
       start();
       take_tiles<StepKind::kBySigns>(depth_.count);
@@ -119,7 +119,7 @@ class MainLoop {
   static constexpr int kStages = Pipe::kStages;
   static constexpr int kStage = Config::kStageWords * int{sizeof(Word)};  ///< bytes
 
-  /// Starts the copies of the first tiles.
+  /// Prologue: initializes the accumulators and starts the copies of the first tiles.
   __device__ __forceinline__ void start() {
 #pragma unroll
     for (int i = 0; i < Config::TM; ++i) {
@@ -146,14 +146,15 @@ class MainLoop {
     __device__ __forceinline__ bool operator()() const { return false; }
   };
 
-  /// Computes tiles of K, until `end` or until `ends` returns, after a tile, that another kind of steps may compute the rest.
+  /// Computes tiles of K up to `end`, or until `ends` returns true after a tile because another StepKind may compute
+  /// the rest.
   template <StepKind kKind, class Ends = Never>
   __device__ __forceinline__ void take_tiles(int end, Ends&& ends = {}) {
     for (; tile_ < end; ++tile_) {
       pipe_.wait();
       slice_barrier<Config>(slice_);
-      // The next copies start after the first steps, for the registers again: int32 8192³ takes 4 % less time than with the
-      // copies first, but 16-bit 8192³ 5 % more and float32 1 % more (H200).
+      // The next copies start after the first steps, which saves registers: int32 8192³ takes 4 % less time than with
+      // the copies first, but 16-bit 8192³ takes 5 % more and float32 1 % more (H200).
       constexpr bool kCopiesFirst = Config::kSlices == 1 && (W::kLanes > 1 || std::is_floating_point_v<Word>);
       if constexpr (kCopiesFirst) copy_next();
       compute<kKind>(at_shared<const Word>(first_a_ + reading_), at_shared<const Word>(first_b_ + reading_), [&] {
@@ -171,7 +172,7 @@ class MainLoop {
     }
   }
 
-  /// The steps of a tile, with the next copies between them.
+  /// Computes the k-steps of a tile, and starts the next copies between them.
   template <StepKind kKind, class Copies>
   __device__ __forceinline__ void compute(const Word* a, const Word* b, Copies&& copies) {
     if constexpr (kKind == StepKind::kInWords) {
@@ -187,13 +188,14 @@ class MainLoop {
     }
   }
 
-  /// Compares sums of mixed signs as integers on trial: if all results lead after the first steps, the trial is right, because
-  /// a sum that doesn't lead never wins against one that does. Otherwise the block begins again. In 32 steps of random signs
-  /// hardly any result fails to lead. Blocks without slices have so many steps that a trial makes no difference.
+  /// Speculatively compares sums of mixed signs as integers. The speculation is correct if all results lead after the
+  /// first steps, because a sum that doesn't lead never wins against one that does. Otherwise the block restarts. With
+  /// random signs, nearly all results lead after 32 steps. Blocks without slices have many steps, so speculation
+  /// doesn't pay there.
   ///
-  /// The slices of a block decide together, so that all of its threads are in one loop: compute-sanitizer reports anything
-  /// else. The first slice's results suffice: if they lead, they win against those of other slices that don't. (The last
-  /// slices may have little more than padding along K, which never leads.)
+  /// The slices of a block decide together, so that all of its threads are in one loop; compute-sanitizer reports
+  /// divergent barriers otherwise. The first slice's results suffice: if they lead, they win against results of other
+  /// slices that don't. (The last slices may consist mostly of padding along K, which never leads.)
   __device__ __forceinline__ void run_by_signs() {
     constexpr int kTrialTiles = ceil_div(32, Config::BK);
     const int tiles_k = depth_.count;
@@ -201,14 +203,14 @@ class MainLoop {
     do {
       again = false;
       start();
-      // A loop for each kind. In one loop, float32 1024³ takes 1 % longer (H200).
+      // One loop per StepKind. With a common loop, float32 1024³ takes 1 % longer (H200).
       if (arithmetic_.signs == SumSigns::kUnknown || (arithmetic_.signs == SumSigns::kMixed && !on_trial)) {
         take_tiles<StepKind::kInWords>(tiles_k, [&] { return leads(); });
       }
       if (arithmetic_.signs == SumSigns::kTrailing) {
         take_tiles<StepKind::kTrailing>(tiles_k);
       } else {
-        // The trial and the rest share a loop, whose code is long.
+        // The speculative tiles and the remaining ones share a loop, because its code is long.
         int end = on_trial ? min(kTrialTiles, tiles_k) : tiles_k;
         while (true) {
           take_tiles<StepKind::kLeading>(end);
@@ -242,9 +244,9 @@ class MainLoop {
   const DepthTiles depth_;
   const Word initial_;
   const int slice_;
-  const unsigned first_a_, first_b_;  ///< the thread's part of a stage, in shared memory
-  int tile_, reading_, writing_;     ///< the tile of K, and its stage and the one to copy into, in bytes from the first
-  [[maybe_unused]] SumSigns signs_;  ///< of kBySigns
+  const unsigned first_a_, first_b_;  ///< address of the thread's operands in the first stage, in shared memory
+  int tile_, reading_, writing_;      ///< tile of K; offsets in bytes of the stages to read and to write
+  [[maybe_unused]] SumSigns signs_;   ///< signs of the sums, for kBySigns
 };
 
 }  // namespace mpmml::cuda

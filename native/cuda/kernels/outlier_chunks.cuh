@@ -1,5 +1,6 @@
-// Chunks of K that are rough: lines of the narrow operand have zero there, or spread by too much (core/algebra/value_range.h, rough_share).
-// The exponent families leave them out, tile by tile, and these kernels add their steps to C in integers.
+// Outlier chunks of K ("rough" in identifiers): chunks in which a line of the narrow operand has a zero or too large a
+// range (rough_share in core/algebra/value_range.h). The exponent families skip them, tile by tile, and these kernels
+// combine their k-steps with C in integers.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -11,8 +12,8 @@ namespace mpmml::cuda {
 
 constexpr int kRoughThreads = 256;
 
-/// Finds the rough chunks of an operand's tiles, and puts their offsets so far away that they decide nothing. Packing wrote
-/// 0 for each element that is zero or too far from the best.
+/// Finds the outlier chunks of an operand's tiles, and sets their offsets so low that they decide no result. Packing
+/// wrote 0 for each element that is zero or too far from the best.
 static __global__ void __launch_bounds__(kRoughThreads)
     leave_out_rough_kernel(ExponentTarget target, int64_t lines, int64_t depth, int32_t left_out) {
   constexpr int kRuns = kExponentDepth / kExponentRun, kRunsOfChunk = kChunkSteps / kExponentRun;
@@ -41,10 +42,10 @@ static __global__ void __launch_bounds__(kRoughThreads)
   }
 }
 
-/// A distance that stands for zero: farther than any sum of two, and two of it fit int32.
+/// Distance that represents zero: greater than the sum of any two distances, and twice it fits int32.
 constexpr int32_t kNowhere = (1 << 30) - 1;
 
-/// The distance of an element from its line's best.
+/// Returns the distance of an element from its line's best.
 template <class Arithmetic>
 __device__ __forceinline__ int32_t distance_of(const PackSource& source, int64_t instance, int64_t line, int64_t k,
                                                const int32_t* best) {
@@ -58,14 +59,14 @@ __device__ __forceinline__ int32_t distance_of(const PackSource& source, int64_t
 struct RoughProblem {
   PackSource a, b;
   const int32_t *best_a, *best_b;  ///< [instance][line]
-  int64_t a_lines, b_lines;        ///< from one instance to the next
+  int64_t a_lines, b_lines;        ///< strides between batch entries
   const unsigned char* rough;      ///< [instance][tile of the narrow operand's lines][tile of K], a bit for each chunk
   int64_t instance_tiles;
   bool is_b_narrow;
   int tiles_m, tiles_n, tiles_k;
 };
 
-/// C = C ⊕ the sums over the chunks that were left out. A block computes 128 × 128 of C, a thread 8 × 8.
+/// C = C ⊕ the sums over the outlier chunks. A block computes a tile of 128 × 128 of C, and a thread 8 × 8.
 template <class Arithmetic>
 __global__ void __launch_bounds__(kRoughThreads, 2)
     rough_chunks_kernel(DeviceProblem whole, RoughProblem problem, Arithmetic arithmetic) {
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(kRoughThreads, 2)
         alignas(16) int32_t own_a[kOwn], own_b[kOwn];
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
-          // A thread's columns are 4 and 4 neighbours, so that a warp's reads are of different banks.
+          // A thread's columns are two groups of 4 neighbours, so that the reads of a warp are in different banks.
           reinterpret_cast<int4*>(own_a)[half] = *reinterpret_cast<const int4*>(&a[k][own_row + half * 4]);
           reinterpret_cast<int4*>(own_b)[half] = *reinterpret_cast<const int4*>(&b[k][own_col + half * (kTile / 2)]);
         }

@@ -1,4 +1,4 @@
-// What kernels over packed operands share: where the operands are, and which tile is whose.
+// Shared by kernels over packed operands: the layout of the operands, and the mapping of blocks to tiles.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -8,26 +8,27 @@
 
 namespace mpmml::cuda {
 
-/// The bytes of one load or copy.
+/// Bytes of one vector load or asynchronous copy.
 constexpr int kChunkBytes = 16;
 
-/// The packed operands, and what the main loop needs to know about them.
+/// The packed operands and their layout for the mainloop.
 template <class Word>
 struct PackedProblem {
   const Word* a;                         ///< [instance][k][rows], words
   const Word* b;                         ///< [instance][k][words of columns]
-  int64_t padded_m, padded_n, padded_k;  ///< in rows, words and operands
-  int64_t a_instance, b_instance;        ///< words from one instance to the next
+  int64_t padded_m, padded_n, padded_k;  ///< in rows, words of columns, and operands along K
+  int64_t a_instance, b_instance;        ///< stride between batch entries, in words
   uint32_t one;                          ///< 1; see sum_by_multiply
 };
 
-/// Tiles of K, one after the other.
+/// A range of consecutive tiles of K.
 struct DepthTiles {
   int first, count;
 };
 
-/// Those of `steps` steps each that a tile of C needs: all of these, or what the structure leaves. The rows and columns may
-/// end outside C. `has_results` says whether C has any there.
+/// Returns the tiles of K, of `steps` k-steps each, that a tile of C needs: `all` of them, or a smaller range if the
+/// structure excludes some. The rows and columns may end outside C. Sets `has_results` to whether the tile of C
+/// contains any result.
 __device__ __forceinline__ DepthTiles depth_of_tile(const DeviceProblem& problem, Span rows, Span cols, int steps,
                                                     DepthTiles all, bool& has_results) {
   has_results = true;
@@ -41,13 +42,13 @@ __device__ __forceinline__ DepthTiles depth_of_tile(const DeviceProblem& problem
   return {first, static_cast<int>(ceil_div(needed.end, steps)) - first};
 }
 
-/// A tile of C among those of an instance.
+/// Position of a tile in C of one batch entry, in tiles.
 struct TilePlace {
   int m, n;
 };
 
-/// The place of tile number `index`. Numbers go down columns of up to 8 tile rows, so that blocks that run together share
-/// operands in the L2 cache. The divisions are those of `Number`.
+/// Returns the position of tile `index` (threadblock swizzle). Indices go down columns of up to 8 tile rows, so that
+/// blocks that run concurrently share operands in the L2 cache. `Number` is the type of the divisions.
 template <class Number = int64_t, class Index>
 __device__ __forceinline__ TilePlace locate_tile(Index index, std::common_type_t<Number> tiles_m,
                                                  std::common_type_t<Number> tiles_n) {
@@ -58,7 +59,7 @@ __device__ __forceinline__ TilePlace locate_tile(Index index, std::common_type_t
   return {static_cast<int>(group * kGroup + within % rows), static_cast<int>(within / rows)};
 }
 
-/// The rows or columns of a tile that has `size` of them. They may end outside C.
+/// Returns the rows or columns of a tile of the given size, which may end outside C.
 __device__ __forceinline__ Span span_of_tile(int tile, int size) {
   return {int64_t{tile} * size, (int64_t{tile} + 1) * size};
 }

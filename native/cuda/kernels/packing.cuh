@@ -1,9 +1,9 @@
-// Packing for the families over packed operands. An operand becomes k-major panels of encoded words, padded to whole
-// tiles, so that the main loop has no borders, no strides and only 16-byte copies. Along K it is padded with border
-// elements. Lines past the last one don't reach any result; they repeat the last line, so that their sums are like the
-// others.
+// Packing for the families over packed operands. Operands are packed into k-major panels of encoded words, padded to
+// whole tiles, so that the mainloop has no bounds checks, no strides and only 16-byte copies. Along K the padding is
+// the arithmetic's border element. Lines beyond the last one don't affect any result; they repeat the last line, so
+// that their sums have the same signs and ranges as the others.
 //
-// What is outside an operand's band isn't read: it is zero. What is so far outside that no tile reaches it isn't written.
+// Elements outside an operand's band aren't read and count as zero. Regions that no tile reaches aren't written.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -12,7 +12,7 @@
 
 namespace mpmml::cuda {
 
-/// An operand of the product as packing sees it: `lines` rows of A or columns of B, of `depth` elements each.
+/// Source of packing, an operand of the product: `lines` rows of A or columns of B, of `depth` elements each.
 struct PackSource {
   const void* data;
   int64_t lines, depth;
@@ -22,19 +22,19 @@ struct PackSource {
   bool is_banded = false;
 };
 
-/// Where packing writes: target[item][k][line] for k < padded_depth, line < padded_lines.
+/// Target of packing: target[item][k][line] for k < padded_depth, line < padded_lines.
 struct PackTarget {
   void* data;
   int64_t items, padded_lines, padded_depth;
 };
 
-/// Whether an arithmetic encodes elements of A and of B differently.
+/// Whether an arithmetic has different encodings for elements of A and of B.
 template <class Arithmetic, class = void>
 constexpr bool tells_sides_apart = false;
 template <class Arithmetic>
 constexpr bool tells_sides_apart<Arithmetic, std::void_t<decltype(&Arithmetic::encode_a)>> = true;
 
-/// Encodes elements of A: a row's element is copied into every lane of its word.
+/// Encodes elements of A: the element is broadcast to every lane of its word.
 template <class Arithmetic>
 struct EncodeA {
   using Semiring = typename Arithmetic::Semiring;
@@ -84,7 +84,7 @@ struct EncodeB {
   }
 };
 
-/// Elements as they are. pack() writes the target's second dimension along the dimension that it calls lines.
+/// Copies elements unchanged. The second dimension of the target corresponds to the lines of the source.
 template <class S>
 struct CopyElements {
   using Semiring = S;
@@ -98,19 +98,19 @@ struct CopyElements {
 
 constexpr int kPackTile = 32;
 constexpr int kPackRows = 8;
-/// Blocks of a multiprocessor that registers must suffice for. With all that an H200 takes, both operands of 8192³ are packed
-/// in 0.41 ms; without this bound in 0.51.
+/// Minimum number of blocks per multiprocessor, which limits the registers. With the maximum of an H200, both operands
+/// of 8192³ are packed in 0.41 ms; without this bound in 0.51 ms.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
 constexpr int kPackBlocks = 8;
 #else
 constexpr int kPackBlocks = 1;
 #endif
 
-/// How much of a part of an operand is in its band.
+/// Overlap of a tile of an operand with its band.
 enum class InBand { kNothing, kSome, kAll };
 
-/// Of kPackTile lines from `line0` on and as many steps from `k0` on. kNothing means that no tile of C needs them either:
-/// those begin and end within kMaxTile lines and steps of what they need.
+/// Returns the overlap of kPackTile lines from `line0` on and kPackTile k-steps from `k0` on. kNothing includes a
+/// margin: no tile of C reads these elements, because tiles begin and end within kMaxTile lines and steps of the band.
 __device__ __forceinline__ InBand in_band(const PackSource& source, int64_t line0, int64_t k0) {
   if (!source.is_banded) return InBand::kAll;
   constexpr int64_t kMargin = 2 * kMaxTile;
@@ -155,7 +155,8 @@ __global__ void __launch_bounds__(kPackTile* kPackRows, kPackBlocks)
       const Target word = along_k ? tile[threadIdx.y + row][threadIdx.x] : element(line, k);
       if (line < padded_lines && k < padded_depth) target[k * padded_lines + line] = word;
     }
-    // Afterwards, because few parts have some of both, and all would need more registers.
+    // A separate pass, because few tiles are partially in the band, and a combined pass would need more registers
+    // everywhere.
     if (inside == InBand::kSome) {
 #pragma unroll 1
       for (int row = 0; row < kPackTile; row += kPackRows) {
@@ -169,7 +170,7 @@ __global__ void __launch_bounds__(kPackTile* kPackRows, kPackBlocks)
   }
 }
 
-/// Writes words of 32 k-steps, one bit each. Blocks have 32 × 8 threads; a warp makes one word for each of 32 lines.
+/// Writes words of 32 k-steps, one bit each. Blocks have 32 × 8 threads; a warp packs one word for each of 32 lines.
 template <class Arithmetic>
 __global__ void __launch_bounds__(kPackTile* kPackRows)
     pack_bits_kernel(PackSource source, typename Arithmetic::Operand* target, int64_t padded_lines,

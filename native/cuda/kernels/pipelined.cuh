@@ -1,14 +1,15 @@
-// The pipelined family: packed operands stream through shared memory in several stages of asynchronous copies while a
-// mixed stream of instructions (words.cuh) computes.
+// The pipelined family: a multistage pipeline of asynchronous copies moves packed operands through shared memory, while
+// a mixed stream of ALU and FMA instructions (simd_step.cuh) computes.
 //
 // A block computes a tile of C of BM rows × BN words (a word is one column, or two in 16-bit lanes). Each thread
-// computes TM × TN of it in chunks of 16 bytes, which one load from shared memory brings: 4 rows or words of 32 bits, 2
-// of 64 (block-cyclic). If `slices` > 1, that many groups of threads compute the same tile, each over an equal part of
-// K, and combine at the end. That fills the GPU if there are few tiles, without a second kernel. If tiles don't come to
-// whole waves, the last ones can be divided among blocks too: see division.h.
+// computes TM × TN of it, block-cyclically in chunks of 16 bytes, which are one load from shared memory: 4 rows or
+// words of 32 bits, 2 of 64. If `slices` > 1, `slices` groups of threads compute the same tile (split-K within the
+// block). Each group computes an equal part of K, and the results are reduced at the end. That fills the GPU if there
+// are few tiles, without a second kernel. If the number of tiles isn't a multiple of a wave, the last ones can be
+// divided among blocks (stream_k.h).
 //
-// compute_tile() joins the parts of a kernel: the pipeline of copies (stage_pipe.cuh), the main loop (main_loop.cuh), its visitor
-// (visitors.cuh) and the stores of results (tile_store.cuh).
+// compute_tile() composes a kernel: copy pipeline (stage_pipe.cuh), mainloop (main_loop.cuh), visitor (visitors.cuh)
+// and stores of results (tile_store.cuh).
 #pragma once
 #include "cuda/kernels/divided.cuh"
 #include "cuda/kernels/main_loop.cuh"
@@ -37,8 +38,8 @@ struct Pipelined {
   static constexpr int kStageWords = BK * (BM + BN);
   template <class Word>
   static constexpr int shared_bytes = kSlices * kStages * kStageWords * int{sizeof(Word)};
-  // The lanes of a warp cover the tile as 8 × 4: a warp reads 128 bytes of A and 64 bytes of B as broadcasts, without
-  // conflicts.
+  // The lanes of a warp are arranged as 8 × 4: a warp reads 128 bytes of A and 64 bytes of B as broadcasts, without
+  // bank conflicts.
   static constexpr int kLanesM = 8, kLanesN = 4;
   static constexpr int kWarpsN = kThreadsN / kLanesN;
 
@@ -48,9 +49,9 @@ struct Pipelined {
   static_assert(kSlices == 1 || BM * BN <= kStages * kStageWords, "combining the slices reuses the stages");
   static_assert(TM * TN / 4 % kSlices == 0, "equal shares of the results");
 
-  /// Registers for 16 warps per multiprocessor: 65 536 / 512 = 128 per thread. On GPUs without asynchronous copies a
-  /// tile waits in registers. There it is 12 warps with 168 registers per thread, because otherwise the kernel spills
-  /// (seen for sm_52 to sm_70). Words of two registers leave room for half as many warps.
+  /// Minimum number of blocks per multiprocessor: 16 warps with 65 536 / 512 = 128 registers per thread. GPUs without
+  /// asynchronous copies stage a tile in registers; they have 12 warps with 168 registers per thread, because otherwise
+  /// the kernel spills (observed for sm_52 to sm_70). With 64-bit words, the number of warps is half.
   template <class Word>
   static constexpr int blocks_per_multiprocessor() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -71,7 +72,7 @@ struct Pipelined {
   }
 };
 
-/// The same kernel, which also notes chunks.
+/// A pipelined kernel whose visitor is ChunkNotes, which records the chunk of K of each result.
 template <int... parameters>
 struct FindsWitnesses<Pipelined<parameters...>> : Pipelined<parameters...> {
   using Config = Pipelined<parameters...>;
@@ -79,8 +80,8 @@ struct FindsWitnesses<Pipelined<parameters...>> : Pipelined<parameters...> {
   static_assert(Config::kSlices == 1, "slices of K don't reach a result one after the other");
   template <class Word>
   static constexpr int shared_bytes = Config::template shared_bytes<Word> + Config::BM * Config::BN * int{sizeof(Word)};
-  /// A chunk of two tiles, because that keeps both its notes and the search within it below a tenth of the main loop. An
-  /// operand of several steps makes a tile longer.
+  /// Log2 of the least number of tiles per chunk. With two tiles, the notes and the search within a chunk each take
+  /// less than a tenth of the mainloop. With operands of several k-steps, one tile is long enough.
   template <class Arithmetic>
   static constexpr int min_chunk_shift = steps_per_operand<Arithmetic> > 1 ? 0 : 1;
 
@@ -90,7 +91,7 @@ struct FindsWitnesses<Pipelined<parameters...>> : Pipelined<parameters...> {
   }
 };
 
-/// Computes a block's tile of C, or its part of one.
+/// Computes a block's tile of C, or its stream-K part of a tile.
 template <class Config, class Arithmetic, class Tile>
 __device__ __forceinline__ void compute_tile(const DeviceProblem& problem,
                                              const PackedProblem<typename Words<Arithmetic>::Word>& packed,
@@ -102,7 +103,8 @@ __device__ __forceinline__ void compute_tile(const DeviceProblem& problem,
   Word* shared = reinterpret_cast<Word*>(memory);
 
   ThreadPlace<Config> thread(own_tile);
-  // The shuffle tells the compiler that a warp has one slice. float32 1024³ takes 2 % less time then, int32 2 % more (H200).
+  // The shuffle makes the slice warp-uniform for the compiler. float32 1024³ takes 2 % less time with it, int32 2 %
+  // more (H200).
   if constexpr (kSlices > 1 && kComparesAsIntegers<Arithmetic>) thread.slice = __shfl_sync(~0u, thread.slice, 0);
 
   const TilePlace place = locate_tile(own_tile.number(), packed.padded_m / BM, packed.padded_n / BN);
@@ -130,13 +132,13 @@ __device__ __forceinline__ void compute_tile(const DeviceProblem& problem,
   MainLoop<Config, Arithmetic> loop(acc, pipe, visitor, arithmetic, packed.one, depth, initial, stages, thread);
   loop.run();
 
-  // The places of the thread and of the tile are computed again: registers that hold them until here are missing in the main
-  // loop (H200: 8192³ in int32 takes 1.6 % longer then). Slices of whole tiles have no use for that.
+  // The positions of the thread and of the tile are recomputed, because keeping them costs registers in the mainloop
+  // (8192³ in int32 takes 1.6 % longer, H200). Slices of whole tiles don't profit from it.
   if constexpr (Tile::kIsPart) thread = ThreadPlace<Config>(own_tile);
   unsigned tile_number = own_tile.number();
   asm volatile("" : "+r"(tile_number));
-  // 32 bits suffice: packed operands of more tiles fit no GPU. The type of words decides, because it changes the registers of
-  // the main loop: int32 8192³ takes 0.3 % less time (H200).
+  // 32 bits suffice: packed operands of more tiles fit no GPU. The type depends on the words, because it affects
+  // register allocation in the mainloop: int32 8192³ takes 0.3 % less time with 32 bits (H200).
   using Number = std::conditional_t<std::is_integral_v<Word> || kComparesAsIntegers<Arithmetic>, unsigned, int64_t>;
   const TilePlace target = kSlices > 1 && !Tile::kIsPart
                                ? place
@@ -158,7 +160,7 @@ __global__ void __launch_bounds__(Config::kThreads,
   compute_tile<Config>(problem, packed, arithmetic, WholeTile());
 }
 
-/// A share of the divided tiles.
+/// Computes the parts of the divided tiles that belong to one stream-K share per block.
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::template blocks_per_multiprocessor<typename Words<Arithmetic>::Word>())

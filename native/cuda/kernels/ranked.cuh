@@ -1,12 +1,14 @@
-// The ranked family: max-plus and min-plus of any int32 by trying only the pairs near the top. docs/ranked.md explains it.
+// The ranked family: pruned max-plus and min-plus of arbitrary int32, which evaluates only pairs of elements near the
+// top (docs/ranked.md).
 //
-// Each line (row of A, column of B) has a reference, about its √K-th best element. An element's lead is how much better
-// than its line's reference it is. For a depth d every pair (a_ik, b_kj) whose leads add up to −d or more is tried. If the
-// best of them is at −d or more too, no other pair can be better, and the result is certain, whatever d is. d is taken from a
-// sample, so that few results are uncertain; these are computed from all of K.
+// Each line (row of A, column of B) has a reference, about its √K-th best element. The lead of an element is its offset
+// from the reference, positive if it is better. For a cutoff d (`depth` in identifiers), every pair (a_ik, b_kj) whose
+// leads sum to −d or more is evaluated. If the best of these sums is −d or more, no other pair can be better, so the
+// result is certain for every d. d is estimated from a sample such that few results are uncertain; uncertain results
+// are recomputed from all of K.
 //
-// Packing sorts each row of B by lead, into levels. A block computes a row of C, or a slice of it, in shared memory: for
-// each k it goes through the part of B's row k that can reach −d together with a_ik.
+// Packing sorts each row of B by lead, into levels (a counting sort). A block computes a row of C, or a slice of it, in
+// shared memory: for each k it scans the prefix of B's row k that can reach −d together with a_ik.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -20,7 +22,7 @@ struct alignas(8) RankedEntry {
   int32_t value, col;
 };
 
-/// Levels of how far an element is behind its reference: 16 for each power of two, and level 0 for what is before it.
+/// Number of levels of negated leads: 16 per power of two. Elements at or above their reference have level 0.
 constexpr int kRankedLevels = 464;
 __host__ __device__ __forceinline__ int ranked_level(uint32_t behind) {
   if (behind < 16) return static_cast<int>(behind);
@@ -38,12 +40,12 @@ struct RankedProblem {
   const int32_t* reference_a;  ///< [item][row]
   const int32_t* rows;         ///< [item][row][k]: A, or a copy of it whose rows are contiguous
   int64_t row_stride;          ///< of `rows`
-  int64_t a_batch;             ///< from one item of `rows` to the next
+  int64_t a_batch;             ///< stride between batch entries of `rows`
   const int32_t* reference_b;  ///< [item][column]
   const int64_t* tops;         ///< [item][slice][k]: the greatest lead
   const uint16_t* counts;      ///< [item][slice][k][level]: elements up to this level
   const RankedEntry* entries;  ///< [item][slice][k][width]
-  int64_t slices, width;       ///< of columns
+  int64_t slices, width;       ///< number of slices of columns, and columns per slice
   bool a_is_shared, b_is_shared;
 };
 
@@ -53,7 +55,7 @@ __global__ void ranked_kernel(DeviceProblem problem, RankedProblem operands, con
 
 constexpr int kRankedListThreads = 512;
 
-/// Sorts a row of B in a slice: a block.
+/// Sorts one row of B within one slice of columns, per block.
 template <class S, int kWidth>
 __global__ void __launch_bounds__(kRankedListThreads)
     ranked_list_kernel(RankedLines lines, const int32_t* references, int64_t* tops, uint16_t* counts,
@@ -89,7 +91,7 @@ __global__ void __launch_bounds__(kRankedListThreads)
   for (int offset = 16; offset > 0; offset /= 2) top = max(top, __shfl_xor_sync(~0u, top, offset));
   if (lane == 0) greatest[warp] = top;
   __syncthreads();
-  // Sums over the levels, a level for each thread.
+  // Prefix sum over the levels, one level per thread.
   const int own = thread < kRankedLevels ? places[thread] : 0;
   int until = own;
   for (int offset = 1; offset < 32; offset *= 2) {
@@ -111,7 +113,7 @@ __global__ void __launch_bounds__(kRankedListThreads)
 #pragma unroll
   for (int part = 0; part < kEach; ++part) {
     if (values[part] == S::zero) continue;
-    // Counting above could give places too, but takes a fifth longer (H200).
+    // Taking positions from the counting pass above would take a fifth longer (H200).
     const int place = atomicAdd(places + levels[part], 1);
     entries[row * width + place] = {values[part], part * kRankedListThreads + thread};
   }
@@ -121,7 +123,7 @@ template <int BN_, int kThreads_>
 struct Ranked {
   static constexpr int BN = BN_, kThreads = kThreads_;
   static constexpr int kSharedBytes = BN * int{sizeof(int32_t)};
-  /// Groups of 32 steps that a warp looks at before it goes through what it has found.
+  /// Groups of 32 k-steps that a warp tests before it evaluates the pairs that passed the test.
   static constexpr int kGroups = 2;
   static_assert(BN % kRankedListThreads == 0 && BN <= 65535, "counts of a slice fit 16 bits");
 };
@@ -131,7 +133,7 @@ __device__ __forceinline__ void improve(int32_t* best, int32_t sum) {
   S::maximizes ? atomicMax(best, sum) : atomicMin(best, sum);
 }
 
-// Threads of a multiprocessor. On an H200 three quarters of them took 5 to 15 % longer.
+// Resident threads per multiprocessor. With three quarters of them, products took 5 to 15 % longer (H200).
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 900
 #define MPMML_RANKED_THREADS 2048
 #else
@@ -159,7 +161,7 @@ __global__ void __launch_bounds__(Config::kThreads, MPMML_RANKED_THREADS / Confi
   const int32_t* const a = operands.rows + item_a * operands.a_batch + row * operands.row_stride;
   const int64_t reference = operands.reference_a[item_a * problem.m + row];
   const int32_t* const references = operands.reference_b + item_b * problem.n + first_col;
-  // Null if pairs can't be compared by their leads.
+  // `known` is null if pairs can't be compared by their leads.
   const bool tries = known;
   const int64_t depth = tries ? known->depths[known->chosen()] : 0;
   for (int col = thread; col < cols; col += kThreads) best[col] = S::zero;
@@ -173,7 +175,7 @@ __global__ void __launch_bounds__(Config::kThreads, MPMML_RANKED_THREADS / Confi
     const RankedEntry* const entries = operands.entries + first_list * operands.width;
     for (int first = warp * kFound; first < steps; first += kWarps * kFound) {
       int32_t values[Config::kGroups];
-      int64_t behind[Config::kGroups];  // an element of B that can reach the depth may be this far behind
+      int64_t behind[Config::kGroups];  // limit of the negated lead of an element of B within the cutoff
       bool visits[Config::kGroups];
 #pragma unroll
       for (int group = 0; group < Config::kGroups; ++group) {
@@ -224,7 +226,7 @@ __global__ void __launch_bounds__(Config::kThreads, MPMML_RANKED_THREADS / Confi
   }
   __syncthreads();
 
-  // Results that aren't certain.
+  // Recomputes uncertain results from all of K.
   int32_t* const listed = &found_steps[0][0];
   if (reference != S::zero && depth < kRankedAll) {
     for (int col = thread; col < cols; col += kThreads) {

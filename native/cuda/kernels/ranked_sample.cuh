@@ -1,5 +1,5 @@
-// Samples of a product, for the ranked family (ranked.cuh): references of lines, the depth to which pairs have to be
-// tried, and how many pairs that are.
+// Sampling of a product for the ranked family (ranked.cuh): references of lines, the cutoff ("depth") within which
+// pairs must be evaluated, and the number of pairs within it.
 #pragma once
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 
 namespace mpmml::cuda {
 
-/// Lines of an operand as the ranked family sees them: rows of A or columns of B.
+/// Lines of an operand: rows of A or columns of B.
 struct RankedLines {
   const int32_t* data;
   int64_t count, depth, line_stride, k_stride, batch_stride;
@@ -20,15 +20,15 @@ constexpr int kRankedSampleRows = 64;
 constexpr int kRankedSampleCols = 128;
 constexpr int kRankedSampleThreads = 256;
 
-/// Depths between which one is chosen.
+/// Number of candidate cutoffs.
 constexpr int kRankedDepths = 4;
 
-/// What is known of a depth from a sample.
+/// Candidate cutoffs and their costs, estimated from a sample.
 struct RankedDepths {
-  int64_t depths[kRankedDepths];            ///< ascending. See ranked.cuh for what a depth is
-  unsigned long long pairs[kRankedDepths];  ///< of the sampled elements, that are within each
+  int64_t depths[kRankedDepths];            ///< ascending cutoffs; see ranked.cuh
+  unsigned long long pairs[kRankedDepths];  ///< pairs of sampled elements within each cutoff
 
-  /// The greatest that doesn't cost many more pairs than the least.
+  /// Returns the index of the greatest cutoff whose number of pairs isn't much more than the least.
   __host__ __device__ int chosen() const {
     constexpr unsigned long long kFew = 12ull * kRankedSampleRows * kRankedSampleCols;
     int index = kRankedDepths - 1;
@@ -37,26 +37,26 @@ struct RankedDepths {
   }
 };
 
-/// In device memory. ranked_reset_kernel() prepares it.
+/// Sample in device memory, initialized by ranked_reset_kernel().
 struct RankedSample {
   RankedDepths known;
   int32_t reference_a[kRankedSampleRows], reference_b[kRankedSampleCols];
   int32_t sums[kRankedSampleRows * kRankedSampleCols];
 };
 
-/// A depth within which all pairs are.
+/// Cutoff that includes all pairs.
 constexpr int64_t kRankedAll = int64_t{1} << 40;
-/// Less than any lead.
+/// Value less than any lead.
 constexpr int64_t kRankedNone = -(int64_t{1} << 50);
 
-/// By how much x is better than y.
+/// Returns the amount by which x is better than y; negative if it is worse.
 template <class S>
 __device__ __forceinline__ int64_t lead(int64_t x, int64_t y) {
   return S::maximizes ? x - y : y - x;
 }
 
-/// The line that is the `sample`th of those sampled. Lines that aren't contiguous come in groups of 32 neighbours,
-/// because these are as cheap to read as one.
+/// Returns the index of the line with the given index in the sample. Lines that aren't contiguous are sampled in groups
+/// of 32 neighbours, because reading these costs as much as reading one.
 __device__ __forceinline__ int64_t sampled_line(const RankedLines& lines, int sample) {
   const int group = lines.along_k() ? 1 : 32;
   uint64_t bits = static_cast<uint64_t>(sample / group + 1) * 0x9e3779b97f4a7c15u;
@@ -67,7 +67,7 @@ __device__ __forceinline__ int64_t sampled_line(const RankedLines& lines, int sa
   return min(first + sample % group, lines.count - 1);
 }
 
-/// The median over the lanes of a warp. If it is zero, the best.
+/// Returns the median over the lanes of a warp, or the best value if the median is the semiring's zero.
 template <class S>
 __device__ __forceinline__ int32_t median_of_warp(int32_t value) {
   const int lane = threadIdx.x % 32;
@@ -83,8 +83,8 @@ __device__ __forceinline__ int32_t median_of_warp(int32_t value) {
   return median == S::zero ? best : median;
 }
 
-/// references[item][line] = the median of the best elements of 32 groups of the line, for lines along K: a block each.
-/// zero if the line has nothing else.
+/// references[item][line] = the median of the best elements of 32 groups of the line; zero if all elements are zero.
+/// For lines that are contiguous along K, with one block per line.
 template <class S>
 __global__ void __launch_bounds__(kRankedSampleThreads)
     ranked_reference_kernel(RankedLines lines, int32_t* references, bool sampled) {
@@ -108,7 +108,8 @@ __global__ void __launch_bounds__(kRankedSampleThreads)
 
 constexpr int kRankedAcrossThreads = 1024;
 
-/// The same for lines whose neighbours are contiguous: a block for 32 of them, a warp for a group of K.
+/// Computes references like ranked_reference_kernel(), for lines whose neighbours are contiguous: one block per 32
+/// lines, one warp per group of K.
 template <class S>
 __global__ void __launch_bounds__(kRankedAcrossThreads)
     ranked_reference_across_kernel(RankedLines lines, int32_t* references, int64_t count, bool sampled) {
@@ -138,10 +139,10 @@ __global__ void ranked_reset_kernel(RankedSample* sample) {
 }
 
 constexpr int kRankedRowsAtOnce = 4;
-constexpr int kRankedSampleParts = 16;  ///< of K
+constexpr int kRankedSampleParts = 16;  ///< parts of K
 
-/// Products of the sampled lines: a block for 4 rows, 32 columns and a part of K. Either their sums, or how many pairs are
-/// within each depth.
+/// Products of the sampled lines, with one block per 4 rows, 32 columns and part of K. If `kCounts`, counts the pairs
+/// within each cutoff; otherwise computes the results.
 template <class S, bool kCounts>
 __global__ void __launch_bounds__(kRankedSampleThreads)
     ranked_sample_kernel(RankedLines a, RankedLines b, RankedSample* sample) {
@@ -151,7 +152,7 @@ __global__ void __launch_bounds__(kRankedSampleThreads)
   const int32_t* data_a[kRankedRowsAtOnce];
   int32_t found[kRankedRowsAtOnce];
   int64_t reference[kRankedRowsAtOnce];
-  int32_t worst[kRankedRowsAtOnce];  // sum within the greatest depth
+  int32_t worst[kRankedRowsAtOnce];  // worst sum within the greatest cutoff
   unsigned pairs[kRankedDepths] = {};
   const RankedDepths& known = sample->known;
 #pragma unroll
@@ -193,7 +194,7 @@ __global__ void __launch_bounds__(kRankedSampleThreads)
       if (pairs[index] > 0) atomicAdd(sums + index, pairs[index]);
     }
     __syncthreads();
-    // One for each block, because they all go to the same places.
+    // One atomic addition per block and cutoff, because all blocks add to the same addresses.
     if (threadIdx.x < kRankedDepths && sums[threadIdx.x] > 0) {
       atomicAdd(&sample->known.pairs[threadIdx.x], static_cast<unsigned long long>(sums[threadIdx.x]));
     }
@@ -206,13 +207,14 @@ __global__ void __launch_bounds__(kRankedSampleThreads)
   }
 }
 
-/// One in e^this many results may be uncertain: computing one from all of K takes as long as some 60 000 pairs (H200). It
-/// is the logarithm of that, less what a line through the sample goes too far for uniform elements.
+/// One in e^kRankedCertainty results may be uncertain. Recomputing a result from all of K takes as long as about 60 000
+/// pairs (H200). The constant is the logarithm of that, reduced because linear extrapolation of the sample overshoots
+/// for uniform elements.
 constexpr float kRankedCertainty = 10.3f;
 
-/// Depths from that of all sampled results to one within which nearly all results are. The greatest depths in the rows of
-/// the sample follow a Gumbel distribution if results are independent, so that their mean and deviation tell at which
-/// depth all but one in e^kRankedCertainty are reached.
+/// Computes the candidate cutoffs, from the one that includes all sampled results to the one that includes nearly all
+/// results. The greatest cutoffs in the rows of the sample follow a Gumbel distribution if results are independent.
+/// Their mean and deviation give the cutoff that all but one in e^kRankedCertainty results reach.
 template <class S>
 __global__ void __launch_bounds__(1024) ranked_depth_kernel(RankedSample* sample) {
   static_assert(kRankedSampleRows == 64, "a lane of a warp has two rows");
@@ -238,7 +240,7 @@ __global__ void __launch_bounds__(1024) ranked_depth_kernel(RankedSample* sample
     for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(~0u, x, offset);
     return x;
   };
-  // How far each is above the deepest. Rows without elements don't count.
+  // Distance of each row's result from the deepest one. Rows without elements don't count.
   float count = 0, sum = 0, squares = 0;
   for (const int64_t value : own) {
     const float above = value == kRankedNone ? 0.0f : static_cast<float>(depth - value);
@@ -249,7 +251,7 @@ __global__ void __launch_bounds__(1024) ranked_depth_kernel(RankedSample* sample
   count = sum_of(count);
   const float mean = sum_of(sum) / count, deviation = sqrtf(max(sum_of(squares) / count - mean * mean, 0.0f));
   if (lane > 0) return;
-  // Mean and deviation of the greatest of n: ln n + 0.577 and π / √6 times the scale.
+  // The maximum of n samples has the mean ln n + 0.577 and the deviation π / √6, times the scale.
   const float beyond = kRankedCertainty - (logf(kRankedSampleCols) + 0.577f);
   const bool is_all = count == 0 || depth == kRankedAll;
   const int64_t further = is_all ? 0 : max(static_cast<int64_t>(deviation / 1.283f * beyond - mean), int64_t{0});

@@ -1,12 +1,13 @@
-// Folding and interaction of RNA on a GPU: the same tables as on the CPU (core/rna/triangle.h), and the same two steps. A product
-// of triangles for each interval of strand 1, then the table is closed, block diagonal by block diagonal.
+// Folding and interaction of RNA on a GPU. Tables (core/rna/triangle.h) and algorithm are those of the CPU backend: a
+// product of triangular tables for each interval of strand 1, and then a closure of the table, block diagonal by block
+// diagonal.
 #pragma once
 #include <cstdint>
 
 #include "core/algebra/sentinels.h"
 #include "core/rna/intervals.h"
 
-// Without it the parameters whose elements are chosen at run time are copied to local memory.
+// Without __grid_constant__, parameters that are indexed at run time are copied to local memory.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
 #define MPMML_GRID_CONSTANT __grid_constant__
 #else
@@ -18,9 +19,9 @@ namespace mpmml::cuda::rna {
 constexpr int kBlock = kTriangleBlock;
 constexpr int kThreads = 128;
 
-/// A Triangle as kernels read it.
+/// Layout of a Triangle for kernels.
 struct Shape : TriangleSizes {
-  const int64_t* rows;  ///< by block: where element (first row, column 0) would be
+  const int64_t* rows;  ///< by block: offset that element (first row, column 0) would have
 
   __device__ int64_t row(int row) const {
     const int block = row / kBlock;
@@ -34,7 +35,7 @@ struct Pairs {
   int min_loop;
 };
 
-/// Two scores in a word, or one.
+/// Operations on words of two 16-bit scores or one 32-bit score.
 template <class Score>
 struct Lanes;
 
@@ -46,7 +47,8 @@ template <>
 struct Lanes<int16_t> {
   static constexpr int count = 2;
   static __device__ uint32_t both(int score) { return __byte_perm(uint32_t(score), 0, 0x1010); }
-  /// One score of a word in both lanes. `lane` is known when this is compiled: words must not go through local memory.
+  /// Broadcasts one score of a word to both lanes. `lane` must be a compile-time constant, so that words stay in
+  /// registers.
   static __device__ uint32_t spread(uint32_t word, int lane) { return __byte_perm(word, 0, lane ? 0x3232 : 0x1010); }
   static __device__ int lane(uint32_t word, int lane) { return lane ? int(word) >> 16 : int(word << 16) >> 16; }
   static __device__ uint32_t word(const int (&scores)[2]) {
@@ -67,7 +69,7 @@ struct Lanes<int32_t> {
   }
 };
 
-/// A table that is closed under products with `folded`: with itself if its strand alone is folded.
+/// A table to be closed under products with `folded`, which is the table itself if a single strand is folded.
 template <class Score>
 struct Closed {
   Shape shape;
@@ -76,12 +78,12 @@ struct Closed {
   const uint8_t* bases;  ///< by position
 };
 
-/// All tables of an interaction: of nodes a < b of strand 1.
+/// All tables of an interaction, one for each pair of nodes a < b of strand 1.
 template <class Score>
 struct Tables {
   Closed<Score> strand1, strand2;  ///< S1 and S2
   Score* first;
-  int64_t each;  ///< elements
+  int64_t each;  ///< elements per table
   int n;
 
   __device__ Score* table(int a, int b) const { return first + number_of_interval(n, a, b) * each; }
@@ -90,13 +92,13 @@ struct Tables {
   }
 };
 
-/// The products of all tables of one length. A thread block has a tile of 64 rows of 64 words.
+/// The products for all tables of one interval length. A thread block computes a tile of 64 rows × 64 words.
 template <class Score>
 struct Product {
   using L = Lanes<Score>;
   static constexpr int kRows = 64, kWords = 64, kColumns = kWords * L::count, kDepth = 32;
-  static constexpr int kVector = 16 / sizeof(Score);                   ///< scores that are read at once
-  static constexpr int kReadsA = kRows * kDepth / kVector / kThreads;  ///< by a thread
+  static constexpr int kVector = 16 / sizeof(Score);                   ///< scores per vector load
+  static constexpr int kReadsA = kRows * kDepth / kVector / kThreads;  ///< vector loads of A per thread
   static constexpr int kReadsB = kDepth * kColumns / kVector / kThreads;
   static constexpr int kNone = kNoInterval<Score>;
 
@@ -123,7 +125,7 @@ struct Product {
     const Shape& shape = all.strand2.shape;
     const int first_row = tile.x, first_col = tile.y, end_col = min(first_col + kColumns, shape.positions);
     const int thread = threadIdx.x, warp = thread / 32, lane = thread % 32;
-    // A warp has 32 rows of 32 words, a thread 8 of 4.
+    // A warp computes 32 rows of 32 words, and a thread 8 rows of 4 words.
     const int row = warp / 2 * 32 + lane / 8 * 8, word = warp % 2 * 32 + lane % 8 * 4;
     const int warp_row = first_row + warp / 2 * 32, warp_end = first_col + (warp % 2 + 1) * 32 * L::count;
     uint32_t sum[8][4];
@@ -161,7 +163,7 @@ struct Product {
       for (int i = 0; i < kReadsB; ++i) reinterpret_cast<uint4*>(shared.b)[thread + i * kThreads] = next_b[i];
       __syncthreads();
       if (step + 1 < steps) fetch(step + 1);
-      // Rows begin at their own node, and columns end there.
+      // Tables are triangular: rows begin, and columns end, at their own node.
       const int k = first_row + step % chunks * kDepth;
       if (k + kDepth <= warp_row || k >= warp_end) continue;
 #pragma unroll 8
@@ -187,7 +189,7 @@ struct Product {
     }
   }
 
-  /// What tables are before the products: see cpu/rna_kernels.h.
+  /// Initial values of a table before the products (cpu/rna_kernels.h).
   static __device__ void start(const Tables<Score>& all, const Pairs& within, const Pairs& between, int a, int b,
                                int row, int col, uint32_t (&sum)[8][4]) {
     const Closed<Score>&strand1 = all.strand1, &strand2 = all.strand2;
@@ -216,15 +218,16 @@ struct Product {
   }
 };
 
-/// Closes a block of each table. A block of threads has groups that take turns at what the block's scores are made of: if few
-/// blocks can be closed at once, each waits for memory most of the time.
+/// Computes the closure of one block of each table. The thread block has `groups` groups of threads, which divide the
+/// terms of the block's scores: if few blocks can be closed concurrently, a single group would wait for memory most of
+/// the time.
 template <class Score, int groups>
 struct Close {
   using L = Lanes<Score>;
   static constexpr int kAllThreads = groups * kThreads;
   static constexpr int kNone = kNoInterval<Score>;
-  static constexpr int kWords = kBlock / L::count;              ///< of a row
-  static constexpr int kOwnWords = kBlock * kWords / kThreads;  ///< of a thread: in as many rows
+  static constexpr int kWords = kBlock / L::count;              ///< words per row
+  static constexpr int kOwnWords = kBlock * kWords / kThreads;  ///< words per thread, each in another row
   static constexpr int kVector = 16 / sizeof(Score);
   static constexpr int kReads = kBlock * kBlock / kVector / kThreads;
 
@@ -263,7 +266,7 @@ struct Close {
     for (int at = threadIdx.x; at < kBlock * kBlock; at += kAllThreads) {
       shared.scores[at / kBlock][at % kBlock] = it.table[from + int64_t(at / kBlock) * stride + at % kBlock];
     }
-    // First by way of blocks of S2 on the left, then on the right.
+    // First the terms with blocks of S2 on the left, then the terms with blocks of S2 on the right.
     const int lefts = alone ? max(distance - 1, 0) : distance, steps = alone ? lefts : 2 * lefts;
     uint4 next_a[kReads], next_b[kReads];
     const auto fetch = [&](int step) {
@@ -327,7 +330,7 @@ struct Close {
     }
   }
 
-  /// From the last row up: a lane has a column.
+  /// Closes the rows of a block from the last one upwards, with one column per lane.
   static __device__ void close_rows(const Closed<Score>& it, const Pairs& within, int row_block, int col_block,
                                     bool alone, Shared& shared) {
     const int lane = threadIdx.x, col = col_block * kBlock + lane;
@@ -374,7 +377,7 @@ __global__ void __launch_bounds__(kThreads, 3)
   Product<Score>::run(all, within, between, length, tiles, shared);
 }
 
-/// The blocks at this distance from the diagonal of all tables of one length.
+/// Closes the blocks at `distance` from the diagonal in all tables of one interval length.
 template <class Score, int groups>
 __global__ void __launch_bounds__(Close<Score, groups>::kAllThreads)
     close_interaction(const MPMML_GRID_CONSTANT Tables<Score> all, const MPMML_GRID_CONSTANT Pairs within, int length,
@@ -383,7 +386,7 @@ __global__ void __launch_bounds__(Close<Score, groups>::kAllThreads)
   Close<Score, groups>::run(all.closed(blockIdx.y, blockIdx.y + length), within, blockIdx.x, distance, shared);
 }
 
-/// The same of strands that are folded alone.
+/// Closes the blocks at `distance` from the diagonal in the tables of strands that are folded alone.
 template <class Score, int groups>
 __global__ void __launch_bounds__(Close<Score, groups>::kAllThreads)
     close_strands(const Closed<Score>* strands, const MPMML_GRID_CONSTANT Pairs within, int distance) {
@@ -391,7 +394,7 @@ __global__ void __launch_bounds__(Close<Score, groups>::kAllThreads)
   Close<Score, groups>::run(strands[blockIdx.y], within, blockIdx.x, distance, shared);
 }
 
-/// Tables of strands in which only single bases have a score.
+/// Initializes tables of strands: only single bases have a score.
 template <class Score>
 __global__ void clear_strands(const Closed<Score>* strands) {
   const Closed<Score>& it = strands[blockIdx.y];

@@ -1,10 +1,11 @@
-// The instruction streams of the pipelined family: how it computes steps on words of one or two elements.
+// Instruction streams of the pipelined family: ⊕ and ⊗ on words of one or two elements.
 //
-// A step is acc ⊕ (a ⊗ b). Hopper's VIADDMNMX does a step in one instruction of the ALU pipe, 64 lanes per clock and
-// multiprocessor. At the same time IMAD (a·1 + b) can add on the FMA pipe, and VIMNMX3 takes two such sums at once. So
-// a stream of both forms exceeds that ceiling. Floating-point numbers are added, or multiplied and added, on the FMA
-// pipe: 128 lanes of float per clock. Their maxima use the ALU pipe: 64 lanes per clock. So a max-plus step of float
-// fills every issue slot of a multiprocessor at 64 steps per clock, unless the sums may be compared as integers.
+// A step is acc ⊕ (a ⊗ b). Hopper's VIADDMNMX computes a step in one instruction of the ALU pipe, at 64 lanes per clock
+// and multiprocessor. Concurrently, IMAD (a·1 + b) can add on the FMA pipe, and VIMNMX3 combines two such sums with the
+// accumulator. So a mixed stream of both forms exceeds the peak of VIADDMNMX alone. Floating-point sums and
+// multiply-adds use the FMA pipe (128 float lanes per clock). Floating-point maxima use the ALU pipe (64 lanes per
+// clock). So max-plus of float fills every issue slot of a multiprocessor at 64 steps per clock, unless the sums may be
+// compared as integers.
 #pragma once
 #include <cstdint>
 
@@ -16,8 +17,7 @@ namespace mpmml::cuda {
 template <class S>
 using Bits = PackedBits<S, uint32_t>;
 
-/// How an arithmetic's operands and accumulators are stored in words, and the instructions on them. The arithmetic
-/// decides for which ⊕ and ⊗ these are.
+/// Layout of an arithmetic's operands and accumulators in words, and the instructions for its ⊕ and ⊗.
 template <class Arithmetic>
 struct Words;
 
@@ -27,13 +27,13 @@ struct Words<Narrow<S>> {
   static constexpr int kLanes = 1;
   /// Steps per clock and multiprocessor, measured on an H200.
   static constexpr double kStepsPerClock = 71, kStepsPerClockInSlices = 69;
-  /// From sm_52 on, steps run with the instructions that the pipes are made for.
+  /// Least compute capability (times 10) whose instructions compute steps at full rate.
   static constexpr int kFullSpeedFrom = 52;
 
   static __host__ __device__ __forceinline__ Word word_of(int32_t x) { return static_cast<uint32_t>(x); }
   static __device__ __forceinline__ int32_t lane_of(Word word, int) { return static_cast<int32_t>(word); }
 
-  // The fused instructions are called by name. The compiler would find them too, but schedules them 2.5 % slower
+  // Intrinsics for the fused instructions. The compiler would fuse plain code, too, but its schedule is 2.5 % slower
   // (H200).
   static __device__ __forceinline__ uint32_t step(uint32_t acc, uint32_t a, uint32_t b) {
     return S::maximizes ? __viaddmax_s32(a, b, acc) : __viaddmin_s32(a, b, acc);
@@ -44,9 +44,9 @@ struct Words<Narrow<S>> {
   static __device__ __forceinline__ uint32_t combine(uint32_t x, uint32_t y, uint32_t z) {
     return S::maximizes ? __vimax3_s32(x, y, z) : __vimin3_s32(x, y, z);
   }
-  /// Whether IMAD makes the sums of element (i, j) of a thread's tile. It does so in even rows. Of the patterns tried
-  /// on an H200 (rows, columns, checkerboards, k-steps, 3/8 to 3/4 of the elements) this is the fastest, 1.09 times the
-  /// ceiling of VIADDMNMX by itself. The patterns differ in register-bank conflicts and scheduling.
+  /// Returns whether IMAD computes the sums of element (i, j) of a thread's tile: in even rows. Of the patterns tried
+  /// on an H200 (rows, columns, checkerboards, k-steps, 3/8 to 3/4 of the elements) this is the fastest, at 1.09 times
+  /// the peak of VIADDMNMX alone. The patterns differ in register-bank conflicts and scheduling.
   static constexpr __host__ __device__ bool by_multiply(int i, int /*j*/) { return i % 2 == 0; }
 };
 
@@ -55,10 +55,10 @@ struct Words<Half<S>> {
   using Word = uint32_t;
   static constexpr int kLanes = 2;
   static constexpr double kStepsPerClock = 2 * 71, kStepsPerClockInSlices = 2 * 69;
-  /// Older GPUs emulate arithmetic on packed 16-bit integers.
+  /// GPUs before Hopper emulate arithmetic on packed 16-bit integers.
   static constexpr int kFullSpeedFrom = 90;
 
-  /// The same element in each lane.
+  /// Returns a word with the element in each lane.
   static __host__ __device__ __forceinline__ Word word_of(uint16_t x) { return uint32_t{x} * 0x10001u; }
   static __device__ __forceinline__ uint16_t lane_of(Word word, int lane) {
     return static_cast<uint16_t>(word >> 16 * lane);
@@ -73,17 +73,17 @@ struct Words<Half<S>> {
   static __device__ __forceinline__ uint32_t combine(uint32_t x, uint32_t y, uint32_t z) {
     return S::maximizes ? __vimax3_u16x2(x, y, z) : __vimin3_u16x2(x, y, z);
   }
-  /// Half a row more than for one element per word: 1 % faster here (H200).
+  /// Half a row more than with one element per word, which is 1 % faster for 16-bit lanes (H200).
   static constexpr __host__ __device__ bool by_multiply(int i, int j) { return i % 2 == 0 || (i == 7 && j < 4); }
 };
 
-/// Words of elements as they are.
+/// Words of unencoded elements.
 template <class S>
 struct ElementWords {
   using Word = typename S::Element;
   static constexpr int kLanes = 1;
   static constexpr int kFullSpeedFrom = 52;
-  /// Measured on an H200. A 64-bit maximum takes a comparison and two selections.
+  /// Steps per clock and multiprocessor, measured on an H200. A 64-bit maximum takes a comparison and two selections.
   static constexpr double kStepsPerClock = sizeof(Word) == 4 ? (S::idempotent ? 63 : 102) : (S::idempotent ? 18.5 : 47);
   static constexpr double kStepsPerClockInSlices = 0.97 * kStepsPerClock;
 
@@ -100,7 +100,7 @@ template <class S>
 constexpr bool is_of_order = (S::extend_kind == OperatorKind::kMinimum || S::extend_kind == OperatorKind::kMaximum) &&
                              sizeof(typename S::Element) == sizeof(int32_t);
 
-/// Words of order keys. Two steps take three instructions of the ALU pipe.
+/// Words of order keys. Two k-steps take three instructions of the ALU pipe.
 template <class S>
 struct OrderedWords {
   using Element = typename S::Element;
@@ -133,7 +133,7 @@ struct OrderedWords {
 template <class S>
 struct Words<Plain<S>> : std::conditional_t<is_of_order<S>, OrderedWords<S>, ElementWords<S>> {};
 
-/// 32 k-steps per instruction.
+/// Words of 32 truth values along K: 32 k-steps per instruction.
 template <class S>
 struct Words<Bits<S>> {
   using Word = uint32_t;
@@ -150,11 +150,12 @@ struct Words<Bits<S>> {
   }
 };
 
-/// a ⊗ b on the FMA pipe. `one` is 1, but it is a kernel argument: if it were a constant, the compiler would turn the
-/// IMAD back into an addition on the ALU pipe. No carry passes between 16-bit lanes, because their sums fit 16 bits.
+/// Returns a + b, computed on the FMA pipe. `one` is a kernel argument with the value 1: the compiler would turn the
+/// IMAD into an addition on the ALU pipe if it were a constant. No carry passes between 16-bit lanes, because their
+/// sums fit 16 bits.
 __device__ __forceinline__ uint32_t sum_by_multiply(uint32_t a, uint32_t one, uint32_t b) { return a * one + b; }
 
-/// Two steps of a thread's tile of integers.
+/// Computes two k-steps of a thread's tile of integers.
 template <class W, int TM, int TN>
 __device__ __forceinline__ void two_mixed_steps(uint32_t (&acc)[TM][TN], const uint32_t (&a)[2][TM],
                                                 const uint32_t (&b)[2][TN], uint32_t one) {
@@ -169,7 +170,8 @@ __device__ __forceinline__ void two_mixed_steps(uint32_t (&acc)[TM][TN], const u
         continue;
       }
 #elif __CUDA_ARCH__ >= 700
-      // Additions use the FMA pipe and maxima the ALU pipe, because these GPUs have no fused instruction for both.
+      // Additions use the FMA pipe and maxima the ALU pipe, because GPUs before Hopper have no fused instruction for
+      // both.
       acc[i][j] = W::combine(acc[i][j], sum_by_multiply(a[0][i], one, b[0][j]));
       acc[i][j] = W::combine(acc[i][j], sum_by_multiply(a[1][i], one, b[1][j]));
       continue;
@@ -180,7 +182,7 @@ __device__ __forceinline__ void two_mixed_steps(uint32_t (&acc)[TM][TN], const u
   }
 }
 
-/// Whether a product's sums may be compared as integers: those of float, on GPUs with maxima of three integers.
+/// Whether sums may be compared as integers: float sums, on GPUs with an instruction for the maximum of three integers.
 template <class Arithmetic>
 constexpr bool kComparesAsIntegers =
 #if __CUDA_ARCH__ >= 900
@@ -189,10 +191,10 @@ constexpr bool kComparesAsIntegers =
     false;
 #endif
 
-/// The greatest (max-plus) or the least (min-plus) of three floats, compared by their bits, which are sign and
-/// magnitude. This takes one instruction; comparing floats takes two. The sums must have the signs of
-/// SumSigns::kLeading if `kLead`, and otherwise those of kTrailing. If `kLead`, it is also enough that `acc` leads,
-/// because then it wins against any sum that doesn't.
+/// Returns the greatest (max-plus) or the least (min-plus) of three floats by comparing their bits (sign and
+/// magnitude). This takes one instruction; comparing floats takes two. The sums must have the signs of
+/// SumSigns::kLeading if `kLead`, and otherwise the signs of SumSigns::kTrailing. If `kLead`, it also suffices that
+/// `acc` leads, because then it wins against any sum that doesn't.
 template <class S, bool kLead>
 __device__ __forceinline__ float combine_as_integers(float acc, float x, float y) {
   const uint32_t bits_acc = __float_as_uint(acc), bits_x = __float_as_uint(x), bits_y = __float_as_uint(y);
@@ -202,7 +204,8 @@ __device__ __forceinline__ float combine_as_integers(float acc, float x, float y
   return __uint_as_float(kLead ? __vimax3_u32(bits_acc, bits_x, bits_y) : __vimin3_s32(bits_acc, bits_x, bits_y));
 }
 
-/// Whether all accumulators of a warp lead. From then on the sums combined with them may be compared as integers.
+/// Returns whether all accumulators of a warp lead. From then on the sums combined with them may be compared as
+/// integers.
 template <class S, int TM, int TN>
 __device__ __forceinline__ bool warp_has_sign(const float (&acc)[TM][TN]) {
   uint32_t bits = S::maximizes ? 0 : ~0u;
@@ -218,8 +221,9 @@ __device__ __forceinline__ bool warp_has_sign(const float (&acc)[TM][TN]) {
   return __all_sync(~0u, S::maximizes ? !sign : sign);
 }
 
-/// Two steps of a thread's tile of floats, compared as integers. A column's sums are computed first: 33.0 TOPS at 8192³
-/// on an H200. Computing each sum beside its maximum takes 2 to 3 % longer, and going by rows 2 %.
+/// Computes two k-steps of a thread's tile of floats with integer comparisons. The sums of a column are computed before
+/// its maxima: 33.0 TOPS at 8192³ on an H200. Interleaving sums and maxima takes 2 to 3 % longer, and processing by
+/// rows 2 %.
 template <class S, bool kLead, int TM, int TN>
 __device__ __forceinline__ void two_steps_as_integers(float (&acc)[TM][TN], const float (&a)[2][TM],
                                                       const float (&b)[2][TN]) {
@@ -236,13 +240,13 @@ __device__ __forceinline__ void two_steps_as_integers(float (&acc)[TM][TN], cons
   }
 }
 
-/// Whether words of W take two steps at once, for each element separately.
+/// Whether W has an instruction sequence for two k-steps of one element.
 template <class W, class = void>
 constexpr bool takes_two_steps = false;
 template <class W>
 constexpr bool takes_two_steps<W, std::void_t<decltype(&W::two_steps)>> = true;
 
-/// Two steps of a thread's tile.
+/// Computes two k-steps of a thread's tile.
 template <class W, int TM, int TN>
 __device__ __forceinline__ void two_steps(typename W::Word (&acc)[TM][TN], const typename W::Word (&a)[2][TM],
                                           const typename W::Word (&b)[2][TN], uint32_t one) {
@@ -255,8 +259,8 @@ __device__ __forceinline__ void two_steps(typename W::Word (&acc)[TM][TN], const
   } else if constexpr (std::is_floating_point_v<typename W::Word>) {
 #pragma unroll
     for (int step = 0; step < 2; ++step) {
-      // By columns. None of the orders tried for float32 max-plus on an H200 (rows, columns, snakes, squares, sums some
-      // elements ahead) is faster. Going by rows takes 4 % longer.
+      // Column order. No other order tried for float32 max-plus on an H200 (rows, snakes, squares, sums a few elements
+      // ahead) is faster. Row order takes 4 % longer.
 #pragma unroll
       for (int j = 0; j < TN; ++j) {
 #pragma unroll

@@ -1,11 +1,11 @@
-// The small family: for products so small, or so many, that packing operands first takes longer than the product. It
-// reads operands where they are, with any strides, and needs no workspace.
+// The small family: for products that are so small, or batches of so small ones, that packing the operands would take
+// longer than the product. It reads operands in place, with arbitrary strides, and needs no workspace.
 //
-// A warp, or a part of one, computes a tile of C of BM × BN. So no thread waits for another warp, and a block computes
-// several tiles: those at the same place in consecutive instances of a batch, or consecutive tiles of a group. Tiles of
-// A and B of depth BK pass through shared memory. While a tile is computed, the next one is on its way to registers.
-// Each thread computes TM × 4 of C. If `slices` > 1, as many warps of a block compute the same tile, each over an equal
-// part of K, and combine at the end: so a product of few tiles doesn't wait for one warp to go through all of K.
+// A warp, or a part of a warp, computes a tile of C of BM × BN, so that no thread waits for another warp. A block
+// computes several tiles: the tiles at one position in consecutive batch entries, or consecutive tiles of a group.
+// Tiles of A and B of depth BK pass through shared memory; the next tile is prefetched into registers while the current
+// one is computed. Each thread computes TM × 4 of C. If `slices` > 1, `slices` warps of a block compute the same tile
+// (split-K within the block). Each warp computes an equal part of K, and the results are reduced at the end.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -25,18 +25,18 @@ struct Small {
   static constexpr int kThreadsM = BM / TM, kThreadsN = BN / TN;
   static constexpr int kTileThreads = kThreadsM * kThreadsN;
   static constexpr int kThreads = kSlices == 1 ? 128 : kTileThreads * kSlices;
-  /// Tiles of operands that a block holds at a time.
+  /// Number of tiles of operands that a block holds at a time.
   static constexpr int kSlots = kThreads / kTileThreads;
-  /// Tiles of C that it computes at a time.
+  /// Number of tiles of C that a block computes at a time.
   static constexpr int kTiles = kSlots / kSlices;
 
   static_assert(32 % kTileThreads == 0, "the threads of a tile are in one warp, so that only warps synchronize");
   static_assert(kSlices == 1 || kTileThreads == 32, "a slice is a warp");
   static_assert(BM <= kMaxTile && BN <= kMaxTile && BK <= kMaxTile, "as kMostTile says");
 
-  /// An operand's tile in shared memory has kOuter lines of kInner elements. Those of A are its rows, and those of B
-  /// its k-steps. Lines are padded, so that columns can be written with fewer bank conflicts; those of the smallest
-  /// tiles are so short that padding would cause some.
+  /// An operand's tile in shared memory has kOuter lines of kInner elements. Lines of A's tile are rows, and lines of
+  /// B's tile are k-steps. Lines are padded, so that columns can be written with fewer bank conflicts. Lines of the
+  /// smallest tiles are so short that padding would cause conflicts.
   template <class Operand>
   static constexpr int kPadding = BM < 16 ? 0 : chunk_elements(sizeof(Operand));
   template <class Operand>
@@ -50,13 +50,13 @@ struct Small {
     static constexpr bool kStepsAreInner = false;
   };
 
-  /// Blocks that a multiprocessor should hold: as many as its 65 536 registers allow without spills. Without this bound
-  /// the compiler takes more registers, and fewer loads are under way at the same time.
+  /// Minimum number of blocks per multiprocessor: as many as its 65 536 registers allow without spills. Without this
+  /// bound the compiler uses more registers, and fewer loads are in flight.
   static constexpr int blocks_per_multiprocessor(int accumulator_bytes) {
     const bool is_64 = accumulator_bytes == 8;
     const int registers = TM == 8 ? (is_64 ? 255 : 168) : TM == 2 ? 80 : is_64 ? 56 : 48;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
-    constexpr int kMaxThreads = 1024;  // all that a multiprocessor of that architecture takes
+    constexpr int kMaxThreads = 1024;  // maximum of resident threads on that architecture
 #else
     constexpr int kMaxThreads = 1536;
 #endif
@@ -74,7 +74,7 @@ struct SmallOperand {
   Storage storage;
 };
 
-/// An operand of an instance of a batch, from a step of K on.
+/// Returns an operand of a batch entry, from the k-step `first_step` on.
 template <Side side>
 __device__ __forceinline__ SmallOperand operand_of(const DeviceProblem& problem, int64_t instance,
                                                    int64_t first_step = 0) {
@@ -87,8 +87,8 @@ __device__ __forceinline__ SmallOperand operand_of(const DeviceProblem& problem,
   }
 }
 
-/// A tile of an operand on the way from global memory through a thread's registers into shared memory. Consecutive
-/// threads read consecutive elements of rows or of columns, whichever are closer together in memory.
+/// Loads tiles of an operand from global memory into registers, and stores them to shared memory. Consecutive threads
+/// read consecutive elements along the dimension with the smaller stride.
 template <class Arithmetic, class Tile, int kDepth, int kThreads>
 class TileReader {
  public:
@@ -96,7 +96,8 @@ class TileReader {
   using Element = typename Arithmetic::Element;
   using Operand = typename Arithmetic::Operand;
 
-  /// Reads tiles of the lines from `first_line` on. The operand has `lines`: rows of A, columns of B.
+  /// Prepares to read tiles of the lines from `first_line` on. `lines` is the number of lines of the operand (rows of
+  /// A, columns of B).
   __device__ __forceinline__ TileReader(const SmallOperand& operand, int64_t first_line, int64_t lines, int thread)
       : lines_(static_cast<int>(max(int64_t{0}, min(lines - first_line, int64_t{kLines})))),
         is_narrow_(takes_narrow && operand.storage == Storage::kNarrow),
@@ -116,7 +117,7 @@ class TileReader {
     reads_chunks_ = !is_narrow_ && fast_stride_ == bytes && places % sizeof(ChunkOfElements) == 0;
   }
 
-  /// Starts reading the tile of the next `steps` k-steps. What is outside the operand is a border.
+  /// Issues the loads of the tile of the next `steps` k-steps. Elements outside the operand get the padding value.
   __device__ __forceinline__ void read(int steps) {
     const bool steps_are_fast = along_inner_ == Tile::kStepsAreInner;
     const int slow_left = (steps_are_fast ? lines_ : steps) - slow_;
@@ -140,7 +141,7 @@ class TileReader {
     source_ += tile_stride_;
   }
 
-  /// Writes what has been read into shared memory.
+  /// Encodes the loaded tile and stores it to shared memory.
   __device__ __forceinline__ void write(Operand* tile, const Arithmetic& arithmetic) {
     if constexpr (takes_narrow) {
       if (is_narrow_) widen();
@@ -185,7 +186,7 @@ class TileReader {
     return Tile::kStepsAreInner ? operand.k_stride : operand.line_stride;
   }
 
-  /// As it is stored: widen() comes later, because it waits for what is read.
+  /// Returns an element in its stored form. widen() converts it later, because the conversion waits for the load.
   __device__ __forceinline__ Element stored_at(const char* place) const {
     if constexpr (takes_narrow) {
       if (is_narrow_) return *reinterpret_cast<const Narrow*>(place);
@@ -198,7 +199,7 @@ class TileReader {
     for (ChunkOfElements& chunk : chunks_) {
 #pragma unroll
       for (Element& element : chunk.values) {
-        // A border that the narrow type can't represent is an element already.
+        // A padding value that the narrow type can't represent needs no conversion.
         const auto stored = static_cast<Narrow>(element);
         if (element == stored) element = widened<Semiring>(stored);
       }
@@ -214,7 +215,7 @@ class TileReader {
   ChunkOfElements chunks_[kShares];
 };
 
-/// Neighbours in shared memory, as wide as an access can be.
+/// Loads neighbours from shared memory with the widest possible accesses.
 template <int kCount, class Operand>
 __device__ __forceinline__ void load_shared(Operand (&to)[kCount], const Operand* from) {
   constexpr int kChunk = chunk_elements(sizeof(Operand));
@@ -226,7 +227,7 @@ __device__ __forceinline__ void load_shared(Operand (&to)[kCount], const Operand
   }
 }
 
-/// A tile of a product's C, and the place of a thread among the kTileThreads that compute it.
+/// A tile of C, and the position of a thread among the kTileThreads that compute it.
 template <class Config>
 struct SmallTile {
   int64_t first_row, first_col;
@@ -240,11 +241,11 @@ struct SmallTile {
   __device__ __forceinline__ int col() const { return thread_n() * Config::TN; }
 };
 
-/// What a thread accumulates.
+/// Accumulators of a thread.
 template <class Config, class Arithmetic>
 using SmallSums = typename Arithmetic::Accumulator[Config::TM][Config::TN];
 
-/// Accumulates the sums of a tile of m × n × k at most: what is outside the operands is a border.
+/// Computes the mainloop of one tile. `m`, `n` and `k` limit the operands; elements outside have the padding value.
 template <class Config, class Arithmetic>
 __device__ __forceinline__ void accumulate_small_tile(SmallSums<Config, Arithmetic>& acc, const SmallTile<Config>& tile,
                                                       const SmallOperand& a, const SmallOperand& b, int64_t m,
@@ -310,7 +311,8 @@ __device__ __forceinline__ void store_small_tile(const SmallSums<Config, Arithme
   }
 }
 
-/// The tiles of a block in shared memory. Those of A are together, so that neighbouring threads use different banks.
+/// Operand tiles of a block in shared memory. The tiles of A are adjacent, so that neighbouring threads use different
+/// banks.
 template <class Config, class Operand>
 struct SmallTiles {
   static constexpr int kTileA = Config::BM * Config::template TileA<Operand>::kPitch;
@@ -319,18 +321,19 @@ struct SmallTiles {
   alignas(16) Operand b[Config::kSlots][kTileB];
 };
 
-/// What the slices of a block accumulate: [slice][element][thread], so that neighbouring threads use different banks.
+/// Partial results of the slices of a block: [slice][element][thread], so that neighbouring threads use different
+/// banks.
 template <class Config, class Arithmetic>
 struct SlicedSums {
   static constexpr int kElements = Config::TM * Config::TN;
   typename Arithmetic::Accumulator sums[Config::kSlices][kElements][Config::kTileThreads];
 };
 
-/// What a slice computes of an operand: `steps` k-steps from the step `first` on.
+/// Range of K of a slice: `steps` k-steps from `first` on.
 struct SliceOfK {
   int64_t first, steps;
 };
-/// Slices take equal parts of the tiles of K. The last ones may have less, or nothing.
+/// Returns the range of K of a slice. Slices have equal numbers of tiles of K; the last slices may have fewer, or none.
 template <class Config>
 __device__ __forceinline__ SliceOfK slice_of_k(int64_t k, int slice) {
   const int64_t most = ceil_div(ceil_div(k, int64_t{Config::BK}), int64_t{Config::kSlices}) * Config::BK;
@@ -338,14 +341,15 @@ __device__ __forceinline__ SliceOfK slice_of_k(int64_t k, int slice) {
   return {first, min(most, k - first)};
 }
 
-/// Combines what the slices of a block have accumulated, in their order, and stores it. They share the rows of a thread.
+/// Reduces the partial results of the slices of a block, in order, and stores the results. The slices divide the rows
+/// of a thread among them.
 template <class Config, class Arithmetic>
 __device__ __forceinline__ void store_sliced_tile(const SmallSums<Config, Arithmetic>& acc, int slice,
                                                   const SmallTile<Config>& tile, const DeviceProblem& problem,
                                                   int64_t instance, const Arithmetic& arithmetic,
                                                   SlicedSums<Config, Arithmetic>& shared) {
   using S = typename Arithmetic::Semiring;
-  // All have read their operands, which are in the same memory.
+  // Partial results reuse the memory of the operand tiles, which all threads must have read.
   __syncthreads();
 #pragma unroll
   for (int element = 0; element < Config::TM * Config::TN; ++element) {
@@ -370,7 +374,8 @@ __device__ __forceinline__ void store_sliced_tile(const SmallSums<Config, Arithm
   }
 }
 
-/// The grid's first dimension are instances, as many in a block as it has threads for; the others are the tiles of C.
+/// Kernel for a batch. The first dimension of the grid is the batch, with several entries per block; the others are the
+/// tiles of C.
 template <class Config, class Arithmetic>
 __global__ void __launch_bounds__(Config::kThreads,
                                   Config::blocks_per_multiprocessor(sizeof(typename Arithmetic::Accumulator)))
@@ -378,7 +383,7 @@ __global__ void __launch_bounds__(Config::kThreads,
   constexpr bool kIsSliced = Config::kSlices > 1;
   using Tiles = SmallTiles<Config, typename Arithmetic::Operand>;
   using Sums = SlicedSums<Config, Arithmetic>;
-  // A block's tiles, and then what its slices accumulate.
+  // Operand tiles of the block, and afterwards the partial results of its slices.
   constexpr size_t kBytes = kIsSliced && sizeof(Sums) > sizeof(Tiles) ? sizeof(Sums) : sizeof(Tiles);
   __shared__ __align__(16) unsigned char memory[kBytes];
   Tiles& tiles = *reinterpret_cast<Tiles*>(memory);
@@ -387,7 +392,7 @@ __global__ void __launch_bounds__(Config::kThreads,
   const SmallTile<Config> tile{int64_t{blockIdx.y} * Config::BM, int64_t{blockIdx.z} * Config::BN,
                                static_cast<int>(threadIdx.x % Config::kTileThreads)};
   const SliceOfK slice = kIsSliced ? slice_of_k<Config>(problem.k, slot) : SliceOfK{0, problem.k};
-  // Threads without an instance keep the others of their warp company, but read nothing.
+  // Threads without a batch entry take part in the warp's barriers, but read nothing.
   const bool exists = instance < problem.batch;
   SmallSums<Config, Arithmetic> acc;
   accumulate_small_tile(acc, tile, operand_of<Side::kA>(problem, instance, slice.first),
@@ -400,7 +405,7 @@ __global__ void __launch_bounds__(Config::kThreads,
   }
 }
 
-/// The item of a group that a tile belongs to. The threads of a warp look for it together.
+/// Returns the index of the group's item that a tile belongs to. The lanes of a warp search cooperatively.
 __device__ __forceinline__ int64_t item_of_tile(const DeviceGroup& group, int64_t tile) {
   int64_t first = 0, count = group.count;
   while (count > 1) {
@@ -432,7 +437,7 @@ __global__ void __launch_bounds__(Config::kThreads,
   accumulate_small_tile(acc, tile, {item.a.data, 0, item.a.row_stride, item.a.col_stride, item.a.storage},
                         {item.b.data, 0, item.b.col_stride, item.b.row_stride, item.b.storage}, item.m, item.n, item.k,
                         tiles.a[warp], tiles.b[warp], arithmetic);
-  // Read only now, so that it doesn't take registers before.
+  // Read after the mainloop, so that it occupies no registers there.
   DeviceProblem problem{};
   problem.m = problem.whole_m = item.m;
   problem.n = problem.whole_n = item.n;

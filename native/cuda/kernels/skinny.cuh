@@ -1,12 +1,14 @@
-// The thin family: products of an operand with few lines (rows of A or columns of B) and one with many, which takes longer
-// to read than to compute with. It is read once, where it is, with any strides, straight into registers.
+// The skinny family (variants named `thin_…`; the GEMV-like case): one operand has few lines (rows of A or columns of
+// B; the skinny operand), the other has many (the wide operand). The product is bound by reading the wide operand, so
+// it is read once, in place, with arbitrary strides, directly into registers.
 //
-// A block computes the results of BM lines of the operand with few, and of as many of the other as fill 128 bytes. Its
-// warps share K: with each pass they go through BK steps. A thread holds a part of the other operand: neighbours in memory,
-// whichever of its lines or its steps are. What it needs of the operand with few lines comes from shared memory. While a
-// pass is computed, the operands of the next are on their way to registers. In the end all threads combine their results.
+// A block computes BM lines of the skinny operand by 128 bytes' worth of lines of the wide operand. The warps of a
+// block split K (split-K within the block): each pass advances by BK k-steps. A thread holds a tile of the wide operand
+// whose elements are contiguous in memory, along lines or along K. The skinny operand passes through double-buffered
+// shared memory. Loads of the next pass are issued before the current pass is computed. At the end the partial results
+// are reduced over lanes and warps.
 //
-// ⊗ commutes in every semiring of the table, so B ⊗ A takes the place of A ⊗ B if B is the operand with few lines.
+// ⊗ is commutative in every built-in semiring, so the kernel computes B ⊗ A if B is the skinny operand.
 #pragma once
 #include "cuda/kernels/single_tile.cuh"
 
@@ -18,31 +20,31 @@ __global__ void thin_kernel(DeviceProblem problem, Arithmetic arithmetic, bool f
 template <int BM_, int BK_>
 struct SkinnyConfig {
   static constexpr int BM = BM_, BK = BK_, kThreads = 512, kWarps = kThreads / 32;
-  /// Neighbours that a thread reads at once, and how often it does so in a pass.
+  /// Elements per vector load, and vector loads per thread and pass.
   template <class Element>
   static constexpr int kChunk = chunk_elements(sizeof(Element));
   static constexpr int kReads = 8 * BK / kThreads;
-  /// Lines of the operand with many that a block goes through.
+  /// Lines of the wide operand per block.
   template <class Element>
   static constexpr int kLines = 8 * kChunk<Element>;
   static_assert(kReads * kThreads == 8 * BK && kReads % 4 == 0, "a thread reads of four lines, or of as many steps");
 };
 
-/// The part of a pass that a thread computes.
+/// Tile of the wide operand that a thread computes in each pass.
 template <class Config, class Element, bool kStepsAreNear>
 struct ThreadTile {
   static constexpr int kChunk = Config::template kChunk<Element>, kReads = Config::kReads;
   static constexpr int kLines = kStepsAreNear ? 4 : kChunk;
   static constexpr int kSteps = kStepsAreNear ? kReads / kLines * kChunk : kReads;
-  /// Warps that share lines.
+  /// Number of warps that compute the same lines for different parts of K.
   static constexpr int kSlices =
       kStepsAreNear ? Config::kWarps * kLines / Config::template kLines<Element> : Config::kWarps;
-  /// Lanes that share lines: every kNextLane-th from the lane of that number on.
+  /// Lanes whose indices are equal modulo kNextLane compute the same lines for different parts of K.
   static constexpr int kNextLane = kStepsAreNear ? 1 : 8;
 
-  int line, step;  ///< the first ones, among those of the block and of the pass
+  int line, step;  ///< first line relative to the block, first k-step relative to the pass
   int slice;
-  bool stores;  ///< whether it holds what its warp has combined
+  bool stores;  ///< whether this lane holds the result of the warp's reduction
 
   __device__ __forceinline__ explicit ThreadTile(int thread) {
     const int warp = thread / 32, lane = thread % 32;
@@ -59,7 +61,7 @@ struct ThreadTile {
   }
 };
 
-/// The elements of a pass that a thread reads of the operand with many lines. Those outside it are borders.
+/// Loads a thread's tile of the wide operand into registers. Elements outside the operand get the padding value.
 template <class Config, class Arithmetic, bool kStepsAreNear>
 class WideOperandReader {
  public:
@@ -84,12 +86,12 @@ class WideOperandReader {
                     (reinterpret_cast<uintptr_t>(data_) | strides) % sizeof(Near) == 0;
   }
 
-  /// Starts reading the next pass.
+  /// Issues the loads of the next pass.
   __device__ __forceinline__ void read() {
     const int steps = static_cast<int>(min(steps_, int64_t{Part::kSteps}));
 #pragma unroll
     for (int read = 0; read < Part::kReads; ++read) {
-      // Lines come first, then further steps of them.
+      // The loop visits all lines before the next k-steps.
       const int line = kStepsAreNear ? read % Part::kLines : 0,
                 step = kStepsAreNear ? read / Part::kLines * kChunk : read;
       const int64_t place = place_ + (kStepsAreNear ? line * far_ + step * near_ : step * far_);
@@ -109,7 +111,7 @@ class WideOperandReader {
     steps_ -= Config::BK;
   }
 
-  /// What read() has read: [line][step].
+  /// Encodes the elements that read() has loaded as operands[line][step].
   __device__ __forceinline__ void take(Operand (&operands)[Part::kLines][Part::kSteps],
                                        const Arithmetic& arithmetic) const {
 #pragma unroll
@@ -138,13 +140,13 @@ class WideOperandReader {
   Near chunks_[Part::kReads];
 };
 
-/// The same of the operand with few lines, which all threads of a block read together, into shared memory.
+/// Loads the skinny operand cooperatively with all threads of a block, and stores it to shared memory.
 template <class Config, class Arithmetic>
 class SkinnyOperandReader {
  public:
   using Element = typename Arithmetic::Element;
   using Operand = typename Arithmetic::Operand;
-  /// Lines are apart, so that columns can be written with fewer bank conflicts.
+  /// Pitch of a line in shared memory, padded so that columns are written with fewer bank conflicts.
   static constexpr int kPitch = Config::BK + chunk_elements(sizeof(Operand));
 
   __device__ __forceinline__ SkinnyOperandReader(const SmallOperand& operand, int64_t first_line, int64_t lines,
@@ -192,7 +194,7 @@ class SkinnyOperandReader {
   static_assert(Config::BM * Config::BK % (Config::kThreads * kChunk) == 0, "equal shares");
   using Near = Chunk<Element, kChunk>;
 
-  /// Neighbours are steps of a line, or lines of a step.
+  /// Index of an element of a vector load. Consecutive elements are k-steps of a line, or lines of a k-step.
   __device__ __forceinline__ int index(int share, int v) const {
     return (share * Config::kThreads + thread_) * kChunk + v;
   }
@@ -223,7 +225,7 @@ class SkinnyOperandReader {
   Near chunks_[kShares];
 };
 
-/// The grid's dimensions are the lines of the operand with many, those of the one with few, and instances.
+/// The dimensions of the grid are the lines of the wide operand, the lines of the skinny operand, and the batch.
 template <class Config, class Arithmetic, bool kStepsAreNear>
 __global__ void __launch_bounds__(Config::kThreads)
     thin_kernel(DeviceProblem problem, Arithmetic arithmetic, bool few_are_columns) {
@@ -234,7 +236,7 @@ __global__ void __launch_bounds__(Config::kThreads)
   using Part = ThreadTile<Config, Element, kStepsAreNear>;
   using ScalarTile = SkinnyOperandReader<Config, Arithmetic>;
   constexpr int BM = Config::BM, kLines = Config::template kLines<Element>;
-  // Two passes of the operand with few lines, and then what slices have accumulated.
+  // Two passes of the skinny operand (double buffer), and afterwards the partial results of the slices.
   union Memory {
     Operand few[2][BM * ScalarTile::kPitch];
     Accumulator sums[Part::kSlices][BM][kLines];
@@ -265,7 +267,7 @@ __global__ void __launch_bounds__(Config::kThreads)
     few.write(shared.few[turn], arithmetic);
     Operand operands[Part::kLines][Part::kSteps];
     reader.take(operands, arithmetic);
-    // Nobody reads the other buffer anymore once all are here.
+    // After this barrier no thread reads the other buffer.
     __syncthreads();
     if (left > Config::BK) {
       reader.read();

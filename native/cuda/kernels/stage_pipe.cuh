@@ -1,4 +1,5 @@
-// The pipeline of the pipelined family: asynchronous copies of tiles of packed operands into stages of shared memory.
+// The copy pipeline of the pipelined family: asynchronous copies of tiles of packed operands into stages of shared
+// memory.
 #pragma once
 #include <cstdint>
 
@@ -6,14 +7,15 @@
 
 namespace mpmml::cuda {
 
-/// Whether a thread keeps addresses that it could compute anew in each tile. Notes of chunks leave no registers for that,
-/// and doubles without slices take 4 % longer with it (H200).
+/// Whether a thread keeps addresses in registers instead of recomputing them for each tile. ChunkNotes leave no
+/// registers for that, and doubles without slices take 4 % longer with it (H200).
 template <class Config, class Word>
 constexpr bool keeps_addresses = !Config::kFindsWitnesses && (sizeof(Word) == 4 || Config::kSlices > 1);
 
-/// The address of a place in shared memory. If `kKept`, the compiler can't compute it anew. For that it would ask in each
-/// tile for the block's place in its cluster: 2 to 3 % of the time (H200). Before sm_80 it is counted from the block's
-/// dynamic shared memory, because CUDA 13's compiler doesn't come to an end with the other form.
+/// Returns the shared-memory address of a pointer. If `kKept`, the compiler can't rematerialize the address. It would
+/// read the block's rank in its cluster for each tile, which takes 2 to 3 % of the time (H200). Before sm_80 the
+/// address is relative to the block's dynamic shared memory, because CUDA 13's compiler doesn't terminate with the
+/// other form.
 template <bool kKept>
 __device__ __forceinline__ unsigned shared_address(const void* place) {
 #if __CUDA_ARCH__ >= 800
@@ -35,8 +37,8 @@ __device__ __forceinline__ Word* at_shared(unsigned address) {
 #endif
 }
 
-/// Copies the stages of one slice. Each thread copies its share of the k-major tiles of A and B. Stages are given in bytes
-/// from the first.
+/// Copies tiles of one slice into stages. Each thread copies its share of the k-major tiles of A and B. Stages are
+/// identified by their offset in bytes from the first.
 template <class Config, class Word>
 class StagePipe {
  public:
@@ -71,7 +73,7 @@ class StagePipe {
     a_ += Config::BK * padded_m_;
     b_ += Config::BK * padded_n_;
   }
-  /// Lets start() begin anew, after this many tiles.
+  /// Moves the source of start() back by the given number of tiles.
   __device__ __forceinline__ void rewind(int tiles) {
     a_ -= tiles * (Config::BK * padded_m_);
     b_ -= tiles * (Config::BK * padded_n_);
@@ -83,11 +85,11 @@ class StagePipe {
   __device__ __forceinline__ void commit() { asm volatile("cp.async.commit_group;"); }
   /// Waits until all but the latest kStages − 2 committed tiles have arrived.
   __device__ __forceinline__ void wait() { asm volatile("cp.async.wait_group %0;" ::"n"(kStages - 2)); }
-  /// Waits for all tiles that this thread has begun to copy.
+  /// Waits for all copies that this thread has issued.
   __device__ __forceinline__ void wait_for_all() { asm volatile("cp.async.wait_all;"); }
   __device__ __forceinline__ void finish(int) {}
 #else
-  // Without asynchronous copies the next tile waits in registers while this one is computed.
+  // Without asynchronous copies, the next tile is prefetched into registers while the current one is computed.
   static constexpr int kStages = 2;
 
   __device__ __forceinline__ void commit() {}
@@ -131,8 +133,8 @@ class StagePipe {
   const Word* a_;
   const Word* b_;
   int64_t padded_m_, padded_n_;
-  /// The thread's place in a tile of A, which is kept apart from where the tile is: for the registers of the main loop
-  /// (H200: up to 2 % less time).
+  /// The thread's offset in a tile of A, separate from the tile's address because of register allocation in the
+  /// mainloop (up to 2 % less time, H200).
   int64_t bytes_a_ = 0;
 #if __CUDA_ARCH__ < 800
   uint4 waiting_[kSharesA + kSharesB];

@@ -1,11 +1,12 @@
-// The search for next nodes by the distances (Successors in core/session/session.h).
+// Search for next nodes from the distance matrix (NextNodes in core/session/session.h).
 //
-// A block of threads has some rows, and a stripe of columns. It goes through the nodes that may be next, many at a time: those
-// with a tight edge from one of its rows are listed, and each in the list is tried for the block's open pairs. Most nodes have
-// few tight edges, because an edge rarely is a best way if there are many.
+// A thread block searches for a few rows and a stripe of columns. It visits the candidate nodes in groups: it lists the
+// nodes with a tight edge from one of its rows, and tests each listed node for the block's open pairs. Most nodes have
+// few tight edges, because in a dense graph an edge is rarely a best path.
 //
-// A list needs `next` in all columns, of which other blocks of threads write the open ones meanwhile. That changes no list: what
-// they write for a pair isn't the node of its column, and only that is a tight edge.
+// A list needs `next` in all columns, while other thread blocks concurrently write its open entries. That doesn't
+// change a list: the node written for an open pair is never the pair's own column, and only an entry equal to its
+// column is a tight edge.
 #pragma once
 #include "core/algebra/successors.h"
 #include "cuda/kernels/witness.cuh"
@@ -21,7 +22,7 @@ struct NextNodeSearch {
 
 constexpr int kRowsOfSuccessors = 8;
 
-/// kColumns of each thread: its stripe is as wide as those of all.
+/// Threads per block, columns per thread, and columns per stripe.
 template <int threads_, int columns_>
 struct SuccessorConfig {
   static constexpr int kThreads = threads_, kColumns = columns_, kStripe = kThreads * kColumns;
@@ -34,10 +35,10 @@ __global__ void __launch_bounds__(Config::kThreads, sizeof(typename S::Element) 
   constexpr unsigned kAll = ~0u;
   constexpr int kRows = kRowsOfSuccessors, kColumns = Config::kColumns, kThreads = Config::kThreads;
   constexpr int kWarps = kThreads / 32;
-  constexpr int kTogether = 2;  // nodes whose loads are under way at the same time
+  constexpr int kTogether = 2;  // nodes whose loads are in flight at the same time
   __shared__ Element worst_of_warps[kWarps][kRows];
   __shared__ int listed_by_warps[kWarps];
-  // The list: rows of `via`, which of the block's rows have a tight edge to that node, and their weights.
+  // The list: rows of `via`, a mask of the block's rows with a tight edge to the node, and the weights of these edges.
   __shared__ int32_t list[kThreads];
   __shared__ unsigned rows_of[kThreads];
   __shared__ Element weights[kThreads][kRows];
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(Config::kThreads, sizeof(typename S::Element) 
   const auto* const via = instance_of<Element>(search.via, instance);
   int32_t* const next = instance_of<int32_t>(search.next, instance) + row0 * search.next.row_stride;
 
-  // Columns past the last one are read as the first, and nothing is wanted there.
+  // Columns beyond the last one read the first column, and have no open pairs.
   const auto exists = [&](int c) { return stripe0 + c * kThreads + threadIdx.x < cols; };
   int32_t column[kColumns];
 #pragma unroll
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(Config::kThreads, sizeof(typename S::Element) 
       Element onward[kTogether][kColumns];
 #pragma unroll
       for (int u = 0; u < kTogether; ++u) {
-        // The last one is read twice.
+        // The last node is read again to fill the unrolled loop.
         const Element* const from = via + list[min(begin + u, count - 1)] * search.via.row_stride;
 #pragma unroll
         for (int c = 0; c < kColumns; ++c) onward[u][c] = from[column[c]];
@@ -150,7 +151,7 @@ __global__ void __launch_bounds__(Config::kThreads, sizeof(typename S::Element) 
         }
       }
     }
-    // Also the barrier before the list is overwritten.
+    // This is also the barrier before the list is overwritten.
     if (!__syncthreads_or(open > 0)) return;
   }
 }

@@ -1,10 +1,10 @@
-// The tensor family: float64 plus-times on tensor cores, which multiply and add doubles with IEEE 754's fused operation
-// at twice the rate of the other pipes (NVIDIA, "NVIDIA H100 Tensor Core GPU Architecture", 2022).
+// The tensor family: float64 plus-times on tensor cores, whose IEEE 754 fused multiply-adds of doubles run at twice the
+// rate of the other pipes (NVIDIA, "NVIDIA H100 Tensor Core GPU Architecture", 2022).
 //
-// Packed operands stream through shared memory in several stages. A block computes a tile of C of BM × BN. Each of its
-// warps computes WM × WN of it with matrix instructions of 16 × 8 × 8. Any order of rows, columns and steps may be used
-// in these, as long as both operands and the result agree. So a lane takes neighbouring rows and columns, which one
-// load of 16 bytes brings.
+// A multistage pipeline moves packed operands through shared memory. A block computes a tile of C of BM × BN. Each warp
+// computes WM × WN of it with mma instructions of 16 × 8 × 8. The order of rows, columns and k-steps in these is
+// arbitrary as long as both operands and the result agree. So a lane takes neighbouring rows and columns, which are one
+// load of 16 bytes.
 //
 // Fragments: PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions", mma.m8n8k4 and mma.m16n8k8 with .f64.
 #pragma once
@@ -20,8 +20,8 @@ struct Tensor {
   static constexpr int BM = BM_, BN = BN_, BK = BK_, WM = WM_, WN = WN_, kStages = kStages_, kSlices = 1;
   static constexpr int kWarpsN = BN / WN;
   static constexpr int kThreads = 32 * (BM / WM) * kWarpsN;
-  // The lines of a stage are 32 bytes longer than a multiple of all banks. So the four steps that a warp reads are in
-  // different banks.
+  // Lines of a stage are padded by 32 bytes beyond a multiple of all banks, so that the four k-steps that a warp reads
+  // are in different banks.
   static constexpr int kPitchA = BM + 4, kPitchB = BN + 4;
   static constexpr int kStageWords = BK * (kPitchA + kPitchB);
   template <class Word>
@@ -55,7 +55,8 @@ __device__ __forceinline__ void multiply_accumulate(double (&c)[4], const double
                    : "+d"(c[2 * row]), "+d"(c[2 * row + 1])
                    : "d"(a[2 * step + row]), "d"(b[step]));
 #else
-      // GPUs without tensor cores for doubles: lanes exchange their elements. The planner avoids this kernel there.
+      // Fallback for GPUs without tensor cores for doubles: lanes exchange their elements by shuffles. The planner
+      // avoids this kernel there.
       const int lane = threadIdx.x % 32;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
@@ -174,7 +175,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kThreads >= 256 ? 1 
       if (row >= problem.m) continue;
 #pragma unroll
       for (int j = 0; j < kTilesN; j += 2) {
-        // Of two neighbouring instructions one has the even columns and the other the odd ones.
+        // Of two neighbouring instructions, one has the even columns and the other the odd columns.
         const double sums[4] = {acc[i][j][2 * part], acc[i][j + 1][2 * part], acc[i][j][2 * part + 1],
                                 acc[i][j + 1][2 * part + 1]};
         epilogue.store(row, int64_t{place.n} * BN + warp_n + 8 * j + 4 * in_group, sums);

@@ -1,4 +1,4 @@
-// The end of the pipelined family: from a thread's accumulators to its results in C.
+// Stores of the pipelined family: reduces slices, and passes a thread's accumulators to the epilogue.
 #pragma once
 #include "cuda/kernels/main_loop.cuh"
 
@@ -38,9 +38,9 @@ class TileStore {
     }
   }
 
-  /// Combines the results of the slices of K: each slice writes its own to shared memory, and then combines its share of all
-  /// and stores it. An element's word is at [slice][element][thread]. Whole chunks would want neighbouring registers, and then
-  /// the main loop spills.
+  /// Reduces the results of the slices of K. Each slice writes its partial results to shared memory, then reduces its
+  /// share of the tile and stores it. Words are at [slice][element][thread]. Vector stores would need adjacent
+  /// registers, which makes the mainloop spill.
   template <class Tile>
   __device__ __forceinline__ void combine_slices(Word* shared, const Word (&acc)[TM][TN], const Tile& own_tile) const {
     constexpr int kShare = TM * TN / kChunk / Config::kSlices;
@@ -78,7 +78,7 @@ class TileStore {
   using Sum = typename Arithmetic::Accumulator;
   static constexpr int kChunk = kChunkBytes / sizeof(Word), kColumns = kChunk * W::kLanes;
 
-  /// Place in C of the thread's chunk in row i and from column j on.
+  /// Position in C of the thread's chunk in row i and from column j on.
   __device__ __forceinline__ int64_t row_of(int i) const {
     return int64_t{target_.m} * Config::BM + (i / kChunk * Config::kThreadsM + thread_.m) * kChunk + i % kChunk;
   }

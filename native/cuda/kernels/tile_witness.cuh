@@ -1,5 +1,5 @@
-// Witnesses of products on tensor cores. A product notes for each result the tile of K that reaches it first, and stores
-// hint_of_chunk() of what it has noted. A search that follows goes through that tile of the packed operands.
+// Witnesses of products on tensor cores. The product's kernel notes for each result the tile of K that reaches it
+// first, and stores hint_of_chunk() of the note. A second kernel searches that tile of the packed operands.
 #pragma once
 #include "cuda/kernels/device_problem.h"
 #include "cuda/kernels/packed.cuh"
@@ -9,13 +9,14 @@
 
 namespace mpmml::cuda {
 
-/// Of two neighbours of a row and two of the row 8 below, as tensor cores leave them in a thread, four neighbours of a row:
-/// of two neighbouring threads the first gets the first row, the other the second.
+/// Transposition of accumulator fragments by a pair of lanes. In the layout of tensor cores, a thread has two
+/// neighbours of a row and two neighbours of the row 8 below. After the exchange it has four neighbours of one row: the
+/// first lane of the pair has the first row, the second lane the second row.
 struct QuadOfRow {
   bool is_second;
 
   __device__ __forceinline__ QuadOfRow() : is_second(threadIdx.x % 2 == 1) {}
-  /// Its row and its first column, from those of the pairs.
+  /// Row and first column of the quad, from the row and first column of the pairs.
   template <class Index>
   __device__ __forceinline__ Index row(Index first) const {
     return first + 8 * is_second;
@@ -34,37 +35,38 @@ struct QuadOfRow {
   }
 };
 
-/// A packed operand in tiles of kLinesOfTile lines of kTileLineBytes: tiles[instance][tile of lines][tile of K].
+/// A packed operand in tiles of kLinesOfTile lines of kTileLineBytes each: tiles[instance][tile of lines][tile of K].
 constexpr int kLinesOfTile = 128;
 struct TiledOperand {
   const unsigned char* tiles;
-  int64_t instance_tiles;  ///< from one instance to the next: 0 if all have the same
+  int64_t instance_tiles;  ///< stride between batch entries, in tiles; 0 if shared
 };
 struct TileSearch {
   TiledOperand a, b;
   int tiles_k;
 };
 
-/// A block searches for the witnesses of so many rows and columns: neighbours often have their steps in the same tiles,
-/// which the L1 cache then has. Four threads look for one witness, each at two chunks of 16 bytes of the lines.
+/// Threads per block, and lanes that search for one witness together; each lane compares two chunks of 16 bytes of the
+/// lines. A block searches kTileSearchRows × kTileSearchCols results, because the witnesses of neighbours are often in
+/// one tile, which then is in the L1 cache.
 constexpr int kTileSearchThreads = 256, kTileSearchLanes = 4;
 constexpr int kTileSearchRows = 32, kTileSearchCols = kTileSearchThreads / kTileSearchLanes;
 
-/// What a thread has of a line: the chunk of its lane, and the one that is four later.
+/// Two chunks of a line that a thread holds: the chunk of its lane, and the chunk four positions later.
 struct PartOfLine {
   uint4 chunks[2];
 };
 
-/// Replaces hints by witnesses. `Note` says what a hint means:
-///   tile(note)               the number of the tile; 0 for kOfFirstTile;
-///   step(a, b, note, lane)   the first step that reaches the result, of those that the thread has; kStepsOfTile or more if
-///                            none does.
+/// Replaces hints by witnesses. `Note` interprets hints:
+///   tile(note)              index of the tile; 0 for kOfFirstTile;
+///   step(a, b, note, lane)  first k-step among the thread's chunks that attains the result; kStepsOfTile or more if
+///                           none does.
 template <class Note>
 __global__ void __launch_bounds__(kTileSearchThreads, 4)
     tile_search_kernel(DeviceProblem problem, TileSearch operands) {
 #if __CUDA_ARCH__ >= 800
-  constexpr int kTogether = 2;  // searches whose loads are under way at the same time
-  constexpr int kSwizzle = 8;   // lines after which place_in_tile() repeats
+  constexpr int kTogether = 2;  // searches whose loads are in flight at the same time
+  constexpr int kSwizzle = 8;   // period of place_in_tile() in lines
   constexpr int32_t kNoHint = -1;
   const int lane = threadIdx.x % kTileSearchLanes;
   const int64_t instance = blockIdx.z;
@@ -72,7 +74,7 @@ __global__ void __launch_bounds__(kTileSearchThreads, 4)
                                       ceil_div(problem.n, int64_t{kTileSearchCols}));
   const int64_t row0 = int64_t{place.m} * kTileSearchRows;
   const int64_t col = int64_t{place.n} * kTileSearchCols + threadIdx.x / kTileSearchLanes;
-  // The results of this column, among the block's rows.
+  // Results of this column in the block's rows.
   const Span results = problem.structure.c.of_column(col);
   const auto among_rows = [&](int64_t row) {
     return static_cast<int>(min(max(row - row0, int64_t{0}), int64_t{kTileSearchRows}));
@@ -83,7 +85,7 @@ __global__ void __launch_bounds__(kTileSearchThreads, 4)
     const int64_t tile = instance * operand.instance_tiles + line / kLinesOfTile * operands.tiles_k;
     return operand.tiles + (tile * kLinesOfTile + line % kLinesOfTile) * kTileLineBytes;
   };
-  // Lines begin at multiples of their size, so a chunk of one is found by an exclusive or.
+  // Lines are aligned to their size, so an exclusive or applies the swizzle to the address of a chunk.
   const auto load = [](const unsigned char* chunk, int tile, int swizzle) {
     const auto from = reinterpret_cast<uintptr_t>(chunk + int64_t{tile} * kLinesOfTile * kTileLineBytes) ^ swizzle;
     constexpr int kHalfLine = kTileLineBytes / 2;
@@ -112,7 +114,7 @@ __global__ void __launch_bounds__(kTileSearchThreads, 4)
       PartOfLine a[kTogether], b[kTogether];
 #pragma unroll
       for (int i = 0; i < kTogether; ++i) {
-        // Lines are padded to whole tiles, so whatever isn't a hint reads some of a tile that is there.
+        // A value that isn't a hint reads the first tile, which exists because lines are padded to whole tiles.
         notes[i] = hints[part + i] < kNoHint ? chunk_of_hint(hints[part + i]) : Note::kOfFirstTile;
         const int tile = Note::tile(notes[i]);
         a[i] = load(chunks_a + (part + i) * kTileLineBytes, tile, (part + i) * kChunkBytes);

@@ -1,15 +1,15 @@
-// Visitors of a main loop over words: they see the accumulators after each tile of K, and say at the end what is known of a
-// result's witness.
+// Visitors of the mainloop over words. A visitor sees the accumulators after each tile of K, and at the end provides
+// the witness of each result, or a hint for it:
 //
 //   NoVisitor    nothing
-//   StepNumbers  the witness itself: accumulators have the numbers of steps (numbered.cuh)
-//   ChunkNotes   the chunk of K that decides the result
+//   StepNumbers  the witness: accumulators contain the indices of k-steps (indexed_sum.cuh)
+//   ChunkNotes   a hint: the chunk of K that decides the result
 //
-// ChunkNotes compares accumulators after every chunk with what they were before. If one has changed, the chunk's number is
-// noted for it. The last note is where the result was reached first, and within that chunk a search for the witness is short
-// (runtime/witness.h). Accumulators fill the registers, so what they were is in shared memory. The notes are stored in
-// device memory, because they are only read at the end, and become rare: with random operands, an element changes in the
-// c-th chunk with probability 1/c.
+// ChunkNotes compares the accumulators after every chunk with their values before it. If an accumulator has changed,
+// the index of the chunk is noted for it. The last note is the chunk in which the result was reached first, and a
+// search for the witness within one chunk is short (runtime/witness.h). Accumulators fill the registers, so the
+// previous values are in shared memory. The notes are in device memory, because they are read only at the end, and are
+// written rarely: with random operands, an element changes in the c-th chunk with probability 1/c.
 #pragma once
 #include <type_traits>
 
@@ -18,7 +18,7 @@
 
 namespace mpmml::cuda {
 
-/// A configuration's kernel, which also notes where results are reached.
+/// Variant of a configuration that also notes where results are reached first.
 template <class Config>
 struct FindsWitnesses : Config {
   static constexpr bool kFindsWitnesses = true;
@@ -51,7 +51,7 @@ class StepNumbers : public NoVisitor {
   const Arithmetic& arithmetic_;
 };
 
-/// A thread's notes. Each uses only places of its own, so they need no barriers.
+/// Notes of a thread. Every thread has its own slots, so no barriers are needed.
 template <class Config, class Arithmetic>
 class ChunkNotes {
  public:
@@ -59,7 +59,7 @@ class ChunkNotes {
   static constexpr bool kFinds = true;
   static constexpr int TM = Config::TM, TN = Config::TN;
 
-  /// `before` is the block's part of shared memory, a word for each element of the tile.
+  /// `before` is shared memory of the block, with a word for each element of the tile.
   __device__ __forceinline__ ChunkNotes(const DeviceProblem& problem, const Arithmetic&, Word* before, int64_t instance)
       : problem_(problem),
         before_(before + threadIdx.x * kWords),
@@ -67,7 +67,7 @@ class ChunkNotes {
                ((problem.first_instance + instance) * gridDim.x + blockIdx.x) * Config::BM * Config::BN + threadIdx.x) {
   }
 
-  /// All accumulators are `initial`.
+  /// Initializes the previous values of all accumulators with `initial`.
   __device__ __forceinline__ void start(Word initial) const {
     Word words[kWords];
 #pragma unroll
@@ -76,20 +76,21 @@ class ChunkNotes {
     for (int first = 0; first < TM * TN; first += kWords) write(first, words);
   }
 
-  /// `tile` is that of K. If it ends a chunk, the chunk is noted for the accumulators that have changed in it.
+  /// Called after each tile of K. If the tile ends a chunk, the chunk is noted for the accumulators that have changed
+  /// in it.
   __device__ __forceinline__ void after_tile(const Word (&acc)[TM][TN], int tile, bool is_last) const {
     const bool ends_chunk = ((tile + 1) & ((1 << problem_.chunk_shift) - 1)) == 0 || is_last;
     if (ends_chunk) note(acc, tile >> problem_.chunk_shift);
   }
 
-  /// A hint: hint_of_chunk() of the latest note for an element; undefined if its accumulator is initial().
+  /// Returns the hint of an element, hint_of_chunk() of its latest note; undefined if its accumulator is initial().
   template <class Accumulator>
   __device__ __forceinline__ int32_t found(int element, Accumulator) const {
     return hint_of_chunk(notes_[element * Config::kThreads]);
   }
 
  private:
-  /// The words of a 16-byte access.
+  /// Words per 16-byte access.
   static constexpr int kWords = kChunkBytes / sizeof(Word);
   static_assert(TN % kWords == 0, "neighbours in a row are read together");
 
@@ -116,7 +117,8 @@ class ChunkNotes {
     *reinterpret_cast<uint4*>(before_ + first * Config::kThreads) = *reinterpret_cast<const uint4*>(chunk);
   }
 
-  /// Bits count as one truth value: of a true one no further bit matters. Floats −0 and 0 are equal.
+  /// Returns whether an accumulator has improved. Words of bits count as one truth value, so only the first true bit is
+  /// an improvement. Floats −0 and 0 are equal.
   static __device__ __forceinline__ bool has_improved(Word before, Word now) {
     if constexpr (steps_per_operand<Arithmetic> > 1) return before == 0 && now != 0;
     return before != now;

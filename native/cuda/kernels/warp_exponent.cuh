@@ -1,10 +1,11 @@
-// The warp-exponent family: the exponent family's products on GPUs whose tensor cores take instructions from single warps
-// (Ampere, Ada, Blackwell; Hopper too, at a lower rate than its own). Operands, proofs and results are the same: see
+// The warp-exponent family: products of the exponent family by warp-level mma instructions (Ampere, Ada, Blackwell;
+// Hopper, too, at a lower rate than with wgmma). Operands, proofs and results are those of the exponent family: see
 // exponent.cuh and docs/tensor-cores.md.
 //
-// A block computes BM × BN of C, each of its warps WM × WN of it with instructions of 16 × 8 × 16. Tiles of operands stream
-// through shared memory in several stages of asynchronous copies, as packing has written them: the lines that a warp reads
-// at once are in different banks. A warp keeps the fragments of A of 32 steps, and goes through B by 8 columns at a time.
+// A block computes a tile of C of BM × BN, and each warp WM × WN of it with mma instructions of 16 × 8 × 16. A
+// multistage pipeline of asynchronous copies moves packed tiles to shared memory without changing their layout, whose
+// swizzle avoids bank conflicts. A warp keeps the fragments of A for 32 k-steps in registers, and iterates over B by 8
+// columns at a time.
 //
 // Fragments: PTX ISA, "Warp Level Matrix Multiply-Accumulate Instructions", mma.m16n8k16 with .bf16, and ldmatrix.
 #pragma once
@@ -32,13 +33,13 @@ struct WarpExponentTiles {
   static constexpr int kWarpsN = BN / WN, kThreads = 32 * (BM / WM) * kWarpsN;
   static constexpr int kTileBytes = 2 * kExponentTileBytes;
   static constexpr int kOperandOffsetBytes = kExponentChunks * kExponentLines * int{sizeof(int32_t)};
-  /// The offsets of the chunks of a tile, if distances are within chunks.
+  /// Bytes for the chunk offsets of a stage, if distances are counted within chunks.
   template <class Arithmetic>
   static constexpr int kOffsetBytes = Arithmetic::kByChunks ? 2 * kOperandOffsetBytes : 0;
   template <class Arithmetic>
   static constexpr int kSharedBytes = kStages * (kTileBytes + kOffsetBytes<Arithmetic>);
 
-  /// Eight warps per multiprocessor, with 255 registers per thread: a warp keeps 64 × 64 results.
+  /// Blocks per multiprocessor: eight warps with 255 registers per thread, because a warp keeps 64 × 64 results.
   static constexpr int kBlocks = 256 / kThreads;
 
   static_assert(BM == kExponentLines && BN == kExponentLines && BK == kExponentDepth,
@@ -48,14 +49,15 @@ struct WarpExponentTiles {
 
 #if __CUDA_ARCH__ >= 800
 
-/// Four matrices of 8 lines × 16 bytes. Lane l gives the address of line l mod 8 of matrix l / 8.
+/// Loads four matrices of 8 lines × 16 bytes (ldmatrix). Lane l provides the address of line l mod 8 of matrix l / 8.
 __device__ __forceinline__ void load_matrices(uint32_t (&fragments)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(fragments[0]), "=r"(fragments[1]), "=r"(fragments[2]), "=r"(fragments[3])
                : "r"(address));
 }
 
-/// sums + a · b for 16 × 8 results over 16 steps. Lane 4g + t has columns 2t and 2t + 1 of the rows g, and then g + 8.
+/// sums = before + a · b for 16 × 8 results over 16 k-steps. Lane 4g + t has columns 2t and 2t + 1 of the rows g, and
+/// then g + 8.
 __device__ __forceinline__ void multiply_add(float (&sums)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
                                              const float (&before)[4]) {
   asm volatile(
@@ -66,11 +68,11 @@ __device__ __forceinline__ void multiply_add(float (&sums)[4], const uint32_t (&
         "f"(before[3]));
 }
 
-/// The upper halves of two sums, which hold their exponents: bfloat16 without rounding.
+/// Returns the upper halves of two sums, which contain their exponents: bfloat16 without rounding.
 __device__ __forceinline__ uint32_t upper_halves(const float* sums) {
   return __byte_perm(__float_as_uint(sums[0]), __float_as_uint(sums[1]), 0x7632);
 }
-/// The maxima of halves that aren't negative: their order as bfloat16 is that of their bits.
+/// Returns the maxima of nonnegative bfloat16 halves, whose order is the order of their bits.
 __device__ __forceinline__ uint32_t combine_halves(uint32_t x, uint32_t y) {
 #if __CUDA_ARCH__ >= 900
   return __vmaxu2(x, y);
@@ -93,9 +95,9 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
   constexpr int kStages = Config::kStages, kThreads = Config::kThreads;
   constexpr int kOffsetBytes = Config::template kOffsetBytes<Arithmetic>;
   constexpr int kInstructionsM = Config::WM / 16, kInstructionsN = Config::WN / 8;
-  constexpr int kSteps = kChunkPlaces;  // whose fragments of A are kept
+  constexpr int kSteps = kChunkPlaces;  // k-steps whose fragments of A are in registers
   extern __shared__ __align__(1024) unsigned char memory[];
-  // The tiles of all stages, then their offsets.
+  // Layout: tiles of all stages, then their chunk offsets.
   const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(memory));
   const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
   const int warp_m = warp / Config::kWarpsN * Config::WM, warp_n = warp % Config::kWarpsN * Config::WN;
@@ -112,7 +114,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
   const int64_t instance = blockIdx.z;
   const int tiles_k = depth.count;
 
-  // This thread's share of the next tiles along K.
+  // Source addresses of this thread's share of the next tiles along K.
   const int64_t first_a = instance * packed_a.instance_tiles + int64_t{place.m} * operands.tiles_k + depth.first;
   const int64_t first_b = instance * packed_b.instance_tiles + int64_t{place.n} * operands.tiles_k + depth.first;
   const unsigned char* tile_a = packed_a.tiles + first_a * kExponentTileBytes + thread * 16;
@@ -143,11 +145,12 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
   };
   const auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
 
-  // Within a tile, place_in_tile() permutes the chunks of a line by an exclusive or with its number.
+  // Within a tile, place_in_tile() swizzles the chunks of a line by an exclusive or with the line's index.
   const unsigned from_a = (warp_m + lane % 16) * kTileLineBytes + (((lane / 16) ^ (lane % 8)) << 4);
   const unsigned from_b = kExponentTileBytes + (warp_n + lane % 8) * kTileLineBytes + (((lane / 8) ^ (lane % 8)) << 4);
 
-  // The sums of a chunk as they are, with the offsets of its lines, or notes; or only their upper halves, two in a word.
+  // Words per accumulator fragment: full sums with chunk offsets or notes, otherwise only the upper halves of the sums,
+  // two per word.
   constexpr int kWords = Arithmetic::kByChunks || Config::kFindsWitnesses ? 4 : 2;
   int best[kInstructionsM][kInstructionsN][kWords];
 #pragma unroll
@@ -171,7 +174,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
     commit();
     const unsigned stage = shared + reading * Config::kTileBytes;
     [[maybe_unused]] const uint32_t mirrored = ExponentNote<Arithmetic>::kNumbers - (depth.first + tile);
-    // Unrolled, it needs more registers than there are.
+    // Not unrolled, because it would need more registers than are available.
 #pragma unroll 1
     for (int first = 0; first < kExponentDepth; first += kSteps) {
       uint32_t a[kInstructionsM][2][4];
@@ -195,7 +198,8 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
           for (int half = 0; half < 2; ++half) rows[i][half] = offsets_a[own_row + 16 * i + 8 * half];
         }
       }
-      // The instructions of 8 columns are under way while the 8 before are combined.
+      // Double buffering: the mma instructions of 8 columns are in flight while the sums of the previous 8 columns are
+      // combined.
       float sums[2][kInstructionsM][4];
       uint32_t b[2][4];
       [[maybe_unused]] int2 cols[2];
@@ -281,7 +285,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocks)
       for (int j = 0; j < kInstructionsN; ++j) {
         const int64_t col = first_col + 8 * j;
         if (col >= problem.n) continue;
-        // Lines are padded to whole tiles, so the next column has one.
+        // Lines are padded to whole tiles, so the next column has a best element.
         const int2 best_of_cols = *reinterpret_cast<const int2*>(best_b + col);
         const int32_t sums[2] = {decoded(best[i][j], 2 * half, wrapping_add(best_of_row, best_of_cols.x)),
                                  decoded(best[i][j], 2 * half + 1, wrapping_add(best_of_row, best_of_cols.y))};

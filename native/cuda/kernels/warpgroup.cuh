@@ -1,5 +1,5 @@
-// What the families on Hopper's tensor cores share: operands in tiles that bulk copies move, barriers that count the bytes
-// that have arrived, and matrix instructions that groups of four warps issue together and wait for later.
+// Shared by the families on Hopper's tensor cores: operand tiles for bulk copies, mbarriers with transaction counts,
+// and asynchronous warpgroup matrix instructions (wgmma).
 //
 // PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions" (wgmma, K-major operands, swizzle of 128 bytes), "mbarrier"
 // and "cp.async.bulk".
@@ -8,18 +8,18 @@
 
 namespace mpmml::cuda {
 
-/// A tile has lines of 128 bytes, whatever the elements are, and begins at a multiple of 1024 bytes.
+/// Bytes per line of a tile, for every element type. Tiles begin at multiples of 1024 bytes.
 constexpr int kTileLineBytes = 128;
 
-/// Where a chunk of 16 bytes of a line is in its tile: chunks are permuted so that the 8 lines that tensor cores read at
-/// once are in different banks.
+/// Returns the offset in bytes of a 16-byte chunk of a line in its tile. The 128-byte swizzle permutes chunks so that
+/// the 8 lines that tensor cores read at once are in different banks.
 __device__ __forceinline__ int place_in_tile(int line, int chunk) {
   return line * kTileLineBytes + ((chunk ^ (line & 7)) << 4);
 }
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/// The first address of dynamic shared memory where a tile may begin.
+/// Returns the first address from `shared` on where a tile may begin.
 __device__ __forceinline__ unsigned first_tile_place(unsigned shared) { return (shared + 1023) & ~1023u; }
 
 __device__ __forceinline__ void barrier_init(unsigned barrier, int count) {
@@ -28,7 +28,7 @@ __device__ __forceinline__ void barrier_init(unsigned barrier, int count) {
 __device__ __forceinline__ void barrier_arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/// Arrives, and announces bytes that copies will bring.
+/// Arrives at a barrier, and adds `bytes` to its expected transaction count.
 __device__ __forceinline__ void barrier_expect(unsigned barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
@@ -50,15 +50,15 @@ __device__ __forceinline__ void bulk_copy(unsigned target, const unsigned char* 
                "l"(from), "r"(bytes), "r"(barrier)
                : "memory");
 }
-/// The barriers of kStages stages, 16 bytes each. A stage is full when its copies have arrived, and empty when its
-/// consumers have all arrived.
+/// The full and empty barriers of kStages stages, 16 bytes per stage. A stage is full when its copies have completed,
+/// and empty when all of its consumers have arrived.
 template <int kStages>
 struct StageBarriers {
   unsigned first;
 
   __device__ __forceinline__ unsigned full(int stage) const { return first + stage * 16; }
   __device__ __forceinline__ unsigned empty(int stage) const { return first + stage * 16 + 8; }
-  /// The block waits until they are set up. Each producer arrives once for a stage.
+  /// Initializes the barriers and synchronizes the block. Each producer and each consumer arrives once per stage.
   __device__ __forceinline__ void init(int consumers, int producers = 1) const {
     if (threadIdx.x == 0) {
       for (int stage = 0; stage < kStages; ++stage) {
@@ -71,13 +71,13 @@ struct StageBarriers {
   }
 };
 
-/// The tile, or the part of one that begins here, as an operand whose lines go along K.
+/// Returns the wgmma descriptor of a K-major operand tile at `address`, or of the part of a tile that begins there.
 __device__ __forceinline__ uint64_t matrix_descriptor(unsigned address) {
   return uint64_t{(address & 0x3ffff) >> 4} | uint64_t{1} << 16 | uint64_t{64} << 32 | uint64_t{1} << 62;
 }
 
-/// The accumulators of an instruction on 64 rows as its operands, and their places in its text: half as many as it has
-/// columns. `constraint` is "+r" or "+f".
+/// Accumulators of a wgmma instruction on 64 rows as asm operands, and their operand numbers in the instruction's text:
+/// one per two columns. `constraint` is "+r" or "+f".
 #define MPMML_8_ACCUMULATORS_FROM(constraint, acc, i)                                                                 \
   constraint(acc[i]), constraint(acc[i + 1]), constraint(acc[i + 2]), constraint(acc[i + 3]), constraint(acc[i + 4]), \
       constraint(acc[i + 5]), constraint(acc[i + 6]), constraint(acc[i + 7])
@@ -100,7 +100,7 @@ __device__ __forceinline__ uint64_t matrix_descriptor(unsigned address) {
 
 __device__ __forceinline__ void fence_tiles() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ __forceinline__ void commit_tiles() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-/// Waits until at most kPending of the groups that were committed are under way.
+/// Waits until at most kPending committed wgmma groups are in flight.
 template <int kPending>
 __device__ __forceinline__ void await_tiles() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");

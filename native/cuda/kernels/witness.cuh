@@ -1,5 +1,5 @@
-// The search for witnesses after a product: for each result the smallest k whose candidate a ⊗ b attains it. If the
-// product's kernel has noted chunks, the search goes through one chunk of K per result; otherwise through all of K.
+// Search for witnesses (argmax indices) after a product: for each result the smallest k whose candidate a ⊗ b attains
+// it. The search visits one chunk of K per result if the product's kernel has noted chunks, and otherwise all of K.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "core/algebra/operation.h"
@@ -8,8 +8,8 @@
 
 namespace mpmml::cuda {
 
-/// Whether a ⊗ b, as a product stores it, is `result`, which isn't zero. Zero as an operand makes no such candidate. If
-/// no sum can leave the type, kWrap is the quickest.
+/// Returns whether a ⊗ b, in the form that a product stores, equals `result`, which must not be zero. A zero operand
+/// yields no candidate. kWrap is the fastest policy if no sum can leave the type.
 template <class S, OverflowPolicy overflow>
 __device__ __forceinline__ bool attains(typename S::Element a, typename S::Element b, typename S::Element result) {
   if constexpr (S::can_overflow) {
@@ -29,24 +29,24 @@ __device__ __forceinline__ auto* instance_of(const BasicMatrixView<Pointer>& vie
   return static_cast<Item*>(view.data) + instance * view.batch_stride;
 }
 
-/// What is stored for the step that was found: it, or what leads through it.
+/// Returns the witness to store for a k-step: the step itself, or the element of `through` for it.
 __device__ __forceinline__ int32_t witness_at(const MatrixView& through, int64_t instance, int64_t row, int32_t step) {
   if (!through.data) return step;
   return instance_of<int32_t>(through, instance)[row * through.row_stride + step * through.col_stride];
 }
 
-/// A block's columns in a row of C. Blocks that run together are in different rows of the same columns, so that they
-/// share the columns of B in the L2 cache.
+/// Columns of C per block of the hinted search. Blocks that run concurrently search in different rows of the same
+/// columns, so that they share the columns of B in the L2 cache.
 constexpr int kHintStripe = 512;
 constexpr int kHintThreads = 256;
 
-/// Replaces hints by witnesses. Rows of A and columns of B must be contiguous. A warp takes 32 neighbours in a row, and
-/// searches for them one after the other, with 32 steps at a time.
+/// Replaces hints by witnesses. Rows of A and columns of B must be contiguous. A warp processes 32 neighbours of a row,
+/// one after the other, with 32 k-steps at a time.
 template <class S>
 __global__ void __launch_bounds__(kHintThreads) find_hinted_kernel(WitnessSearch search) {
   using Element = typename S::Element;
   constexpr unsigned kAll = ~0u;
-  constexpr int kTogether = 8;  // searches whose loads are under way at the same time
+  constexpr int kTogether = 8;  // searches whose loads are in flight at the same time
   const int lane = threadIdx.x % 32;
   const auto rows = static_cast<unsigned>(search.m);
   const int64_t row = blockIdx.x % rows, stripe = blockIdx.x / rows, instance = blockIdx.z;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kHintThreads) find_hinted_kernel(WitnessSearch
 #pragma unroll 1
     for (int group = 0; group < 32; group += kTogether) {
       if ((hints >> group & ((1u << kTogether) - 1)) == 0) continue;
-      // The candidate of lane's step in the chunk's 32 steps from `offset` on.
+      // Reads the operands of this lane's k-step among the chunk's 32 steps from `offset` on.
       const auto read = [&](int index, int64_t offset, Element& x, Element& y) {
         const int64_t within = offset + lane, k = __shfl_sync(kAll, chunk, index) * steps + within;
         const bool is_step = (hints >> index & 1) && within < steps && k < search.k;
@@ -99,12 +99,13 @@ __global__ void __launch_bounds__(kHintThreads) find_hinted_kernel(WitnessSearch
   }
 }
 
-/// The search through all of K: a block finds the witnesses of a square of C, each thread of 4 × 4 of them, with tiles
-/// of A and B in shared memory. It ends as soon as it has found all.
+/// Tile sizes and threads of the search through all of K. A block searches for the witnesses of a square tile of C,
+/// with tiles of A and B in shared memory. Each thread searches for 4 × 4 of them. A block ends as soon as it has found
+/// all of its witnesses.
 constexpr int kSearchTile = 64, kSearchDepth = 32, kSearchThreads = 256;
 
 /// Loads elements of kSearchTile lines from `line0` on, and of kSearchDepth steps from `k0` on, as tile[step][line].
-/// Outside the operand they are zero, with which no candidate attains anything.
+/// Elements outside the operand are zero, so their candidates attain no result.
 template <class S>
 __device__ __forceinline__ void load_search_tile(typename S::Element (&tile)[kSearchDepth][kSearchTile + 1],
                                                  const MatrixView& view, int64_t instance, int64_t lines,
@@ -128,7 +129,7 @@ template <class S, OverflowPolicy overflow>
 __global__ void __launch_bounds__(kSearchThreads, 2) find_all_kernel(WitnessSearch search) {
   using Element = typename S::Element;
   constexpr int kSide = 4, kLanes = kSearchTile / kSide;
-  constexpr int32_t kOpen = 0x7fffffff;  // not found yet
+  constexpr int32_t kOpen = 0x7fffffff;  // no witness found yet
   __shared__ Element tile_a[kSearchDepth][kSearchTile + 1], tile_b[kSearchDepth][kSearchTile + 1];
   const int64_t instance = blockIdx.z;
   const auto tiles_m = static_cast<unsigned>(ceil_div(search.m, kSearchTile));
@@ -183,7 +184,7 @@ __global__ void __launch_bounds__(kSearchThreads, 2) find_all_kernel(WitnessSear
 #pragma unroll
       for (int j = 0; j < kSide; ++j) is_open |= found[i][j] == kOpen;
     }
-    // Also the barrier before the tiles are overwritten.
+    // This is also the barrier before the tiles are overwritten.
     if (!__syncthreads_or(is_open)) break;
   }
 

@@ -1,4 +1,4 @@
-// The host side of the boolean family.
+// Host side of the boolean family.
 #pragma once
 #include "cuda/device/device.h"
 #include "cuda/device/error.h"

@@ -1,4 +1,4 @@
-// The host side of the closure family.
+// Host side of the closure family.
 #pragma once
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 
 namespace mpmml::cuda {
 
-/// Whether rows of a matrix can be read and written so.
+/// Returns whether the alignment of a matrix permits vector accesses to chunks of its rows.
 inline bool takes_chunks(const MutableMatrixView& view, int64_t bytes, int64_t batch) {
   const int64_t chunk = bytes == 8 ? 2 : 4;
   return view.row_stride % chunk == 0 && (batch <= 1 || view.batch_stride % chunk == 0) &&

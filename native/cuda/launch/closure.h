@@ -1,5 +1,5 @@
-// What the closure family gives the session: kernels that eliminate pivots (Session::eliminate), as function pointers, which the
-// generator writes for each row of variants/closures.mjs.
+// Interface of the closure family for the session: kernels that eliminate pivots (Session::eliminate), as function
+// pointers. The generator writes them for each row of variants/closures.mjs.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -15,24 +15,24 @@ struct ClosureLaunch : ClosureProblem {
   cudaStream_t stream;
 };
 
-/// How many counters there are for ClosureProblem::arrivals. Larger batches are divided.
+/// Number of counters for ClosureProblem::arrivals. Larger batches are divided.
 constexpr int64_t kArrivals = 512;
 
 struct ClosureKernel {
   SemiringId semiring;
   DataType dtype;
-  int pivots;  ///< the most
-  int others;  ///< other nodes that a block of threads improves; if 0, there mustn't be any
+  int pivots;  ///< maximum number of pivots
+  int others;  ///< other nodes per thread block; 0: other nodes aren't supported
   void (*launch)(const ClosureLaunch&);
 };
 
-/// All that there are, in the table's order.
+/// Returns all closure kernels, in the table's order.
 const std::vector<ClosureKernel>& closure_kernels();
 
-/// The most pivots that kernels can eliminate if there are other nodes.
+/// Returns the maximum number of pivots that a kernel can eliminate if other nodes exist.
 int64_t max_pivots(const Operation& operation);
 
-/// The first kernel in the table that can eliminate these pivots.
+/// Returns the first kernel in the table that can eliminate the pivots.
 const ClosureKernel& closure_kernel(const Pivots& pivots);
 
 }  // namespace mpmml::cuda

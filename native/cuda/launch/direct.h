@@ -1,4 +1,4 @@
-// What families whose kernels read operands in place share.
+// Shared host side of the families whose kernels read operands in place.
 #pragma once
 #include "cuda/device/error.h"
 #include "cuda/launch/kernel.h"
@@ -6,8 +6,8 @@
 namespace mpmml::cuda {
 
 /// Base of such a family. `TileOf` has
-///   entry<Arithmetic>()       the __global__ function, or one of those between which queue() chooses;
-///   queue(launch, arithmetic) queues the kernels of a launch.
+///   entry<Arithmetic>()        the __global__ function, or one of the functions that queue() selects from;
+///   queue(launch, arithmetic)  queues the kernels of a launch.
 template <class TileOf>
 struct DirectFamily {
  protected:

@@ -1,4 +1,4 @@
-// The host side that both exponent families have: packing, rough chunks, launches, witnesses.
+// Shared host side of both exponent families: packing, outlier chunks, launches, witnesses.
 #pragma once
 #include "cuda/device/error.h"
 #include "cuda/kernels/exponent_witness.cuh"
@@ -52,7 +52,7 @@ inline int64_t exponent_items(const Launch& launch, Side side) {
   return items_of(side == Side::kA ? launch.a : launch.b, launch.batch);
 }
 
-/// The place for the forms of an operand: device memory of exponent_bytes().
+/// Returns the layout of an operand's packed form in device memory of exponent_bytes() bytes.
 template <class Arithmetic>
 ExponentTarget exponent_target(const Launch& launch, Side side) {
   const int64_t lines = padded_lines(side == Side::kA ? launch.m : launch.n);
@@ -71,7 +71,7 @@ ExponentTarget exponent_target(const Launch& launch, Side side) {
 
 template <class Arithmetic>
 int64_t exponent_bytes(const Launch& launch, Side side) {
-  // A tile's offsets, and a byte for its rough chunks.
+  // Bytes of a tile's offsets, and one byte for its outlier chunks.
   constexpr int64_t kOfTile =
       Arithmetic::kByChunks ? kExponentLines * kExponentChunks * int64_t{sizeof(int32_t) + sizeof(uint16_t)} + 1 : 0;
   const ExponentTarget target = exponent_target<Arithmetic>(launch, side);
@@ -94,7 +94,7 @@ void pack_exponent_operand(const Launch& launch, Side side) {
   });
 }
 
-/// The operand when it is packed.
+/// Returns the packed operand.
 template <class Arithmetic>
 ExponentOperand exponent_operand(const Launch& launch, Side side) {
   const ExponentTarget target = exponent_target<Arithmetic>(launch, side);
@@ -105,7 +105,7 @@ ExponentOperand exponent_operand(const Launch& launch, Side side) {
           lines};
 }
 
-/// Queues the packing of a launch's operand, and leaves out its rough chunks if it is the narrow one.
+/// Queues the packing of a launch's operand. If it is the narrow operand, its outlier chunks are excluded.
 template <class Arithmetic>
 void pack_without_rough(const Launch& launch, Side side) {
   pack_exponent_operand<Arithmetic>(launch, side);
@@ -125,7 +125,8 @@ void pack_without_rough(const Launch& launch, Side side) {
   }
 }
 
-/// Queues what adds the rough chunks to C, for the instances of `part`, whose packed operands these are.
+/// Queues the kernels that combine the outlier chunks with C, for the batch entries of `part` and their packed
+/// operands.
 template <class Arithmetic>
 void add_rough_chunks(const Launch& part, const ExponentOperand& a, const ExponentOperand& b,
                       const Arithmetic& arithmetic) {
@@ -160,14 +161,15 @@ void find_exponent_witnesses(const Launch& launch, const ExponentOperand& a, con
                                             {{a.tiles, a.instance_tiles}, {b.tiles, b.instance_tiles}, tiles_k});
 }
 
-/// An exponent family. `TileOf` says what differs: kNeeds, kFullSpeedFrom, steps_per_clock<Tiles, Arithmetic>(), entry<Tiles>() of
-/// an arithmetic, and operands(), what the kernels get besides. Tiles are those of Config, with or without witnesses.
+/// Base of the exponent families. `TileOf` defines the differences: kNeeds, kFullSpeedFrom, steps_per_clock<Tiles,
+/// Arithmetic>(), entry<Tiles>() of an arithmetic, and operands(), the additional kernel arguments. `Tiles` is Config,
+/// with or without witnesses.
 template <class TileOf, class Config>
 struct ExponentFamily {
   template <class Arithmetic>
   static constexpr Kernel kernel() {
     Kernel kernel = kernel_of<Config, Arithmetic>();
-    // Those of other tiles would need more registers than there are, or are for products that take no time anyway.
+    // Kernels with other tiles would need more registers than available, or are only used for tiny products.
     if constexpr (!Arithmetic::kByChunks && Config::kIsWhole) kernel.in_chunks = &kFinder<Arithmetic>;
     return kernel;
   }

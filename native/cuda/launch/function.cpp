@@ -11,7 +11,7 @@
 namespace mpmml::cuda {
 namespace {
 
-/// The shared memory that every GPU gives a block without an opt-in.
+/// Bytes of shared memory that a block can use on every GPU without opt-in.
 constexpr int kSharedBytesUnasked = 48 << 10;
 
 std::mutex mutex;
@@ -22,13 +22,14 @@ void allow_shared_bytes(const void* function, int bytes) {
   if (bytes <= kSharedBytesUnasked) return;
   int device = 0;
   MPMML_CUDA(cudaGetDevice(&device));
-  // A function may be launched with other bytes later: laboratory kernels get theirs from the caller.
+  // A function may be launched with a different size later, because the caller sets the size for laboratory kernels.
   static auto& allowed = *new std::map<std::pair<const void*, int>, int>;
   const std::lock_guard<std::mutex> lock(mutex);
   int& most = allowed[{function, device}];
   if (bytes <= most) return;
   MPMML_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  // As many blocks at a time as fit: these kernels read device memory past the L1 cache.
+  // Maximizes the shared memory carveout, so that as many blocks as possible are resident: these kernels don't use the
+  // L1 cache.
   MPMML_CUDA(
       cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
   most = bytes;

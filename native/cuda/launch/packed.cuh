@@ -1,4 +1,4 @@
-// What the families over packed operands share: their layout, and the launch.
+// Shared host side of the families over packed operands: layout and launch.
 #pragma once
 #include "cuda/device/error.h"
 #include "cuda/kernels/packed.cuh"
@@ -8,8 +8,8 @@
 
 namespace mpmml::cuda {
 
-/// Kernels over packed operands. `Config` gives a block's tile BM × BN × BK in rows, words and operands along K (an
-/// operand is one k-step, or the several that the arithmetic packs), kSlices (of K), kThreads, shared_bytes<Word> and
+/// Base of kernels over packed operands. `Config` defines a block's tile BM × BN × BK in rows, words and operands along
+/// K (an operand is one k-step, or several packed ones), kSlices (slices of K), kThreads, shared_bytes<Word> and
 /// entry<Arithmetic>(), the __global__ function.
 template <class Config>
 struct PackedKernel {
@@ -88,7 +88,7 @@ struct PackedKernel {
     launch_tiles<Arithmetic>(launch, packed.padded_m / Config::BM * (packed.padded_n / Config::BN));
   }
 
-  /// The same with the last tiles divided.
+  /// Queues the kernel with a stream-K schedule: data-parallel tiles first, then the divided ones.
   template <class Arithmetic>
   static void launch_divided(const Launch& launch, const StreamKSchedule& division, const PartialTiles& memory) {
     if (division.whole > 0) {
@@ -112,7 +112,7 @@ struct PackedKernel {
   }
 
  private:
-  /// The first `tiles` tiles of each instance.
+  /// Queues the first `tiles` tiles of each batch entry.
   template <class Arithmetic>
   static void launch_tiles(const Launch& launch, int64_t tiles) {
     constexpr int kSharedBytes = Config::template shared_bytes<WordOf<Arithmetic>>;

@@ -6,7 +6,7 @@
 
 namespace mpmml::cuda {
 
-/// The operand on this side of the launch.
+/// Returns an operand of the launch as the source of packing.
 inline PackSource pack_source(const Launch& launch, Side side) {
   const bool is_a = side == Side::kA;
   const MatrixView& view = is_a ? launch.a : launch.b;
@@ -21,8 +21,8 @@ inline PackSource pack_source(const Launch& launch, Side side) {
           launch.is_structured};
 }
 
-/// Calls `body(part of the source, where it goes, grid)` for launches whose blocks write kPackTile lines and
-/// `depth_of_block` steps of k of the target.
+/// Calls `body(part of the source, target, grid)` for launches whose blocks write kPackTile lines and `depth_of_block`
+/// k-steps of the target.
 template <class Stored, class Word, class Body>
 void for_pack_grids(const PackSource& source, const PackTarget& target, int depth_of_block, Body&& body) {
   for_runs(target.items, [&](Span items) {

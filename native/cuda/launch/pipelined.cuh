@@ -1,4 +1,4 @@
-// The host side of the pipelined family.
+// Host side of the pipelined family.
 #pragma once
 #include "cuda/kernels/pipelined.cuh"
 #include "cuda/launch/packed.cuh"
@@ -25,8 +25,8 @@ struct Family<Pipelined<parameters...>> {
   }
 
  private:
-  /// Max-plus and min-plus on int32 and float32. One block per multiprocessor keeps the parts of tiles few: blocks without
-  /// slices would move four times as many bytes.
+  /// Whether the stream-K kernel exists: for max-plus and min-plus on int32 and float32. With one block per
+  /// multiprocessor, few tiles are partial: blocks without slices would move four times as many bytes.
   template <class Arithmetic>
   static constexpr bool kDivides = Config::kSlices == 4 && (is_integer_sum<typename Arithmetic::Semiring> ||
                                                             has_sum_signs<typename Arithmetic::Semiring>);
@@ -34,8 +34,8 @@ struct Family<Pipelined<parameters...>> {
   template <class Tiles, class Arithmetic>
   static constexpr Kernel plain_kernel() {
     using W = Words<Arithmetic>;
-    // Fewer results per thread than 8 × 8 load more operands for each step. 12 × 4 and 12 × 8 need only three quarters of the
-    // warps that keep the pipes busy, of which the planner's estimate knows nothing.
+    // With fewer results per thread than 8 × 8, more operands are loaded per step. 12 × 4 and 12 × 8 saturate the pipes
+    // with three quarters of the warps, which the cost model doesn't represent.
     constexpr bool kIsFloat = std::is_floating_point_v<typename W::Word>;
     constexpr int kResults = Config::TM * Config::TN;
     constexpr double kOfResults = kResults < 48    ? 0.8
@@ -50,7 +50,7 @@ struct Family<Pipelined<parameters...>> {
   static constexpr Kernel chunk_kernel() {
     using Tiles = FindsWitnesses<Config>;
     Kernel kernel = plain_kernel<Tiles, Arithmetic>();
-    // The notes take 160 of the 2800 instructions of a chunk.
+    // Notes take 160 of the 2800 instructions of a chunk.
     kernel.shape.steps_per_clock *= 0.94;
     kernel.notes_chunks = true;
     kernel.min_chunk_shift = Tiles::template min_chunk_shift<Arithmetic>;

@@ -1,4 +1,4 @@
-// The host side of the ranked family.
+// Host side of the ranked family.
 #pragma once
 #include <utility>
 
@@ -11,7 +11,7 @@
 
 namespace mpmml::cuda {
 
-/// Hands out parts of an operand's packed memory.
+/// Allocates the arrays of an operand's packed form consecutively.
 class RankedParts {
  public:
   explicit RankedParts(void* memory) : memory_(static_cast<char*>(memory)) {}
@@ -41,9 +41,9 @@ struct Family<Ranked<parameters...>> {
     kernel.function = &function<Arithmetic>;
     kernel.packed_bytes = &packed_bytes;
     kernel.pack = &pack_operand<Arithmetic>;
-    // Not among the packed operands, because launches in several streams may share these.
+    // The sample is in scratch memory, because launches in several streams may share the packed operands.
     kernel.scratch_bytes = sizeof(RankedSample);
-    // How long it takes depends on the values. They are sampled before it is taken: see runtime/ranked_choice.h.
+    // The time depends on the values, which are sampled before the family is selected (runtime/ranked_choice.h).
     kernel.shape = {1, kMaxTile, 1, Config::kThreads, Config::kSharedBytes, 1.0, 70};
     return kernel;
   }
@@ -60,7 +60,7 @@ struct Family<Ranked<parameters...>> {
             view.batch_stride};
   }
 
-  /// Lays the packed operands out. Returns the bytes of each.
+  /// Lays out the packed operands, and returns the bytes of each.
   static std::pair<int64_t, int64_t> layout(const Launch& launch, RankedProblem& problem) {
     const int64_t items_a = items_of(launch.a, launch.batch), items_b = items_of(launch.b, launch.batch);
     const RankedLines a = lines_of(launch, Side::kA);
@@ -107,7 +107,7 @@ struct Family<Ranked<parameters...>> {
       if (side == Side::kA) {
         if (lines.k_stride != 1) {
           auto* const copy = const_cast<int32_t*>(problem.rows) + first * problem.a_batch;
-          // The steps of K take the part of the lines that packing puts side by side.
+          // Packing with the roles of lines and K exchanged, which makes K contiguous.
           const PackSource source{part.data,         launch.k,           launch.m,         lines.k_stride,
                                   lines.line_stride, lines.batch_stride, Storage::kElement};
           const PackTarget target{copy, count, launch.k, launch.m};
@@ -136,7 +136,7 @@ struct Family<Ranked<parameters...>> {
     RankedProblem operands;
     layout(launch, operands);
     allow_shared_bytes(function<Arithmetic>(launch.path), Config::kSharedBytes);
-    // Sums that wrap have no order.
+    // Wrapping sums can't be pruned, because their order isn't that of the leads.
     const ValueRange &a = launch.range_a, &b = launch.range_b;
     const bool wraps = a.has_finite() && b.has_finite() &&
                        (a.minimum + b.minimum < FiniteRange<S>::least || a.maximum + b.maximum > FiniteRange<S>::most);

@@ -17,7 +17,7 @@ void find_references(const RankedLines& lines, int64_t items, int32_t* reference
   }
 }
 
-/// Queues what finds sample->known. Only the first matrices are looked at.
+/// Queues the kernels that compute sample->known. Only the first matrices of a batch are sampled.
 template <class S>
 void sample_product(const RankedLines& a, const RankedLines& b, RankedSample* sample, cudaStream_t stream) {
   constexpr int kSums = kRankedSampleRows * kRankedSampleCols;

@@ -1,4 +1,4 @@
-// The host side of the small family.
+// Host side of the small family.
 #pragma once
 #include <tuple>
 
@@ -7,7 +7,7 @@
 
 namespace mpmml::cuda {
 
-/// Calls `body` with parts of the launch that have no more tiles of C than a grid's second and third dimension can hold.
+/// Calls `body` with parts of the launch whose tiles of C fit a grid's second and third dimension.
 template <class Config, class Body>
 void for_tiles(const Launch& launch, Body&& body) {
   constexpr int64_t kMaxRows = kMaxBlocks * Config::BM, kMaxCols = kMaxBlocks * Config::BN;
@@ -39,7 +39,7 @@ struct Family<Small<parameters...>> : DirectFamily<Family<Small<parameters...>>>
 
   template <class Arithmetic>
   static void queue(const Launch& launch, const Arithmetic& arithmetic) {
-    // As few threads as the batch needs, in whole warps, or all that are slices.
+    // As few threads as the batch needs, in whole warps, times the slices.
     constexpr int64_t kTilesOfWarp = 32 / Config::kTileThreads;
     const int64_t tiles = std::min<int64_t>(Config::kTiles, round_up(launch.batch, kTilesOfWarp));
     const auto threads = static_cast<unsigned>(tiles * Config::kTileThreads * Config::kSlices);
@@ -55,11 +55,11 @@ struct Family<Small<parameters...>> : DirectFamily<Family<Small<parameters...>>>
   }
 
  private:
-  /// Groups are launched with the tiles of a warp only: the larger ones. Their products are of different sizes, so that
-  /// small tiles gain nothing.
+  /// Whether the configuration supports groups: only warp-sized, larger tiles. Products of a group have different
+  /// sizes, so that small tiles have no advantage.
   static constexpr bool kTakesGroups = Config::kTileThreads == 32 && Config::BM >= 32 && Config::kSlices == 1;
 
-  /// Measured on an H200, on batches of products of 4 × 4 tiles and 256 steps.
+  /// Steps per clock, measured on an H200 on batches of products of 4 × 4 tiles and 256 k-steps.
   template <class... Arithmetics>
   static constexpr double steps_per_clock() {
     using Arithmetic = std::tuple_element_t<0, std::tuple<Arithmetics...>>;

@@ -1,4 +1,4 @@
-// The host side of the tensor family.
+// Host side of the tensor family.
 #pragma once
 #include "cuda/kernels/tensor.cuh"
 #include "cuda/launch/packed.cuh"

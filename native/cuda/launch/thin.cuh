@@ -1,4 +1,4 @@
-// The host side of the thin family.
+// Host side of the skinny family (variants `thin_…`).
 #pragma once
 #include <tuple>
 
@@ -47,14 +47,15 @@ struct Family<SkinnyConfig<parameters...>> : DirectFamily<Family<SkinnyConfig<pa
   template <class Arithmetic>
   static constexpr int lines = Config::template kLines<typename Arithmetic::Element>;
 
-  /// Measured on an H200, with an operand of 4096 × 4096: as many as memory, and the loads of a pass, allow.
+  /// Steps per clock, measured on an H200 with a wide operand of 4096 × 4096: limited by memory bandwidth and by the
+  /// loads of a pass.
   template <class Arithmetic>
   static constexpr double steps_per_clock() {
     if (sizeof(typename Arithmetic::Accumulator) == 8) return sizeof(typename Arithmetic::Element) == 8 ? 6.2 : 8.4;
     return Config::BM <= 4 ? 12.5 : 19;
   }
 
-  /// Calls `body` with parts of the launch that have no more of the fewer lines than a grid's second dimension can hold.
+  /// Calls `body` with parts of the launch whose lines of the skinny operand fit a grid's second dimension.
   template <class Body>
   static void for_lines(const Launch& launch, bool few_are_columns, Body&& body) {
     const auto for_run = [&](Span lines) {

@@ -5,7 +5,7 @@
 
 namespace mpmml::cuda {
 
-/// Queues the search for witnesses in tiles, after the product. The launch has no more instances than a grid.
+/// Queues the search for witnesses in tiles, after the product. The batch of the launch must fit one grid.
 template <class Note>
 void search_in_tiles(const Launch& launch, const TileSearch& search) {
   const int64_t blocks = ceil_div(launch.m, int64_t{kTileSearchRows}) * ceil_div(launch.n, int64_t{kTileSearchCols});

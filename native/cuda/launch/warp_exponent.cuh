@@ -1,4 +1,4 @@
-// The host side of the warp-exponent family.
+// Host side of the warp-exponent family.
 #pragma once
 #include "cuda/kernels/warp_exponent.cuh"
 #include "cuda/launch/exponents.cuh"
@@ -11,7 +11,7 @@ struct Family<WarpExponentTiles<parameters...>>
   static constexpr DeviceFeature kNeeds = DeviceFeature::kWarpExponents;
   static constexpr int kFullSpeedFrom = 80;
 
-  /// As if there were 16 warps, from what was measured on an H200.
+  /// Steps per clock, measured on an H200 and scaled to the cost model's 16 warps.
   template <class Tiles, class Arithmetic>
   static constexpr double steps_per_clock() {
     if (Arithmetic::kByChunks) return 620.0;

@@ -9,17 +9,17 @@
 namespace mpmml::cuda {
 namespace {
 
-// From about this many steps on (half a millisecond on an H200) a cell is worth a launch of its own.
+// Number of k-steps (half a millisecond on an H200) from which an output block is worth a separate launch.
 constexpr double kCellSteps = 1.5e10;
 constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
-/// At most `parts` regions of equal size.
+/// Returns at most `parts` regions of equal size.
 std::vector<Region> divided(const Region& whole, Axis axis, int64_t parts, int64_t granularity) {
   return cut(whole, axis, round_up(ceil_div((whole.*axis).size(), parts), granularity));
 }
 
-/// Parts of A and B alternate, so that as many cells as possible can be computed early. A part of C0 comes before the
-/// part of the operand that is divided as C is.
+/// Returns the uploads in order. Parts of A and B alternate, so that as many output blocks as possible can be computed
+/// early. A part of C0 precedes the part of the operand that is divided like C.
 std::vector<Upload> order_uploads(const BlockPartition& cut) {
   const Input leader = cut.a.size() == cut.c.size() ? Input::kA : Input::kB;
   std::vector<Upload> uploads;
@@ -38,7 +38,7 @@ std::vector<Upload> order_uploads(const BlockPartition& cut) {
       add(Input::kA, a++);
     }
   }
-  // An operand that is the same for the whole batch has one part, but C0 may have more.
+  // An operand that is shared by the whole batch has one part, but C0 may have more.
   while (next_c0 < cut.c0.size()) add_c0();
   return uploads;
 }
@@ -85,8 +85,8 @@ BlockPartition partition_into_blocks(const Problem& problem, int64_t asked_strip
     cut.b = parts_of(problem.b);
     cut.c0 = parts_of(problem.c0);
   } else {
-    // Three transfers can't overlap computing: the uploads of the first panel and the first strip, and the download of
-    // the last panel.
+    // Three transfers can't overlap with kernels: the uploads of the first panel and the first strip, and the download
+    // of the last panel.
     const auto strips = asked_strips > 0
                             ? asked_strips
                             : std::clamp(static_cast<int64_t>(std::sqrt(cells / 2)), int64_t{1}, int64_t{kMaxStrips});

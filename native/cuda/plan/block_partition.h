@@ -1,5 +1,5 @@
-// How a large product is divided, so that transfers overlap computing: A and C into panels of rows, B into strips of
-// columns, and the work into the cells where they cross. A batch is divided into runs of instances.
+// Partition of a large product, so that transfers overlap with kernels: A and C into panels of rows, B into strips of
+// columns, and the work into output blocks, one per panel and strip. A batch is divided into runs of batch entries.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,10 +10,11 @@ namespace mpmml::cuda {
 
 constexpr int kMaxPanels = 8;
 constexpr int kMaxStrips = 4;
-/// The most parts that an operand is divided into.
+/// Maximum number of parts of an operand.
 constexpr int kMaxParts = kMaxPanels;
 
-/// What one launch computes, from which parts of the operands and of C0. `c` is the panel of C that it is in.
+/// A block of C that one launch computes, with the indices of its parts of A, B and C0. `c` is the index of its panel
+/// of C.
 struct OutputBlock {
   Region region;
   int a, b, c, c0;
@@ -27,13 +28,13 @@ struct Upload {
 };
 
 struct BlockPartition {
-  /// The regions of the problem for which the parts of A, B, C and C0 are.
+  /// Regions of the problem that correspond to the parts of A, B, C and C0.
   std::vector<Region> a, b, c, c0;
-  std::vector<Upload> uploads;     ///< in the order of their transfer
+  std::vector<Upload> uploads;     ///< in transfer order
   std::vector<OutputBlock> cells;  ///< in the order in which their operands arrive
 };
 
-/// `strips`: how many there are; 0: as many as pay off.
+/// Partitions a product. `strips` is the number of strips; 0: an estimate of the best number.
 BlockPartition partition_into_blocks(const Problem& problem, int64_t strips = 0);
 
 }  // namespace mpmml::cuda

@@ -10,20 +10,20 @@
 namespace mpmml::cuda {
 namespace {
 
-/// What products must have in common to share a choice.
+/// Key of a measured choice, which products of similar sizes share.
 using TuningKey = std::tuple<SemiringId, DataType, ArithmeticKind, std::array<int, 4>>;
 using Choices = std::map<TuningKey, MeasuredChoice>;
 
 std::mutex mutex;
 
-/// By the name of the GPU model. The choices that a reader holds stay unchanged.
+/// Choices by name of the GPU model. Tables are immutable: readers keep the table that they have loaded.
 std::map<std::string, std::shared_ptr<const Choices>>& known() {
   static auto* const choices = new std::map<std::string, std::shared_ptr<const Choices>>;
   return *choices;
 }
 
 TuningKey likeness(SemiringId semiring, DataType dtype, ArithmeticKind path, std::array<int64_t, 4> sizes) {
-  // Only the CPU has 8-bit sums.
+  // Only the CPU backend has 8-bit sums.
   const ArithmeticSet narrow{ArithmeticKind::kByte, ArithmeticKind::kByteTranslated, ArithmeticKind::kHalfTranslated};
   if (narrow.has(path)) path = ArithmeticKind::kHalf;
   if (path == ArithmeticKind::kTranslated) path = ArithmeticKind::kDirect;
@@ -48,7 +48,7 @@ void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoi
 }
 
 std::optional<MeasuredChoice> measured_choice(const std::string& gpu, const Problem& problem, ArithmeticSet exact) {
-  // No power of two is near 0.
+  // Sizes of 0 have no nearest power of two.
   if (problem.outputs() == 0 || problem.k() == 0) return std::nullopt;
   std::shared_ptr<const Choices> table;
   {

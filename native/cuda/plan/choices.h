@@ -1,5 +1,5 @@
-// Measured choices: which variant was the fastest on a GPU model for products of about some size. If nothing was
-// measured, the planner estimates (cost.h).
+// Autotuning results: the fastest measured variant on a GPU model, by approximate size of the product. Without a
+// measurement the planner uses estimates (cost.h).
 #pragma once
 #include <optional>
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace mpmml::cuda {
 
-/// `variant` was the fastest for products of these sizes whose cheapest exact path was `path`.
+/// A measurement: `variant` was the fastest for products of these sizes whose cheapest exact arithmetic was `path`.
 struct MeasuredChoice {
   const Variant* variant;
   ArithmeticKind path;
   int64_t m, n, k, batch;
 };
 
-/// Replaces the choices for the GPUs of a model, by the name that device_name() gives. Makes no CUDA call.
+/// Replaces the choices for a GPU model, named as by device_name(). Makes no CUDA call.
 void set_measured_choices(const std::string& gpu, const std::vector<MeasuredChoice>& choices);
 
-/// The choice measured on `gpu` for a similar product: each size is nearest to the same power of two, and the cheapest
-/// path is the same, except that a zero in the operands makes no difference.
+/// Returns the choice measured on `gpu` for a similar product. Products are similar if each size rounds to the same
+/// power of two, and the cheapest exact arithmetics are equal apart from support for zero.
 std::optional<MeasuredChoice> measured_choice(const std::string& gpu, const Problem& problem, ArithmeticSet exact);
 
 }  // namespace mpmml::cuda

@@ -7,31 +7,32 @@
 namespace mpmml::cuda {
 namespace {
 
-// Measured on an H200: the cost of starting a kernel, and of what a block does before and after its main loop.
+// Measured on an H200: cost of a launch, and (kBlockClocks) of a block's prologue and epilogue.
 constexpr double kLaunchClocks = 6000;
-// Measured on an H200, on products of 64³ to 512³: the launches that pack both operands, of which one begins while the other ends.
+// Measured on an H200, on products of 64³ to 512³: cost of the two packing launches, which overlap.
 constexpr double kPackingClocks = 6000;
 constexpr double kBlockClocks = 2500;
-// Warps that keep a multiprocessor's pipes busy. Fewer warps reach about the square root of their share.
+// Number of warps that saturate a multiprocessor's pipes. With fewer warps, the throughput is about the square root of
+// their fraction.
 constexpr double kBusyWarps = 16;
-// The least time from the operands of a tile of K to those of the next. The pipelined kernels' tiles take longer anyway.
+// Minimum latency per tile of K. Tiles of the pipelined kernels always take longer.
 constexpr double kTileClocks = 800;
-// Measured on an H200: what a share of divided tiles takes beside a block's other costs, for each tile of its depth,
-// and each part of a tile that the last one is combined with.
+// Measured on an H200: extra cost of a stream-K share, of each further tile of the share, and of each part of a tile in
+// the fix-up.
 constexpr double kShareClocks = 21000, kNextTileClocks = 6000, kPartClocks = 800;
-// Tiles are divided only if that is estimated to take less than this share of the time, because estimates err.
+// Stream-K is used only if its estimate is below this fraction of the estimate for whole tiles, because estimates err.
 constexpr double kWorthDividing = 0.97;
 
-/// How long blocks of a kernel take.
+/// Estimates the clocks of a kernel's blocks.
 class BlockClocks {
  public:
   BlockClocks(const KernelShape& shape, const DeviceLimits& device, int blocks)
       : shape_(shape), multiprocessors_(device.multiprocessors), blocks_(blocks) {}
 
-  /// Tiles that are computed at the same time.
+  /// Returns the number of concurrent tiles on the device (a wave).
   int64_t at_once() const { return int64_t{multiprocessors_} * blocks_ * shape_.tiles; }
 
-  /// Tiles of this depth in k-steps.
+  /// Returns the clocks of `tiles` tiles with `depth` k-steps.
   double of_tiles(int64_t tiles, double depth) const {
     double clocks = double(tiles / at_once()) * of_resident(int64_t{blocks_} * shape_.tiles, depth);
     if (tiles % at_once() > 0) clocks += of_resident(ceil_div(tiles % at_once(), multiprocessors_), depth);
@@ -49,7 +50,7 @@ class BlockClocks {
   }
 
  private:
-  /// So many tiles per multiprocessor.
+  /// Returns the clocks of `resident` concurrent tiles per multiprocessor.
   double of_resident(int64_t resident, double depth) const {
     const double warps = shape_.threads / 32.0 / shape_.tiles;
     const double steps = double(shape_.tile_m) * shape_.tile_n * depth;
@@ -62,7 +63,7 @@ class BlockClocks {
   const int multiprocessors_, blocks_;
 };
 
-/// Divides all tiles but the first `whole`.
+/// Returns a schedule that divides all tiles but the first `whole`.
 StreamKSchedule divide(const TileGrid& grid, int64_t whole, int64_t shares) {
   const int64_t tiles = grid.of_instance * grid.instances - whole, steps = tiles * grid.depth;
   StreamKSchedule division{};
@@ -76,12 +77,13 @@ StreamKSchedule divide(const TileGrid& grid, int64_t whole, int64_t shares) {
   return division;
 }
 
-/// Tiles of C that have results, of all instances, and the average depth of one.
+/// Number of tiles of C with results in all batch entries, and their average depth.
 struct Needed {
   double tiles, depth;
 };
 
-/// A kernel that packs leaves out what the structure does. Of many tiles some are sampled.
+/// Returns the tiles that a product needs. Kernels that pack skip the tiles that the structure excludes. If there are
+/// many tiles, the estimate uses a sample.
 Needed needed_of(const KernelShape& shape, bool packs, const Problem& problem) {
   constexpr int64_t kMaxSamples = 16;  // along each dimension
   const int64_t m = problem.m(), n = problem.n(), k = problem.k();
@@ -116,7 +118,7 @@ TileGrid tile_grid(const KernelShape& shape, int64_t m, int64_t n, int64_t k, in
 }
 
 StreamKSchedule best_division(const KernelShape& shape, const TileGrid& grid, const DeviceLimits& device, int blocks) {
-  // What numbers of 32 bits can count, with room for one share more.
+  // Limit of tiles of K for 32-bit counters, with a margin of one share.
   constexpr int64_t kMaxTilesOfK = int64_t{1} << 30;
   const int64_t tiles = grid.of_instance * grid.instances;
   StreamKSchedule best{};
@@ -124,7 +126,7 @@ StreamKSchedule best_division(const KernelShape& shape, const TileGrid& grid, co
   const BlockClocks clocks(shape, device, blocks);
   double least = kWorthDividing * clocks.of_tiles(tiles, double(grid.depth) * shape.tile_k);
   const int64_t at_once = clocks.at_once(), in_waves = tiles / at_once * at_once;
-  // If there are several instances, those that stay whole have a launch for all of their tiles.
+  // In a batch, the entries with whole tiles share one launch of all their tiles.
   const int64_t granule = grid.instances > 1 ? grid.of_instance : at_once;
   for (const int64_t whole : {in_waves / granule * granule, int64_t{0}}) {
     const int64_t steps = (tiles - whole) * grid.depth;
@@ -155,7 +157,7 @@ double estimate_clocks(const KernelShape& of_rows, bool packs, const Problem& pr
   }
   const int64_t items_a = items_of(problem.a, problem.batch), items_b = items_of(problem.b, problem.batch);
   if (packs) {
-    // A matrix that stays on a device keeps its packed form, so that other products have a share in reading it.
+    // The packed form of a resident matrix is cached, so its cost is amortized over several products.
     const auto bytes = [&](const MatrixView& view, double lines, double padded_lines) {
       const double elements = lines * double(k) + padded_lines * double(round_up(k, shape.tile_k));
       return element_bytes(problem.operation.dtype) * elements * (view.memory ? 0.5 : 1);
@@ -164,15 +166,15 @@ double estimate_clocks(const KernelShape& of_rows, bool packs, const Problem& pr
                        bytes(problem.b, double(n) * items_b, double(round_up(n, shape.tile_n)) * items_b);
     return clocks + kPackingClocks + all / device.bytes_per_clock;
   }
-  // Not before the operands are read and C is written, once each.
+  // Lower bound by memory bandwidth: the operands are read and C is written once.
   const double elements = double(problem.m()) * problem.k() * items_a + double(problem.k()) * problem.n() * items_b +
                           double(problem.outputs());
   return std::max(clocks, kLaunchClocks + element_bytes(problem.operation.dtype) * elements / device.bytes_per_clock);
 }
 
 double estimate_search_clocks(bool in_chunks, const Problem& problem, const DeviceLimits& device) {
-  // Per result and multiprocessor, for an H200: within a chunk the reading of 256 bytes from the L2 cache, and otherwise
-  // some ten instructions for each step.
+  // Clocks per result and multiprocessor of an H200. A search within a chunk reads 256 bytes from the L2 cache; a
+  // search through all of K takes about ten instructions per step.
   constexpr double kClocksInChunk = 10, kStepsPerClock = 12;
   const double outputs = double(problem.outputs());
   const double clocks = in_chunks ? kClocksInChunk * outputs : outputs * double(problem.k()) / kStepsPerClock;

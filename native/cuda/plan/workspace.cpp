@@ -5,8 +5,8 @@
 namespace mpmml::cuda {
 namespace {
 
-/// The forms of an operand that a product can need at the same time: in 16-bit lanes and in words, each without and
-/// with zero.
+/// Number of packed forms of an operand that a product can need at the same time: 16-bit lanes and words, each without
+/// and with zero.
 constexpr int64_t kPackedForms = 4;
 
 int64_t dense_bytes(const Problem& problem, const MatrixView& view) {
@@ -63,7 +63,8 @@ int64_t estimate_workspace_bytes(const Problem& problem) {
                 word = std::max<int64_t>(sizeof(int32_t), element_bytes(problem.operation.dtype));
   const int64_t lines = items_of(problem.a, problem.batch) * round_up(problem.m(), kMaxTile) +
                         items_of(problem.b, problem.batch) * round_up(problem.n(), kMaxTile);
-  // Each of the paths that need packing may take its share. So does the search for witnesses, with a number for each result.
+  // Each arithmetic that needs packing may have its own form. The witness search needs one, too, and a note for each
+  // result.
   const int64_t forms = kPackedForms + (problem.witness.data ? 1 : 0);
   const int64_t hints = problem.witness.data ? problem.batch * round_up(problem.m(), kMaxTile) *
                                                    round_up(problem.n(), kMaxTile) * int64_t{sizeof(uint16_t)}

@@ -1,4 +1,4 @@
-// A session that takes a part of a device's memory.
+// Memory reservation of a session.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -10,11 +10,12 @@
 
 namespace mpmml::cuda {
 
-/// While this is there, what a session allocates is part of bytes that have been reserved for it.
+/// Reserves device memory for a session. The session's allocations are taken from the reservation during the lifetime
+/// of this object.
 class Admitted final : public Share {
  public:
-  /// Waits until earlier products leave the device the `needed` bytes, or all that it can have if that is less. What is so little that
-  /// nobody asks for it is there at once. Throws Error(kAborted) if `is_cancelled` while it waits.
+  /// Waits until earlier products leave the `needed` bytes of the device, or its capacity if that is less. Amounts up
+  /// to unreserved_threshold() are granted at once. Throws Error(kAborted) if `is_cancelled` while it waits.
   Admitted(SessionDevice& device, const Ledger::Demand& needed, int64_t limit,
            const std::function<bool()>& is_cancelled)
       : device_(device), bytes_(unreserved_threshold(limit)) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kThreads = kWalkThreads;
 
-/// A walk over matrices that are read and written in place.
+/// Returns a walk over matrices that are read and written in place.
 Walk walk_in_place(int64_t batch, const MatrixView& view) {
   return walk_of(items_of(view, batch),
                  MutableMatrixView{const_cast<void*>(view.data), view.rows, view.cols, view.row_stride, view.col_stride,
@@ -21,7 +21,7 @@ Walk walk_in_place(int64_t batch, const MatrixView& view) {
                  view);
 }
 
-/// Elements of a line that a thread moves at once, so that it waits for memory only once.
+/// Elements of a line that a thread moves per iteration, so that their loads overlap.
 constexpr int kMoved = 4;
 
 template <Move kMove, class T>
@@ -150,7 +150,7 @@ void find_facts_inside(DataType dtype, int64_t batch, const MatrixView& view, co
   const Walk walk = walk_in_place(batch, view);
   if (walk.items * walk.lines * walk.length == 0) return;
   const InsideBand inside(band, walk);
-  constexpr int64_t kMaxAtomics = 512;  // the warps of each block end with some
+  constexpr int64_t kMaxAtomics = 512;  // limit of blocks, because the warps of each block end with atomic operations
   with_scanned(dtype, view.storage, [&](auto stored) {
     facts_kernel<<<grid_of(walk, inside, kMaxAtomics), kThreads, 0, stream>>>(
         walk, inside, static_cast<const decltype(stored)*>(view.data), result);

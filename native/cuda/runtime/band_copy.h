@@ -1,4 +1,4 @@
-// Work on what is inside or outside the band of matrices on the device. Views may have any strides.
+// Operations on the elements inside or outside the band of device matrices. Views may have any strides.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -8,12 +8,12 @@
 
 namespace mpmml::cuda {
 
-/// Queues to = from for the elements inside the band, which are stored in the same way. The others are neither read nor
-/// written.
+/// Queues to = from for the elements inside the band. Both matrices have the same storage type. Elements outside are
+/// neither read nor written.
 void copy_inside(DataType dtype, int64_t batch, const MatrixView& from, const Band& band, const MutableMatrixView& to,
                  cudaStream_t stream);
 
-/// A matrix of a batch whose matrices aren't at equal distances, as lines: rows or columns.
+/// A matrix of a batch without a common batch stride, as lines: rows or columns.
 struct Placed {
   Placed(const MatrixView& view, bool by_columns)
       : data(const_cast<void*>(view.data)),
@@ -26,22 +26,22 @@ struct Placed {
 
 enum class Move : bool { kGather, kScatter };
 
-/// Queues that the elements inside the band go from `places`, which are in device memory, to a batch, or back. Lines are
-/// those of `gathered`, which is read as the place to write to if they go there.
+/// Queues a gather of the elements inside the band from `places`, an array in device memory, to a batch, or a scatter
+/// back. Lines are the lines of `gathered`, which is the destination of a gather.
 void move_inside(Move move, DataType dtype, int64_t batch, const MatrixView& gathered, const Band& band,
                  const Placed* places, cudaStream_t stream);
 
-/// Queues that the elements outside the band become the semiring's zero. `view` is read as the place to write to.
+/// Queues an assignment of the semiring's zero to the elements outside the band of `view`.
 void clear_outside(const Operation& operation, int64_t batch, const MatrixView& view, const Band& band,
                    cudaStream_t stream);
 
-/// find_facts() of the elements inside the band.
+/// Queues a scan like find_facts() of the elements inside the band.
 void find_facts_inside(DataType dtype, int64_t batch, const MatrixView& view, const Band& band, ScanResult* result,
                        cudaStream_t stream);
 
-/// To the kernels, what is outside is zero. In plus-times zero times an infinity or NaN is NaN, but such a step doesn't
-/// count. Queues, after a product, that results that are NaN are computed again from the steps that do. C0 must not be C.
-/// Other semirings need nothing.
+/// Queues a repair of results that are NaN, after a product of banded operands. Kernels read elements outside the band
+/// as zero, and in plus-times, zero times an infinity or NaN is NaN, although such a step must not count. NaN results
+/// are recomputed from the steps inside the band. C0 must not be C. Does nothing for other semirings.
 void repair_nan(const Operation& operation, const Launch& launch);
 
 }  // namespace mpmml::cuda

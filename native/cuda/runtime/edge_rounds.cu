@@ -10,20 +10,20 @@
 namespace mpmml::cuda {
 namespace {
 
-/// Reads of each row that a round counts as in addition to its own, for its launches and its pass over the list of edges. It bounds the
-/// rounds of graphs with long best paths, in which few rows change. Random graphs take up to 24 rounds.
+/// Cost of a round in reads of every row, for its launches and its pass over the edge list. It bounds the number of
+/// rounds on graphs with long best paths, in which few rows change per round. Random graphs take up to 24 rounds.
 constexpr double kReadsOfRound = 4;
-/// Blocks that count what a round changed.
+/// Limit of the blocks that count the changed rows of a round.
 constexpr int64_t kMaxCounting = 128;
 
-/// Copies `count` values to the host, and waits.
+/// Copies `count` values to the host synchronously.
 template <class T>
 void read_back(T* to, const void* from, int count, cudaStream_t stream) {
   MPMML_CUDA(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, stream));
   MPMML_CUDA(cudaStreamSynchronize(stream));
 }
 
-/// The graph of a closure on the device: its list, and what rounds tell each other.
+/// The graph of a closure on the device: edge list and state of the rounds.
 template <class S>
 class ListedGraph {
  public:

@@ -1,4 +1,5 @@
-// Walks over the elements of matrices on the device: all of them, or those inside or outside a band. Views may have any strides.
+// Walks over the elements of device matrices: all elements, or only the elements inside or outside a band. Views may
+// have any strides.
 #pragma once
 #include <algorithm>
 
@@ -21,7 +22,7 @@ struct Walk {
   bool by_columns;  ///< a line is a column
 };
 
-/// A walk along the lines of `to`.
+/// Returns a walk along the lines of `to`.
 inline Walk walk_of(int64_t batch, const MutableMatrixView& to, const MatrixView& from) {
   const Lines lines(to);
   const auto strides = [&](const auto& view) {
@@ -31,7 +32,7 @@ inline Walk walk_of(int64_t batch, const MutableMatrixView& to, const MatrixView
   return {batch, lines.count, lines.length, strides(to), strides(from), lines.are_columns};
 }
 
-/// The walk with lines joined to one, where both views are contiguous.
+/// Returns the walk with consecutive lines merged where both views are contiguous.
 inline Walk joined(Walk walk) {
   const auto are_neighbours = [&](int64_t to_stride, int64_t from_stride) {
     return to_stride == walk.length * walk.to.element && from_stride == walk.length * walk.from.element;
@@ -58,7 +59,7 @@ struct AllElements {
   }
 };
 
-/// A band of the elements (line, place in the line).
+/// Band of elements, by line and index in the line.
 struct BandOfLines {
   static constexpr int64_t kBlocksOfALine = 8;
 
@@ -94,7 +95,8 @@ struct OutsideBand : BandOfLines {
   }
 };
 
-/// Calls body(place in `to`, place in `from`) for the elements that `places` visits. All threads of a grid call it together.
+/// Calls body(offset in `to`, offset in `from`) for the elements that `places` visits. All threads of the grid must
+/// call it.
 template <class Places, class Body>
 __device__ __forceinline__ void visit_elements(const Walk& walk, const Places& places, const Body& body) {
   const int64_t lines = walk.items * walk.lines;
@@ -113,14 +115,14 @@ __global__ void __launch_bounds__(kWalkThreads) visit_kernel(Walk walk, Places p
   visit_elements(walk, places, body);
 }
 
-/// The grid of a walk that isn't empty.
+/// Returns the grid for a nonempty walk.
 template <class Places>
 dim3 grid_of(const Walk& walk, const Places&, int64_t max_lines = 65535) {
   return dim3(static_cast<unsigned>(std::min(Places::kBlocksOfALine, ceil_div(walk.length, kWalkThreads))),
               static_cast<unsigned>(std::min(max_lines, walk.items * walk.lines)));
 }
 
-/// Queues body(place in `to`, place in `from`) for the elements that `places` visits.
+/// Queues a kernel that calls body(offset in `to`, offset in `from`) for the elements that `places` visits.
 template <class Places, class Body>
 void for_elements(const Walk& walk, const Places& places, cudaStream_t stream, Body body) {
   if (walk.items * walk.lines * walk.length == 0) return;

@@ -46,7 +46,7 @@ struct NormalizeResult {
   }
 };
 
-/// Calls body(place in `to`, place in `from`) for all elements.
+/// Queues a kernel that calls body(offset in `to`, offset in `from`) for all elements.
 template <class Body>
 void for_all(int64_t batch, const MutableMatrixView& to, const MatrixView& from, cudaStream_t stream, Body body) {
   for_elements(joined(walk_of(batch, to, from)), AllElements{}, stream, body);

@@ -1,4 +1,4 @@
-// Work on the elements of matrices on the device, one by one: copies, fills, ⊕, and the widening of narrow ones. Views may
+// Elementwise operations on device matrices: copy, fill, ⊕, and conversion of narrow storage to elements. Views may
 // have any strides.
 #pragma once
 #include <cuda_runtime_api.h>
@@ -7,32 +7,32 @@
 
 namespace mpmml::cuda {
 
-/// Queues to = from, for elements that are stored in the same way.
+/// Queues to = from. Both matrices have the same storage type.
 void copy_matrices(DataType dtype, int64_t batch, const MatrixView& from, const MutableMatrixView& to,
                    cudaStream_t stream);
 
-/// Queues to = value, which the type can represent.
+/// Queues to = value. The type must be able to represent `value`.
 void fill_matrices(DataType dtype, int64_t batch, const MutableMatrixView& to, double value, cudaStream_t stream);
 
 /// Queues next[i, j] = j if d[i, j] isn't zero, and −1 if it is. `next` is int32.
 void set_successors(const Operation& operation, int64_t batch, const MatrixView& d, const MutableMatrixView& next,
                     cudaStream_t stream);
 
-/// Queues what Session::mark_tight_edges() says.
+/// Queues the work of Session::mark_tight_edges().
 void mark_tight_edges(const NextNodes& successors, cudaStream_t stream);
 
-/// Queues the search for the first element that is NaN, of float or double. Lowers *index, in device memory, to its index
-/// (item, row, column in row-major order).
+/// Queues the search for the first NaN in matrices of float or double. Lowers *index, in device memory, to the NaN's
+/// index (item, row, column in row-major order).
 void find_nan(DataType dtype, int64_t batch, const MatrixView& matrix, unsigned long long* index, cudaStream_t stream);
 
-/// Queues c = c ⊕ d, as products do with C0. d may be stored narrow.
+/// Queues c = c ⊕ d with the rules of products for C0. `d` may have narrow storage.
 void combine_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, const MatrixView& d,
                       cudaStream_t stream);
 
-/// Queues c = c ⊕ zero: what products of no steps make of C0.
+/// Queues c = c ⊕ zero, the result of products with K = 0.
 void settle_matrices(const Operation& operation, int64_t batch, const MutableMatrixView& c, cudaStream_t stream);
 
-/// Queues the widening of elements that are stored narrow. `to` is read as the place to write to.
+/// Queues the conversion of elements in narrow storage to the element type. `to` is the destination.
 void widen(const Operation& operation, int64_t batch, const MatrixView& from, const MatrixView& to,
            cudaStream_t stream);
 

@@ -16,17 +16,17 @@ namespace {
 
 constexpr unsigned long long kNoOverflow = ~0ull;
 
-/// A step of the search through all of K takes longer than one of a product (estimated).
+/// Cost of a step of the witness search through all of K, relative to a step of a product (estimated).
 constexpr double kSearchCost = 8;
-/// Rows of C that the search takes together: whole tiles.
+/// Granularity of the search in rows of C: whole tiles.
 constexpr int64_t kSearchedRows = 128;
 
-/// The bytes for an operand's lines along K, if the witnesses are looked for in them.
+/// Returns the bytes for a copy of an operand along K, if the witness search needs one.
 int64_t bytes_of_lines(const Problem& problem, const Kernel& kernel, int64_t items, const Operand& operand, Side side) {
   return kernel.notes_chunks ? bytes_along_k(problem.operation, items, operand.searched(), side) : 0;
 }
 
-/// The search for the witnesses of a launch, in the operands that it has.
+/// Returns the arguments of the witness search of a launch.
 WitnessSearch search_of(const Launch& launch) {
   WitnessSearch search{};
   search.batch = launch.batch;
@@ -80,7 +80,8 @@ RegionPlan plan_region(const Problem& whole, const Plan& plan, const Kernel& ker
 
 Plan Executor::improve(const Plan& plan, const ValueRange& range_a, const MatrixView& a, const ValueRange& range_b,
                        const MatrixView& b) {
-  // A caller that knows the values queues many products, which must not wait for a sample, unless it waits for each.
+  // A caller that knows the bounds of values usually queues many products, which must not wait for a sample unless the
+  // caller waits for each.
   if (where_.variant || (problem_.known && !where_.waits)) return plan;
   const ArithmeticSet exact = exact_arithmetics(problem_.operation, range_a, range_b);
   const std::optional<Plan> ranked = ranked_plan(problem_, plan, exact, where_);
@@ -94,7 +95,7 @@ Plan Executor::improve(const Plan& plan, const ValueRange& range_a, const Matrix
 LaunchTimes Executor::launch(RegionPlan& plan, Operand& a, Operand& b, cudaStream_t stream, ScratchArena* room) {
   const Kernel& kernel = *plan.kernel;
   Launch& launch = plan.launch;
-  // An event costs a small product a microsecond.
+  // An event costs a microsecond, which matters for small products.
   Event* const started = &lane_.event();
   LaunchTimes times{started, started, &lane_.event()};
   if (timed_ == Timed::kPreparation) started->record(stream);
@@ -165,7 +166,7 @@ void Executor::watch_overflow(cudaStream_t stream) {
   if (watches_overflow_) return;
   watches_overflow_ = true;
   MPMML_CUDA(cudaMemsetAsync(device_.overflow(), 0xff, sizeof(kNoOverflow), stream));
-  // Parts on other streams report their overflows there too, so they wait for it.
+  // Other streams write to the overflow slot, too, so they wait for its reset.
   Event& ready = lane_.event();
   ready.record(stream);
   for (int index = 0; index < Lane::kComputeStreams; ++index) ready.hold(lane_.compute(index));

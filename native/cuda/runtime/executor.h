@@ -1,6 +1,6 @@
-// A product on a device, region by region: how each region is computed and what that takes, its launch, its witnesses, and
-// whether a result has overflowed. Operands and results may stay on the device (session_product.h), or stream in from the host
-// and out to it (product.h): here that makes no difference.
+// Executes a product on a device, region by region: plan and workspace of each region, launch, witnesses and overflow
+// check. It is independent of where operands and results are: resident on the device (session_product.h), or streamed
+// from and to the host (product.h).
 #pragma once
 #include <optional>
 
@@ -12,43 +12,44 @@
 
 namespace mpmml::cuda {
 
-/// The events of a launch. If only the kernel is timed, `started` is `packed`.
+/// Events of a launch. `started` equals `packed` if only the kernel is timed.
 struct LaunchTimes {
   Event *started, *packed, *computed;
 };
 
-/// How a region of a product is computed. What estimates, reserves and launches goes by it; it allocates nothing.
+/// Plan of a region of a product. Estimates, reservations and launches use it. Making a plan allocates no device
+/// memory.
 struct RegionPlan {
   const Variant* variant;
-  const Kernel* kernel;      ///< the variant's, or one that finds witnesses too
-  Launch launch;             ///< without what is packed
-  StreamKSchedule division;  ///< without shares if whole tiles take less time
-  /// Of device memory, beside what operands keep: for operands, for the kernel itself, for parts of tiles, and for the lines
-  /// in which witnesses are looked for.
+  const Kernel* kernel;      ///< the variant's kernel, or its counterpart that finds witnesses
+  Launch launch;             ///< without packed operands
+  StreamKSchedule division;  ///< stream-K schedule; no shares if whole tiles are faster
+  /// Bytes of device memory apart from cached packings: for operands, kernel scratch, partial tiles, and the copies of
+  /// operands for the witness search.
   int64_t room_bytes;
 };
 
-/// The kernel that a product's launches take: one that finds witnesses, if they are asked for and there is one. `numbered`
-/// says whether numbers_fit().
+/// Returns the kernel for the launches of a product: one that finds witnesses, if they are requested and such a kernel
+/// exists. `numbered` is the result of numbers_fit().
 const Kernel& kernel_for(const Problem& problem, const Plan& plan, bool numbered, int device);
 
-/// `part` is the product that a region of `whole` is, with C0 and the results on the device. `overlaps`: whether regions may be
-/// computed at the same time, each on what the others leave of the device.
+/// Plans a region of `whole`. `part` is the region as a product, with C0 and the results on the device. `overlaps`
+/// states whether regions may run concurrently and share the device.
 RegionPlan plan_region(const Problem& whole, const Plan& plan, const Kernel& kernel, const Region& region,
                        const Problem& part, const Operand& a, const Operand& b, int device, bool overlaps);
 
 class Executor {
  public:
-  /// What is timed besides the kernel.
+  /// Work that is timed: only the kernel, or the preparation, too.
   enum class Timed : bool { kKernel, kPreparation };
 
-  /// `overlaps` as plan_region() has it.
+  /// `overlaps` is the parameter of plan_region().
   Executor(const Problem& problem, const Placement& where, SessionDevice& device, Lane& lane, Timed timed,
            bool overlaps = false)
       : problem_(problem), where_(where), device_(device), lane_(lane), timed_(timed), overlaps_(overlaps) {}
 
-  /// `plan`, or a better one that only the values of these operands tell, of which the ranges are known. Computes a sample of
-  /// their product if there may be one, once for all regions.
+  /// Returns `plan`, or a better plan that depends on the values of the operands, not only on their ranges. Computes a
+  /// sample of the product if the ranked family may be faster, once for all regions.
   Plan improve(const Plan& plan, const ValueRange& range_a, const MatrixView& a, const ValueRange& range_b,
                const MatrixView& b);
 
@@ -60,22 +61,25 @@ class Executor {
     return plan_region(problem_, plan, kernel, region, part, a, b, lane_.device(), overlaps_);
   }
 
-  /// Packs and computes a region as planned, from operands whose ranges are known, on `stream`, and finds the witnesses that its
-  /// kernel has told of. What it needs is taken of `room`; if that is null, memory is allocated.
+  /// Queues packing and computation of a region on `stream`, and the search for the witnesses of which its kernel
+  /// stores hints. The ranges of the operands must be known. Workspace is taken from `room`, or allocated if `room` is
+  /// null.
   LaunchTimes launch(RegionPlan& plan, Operand& a, Operand& b, cudaStream_t stream, ScratchArena* room = nullptr);
 
-  /// Whether the kernel for a plan doesn't tell all further results that are asked for: then find_further() is called too.
+  /// Returns whether the kernel doesn't compute all requested auxiliary outputs, so that find_further() must be called.
   bool leaves_further(const Variant& variant, const Kernel& kernel) const {
     return problem_.witness.data && &kernel == &kernel_of(variant);
   }
-  /// Finds the further results of a region that has been computed, some rows at a time if it is large. `before` is a copy of C0 of the
-  /// whole product, if `through` is given.
+  /// Queues the computation of the auxiliary outputs of a computed region, a few rows at a time if it is large.
+  /// `before` is a copy of C0 of the whole product, if `through` is given.
   LaunchTimes find_further(const RegionPlan& plan, const Operand& a, const Operand& b, const MatrixView& before,
                            cudaStream_t stream);
 
-  /// Whether a launch has sums that may overflow. No result may be given away before it is certain that none did.
+  /// Returns whether sums of a launch may overflow. Results must not be published before require_no_overflow() has
+  /// returned.
   bool watches_overflow() const { return watches_overflow_; }
-  /// Call it after all launches. Waits for them if sums may overflow, and throws OverflowError for the first result that did.
+  /// Waits for the launches if sums may overflow, and throws OverflowError for the first result that did. Must be
+  /// called after all launches.
   void require_no_overflow();
 
  private:

@@ -1,5 +1,5 @@
-// What is known of a matrix's elements whatever the semiring: from a scan, or as a bound that follows from how the
-// matrix was made. A bound lets one product follow another without a scan of the values between them.
+// Bounds of a matrix's elements, independent of the semiring: exact results of a scan, or bounds derived from the
+// operation that computed the matrix. Derived bounds make chains of products possible without a scan in between.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -10,11 +10,12 @@
 
 namespace mpmml {
 
-/// Whether facts count the order keys of the elements (order_key). Of other types they only tell whether some are negative.
+/// Whether ValueBounds contain order keys (order_key). For other types they only state whether elements may be
+/// negative.
 template <class Element>
 constexpr bool has_order_keys = std::is_same_v<Element, int32_t> || std::is_same_v<Element, float>;
 
-/// The order keys of the two values that are a zero in some semiring: the ends of a type's order.
+/// Order keys of a type's extremes (sentinel values), which are the zero of some semiring.
 struct Ends {
   int64_t lowest, highest;
 };
@@ -28,17 +29,17 @@ inline Ends ends_of<float>() {
   return {order_key(-kInfinity), order_key(kInfinity)};
 }
 
-/// Those of S's elements as they are stored.
+/// Returns the extremes of the storage type of S's elements.
 template <class S>
 Ends ends_of(Storage storage) {
   return with_stored<S>(storage, [](auto zero) { return ends_of<decltype(zero)>(); });
 }
 
 struct ValueBounds {
-  /// The least and the greatest order key of the elements that aren't at an end; minimum > maximum if there are none.
+  /// Least and greatest order key of the elements that aren't extremes; minimum > maximum if no such element exists.
   int64_t minimum = std::numeric_limits<int64_t>::max();
   int64_t maximum = std::numeric_limits<int64_t>::min();
-  bool has_lowest = false, has_highest = false;  ///< whether an element may be at that end
+  bool has_lowest = false, has_highest = false;  ///< whether an element may be that extreme
   bool has_negative = false;                     ///< whether an element may be less than 0
 
   void include(int64_t least, int64_t greatest) {
@@ -53,7 +54,7 @@ struct ValueBounds {
   }
 };
 
-/// True of any elements.
+/// Returns bounds that hold for all elements of every type.
 inline ValueBounds unbounded() {
   ValueBounds facts;
   facts.include(kLowest<int32_t>, kHighest<int32_t>);
@@ -61,7 +62,7 @@ inline ValueBounds unbounded() {
   return facts;
 }
 
-/// The facts about one element.
+/// Returns the bounds of a single element.
 template <class Element>
 ValueBounds facts_of_value(Element value) {
   ValueBounds facts;
@@ -75,7 +76,8 @@ ValueBounds facts_of_value(Element value) {
   return facts;
 }
 
-/// The range of an operand with these facts. `storage` is that of the elements that the facts are about.
+/// Returns the range of an operand with these bounds. `storage` is the storage type of the elements that the bounds
+/// describe.
 template <class S>
 ValueRange range_of(const ValueBounds& facts, Storage storage) {
   ValueRange range;
@@ -84,7 +86,7 @@ ValueRange range_of(const ValueBounds& facts, Storage storage) {
     const Ends ends = ends_of<S>(storage);
     range.minimum = facts.minimum;
     range.maximum = facts.maximum;
-    // One end is the semiring's zero, the other an element like others.
+    // One extreme is the semiring's zero, the other is an ordinary element.
     const auto include = [&](bool there, int64_t key) {
       if (!there) return;
       range.minimum = std::min(range.minimum, key);
@@ -101,14 +103,14 @@ inline ValueRange range_of(const Operation& operation, const ValueBounds& facts,
   return with_semiring(operation, [&](auto semiring) { return range_of<decltype(semiring)>(facts, storage); });
 }
 
-/// The facts about elements of S in this range, as they are stored.
+/// Returns the bounds of elements of S in this range, in their storage type.
 template <class S>
 ValueBounds facts_in(const ValueRange& range, Storage storage = Storage::kElement) {
   const Ends ends = ends_of<S>(storage);
   ValueBounds facts;
   facts.has_lowest = S::maximizes ? range.has_zero : range.has_finite() && range.minimum <= ends.lowest;
   facts.has_highest = !S::maximizes ? range.has_zero : range.has_finite() && range.maximum >= ends.highest;
-  // NaNs are beyond the ends.
+  // Order keys of NaNs are beyond the extremes.
   const int64_t least = range.minimum == ends.lowest ? ends.lowest + 1 : range.minimum,
                 greatest = range.maximum == ends.highest ? ends.highest - 1 : range.maximum;
   if (range.has_finite() && least <= greatest) facts.include(least, greatest);
@@ -116,7 +118,7 @@ ValueBounds facts_in(const ValueRange& range, Storage storage = Storage::kElemen
   return facts;
 }
 
-/// A bound of the sums of finite elements in these ranges, if ⊗ is a sum and ⊕ a maximum or a minimum.
+/// Returns a bound of the sums of finite elements in these ranges, if ⊗ is a sum and ⊕ a maximum or a minimum.
 template <class S>
 ValueRange range_of_sums(const ValueRange& a, const ValueRange& b, OverflowPolicy overflow) {
   using Element = typename S::Element;
@@ -152,7 +154,7 @@ ValueRange range_of_sums(const ValueRange& a, const ValueRange& b, OverflowPolic
   return sums;
 }
 
-/// Adds what elements with these facts become when they are results of S: −0 becomes 0.
+/// Extends bounds to results of S with these elements: −0 becomes 0.
 template <class S>
 void bounds_as_result(ValueBounds& facts) {
   using Element = typename S::Element;
@@ -163,7 +165,7 @@ void bounds_as_result(ValueBounds& facts) {
   }
 }
 
-/// Adds that elements may be anything but zero that `storage` can hold, if that isn't the type of elements.
+/// Extends bounds to all values of `storage` except zero, if it isn't the element type.
 template <class S>
 void include_all_of(Storage storage, ValueBounds& facts) {
   if constexpr (has_narrow<typename S::Element>) {
@@ -173,7 +175,7 @@ void include_all_of(Storage storage, ValueBounds& facts) {
   }
 }
 
-/// A bound of the elements of C ⊕ D, if C is stored as elements.
+/// Returns a bound of the elements of C ⊕ D, if C has the element type as storage.
 template <class S>
 ValueBounds facts_of_combination(const ValueBounds& c, const ValueBounds& d, Storage storage_d) {
   using Element = typename S::Element;
@@ -183,14 +185,14 @@ ValueBounds facts_of_combination(const ValueBounds& c, const ValueBounds& d, Sto
     ValueBounds facts = c;
     facts.merge(d);
     include_all_of<S>(storage_d, facts);
-    // NaN isn't chosen; if there is nothing else, the result is zero.
+    // NaN is never chosen; the result is zero if all operands are NaN.
     if constexpr (std::is_floating_point_v<Element>) facts.merge(facts_of_value(S::zero));
     bounds_as_result<S>(facts);
     return facts;
   }
 }
 
-/// A bound of the elements of A ⊗ B, if K > 0.
+/// Returns a bound of the elements of A ⊗ B, if K > 0.
 template <class S>
 ValueBounds facts_of_product(const ValueBounds& a, Storage storage_a, const ValueBounds& b, Storage storage_b,
                              OverflowPolicy overflow) {
@@ -207,7 +209,7 @@ ValueBounds facts_of_product(const ValueBounds& a, Storage storage_a, const Valu
     bounds_as_result<S>(facts);
     return facts;
   } else {
-    // Where candidates are NaN, nothing may be left but zero.
+    // Results whose candidates are all NaN are zero.
     ValueBounds facts = unbounded();
     facts.has_negative = !S::restricts_elements && (a.has_negative || b.has_negative || S::zero < 0);
     return facts;
@@ -220,7 +222,7 @@ inline ValueBounds facts_of_combination(const Operation& operation, const ValueB
                        [&](auto semiring) { return facts_of_combination<decltype(semiring)>(c, d, storage_d); });
 }
 
-/// The facts about elements that are in this range, as far as the operation has ranges.
+/// Returns the bounds of elements in this range, if the operation has ranges.
 inline ValueBounds facts_in(const Operation& operation, const ValueRange& range, Storage storage) {
   return with_semiring(operation, [&](auto semiring) {
     using S = decltype(semiring);
@@ -234,7 +236,7 @@ inline ValueBounds facts_in(const Operation& operation, const ValueRange& range,
   });
 }
 
-/// The facts about a matrix all of whose elements are `value`.
+/// Returns the bounds of a matrix whose elements are all `value`.
 inline ValueBounds facts_of_fill(DataType dtype, double value) {
   if (dtype == DataType::kInt32) return facts_of_value(static_cast<int32_t>(value));
   if (dtype == DataType::kFloat32) return facts_of_value(static_cast<float>(value));

@@ -17,17 +17,17 @@
 namespace mpmml {
 namespace {
 
-/// Exact sums have at most so many granules.
+/// Limit of the magnitude of exact sums, in quantization steps.
 constexpr double kMaxGranules = 1 << 24;
-/// Elements that are looked at before what was found is asked again.
+/// Elements per run between two tests of the intermediate result.
 constexpr int64_t kAtOnce = 4096;
 
-/// What a scan of floats finds.
+/// Result of a scan of floats.
 struct QuantizationScan {
-  int32_t lowest_bit = std::numeric_limits<int32_t>::max();  ///< as a power of two
+  int32_t lowest_bit = std::numeric_limits<int32_t>::max();  ///< exponent of the least significant bit
   bool fits = true, has_negative_zero = false;
-  int32_t least = kHighest<int32_t>;  ///< the order key of the least
-  float most = 0;                     ///< the farthest from 0
+  int32_t least = kHighest<int32_t>;  ///< order key of the least element
+  float most = 0;                     ///< greatest absolute value
 
   void merge(const QuantizationScan& other) {
     lowest_bit = std::min(lowest_bit, other.lowest_bit);
@@ -37,11 +37,12 @@ struct QuantizationScan {
     most = std::max(most, other.most);
   }
   bool is_empty() const { return lowest_bit == std::numeric_limits<int32_t>::max(); }
-  /// Whether the granules are few enough for exact sums. More elements never make them fewer.
+  /// Returns whether the elements are few enough quantization steps for exact sums. Once false, it stays false as
+  /// elements are added.
   bool are_few() const { return fits && (is_empty() || most <= std::ldexp(kMaxGranules, lowest_bit)); }
 };
 
-/// Of elements that aren't `zero`, which is an infinity.
+/// Scans the elements that differ from `zero`, which is an infinity.
 MPMML_CLONES QuantizationScan granules_of(const float* data, int64_t count, float zero) {
   constexpr int32_t kNoBit = std::numeric_limits<int32_t>::max(), kFloatBias = 127, kFraction = 0x7fffff;
   int32_t lowest_bit = kNoBit, least = kHighest<int32_t>, most = 0, misfits = 0, negative_zeros = 0;
@@ -52,7 +53,7 @@ MPMML_CLONES QuantizationScan granules_of(const float* data, int64_t count, floa
     misfits |= mask(exponent == 255);
     negative_zeros |= counts & mask(size == 0) & bits;
     const int32_t is_normal = mask(exponent != 0), significand = (size & kFraction) | (is_normal & 1 << 23);
-    // A power of two, whose exponent says which bit it is.
+    // A power of two, whose exponent is the index of the lowest bit.
     const auto lowest = static_cast<float>(significand & -significand);
     int32_t bits_of_lowest;
     std::memcpy(&bits_of_lowest, &lowest, sizeof bits_of_lowest);
@@ -66,11 +67,12 @@ MPMML_CLONES QuantizationScan granules_of(const float* data, int64_t count, floa
   return {lowest_bit, misfits == 0, negative_zeros < 0, least, from_order_key<float>(most)};
 }
 
-/// Whether the distances of all elements from `offset`, in granules, are multiples of `divisor`, or 0 if it is 0. They are
-/// whole numbers, at most 2^25, so all numbers here are exact but the quotient, which is near enough.
+/// Returns whether the distances of all elements from `offset`, in quantization steps, are multiples of `divisor`, or 0
+/// if `divisor` is 0. The distances are integers up to 2^25, so all arithmetic is exact except the quotient, whose
+/// error is small enough.
 MPMML_CLONES bool are_multiples(const float* data, int64_t count, float zero, double offset, double per_granule,
                                 int64_t divisor) {
-  constexpr double kBeyondAll = 1LL << 40, kRounds = 3LL << 51;  // a sum with it has no fraction
+  constexpr double kBeyondAll = 1LL << 40, kRounds = 3LL << 51;  // adding kRounds rounds to an integer
   const double by = divisor == 0 ? kBeyondAll : static_cast<double>(divisor), inverse = 1 / by;
   const auto start = static_cast<float>(offset);
   int64_t others = 0;
@@ -83,8 +85,8 @@ MPMML_CLONES bool are_multiples(const float* data, int64_t count, float zero, do
   return others == 0;
 }
 
-/// Calls `body(first, count)` with contiguous elements of the band, of some of the lines of matrices, until it says that
-/// it has seen enough.
+/// Calls `body(first, count)` with runs of contiguous elements of the band, in a range of lines of the matrices, until
+/// it returns that no more runs are needed.
 template <class Element, class Body>
 void for_runs_of(const MatrixView& view, const Lines& lines, const Band& of_lines, Span some, Body&& body) {
   Element buffer[kAtOnce];
@@ -105,7 +107,8 @@ void for_runs_of(const MatrixView& view, const Lines& lines, const Band& of_line
   }
 }
 
-/// The step and the offset of floats, if their granules are few enough for exact sums; else unknown.
+/// Finds the step and the offset of floats, if their quantization steps are few enough for exact sums. Returns false if
+/// not.
 template <class S>
 bool find_steps(LineLevels& levels, const MatrixView& view, int64_t items, const Band& band, const ForRuns& for_runs) {
   const Lines lines(view);
@@ -126,7 +129,7 @@ bool find_steps(LineLevels& levels, const MatrixView& view, int64_t items, const
   if (are_too_many || !all.are_few() || (!all.is_empty() && std::abs(all.lowest_bit) > kMaxGranule)) return false;
   levels.granule = all.is_empty() ? 1 : std::ldexp(1.0, all.lowest_bit);
   levels.has_negative_zero = all.has_negative_zero;
-  // Without a sign if it is 0.
+  // Adding 0.0 turns −0 into 0.
   levels.offset = all.least == kHighest<int32_t> ? 0 : double{from_order_key<float>(all.least)} + 0.0;
   std::atomic<int64_t> divisor{0};
   const double per_granule = 1 / levels.granule;
@@ -156,15 +159,15 @@ int64_t spread_of(const Range& range, double step) {
   return static_cast<int64_t>((value(range.maximum) - value(range.minimum)) / step);
 }
 
-/// Whether neighbours in a line are closer together in memory than those in different lines.
+/// Returns whether neighbours in a line are closer together in memory than elements of neighbouring lines.
 bool runs_along_lines(const MatrixView& view) { return view.col_stride <= view.row_stride; }
 
-/// Lines that are looked at together: if they are side by side in memory, as many as make long runs (4096², 2 cores: half of
-/// the time of 64 lines).
+/// Limit of the lines that are scanned together. If lines are interleaved in memory, many lines make long runs (4096²,
+/// 2 cores: half of the time of 64 lines).
 constexpr int64_t kMaxLinesAtOnce = 512;
 int64_t lines_at_once(const MatrixView& view) { return runs_along_lines(view) ? 64 : kMaxLinesAtOnce; }
 
-/// The ranges of lines. Each has an element at the same place of these arrays.
+/// Ranges of lines: each line has an index in these arrays.
 struct LineRanges {
   int32_t least[kMaxLinesAtOnce], most[kMaxLinesAtOnce], has_zero[kMaxLinesAtOnce];
 
@@ -176,7 +179,7 @@ struct LineRanges {
   Range of(int64_t line) const { return {least[line], most[line], has_zero[line] != 0}; }
 };
 
-/// An element of each line from `first` on.
+/// Includes one element of each line from `first` on.
 template <class Element>
 inline __attribute__((always_inline)) void include(LineRanges& ranges, int64_t first, const Element* data,
                                                    int64_t count, int32_t zero) {
@@ -198,7 +201,8 @@ MPMML_CLONES void include_in(LineRanges& ranges, int64_t first, const float* dat
   include(ranges, first, data, count, zero);
 }
 
-/// Neighbours that are `stride` apart, as elements of S side by side, in `buffer` if they aren't so in memory.
+/// Returns contiguous elements of S from elements with a stride; they are copied to `buffer` unless they are contiguous
+/// in memory.
 template <class S, class Stored>
 const typename S::Element* side_by_side(const Stored* data, int64_t count, int64_t stride,
                                         typename S::Element* buffer) {
@@ -209,7 +213,7 @@ const typename S::Element* side_by_side(const Stored* data, int64_t count, int64
   return buffer;
 }
 
-/// The ranges of some steps of lines, in the order in which memory has their elements. There is zero outside of the band.
+/// Returns the ranges of a part of K of lines, reading elements in memory order. Elements outside the band are zero.
 template <class S, class Stored>
 LineRanges ranges_of(const MatrixView& view, const Band& band, int64_t item, Span lines, Span steps) {
   const auto* const data = static_cast<const Stored*>(view.data) + item * view.batch_stride;
@@ -246,7 +250,7 @@ LineRanges ranges_of(const MatrixView& view, const Band& band, int64_t item, Spa
   return ranges;
 }
 
-/// What a scan of some lines finds.
+/// Result of a scan of a range of lines.
 struct LineScan {
   explicit LineScan(int64_t chunks) : is_rough(static_cast<size_t>(chunks)) {}
   int64_t spread = 0;

@@ -17,11 +17,11 @@
 namespace mpmml::cuda {
 namespace {
 
-/// The matrices of products that go to a device at once.
+/// Limit of the bytes of the matrices of products that run together.
 constexpr int64_t kMaxBytesTogether = int64_t{1} << 30;
 
-/// Computes products in a session's memory, and copies their results to the host in one copy for all. What is outside of the
-/// caller's matrices stays.
+/// Computes products in a session's memory, and copies all results to the host in one transfer. Memory between the
+/// caller's matrices stays unchanged.
 std::vector<Outcome> multiply_and_fetch(Session& session, Problems asked, const Placement& where) {
   int64_t bytes = 0;
   for (const Problem& problem : asked) bytes += result_bytes(problem);
@@ -47,7 +47,7 @@ std::vector<Outcome> multiply_and_fetch(Session& session, Problems asked, const 
   return outcomes;
 }
 
-/// One product: as a whole, or in blocks if the device has no memory for that.
+/// One product: as a whole, or in blocks if the device has too little memory.
 class HostProduct final : public Pending {
  public:
   HostProduct(const HostTools& tools, const Problem& problem, const Placement& where)
@@ -56,7 +56,7 @@ class HostProduct final : public Pending {
   void start() {
     if (!problem_.known) require_elements_of_c0(problem_);
     const auto bytes_of = [&](const Problem& part) { return tools_.planner.bytes(part, problem_, where_); };
-    // To count what is little takes longer than the product.
+    // An exact count takes longer than a small product, so an estimate is used below the threshold.
     const int64_t roughly = estimate_workspace_bytes(problem_), limit = where_.device_memory;
     const int64_t needed = roughly <= unreserved_threshold(limit) ? roughly : bytes_of(problem_);
     admitted_.emplace(tools_.device, Ledger::Demand{needed, where_.call}, limit,
@@ -80,7 +80,7 @@ class HostProduct final : public Pending {
 
   void start_blocks(std::vector<Region> blocks) {
     if (where_.shared_b) {
-      // Blocks have other strips.
+      // Blocks have different strips of B, so they can't share it.
       static_cast<BroadcastOperand*>(where_.shared_b)->refuse();
       throw given_up();
     }
@@ -97,13 +97,13 @@ class HostProduct final : public Pending {
   std::unique_ptr<Pending> work_;
 };
 
-/// What products that run together take of the device's memory: their matrices, and what one after the other packs and
-/// gathers.
+/// Device memory for products that run together: their matrices, and the maximum of the workspaces, which are used one
+/// after the other.
 class BytesTogether {
  public:
   void add(const Problem& problem) {
     matrices_ += matrix_bytes(problem);
-    // Each of a batch that is gathered is there twice.
+    // Matrices of a gathered batch exist twice.
     max_of_one_ = std::max(max_of_one_, 2 * estimate_workspace_bytes(problem));
   }
   int64_t matrices() const { return matrices_; }
@@ -113,9 +113,9 @@ class BytesTogether {
   int64_t matrices_ = 0, max_of_one_ = 0;
 };
 
-/// Computes products together, as many at a time as there is memory for.
+/// Computes products in groups that fit into the device's memory.
 std::vector<Outcome> multiply_together(const HostTools& tools, Problems problems, const Placement& where) {
-  // CUDA isn't asked for each product.
+  // The capacity is queried once, not for each product.
   std::optional<int64_t> known;
   const auto fits = [&](int64_t bytes) {
     if (bytes <= unreserved_threshold(where.device_memory)) return true;

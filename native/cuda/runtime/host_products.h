@@ -1,5 +1,4 @@
-// Products of host matrices on a session: what they may take of its device's memory, in how many blocks they run, and which
-// of them go together.
+// Products of host matrices on a session: memory reservation, partition into blocks, and grouping of small products.
 #pragma once
 #include <memory>
 #include <vector>
@@ -9,17 +8,18 @@
 
 namespace mpmml::cuda {
 
-/// What a session computes them with.
+/// Resources of a session for products of host matrices.
 struct HostTools {
   Session& session;
   SessionDevice& device;
   Planner& planner;
 };
 
-/// Session::multiply() for products whose results are in host memory. Several run together, with one transfer each way.
+/// Session::multiply() for products whose results are in host memory. Small products run together, with one transfer
+/// each way.
 std::unique_ptr<Pending> multiply_on_host(const HostTools& tools, Problems problems, const Placement& where);
 
-/// Whether a product is so small that it is computed sooner beside others.
+/// Returns whether a product is so small that grouping it with others is faster.
 bool runs_together(const Problem& problem, const Placement& where);
 
 }  // namespace mpmml::cuda

@@ -13,7 +13,7 @@ namespace {
 
 std::mutex lanes_mutex;
 
-/// Idle lanes by device. Never destroyed, because CUDA may be gone when static objects are destroyed.
+/// Idle lanes by device. Never destroyed, because CUDA may already be shut down when static objects are destroyed.
 std::map<int, std::vector<std::unique_ptr<Lane>>>& idle_lanes() {
   static auto* const lanes = new std::map<int, std::vector<std::unique_ptr<Lane>>>;
   return *lanes;

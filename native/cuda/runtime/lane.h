@@ -1,4 +1,4 @@
-// What a call needs to run on a device: streams, events, and pinned memory to copy through.
+// Resources of a call on a device: streams, events, and pinned memory for staged copies.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -10,10 +10,10 @@
 
 namespace mpmml::cuda {
 
-/// A point in a stream. Others can wait for it, and the time between two of them can be measured.
+/// A CUDA event: a point in a stream that other streams can wait for. The time between two events can be measured.
 class Event {
  public:
-  /// `sleeps`: whether a waiting thread gives up its processor, which costs some 20 microseconds.
+  /// If `sleeps`, a waiting thread blocks instead of spinning, which costs about 20 microseconds.
   explicit Event(bool sleeps = false);
   ~Event();
   Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
@@ -24,17 +24,18 @@ class Event {
   bool has_passed() const;
   /// Makes everything that is queued in `stream` from now on wait for this event.
   void hold(cudaStream_t stream) const;
-  /// Milliseconds from `earlier` to this one; both must have passed.
+  /// Returns the milliseconds from `earlier` to this event; both must have completed.
   double since(const Event& earlier) const;
 
  private:
   cudaEvent_t event_ = nullptr;
 };
 
-/// The most bytes of operands, and of results, that one thread copies as soon as others would be awake.
+/// Limit of the bytes of operands, and of results, that one thread copies in the time that waking others would take.
 constexpr int64_t kFewBytes = int64_t{1} << 20;
 
-/// Pinned slots through which one thread copies pageable memory: while the device copies one slot, the next is filled.
+/// Double buffer of pinned slots, through which one thread copies pageable memory: the device copies one slot while the
+/// thread fills the next.
 class StagingRing {
  public:
   static constexpr int64_t kSlotBytes = int64_t{2} << 20;
@@ -43,7 +44,7 @@ class StagingRing {
   ~StagingRing();
   StagingRing(const StagingRing&) = delete;
 
-  /// The next slot, once the device is done with it.
+  /// Returns the next slot after the device has finished with it.
   void* acquire();
   /// Marks the slot acquired last as in use until `stream` has passed this point.
   void release(cudaStream_t stream);
@@ -51,31 +52,32 @@ class StagingRing {
   void finish() { used_[slot_].wait(); }
 
  private:
-  // More of them leave the caches of the host.
+  // More slots would exceed the host's caches.
   static constexpr int kSlots = 2;
   char* memory_ = nullptr;
   std::vector<Event> used_;
   int slot_ = 0;
 };
 
-/// What one call needs on a device. Each call that runs at the same time has its own; idle ones are kept for the next
-/// call.
+/// Streams, events and pinned memory of one call on a device. Concurrent calls have separate lanes; idle lanes are
+/// cached for the next call.
 class Lane {
  public:
   static constexpr int kResultBytes = 4096;
-  /// With three streams a cell's last blocks leave no multiprocessor idle: 2 % faster than with two (8192³ in 32 cells,
-  /// H200).
+  /// Number of streams for kernels. With three streams, the last thread blocks of an output block leave no
+  /// multiprocessor idle: 2 % faster than with two (8192³ in 32 blocks, H200).
   static constexpr int kComputeStreams = 3;
 
-  /// If it `is_ahead`, all that is ready runs before what is in the streams of others.
+  /// If `is_ahead`, the streams have a higher priority than the streams of other lanes.
   explicit Lane(int device, bool is_ahead = false);
-  /// A lane for work that is queued in `owner`'s streams, all computing in the first. It must not outlive `owner`.
+  /// Creates a lane that borrows `owner`'s streams, with all kernels in the first compute stream. It must not outlive
+  /// `owner`.
   explicit Lane(const Lane& owner);
   ~Lane();
   Lane& operator=(const Lane&) = delete;
 
   int device() const { return device_; }
-  /// If both are ready, uploads and scans run before computing, because what is computed next depends on them.
+  /// Streams of uploads and scans have a higher priority than compute streams, because the next kernels depend on them.
   cudaStream_t upload() const { return streams_[0]; }
   cudaStream_t scan() const { return streams_[1]; }
   cudaStream_t download() const { return streams_[2]; }
@@ -83,24 +85,23 @@ class Lane {
   /// Waits until all streams are idle. A lane that failed to become idle isn't used again.
   void quiesce();
 
-  /// kResultBytes for small results of kernels, in pinned memory on the host and on the device.
+  /// Memory of kResultBytes for small results of kernels, pinned on the host and on the device.
   void* results() const { return results_; }
   void* device_results() const { return device_results_; }
 
-  /// An event for this call only. Only the call's own thread may ask for one.
+  /// Returns an event of this call. Only the call's own thread may call it.
   Event& event(bool sleeps = false);
-  /// Ends the call: its events can be used again. No queued work may wait for them any more.
+  /// Ends the call and recycles its events. No queued work may still wait for them.
   void reset() { spinning_.taken = sleeping_.taken = 0; }
 
-  /// The staging ring of the call's thread number `thread`. Only the call's own thread may ask for one that doesn't
-  /// exist yet.
+  /// Returns the staging ring of the call's thread `thread`. Only the call's own thread may create a ring.
   StagingRing& ring(int thread);
 
  private:
   friend struct LaneReturn;
   struct Nothing {};
-  /// A lane without anything yet, which the public constructor fills. If that fails, what the lane already has is
-  /// released.
+  /// Creates an empty lane, which the public constructor fills. The destructor releases its resources if the public
+  /// constructor throws.
   Lane(int device, Nothing) : device_(device) {}
 
   struct EventPool {
@@ -118,13 +119,13 @@ class Lane {
   std::vector<std::unique_ptr<StagingRing>> rings_;
 };
 
-/// Gives a lane back when it goes out of scope. Its streams must be idle by then.
+/// Deleter that returns a lane to the idle ones. Its streams must be idle.
 struct LaneReturn {
   void operator()(Lane* lane) const;
 };
 using LaneHandle = std::unique_ptr<Lane, LaneReturn>;
 
-/// An idle lane of `device`. Makes the device current for this thread.
+/// Returns an idle lane of `device`, or a new one. Makes the device current for this thread.
 LaneHandle take_lane(int device);
 
 }  // namespace mpmml::cuda

@@ -12,13 +12,13 @@ namespace {
 
 constexpr unsigned kAll = 0xffffffffu;
 constexpr int kWarps = 16, kThreads = kWarps * 32;
-constexpr int kLines = 32;    ///< that a block looks at
-constexpr int kSampled = 16;  ///< elements that a thread looks at for the sample, all of one line
+constexpr int kLines = 32;    ///< lines that a block scans
+constexpr int kSampled = 16;  ///< elements per thread for the sample, all of one line
 static_assert(kChunkSteps == 32, "the lanes of a warp look at a chunk");
-constexpr int64_t kMaxOfChunk = exponent_scale_of(ArithmeticKind::kExponentBounded).most;  ///< spread of a smooth one
+constexpr int64_t kMaxOfChunk = exponent_scale_of(ArithmeticKind::kExponentBounded).most;  ///< range without outliers
 constexpr int kMaxNumber = 1 << 24;                                                        ///< floats have 24 bits
 
-/// How the elements of an operand become integers whose differences count steps.
+/// Conversion of an operand's elements to integers whose differences count quantization steps.
 template <class Stored>
 struct Numbers {
   Stored zero;
@@ -32,7 +32,7 @@ struct Numbers<float> {
   float per_step;
 
   __device__ bool is_zero(float x) const { return x == zero; }
-  /// In granules, or misfits.
+  /// Returns x in quantization steps, and sets `misfits` if it isn't an integer of them.
   __device__ int32_t granules_of(float x, bool& misfits) const {
     const float number = x * per_granule;
     const int32_t integer = __float2int_rn(number);
@@ -43,7 +43,7 @@ struct Numbers<float> {
   __device__ int32_t of(float x, bool& misfits, bool& negative_zero) const {
     const int32_t away = granules_of(x, misfits) - offset;
     negative_zero |= __float_as_int(x) == kLowest<int32_t>;
-    // A case that saves a third of the time.
+    // A special case that saves a third of the time.
     if (step == 1) return away;
     const auto steps = __float2int_rn(static_cast<float>(away) * per_step);
     misfits |= steps * step != away;
@@ -63,7 +63,7 @@ struct Extent {
   __device__ uint32_t spread() const {
     return is_empty() ? 0 : static_cast<uint32_t>(most) - static_cast<uint32_t>(least);
   }
-  /// Of integers in a chunk.
+  /// Returns whether this is the range of an outlier chunk.
   __device__ bool is_rough() const { return has_zero || spread() > static_cast<uint32_t>(kMaxOfChunk); }
   __device__ void include(const Extent& other) {
     least = min(least, other.least);
@@ -93,7 +93,8 @@ __device__ int32_t common_divisor(int32_t x, int32_t y) {
   return x;
 }
 
-/// Joins a number of each thread of the block. `join` is commutative. All threads get the result.
+/// Reduces a number over the threads of the block, and returns the result to all of them. `join` must be commutative
+/// and associative.
 template <class Join>
 __device__ int32_t join_block(int32_t number, int32_t (&of_warps)[kWarps], Join join) {
   for (int lanes = 16; lanes > 0; lanes /= 2) number = join(number, __shfl_xor_sync(kAll, number, lanes));
@@ -105,7 +106,7 @@ __device__ int32_t join_block(int32_t number, int32_t (&of_warps)[kWarps], Join 
   return number;
 }
 
-/// The exponent of the lowest bit of a finite number other than 0.
+/// Returns the exponent of the lowest set bit of a finite number other than 0.
 __device__ int32_t lowest_bit(float x) {
   const int32_t bits = __float_as_int(x), exponent = bits >> 23 & 255;
   const int32_t mantissa = (bits & 0x7fffff) | (exponent > 0 ? 1 << 23 : 0);
@@ -120,7 +121,8 @@ __host__ __device__ float power_of_two(int exponent) {
 #endif
 }
 
-/// Marks a chunk as rough in a block's memory. Most are marked already if many are.
+/// Marks an outlier chunk in a block's shared memory. The test avoids most atomic operations if many chunks are marked
+/// already.
 __device__ __forceinline__ void mark_rough(uint32_t (&rough)[LevelsFound::kRoughWords], int64_t chunk) {
   const auto bit = static_cast<unsigned>(chunk % LevelsFound::kRoughBits);
   if (!(rough[bit / 32] >> bit % 32 & 1)) atomicOr(&rough[bit / 32], 1u << bit % 32);
@@ -130,7 +132,7 @@ __device__ __forceinline__ void clear_rough(uint32_t (&rough)[LevelsFound::kRoug
   __syncthreads();
 }
 
-/// One block; each warp takes a line.
+/// Scans a sample of lines with one block, one line per warp.
 template <class Stored>
 __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored zero, LevelsFound* found) {
   __shared__ int32_t of_warps[kWarps];
@@ -143,7 +145,7 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
   Stored elements[kSampled];
 #pragma unroll
   for (int index = 0; index < kSampled; ++index) {
-    // Past the end the last element again, so that no chunk has elements of another.
+    // Indices are clamped to the last element, so that no chunk has elements of another.
     elements[index] = first[min(int64_t{index} * kChunkSteps + lane, lines.depth - 1) * lines.step_stride];
   }
   Numbers<Stored> numbers{zero};
@@ -194,14 +196,14 @@ __global__ void __launch_bounds__(kThreads) sample(OperandLines lines, Stored ze
   result.has_zero = join_block(extent.has_zero && !extent.is_empty(), of_warps, any);
   result.misfits = join_block(misfits, of_warps, any);
   result.has_negative_zero = join_block(negative_zero, of_warps, any);
-  // The last join was a barrier after all marks.
+  // The last reduction was a barrier after all marks.
   for (int word = 0; word < LevelsFound::kRoughWords; ++word) result.rough[word] = rough[word];
   if (threadIdx.x == 0) *found = result;
 }
 
 __global__ void begin(LevelsFound nothing, LevelsFound* found) { *found = nothing; }
 
-/// `by_chunks` says whether it looks for rough chunks, too.
+/// Scans all lines. If `by_chunks`, also finds outlier chunks.
 template <class Stored, bool by_chunks>
 __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Stored> numbers, LevelsFound* found) {
   __shared__ Extent extents[kWarps][kLines];
@@ -218,7 +220,7 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
   };
   Extent extent;
   if (lines.step_stride < lines.line_stride) {
-    // Warps take lines, and lanes the elements of a line.
+    // One warp per line, with lanes along the elements of the line.
     for (int index = warp; index < kLines; index += kWarps) {
       extent = {};
       if (first + index < lines.lines) {
@@ -240,7 +242,7 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
     __syncthreads();
     if (warp == 0) extent = extents[0][lane];
   } else {
-    // Lanes take lines, and warps some chunks of each.
+    // One lane per line, with the chunks of a line divided among warps.
     if (first + lane < lines.lines) {
       const Stored* const line = data + (first + lane) * lines.line_stride;
       for (int64_t k0 = warp * kChunkSteps; k0 < lines.depth; k0 += kWarps * kChunkSteps) {
@@ -277,12 +279,13 @@ __global__ void __launch_bounds__(kThreads) look(OperandLines lines, Numbers<Sto
   if (has_zero) atomicOr(&found->has_zero, 1);
 }
 
-/// A look by chunks takes twice as long, and only decides if lines have too many levels (more than in the sample) or zero.
+/// Returns whether a scan by chunks is worthwhile. It takes twice as long, and matters only if lines have too many
+/// levels (more than in the sample) or zero.
 bool worth_scanning_by_chunks(const LevelsFound& sample, bool has_zero) {
   return sample.rough_share() <= kMaxRoughShare && (sample.spread > kMaxOfChunk / 2 || has_zero);
 }
 
-/// Calls `body` with the zero as it is stored, if the operation has levels.
+/// Calls `body` with the zero in its storage type, if the operation has levels.
 template <class Body>
 void with_stored_zero(const Operation& operation, Storage storage, Body&& body) {
   with_semiring(operation, [&](auto semiring) {
@@ -293,7 +296,8 @@ void with_stored_zero(const Operation& operation, Storage storage, Body&& body) 
   });
 }
 
-/// The operand that has few rough chunks, and the other if it could be too far apart as far as is known.
+/// Returns which operands to scan by chunks: the operand with few outlier chunks, and the other one if its range could
+/// be too large according to its bounds.
 WorthScanning worth_scanning_at_chunks(const ValueRange& a, const ValueRange& guess_a, const ValueRange& b,
                                        const ValueRange& guess_b) {
   if (fits_chunks(guess_b, guess_a)) return {!fits_chunks(guess_b, a), true};
@@ -374,7 +378,7 @@ void find_levels(const Operation& operation, const OperandLines& lines, const Le
 bool may_scan_lines(const Problem& problem, const Placement& where, Planner& planner) {
   const bool has_levels = with_semiring(problem.operation, [](auto semiring) { return has_range<decltype(semiring)>; });
   if (!has_levels || problem.known) return false;
-  // A block of threads takes some whole lines.
+  // A thread block scans a few whole lines, so deep operands have too few blocks.
   const auto is_deep = [&](const MatrixView& view, int64_t lines) {
     return items_of(view, problem.batch) * lines < problem.k() / kLines;
   };
@@ -397,7 +401,7 @@ WorthScanning worth_scanning(const Operation& operation, const ValueRange& a, co
                       possible = exact_arithmetics(operation, as_if(a, sample_a), as_if(b, sample_b));
   for (const ArithmeticKind path : kExponentPaths) {
     if (!possible.has(path) || known.has(path)) continue;
-    // Of floats both are needed, and of integers those that have few levels.
+    // Floats need both operands, and integers the operands with few levels.
     if (operation.dtype == DataType::kFloat32) return {true, true};
     if (path == ArithmeticKind::kExponentBounded)
       return worth_scanning_at_chunks(a, as_if(a, sample_a), b, as_if(b, sample_b));

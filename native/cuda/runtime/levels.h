@@ -1,5 +1,5 @@
-// A scan of the lines of operands on the device, the rows of A or the columns of B: how far the elements of a line are
-// apart, and for float whether they are integers of steps (core/algebra/value_range.h, LineLevels).
+// Scans the lines (rows of A or columns of B) of operands on the device: the range of the elements of each line, and
+// for float the quantization step (LineLevels in core/algebra/value_range.h).
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -24,36 +24,37 @@ struct OperandLines {
 };
 OperandLines lines_of(const MatrixView& view, Side side, int64_t items);
 
-/// What a scan has found. Of float the numbers are integers of 2^granule.
+/// Result of a scan. For float, `step` and `offset` are in quantization steps, and `spread` is in multiples of `step`.
 struct LevelsFound {
-  /// A bit stands for every 512th chunk of K.
+  /// Bitmap of outlier chunks: chunk i of K has bit i mod kRoughBits.
   static constexpr int kRoughWords = 16, kRoughBits = 32 * kRoughWords;
 
   uint32_t spread;
   int32_t has_zero, has_negative_zero;
   int32_t misfits;  ///< whether a float isn't offset + an integer · step
   int32_t granule, step, offset;
-  int32_t chunks;  ///< that were scanned; 0 if none
+  int32_t chunks;  ///< number of chunks scanned by chunks; 0 if none
   uint32_t rough[kRoughWords];
 
   double rough_share() const;
-  /// Unknown if there are misfits.
+  /// Returns the levels of the lines; unknown if elements misfit.
   LineLevels levels(DataType dtype) const;
 };
 
-/// Queues a scan of some elements of a few lines: what is found is a guess. `found` is device memory.
+/// Queues a scan of a sample of elements of a few lines, whose result is an estimate. `found` is device memory.
 void sample_levels(const Operation& operation, const OperandLines& lines, LevelsFound* found, cudaStream_t stream);
 
-/// Queues a scan of all lines. `sample` is what the sample's levels are, which must be known; `has_zero` says whether some
-/// line may have zero.
+/// Queues a scan of all lines. `sample` is the result of sample_levels(), whose levels must be known; `has_zero` states
+/// whether lines may contain zero.
 void find_levels(const Operation& operation, const OperandLines& lines, const LevelsFound& sample, bool has_zero,
                  LevelsFound* found, cudaStream_t stream);
 
-/// Whether the lines of the operands may be scanned: the planner would choose exponents if they had few levels, and
-/// unless a variant is asked for, that takes no longer than a scan of the elements.
+/// Returns whether the lines of the operands may be scanned: the planner would choose exponents if they had few levels.
+/// Without a requested variant, deep operands with few lines are excluded, because a scan of their lines would take
+/// longer than a scan of the elements.
 bool may_scan_lines(const Problem& problem, const Placement& where, Planner& planner);
 
-/// Of which operands all lines should be scanned, if `sample_a` and `sample_b` are guesses of their levels.
+/// Operands of which all lines should be scanned, given estimates of their levels.
 struct WorthScanning {
   bool a, b;
 };

@@ -15,19 +15,20 @@
 namespace mpmml::cuda {
 namespace {
 
-// What the pool keeps for the next call when nothing is in use. The rest goes back to the driver.
+// Bytes that the pool retains for the next call when no memory is in use. The rest is returned to the driver.
 constexpr uint64_t kKeptBytes = uint64_t{2} << 30;
 
 std::mutex pools_mutex;
 
-/// By the device, and whether they are for peers. Never destroyed, because worker threads may outlive static objects.
+/// Pools by device and by whether they are for peers. Never destroyed, because worker threads may outlive static
+/// objects.
 std::map<std::pair<int, bool>, cudaMemPool_t>& known_pools() {
   static auto* const pools = new std::map<std::pair<int, bool>, cudaMemPool_t>;
   return *pools;
 }
 
-/// The library's own pool on `device`; null if the device has none (before Pascal). What other devices can read is in a
-/// pool of its own, because all that is in it has to be mapped on all of them.
+/// Returns the library's pool on `device`; null if the device doesn't support pools (before Pascal). Memory that other
+/// devices can read has a pool of its own, because all memory of that pool is mapped on all of them.
 cudaMemPool_t pool_of(int device, bool is_for_peers) {
   const std::lock_guard<std::mutex> lock(pools_mutex);
   auto& pools = known_pools();
@@ -48,15 +49,16 @@ cudaMemPool_t pool_of(int device, bool is_for_peers) {
   return pools[{device, is_for_peers}] = pool;
 }
 
-/// Gives the driver what a pool keeps, which no other pool can use. Returns whether there is such a pool.
+/// Returns a pool's unused memory to the driver, because no other pool can use it. Returns whether the pool exists.
 bool give_back_kept(int device, bool is_for_peers) {
   const std::lock_guard<std::mutex> lock(pools_mutex);
   const auto pool = known_pools().find({device, is_for_peers});
   return pool != known_pools().end() && pool->second && cudaMemPoolTrimTo(pool->second, 0) == cudaSuccess;
 }
 
-/// Lets a pool of one of several devices keep more: drivers give memory to one device after the other (for 4 GiB on each
-/// of four H200s they take 26 to 73 ms, and as long to take it back), which is most of the time of a product on all.
+/// Raises the bytes that a pool for multi-GPU work retains. The driver allocates memory for one device after the other,
+/// which would be most of the time of a multi-GPU product: 4 GiB on each of four H200s take 26 to 73 ms, and as long to
+/// free.
 void keep_share(int device, cudaMemPool_t pool) {
   constexpr uint64_t kShare = 8;
   size_t free = 0, total = 0;
@@ -66,7 +68,8 @@ void keep_share(int device, cudaMemPool_t pool) {
   MPMML_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
 }
 
-/// Returns whether `device` reads registered memory of the host at the host's addresses. The driver is asked once per device.
+/// Returns whether `device` reads registered memory of the host at the host's addresses. The driver is queried once per
+/// device.
 bool can_register(int device) {
   static std::mutex mutex;
   static auto& answers = *new std::map<int, bool>;
@@ -79,12 +82,12 @@ bool can_register(int device) {
   return answers[device] = is_supported && has_same_addresses;
 }
 
-/// Size of registered memory: whole huge pages.
+/// Returns the size of registered memory in bytes, rounded up to whole huge pages.
 size_t registered_bytes(int64_t bytes) { return static_cast<size_t>(round_up(bytes, static_cast<int64_t>(kHugePage))); }
 
-/// Huge pages that are written before CUDA locks them. cudaHostAlloc() blocks the page faults of all threads of the process
-/// while it makes the pages, 20 ms for 64 MiB; locking pages that exist takes 1.4 ms (docs/notes.md, "Page-locked memory").
-/// Null if the system or the driver refuses the memory.
+/// Allocates huge pages, touches them, and page-locks them. cudaHostAlloc() blocks the page faults of all threads of
+/// the process while it creates pages, 20 ms for 64 MiB; locking existing pages takes 1.4 ms (docs/notes.md,
+/// "Page-locked memory"). Returns null if the system or the driver refuses the memory.
 void* allocate_registered(int64_t bytes) {
   const size_t size = registered_bytes(bytes);
   void* const memory = allocate_pages(size);
@@ -105,7 +108,7 @@ DeviceBuffer::DeviceBuffer(int64_t bytes, int device, cudaStream_t stream, bool 
   const auto allocate = [&] {
     if (failing_allocations.must_fail()) return cudaErrorMemoryAllocation;
     const cudaError_t error = pooled_ ? cudaMallocFromPoolAsync(&data_, size, pool, stream) : cudaMalloc(&data_, size);
-    // Otherwise the next call would report it.
+    // Clears the error, which the next CUDA call would report otherwise.
     if (error == cudaErrorMemoryAllocation) cudaGetLastError();
     return error;
   };
@@ -153,7 +156,7 @@ bool open_pool_to(int owner, int reader) {
 }
 
 void* allocate_pinned(int64_t bytes, int device) {
-  // Otherwise CUDA would begin to use device 0 too.
+  // Without this call CUDA would create a context on device 0, too.
   MPMML_CUDA(cudaSetDevice(device));
   if (can_register(device)) {
     if (void* const memory = allocate_registered(bytes)) return memory;
@@ -167,7 +170,8 @@ void free_pinned(void* memory, int64_t bytes) {
   if (cudaHostUnregister(memory) == cudaSuccess) {
     free_pages(memory, registered_bytes(bytes));
   } else {
-    // The memory is cudaHostAlloc's. Otherwise the next call would report the error.
+    // The memory was allocated by cudaHostAlloc. The first call clears the error, which the next CUDA call would report
+    // otherwise.
     cudaGetLastError();
     cudaFreeHost(memory);
   }

@@ -1,4 +1,4 @@
-// Memory of a device, and pinned memory of the host.
+// Device memory, and pinned host memory.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -9,12 +9,12 @@
 
 namespace mpmml::cuda {
 
-/// Memory of a device. It is taken from a pool, and given back to it, in the order of a stream.
+/// Device memory with stream-ordered allocation from a pool.
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
-  /// Other devices can read it directly only if it `is_for_peers`. That makes each allocation take longer. If the device has
-  /// no room, packed forms of matrices are dropped. Throws Error(kOutOfMemory).
+  /// Allocates memory. If `is_for_peers`, other devices can read it directly, which makes the allocation slower. Drops
+  /// cached packings of matrices if the device has too little memory. Throws Error(kOutOfMemory).
   DeviceBuffer(int64_t bytes, int device, cudaStream_t stream, bool is_for_peers = false);
   ~DeviceBuffer();
   DeviceBuffer(DeviceBuffer&& other) noexcept { swap(other); }
@@ -38,17 +38,18 @@ class DeviceBuffer {
   bool pooled_ = false;
 };
 
-/// Memory that is taken at once and given out in pieces, to work in one stream.
+/// Bump allocator on one device allocation, for work in one stream.
 class ScratchArena {
  public:
   ScratchArena() = default;
   ScratchArena(int64_t bytes, int device, cudaStream_t stream);
 
-  /// What a piece takes of the room.
+  /// Returns the bytes of the arena that a piece takes, including its alignment.
   static constexpr int64_t piece(int64_t bytes) { return round_up(bytes, kMatrixAlignment); }
-  /// Null if no bytes are asked for. Throws if there is no room left for them: then it was counted wrong.
+  /// Returns the next piece; null for 0 bytes. Throws if the arena is too small, which means that the workspace was
+  /// miscounted.
   void* take(int64_t bytes);
-  /// The next pieces are where those before were.
+  /// Restarts allocation at the beginning of the arena, so that the next pieces overlap earlier ones.
   void begin_again() { used_ = 0; }
 
  private:
@@ -56,15 +57,15 @@ class ScratchArena {
   int64_t bytes_ = 0, used_ = 0;
 };
 
-/// Lets the device `reader` access what is taken for peers on `owner`. Returns whether there is a pool for that.
+/// Grants the device `reader` access to the pool for peers of `owner`. Returns whether that pool exists.
 bool open_pool_to(int owner, int reader);
 
-/// Allocates pinned memory that every device can copy. `device` is one that is in use. Throws Error.
+/// Allocates pinned memory that every device can copy. `device` is a device in use. Throws Error.
 void* allocate_pinned(int64_t bytes, int device);
 /// Frees memory of allocate_pinned(bytes, …).
 void free_pinned(void* memory, int64_t bytes);
 
-/// Bytes of device memory: what is free, what the library's pool holds, and what the device has.
+/// Device memory in bytes: free, unused in the library's pool, and total.
 struct DeviceMemory {
   int64_t free, pooled, total;
 };

@@ -11,17 +11,18 @@
 namespace mpmml::cuda {
 namespace {
 
-// Left for the driver, and for products that are too small to ask for admission.
+// Bytes that aren't reserved: for the driver, and for products that are too small for a reservation.
 constexpr int64_t kHeadroom = int64_t{256} << 20;
 
-/// The capacity beside what is `held`.
+/// Returns the capacity in bytes, minus the `held` bytes.
 int64_t available_capacity(int64_t held, int device, int64_t limit) {
   const DeviceMemory memory = device_memory(device);
   const int64_t capacity = memory.free + memory.pooled - kHeadroom;
   return std::max<int64_t>((limit > 0 ? std::min(capacity, limit) : capacity) - held, 0);
 }
 
-/// Size of the packed forms that exceed what matrices that stay and reservations leave, in bytes. Little has room always.
+/// Returns the bytes of cached packings that exceed the memory left by resident matrices and reservations. An amount
+/// below the threshold never counts.
 int64_t surplus_of_forms(int device, int64_t limit) {
   const int64_t forms = bytes_of_forms(device) - unreserved_threshold(limit);
   if (forms <= 0) return 0;
@@ -31,7 +32,7 @@ int64_t surplus_of_forms(int device, int64_t limit) {
 }  // namespace
 
 Ledger& ledger_of(int device) {
-  // Never destroyed, because threads may still give memory back at the end of the process.
+  // Never destroyed, because threads may still release memory at the end of the process.
   static auto& mutex = *new std::mutex;
   static auto& all = *new std::map<int, Ledger>;
   const std::lock_guard<std::mutex> lock(mutex);
@@ -56,7 +57,8 @@ MemoryReservation admit(int device, const Ledger::Demand& demand, int64_t limit,
   Ledger& ledger = ledger_of(device);
   MemoryReservation reservation =
       ledger.admit(demand, [&](int64_t held) { return available_capacity(held, device, limit); }, is_cancelled);
-  // No form is added meanwhile that has no room, because the bytes are reserved. Forms that products hold follow soon.
+  // No new packing can take the memory meanwhile, because the bytes are reserved. Packings in use by products are
+  // dropped when these are queued.
   for (int64_t surplus; (surplus = surplus_of_forms(device, limit)) > 0;) {
     if (is_cancelled()) throw given_up();
     if (drop_forms(device, surplus) == 0) ledger.await_change();

@@ -1,4 +1,4 @@
-// Admission of products to the memory of GPUs (core/session/ledger.h), beside packed forms, which make room for products.
+// Reservation of GPU memory for products (core/session/ledger.h). Cached packings are dropped to satisfy reservations.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,22 +9,22 @@ namespace mpmml::cuda {
 
 using MemoryReservation = Ledger::MemoryReservation;
 
-/// The reservations of the memory of a device.
+/// Returns the ledger of a device's reservations.
 Ledger& ledger_of(int device);
 
-/// The bytes that the matrices that stay leave to a product when no other runs and packed forms are dropped. All of it is at
-/// most `limit`, unless that is 0.
+/// Returns the bytes that a product can use apart from resident matrices, if no other product runs and all cached
+/// packings are dropped. `limit` bounds the total; 0: no limit.
 int64_t device_capacity(int device, int64_t limit);
 
-/// Products that need no more memory don't ask for admission, because asking takes longer than they do. `limit` is the most
-/// that may be taken; 0: all that is free. Beside a limit all memory counts.
+/// Returns the bytes up to which products need no reservation, because a reservation would take longer than they do.
+/// `limit` bounds the memory; 0: all free memory. With a limit, all memory is accounted for.
 int64_t unreserved_threshold(int64_t limit);
 
-/// Whether a product can have so many bytes, when no other runs.
+/// Returns whether a product can have `bytes` bytes if no other product runs.
 bool fits_device(int device, int64_t bytes, int64_t limit);
 
-/// Reserves bytes, at most device_capacity(), and drops packed forms for them. Throws Error(kAborted) if `is_cancelled` while it
-/// waits.
+/// Reserves bytes, at most device_capacity(), and drops cached packings for them. Throws Error(kAborted) if
+/// `is_cancelled` returns true while it waits.
 MemoryReservation admit(int device, const Ledger::Demand& demand, int64_t limit,
                         const std::function<bool()>& is_cancelled);
 

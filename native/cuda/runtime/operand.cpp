@@ -155,7 +155,7 @@ void* Operand::kept_form(const Kernel& kernel, const Launch& launch, Side side, 
     if (held_form_->done) held_form_->done->hold(launch.stream);
     return held_form_->buffer.get();
   }
-  // What uses the forms of matrices that stay is queued in the same stream.
+  // Packings of resident matrices need no event, because all of their users are in the same stream.
   Event* const done = is_copy_ ? &lane.event() : nullptr;
   const auto form = std::make_shared<PackedForm>(key, DeviceBuffer(bytes, lane.device(), launch.stream), bytes, done);
   Launch packing = launch;

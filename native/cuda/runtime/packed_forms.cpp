@@ -10,10 +10,10 @@
 namespace mpmml::cuda {
 namespace {
 
-/// The forms of a device that can be dropped.
+/// Packed forms of a device that can be dropped.
 struct DeviceForms {
-  std::list<PackedForms*> listed;  ///< used last at the end
-  std::atomic<int64_t> bytes{0};   ///< of all forms that exist, including dropped ones that a product holds
+  std::list<PackedForms*> listed;  ///< least recently used first
+  std::atomic<int64_t> bytes{0};   ///< of all existing forms, including dropped ones in use by a product
 };
 
 struct AllForms {
@@ -77,7 +77,8 @@ int64_t drop_forms(int device, int64_t bytes) {
   std::map<cudaStream_t, Event> ends;
   {
     AllForms& all = all_forms();
-    // As long as it is locked, a matrix whose forms are listed exists, and so does the stream that their memory is freed in.
+    // While the mutex is locked, matrices whose forms are listed exist, and so do the streams in which the forms are
+    // freed.
     const std::lock_guard<std::mutex> lock(all.mutex);
     std::list<PackedForms*>& listed = all.of_device[device].listed;
     if (listed.empty()) return 0;

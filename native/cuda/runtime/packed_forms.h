@@ -1,4 +1,4 @@
-// The forms that kernels have packed an operand into.
+// Cache of the packed forms of operands.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -13,9 +13,9 @@
 
 namespace mpmml::cuda {
 
-/// What a packed form depends on: the kernel and its path, the side of the product, the part of the memory that was
-/// packed, the range that offsets were taken from, the band outside of which elements are zero, and whether rough chunks are
-/// left out.
+/// Cache key of a packed form: the kernel and its arithmetic, the side of the product, the packed part of the memory,
+/// the range that determines offsets, the band outside of which elements are zero, and whether outlier chunks are left
+/// out.
 struct PackedKey {
   const Kernel* kernel;
   ArithmeticKind path;
@@ -35,7 +35,7 @@ struct PackedKey {
   }
 };
 
-/// An operand as a kernel has packed it, in memory of a device.
+/// An operand in a kernel's packed format, in device memory.
 struct PackedForm {
   PackedForm(const PackedKey& made_for, DeviceBuffer memory, int64_t size, const Event* packed)
       : key(made_for), buffer(std::move(memory)), bytes(size), done(packed) {}
@@ -47,8 +47,8 @@ struct PackedForm {
   const PackedKey key;
   const DeviceBuffer buffer;
   const int64_t bytes;
-  const Event* const done;                  ///< null if what uses it is queued in the same stream
-  std::atomic<int64_t>* counter = nullptr;  ///< of bytes_of_forms()
+  const Event* const done;                  ///< null if all users are in the same stream
+  std::atomic<int64_t>* counter = nullptr;  ///< counter of bytes_of_forms()
 
   void count(int64_t change) {
     *counter += change;
@@ -56,16 +56,16 @@ struct PackedForm {
   }
 };
 
-/// The forms of one operand. Forms of a matrix that stays on a device can be dropped by any thread, unless a product holds
-/// them until it is queued. All other functions are for the thread that the operand belongs to.
+/// Packed forms of one operand. Any thread can drop the forms of a resident matrix, unless a product that isn't queued
+/// yet uses them. All other functions must be called by the operand's thread.
 class PackedForms {
  public:
-  /// Makes the forms of an operand that ends with its product. They are part of the product's memory.
+  /// Creates the forms of an operand of a single product, which are part of the product's memory.
   PackedForms() = default;
-  /// Makes the forms of a matrix that stays on a device.
+  /// Creates the forms of a resident matrix.
   explicit PackedForms(int device) : device_(device) {}
   ~PackedForms() { clear(); }
-  /// Only before a matrix that stays has forms.
+  /// May be used only while a resident matrix has no forms.
   PackedForms(PackedForms&& other) noexcept : device_(other.device_), forms_(std::move(other.forms_)) {}
   PackedForms& operator=(PackedForms&& other) noexcept {
     device_ = other.device_;
@@ -73,8 +73,8 @@ class PackedForms {
     return *this;
   }
 
-  /// The form for work in `stream`, which isn't dropped as long as the result is held; null if it doesn't exist. A form without
-  /// an event is only used in the stream in which its memory is freed.
+  /// Returns the form for work in `stream`; null if it doesn't exist. The form isn't dropped during the lifetime of the
+  /// result. A form without an event must be used only in the stream in which its memory is freed.
   std::shared_ptr<const PackedForm> find(const PackedKey& key, cudaStream_t stream);
   void add(const std::shared_ptr<PackedForm>& form);
   void clear();
@@ -86,16 +86,16 @@ class PackedForms {
 
   int device_ = kOfProduct;
   bool is_listed_ = false;
-  Listed::iterator place_{};                      ///< in the list of its device
-  std::list<std::shared_ptr<PackedForm>> forms_;  ///< guarded by the mutex of all lists if it is in one
+  Listed::iterator place_{};                      ///< position in the device's list
+  std::list<std::shared_ptr<PackedForm>> forms_;  ///< guarded by the mutex of all lists if listed
 };
 
-/// Size of the packed forms of all matrices that stay on a device, in bytes. They are no memory that is in use: admission
-/// drops them before it divides or refuses a product.
+/// Returns the bytes of the packed forms of all resident matrices of a device. They don't count as used memory:
+/// reservations drop them before a product is divided or rejected.
 int64_t bytes_of_forms(int device);
 
-/// Drops packed forms of matrices that stay on a device, those used longest ago first, until they amount to `bytes` or no more
-/// can be dropped. Waits until their memory is free. Returns the bytes that it has dropped. For any thread.
+/// Drops packed forms of resident matrices, least recently used first, until they amount to `bytes` or no more can be
+/// dropped. Waits until their memory is free. Returns the dropped bytes. Thread-safe.
 int64_t drop_forms(int device, int64_t bytes);
 
 }  // namespace mpmml::cuda

@@ -18,15 +18,15 @@ namespace {
 
 constexpr int64_t kMinBytes = int64_t{32} << 20;
 constexpr int64_t kPartBytes = int64_t{4} << 20;
-/// More of them are slower: they wait for each other in the system (seen on an H200's host, for 256 MiB in huge pages:
-/// 40 ms with one thread, 13 with four, 36 with eight).
+/// Number of threads that populate pages. More threads are slower because of contention in the kernel (an H200's host,
+/// 256 MiB in huge pages: 40 ms with one thread, 13 with four, 36 with eight).
 constexpr int kThreads = 4;
 
 #if defined(__linux__) && !defined(MADV_POPULATE_WRITE)
 #define MADV_POPULATE_WRITE 23  // since Linux 5.14; older systems refuse it
 #endif
 
-/// Whether some of the memory, which begins at a page, has no pages yet.
+/// Returns whether a part of the memory, which begins at a page, has no pages yet.
 bool lacks_pages([[maybe_unused]] char* memory, [[maybe_unused]] int64_t bytes) {
 #ifdef __linux__
   constexpr int kSamples = 16;
@@ -40,7 +40,7 @@ bool lacks_pages([[maybe_unused]] char* memory, [[maybe_unused]] int64_t bytes) 
   return false;
 }
 
-/// Returns false if the system can't do it.
+/// Populates the pages of the memory. Returns false if the system doesn't support that.
 bool populate([[maybe_unused]] char* memory, [[maybe_unused]] int64_t bytes) {
 #ifdef __linux__
   return madvise(memory, bytes, MADV_POPULATE_WRITE) == 0;
@@ -89,7 +89,7 @@ Pages::Pages(void* memory, int64_t bytes) {
   auto* const begin = static_cast<char*>(memory) + (round_up(address, page) - address);
   auto* const end = static_cast<char*>(memory) + ((address + bytes) / page * page - address);
   if (bytes < kMinBytes || !lacks_pages(begin, end - begin)) return;
-  // With larger pages there are fewer to ask for. It is a hint.
+  // A hint: huge pages reduce the number of page faults.
   madvise(begin, end - begin, MADV_HUGEPAGE);
   work_ = std::make_unique<Work>();
   work_->next = begin;
@@ -102,7 +102,7 @@ Pages::Pages(void* memory, int64_t bytes) {
     try {
       run_on_thread([work = work_.get()] { work->run(); });
     } catch (const std::exception&) {
-      // The system has no more threads. Then those that copy the result ask for the pages.
+      // The system has no more threads, so the threads that copy the result will fault the pages.
       const std::lock_guard<std::mutex> lock(work_->mutex);
       --work_->working;
       break;

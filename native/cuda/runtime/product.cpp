@@ -22,20 +22,20 @@
 namespace mpmml::cuda {
 namespace {
 
-/// Where a result goes on the host.
+/// Returns the host layout of a result.
 HostLayout host_of(const Problem& problem, const MutableMatrixView& result, DataType dtype) {
   HostLayout host = host_layout(read_only(result), problem.batch, dtype, false);
   host.band = problem.structure.c;
   return host;
 }
 
-/// Whether elements are where the device can copy them directly, in the dense order.
+/// Returns whether the device can copy the elements directly: pinned memory in dense order.
 bool is_direct(const HostLayout& host, const Band& band) {
   return host.dense() && (host.by_columns ? band.transposed() : band).is_all(host.lines, host.length) &&
          is_pinned(host.data);
 }
 
-/// Makes what is outside the band zero among gathered elements.
+/// Sets gathered elements outside the band to zero.
 void clear_gathered(const Operation& operation, const HostLayout& host, Storage storage, const Band& whole,
                     void* gathered) {
   const Band band = host.by_columns ? whole.transposed() : whole;
@@ -56,7 +56,7 @@ void clear_gathered(const Operation& operation, const HostLayout& host, Storage 
   });
 }
 
-/// A product on the streams of a session, which nothing else uses until it ends.
+/// A product on the streams of a session, which it uses exclusively until it ends.
 class OnStreams : public Pending {
  public:
   OnStreams(const Problem& problem, const Problem& whole, const Placement& where, Planner& planner,
@@ -71,7 +71,7 @@ class OnStreams : public Pending {
         planner_(planner) {}
   OnStreams(const OnStreams&) = delete;
 
-  /// finish() waits, and copies.
+  /// finish() waits for the device and copies the results.
   bool is_done() override { return true; }
 
   std::vector<Outcome> finish() override {
@@ -82,7 +82,8 @@ class OnStreams : public Pending {
  protected:
   virtual Outcome fetch() = 0;
 
-  /// How to compute from operands that are there. Throws Error(kValue) if they have values that aren't elements of the semiring.
+  /// Returns the plan for available operands. Throws Error(kValue) if they contain values that aren't elements of the
+  /// semiring.
   Plan choose(const Operand& a, const Operand& b) {
     if (problem_.is_cancelled()) throw given_up();
     require_elements(problem_, a.range(), b.range());
@@ -96,8 +97,8 @@ class OnStreams : public Pending {
     return executor_.plan(plan, executor_.kernel_for(plan, a.range(), b.range()), region, part, a, b);
   }
 
-  /// To be called in the destructor of what has buffers. Unless all was fetched, work that has been queued may still use them
-  /// and the caller's memory.
+  /// Waits for queued work, which may still use buffers and the caller's memory unless all results were fetched. Must
+  /// be called by the destructor of every derived class with buffers.
   void end() {
     if (!is_fetched_) lane_.quiesce();
     lane_.reset();
@@ -118,12 +119,12 @@ class OnStreams : public Pending {
   bool is_fetched_ = false;
 };
 
-/// Whether the product is a SmallProduct.
+/// Returns whether SmallProduct computes the product.
 bool is_small(const Problem& problem) { return has_few_bytes(problem) && !further_asked(problem); }
 
 /// A product whose operands fit one pinned slot: one launch on one stream. The host scans the elements that it gathers.
-/// The kernel writes its results directly to pinned memory, the result's own if that is pinned, because starting a copy of so
-/// little takes longer (10 µs of 111 for a whole call of 256³ on an H200).
+/// The kernel writes its results directly to pinned memory (zero-copy), to C itself if C is pinned. The launch of a
+/// small copy would take longer (10 µs of 111 end-to-end at 256³, H200).
 class SmallProduct final : public OnStreams {
  public:
   SmallProduct(const Problem& problem, const Problem& whole, const Placement& where, Planner& planner,
@@ -159,7 +160,7 @@ class SmallProduct final : public OnStreams {
   }
 
  private:
-  /// Whether the kernel can write its results where they belong.
+  /// Returns whether the kernel can write its results directly to C.
   bool is_c_reachable() const {
     return host_.is_all_written() && reinterpret_cast<uintptr_t>(host_.data) % kMatrixAlignment == 0 &&
            is_direct(host_, Band{});
@@ -201,7 +202,7 @@ class SmallProduct final : public OnStreams {
   }
 
   DeviceBuffer memory_;
-  int64_t used_ = 0;  ///< of the memory, and of the slot
+  int64_t used_ = 0;  ///< bytes of the memory and of the slot in use
   Operand a_, b_, c0_;
   HostLayout host_{};  ///< of C
   std::optional<ResultTarget> target_;
@@ -209,8 +210,8 @@ class SmallProduct final : public OnStreams {
   LaunchTimes times_{};
 };
 
-/// For a part of a product whose B is shared: keeps the part's memory until no part reads it. Must be declared after
-/// everything that is shared.
+/// Lease of a device's shard of the shared B: keeps the shard's memory until no other device reads it. Must be declared
+/// after all shared members.
 class SharedOperandLease {
  public:
   SharedOperandLease(BroadcastOperand* shared, size_t part) : shared_(shared), part_(part) {}
@@ -221,7 +222,7 @@ class SharedOperandLease {
   }
   SharedOperandLease(const SharedOperandLease&) = delete;
 
-  /// Marks B as there.
+  /// Marks all of B as received.
   void received() {
     if (shared_) shared_->received(part_, false);
     has_received_ = true;
@@ -233,7 +234,7 @@ class SharedOperandLease {
   bool has_received_ = false;
 };
 
-/// A product in cells: see plan/cells.h.
+/// A product in output blocks (plan/block_partition.h).
 class BlockedProduct final : public OnStreams {
  public:
   BlockedProduct(const Problem& problem, const Problem& whole, const Placement& where, Planner& planner,
@@ -269,14 +270,14 @@ class BlockedProduct final : public OnStreams {
   }
 
  private:
-  /// C or a further result, and its memory on the device.
+  /// C or an auxiliary output, and its memory on the device.
   struct Result {
     MutableMatrixView Problem::* view;
     DataType dtype;
     DeviceBuffer memory;
   };
 
-  /// A part of C, and the event after which it is computed.
+  /// A panel of C, and the event after which it is computed.
   struct Completed {
     int part;
     Event* event;
@@ -317,7 +318,7 @@ class BlockedProduct final : public OnStreams {
     }
     for (const Upload& upload : cut_.uploads) add_upload(queue, upload);
     reset_scans(device_.results_on_device()->scans[0], 2 * kMaxParts, first);
-    // Memory is allocated and set in the order of one stream but used in others, so they wait.
+    // Memory is allocated and initialized in one stream but used in others, so they wait.
     Event& ready = lane_.event();
     ready.record(first);
     for (const cudaStream_t stream : {lane_.upload(), lane_.scan(), lane_.download()}) ready.hold(stream);
@@ -357,8 +358,8 @@ class BlockedProduct final : public OnStreams {
                }});
   }
 
-  /// When the own piece of a strip has been queued: gives it to the other parts, and takes theirs. The stream for downloads
-  /// has nothing else to do yet.
+  /// Offers this device's piece of a strip to the other devices after it has been queued, and fetches their pieces. It
+  /// uses the download stream, which is still idle.
   void gather_strip(Operand& operand, size_t strip) {
     const size_t part = where_.part;
     const cudaStream_t stream = lane_.download();
@@ -371,7 +372,7 @@ class BlockedProduct final : public OnStreams {
 
   std::vector<Operand>& operands(Input input) { return input == Input::kA ? a_ : input == Input::kB ? b_ : c0_; }
 
-  /// Waits until a part is on the device and scanned.
+  /// Waits until a part of an input is on the device and scanned.
   void await(TransferQueue& queue, Input input, int part) {
     const auto upload = std::find_if(cut_.uploads.begin(), cut_.uploads.end(), [&](const Upload& candidate) {
       return candidate.input == input && candidate.part == part;
@@ -398,7 +399,7 @@ class BlockedProduct final : public OnStreams {
         times_.back().computed = executor_.find_further(planned, a, b, {}, stream).computed;
       }
       if (--left[cell.c] > 0) continue;
-      // The cell that completes a part of C waits for the other cells of the part, which are on other streams.
+      // The block that completes a panel of C waits for the panel's other blocks, which are on other streams.
       for (size_t index = 0; index < times_.size(); ++index) {
         if (cut_.cells[index].c == cell.c) times_[index].computed->hold(stream);
       }
@@ -407,8 +408,8 @@ class BlockedProduct final : public OnStreams {
     }
   }
 
-  /// Drops the forms that earlier cells have packed, once these are computed, if there is no room for those of a cell beside
-  /// them. There is enough for the forms of one plan, but cells may have several.
+  /// Drops the packed forms of earlier blocks, after these are computed, if the memory doesn't suffice for the forms of
+  /// the next block. The reservation covers the forms of one plan, but blocks may have different plans.
   void make_room(const RegionPlan& plan, Operand& a, Operand& b) {
     const auto bytes = [&] {
       return a.bytes_to_keep(*plan.kernel, plan.launch, Side::kA) +
@@ -424,14 +425,14 @@ class BlockedProduct final : public OnStreams {
     packed_ += bytes();
   }
 
-  /// The product that a cell is, with C0 and the results on the device.
+  /// Returns the product of an output block, with C0 and the results on the device.
   Problem problem_of(const OutputBlock& cell) const {
     Problem part = sub(there_, cell.region);
     if (!c0_.empty()) part.c0 = sub(c0_[cell.c0].view(), dtype_, {0, part.m()}, cell.region.cols);
     return part;
   }
 
-  /// Waits until all parts of C are computed, and counts each as soon as it is.
+  /// Waits until all panels of C are computed, and reports the progress of each.
   void await_parts() {
     for (const Completed& completed : completed_) {
       completed.event->wait();
@@ -443,7 +444,8 @@ class BlockedProduct final : public OnStreams {
     problem_.count_steps(static_cast<double>(sub(problem_, cut_.c[completed.part]).outputs()));
   }
 
-  /// Takes what a download needs, so that none fails for want of memory when C has changed, here or on another device.
+  /// Allocates the resources of the download in advance, so that no allocation can fail after C has changed, here or on
+  /// another device.
   void prepare_download() {
     downloads_ = std::make_unique<TransferQueue>(TransferQueue::Direction::kDownload, lane_,
                                                  [this] { return problem_.is_cancelled(); });
@@ -458,10 +460,10 @@ class BlockedProduct final : public OnStreams {
     downloads_->prepare();
   }
 
-  /// Returns the milliseconds from now until all results are on the host.
+  /// Downloads the results, and returns its duration in milliseconds.
   double download() {
     const auto start = Clock::now();
-    // Its threads have ended when this returns or throws.
+    // The queue's threads have ended when this function returns or throws.
     const std::unique_ptr<TransferQueue> queue = std::move(downloads_);
     queue->start();
     size_t index = 0;
@@ -476,18 +478,18 @@ class BlockedProduct final : public OnStreams {
     Timing timing;
     for (const std::vector<Operand>* operands : {&a_, &b_}) {
       timing.h2d = std::max(timing.h2d, operands->back().arrival(*begin_));
-      // Later parts are scanned and packed while earlier ones are computed. Computing waits only for the first.
+      // Later parts are scanned and packed while earlier ones are computed. The kernels wait only for the first part.
       timing.analysis += operands->front().scan_time();
     }
     timing.analysis += times_.front().packed->since(*times_.front().started);
-    // Cells overlap: time in which two are computed counts once.
+    // Blocks overlap, so time in which two of them are computed counts once.
     double until = 0;
     for (const LaunchTimes& times : times_) {
       const double from = std::max(until, times.packed->since(*begin_));
       until = std::max(until, times.computed->since(*begin_));
       timing.kernel += std::max(0.0, until - from);
     }
-    // The download waits for the kernels. Only the time beyond theirs is its own.
+    // The download waits for the kernels, so only the time beyond the kernel time counts.
     timing.d2h = std::max(0.0, waited_and_copied - timing.kernel);
     return timing;
   }
@@ -497,12 +499,12 @@ class BlockedProduct final : public OnStreams {
   const BlockPartition cut_;
   const int64_t room_;  ///< for packed forms, in bytes
   int64_t packed_ = 0;
-  Problem there_;  ///< the same with its results on the device
+  Problem there_;  ///< the product with its results on the device
   std::vector<Result> results_;
   std::vector<Operand> a_, b_, c0_;
-  std::vector<Event*> own_pieces_;    ///< of strips of B that are shared: when those of this part are there
-  std::vector<LaunchTimes> times_;    ///< of the cells, in their order
-  std::vector<Completed> completed_;  ///< parts of C, in the order in which they are complete
+  std::vector<Event*> own_pieces_;    ///< arrival of this device's piece of each shared strip of B
+  std::vector<LaunchTimes> times_;    ///< of the output blocks, in their order
+  std::vector<Completed> completed_;  ///< panels of C, in order of completion
   Event* begin_ = nullptr;
   std::deque<Pages> pages_;
   std::unique_ptr<TransferQueue> downloads_;
@@ -516,7 +518,7 @@ bool has_few_bytes(const Problem& problem) {
 }
 
 bool scans_lines(const Problem& problem, const Placement& where, Planner& planner) {
-  // The host would have to scan those of small products, which takes longer than they do.
+  // The host would have to scan the lines of small products, which takes longer than these products.
   return (where.variant || !is_small(problem)) && may_scan_lines(problem, where, planner);
 }
 

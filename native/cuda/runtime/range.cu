@@ -14,7 +14,7 @@ __global__ void reset(ScanResult* results) { results[threadIdx.x] = {kHighestPla
 template <class Stored>
 __global__ void __launch_bounds__(kThreads) scan(const Stored* data, int64_t count, ScanResult* result) {
   FoundFacts<Stored> found;
-  // As wide as an access can be, which int16 needs most: 89 µs for 8192² became 67 (H200).
+  // The widest vector load, which matters most for int16: 67 µs for 8192² instead of 89 (H200).
   constexpr int64_t kTogether = sizeof(int4) / sizeof(Stored);
   const int64_t step = int64_t{gridDim.x} * kThreads, thread = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   const int64_t chunks = reinterpret_cast<uintptr_t>(data) % sizeof(int4) == 0 ? count / kTogether : 0;

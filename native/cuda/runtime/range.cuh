@@ -1,4 +1,4 @@
-// What scans of elements on the device share.
+// Shared by scans of elements on the device.
 #pragma once
 #include "core/algebra/element_types.h"
 #include "cuda/runtime/range.h"
@@ -9,7 +9,7 @@ namespace mpmml::cuda {
 constexpr int32_t kHighestPlace = kHighest<int32_t>;
 constexpr int32_t kLowestPlace = kLowest<int32_t>;
 
-/// What a thread has found.
+/// Partial scan result of a thread.
 template <class Stored>
 struct FoundFacts {
   using Element = typename ElementOf<Stored>::Type;
@@ -29,7 +29,7 @@ struct FoundFacts {
     has_negative |= value < 0;
   }
 
-  /// All threads of a warp call it together.
+  /// Reduces the results of a warp and merges them into `result`. All threads of the warp must call it.
   __device__ __forceinline__ void add_to(ScanResult* result) {
     constexpr unsigned kAll = 0xffffffffu;
     if constexpr (has_order_keys<Element>) {
@@ -53,7 +53,7 @@ struct FoundFacts {
   }
 };
 
-/// Calls `body` with a value of the type that elements are stored as, if there is something to know of them (has_facts).
+/// Calls `body` with a value of the storage type, if a scan of it has a result (has_facts).
 template <class Body>
 void with_scanned(DataType dtype, Storage storage, Body&& body) {
   with_element(dtype, [&](auto element) {

@@ -1,4 +1,4 @@
-// A pass over the elements of an operand on the device, which finds out what is known of them.
+// Scans of the elements of operands on the device for their bounds.
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -7,7 +7,7 @@
 
 namespace mpmml::cuda {
 
-/// The result of a scan: what Facts has.
+/// Result of a scan: the fields of ValueBounds.
 struct ScanResult {
   int32_t minimum;
   int32_t maximum;
@@ -28,14 +28,16 @@ struct ScanResult {
 /// Queues the preparation of `count` results for scans. `results` is device memory.
 void reset_scans(ScanResult* results, int count, cudaStream_t stream);
 
-/// Whether Facts say something about elements of a type: they tell of no order, and of no negative ones, of truth values.
+/// Whether ValueBounds have information about a type. They have none about truth values, which have no order keys and
+/// are never negative.
 template <class Element>
 constexpr bool has_facts = has_order_keys<Element> || std::is_signed_v<Element>;
 inline bool has_facts_of(DataType dtype) {
   return with_element(dtype, [](auto element) { return has_facts<decltype(element)>; });
 }
 
-/// Queues a scan of `count` contiguous elements, if it can find something. `result` is device memory that has been prepared.
+/// Queues a scan of `count` contiguous elements, if ValueBounds have information about the type. `result` is device
+/// memory prepared by reset_scans().
 void find_facts(DataType dtype, Storage storage, const void* data, int64_t count, ScanResult* result,
                 cudaStream_t stream);
 

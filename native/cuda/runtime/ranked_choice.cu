@@ -13,10 +13,11 @@
 namespace mpmml::cuda {
 namespace {
 
-// A sample takes 0.13 ms on an H200, which is to be less than a hundredth of the product (11 ms from here on).
+// Least number of steps for a sample. A sample takes 0.13 ms on an H200, about a hundredth of a product of this size
+// (11 ms).
 constexpr double kMinSteps = 2e11;
-/// A caller that waits for each product loses less by a sample: a fourth of the product where the ranked family isn't taken, and the
-/// family takes half of the time.
+/// Least number of steps for a sample if the caller waits for each product. At this size a sample costs a fourth of the
+/// product if the ranked family isn't chosen, and the family takes half of the time if it is.
 constexpr double kMinStepsIfWaiting = 3e9;
 constexpr int64_t kMinSide = 1024;
 
@@ -38,7 +39,7 @@ const Variant* ranked_variant(const Operation& operation) {
 }  // namespace
 
 std::optional<Plan> ranked_plan(const Problem& problem, const Plan& plan, ArithmeticSet exact, const Placement& where) {
-  // Many times sooner for the whole product is many times sooner for a part of it.
+  // The decision for the whole product also holds for its parts.
   const int64_t m = std::max(problem.m(), where.whole_m), n = std::max(problem.n(), where.whole_n);
   const double steps = double(problem.batch) * double(m) * double(n) * double(problem.k());
   const bool is_large = problem.batch == 1 && steps >= (where.waits ? kMinStepsIfWaiting : kMinSteps) &&
@@ -72,8 +73,8 @@ bool has_few_pairs(const Operation& operation, const MatrixView& a, const Matrix
   RankedDepths known;
   MPMML_CUDA(cudaMemcpyAsync(&known, &sample->known, sizeof(known), cudaMemcpyDeviceToHost, stream));
   MPMML_CUDA(cudaStreamSynchronize(stream));
-  // Trying a pair takes some 50 times as long as a step of the kernels in words (H200), and a visit of a row of B without
-  // pairs takes time too.
+  // Evaluating a pair takes about 50 times as long as a step of the pipelined kernels (H200), and rows of B without
+  // pairs take time, too.
   constexpr double kWordStepsPerPair = 128;
   const double per_element = double(known.pairs[known.chosen()]) / (double(kRankedSampleRows) * kRankedSampleCols);
   return per_element * kWordStepsPerPair <= dense_steps;

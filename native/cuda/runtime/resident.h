@@ -1,4 +1,4 @@
-// Memory of a device in which matrices stay: what is known of the elements, and the packed forms of the matrices.
+// Device memory of resident matrices, with the bounds of their elements and their packed forms.
 #pragma once
 #include <algorithm>
 #include <functional>
@@ -16,19 +16,20 @@
 
 namespace mpmml::cuda {
 
-/// What scans of lines of a memory have found, for semirings whose ⊕ is a maximum or a minimum.
+/// Results of scans of a memory's lines, for semirings whose ⊕ is a maximum or a minimum.
 struct KnownLines {
   OperandLines lines;
   bool maximizes;
   LevelsFound found{};
-  bool is_sampled = false, is_all = false;  ///< whether that is about some lines, or about all
+  bool is_sampled = false, is_all = false;  ///< whether a sample, or all lines have been scanned
 };
 
-/// All functions but the destructor and retire() are for the session's thread.
+/// Device memory of a session's matrices. All functions but the destructor and retire() must be called by the session's
+/// thread.
 class ResidentMemory final : public Memory {
  public:
-  /// Is told of bytes that don't count any more, and then gets what the memory held, which it must give back in the order
-  /// of the session's stream.
+  /// Callback for released memory. It receives the bytes that are no longer accounted for, and the buffers, which it
+  /// must free in the order of the session's stream.
   using Held = std::pair<DeviceBuffer, PackedForms>;
   using Release = std::function<void(int64_t bytes, std::shared_ptr<Held>)>;
 
@@ -36,7 +37,7 @@ class ResidentMemory final : public Memory {
       : Memory(buffer.get(), bytes),
         held_(std::make_shared<Held>(std::move(buffer), PackedForms(device))),
         release_(std::move(release)) {}
-  /// A part of other memory, which outlives it, with facts of its own.
+  /// Creates a part of another memory, which must outlive it, with separate bounds.
   ResidentMemory(void* data, int64_t bytes, const ValueBounds& facts)
       : Memory(data, bytes),
         facts_(facts),
@@ -52,24 +53,24 @@ class ResidentMemory final : public Memory {
     counts_ = false;
   }
 
-  /// Has the facts fetched, for a thread that will ask thousands of memories for them.
+  /// Prefetches the bounds into the cache, for a thread that will read the bounds of thousands of memories.
   void prefetch_facts() const {
     __builtin_prefetch(&facts_);
     __builtin_prefetch(&facts_ + 1);
   }
   const ValueBounds& facts() const { return facts_; }
-  /// Whether the facts come from the elements themselves, so that a scan would find no others.
+  /// Returns whether the bounds are exact, so that a scan would have the same result.
   bool is_exact() const { return is_exact_; }
-  /// Facts that a scan of all elements has found.
+  /// Sets the bounds to the result of a scan of all elements.
   void found(const ValueBounds& facts) {
     if (!is_exact_) forms().clear();
     facts_ = facts;
     is_exact_ = true;
   }
 
-  /// Marks elements as written: all, or a part. `facts` are about the new ones, and `exact` if they come from the elements
-  /// themselves. Of a part they are bounds for the whole, because what was there may have been the least or the greatest.
-  /// Called before the elements are written.
+  /// Marks all elements, or a part of them, as written. `facts` are the bounds of the new elements, which are `exact`
+  /// if they are the result of a scan. After a partial write the bounds of the memory are no longer exact, because an
+  /// overwritten element may have been the least or the greatest. Must be called before the elements are written.
   void written(bool all, const ValueBounds& facts, bool exact) {
     wait_for_readers();
     forms().clear();
@@ -79,13 +80,14 @@ class ResidentMemory final : public Memory {
     facts_.merge(facts);
   }
 
-  /// Whether these matrices are all that the memory holds.
+  /// Returns whether the matrices cover all of the memory.
   template <class Pointer>
   bool is_covered_by(const BasicMatrixView<Pointer>& view, DataType dtype, int64_t batch) const {
     return is_row_major(view, batch) && batch * view.rows * view.cols * stored_bytes(dtype, view.storage) == bytes();
   }
 
-  /// What is known of lines of it. The answer stays valid while few others are asked for.
+  /// Returns the scan results of lines of the memory. The reference stays valid while only a few other lines are
+  /// requested.
   KnownLines& known_lines(const OperandLines& lines, bool maximizes) {
     constexpr size_t kMost = 16;
     const auto found = std::find_if(known_lines_.begin(), known_lines_.end(), [&](const KnownLines& known) {
@@ -106,10 +108,10 @@ class ResidentMemory final : public Memory {
   void wait_for_readers() { readers_.wait(); }
 
  private:
-  // Next to what a memory begins with: groups only read this.
+  // First member, next to the base class in memory: products of groups read only this.
   ValueBounds facts_;
   bool is_exact_ = false, counts_ = true;
-  std::list<KnownLines> known_lines_;  ///< the latest at the end
+  std::list<KnownLines> known_lines_;  ///< latest at the end
   std::shared_ptr<Held> held_;
   Release release_;
   Readers readers_;
@@ -117,7 +119,7 @@ class ResidentMemory final : public Memory {
 
 inline ResidentMemory& resident(Memory* memory) { return static_cast<ResidentMemory&>(*memory); }
 
-/// ResidentMemory::written() of these matrices.
+/// Calls ResidentMemory::written() for matrices.
 inline void mark_written(const MutableMatrixView& view, DataType dtype, int64_t batch, const ValueBounds& facts,
                          bool exact = false) {
   ResidentMemory& memory = resident(view.memory);

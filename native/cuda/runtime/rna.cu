@@ -24,20 +24,20 @@ using rna::kBlock;
 using rna::kThreads;
 using rna::Pairs;
 
-/// Most strands that are folded by the same launches: the second dimension of a grid.
+/// Limit of the strands that are folded by one sequence of launches: the second dimension of a grid.
 constexpr size_t kMaxStrands = 65535;
 
-/// A device, and the most bytes of its memory that may be used; 0: all that is free.
+/// A device, and the limit of its memory in bytes; 0: all free memory.
 struct Device {
   int index;
   int64_t limit;
 
-  /// What a computation can have of it when no other runs.
+  /// Returns the bytes that a computation can use if no other runs.
   int64_t capacity() const { return std::max(unreserved_threshold(limit), device_capacity(index, limit)); }
 };
 
-/// Calls `body` with a lane and with `bytes` of the device, at most its capacity, as soon as others leave it so many. The lane's
-/// streams are idle afterwards, and then the bytes are given back.
+/// Calls `body` with a lane and an arena of `bytes` bytes, at most the capacity of the device, as soon as other
+/// computations leave that amount. Waits until the lane's streams are idle, and then frees the memory.
 template <class Body>
 auto run_on(const Device& device, int64_t bytes, const CancellationToken& watch, Body body) {
   const MemoryReservation reserved =
@@ -65,7 +65,7 @@ template <class T>
 const T* copy_to(ScratchArena& room, const std::vector<T>& values, cudaStream_t stream) {
   const int64_t bytes = bytes_of(values);
   void* const copy = room.take(bytes);
-  // From pageable memory it is copied when this returns.
+  // A copy from pageable memory has been staged when the call returns.
   MPMML_CUDA(cudaMemcpyAsync(copy, values.data(), bytes, cudaMemcpyHostToDevice, stream));
   return static_cast<const T*>(copy);
 }
@@ -77,8 +77,9 @@ Pairs pairs_of(const PairScores& scores, int64_t min_loop) {
   return pairs;
 }
 
-/// With at least so many blocks to close, one group of threads for each keeps the device busy: 1 000 strands of 500 bases take
-/// 5 ms instead of 13. With fewer, four groups take two thirds of the time: 16 × 750 bases (H200).
+/// Number of blocks to close from which one group of threads per block keeps the device busy: 1 000 strands of 500
+/// bases take 5 ms instead of 13 (H200). With fewer blocks, four groups per block take two thirds of the time: 16 × 750
+/// bases (H200).
 constexpr unsigned kManyBlocks = 1024;
 
 template <class Launch>
@@ -91,8 +92,8 @@ void launch_closing(Launch launch, dim3 grid) {
   MPMML_CUDA(cudaGetLastError());
 }
 
-/// What the launches that fold strands need of a device's memory: bytes of tables, of where the rows of their blocks begin, of
-/// bases by position, and of what says where these are.
+/// Device memory of the launches that fold strands, in bytes: tables, offsets of the rows of blocks, bases by position,
+/// and descriptors of the strands.
 template <class Score>
 struct FoldBytes {
   int64_t tables = 0, rows = 0, bases = 0, strands = 0;
@@ -110,7 +111,7 @@ struct FoldBytes {
   }
 };
 
-/// Strands that are folded by the same launches, one for each diagonal of blocks.
+/// Strands that are folded by one sequence of launches, with one launch for each diagonal of blocks.
 template <class Score>
 struct FoldPlan {
   struct Item {
@@ -121,7 +122,7 @@ struct FoldPlan {
   std::vector<Item> items;
   FoldBytes<Score> bytes;
   int64_t launches = 0;
-  int64_t blocks = 0;  ///< of rows that the longest strand has
+  int64_t blocks = 0;  ///< rows of blocks of the longest strand
 
   void add(const Strand& strand, Triangle shape) {
     launches = std::max(launches, shape.diagonals());
@@ -132,14 +133,15 @@ struct FoldPlan {
   }
 };
 
-/// The strands of a plan, which are folded alone.
+/// The strands of a plan, each folded alone.
 template <class Score>
 class Folded {
  public:
   Folded(const FoldPlan<Score>& plan, const PairScores& scores, int64_t min_loop)
       : plan_(plan), scores_(scores), min_loop_(min_loop) {}
 
-  /// Takes the plan's bytes of the room, and is this share of all work. The tables are on the host, too, when it returns.
+  /// Folds the strands, with the plan's bytes from the arena. `share` is the fraction of all work, for the progress.
+  /// The tables are on the host, too, when it returns.
   void run(Lane& lane, ScratchArena& room, const CancellationToken& watch, double share) {
     const cudaStream_t stream = lane.compute(0);
     void* const tables = room.take(plan_.bytes.tables);
@@ -165,10 +167,10 @@ class Folded {
     watch.add(share);
   }
 
-  /// A strand on the device, as long as the room is there.
+  /// Returns a strand's table on the device, which is valid during the lifetime of the arena.
   const Closed<Score>& closed(size_t index) const { return closed_[index]; }
 
-  /// After run().
+  /// Traces a structure. Must be called after run().
   auto trace(size_t index) const {
     const auto& item = plan_.items[index];
     const auto* const table = reinterpret_cast<const Score*>(static_cast<const char*>(host_->data()) + item.table_at);
@@ -177,7 +179,7 @@ class Folded {
   }
 
  private:
-  /// Copies what kernels read of the strands. Returns where it is.
+  /// Copies the descriptors of the strands to the device, and returns their address.
   const Closed<Score>* describe(char* tables, ScratchArena& room, cudaStream_t stream) {
     std::vector<int64_t> rows;
     std::vector<uint8_t> bases;
@@ -202,7 +204,7 @@ class Folded {
   const PairScores& scores_;
   const int64_t min_loop_;
   std::vector<Closed<Score>> closed_;
-  std::optional<Workspace> host_;  ///< the tables
+  std::optional<Workspace> host_;  ///< copy of the tables
 };
 
 template <class Score>
@@ -213,7 +215,7 @@ std::vector<Folding> fold_all(const FoldRequest& request, const Device& device) 
     longest = std::max(longest, length);
     bases += length;
   }
-  // The host has all tables of a plan, too.
+  // The host needs memory for all tables of a plan, too.
   const auto most = static_cast<int64_t>(std::min(static_cast<double>(device.capacity()), request.max_bytes));
   require_room(FoldBytes<Score>().with(Triangle(longest, longest)).all(), most, "take shorter strands");
   std::vector<Folding> results;
@@ -238,8 +240,8 @@ std::vector<Folding> fold_all(const FoldRequest& request, const Device& device) 
   return results;
 }
 
-/// How an interaction is computed: for each length of intervals of strand 1 one launch for the products of all its tables, and one
-/// for each diagonal of blocks to close them.
+/// Plan of an interaction. Each length of intervals of strand 1 has one launch for the products of all its tables, and
+/// one launch for each diagonal of blocks to close them.
 template <class Score>
 struct InteractionPlan {
   explicit InteractionPlan(const InteractionRequest& request) : n(static_cast<int64_t>(request.strand1.size())) {
@@ -250,13 +252,13 @@ struct InteractionPlan {
 
   const int64_t n;  ///< bases of strand 1
   FoldPlan<Score> strands;
-  std::vector<short2> tiles;  ///< of a table, by first row and first column: deepest first
+  std::vector<short2> tiles;  ///< tiles of a table, by first row and first column: deepest first
 
-  /// Of a table.
+  /// Shape of a table.
   const Triangle& shape() const { return strands.items[1].shape; }
   int64_t tables() const { return count_of_intervals(n); }
   int64_t table_bytes() const { return FoldBytes<Score>::of_table(shape()); }
-  /// Of the device's memory.
+  /// Required device memory in bytes.
   int64_t bytes() const {
     return strands.bytes.all() + ScratchArena::piece(tables() * table_bytes()) + ScratchArena::piece(bytes_of(tiles));
   }
@@ -275,8 +277,7 @@ struct InteractionPlan {
   }
 };
 
-/// All tables of an interaction, on the device. Those that a structure is traced through are copied when they are first
-/// looked at.
+/// All tables of an interaction, on the device. The traceback copies a table to the host when it first reads it.
 template <class Score>
 class InteractionTables {
  public:
@@ -287,7 +288,7 @@ class InteractionTables {
         strands_(plan.strands, request.within, request.min_loop),
         host_(static_cast<size_t>(plan.tables())) {}
 
-  /// Takes the plan's bytes of the room.
+  /// Computes the tables, with the plan's bytes from the arena.
   void fill(ScratchArena& room) {
     strands_.run(lane_, room, request_.watch, 0);
     const cudaStream_t stream = lane_.compute(0);
@@ -306,7 +307,7 @@ class InteractionTables {
       rna::multiply<Score><<<static_cast<unsigned>(blocks), kThreads, 0, stream>>>(all, within, between,
                                                                                    static_cast<int>(length), tiles);
       close(all, within, length, tables);
-      // One length is queued while the device computes the one before.
+      // One length is queued while the device computes the previous one.
       Event& now = lane_.event(true);
       now.record(stream);
       if (before) before->wait();
@@ -337,7 +338,7 @@ class InteractionTables {
   auto fold2() const { return strands_.trace(1); }
 
  private:
-  /// From one table to the next.
+  /// Stride between tables, in elements.
   int64_t elements() const { return plan_.table_bytes() / static_cast<int64_t>(sizeof(Score)); }
 
   void close(const rna::Tables<Score>& all, const Pairs& within, int64_t length, int64_t tables) {

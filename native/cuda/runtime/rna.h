@@ -6,10 +6,11 @@
 
 namespace mpmml::cuda {
 
-/// As cpu::fold(). `max_device_bytes` limits the device's memory that is used; 0: all that is free. The device is usable.
+/// Folds strands like cpu::fold(), on a GPU. `max_device_bytes` limits the device memory; 0: all free memory. The
+/// device must be usable.
 std::vector<Folding> fold(const FoldRequest& request, int device, int64_t max_device_bytes);
 
-/// As cpu::interact().
+/// Computes an interaction like cpu::interact(), on a GPU.
 Interactions interact(const InteractionRequest& request, int device, int64_t max_device_bytes);
 
 }  // namespace mpmml::cuda

@@ -27,14 +27,14 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-/// A product of so many rows and columns, each of `depth` elements, whose lines follow each other.
+/// A test product with `lines` rows of A and columns of B, each of `depth` contiguous elements.
 template <class Element>
 struct Trial {
   int64_t lines, depth;
   std::vector<Element> a, b;
-  ValueRange range_a{}, range_b{};  ///< if the kernel depends on them
+  ValueRange range_a{}, range_b{};  ///< if the kernel needs ranges
 
-  /// What the kernel of `row` makes of it, on the cheapest of its paths.
+  /// Returns the results of the kernel of `row`, with the cheapest of its arithmetics.
   std::vector<Element> compute(const KernelVariant& row, int device) const {
     MPMML_CUDA(cudaSetDevice(device));
     const Stream stream;
@@ -45,7 +45,7 @@ struct Trial {
       MPMML_CUDA(cudaMemcpyAsync(buffer.get(), elements.data(), bytes, cudaMemcpyHostToDevice, stream));
       return buffer;
     };
-    // A kernel without code stores nothing.
+    // The initial value of C detects kernels without code, which store nothing.
     std::vector<Element> results(static_cast<size_t>(lines * lines), Element{2});
     const DeviceBuffer on_device_a = copied(a), on_device_b = copied(b), on_device_c = copied(results);
     Problem problem;
@@ -72,7 +72,7 @@ struct Trial {
     return results;
   }
 
-  /// Whether the kernel computes what `accumulate` does from `zero` on.
+  /// Returns whether the kernel's results equal those of `accumulate`, starting from `zero`.
   template <class Accumulate>
   bool is_right(const KernelVariant& row, int device, Element zero, Accumulate&& accumulate) const {
     const std::vector<Element> results = compute(row, device);
@@ -91,8 +91,8 @@ uint32_t next(uint32_t random) { return random * 1664525u + 1013904223u; }
 
 constexpr int32_t kZero = MaxPlus<int32_t>::zero;
 
-/// Lines whose sums are at the limits: equal elements, which touch the next power of two; one best element among others
-/// that are one level or `most` levels below; one element by itself; and any.
+/// Returns lines whose sums are at the limits: equal elements, whose sum touches the next power of two; one best
+/// element among others that are one level or `most` levels below; a single element; and random elements.
 std::vector<int32_t> lines_of_levels(int count, int depth, int most, bool has_zero) {
   std::vector<int32_t> elements;
   uint32_t random = 1;
@@ -109,7 +109,7 @@ std::vector<int32_t> lines_of_levels(int count, int depth, int most, bool has_ze
 }
 
 bool computes_levels(const KernelVariant& row, int device) {
-  // The others are made of the same instructions.
+  // Other semirings and types use the same instructions.
   if (row.variant.semiring != SemiringId::max_plus || row.variant.dtype != DataType::kInt32) return true;
   constexpr int kLines = 128, kDepth = 192;  // a tile of C, three of K
   const int most = static_cast<int>(exponent_scale_of(row.kernel->paths.cheapest()).most);
@@ -124,7 +124,7 @@ bool computes_levels(const KernelVariant& row, int device) {
   });
 }
 
-/// Lines of truth values: all true, none, and then in turn one that is true and any.
+/// Returns lines of truth values: all true, none true, and then alternately a single true value and random values.
 std::vector<uint8_t> lines_of_truth(int count, int depth, uint32_t random) {
   std::vector<uint8_t> elements;
   for (int line = 0; line < count; ++line) {
@@ -147,7 +147,7 @@ bool counts_pairs(const KernelVariant& row, int device) {
   });
 }
 
-/// Why the device hasn't got it; empty if it has.
+/// Returns the reason why the device lacks a feature; empty if the device has it.
 std::string check(int device, DeviceFeature ability) {
   const int capability = device_limits(device).capability;
   if (ability == DeviceFeature::kWarpExponents) {
@@ -166,7 +166,7 @@ std::string check(int device, DeviceFeature ability) {
   return {};
 }
 
-/// The same, checked once, unless the check throws.
+/// Returns the result of check(), cached unless the check throws.
 const std::string& missing(int device, DeviceFeature ability) {
   static auto& mutex = *new std::mutex;
   static auto& known = *new std::map<std::pair<int, DeviceFeature>, std::string>;

@@ -1,7 +1,7 @@
-// Whether a device has what kernels rely on. The families on exponents rely on what no document promises: that the exponent of a
-// sum of powers of two on tensor cores is right even if the sum is truncated. And a build may have kernels without the code for
-// a GPU's instructions: they are empty then. So the first question for a device computes products, those of exponents with sums
-// at the limits, and compares them with the definition.
+// Self-tests of the device features that kernels rely on. The exponent families rely on an undocumented property: the
+// exponent of a sum of powers of two on tensor cores is right even if the sum is truncated. A build may also contain
+// kernels without code for a GPU's instructions, which are empty then. So the first query for a device computes
+// products, with sums at the limits for exponents, and compares them with the definition.
 #pragma once
 #include <string>
 
@@ -14,12 +14,12 @@ constexpr int kHopper = 90;
 
 bool has_ability(int device, DeviceFeature ability);
 
-/// Whether any kernels compute exponents.
+/// Returns whether the device supports any kernels of the exponent families.
 inline bool has_exponents(int device) {
   return has_ability(device, DeviceFeature::kExponents) || has_ability(device, DeviceFeature::kWarpExponents);
 }
 
-/// What came of that, for people. Never throws.
+/// Returns a human-readable result of the exponents' self-test. Never throws.
 std::string describe_exponents(int device);
 
 }  // namespace mpmml::cuda

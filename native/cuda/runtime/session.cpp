@@ -27,7 +27,7 @@
 namespace mpmml::cuda {
 namespace {
 
-/// The lanes of work that is under way. They borrow the session's streams.
+/// Lanes of pending work, which borrow the session's streams.
 class JobLanes {
  public:
   explicit JobLanes(const Lane& owner) : owner_(owner) {}
@@ -48,7 +48,7 @@ class JobLanes {
   std::vector<std::unique_ptr<Lane>> idle_;
 };
 
-/// Work that has been queued in the session's stream, up to an event.
+/// Pending work in the session's stream, up to an event.
 class Queued final : public Pending {
  public:
   Queued(JobLanes& lanes, std::unique_ptr<Lane> lane) : lanes_(lanes), lane_(std::move(lane)) {}
@@ -61,7 +61,7 @@ class Queued final : public Pending {
   Lane& lane() { return *lane_; }
 
   void add(std::vector<QueuedProduct> products) { products_ = std::move(products); }
-  /// Ends what is queued.
+  /// Records the event that ends the queued work.
   void close() {
     if (products_.size() == 1) end_ = products_.front().end;
     if (end_) return;
@@ -77,7 +77,7 @@ class Queued final : public Pending {
     finished_ = true;
     std::vector<Outcome> outcomes;
     outcomes.reserve(products_.size());
-    // Products that share a launch are neighbours here, and asking CUDA for its times takes a while.
+    // Products that share a launch are neighbours, so its times are queried from CUDA only once, which is slow.
     const Event* known = nullptr;
     double preparing = 0, computing = 0;
     for (QueuedProduct& product : products_) {
@@ -107,7 +107,7 @@ class Queued final : public Pending {
   bool finished_ = false;
 };
 
-/// A copy to the host, which threads of its own carry out.
+/// A copy to the host by separate threads.
 class Copy final : public Reader {
  public:
   Copy(int device, const std::atomic<int32_t>* cancelled) : lane_(take_lane(device)) {
@@ -125,13 +125,14 @@ class Copy final : public Reader {
 
   bool is_done() { return !transfers_ || transfers_->is_done(0); }
 
-  /// Waits for the copy, and throws what it threw.
+  /// Waits for the copy, and rethrows its error.
   void finish() {
     wait_for_copy();
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  /// Gives the lane back too: the next copy can have it, before it is known how this one went.
+  /// Waits for the copy and returns the lane, so that the next copy can use it before the outcome of this one is
+  /// queried.
   void wait_for_copy() override {
     if (!transfers_) return;
     try {
@@ -164,8 +165,8 @@ class Download final : public Pending {
   std::shared_ptr<Copy> copy_;
 };
 
-/// The plans of the latest products, because a program often computes products of the same kind in a row, and planning
-/// takes some microseconds.
+/// Cache of the latest plans, because programs often compute similar products in a row, and planning takes a few
+/// microseconds.
 class LatestPlans final : public Planner {
  public:
   explicit LatestPlans(Planner& planner) : planner_(planner) {}
@@ -236,7 +237,7 @@ class CudaSession final : public Session {
       device_->enter();
       cudaStreamSynchronize(stream());
     } catch (const std::exception&) {
-      // CUDA has failed for good: nothing runs any more.
+      // CUDA has failed permanently, so no work is running.
     }
   }
 
@@ -252,10 +253,10 @@ class CudaSession final : public Session {
   void collect() override {
     try {
       device_->enter();
-      // The pool gives what it has too much of back to the driver when a thread waits for a stream.
+      // The pool returns its excess memory to the driver when a thread synchronizes with a stream.
       MPMML_CUDA(cudaStreamSynchronize(stream()));
     } catch (const std::exception&) {
-      // CUDA has failed for good: the next product says so.
+      // CUDA has failed permanently; the next product reports it.
     }
   }
 
@@ -276,7 +277,7 @@ class CudaSession final : public Session {
     device_->enter();
     resident(to.memory).wait_for_readers();
     const HostLayout host = host_layout(from, batch, dtype, false);
-    // A batch whose matrices are all the same one in memory is copied once, and repeated on the device.
+    // A batch with stride 0 (one matrix repeated) is copied once, and replicated on the device.
     const bool is_dense = is_row_major(to, batch) && host.items == batch;
     DeviceBuffer apart;
     if (!is_dense) apart = device_->workspace(host.bytes());
@@ -358,7 +359,7 @@ class CudaSession final : public Session {
     auto& other = static_cast<CudaSession&>(from);
     auto& read = static_cast<const ResidentMemory&>(source);
     auto& written = static_cast<ResidentMemory&>(target);
-    // Without that the copy takes the way through the host.
+    // Without peer access the copy is staged through the host.
     let_peer_read(other.device(), device());
     device_->enter();
     written.wait_for_readers();
@@ -397,7 +398,7 @@ class CudaSession final : public Session {
       facts.has_negative = may_be_negative;
       mark_written(view, dtype, pivots.batch, facts);
     };
-    // Elements that aren't negative have no negative products.
+    // Products of nonnegative elements are nonnegative.
     const bool may_be_negative =
         !restricts_elements(pivots.operation) || resident(pivots.down.memory).facts().has_negative;
     for (const auto* view : {&pivots.down, &pivots.along, &pivots.columns, &pivots.rows}) {
@@ -448,7 +449,8 @@ class CudaSession final : public Session {
   std::unique_ptr<Pending> find_next_nodes(const NextNodes& successors) override {
     device_->enter();
     write_successors(successors);
-    // Some rows at a time, so that it can be given up. Few nodes are tried for a row, but it may be half of them.
+    // A few rows at a time, so that the search can be cancelled. The cost assumes this fraction of the nodes per row;
+    // the real fraction is usually less, but may be a half.
     constexpr double kShareTried = 0.125;
     const int64_t m = successors.next.rows;
     const double steps_of_row = kShareTried * static_cast<double>(successors.batch) *
@@ -525,7 +527,8 @@ class CudaSession final : public Session {
     mark_written(successors.next, DataType::kInt32, successors.batch, facts);
   }
 
-  /// Copies run one after the other on the bus, and each has threads and pinned memory: two of them keep it busy.
+  /// Waits until another copy may start. Copies are serialized on the bus, and each needs threads and pinned memory:
+  /// two copies keep the bus busy.
   void await_turn_to_copy() {
     constexpr size_t kMaxCopies = 2;
     for (; copies_.size() >= kMaxCopies; copies_.pop_front()) {

@@ -12,14 +12,14 @@
 namespace mpmml::cuda {
 namespace {
 
-/// A larger product, counted as if it had no structure, runs by itself: to gather 1400³ takes as long as a batch of them
-/// saves (H200).
+/// Limit of the k-steps of a product in a batch, counted without structure. Gathering products of 1400³ takes as long
+/// as the batch saves (H200).
 constexpr double kMaxSteps = 1024.0 * 1024 * 1024;
 
-/// What the gathered matrices of a batch may take. Its packed operands take as much again.
+/// Limit of the bytes of the gathered matrices of a batch. Packed operands take the same amount in addition.
 constexpr int64_t kMaxBytes = int64_t{512} << 20;
 
-/// What the products of a batch have in common. Those of a group have the same semiring, type and overflow anyway.
+/// Returns the key by which products are batched. Semiring, type and overflow policy are equal within a group.
 auto key_of(const Problem& problem) {
   const auto& [a, b, c] = problem.structure;
   return std::tuple(problem.m(), problem.n(), problem.k(), a, b, c, problem.a.storage, problem.b.storage,
@@ -30,7 +30,7 @@ int64_t bytes_of(const Problem& problem, const MatrixView& view) {
   return view.data ? view.rows * view.cols * stored_bytes(problem.operation.dtype, view.storage) : 0;
 }
 
-/// The same matrix of all products, one after the other.
+/// One operand of all products of the batch, contiguous in memory.
 struct Gathered {
   std::shared_ptr<ResidentMemory> memory;
   MatrixView view;
@@ -41,7 +41,8 @@ class Batch {
   Batch(const std::vector<const Problem*>& problems, SessionDevice& device)
       : problems_(problems), count_(static_cast<int64_t>(problems.size())), device_(device) {}
 
-  /// Whether all values are the semiring's, and no sum may overflow as far as the bounds tell: an error names a product.
+  /// Returns whether the bounds prove that all values are elements of the semiring and that no sum overflows. Otherwise
+  /// products run one by one, because errors name a product.
   bool is_certain() const {
     const Problem& first = *problems_.front();
     const Operation& operation = first.operation;
@@ -65,7 +66,7 @@ class Batch {
     batch.a = a.view;
     batch.b = b.view;
     batch.c0 = c0.view;
-    // The results aren't seen before they are scattered.
+    // Results are visible only after they have been scattered.
     ResultTarget target(batch, true, false);
     target.place(c.memory->data(), c.memory.get());
     QueuedProduct queued = queue_product(target.there(batch), where, planner, device_, lane);
@@ -100,7 +101,7 @@ class Batch {
     return gathered;
   }
 
-  /// Puts the results where the products want them.
+  /// Scatters the results to the products' C.
   void scatter(const Gathered& c) {
     const Band& band = problems_.front()->structure.c;
     for (const Problem* problem : problems_) resident(problem->c.memory).wait_for_readers();
@@ -115,7 +116,7 @@ class Batch {
     }
   }
 
-  /// Where the matrices of the products are, in device memory.
+  /// Returns the positions of the products' matrices, as an array in device memory.
   template <class View>
   const Placed* places(View&& view_of, const MatrixView& gathered) {
     std::vector<Placed> places;

@@ -1,6 +1,7 @@
-// Structured products of a group that have their sizes and structure in common run as one batch, whose matrices are
-// gathered first. By itself each would leave most of a GPU idle: its deepest tiles take as long as those of a whole
-// product. On an H200 496 products of triangles of 128³ take 1.6 ms instead of 19.6, of 1024³ 23.7 ms instead of 35.8.
+// Batching of structured products of a group with equal sizes and structure, whose matrices are gathered first. A
+// single structured product leaves most of a GPU idle, because its deepest tiles take as long as the tiles of a product
+// without structure. On an H200 496 products of triangles of 128³ take 1.6 ms instead of 19.6, of 1024³ 23.7 ms instead
+// of 35.8.
 #pragma once
 #include <optional>
 #include <vector>
@@ -9,25 +10,26 @@
 
 namespace mpmml::cuda {
 
-/// Whether the product may run in a batch with others.
+/// Returns whether the product may run in a batch with others.
 bool can_be_gathered(const Problem& problem);
 
-/// An order in which products that are alike are neighbours.
+/// Ordering in which products that can share a batch are neighbours.
 bool comes_before(const Problem& x, const Problem& y);
 
-/// Whether they may run in the same batch.
+/// Returns whether two products may run in one batch.
 bool are_alike(const Problem& x, const Problem& y);
 
-/// How many products like this one run at once: gathered matrices take memory.
+/// Returns the maximum number of such products in one batch, limited by the memory of gathered matrices.
 size_t max_in_batch(const Problem& problem);
 
-/// The paths that are exact for products of operands with these ranges, and of such C0, if all values are the semiring's as far
-/// as bounds tell. Otherwise products are queued one by one, because an error names one.
+/// Returns the exact arithmetics for products of operands with these ranges and C0 with these bounds. Returns nothing
+/// if the bounds don't prove that all values are elements of the semiring; products are then queued one by one, because
+/// errors name a product.
 std::optional<ArithmeticSet> exact_arithmetics(const Operation& operation, const ValueRange& a, const ValueRange& b,
                                                const ValueBounds* c0);
 
-/// Queues products that are alike as one batch, and divides its time among them. Returns nothing, and changes no
-/// matrix, if their values must be scanned one by one or if there is no memory for the batch.
+/// Queues products with equal keys as one batch, and divides its time among them. Returns nothing, and changes no
+/// matrix, if their values must be scanned one by one or if the memory doesn't suffice for the batch.
 std::optional<std::vector<QueuedProduct>> queue_batch(const std::vector<const Problem*>& problems,
                                                       const Placement& where, Planner& planner, SessionDevice& device,
                                                       Lane& lane);

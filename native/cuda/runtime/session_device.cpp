@@ -13,7 +13,7 @@
 namespace mpmml::cuda {
 namespace {
 
-/// Streams are made on the current device of the thread.
+/// Makes the device current, because streams are created on the thread's current device.
 int made_current(int device) {
   MPMML_CUDA(cudaSetDevice(device));
   return device;
@@ -38,7 +38,7 @@ void SessionDevice::release(int64_t bytes, std::shared_ptr<ResidentMemory::Held>
     if (reserved_ == 0) ledger_of(device()).hold(-bytes);
     return;
   }
-  // Other threads make no CUDA call: it might be their first, which takes long, or come when CUDA is ending.
+  // Other threads make no CUDA call, because it might be their first, which is slow, or happen during CUDA's shutdown.
   if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
   released_.push_back(std::move(held));
@@ -67,8 +67,8 @@ bool SessionDevice::make_room(int64_t bytes) {
   while (!fits()) {
     if (reserved_ > 0) return false;
     if (drop_forms(device(), bytes) > 0) continue;
-    // What has been freed comes back when the device gets there. Products of others on this device end by themselves, and
-    // release the forms that they hold.
+    // Stream-ordered frees take effect when the device reaches them. Other products on this device end on their own,
+    // and release their packed forms.
     MPMML_CUDA(cudaStreamSynchronize(stream()));
     if (fits()) return true;
     if (ledger_of(device()).reserved() == 0 && bytes_of_forms(device()) == 0) return false;
@@ -80,7 +80,7 @@ bool SessionDevice::make_room(int64_t bytes) {
 
 bool SessionDevice::make_room_for_forms(int64_t room, int64_t forms) {
   const auto fits = [&] {
-    // Forms stay, so that all of them count.
+    // Cached packings are retained, so all of them count.
     const int64_t all = room + (forms > 0 ? forms + bytes_of_forms(device()) : 0);
     return (reserved_ == 0 && all <= unreserved_threshold(limit_)) || has_capacity(room + forms);
   };
@@ -119,7 +119,8 @@ void SessionDevice::limit_queued(double steps) {
 }
 
 void SessionDevice::count_queued(double steps, cudaStream_t stream) {
-  // A quarter of a millisecond. So many products aren't in flight that less would matter.
+  // A quarter of a millisecond on an H200. Shorter work isn't tracked, because never enough of it is in flight to
+  // matter.
   constexpr double kLong = 4e9;
   if (steps < kLong) return;
   turns_.push_back({Event(), steps});
@@ -145,7 +146,7 @@ void SessionDevice::upload(const HostLayout& host, void* to, const std::atomic<i
     queue.wait(0);
     there.record(lane_.upload());
     there.hold(stream());
-    // Pinned memory of the caller is read until then.
+    // The caller's pinned memory is read until this event.
     there.wait();
   } catch (...) {
     lane_.quiesce();

@@ -18,27 +18,28 @@
 namespace mpmml::cuda {
 namespace {
 
-/// Up to this many steps a product is computed with others in one launch: 512³, which takes as long as the launches of
-/// a product of its own (H200).
+/// Limit of the k-steps of a product that shares a launch with others: 512³, which takes as long as the launches of a
+/// single product (H200).
 constexpr double kMaxSteps = 512.0 * 512 * 512;
 
-/// The products of a launch. A larger group is launched in parts, so that the GPU begins while the rest is prepared.
+/// Limit of the products per launch. Larger groups are launched in parts, so that the GPU begins while the rest is
+/// prepared.
 constexpr size_t kMaxTogether = 2048;
 
 /// A product that shares a launch.
 struct Member {
   size_t product;
-  ValueBounds facts;  ///< about A ⊗ B
+  ValueBounds facts;  ///< bounds of A ⊗ B
 };
 
-/// The products that one launch computes.
+/// Products of one launch.
 struct Bucket {
   Plan plan;
   const Kernel* kernel;
   std::vector<Member> members;
 };
 
-/// What decides which launch a product joins.
+/// Properties that decide which launch a product joins.
 struct Alike {
   Alike() = default;
   explicit Alike(const Problem& problem)
@@ -63,7 +64,7 @@ struct Alike {
 
 double all_steps_of(const Problem& problem) { return double(problem.outputs()) * double(problem.k()); }
 
-/// Whether the product is small, and asks for nothing that only launches of their own find.
+/// Returns whether the product is small and requests no auxiliary outputs, which need separate launches.
 bool is_small(const Problem& problem) {
   return problem.batch == 1 && problem.outputs() > 0 && problem.k() > 0 && all_steps_of(problem) <= kMaxSteps &&
          !further_asked(problem);
@@ -73,7 +74,7 @@ bool can_join(const Problem& problem) {
   return is_small(problem) && !is_structured(problem) && takes_stores(problem.c, problem.operation.dtype, 1);
 }
 
-/// The host's operands of small products, which go to the device in one transfer.
+/// Host operands of small products, which are uploaded in one transfer.
 class HostOperands {
  public:
   HostOperands(std::vector<Problem>& problems, SessionDevice& device) : device_(device) {
@@ -99,7 +100,7 @@ class HostOperands {
   }
 
  private:
-  /// Calls `body` for each operand on the host of a small product.
+  /// Calls `body` for each host operand of the small products.
   template <class Body>
   static void for_each(std::vector<Problem>& problems, Body&& body) {
     for (Problem& problem : problems) {
@@ -158,7 +159,8 @@ class Group {
                        [](const Problem& it) { return !it.a.memory || !it.b.memory || (it.c0.data && !it.c0.memory); });
   }
 
-  /// Fetches what the products after this one need: another thread has written the problems, and the memories are anywhere.
+  /// Prefetches the data of the next products into the cache: another thread has written the problems, and the memories
+  /// are scattered.
   void prefetch_after(size_t index) const {
     constexpr size_t kAhead = 8;
     if (index + 2 * kAhead < problems_.size()) {
@@ -178,11 +180,11 @@ class Group {
     }
   }
 
-  /// Puts a product into a bucket, if values and sizes allow that.
+  /// Adds a product to a bucket, if values and sizes permit it. Returns whether it did.
   bool join(size_t index) {
     const Problem& problem = problems_[index];
     if (problems_.size() == 1 || where_.variant || !can_join(problem)) return false;
-    // Neighbours often have operands in the same memories, about which the same is known.
+    // Consecutive products often have operands in the same memories, with equal bounds.
     const Alike alike(problem);
     if (!(latest_ == alike)) {
       latest_ = alike;
@@ -217,7 +219,7 @@ class Group {
     const std::optional<Plan> plan =
         find_plan(problem.operation, exact, group_variants(problem.operation), nullptr,
                   [](const Variant&, ArithmeticKind path) { return VariantCost{{}, double(path)}; });
-    // What a bound doesn't decide, and what may overflow, is scanned product by product.
+    // Products whose bounds don't decide the plan, or that may overflow, are scanned one by one.
     if (!plan || may_overflow(problem, plan->path)) return std::nullopt;
     for (size_t index = 0; index < buckets_.size(); ++index) {
       if (buckets_[index].plan.variant == plan->variant && buckets_[index].plan.path == plan->path) return index;
@@ -236,14 +238,14 @@ class Group {
     return variants_;
   }
 
-  /// Keeps a product for a batch with others that are alike, if it may be in one.
+  /// Defers a product to a batch with similar ones, if it can be batched. Returns whether it did.
   bool defer_to_batch(size_t index) {
     if (problems_.size() == 1 || where_.variant || !can_be_gathered(problems_[index])) return false;
     set_aside_.push_back(index);
     return true;
   }
 
-  /// Queues what has been set aside: as batches if products are alike.
+  /// Queues the deferred products, as batches where products are similar.
   void queue_deferred() {
     std::stable_sort(set_aside_.begin(), set_aside_.end(),
                      [&](size_t x, size_t y) { return comes_before(problems_[x], problems_[y]); });
@@ -281,7 +283,7 @@ class Group {
     }
   }
 
-  /// Launches what is in the bucket, and empties it.
+  /// Launches the products of the bucket, and empties it.
   void launch(Bucket& bucket) {
     const auto count = static_cast<int64_t>(bucket.members.size());
     if (count == 1) queue_alone(bucket.members.front().product);
@@ -289,7 +291,8 @@ class Group {
     bucket.members.clear();
   }
 
-  /// The products of a launch, so that none that takes long is left for the end. Those of about the same depth are in any order.
+  /// Returns the products of a launch, deepest first (longest processing time first), so that no long one runs at the
+  /// end. Products of similar depth are in arbitrary order.
   const std::vector<size_t>& deepest_first(const Bucket& bucket) {
     constexpr size_t kDepths = 64;
     int64_t deepest = 0;
@@ -336,7 +339,7 @@ class Group {
     settle(bucket, {started, prepared, computed});
   }
 
-  /// Says what the products of a launch have come to, and what is known of their results.
+  /// Stores the outcomes of the products of a launch, and the bounds of their results.
   void settle(const Bucket& bucket, const LaunchTimes& times) {
     double all = 0;
     for (const Member& it : bucket.members) all += all_steps_of(problems_[it.product]);
@@ -372,7 +375,7 @@ class Group {
   }
 
   const Problems asked_;
-  std::vector<Problem> on_device_;  ///< the same, if operands had to be copied
+  std::vector<Problem> on_device_;  ///< the products with copied operands, if any were copied
   std::optional<HostOperands> hosts_;
   const Problems problems_ = on_device_.empty() ? asked_ : Problems(on_device_);
   const Placement& where_;
@@ -382,11 +385,10 @@ class Group {
   std::vector<QueuedProduct> queued_;
   std::vector<Bucket> buckets_;
   std::vector<size_t> order_;      ///< see deepest_first()
-  std::vector<char> packed_;       ///< what a launch reads of its products
-  std::vector<size_t> set_aside_;  ///< the products that may run in batches
+  std::vector<char> packed_;       ///< kernel arguments of a launch
+  std::vector<size_t> set_aside_;  ///< products deferred to batches
   std::vector<const Variant*> variants_;
-  std::vector<std::pair<ArithmeticSet, std::optional<size_t>>>
-      decided_;  ///< the buckets of products by their exact paths
+  std::vector<std::pair<ArithmeticSet, std::optional<size_t>>> decided_;  ///< buckets by exact arithmetics
   Alike latest_;
   std::optional<size_t> latest_bucket_;
   ValueBounds latest_facts_;

@@ -1,5 +1,5 @@
-// The products of one call to a session. Many small ones share a launch, and structured ones are batched: at 30 µs for each
-// of thousands of launches the GPU would be idle most of the time.
+// Products of one call to a session. Small products share launches, and structured products are batched, because
+// thousands of launches of 30 µs each would leave the GPU idle most of the time.
 #pragma once
 #include <vector>
 
@@ -7,9 +7,9 @@
 
 namespace mpmml::cuda {
 
-/// Queues the products in the device's stream, as queue_product() does each. Small ones are
-/// computed together, in one launch for each kernel and path; a launch's time is divided among its products by their
-/// steps. Throws Error with the place of the product that failed, if there are several.
+/// Queues products in the device's stream like queue_product(). Small products run together, in one launch per kernel
+/// and arithmetic; the time of a launch is divided among its products in proportion to their k-steps. Throws Error,
+/// with the index of the failed product if there are several.
 std::vector<QueuedProduct> queue_products(Problems problems, const Placement& where, Planner& planner,
                                           SessionDevice& device, Lane& lane);
 

@@ -17,14 +17,14 @@
 namespace mpmml::cuda {
 namespace {
 
-constexpr int64_t kMinSide = 128;  ///< a part isn't divided below this
+constexpr int64_t kMinSide = 128;  ///< least side of a part after division
 
-/// From so many steps on, operands of which only bounds are known are scanned to find out whether they have few levels. The
-/// scan takes 0.8 % of such a product (estimated for an H200).
+/// Number of k-steps from which operands with derived bounds are scanned for levels. The scan takes 0.8 % of a product
+/// of this size (estimated for an H200).
 constexpr double kStepsWorthAScan = 2e11;
 constexpr int64_t kGranule = 512;  ///< rows or columns, so that a part consists of whole tiles
 
-/// A part of a product, and what it is computed from.
+/// A part of a product with its operands.
 struct ReadyPart {
   double steps;
   Operand a, b;
@@ -87,15 +87,15 @@ class ResidentProduct {
     sources_.require_elements(b_, "b");
   }
 
-  /// Whether every element of C is a result.
+  /// Returns whether every element of C is a result.
   bool stores_all() const { return problem_.structure.c.is_all(problem_.m(), problem_.n()); }
 
-  /// C = C0 ⊕ zero.
+  /// Computes C = C0 ⊕ zero.
   void store_without_steps() {
     result_.outcome.plan = plan_for({}, {});
     const bool keeps_further = problem_.updates_further();
     const DeviceBuffer c_apart = apart_unless_all(dtype_);
-    // One for all of them: each is copied before the next is filled.
+    // A single buffer for all outputs, because each is copied before the next is filled.
     const DeviceBuffer further_apart = apart_unless_all(kFurtherType, further_asked(problem_) != 0 && !keeps_further);
     write_c(false);
     const double zero =
@@ -113,13 +113,13 @@ class ResidentProduct {
     });
   }
 
-  /// Memory for the results, if not every element is one.
+  /// Returns a separate buffer for the results, if C has elements that aren't results.
   DeviceBuffer apart_unless_all(DataType dtype, bool is_needed = true) {
     return is_needed && !stores_all() ? apart(dtype) : DeviceBuffer();
   }
   DeviceBuffer apart(DataType dtype) { return device_.workspace(problem_.outputs() * element_bytes(dtype)); }
 
-  /// Calls `store` with `target`, or with the matrix `apart` of which only results go there.
+  /// Calls `store` with `target`, or with the buffer `apart`, from which only the results are copied to `target`.
   template <class Store>
   void store_inside(DataType dtype, const MutableMatrixView& target, const DeviceBuffer& apart, Store&& store) {
     if (!apart.get()) return store(target);
@@ -128,7 +128,7 @@ class ResidentProduct {
     copy_inside(dtype, problem_.batch, read_only(all), problem_.structure.c, target, stream());
   }
 
-  /// Scans the lines of the operands, if that may lead to exponents.
+  /// Scans the lines of the operands, if the result may allow an exponent family.
   void scan_lines() {
     if (a_.is_banded() || b_.is_banded()) return;
     const Operation& operation = problem_.operation;
@@ -155,8 +155,7 @@ class ResidentProduct {
     if (worth.b) find(b_, known_b);
   }
 
-  /// Chooses how to compute from what is known of the values. If sums might leave the type as far as the bounds tell,
-  /// it scans the values themselves.
+  /// Returns the plan for the bounds of the operands. Scans the elements first if the bounds don't exclude overflow.
   Plan choose() {
     scan_lines();
     Plan plan = plan_for(range(a_), range(b_));
@@ -187,7 +186,7 @@ class ResidentProduct {
       sources_.cleared(a_);
       sources_.cleared(b_);
     }
-    // From here on a product that is given up leaves old and new elements.
+    // From here on, a cancelled product leaves a mix of old and new elements.
     if (!target.is_separate()) write_c(false);
     write_further(false);
     there_.a = a_.view;
@@ -217,7 +216,7 @@ class ResidentProduct {
     return cost_of_step(problem_.operation) * steps_of(sub(problem_, region));
   }
 
-  /// Calls `take` with parts of a product that are short, and that `fits` takes.
+  /// Calls `take` with parts of a product that are short enough and that satisfy `fits`.
   template <class Fits, class Take>
   void divide(const Region& region, const Fits& fits, const Take& take) {
     const double steps = steps_of_part(region);
@@ -231,7 +230,7 @@ class ResidentProduct {
     divide(after, fits, take);
   }
 
-  /// Takes the memory for all parts of a product, because nothing may fail for want of it when a part has been launched.
+  /// Allocates the memory for all parts of a product, because no allocation may fail after the first launch.
   std::vector<ReadyPart> prepare(const Plan& plan, const Kernel& kernel) {
     std::vector<ReadyPart> parts;
     try {
@@ -244,7 +243,7 @@ class ResidentProduct {
     return parts;
   }
 
-  /// Packs operands once, for all parts and for later products. Returns whether there is room for that.
+  /// Packs operands once, for all parts and for later products. Returns whether the memory suffices.
   bool keep_forms(const Plan& plan, const Kernel& kernel, std::vector<ReadyPart>& parts) {
     divide(
         whole(problem_), [](const Region&) { return true; },
@@ -263,8 +262,8 @@ class ResidentProduct {
     return true;
   }
 
-  /// Each part packs its operands when its turn comes, in memory that the next one takes over. Divides parts further until
-  /// that is little enough.
+  /// Lets each part pack its operands before its launch, in memory that the next part reuses. Divides parts until the
+  /// memory suffices.
   void pack_in_turn(const Plan& plan, const Kernel& kernel, std::vector<ReadyPart>& parts) {
     for (Source* source : {&a_, &b_}) {
       source->forms.clear();
@@ -298,10 +297,10 @@ class ResidentProduct {
         });
   }
 
-  /// Whether repair_nan() may need elements of C0 that the product has replaced.
+  /// Returns whether repair_nan() may need elements of C0 that the product has overwritten.
   bool repairs_in_place() const { return c0_.view.data && adds_floats(problem_.operation) && is_structured(problem_); }
 
-  /// Copies C0, because the product's kernel doesn't tell which results it has improved, and C0 may be C.
+  /// Copies C0, because the product's kernel doesn't report which results it has improved, and C0 may alias C.
   void keep_c0() {
     if (!c0_.view.data) return;
     kept_c0_ = apart(dtype_);
@@ -309,7 +308,7 @@ class ResidentProduct {
   }
   MatrixView kept_c0() const { return row_major<const void*>(kept_c0_.get(), problem_.m(), problem_.n()); }
 
-  /// Marks results as written before they are, and in the end, if so, as `all` that the matrices hold.
+  /// Marks C as written: before the kernels run, and at the end with `all` if every element of C is a result.
   void write_c(bool all) {
     ResidentMemory& memory = resident(problem_.c.memory);
     memory.written(all && memory.is_covered_by(problem_.c, dtype_, problem_.batch), result_facts(), false);
@@ -319,7 +318,7 @@ class ResidentProduct {
       const MutableMatrixView& view = problem_.*it.view;
       ResidentMemory& memory = resident(view.memory);
       ValueBounds facts;
-      // Steps, or how many.
+      // Indices of k-steps, or their number.
       facts.has_negative = it.none < 0;
       facts.include(it.none, problem_.k());
       if (problem_.updates_further()) facts = resident(problem_.through.memory).facts();
@@ -342,7 +341,7 @@ class ResidentProduct {
                      keeps_forms ? &forms : nullptr, view_of(searched, region, side));
     };
     if (source.is_banded() && !kernel.packs_bands) return from(sources_.cleared(source), source.cleared_forms);
-    // What a reserved session has is dropped with the product.
+    // Packings of a session with a reservation are released with the product.
     return from(source.view, source.memory && device_.reserved() == 0 ? source.memory->forms() : source.forms);
   }
 
@@ -367,7 +366,7 @@ class ResidentProduct {
   Planner& planner_;
   Executor executor_;
   Source a_, b_, c0_;
-  Problem there_;  ///< the same with all matrices on the device
+  Problem there_;  ///< the product with all matrices on the device
   DeviceBuffer kept_c0_;
   ScratchArena room_;
   QueuedProduct result_{&problem_, {}, {}, {}, 1, nullptr};

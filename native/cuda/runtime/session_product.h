@@ -9,25 +9,25 @@
 
 namespace mpmml::cuda {
 
-/// What a product has come to when all its work is queued.
+/// Outcome of a product whose work is queued.
 struct QueuedProduct {
   const Problem* problem;
   Outcome outcome;
   std::vector<LaunchTimes> launches;
-  LaunchTimes shared{};        ///< of a launch that computes others too; without events if there is none
-  double share = 1;            ///< of the launches' time
-  const Event* end = nullptr;  ///< after which the result is there; null if nothing was recorded there
+  LaunchTimes shared{};        ///< of a launch shared with other products; without events if not shared
+  double share = 1;            ///< share of the launches' time
+  const Event* end = nullptr;  ///< after which the result is available; null if none was recorded
 };
 
-/// Whether kernels can store into `c`: see Launch::c.
+/// Returns whether kernels can store to `c` directly: see Launch::c.
 bool takes_stores(const MutableMatrixView& c, DataType dtype, int64_t batch);
 
-/// Queues the product in the device's stream. `lane` has the events. Waits for the device only for values that it must
-/// know. Throws Error, as Session::multiply() does.
+/// Queues the product in the device's stream, with events from `lane`. Waits for the device only for values that the
+/// plan needs. Throws the errors of Session::multiply().
 QueuedProduct queue_product(const Problem& problem, const Placement& where, Planner& planner, SessionDevice& device,
                             Lane& lane);
 
-/// The plan that it would follow.
+/// Returns the plan that queue_product() would use.
 Plan plan_product(const Problem& problem, const Placement& where, Planner& planner, SessionDevice& device, Lane& lane);
 
 }  // namespace mpmml::cuda

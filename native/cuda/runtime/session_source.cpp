@@ -14,7 +14,7 @@ Source Sources::find(const MatrixView& view, const Band& band) {
   source.band = band;
   if (view.memory) {
     source.memory = &resident(view.memory);
-    // If there is a band, these are bounds.
+    // With a band, bounds of the whole memory are inexact bounds of the elements inside.
     source.facts = source.memory->facts();
     source.is_exact = source.memory->is_exact() && !source.is_banded();
     include_outside(source);
@@ -45,7 +45,7 @@ ValueRange Sources::range(const Source& source) const {
   return range;
 }
 
-/// What is outside the band is zero.
+/// Extends the bounds by zero, the value outside the band.
 void Sources::include_outside(Source& source) const {
   if (!source.is_banded()) return;
   source.facts.merge(
@@ -74,7 +74,7 @@ void Sources::require_elements(Source& source, const char* name) {
   if (!range(source).has_invalid_element) return;
   const SessionDevice::HostCopy copy = device_.fetch(dtype(), problem_.batch, cleared(source));
   mpmml::require_elements(problem_.operation, copy.view, problem_.batch, name);
-  // They are elsewhere in the memory.
+  // Negative values are in other parts of the memory.
   source.facts.has_negative = false;
 }
 

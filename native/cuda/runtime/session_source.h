@@ -1,11 +1,11 @@
-// What a product of a session reads: where it is, and what is known of it.
+// Inputs of a product of a session: their location, and the bounds of their elements.
 #pragma once
 #include "core/problem/problem.h"
 #include "cuda/runtime/session_device.h"
 
 namespace mpmml::cuda {
 
-/// An operand, C0 included, and what is known of what is inside its band.
+/// An input (operand or C0), with the bounds of the elements inside its band.
 struct Source {
   MatrixView view;
   Band band;
@@ -13,10 +13,10 @@ struct Source {
   ValueBounds facts;
   LineLevels levels;
   bool is_exact = true;
-  bool is_operand = true;  ///< it isn't C0
+  bool is_operand = true;  ///< false for C0
   DeviceBuffer copied;
   PackedForms forms;
-  /// A copy that is zero outside the band, if one has been needed.
+  /// Copy that is zero outside the band, if one was needed.
   MatrixView cleared;
   DeviceBuffer cleared_buffer;
   PackedForms cleared_forms;
@@ -24,24 +24,24 @@ struct Source {
   bool is_banded() const { return !band.is_all(view.rows, view.cols); }
 };
 
-/// The sources of one product.
+/// Inputs of one product.
 class Sources {
  public:
   Sources(const Problem& problem, SessionDevice& device) : problem_(problem), device_(device) {}
 
-  /// The source that is these matrices. Those of the host are copied.
+  /// Returns the source of the given matrices. Host matrices are copied to the device.
   Source find(const MatrixView& view, const Band& band);
-  /// Milliseconds that copying has taken.
+  /// Duration of the copies in milliseconds.
   double copying() const { return copying_; }
 
-  /// Its range, as far as is known.
+  /// Returns the known range of a source.
   ValueRange range(const Source& source) const;
-  /// Replaces a bound by what the elements are.
+  /// Replaces the bounds of a source by exact bounds from a scan.
   void scan(Source& source) { scan(source, 0); }
-  /// Throws Error(kValue) if there are values that aren't elements of the semiring.
+  /// Throws Error(kValue) if the source contains values that aren't elements of the semiring.
   void require_elements(Source& source, const char* name);
 
-  /// The source as a matrix that is zero outside its band.
+  /// Returns the source as a matrix that is zero outside its band.
   const MatrixView& cleared(Source& source);
 
  private:

@@ -23,18 +23,18 @@ namespace {
 
 static_assert(kMaxLanes == kMaxUserLanes);
 
-/// A launch of so many steps takes some 10 ms (H200). Between two of them a product can be given up.
+/// Limit of the k-steps per launch, about 10 ms on an H200. A product can be cancelled between two launches.
 constexpr double kMaxSteps = 1.5e11;
-/// Blocks that all multiprocessors run at once are a wave. Between two launches they wait for the slowest.
+/// Least number of waves per launch. At the end of a launch, multiprocessors wait for the slowest block.
 constexpr int64_t kMinWaves = 8;
 
-/// How much longer a step takes than one of a built-in semiring, which is two instructions.
+/// Returns the cost of a step relative to a built-in semiring, whose steps are two instructions.
 double cost_of_step(const UserSemiring& semiring) { return std::max(1.0, instructions_of_step(semiring) / 2.0); }
 double cost_of_step(const UserProduct& product) {
   return product.is_of_logarithms() ? 1 : cost_of_step(*product.semiring);
 }
 
-/// Why kernels can't count its rows, columns or steps; empty if they can.
+/// Returns the reason why a size exceeds the index range of the kernels; empty if none does.
 std::string too_large(const UserProduct& product) {
   const std::pair<const char*, int64_t> sizes[] = {{"rows", product.m}, {"columns", product.n}, {"steps", product.k}};
   for (const auto& [name, size] : sizes) {
@@ -50,7 +50,7 @@ void require_sizes(const UserProduct& product) {
   if (!reason.empty()) throw Error(ErrorCode::kShape, reason);
 }
 
-/// Bytes of its matrices.
+/// Returns the bytes of the product's matrices.
 int64_t bytes_of(const UserProduct& product) {
   int64_t elements = product.witness.data ? product.outputs() : 0;
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
@@ -61,7 +61,7 @@ int64_t bytes_of(const UserProduct& product) {
   return elements * int64_t{sizeof(uint32_t)};
 }
 
-/// Bytes of its operands as the kernels read them, if those are dense and row-major.
+/// Returns the bytes of the packed operands, for dense row-major matrices.
 int64_t bytes_to_pack(const UserProduct& product) {
   int64_t bytes = 0;
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
@@ -82,7 +82,7 @@ UserChoice choice_of(const UserProduct& product, int device, bool may_pack) {
           may_pack};
 }
 
-/// An operand's lanes as lines: rows of A, columns of B.
+/// Returns the lanes of an operand as lines: rows of A, columns of B.
 std::vector<UserLines> lines_of(const UserProduct& product, const UserLanes<MatrixView>& lanes, bool is_a) {
   std::vector<UserLines> all;
   for (size_t lane = 0; lane < product.lane_count(); ++lane) {
@@ -93,17 +93,17 @@ std::vector<UserLines> lines_of(const UserProduct& product, const UserLanes<Matr
   return all;
 }
 
-/// Whether chunks can be copied from where it is.
+/// Returns whether kernels can copy chunks of the operand in place.
 bool has_chunks(const UserLines& lines, const void* data) {
   constexpr int64_t kChunk = 4;
-  if (lines.depth == 0) return true;  // nothing is copied
+  if (lines.depth == 0) return true;  // no element is copied
   const auto address = reinterpret_cast<uintptr_t>(data);
   return (lines.line_stride == 1 || lines.lines == 1) && lines.lines % kChunk == 0 &&
          address % (kChunk * sizeof(uint32_t)) == 0 && (lines.depth == 1 || lines.depth_stride % kChunk == 0) &&
          (lines.items == 1 || lines.item_stride % kChunk == 0);
 }
 
-/// The work that a product is, queued in a session's stream.
+/// Pending work of a product in a session's stream.
 class UserWork final : public Pending {
  public:
   UserWork(const UserProduct& product, SessionDevice& device)
@@ -161,9 +161,9 @@ class UserWork final : public Pending {
     }
   }
 
-  /// Before a kernel writes them.
+  /// Marks results as written. Must be called before a kernel writes them.
   void mark_written(const MutableMatrixView& view, DataType dtype) {
-    // Its facts are anything that the type has.
+    // Results may have any value of the type.
     cuda::mark_written(view, dtype, product_.batch, unbounded());
   }
 
@@ -184,7 +184,7 @@ class UserWork final : public Pending {
     return !kernel_->shape().loads_elements || (witness_kernel_ && !witness_kernel_->shape().loads_elements);
   }
 
-  /// Operands as the kernels read them.
+  /// Packs the operands if the kernel needs it.
   void pack() {
     try {
       set_operand(launch_.a, product_.a, true);
@@ -193,7 +193,7 @@ class UserWork final : public Pending {
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kOutOfMemory) throw;
     }
-    // Kernels that need no packed operands take longer.
+    // Fallback: kernels without packed operands are slower.
     buffers_.clear();
     may_pack_ = false;
     find_kernels();
@@ -221,7 +221,7 @@ class UserWork final : public Pending {
     }
   }
 
-  /// All blocks of a kernel, in launches that don't take long.
+  /// Queues all blocks of a kernel, in launches of limited duration.
   void queue(const UserKernel& kernel, double cost) {
     const UserTemplate& shape = kernel.shape();
     launch_.tiles_m = static_cast<int>(ceil_div(product_.m, int64_t{shape.tile_m}));
@@ -246,7 +246,7 @@ class UserWork final : public Pending {
     const CUresult status = driver().launch(kernel.function(), blocks, 1, 1, static_cast<unsigned>(shape.threads()), 1,
                                             1, 0, stream_, arguments, nullptr);
     if (status == CUDA_SUCCESS) return;
-    // An error that lasts comes again, and is remembered.
+    // A sticky error is returned again, and recorded.
     MPMML_CUDA(cudaFree(nullptr));
     throw Error(ErrorCode::kCuda,
                 std::string("launching the kernel ") + shape.name + " failed with " + driver().describe(status));
@@ -300,7 +300,8 @@ std::string refuses_user_product(const UserProduct& product, int device) {
 }
 
 double user_product_ms(const UserProduct& product, int device) {
-  // Roughly, for an H200: a call, bytes of pageable memory per millisecond, and steps of the least cost per millisecond and multiprocessor.
+  // Estimates for an H200: cost of a call, bytes of pageable memory per millisecond, and k-steps of the least cost per
+  // millisecond and multiprocessor.
   constexpr double kCallMs = 0.1, kBytesPerMs = 9e6, kStepsPerMs = 1.1e8;
   constexpr int64_t kTile = 32;
   const double tiles = double(product.batch) * double(ceil_div(product.m, kTile)) * double(ceil_div(product.n, kTile));

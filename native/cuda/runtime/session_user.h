@@ -1,4 +1,4 @@
-// Products over semirings of one's own, of a session's matrices.
+// Products over custom semirings, of a session's matrices.
 #pragma once
 #include <memory>
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace mpmml::cuda {
 
-/// As Session::multiply_user() says.
+/// Implements Session::multiply_user().
 std::unique_ptr<Pending> multiply_user(const UserProduct& product, SessionDevice& device);
 
-/// As Session::admit_user() says.
+/// Implements Session::admit_user().
 std::unique_ptr<Share> admit_user(const UserProduct& product, SessionDevice& device);
 
-/// Why a device can't compute it however much memory it has; empty if it can.
+/// Returns the reason why a device can't compute the product, apart from its memory; empty if it can.
 std::string refuses_user_product(const UserProduct& product, int device);
 
-/// Roughly how long it takes, with host matrices.
+/// Returns an estimate of the duration in milliseconds, with host matrices.
 double user_product_ms(const UserProduct& product, int device);
 
-/// As Session::explain_user() says.
+/// Implements Session::explain_user().
 std::string explain_user(const UserProduct& product, SessionDevice& device);
 
 }  // namespace mpmml::cuda

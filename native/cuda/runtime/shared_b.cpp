@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience{2};
 
-/// Less than this reaches each device from the host sooner than parts have found each other (estimated).
+/// Least size of B in bytes for sharing. Smaller operands reach each device from the host sooner than the devices can
+/// synchronize (estimated).
 constexpr int64_t kMinBytes = int64_t{8} << 20;
 
 }  // namespace
@@ -54,7 +55,7 @@ void BroadcastOperand::offer(size_t part, size_t strip, const char* data, const 
 void BroadcastOperand::fetch(size_t part, size_t strip, const HostLayout& layout, char* data, cudaStream_t stream,
                              const std::function<bool()>& is_cancelled) {
   const int64_t line_bytes = layout.length * layout.element_bytes;
-  // Each begins with another one, so that they don't all read from the same.
+  // Each device begins with a different peer, so that they don't all read from one.
   for (size_t step = 1; step < devices_.size(); ++step) {
     const size_t from = (part + step) % devices_.size();
     const Span piece = piece_of(from, layout);
@@ -98,7 +99,7 @@ void BroadcastOperand::await_readers(size_t part) {
 void BroadcastOperand::leave(size_t part) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (has_received_[part]) return;
-  // It has never offered anything.
+  // The device has never offered a piece.
   has_received_[part] = true;
   failed_ = true;
   changed_.notify_all();

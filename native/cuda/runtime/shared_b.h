@@ -1,4 +1,5 @@
-// B of a product on several devices: each sends a piece of every strip from the host, and copies the others from its peers.
+// Shared B of a multi-GPU product: each device uploads a piece of every strip from the host, and copies the other
+// pieces from its peers (all-gather).
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -14,38 +15,39 @@
 
 namespace mpmml::cuda {
 
-/// Lets `reader` copy from memory of `owner` directly. Returns whether it can.
+/// Enables peer copies by `reader` from memory of `owner`. Returns whether that is possible.
 bool let_peer_read(int owner, int reader);
 
-/// All functions may be called by the threads of all parts.
+/// B of a multi-GPU product. Thread-safe: the threads of all devices may call all functions. A part is the shard of one
+/// device.
 class BroadcastOperand final : public SharedOperand {
  public:
-  /// `strips` are columns of B. The parts compute on these devices.
+  /// `strips` is the number of column strips of B. `devices` has the device of each part.
   BroadcastOperand(std::vector<int> devices, int64_t strips);
 
   int64_t strips() const { return strips_; }
   size_t parts() const { return devices_.size(); }
 
-  /// The lines of a strip that a part sends from the host, as the strip's layout counts them.
+  /// Returns the lines of a strip that a part uploads from the host, in the line order of the strip's layout.
   Span piece_of(size_t part, const HostLayout& strip) const;
 
-  /// Marks the piece of a strip of `part` as there, in the strip's memory `data`, once `arrived` has passed. The memory stays
-  /// until await_readers() has returned.
+  /// Offers the piece of `part` of a strip to the other parts. It is available in the strip's memory `data` after
+  /// `arrived`. The memory must stay valid until await_readers() has returned.
   void offer(size_t part, size_t strip, const char* data, const Event& arrived);
 
-  /// Queues copies of the pieces of the others into the strip's memory at `data`, in `stream` of the device of `part`. Waits
-  /// until the others have queued theirs. Throws given_up() if one of them has failed.
+  /// Queues copies of the other parts' pieces to the strip's memory at `data`, in `stream` of the device of `part`.
+  /// Waits until the other parts have queued their uploads. Throws given_up() if a part has failed.
   void fetch(size_t part, size_t strip, const HostLayout& layout, char* data, cudaStream_t stream,
              const std::function<bool()>& is_cancelled);
 
-  /// Marks all that `part` has fetched as there, or the part as one that has failed and has nothing under way.
+  /// Marks all fetches of `part` as complete, or the part as failed with no copies in flight.
   void received(size_t part, bool failed);
-  /// Waits until all others have received what they fetch.
+  /// Waits until all other parts have completed their fetches.
   void await_readers(size_t part);
 
   void leave(size_t part) override;
   bool is_refused() const override { return refused_; }
-  /// The part doesn't compute the product as a whole.
+  /// Disables sharing, because a part doesn't compute its product as a whole.
   void refuse() { refused_ = true; }
 
  private:
@@ -64,7 +66,7 @@ class BroadcastOperand final : public SharedOperand {
   bool failed_ = false;
 };
 
-/// The shared B of these parts, if it is large and their devices can copy from each other; otherwise null.
+/// Returns the shared B of the parts, if it is large and their devices support peer copies; otherwise null.
 std::unique_ptr<BroadcastOperand> broadcast_b(const std::vector<Problem>& parts, const std::vector<int>& devices);
 
 }  // namespace mpmml::cuda

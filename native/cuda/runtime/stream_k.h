@@ -1,20 +1,20 @@
-// Launches with tiles that are divided among blocks: see kernels/division.h.
+// Launches with stream-K tiles (kernels/stream_k.h).
 #pragma once
 #include "cuda/launch/kernel.h"
 #include "cuda/runtime/memory.h"
 
 namespace mpmml::cuda {
 
-/// How the tiles of a launch are divided on a device; without shares if whole tiles take less time.
+/// Returns the stream-K schedule of a launch on a device; it has no shares if whole tiles are faster.
 StreamKSchedule division_of(const Kernel& kernel, const Launch& launch, int device);
 
-/// The room that a launch takes beside its operands: for the kernel, and for parts of tiles.
+/// Returns the bytes that a launch needs in addition to its operands: kernel scratch and partial tiles.
 int64_t extra_workspace_bytes(const Kernel& kernel, const Launch& launch, const StreamKSchedule& division);
 
-/// A launch with that room.
+/// A launch with its extra workspace.
 class StreamKLaunch {
  public:
-  /// Takes it, and sets launch.scratch.
+  /// Takes the workspace from `room`, and sets launch.scratch.
   StreamKLaunch(const Kernel& kernel, Launch& launch, const StreamKSchedule& division, ScratchArena& room);
 
   void launch(const Kernel& kernel, const Launch& launch) const;

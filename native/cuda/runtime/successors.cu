@@ -32,7 +32,7 @@ void launch(const NextNodes& successors, cudaStream_t stream) {
 
 void find_next_nodes(const NextNodes& successors, cudaStream_t stream) {
   if (successors.batch * successors.next.rows * successors.next.cols == 0) return;
-  // Few columns in each block if there are few.
+  // Narrow stripes if the matrix has few columns.
   constexpr int64_t kFew = 512;
   with_semiring<HasSuccessors>(successors.operation, [&](auto semiring) {
     using S = decltype(semiring);

@@ -1,4 +1,4 @@
-// Queues the search for next nodes by the distances (kernels/successors.cuh).
+// Queues the search for next nodes from distances (kernels/successors.cuh).
 #pragma once
 #include <cuda_runtime_api.h>
 
@@ -6,10 +6,10 @@
 
 namespace mpmml::cuda {
 
-/// So many rows of `next` are found by one block of threads.
+/// Number of rows of `next` per thread block.
 constexpr int64_t kRowsTogether = 8;
 
-/// What Session::find_next_nodes() says.
+/// Queues the work of Session::find_next_nodes().
 void find_next_nodes(const NextNodes& successors, cudaStream_t stream);
 
 }  // namespace mpmml::cuda

@@ -1,10 +1,10 @@
-// Ranges on the time line of a profiler such as Nsight Systems. Without a profiler a range costs one comparison.
+// NVTX ranges on the time line of a profiler such as Nsight Systems. Without a profiler a range costs one comparison.
 #pragma once
 #include <string>
 
 #include "cuda/launch/kernel.h"
 
-// It comes with the toolkits from CUDA 10 on.
+// NVTX 3 is part of CUDA toolkits since version 10.
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 #define MPMML_HAS_NVTX
@@ -14,7 +14,7 @@ namespace mpmml::cuda {
 
 #if defined(MPMML_HAS_NVTX)
 
-/// While it exists, this thread packs and launches what it is named by: variant, sizes and path.
+/// Range of packing and launch on this thread, named by variant, sizes and arithmetic.
 class TraceRange {
  public:
   TraceRange(const Variant& variant, const Launch& launch) {
@@ -36,7 +36,7 @@ class TraceRange {
   TraceRange(const TraceRange&) = delete;
 
  private:
-  /// Null if no profiler listens.
+  /// Returns the NVTX domain; null without a profiler.
   static nvtxDomainHandle_t domain() {
     static const nvtxDomainHandle_t domain = nvtxDomainCreateA("mpmml");
     return domain;

@@ -11,18 +11,19 @@
 namespace mpmml::cuda {
 namespace {
 
-// A pinned transfer is split only so that it can be cancelled between its parts.
+// Part size of pinned transfers, which are split only so that they can be cancelled between parts.
 constexpr int64_t kPinnedPartBytes = int64_t{256} << 20;
-// The most bytes between lines that a copy by lines can have.
+// Limit of the pitch of a 2-D copy in bytes.
 constexpr int64_t kMaxPitch = int64_t{1} << 31;
-// The bytes from which on another thread is worth waking, and the most threads: others take from these on an H200's host.
+// Bytes per thread that make waking another thread worthwhile, and the limit of threads: more threads slow each other
+// down (on an H200's host).
 constexpr int64_t kBytesPerThread = kFewBytes;
 constexpr unsigned kMaxThreads = 8;
-// From so many bytes on, parts are whole slots, because each costs a call of the driver.
+// Bytes from which parts are whole slots, because each part costs a driver call.
 constexpr int64_t kLargeMatrix = int64_t{16} << 20;
 
-/// Calls `body(first element in memory, position in the dense part in bytes, number of elements)` for each run of a
-/// part, or for what is in the band of each.
+/// Calls `body(first element in memory, offset in the dense part in bytes, number of elements)` for each run of a part,
+/// or for the part of each run inside the band.
 template <class Body>
 void for_runs(const HostLayout& host, const Band& band, int64_t first, int64_t count, Body&& body) {
   if (host.dense() && band.is_all(host.lines, host.length)) {
@@ -136,7 +137,7 @@ void TransferQueue::add(Transfer transfer) {
   const int64_t staged_bytes = host.bytes() >= kLargeMatrix ? StagingRing::kSlotBytes : kBytesPerThread;
   int64_t part_elements = (pinned ? kPinnedPartBytes : staged_bytes) / host.element_bytes;
   if (pinned && !host.dense()) part_elements = std::max<int64_t>(1, part_elements / host.length) * host.length;
-  // What is empty has a part too, so that `done` is called in its turn.
+  // An empty transfer has one part, too, so that `done` is called in order.
   const int64_t parts = std::max<int64_t>(1, ceil_div(host.elements(), part_elements));
   entries_.push_back({std::move(transfer), pinned, parts_, parts, part_elements, parts});
   parts_ += parts;
@@ -159,7 +160,7 @@ void TransferQueue::start() {
   if (count == 1) return work(0);
   for (int thread = 0; thread < count; ++thread) {
     if (!start_thread(thread)) {
-      // At its limit of threads the process works with the threads that it has.
+      // If the process has reached its limit of threads, the existing threads do the work.
       if (thread == 0) work(0);
       return;
     }

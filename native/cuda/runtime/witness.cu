@@ -14,7 +14,7 @@ struct Idempotent {
   static constexpr bool holds = S::idempotent;
 };
 
-/// The number of elements from one line to the next, so that each begins where a warp's access may.
+/// Returns the pitch of a line in elements, so that every line is aligned to a warp's access.
 int64_t line_elements(const Operation& operation, int64_t depth) {
   constexpr int64_t kAccessBytes = 128;
   return round_up(depth, kAccessBytes / element_bytes(operation.dtype));
@@ -28,7 +28,7 @@ bool is_along_k(const MatrixView& view, Side side) {
   return view.storage == Storage::kElement && (stride == 1 || depth_of(view, side) == 1);
 }
 
-/// Calls `body` for runs of instances that a grid can hold.
+/// Calls `body` for runs of batch entries that fit a grid.
 template <class Body>
 void for_instances_of(const Operation& operation, const WitnessSearch& search, Body&& body) {
   for_runs(search.batch, [&](Span items) {
@@ -64,7 +64,7 @@ MatrixView copy_along_k(const Operation& operation, int64_t batch, const MatrixV
   if (is_along_k(view, side)) return view;
   const bool is_a = side == Side::kA;
   const int64_t lines = lines_of(view, side), depth = depth_of(view, side), pitch = line_elements(operation, depth);
-  // The steps of K take the part of the lines that packing puts side by side.
+  // Packing with the roles of lines and K exchanged, which makes K contiguous.
   const PackSource source{view.data,
                           depth,
                           lines,

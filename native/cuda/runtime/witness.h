@@ -8,18 +8,18 @@
 
 namespace mpmml::cuda {
 
-/// Bytes for a copy of an operand whose lines along K are contiguous: the rows of A, or the columns of B. 0 if they are
-/// already, and stored as elements.
+/// Returns the bytes for a copy of an operand that is contiguous along K (rows of A, columns of B). Returns 0 if the
+/// operand is already contiguous along K in the element type.
 int64_t bytes_along_k(const Operation& operation, int64_t batch, const MatrixView& view, Side side);
 
-/// Such a copy in `memory`, of bytes_along_k(); `view` itself if that is 0.
+/// Queues such a copy to `memory` of bytes_along_k() bytes, and returns it; returns `view` if the bytes are 0.
 MatrixView copy_along_k(const Operation& operation, int64_t batch, const MatrixView& view, Side side, void* memory,
                         cudaStream_t stream);
 
-/// Replaces the hints of a kernel that notes chunks by witnesses. The lines of A and B along K must be contiguous.
+/// Queues the replacement of hints by witnesses. A and B must be contiguous along K.
 void find_hinted(const Operation& operation, const WitnessSearch& search, cudaStream_t stream);
 
-/// Finds the witnesses of any product, which takes about as long as the simplest kernel for it.
+/// Queues the search for the witnesses of any product, which takes about as long as the simplest kernel of the product.
 void find_all(const Operation& operation, const WitnessSearch& search, cudaStream_t stream);
 
 }  // namespace mpmml::cuda

@@ -8,24 +8,25 @@
 namespace mpmml::cuda {
 namespace {
 
-/// Instructions of steps that a kernel may have. The driver compiles so many in some 0.4 seconds.
+/// Limit of the instructions of all steps in a kernel. The driver compiles this number in about 0.4 seconds.
 constexpr int64_t kMaxInstructions = 3500;
-/// The same of a kernel for small products: these are done before a longer kernel is compiled.
+/// Limit of the instructions in a kernel for small products, which would be done before a longer kernel is compiled.
 constexpr int64_t kMaxOfSmall = 2200;
-/// So many steps take no longer than reading what they need.
+/// Number of k-steps up to which a product takes no longer than reading its operands.
 constexpr int64_t kFewSteps = 1;
 
 int64_t tiles_of(const UserTemplate& shape, const UserChoice& choice) {
   return choice.batch * ceil_div(choice.m, int64_t{shape.tile_m}) * ceil_div(choice.n, int64_t{shape.tile_n});
 }
 
-/// Whether its tiles keep the multiprocessors busy, most of the time: tiles of 256 threads run two at a time.
+/// Returns whether the tiles fill at least three quarters of their waves. A multiprocessor runs two tiles of 256
+/// threads at a time.
 bool fills(const UserTemplate& shape, const UserChoice& choice) {
   const int64_t slots = 2 * choice.multiprocessors, tiles = tiles_of(shape, choice);
   return 4 * tiles >= 3 * slots * ceil_div(tiles, slots);
 }
 
-/// The first that suits, and if there is none, the last that can compute it.
+/// Returns the first template that suits the product, otherwise the last one that can compute it.
 const UserTemplate& find(const UserChoice& choice, bool finds_witnesses) {
   const UserTemplate* last = nullptr;
   for (const UserTemplate& shape : user_templates()) {

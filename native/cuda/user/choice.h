@@ -1,14 +1,15 @@
-// Which template a product takes.
+// Selection of the template for a product.
 #pragma once
 #include "core/user/product.h"
 #include "cuda/user/templates.h"
 
 namespace mpmml::cuda {
 
-/// Whether products over a semiring may take a template: it has as many lanes, and the kernel won't be too long.
+/// Returns whether a template is applicable to a semiring: the numbers of lanes are equal, and the kernel won't be too
+/// long.
 bool may_take(const UserTemplate& shape, const UserSemiring& semiring);
 
-/// What a choice depends on.
+/// Inputs of the selection.
 struct UserChoice {
   const UserSemiring& semiring;
   int64_t batch, m, n, k;

@@ -17,10 +17,10 @@ namespace mpmml::cuda {
 namespace {
 
 constexpr char kSuffix[] = ".cubin", kUnfinished[] = ".part";
-/// What a process that has ended left unfinished.
+/// Age in seconds from which temporary files of ended processes are deleted.
 constexpr time_t kForgottenSeconds = 3600;
 
-/// FNV-1a.
+/// Returns the FNV-1a hash of a string.
 uint64_t hash_of(const std::string& text, uint64_t seed = 0) {
   uint64_t hash = 0xcbf29ce484222325 ^ seed;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -39,7 +39,7 @@ bool ends_with(const std::string& text, const char* end) {
   return text.size() >= length && text.compare(text.size() - length, length, end) == 0;
 }
 
-/// A file as it is on disk: a line with the sizes and a checksum, the key, and the code.
+/// Returns the contents of a cache file: a line with the sizes and a checksum, the key, and the code.
 std::string packed(const std::string& key, const std::string& code) {
   const std::string all = key + code;
   return "mpmml cubin " + std::to_string(key.size()) + " " + std::to_string(code.size()) + " " +
@@ -77,7 +77,7 @@ class File {
     }
     return true;
   }
-  /// Some file systems say only then that they are full.
+  /// Closes the file. Some file systems report only then that they are full.
   bool close() { return ::close(std::exchange(descriptor_, -1)) == 0; }
   void touch() const { ::futimens(descriptor_, nullptr); }
 
@@ -85,7 +85,7 @@ class File {
   int descriptor_;
 };
 
-/// Makes a folder and those that it is in.
+/// Creates a folder and its parents.
 bool make_folders(const std::string& path) {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
@@ -104,7 +104,7 @@ bool CubinCache::open() {
     struct stat status;
     if (::lstat(folder_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != ::geteuid())
       return false;
-    // Code is run: nobody else may put any there.
+    // The code will be run, so no other user may write to the folder.
     return (status.st_mode & 077) == 0 || ::chmod(folder_.c_str(), 0700) == 0;
   };
   is_open_ = make();
@@ -176,7 +176,7 @@ void CubinCache::drop_oldest() {
   });
   for (const Entry& entry : entries) {
     if (bytes <= bytes_) break;
-    // Another process may have been faster.
+    // Another process may have deleted the file already.
     ::unlink(entry.path.c_str());
     bytes -= entry.bytes;
   }

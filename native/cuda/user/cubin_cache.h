@@ -1,4 +1,4 @@
-// Machine code that the driver has made, kept in a folder for later processes.
+// Disk cache of machine code that the driver has compiled, for later processes.
 #pragma once
 #include <cstdint>
 #include <mutex>
@@ -7,13 +7,13 @@
 
 namespace mpmml::cuda {
 
-/// Files in a folder that only this user may enter. Other processes may use the folder at the same time: a file appears whole, and what
-/// isn't whole or isn't for the key isn't taken. Nothing here throws: a folder that can't be had or a full disk only means that
-/// code is compiled again.
+/// Files in a folder that only this user can access. Processes may share the folder: files are written atomically, and
+/// incomplete files and files of other keys are ignored. No function throws: without a usable folder, or on a full
+/// disk, code is compiled again.
 class CubinCache {
  public:
-  /// In a folder of its own within `parent`, which may be empty: then nothing is kept. All files together take at most `bytes`; those
-  /// that haven't been used for longest go first.
+  /// Creates a cache in a subfolder of `parent`; an empty `parent` disables it. All files together have at most `bytes`
+  /// bytes; the least recently used files are deleted first.
   CubinCache(const std::string& parent, int64_t bytes)
       : folder_(parent.empty() ? "" : parent + "/cubins"), bytes_(bytes) {}
 

@@ -12,7 +12,7 @@ template <class Function>
 void find(const char* name, Function& function) {
   void* found = nullptr;
 #if CUDART_VERSION >= 12050
-  // What has come since isn't needed.
+  // Versions of the function later than CUDA 11.3 aren't needed.
   MPMML_CUDA(cudaGetDriverEntryPointByVersion(name, &found, 11030, cudaEnableDefault));
 #elif CUDART_VERSION >= 11030
   MPMML_CUDA(cudaGetDriverEntryPoint(name, &found, cudaEnableDefault));

@@ -1,5 +1,5 @@
-// CUDA's driver interface, through which code is compiled and loaded while the program runs. It is found through the runtime library, so
-// that nothing is linked with the driver's.
+// The CUDA driver API for compiling and loading code at run time. Its entry points are queried from the runtime
+// library, so that the addon isn't linked with the driver's library.
 #pragma once
 #include <cuda.h>
 
@@ -21,11 +21,11 @@ struct Driver {
   decltype(&cuGetErrorName) error_name;
   decltype(&cuGetErrorString) error_string;
 
-  /// "CUDA_ERROR_INVALID_PTX (a PTX JIT compilation failed)"
+  /// Returns a description such as "CUDA_ERROR_INVALID_PTX (a PTX JIT compilation failed)".
   std::string describe(CUresult status) const;
 };
 
-/// Throws Error(kCuda) if the driver lacks any of it.
+/// Returns the driver API. Throws Error(kCuda) if the driver lacks an entry point.
 const Driver& driver();
 
 }  // namespace mpmml::cuda

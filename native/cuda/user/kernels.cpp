@@ -34,12 +34,12 @@ std::string first_line(const char* log) {
                                     "; backend 'cpu' needs no driver");
 }
 
-/// Machine code of PTX for the current device.
+/// Compiles PTX to machine code for the current device.
 std::string compile(const std::string& ptx, const std::string& name) {
   const std::string what = "compile the kernel " + name;
   std::array<char, 8192> log{};
   std::array<CUjit_option, 2> options{CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  // The driver takes numbers in the place of addresses.
+  // The driver takes integer options in the array of pointers.
   std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
   struct Link {
     CUlinkState state = nullptr;
@@ -69,7 +69,7 @@ const UserPtx* ptx_for(int capability) {
   return best;
 }
 
-/// What the machine code follows from.
+/// Returns the cache key of a kernel: all inputs that determine its machine code.
 std::string key_of(const UserSemiring& semiring, const UserTemplate& shape, std::string_view kernel, int capability) {
   std::string key = std::string(shape.name) + " " + std::to_string(std::hash<std::string_view>()(kernel)) + " sm_" +
                     std::to_string(capability) + " driver " + driver_version() + "\n";
@@ -79,7 +79,7 @@ std::string key_of(const UserSemiring& semiring, const UserTemplate& shape, std:
 
 std::mutex cache_mutex;
 
-/// The folder that is used now; guarded by cache_mutex.
+/// Returns the current disk cache, guarded by cache_mutex.
 std::shared_ptr<CubinCache>& cache() {
   static auto& current = *new std::shared_ptr<CubinCache>(std::make_shared<CubinCache>("", 0));
   return current;
@@ -107,7 +107,7 @@ std::shared_ptr<const UserKernel> make(const UserSemiring& semiring, const UserT
     try {
       return std::make_shared<UserKernel>(shape, device, *code, UserKernel::Origin::kDisk, milliseconds_since(start));
     } catch (const Error& error) {
-      // Whatever is in the file: it is compiled again.
+      // A cache file that can't be loaded is compiled again.
       if (error.code() == ErrorCode::kOutOfMemory) throw;
     }
   }
@@ -118,12 +118,12 @@ std::shared_ptr<const UserKernel> make(const UserSemiring& semiring, const UserT
   return made;
 }
 
-/// The kernels that are in memory. Those that were used last stay.
+/// LRU cache of kernels in memory.
 class Kernels {
  public:
   std::shared_ptr<const UserKernel> find(const UserSemiring& semiring, const UserTemplate& shape, int device) {
     const std::shared_ptr<Entry> entry = entry_of(semiring, shape, device);
-    // Whoever else wants it waits until it is there.
+    // Other threads that need the kernel wait until it is compiled.
     const std::lock_guard<std::mutex> lock(entry->mutex);
     if (!entry->kernel) entry->kernel = make(semiring, shape, device);
     return entry->kernel;
@@ -144,7 +144,7 @@ class Kernels {
     std::string name = std::to_string(device) + " " + shape.name + " ";
     for (const UserType lane : semiring.lanes) name += static_cast<char>('0' + static_cast<int>(lane));
     name += semiring.key;
-    // Outside of the lock: what isn't needed any more waits for its device.
+    // Destroyed after the lock is released, because unloading a kernel waits for its device.
     std::shared_ptr<Entry> dropped;
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = entries_.find(name);
@@ -166,7 +166,7 @@ class Kernels {
 
   std::mutex mutex_;
   std::unordered_map<std::string, Place> entries_;  ///< guarded by mutex_
-  std::list<std::string> turns_;                    ///< used last at the end; guarded by mutex_
+  std::list<std::string> turns_;                    ///< least recently used first; guarded by mutex_
 };
 
 }  // namespace
@@ -190,7 +190,7 @@ UserKernel::UserKernel(const UserTemplate& shape, int device, const std::string&
 UserKernel::~UserKernel() {
   int current = 0;
   if (cudaGetDevice(&current) != cudaSuccess || cudaSetDevice(device_) != cudaSuccess) return;
-  // It may still run.
+  // The kernel may still be running.
   if (cudaDeviceSynchronize() == cudaSuccess) driver().module_unload(module_);
   cudaSetDevice(current);
 }

@@ -1,5 +1,5 @@
-// Templates whose holes are filled with a semiring, as the driver has compiled them: kept in memory, and in a folder for later
-// processes.
+// Kernels of custom semirings: templates whose placeholders are filled with a semiring, compiled by the driver, and
+// cached in memory and on disk.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -13,23 +13,23 @@
 
 namespace mpmml::cuda {
 
-/// Machine code on a device.
+/// A kernel loaded on a device.
 class UserKernel {
  public:
   enum class Origin { kCompiled, kDisk };
 
-  /// `image` is machine code. Throws Error(kCuda).
+  /// Loads the machine code `image`. Throws Error(kCuda).
   UserKernel(const UserTemplate& shape, int device, const std::string& image, Origin origin, double milliseconds);
   ~UserKernel();
   UserKernel(const UserKernel&) = delete;
 
   const UserTemplate& shape() const { return shape_; }
   Origin origin() const { return origin_; }
-  /// How long it took to have it.
+  /// Duration of compiling or loading in milliseconds.
   double milliseconds() const { return milliseconds_; }
   CUfunction function() const { return function_; }
   int registers() const;
-  /// How many blocks a multiprocessor runs at once.
+  /// Returns the number of resident blocks per multiprocessor.
   int blocks_per_multiprocessor() const;
 
  private:
@@ -41,17 +41,18 @@ class UserKernel {
   CUfunction function_ = nullptr;
 };
 
-/// Where compiled kernels are kept for later processes, and how many bytes they may take; no folder: nowhere. Counts for kernels that are
-/// had from now on.
+/// Sets the folder of the disk cache and its limit in bytes; an empty folder disables it. Applies to kernels that are
+/// requested from now on.
 void keep_user_kernels(const std::string& folder, int64_t bytes);
 
-/// The kernel for a semiring on `device`, which is current. Compiles it if nobody has. The semiring has as many lanes. Throws Error(kCuda).
+/// The kernel for a semiring on `device`, which is current. Compiles the kernel unless it is cached. The semiring must
+/// have the template's number of lanes. Throws Error(kCuda).
 std::shared_ptr<const UserKernel> user_kernel(const UserSemiring& semiring, const UserTemplate& shape, int device);
 
-/// The names and the PTX of all kernels that products over a semiring may take, for the oldest architecture.
+/// Returns the names and the PTX of all kernels that are applicable to a semiring, for the oldest architecture.
 std::vector<std::pair<std::string, std::string>> user_kernel_texts(const UserSemiring& semiring);
 
-/// Whether this build has templates for a device of this capability.
+/// Returns whether this build has templates for a device of this compute capability.
 bool has_user_templates(int capability);
 
 }  // namespace mpmml::cuda

@@ -36,10 +36,11 @@ const char* suffix(UserType type) {
   return "";
 }
 
-/// Instructions between braces, so that the names of registers are its own.
+/// A block of PTX in braces, which scope the names of its registers.
 class Block {
  public:
-  /// The results of an expression, whose arguments are in registers: for each side, those of its lanes.
+  /// Writes the instructions of an expression, and returns the registers of its results. `sides` has the registers of
+  /// the arguments, by side and lane.
   Names write(const UserExpression& expression, const std::vector<Names>& sides) {
     Names values;
     values.reserve(expression.nodes.size());
@@ -49,7 +50,7 @@ class Block {
     return results;
   }
 
-  /// `marks`, and `bit` of it too unless the condition holds.
+  /// Returns a register with `marks`, in which `bit` is also set unless `condition` holds.
   std::string mark(const std::string& marks, const std::string& bit, const std::string& condition) {
     const std::string result = word();
     add("mov.b32", {result, marks});
@@ -57,7 +58,7 @@ class Block {
     return result;
   }
 
-  /// Those of them that are float32 with the bits of NaN that are stored.
+  /// Canonicalizes the NaNs of float32 lanes to the bits that are stored.
   Names settle(const std::vector<UserType>& lanes, const Names& values) {
     Names settled = values;
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
@@ -70,7 +71,8 @@ class Block {
     return settled;
   }
 
-  /// The block, which at its end moves results to registers. These may be some of those that it reads.
+  /// Returns the text of the block, followed by moves of the results to the registers `to`, which the block may also
+  /// read.
   std::string moving(const Names& results, const Names& to) {
     Names kept;
     for (const std::string& result : results) {
@@ -202,7 +204,7 @@ class Block {
   int words_ = 0, predicates_ = 0;
 };
 
-/// What a hole says: its name, then registers.
+/// A parsed placeholder: its name and its registers.
 struct Placeholder {
   std::string_view name;
   Names registers;
@@ -218,7 +220,7 @@ struct Placeholder {
     }
   }
 
-  /// Those of an element, if so many others come before all elements.
+  /// Returns the registers of an element; `before` registers precede all elements.
   Names element(size_t index, size_t before = 0) const {
     const auto first = registers.begin() + static_cast<std::ptrdiff_t>(before + index * lanes);
     return {first, first + static_cast<std::ptrdiff_t>(lanes)};
@@ -284,7 +286,7 @@ bool is_surely_associative(const UserSemiring& semiring) {
     const bool is_of_bits = node.op == UserOp::kAnd || node.op == UserOp::kOr;
     const bool is_sum = node.op == UserOp::kAdd || node.op == UserOp::kXor;
     if (!is_extremum && (is_float || !(is_of_bits || is_sum))) return false;
-    // Zero is taken once more for each part of K. A maximum or the like doesn't mind.
+    // Every part of K starts from zero, which must be neutral. Idempotent ⊕ such as a maximum isn't affected.
     if (is_sum && semiring.zero[lane] != 0) return false;
     const UserNode &x = plus.nodes[node.operands[0]], &y = plus.nodes[node.operands[1]];
     const auto is_own = [&](const UserNode& argument) {

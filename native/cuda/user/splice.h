@@ -1,4 +1,4 @@
-// Fills the holes of a template with the instructions of a semiring.
+// Fills the placeholders of a kernel template with the instructions of a semiring.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,17 +7,17 @@
 
 namespace mpmml::cuda {
 
-/// PTX in which each line `// @step …` and the like (templates/holes.cuh) has become instructions.
+/// Returns PTX in which each placeholder line such as `// @step …` (templates/holes.cuh) is replaced by instructions.
 std::string instantiate_template(std::string_view head, std::string_view kernel, const UserSemiring& semiring);
 
-/// How many instructions a step is, about: ⊗ and ⊕.
+/// Returns the approximate number of instructions of a step (⊗ and ⊕).
 int instructions_of_step(const UserSemiring& semiring);
 
-/// The same of a candidate for a witness.
+/// Returns the approximate number of instructions of a witness candidate (⊗ only).
 int instructions_of_candidate(const UserSemiring& semiring);
 
-/// Whether ⊕ is known to be associative to the bit, and zero to be neutral: it is a minimum, a maximum, or of integers a sum, and, or, xor, lane
-/// by lane. Then parts of K may be computed apart.
+/// Returns whether ⊕ is provably associative bit for bit, with zero neutral: in each lane a minimum, a maximum, or a
+/// sum, and, or, xor of integers. Then parts of K may be computed separately (split-K).
 bool is_surely_associative(const UserSemiring& semiring);
 
 }  // namespace mpmml::cuda

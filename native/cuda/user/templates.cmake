@@ -1,7 +1,8 @@
-# The templates of kernels for semirings of one's own, which the driver compiles while a program runs: as PTX, in a source file.
+# Compiles the kernel templates for custom semirings to PTX in a generated source file. The driver compiles it at run time.
 
-# mpmml_compile_user_templates(result): sets `result` to that source file. A driver takes PTX of an architecture for all newer
-# ones, so there are two: of the build's oldest architecture, and of its oldest that copies asynchronously.
+# mpmml_compile_user_templates(result): sets `result` to the generated source file. A driver accepts PTX of an architecture
+# on all newer ones, so the file has two versions: for the build's oldest architecture, and for the oldest one with
+# asynchronous copies.
 function(mpmml_compile_user_templates result)
   set(first_with_copies 80)
   set(oldest 1000)

@@ -1,5 +1,5 @@
-// What products on the CPU are compared with, compiled for each instruction set (see vector.h): the ceiling of steps
-// that use only registers, and the loop that a user would write.
+// Reference measurements for products on the CPU, compiled for each instruction set (vector.h): the peak rate of steps
+// that use only registers, and the naive loop that a user would write.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cpu/bits.h"
@@ -9,14 +9,13 @@
 
 namespace mpmml::cpu::MPMML_ISA {
 
-/// Accumulators that are independent of each other: enough to hide the latency of a maximum, and few enough to leave
-/// the compiler some of x86's 16 registers.
+/// Number of independent accumulators: enough to hide the latency of a maximum, and few enough for x86's 16 registers.
 constexpr int kChains = 8;
 
-/// The operations on vectors per round.
+/// Vector operations per round.
 constexpr int kStepsOfRound = 3 * kChains;
 
-/// acc ⊕= x ⊗ y with registers only, like the steps of a tile.
+/// Computes acc ⊕= x ⊗ y with registers only, like the steps of a tile.
 template <class Arithmetic>
 static void run_steps(int64_t rounds) {
   using T = typename Arithmetic::Operand;
@@ -34,7 +33,7 @@ static void run_steps(int64_t rounds) {
   for (; rounds > 0; --rounds) {
     MPMML_UNROLL
     for (int index = 0; index < kStepsOfRound; ++index) {
-      // Otherwise the compiler would compute x ⊗ y only once.
+      // The compiler would hoist x ⊗ y out of the loop otherwise.
       MPMML_OPAQUE(x);
       Vector<T>& into = acc[index % kChains];
       into = step<Arithmetic>(into, x, y, one);
@@ -44,7 +43,7 @@ static void run_steps(int64_t rounds) {
   Vector<T> results[kChains];
   MPMML_UNROLL
   for (int i = 0; i < kChains; ++i) results[i] = acc[i];
-  // Otherwise the compiler would leave the loop out, because nothing uses its results.
+  // The compiler would remove the loop otherwise, because no code uses its results.
   asm volatile("" : : "r"(results) : "memory");
 }
 
@@ -54,7 +53,7 @@ constexpr PeakBenchmark::Steps steps_of(const char* name) {
           kStepsOfRound * VectorOf<typename Arithmetic::Operand>::lanes * steps_per_operand<Arithmetic>};
 }
 
-/// The max-plus product as most people write it first: row-major, by rows, and optimized only by the compiler.
+/// Naive max-plus product: row-major, by rows, and optimized only by the compiler.
 static void multiply_by_rows(const int32_t* __restrict a, const int32_t* __restrict b, int32_t* __restrict c, int64_t m,
                              int64_t n, int64_t k) {
   for (int64_t i = 0; i < m; ++i) {

@@ -33,7 +33,7 @@ const PeakBenchmark::Steps& find_steps(const PeakBenchmark& benchmark, const std
 }
 
 std::vector<double> measure_ceiling(const PeakBenchmark::Steps& steps, int threads, int samples, double milliseconds) {
-  // Meanwhile the clock rises under the load.
+  // Warm-up, in which the processor raises its clock under the load.
   int64_t rounds = 1 << 12;
   for (;;) {
     const Clock::time_point start = Clock::now();

@@ -1,10 +1,10 @@
-// What the kernels of the ladder share: which cell of C a thread computes. The ladder goes from one thread per cell to
-// tiles in shared memory, as textbooks do, with one technique per file:
+// Shared by the kernels of the ladder: the mapping of threads to cells of C. The ladder goes from one thread per cell
+// to tiles in shared memory, as in textbooks, with one technique per file:
 //
 //   naive.cuh     one thread per cell, operands from global memory
 //   tiled.cuh     square tiles of both operands in shared memory
-//   prefetch.cuh  the same, with the next tile waiting in registers
-//   padding.cuh   operands with borders, instead of a guard at every read
+//   prefetch.cuh  tiles in shared memory, with the next tile prefetched into registers
+//   padding.cuh   padded operands instead of a guard at every read
 //
 // Tiles in registers are the MPMML family (lab/thesis/mpmml.cuh), asynchronous copies the pipelined one
 // (cuda/kernels/pipelined.cuh).
@@ -20,15 +20,14 @@
 
 namespace mpmml::cuda::ladder {
 
-/// Where neighbouring threads of a warp (threadIdx.x) are in C. Along a row they read neighbours of B and write
-/// neighbours of C. Along a column they are a row's stride apart.
+/// Mapping of neighbouring threads of a warp (threadIdx.x) to C. Along a row they read neighbours of B and write
+/// neighbours of C. Along a column their accesses are a row's stride apart.
 enum class Order { kCoalesced, kUncoalesced };
 
-/// How tiles that reach past an operand stay correct: by a comparison at every read, or by padding the operand
-/// beforehand.
+/// Handling of tiles that reach past an operand: a comparison at every read, or padding of the operand beforehand.
 enum class Borders { kGuards, kPadding };
 
-/// A thread's cell of C: its place in the block's tile, and in the matrix.
+/// A thread's cell of C: its position in the block's tile, and in the matrix.
 template <int kTile, Order order>
 struct Cell {
   int i, j;

@@ -1,4 +1,4 @@
-// The host side of the ladder: how tiles become grids, and launches.
+// Host side of the ladder: grids and launches.
 #pragma once
 #include <algorithm>
 

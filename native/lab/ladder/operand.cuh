@@ -1,17 +1,17 @@
-// How a thread reads its element of each tile of an operand: with guards, or without them from a padded operand.
+// Reads of a thread's element of each tile of an operand: with guards, or without guards from a padded operand.
 #pragma once
 #include "lab/ladder/cell.cuh"
 
 namespace mpmml::cuda::ladder {
 
-/// A thread's element of an operand's tiles, from one tile to the next along K. A line is a row of A or a column of B.
+/// Iterator over a thread's element of an operand's tiles along K. A line is a row of A or a column of B.
 template <class Arithmetic, Borders borders, int kTile>
 class TileElement {
  public:
   using Element = typename Arithmetic::Element;
   using Operand = typename Arithmetic::Operand;
 
-  /// `k` is the thread's step in the first tile; `line_exists` says whether its line exists.
+  /// `k` is the thread's k-step in the first tile; `line_exists` states whether its line is inside the operand.
   __device__ __forceinline__ TileElement(const Element* data, int64_t line, int64_t line_stride, bool line_exists,
                                          int k, int64_t k_stride, int64_t depth, Element border)
       : next_(data + line * line_stride + k * k_stride), step_(kTile * k_stride), border_(border) {
@@ -19,7 +19,7 @@ class TileElement {
     if constexpr (borders == Borders::kGuards) steps_left_ = line_exists ? depth - k : 0;
   }
 
-  /// The element of the next tile; the border if it is outside the operand.
+  /// Returns the element of the next tile, or the padding value if it is outside the operand.
   __device__ __forceinline__ Operand read(const Arithmetic& arithmetic) {
     Operand operand;
     if constexpr (borders == Borders::kGuards) {
@@ -39,7 +39,7 @@ class TileElement {
   Element border_;
 };
 
-/// The elements of A and of B that a thread copies of each tile: those at its own place.
+/// Elements of A and B that a thread copies of each tile, at the thread's position.
 template <class Arithmetic, Borders borders, int kTile>
 struct TileElements {
   TileElement<Arithmetic, borders, kTile> a, b;

@@ -1,10 +1,10 @@
-// Borders by padding. Operands whose sizes aren't multiples of the tile are copied beforehand into larger ones, which
-// are filled with the semiring's border elements. So the kernel's loop reads without comparing.
+// Border handling by padding. Operands whose sizes aren't multiples of the tile are copied beforehand into larger ones,
+// filled with the semiring's padding values. So the kernel's loop reads without comparisons.
 //
 // Source: P. Lameski, I. Mishkovski, S. Filiposka, D. Trajanov, L. Djinevski, "Comparison Of Rectangular Matrix
-// Multiplication With And Without Border Conditions" (2013), Listing 1 against Algorithm 2. The paper fills with 0,
-// plus-times' zero, pads the result too and cuts it out at the end. Here a thread whose cell is outside C doesn't store
-// it, which takes one comparison after the loop. An operand of whole tiles is read in place.
+// Multiplication With And Without Border Conditions" (2013), Listing 1 against Algorithm 2. The paper pads with 0,
+// plus-times' zero, and also pads the result, which is cropped at the end. Here a thread whose cell is outside C
+// doesn't store it, which takes one comparison after the loop. An operand of whole tiles is read in place.
 #pragma once
 #include "cuda/launch/packing.cuh"
 
@@ -46,7 +46,7 @@ void pad(const Launch& launch, Side side) {
       CopyElements<Semiring>{is_a ? Semiring::border_a : Semiring::border_b}, launch.stream);
 }
 
-/// The launch that reads what pad() wrote.
+/// Returns the launch with the padded operands of pad().
 template <int kTile>
 Launch with_padded_operands(Launch launch) {
   const auto replace = [&](Side side, MatrixView& view, const void* data) {

@@ -2,7 +2,7 @@
 // tile into registers. This hides the latency of global memory behind the steps.
 //
 // Source: A. Pöpl's tutorial, "Tiled Matrix Multiplication with Prefetching", steps 1 to 8, given there as homework
-// without a listing. Its step 8, the last tile, is the last round of the loop here, in which nothing is read.
+// without a listing. Its step 8, the last tile, is the last iteration of the loop here, which reads no tile.
 #pragma once
 #include "lab/ladder/tiled.cuh"
 

@@ -4,7 +4,7 @@
 //
 // Sources: J. Sun's report, section 4.2 and mult_matrix_shared (Order kCoalesced), which strides A by dim_1 instead of
 // dim_2; A. Pöpl's tutorial, H1.2a, whose tx runs along the rows of C (kUncoalesced), and "Matrix Multiplication with
-// Coalesced Access", whose tx runs along the columns. The tutorial's loop over n / TILE_SIZE tiles leaves out what is
+// Coalesced Access", whose tx runs along the columns. The tutorial's loop over n / TILE_SIZE tiles omits the remainder
 // beyond whole tiles. The report's threads outside C skip the steps; here they compute them on border elements, as in
 // Algorithm 2 of the paper that padding.cuh names.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace mpmml::cuda::ladder {
 
-/// Both tiles of a block, and the steps that a thread computes from them.
+/// Both operand tiles of a block, and the k-steps that a thread computes from them.
 template <class Arithmetic, int kTile>
 struct Tiles {
   using Operand = typename Arithmetic::Operand;

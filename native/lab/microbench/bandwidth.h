@@ -1,5 +1,4 @@
-// Bandwidths: how many bytes per second each level of a GPU's memory passes. They are the sloped ceilings of a
-// roofline.
+// Bandwidth benchmarks: bytes per second of each level of a GPU's memory hierarchy, the sloped limits of a roofline.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,8 +6,8 @@
 
 namespace mpmml::microbench {
 
-/// The arguments of a kernel. The pointers are device pointers. `source` and `target` have `buffer_bytes` each, if the
-/// kernel asks for them.
+/// Arguments of a kernel. The pointers are device pointers. `source` and `target` have `buffer_bytes` bytes each, if
+/// the kernel uses them.
 struct BandwidthArguments {
   const void* source;
   void* target;
@@ -18,7 +17,7 @@ struct BandwidthArguments {
   uint32_t* results;
 };
 
-/// How large a buffer should be, relative to the L2 cache.
+/// Size of a buffer relative to the L2 cache.
 enum class Buffer : uint8_t { kNone, kPartOfL2, kBeyondL2 };
 
 /// A compiled kernel of kBandwidthThreads threads per block: a row that the generator writes from
@@ -30,13 +29,13 @@ struct Bandwidth {
   Buffer buffer;
   bool writes;  ///< whether it writes a buffer of the same size
   int32_t rounds;
-  /// The bytes that `threads` threads ask to read and write in a launch.
+  /// Returns the bytes that `threads` threads request to read and write in a launch.
   int64_t (*bytes)(const BandwidthArguments&, int64_t threads);
 };
 
 constexpr int kBandwidthThreads = 256;
 
-/// The bandwidths in the table's order.
+/// Returns the bandwidth benchmarks in the table's order.
 const std::vector<Bandwidth>& bandwidths();
 
 struct BandwidthRequest {
@@ -48,12 +47,12 @@ struct BandwidthRequest {
 struct BandwidthResult {
   std::vector<double> ms;
   int64_t bytes;         ///< per launch
-  int64_t buffer_bytes;  ///< of the buffer that they are in
+  int64_t buffer_bytes;  ///< size of the buffer
   double clock_mhz;      ///< of the multiprocessors, just after the last repetition
   int multiprocessors;
 };
 
-/// Throws Error: kVariant if there is no such name, kOutOfMemory, kCuda.
+/// Runs a bandwidth benchmark. Throws Error: kVariant if the name doesn't exist, kOutOfMemory, kCuda.
 BandwidthResult run(const BandwidthRequest& request);
 
 }  // namespace mpmml::microbench

@@ -1,4 +1,4 @@
-// Device memory: a buffer much larger than the L2 cache is copied.
+// Device memory bandwidth: copies a buffer much larger than the L2 cache.
 #pragma once
 #include "lab/microbench/traffic.cuh"
 

@@ -4,7 +4,7 @@
 
 namespace mpmml::microbench {
 
-/// What float32 steps share. Step gives step(c, a, b) and update(x, constant).
+/// Base of the float32 steps. `Step` provides step(c, a, b) and update(x, constant).
 template <Form form_, class Step>
 struct FloatSteps {
   static constexpr Form form = form_;
@@ -13,7 +13,7 @@ struct FloatSteps {
   static constexpr int multiplied(int, int) { return 0; }
 
   static __device__ __forceinline__ uint32_t update(uint32_t x, const Arguments& p) {
-    // From 1/2 to 1, so that neither operand becomes an infinity.
+    // The constant is from 1/2 to 1, so that neither operand becomes an infinity.
     const float constant = __uint_as_float(0x3f000000u | p.constant);
     return __float_as_uint(Step::update(__uint_as_float(x), constant));
   }

@@ -1,5 +1,5 @@
-// What the microbenchmarks share: operands from the thread's index, the clocks that the loop takes, and a result that
-// depends on every accumulator, so that the compiler can't leave anything out.
+// Shared by the microbenchmarks: operands from the thread's index, the elapsed clocks of the loop, and a result that
+// depends on every accumulator, so that the compiler can't eliminate code.
 #pragma once
 #include <cstdint>
 
@@ -33,12 +33,12 @@ class Stopwatch {
   uint64_t clocks_, nanoseconds_;
 };
 
-/// Small values that differ from each other. The packed forms use each half as one value.
+/// Returns small values that differ from each other. Packed forms use each half as one value.
 __device__ __forceinline__ uint32_t value(const Arguments& p, int index) {
   return (p.seed * (index + 1) + threadIdx.x * 3 + threadIdx.y * 5) & 0x00ff00ff;
 }
 
-/// The operands of the first iteration, in registers.
+/// Initializes the operands of the first iteration, in registers.
 template <int X, int Y>
 __device__ __forceinline__ void set(uint32_t (&a)[X], uint32_t (&b)[Y], const Arguments& p) {
 #pragma unroll
@@ -68,14 +68,14 @@ __device__ __forceinline__ void keep(const uint32_t (&c)[X][Y], const Arguments&
   p.results[(block * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x] = all;
 }
 
-/// The operand of the next iteration, from that of this one.
+/// Computes the operands of the next iteration from the current ones.
 template <class Steps, int N>
 __device__ __forceinline__ void update(uint32_t (&to)[N], const uint32_t (&from)[N], const Arguments& p) {
 #pragma unroll
   for (int index = 0; index < N; ++index) to[index] = Steps::update(from[index], p);
 }
 
-/// The row of a kernel that uses no memory and doesn't update its operands.
+/// Returns the table row of a kernel that uses no memory and doesn't update its operands.
 template <class Steps, int X, int Y>
 Instance instance_of(const char* max, const void* function) {
   Instance instance{};
@@ -92,7 +92,7 @@ Instance instance_of(const char* max, const void* function) {
   return instance;
 }
 
-/// The row of a kernel whose a and b are in registers and are updated in each iteration.
+/// Returns the table row of a kernel whose a and b are in registers and are updated in each iteration.
 template <class Steps, int X, int Y>
 Instance register_instance(const char* max, const void* function, int unrolled) {
   Instance instance = instance_of<Steps, X, Y>(max, function);
@@ -101,8 +101,8 @@ Instance register_instance(const char* max, const void* function, int unrolled) 
   return instance;
 }
 
-/// Iterations that make a loop body of about 256 steps: few enough for the instruction cache, and enough that the
-/// loop's own instructions don't matter.
+/// Returns the unroll factor for a loop body of about 256 steps: small enough for the instruction cache, and large
+/// enough that the loop overhead doesn't matter.
 constexpr int unrolled(int steps) { return steps >= 128 ? 2 : steps >= 64 ? 4 : steps >= 32 ? 8 : 16; }
 
 }  // namespace mpmml::microbench

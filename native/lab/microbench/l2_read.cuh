@@ -1,5 +1,5 @@
-// L2 cache: a buffer that is a part of it is read again and again, past the L1 caches. It is a quarter, because some
-// GPUs keep every line in both halves of their L2.
+// L2 bandwidth: repeatedly reads a buffer that fits the L2 cache, bypassing the L1 caches. The buffer is a quarter of
+// the cache, because some GPUs store every line in both halves of their L2.
 #pragma once
 #include "lab/microbench/traffic.cuh"
 

@@ -24,7 +24,7 @@ const std::vector<Peak>& peaks() {
 
 namespace {
 
-/// Counts by opcode. Opcodes that an iteration doesn't have aren't listed.
+/// Instruction counts by opcode, without zeros.
 class Counts {
  public:
   void add(const std::string& opcode, double count) {
@@ -68,7 +68,7 @@ std::map<std::string, double> with_packed(const Instance& instance, double updat
   return counts.take();
 }
 
-/// sm_70 to sm_89. Unless something forbids it, the FMA pipe adds too, as IMAD.IADD. sm_70 has no integer maximum.
+/// sm_70 to sm_89. The FMA pipe adds, too, as IMAD.IADD, unless the form prevents it. sm_70 has no integer maximum.
 std::map<std::string, double> with_two_pipes(const Instance& instance, double updates, int capability) {
   const double tile = double(instance.x) * instance.y;
   Counts counts;
@@ -97,7 +97,7 @@ std::map<std::string, double> with_one_pipe(const Instance& instance, double upd
   return counts.take();
 }
 
-/// float32: the same instructions from sm_52 to sm_90. Newer GPUs have more of them, and weren't examined.
+/// float32: the same instructions from sm_52 to sm_90. Newer GPUs have other instructions, and weren't examined.
 std::map<std::string, double> of_floats(const Instance& instance, double updates, int capability) {
   if (capability > 90) return {};
   const double steps = double(instance.x) * instance.y + updates;

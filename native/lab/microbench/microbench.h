@@ -1,6 +1,6 @@
-// The microbenchmarks: which there are, and how one is run. Chapter 2 of P. P. Ghalsasi, "Max-Plus Matrix
-// Multiplication Library for GPUs – MPMML" (Colorado State University, 2019), with its names: X × Y steps per thread
-// and iteration, blocks of BS_i × BS_j threads, a grid of GS_i × GS_j blocks, N, M and K iterations, Const.
+// The microbenchmarks: table and interface. Chapter 2 of P. P. Ghalsasi, "Max-Plus Matrix Multiplication Library for
+// GPUs – MPMML" (Colorado State University, 2019), with its names: X × Y steps per thread and iteration, blocks of BS_i
+// × BS_j threads, a grid of GS_i × GS_j blocks, N, M and K iterations, Const.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,17 +10,18 @@
 
 namespace mpmml::microbench {
 
-/// The arguments of a kernel. The pointers are device pointers.
+/// Arguments of a kernel. The pointers are device pointers.
 struct Arguments {
   int32_t n, m;
   uint32_t constant;
-  uint32_t one, zero;  ///< 1 and 0, but the compiler mustn't know: see steps.cuh
+  uint32_t one, zero;  ///< 1 and 0, unknown to the compiler: see steps.cuh
   uint32_t seed;
   uint32_t* results;  ///< one word per thread
-  uint64_t* clock;    ///< the clocks and nanoseconds that the loop of the grid's first thread took
+  uint64_t* clock;    ///< elapsed clocks and nanoseconds of the loop of the grid's first thread
 };
 
-/// The instructions that a step is written for. machine.h says what a compiler makes of them on an architecture.
+/// Instructions that the source of a step targets. machine.h has the instructions that the compiler generates for each
+/// architecture.
 enum class Form : uint8_t {
   kPlain,
   kAddMax,
@@ -37,13 +38,13 @@ struct Instance {
   int x, y, k;
   const char* max;  ///< "ternary" or "intrinsic"
   const void* function;
-  /// Iterations that its loop over N is unrolled by. N is rounded up to a multiple of it.
+  /// Unroll factor of the loop over N. N is rounded up to a multiple of it.
   int unrolled;
   int body;  ///< iterations in the body of the innermost loop
   Form form;
   int lanes;  ///< elements per word
   bool is_signed;
-  int multiplied;  ///< how many of the X·Y elements are summed as a multiplication by 1 and an addition
+  int multiplied;  ///< number of the X·Y elements whose sums are a multiplication by 1 and an addition
   /// Max-plus operations per iteration that update operands, which the thesis counts in addition to the X·Y steps.
   double updates;
   bool shared_a, shared_b;  ///< whether X·BS_i rows, and Y·BS_j columns, of M elements are in shared memory
@@ -59,7 +60,7 @@ struct Microbenchmark {
   const char* summary;
   std::vector<Instance> instances;
 
-  /// The names of the run-time parameters of Request that it has.
+  /// Returns the names of the run-time parameters of Request that apply to it.
   std::vector<std::string> parameters() const {
     std::vector<std::string> all{"bsi", "bsj", "gsi", "gsj", "n", "constant"};
     const auto is_in_shared = [](const Instance& instance) { return instance.shared_a || instance.shared_b; };
@@ -68,17 +69,17 @@ struct Microbenchmark {
   }
 };
 
-/// The microbenchmarks in the table's order.
+/// Returns the microbenchmarks in the table's order.
 const std::vector<Microbenchmark>& microbenchmarks();
 
-/// Asks for an instance by its compile-time parameters. 0 and the empty string mean the first that there is.
+/// Selection of an instance by its compile-time parameters. 0 and the empty string select the first instance.
 struct Selection {
   std::string name;
   int x = 0, y = 0, k = 0;
   std::string max;
 };
 
-/// An instance, and what its occupancy depends on.
+/// An instance, and the parameters that determine its occupancy.
 struct Kernel {
   Selection selection;
   int64_t m, bsi, bsj;
@@ -105,10 +106,10 @@ struct Result {
   double operations_per_thread() const { return operations_per_iteration * static_cast<double>(iterations); }
 };
 
-/// The instance that `selection` asks for. Throws Error(kVariant) if there is none.
+/// Returns the selected instance. Throws Error(kVariant) if it doesn't exist.
 const Instance& find(const Selection& selection);
 
-/// Throws Error.
+/// Runs a microbenchmark. Throws Error.
 Result run(const Request& request);
 
 }  // namespace mpmml::microbench

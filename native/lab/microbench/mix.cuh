@@ -1,5 +1,5 @@
-// The instruction mixes: a step of max-plus in other instructions, with all operands in registers as in Algorithm 1. The
-// frame computes two iterations in turn with a pair of operands, because a maximum of three operands takes two sums.
+// Instruction mixes: a max-plus step in alternative instructions, with all operands in registers as in Algorithm 1. The
+// frame computes two iterations at a time with a pair of operands, because a maximum of three operands takes two sums.
 #pragma once
 #include "lab/microbench/float_steps.cuh"
 #include "lab/microbench/frame.cuh"

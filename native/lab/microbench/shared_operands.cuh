@@ -6,7 +6,7 @@
 
 namespace mpmml::microbench {
 
-/// Fills `words` words.
+/// Fills `words` words of shared memory.
 __device__ __forceinline__ void fill(uint32_t* shared, int words, const Arguments& p) {
   const int threads = blockDim.x * blockDim.y;
   for (int index = threadIdx.y * blockDim.x + threadIdx.x; index < words; index += threads)
@@ -20,7 +20,7 @@ __device__ __forceinline__ void read_column(uint32_t (&a)[X], const uint32_t* sh
   for (int i = 0; i < X; ++i) a[i] = shared_a[(i * blockDim.y + threadIdx.y) * columns + m];
 }
 
-/// g(threadIdx.x, j): chunks of as many columns as one load brings, with BS_j chunks from one to the next.
+/// g(threadIdx.x, j): chunks of the columns of one vector load, with a stride of BS_j chunks.
 template <int Y>
 __device__ __forceinline__ void read_row(uint32_t (&b)[Y], const uint32_t* shared_b, int m) {
   constexpr int kChunk = Y % 4 == 0 ? 4 : 2;
@@ -37,7 +37,7 @@ __device__ __forceinline__ void read_row(uint32_t (&b)[Y], const uint32_t* share
   }
 }
 
-/// Iterations over m in a loop body.
+/// Returns the unroll factor of the loop over m.
 constexpr int unrolled_m(int k) { return k == 1 ? 4 : 1; }
 
 }  // namespace mpmml::microbench

@@ -1,4 +1,4 @@
-// Shared memory: neighbouring threads read neighbouring vectors, without bank conflicts and without broadcasts.
+// Shared memory bandwidth: neighbouring threads read neighbouring vectors, without bank conflicts or broadcasts.
 #pragma once
 #include "lab/microbench/traffic.cuh"
 
@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(kBandwidthThreads) shared_read_kernel(Bandwidt
   unsigned at = threadIdx.x;
 #pragma unroll 8
   for (int round = 0; round < p.rounds; ++round) {
-    // The compiler doesn't know the step, so it doesn't know which words are read.
+    // The stride is unknown to the compiler, so it can't predict the words that are read.
     at = (at + p.stride) % unsigned{kChunk};
     mix(sum, words[at]);
   }

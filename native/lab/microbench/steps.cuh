@@ -1,8 +1,8 @@
-// The forms of a max-plus step, c = max(c, a + b), as instructions. Those of the instruction mixes compute two iterations
-// at a time, because a maximum of three operands takes two sums.
+// Forms of a max-plus step, c = max(c, a + b), as instructions. The forms of the instruction mixes compute two
+// iterations at a time, because a maximum of three operands takes two sums.
 //
-// ptxas chooses the instructions, not CUDA C++: on sm_90 it makes one VIADDMNMX of an addition and a maximum, and one
-// VIMNMX3 of two maxima. The forms that must keep them separate are written so that it can't combine them.
+// ptxas, not CUDA C++, selects the instructions: on sm_90 it fuses an addition and a maximum into one VIADDMNMX, and
+// two maxima into one VIMNMX3. The forms with separate instructions are written so that it can't fuse them.
 #pragma once
 #include <cstdint>
 
@@ -12,7 +12,7 @@
 
 namespace mpmml::microbench {
 
-/// The maximum as the macro of the thesis' listing A, and as in its listing B.
+/// Maximum by the macro of the thesis' listing A (Ternary), and by the intrinsic of its listing B (Intrinsic).
 struct Ternary {
   static __device__ __forceinline__ uint32_t max(uint32_t x, uint32_t y) {
     return static_cast<int32_t>(x) > static_cast<int32_t>(y) ? x : y;
@@ -24,8 +24,8 @@ struct Intrinsic {
   }
 };
 
-/// A step as in the listings. The words are unsigned, so that the compiler can't assume that sums don't wrap. Otherwise
-/// it would know what max(a, a + Const) is.
+/// A step of the listings. The words are unsigned, so that the compiler can't assume that sums don't wrap. Otherwise
+/// it could simplify max(a, a + Const).
 template <class Max>
 struct Plain {
   static constexpr Form form = Form::kPlain;
@@ -47,8 +47,8 @@ struct Plain {
   }
 };
 
-/// Sums by `Sum`, and maxima of two operands each, signed and unsigned in turn, so that no two of them become one
-/// maximum of three operands. Below 2^31 both give the same value.
+/// Sums by `Sum`, and maxima of two operands, alternately signed and unsigned, so that no two of them are fused into a
+/// maximum of three operands. Below 2^31 both give equal values.
 template <Form form_, class Sum>
 struct SeparateResults {
   static constexpr Form form = form_;
@@ -105,7 +105,7 @@ struct Int16x2 {
   }
 };
 
-/// The stream of the pipelined family.
+/// Instruction stream of the pipelined family.
 template <class Words>
 struct MixedRows {
   static constexpr Form form = Form::kMixedRows;

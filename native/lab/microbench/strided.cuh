@@ -1,4 +1,4 @@
-// Coalescing: neighbouring threads read 32-bit words that are a stride apart, from a buffer much larger than the L2
+// Coalescing benchmark: neighbouring threads read 32-bit words with a stride, from a buffer much larger than the L2
 // cache. Memory transfers whole sectors, but only the requested words count.
 #pragma once
 #include "lab/microbench/traffic.cuh"

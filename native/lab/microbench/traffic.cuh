@@ -1,5 +1,5 @@
-// What the bandwidth kernels share: vectors of 16 bytes, the largest access of a thread, read several at a time; and a
-// result that depends on every one, so that the compiler can't leave anything out.
+// Shared by the bandwidth kernels: several 16-byte vector loads in flight per thread, and a result that depends on
+// every vector, so that the compiler can't eliminate loads.
 #pragma once
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-// The host side of the MPMML family.
+// Host side of the MPMML family.
 #pragma once
 #include "cuda/launch/direct.h"
 #include "cuda/launch/packing.cuh"
@@ -8,14 +8,14 @@ namespace mpmml::cuda {
 
 inline bool lies_along_columns(const MatrixView& a) { return a.row_stride == 1; }
 
-/// Memory for A transposed: none if A is already stored that way, and none for B.
+/// Returns the bytes of the transposed A; 0 if A is stored column-major already, and 0 for B.
 inline int64_t transposed_bytes(const Launch& launch, Side side) {
   if (side == Side::kB || lies_along_columns(launch.a)) return 0;
   return items_of(launch.a, launch.batch) * launch.m * launch.k * element_bytes(launch.dtype);
 }
 
-/// Queues the transposition of A into launch.packed_a: the Transpose parameter of the MPMML family. It is a pass of its own
-/// before the kernel, and timed separately. A that is stored along its columns is read in place.
+/// Queues the transposition of A into launch.packed_a: the Transpose parameter of the MPMML family. It is a separate
+/// pass before the kernel, with a separate time. A column-major A is read in place.
 template <class S>
 void transpose_a(const Launch& launch, Side side) {
   if (transposed_bytes(launch, side) == 0) return;
@@ -23,7 +23,7 @@ void transpose_a(const Launch& launch, Side side) {
   pack_stored<typename S::Element>(pack_source(launch, Side::kA), target, CopyElements<S>{S::zero}, launch.stream);
 }
 
-/// The launch with A transposed.
+/// Returns the launch with the transposed A.
 inline Launch with_transposed_a(Launch launch) {
   if (lies_along_columns(launch.a)) return launch;
   launch.a.data = launch.packed_a;

@@ -2,10 +2,10 @@
 // State University, 2019), chapter 3, with the thesis' names.
 //
 // A block of BS_i × BS_j threads computes a tile of C of (X·BS_i) × (Y·BS_j). Each thread computes X × Y of it, in
-// sub-patches of Sub_X × Sub_Y: one sub-patch is the block pattern, Sub = 1 the cyclic one. MEMSEL_A and MEMSEL_B say
-// how A and B reach the registers: 0 in tiles of depth S through shared memory, 1 directly from global memory
-// (mpmml_operand.cuh). With Transpose, A is stored transposed beforehand (launch.cuh). The instances of a
-// batch (Ninst) are the grid's third dimension.
+// sub-patches of Sub_X × Sub_Y: one sub-patch is the block pattern, Sub = 1 the cyclic one. MEMSEL_A and MEMSEL_B
+// select the path of A and B to the registers: 0 in tiles of depth S through shared memory, 1 directly from global
+// memory (mpmml_operand.cuh). With Transpose, A is stored transposed beforehand (launch.cuh). The instances of a batch
+// (Ninst) are the grid's third dimension.
 #pragma once
 #include "core/algebra/arithmetic.h"
 #include "cuda/kernels/device_problem.h"
@@ -38,9 +38,9 @@ struct Mpmml {
   using OperandB = std::conditional_t<MEMSEL_B == 0, SharedOperand<Arithmetic, PatchB, S, kThreads, false, 1>,
                                       GlobalOperand<Arithmetic, PatchB>>;
 
-  /// Blocks that a multiprocessor's 65 536 registers should hold. A thread needs its accumulators, and about 56
-  /// registers more for fragments and addresses (a 64-bit address for each line read from global memory). Without this
-  /// bound the compiler takes 255 registers to load far ahead (seen for sm_90).
+  /// Minimum number of blocks per multiprocessor, from its 65 536 registers. A thread needs its accumulators, and about
+  /// 56 more registers for fragments and addresses (a 64-bit address for each line read from global memory). Without
+  /// this bound the compiler uses 255 registers to prefetch far ahead (observed for sm_90).
   static constexpr int blocks_per_multiprocessor(int accumulator_bytes) {
     const int fit = 65536 / (kThreads * (X * Y * accumulator_bytes / 4 + 56 + 2 * (MEMSEL_A * X + MEMSEL_B * Y)));
     return fit > 1 ? fit : 1;
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(Config::kThreads,
     operand_a.copy(depth);
     operand_b.copy(depth);
     if constexpr (OperandA::kShared || OperandB::kShared) __syncthreads();
-    // Tiles in shared memory are padded with border elements, but operands in global memory aren't.
+    // Tiles in shared memory have padding values, but operands in global memory don't.
     if (OperandA::kShared && OperandB::kShared || depth >= S) {
 #pragma unroll
       for (int k = 0; k < S; ++k) step(k);

@@ -1,5 +1,5 @@
-// How a block of the MPMML kernel reads an operand: through shared memory (MEMSEL 0), or directly from global memory
-// into registers (MEMSEL 1). Lines are rows of A or columns of B.
+// Operand reads of the MPMML kernel: through shared memory (MEMSEL 0), or directly from global memory into registers
+// (MEMSEL 1). Lines are rows of A or columns of B.
 #pragma once
 #include "core/algebra/arithmetic.h"
 
@@ -13,17 +13,17 @@ struct alignas(sizeof(T) * N % 16 == 0  ? 16
   T values[N];
 };
 
-/// The lines of an operand that a block's tile of C needs.
+/// Lines of an operand that a block's tile of C needs.
 template <class Element>
 struct Panel {
   const Element* data;
   int64_t line_stride, k_stride;
-  int64_t lines;  ///< those that exist
+  int64_t lines;  ///< number of existing lines
   Element border;
 };
 
-/// How a thread's patch is laid out along one dimension of the tile: kValues lines in sub-patches of kSub. The
-/// sub-patches of kCount threads alternate.
+/// Layout of a thread's patch along one dimension of the tile: kValues lines in sub-patches of kSub lines. The
+/// sub-patches of kCount threads alternate (block-cyclic).
 template <int kValues_, int kSub_, int kCount_>
 struct Patch {
   static constexpr int kValues = kValues_, kSub = kSub_, kCount = kCount_;
@@ -37,8 +37,8 @@ struct Patch {
 constexpr int largest_power_of_two_in(int value) { return value & -value; }
 
 /// Tiles of depth kDepth pass through shared memory, k-major, so that a thread reads a sub-patch's operands as one
-/// vector. kName keeps the tiles of two operands of the same shape apart. Neighbouring threads copy neighbours in k
-/// (kAlongK) or neighbouring lines. Their reads coalesce if the matrix is stored in that order.
+/// vector. kName distinguishes the tiles of two operands of equal shape. Neighbouring threads copy neighbours in k
+/// (kAlongK) or neighbouring lines; the reads are coalesced if the matrix is stored in that order.
 template <class Arithmetic, class Patch, int kDepth, int kThreads, bool kAlongK, int kName>
 class SharedOperand {
  public:
@@ -51,7 +51,7 @@ class SharedOperand {
     panel_.data += line() * panel.line_stride + k() * panel.k_stride;
   }
 
-  /// Copies the next tile. Only its first `depth` steps exist; what is outside the operand becomes the border.
+  /// Copies the next tile. Only its first `depth` k-steps exist; elements outside the operand get the padding value.
   __device__ __forceinline__ void copy(int64_t depth) {
     Operand(&tile)[kDepth][kPitch] = storage();
     if (panel_.lines >= Patch::kExtent && depth >= kDepth) {
@@ -77,7 +77,7 @@ class SharedOperand {
     panel_.data += kDepth * panel_.k_stride;
   }
 
-  /// The thread's operands at step k of the tile.
+  /// Loads the thread's operands at k-step `k` of the tile.
   __device__ __forceinline__ void read(Operand (&fragment)[Patch::kValues], int k) {
     const Operand* row = storage()[k];
 #pragma unroll
@@ -89,8 +89,8 @@ class SharedOperand {
   }
 
  private:
-  // Spreads the transposing stores of a tile over the banks. A padding of 16 bytes keeps its rows aligned for vector
-  // loads.
+  // Pitch that avoids bank conflicts of the transposing stores of a tile. The padding of 16 bytes keeps rows aligned
+  // for vector loads.
   static constexpr int kPitch = Patch::kExtent + 16 / int{sizeof(Operand)};
   static constexpr int kFast = kAlongK ? kDepth : largest_power_of_two_in(Patch::kExtent);
   static constexpr int kAcross = kFast < kThreads ? kFast : kThreads;
@@ -111,8 +111,8 @@ class SharedOperand {
   int thread_;
 };
 
-/// Each thread reads its operands itself. For lines past the last one it reads the last one again, because their
-/// results aren't stored.
+/// Operands that each thread reads directly from global memory. Lines beyond the last one are clamped to it, because
+/// their results aren't stored.
 template <class Arithmetic, class Patch>
 class GlobalOperand {
  public:
@@ -131,7 +131,7 @@ class GlobalOperand {
 
   __device__ __forceinline__ void copy(int64_t) {}
 
-  /// The thread's operands at the next step.
+  /// Loads the thread's operands at the next k-step.
   __device__ __forceinline__ void read(Operand (&fragment)[Patch::kValues], int) {
 #pragma unroll
     for (int value = 0; value < Patch::kValues; ++value) {

@@ -1,13 +1,14 @@
 // Writes the PTX of the templates as a source file: node embed.mjs OUT CAPABILITY=FILE…
 //
-// Each kernel becomes a text of its own, because the driver is to compile only one. Comments go, but for the holes.
+// Each kernel becomes a separate string, because the driver compiles only one. Comments are removed, except
+// placeholders.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 const [out, ...inputs] = process.argv.slice(2)
 const table = readFileSync(new URL('table.h', import.meta.url), 'utf8')
 const names = [...table.matchAll(/^ {2}X\((\w+),/gm)].map(([, name]) => name)
 
-/** Without what only people read. */
+/** Removes comments that aren't placeholders. */
 const stripped = (text) =>
   text
     .split('\n')
@@ -15,7 +16,7 @@ const stripped = (text) =>
     .filter((line) => line !== '')
     .join('\n')
 
-/** A literal; compilers take a bounded length, so it is several. */
+/** Returns a string as adjacent raw literals, because compilers limit the length of a literal. */
 const literal = (text) =>
   (text.match(/[\s\S]{1,8000}/g) ?? ['']).map((part) => `R"ptx(${part})ptx"`).join('\n')
 

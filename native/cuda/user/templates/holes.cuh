@@ -1,5 +1,5 @@
-// The holes of a template, for each number of lanes: lines of inline assembly which splice.cpp replaces by instructions of a semiring.
-// Each names its results first, then its operands, lane by lane.
+// Placeholders of a template, for each number of lanes: lines of inline assembly that splice.cpp replaces by
+// instructions of a semiring. Each lists its result registers first, then its operands, lane by lane.
 #pragma once
 #include <cstdint>
 
@@ -8,13 +8,13 @@ namespace mpmml::cuda {
 using Word = uint32_t;
 
 /// - step: d = z ⊕ x ⊗ y
-/// - mark: d = marks + bit if x and y may change z, else marks; mark_always: the same for a z that any step may change
+/// - mark: d = marks + bit if x and y may change z, else marks; mark_always: like mark, with a condition on z only
 /// - plus: d = x ⊕ y
 /// - candidate: d = x ⊗ y, with the bits of NaN that are stored; settle: d = x with those bits
 template <int L>
 struct Placeholders;
 
-// A hole's text has the places of its operands, and an operand is as many registers as there are lanes.
+// The text of a placeholder has the operand numbers of its registers. An operand has one register per lane.
 #define MPMML_PLACES_2 "%0 %1"
 #define MPMML_PLACES_3 MPMML_PLACES_2 " %2"
 #define MPMML_PLACES_4 MPMML_PLACES_3 " %3"
@@ -38,8 +38,8 @@ struct Placeholders;
 #define MPMML_LANES_3(how, x) MPMML_LANES_2(how, x), how((x)[2])
 #define MPMML_LANES_4(how, x) MPMML_LANES_3(how, x), how((x)[3])
 
-/// The holes for `lanes` lanes, in which an operand of ⊕ ⊗ has as many registers. The other parameters are the registers of each hole:
-/// 4, 3 and 2 operands; those of mark and mark_always have 3 words and 3 operands or one.
+/// Placeholders for `lanes` lanes. The other parameters are the numbers of registers of each placeholder: 4, 3 and 2
+/// operands of one register per lane; mark and mark_always have 3 words and 3 operands or one.
 #define MPMML_HOLES(lanes, of_step, of_plus, of_settle, of_mark, of_mark_always)                                    \
   template <>                                                                                                       \
   struct Placeholders<lanes> {                                                                                      \

@@ -1,4 +1,4 @@
-// What the kernels of products over semirings of one's own are called with: plain data, for the host and for GPUs.
+// Arguments of the kernels for custom semirings: plain data, for host and device code.
 #pragma once
 #include <cstdint>
 
@@ -8,15 +8,15 @@ namespace mpmml::cuda {
 
 constexpr int kMaxLanes = 4;
 
-/// An operand: element (k, line) of a lane is data[k · pitch + line · line_stride], where lines are rows of A or columns of B.
-/// Kernels that aren't direct copy 16 bytes of neighbouring lines at a time: then line_stride is 1, and pitch, batch_stride and
-/// the address are multiples of that.
+/// An operand: element (k, line) of a lane is data[k · pitch + line · line_stride], where lines are rows of A or
+/// columns of B. Kernels with packed operands copy 16 bytes of neighbouring lines at a time: then line_stride must be
+/// 1, and pitch, batch_stride and the address must be multiples of 16 bytes.
 struct UserOperand {
   const uint32_t* data[kMaxLanes];
   int64_t pitch[kMaxLanes], line_stride[kMaxLanes], batch_stride[kMaxLanes];
 };
 
-/// A matrix of results, each lane with strides of its own. data[0] is null if it isn't there.
+/// A matrix of results with separate strides for each lane. data[0] is null if the output isn't requested.
 struct UserResult {
   uint32_t* data[kMaxLanes];
   int64_t row_stride[kMaxLanes], col_stride[kMaxLanes], batch_stride[kMaxLanes];
@@ -25,17 +25,17 @@ struct UserResult {
 struct UserLaunch {
   int m, n, k;  ///< at most kMaxUserSide
   int tiles_m, tiles_n;
-  int64_t first_block;  ///< blocks are numbered by instance, then by tile; a launch may be a part of them
+  int64_t first_block;  ///< index of the launch's first block; blocks are ordered by instance, then by tile
   UserOperand a, b;
   UserResult c0, c;
   Structure structure;
-  bool is_structured;  ///< whether that leaves any element out
+  bool is_structured;  ///< whether the structure excludes any element
   uint32_t zero[kMaxLanes];
   int32_t* witness;
   int64_t witness_row_stride, witness_col_stride, witness_batch_stride;
 };
 
-/// Bounds of bands are cut to this, and sums of two are still numbers of 32 bits.
+/// Limit of sizes. Bounds of bands are clamped to it, so that sums of two of them fit int32.
 constexpr int kMaxUserSide = 1 << 29;
 
 }  // namespace mpmml::cuda

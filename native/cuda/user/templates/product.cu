@@ -1,14 +1,15 @@
-// Kernels of products over semirings of one's own, with holes in place of ⊕ and ⊗ (holes.cuh). The build compiles this to PTX;
-// the driver makes machine code of it when the holes are filled.
+// Kernel templates for products over custom semirings, with placeholders for ⊕ and ⊗ (holes.cuh). The build compiles
+// this file to PTX. At run time the placeholders are filled, and the driver compiles the PTX to machine code.
 //
-// A block computes a tile of BM × BN results; each thread TM × TN of it. Operands stream through shared memory in several stages
-// of asynchronous copies. Steps are taken in ascending order and no other is ever added, so results have the bits that
-// the definition gives (core/user/product.h).
+// A block computes a tile of BM × BN results, and each thread TM × TN of it. A multistage pipeline of asynchronous
+// copies moves operands through shared memory. K-steps run in ascending order without padding steps, so results have
+// exactly the bits of the definition (core/user/product.h).
 //
-// If there are several slices, so many groups of threads compute the same tile, each over neighbouring steps, and combine at the
-// end. The host takes such a kernel only if ⊕ is known to be associative.
+// If a template has several slices, `slices` groups of threads compute the same tile (split-K within the block). Each
+// group computes a contiguous part of K, and the results are reduced at the end. The host selects such a kernel only if
+// ⊕ is provably associative.
 //
-// What a thread keeps of its results says how they are computed: State::compute().
+// The state of a thread's results defines the computation: State::compute().
 #include "cuda/user/templates/holes.cuh"
 #include "cuda/user/templates/launch.h"
 #include "cuda/user/templates/table.h"
@@ -17,13 +18,14 @@ namespace mpmml::cuda {
 
 enum class Loads {
   kChunks,   ///< 16 bytes of neighbouring lines
-  kElements  ///< one by one, with any strides
+  kElements  ///< single elements, with any strides
 };
 
-/// Whether a product may have a structure. If it may, steps that only some results of a tile take go through a loop that looks at each.
+/// Whether a product may have a structure. If so, k-steps that apply only to some results of a tile run in a loop that
+/// tests each result.
 enum class Steps { kAll, kStructured };
 
-/// `kUnroll`: steps that are written out one after the other; 0: none are, and all go through the loop that looks at each.
+/// `kUnroll` is the number of unrolled k-steps; with 0 all k-steps run in the loop that tests each result.
 template <int L_, int BM_, int BN_, int BK_, int TM_, int TN_, int kSlices_, int kStages_, int kUnroll_, Loads kLoads_,
           Steps kSteps_>
 struct Tile {
@@ -33,10 +35,10 @@ struct Tile {
   static constexpr bool kIsStructured = kSteps_ == Steps::kStructured;
   static constexpr int kThreadsM = BM / TM, kThreadsN = BN / TN;
   static constexpr int kSliceThreads = kThreadsM * kThreadsN, kThreads = kSliceThreads * kSlices;
-  /// Neighbouring elements of a thread. Those of the next piece are a whole row of threads further.
+  /// Number of contiguous elements of a thread. The next piece is a whole row of threads further (block-cyclic).
   static constexpr int kPieceM = TM < 4 ? TM : 4, kPieceN = TN < 4 ? TN : 4;
   static constexpr int kStageWords = L * BK * (BM + BN);
-  // The lanes of a warp cover 8 × 4 threads, so that they read few banks of shared memory twice.
+  // The lanes of a warp are arranged as 8 × 4 threads, which causes few bank conflicts.
   static constexpr int kLanesM = kThreadsM < 8 ? kThreadsM : 8, kLanesN = 32 / kLanesM;
   static constexpr int kWarpsN = kThreadsN / kLanesN;
   static_assert(kThreadsM % kLanesM == 0 && kThreadsN % kLanesN == 0, "warps tile the block");
@@ -44,8 +46,8 @@ struct Tile {
   static_assert(kSlices * kStages * kStageWords * 4 <= 48 << 10, "shared memory that needs no permission");
 };
 
-/// Blocks per multiprocessor that registers are divided among: each thread has 128, or 168 if a block has fewer. Small tiles
-/// have as many as they like.
+/// Minimum number of blocks per multiprocessor, which limits registers: 128 per thread, or 168 for blocks of fewer
+/// threads. Small tiles have no limit.
 template <class T>
 constexpr int blocks_per_multiprocessor() {
   if (T::kThreads == 256) return 2;
@@ -80,7 +82,7 @@ __device__ __forceinline__ void await_stage() {
 #endif
 }
 
-/// Where a block's tile is. Blocks that run at the same time share few rows of tiles, which stay in the cache.
+/// Position of a block's tile. Blocks that run concurrently share few rows of tiles, which stay in the L2 cache.
 struct Place {
   int64_t instance;
   int row, col;
@@ -98,8 +100,8 @@ struct Place {
   }
 };
 
-/// Copies the stages of one operand: `B` lines of tiles from `first_line` on. In place of lines that aren't there it copies the first:
-/// they reach no result.
+/// Copies the stages of one operand: `B` lines of tiles from `first_line` on. Lines outside the operand are replaced by
+/// the first line, because they affect no result.
 template <class T, int B>
 class Copies {
  public:
@@ -114,7 +116,7 @@ class Copies {
     }
   }
 
-  /// Copies the next stage, of which `left` steps exist.
+  /// Starts the copies of the next stage, of which `left` k-steps exist.
   __device__ __forceinline__ void start(Word* stage, int left) {
     if (left >= T::BK) {
       copy<false>(stage, left);
@@ -127,7 +129,7 @@ class Copies {
 
  private:
   static constexpr int kWidth = T::kLoads == Loads::kChunks ? 4 : 1;
-  /// Threads along a row of the stage, and rows that all threads copy at once.
+  /// Number of threads along a row of the stage, and number of rows that all threads copy at once.
   static constexpr int kAlong = B / kWidth;
   static_assert(T::kSliceThreads % kAlong == 0, "a thread copies one place of a row");
   static constexpr int kRows = T::kSliceThreads / kAlong;
@@ -158,7 +160,7 @@ class Copies {
   const Word* from_[T::L];
 };
 
-/// The steps that results of rows and columns can take, and those that all of them do.
+/// Range of k-steps that apply to any result of a tile, and range that applies to all of them.
 struct TileSteps {
   int first, end, first_of_all, end_of_all;
 
@@ -195,7 +197,7 @@ __device__ __forceinline__ void load_fragment(Word* fragment, const Word* from) 
   }
 }
 
-/// What a thread needs for a step.
+/// Operands of a thread for one k-step, in registers.
 template <class T>
 struct Operands {
   Word a[T::L][T::TM], b[T::L][T::TN];
@@ -239,7 +241,7 @@ __device__ __forceinline__ void load_result(Word (&to)[L], const UserResult& fro
   }
 }
 
-/// Where result i or j of a thread is.
+/// Returns the row (i) or column (j) in the tile of a thread's result.
 template <class T>
 __device__ __forceinline__ int row_in_tile(int i, int thread_m) {
   return (i / T::kPieceM * T::kThreadsM + thread_m) * T::kPieceM + i % T::kPieceM;
@@ -249,13 +251,13 @@ __device__ __forceinline__ int col_in_tile(int j, int thread_n) {
   return (j / T::kPieceN * T::kThreadsN + thread_n) * T::kPieceN + j % T::kPieceN;
 }
 
-/// Whether a place of a tile is a result.
+/// Returns whether an element of C is a result.
 template <class T>
 __device__ __forceinline__ bool is_result(const UserLaunch& launch, int row, int col) {
   return row < launch.m && col < launch.n && (!T::kIsStructured || launch.structure.c.has(row, col));
 }
 
-/// A tile whose operands stream through shared memory: `State` is what a thread keeps of its results.
+/// Computes a tile whose operands stream through shared memory. `State` is the state of a thread's results.
 template <class T, class State>
 __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   constexpr int L = T::L, TM = T::TM, TN = T::TN, BM = T::BM, BN = T::BN, BK = T::BK;
@@ -276,7 +278,7 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   const auto col_of = [&](int j) { return place.col + col_in_tile<T>(j, thread_n); };
 
   int first = steps.first / BK, chunks = steps.end > steps.first ? (steps.end + BK - 1) / BK - first : 0;
-  // Slices take as many turns, so that they can wait for each other.
+  // All slices run an equal number of iterations, because the barriers are block-wide.
   int turns = chunks;
   if constexpr (T::kSlices > 1) {
     turns = (chunks + T::kSlices - 1) / T::kSlices;
@@ -350,7 +352,7 @@ __device__ __forceinline__ void compute_tile(const UserLaunch& launch) {
   state.store(launch, place, shared, slice, thread_m, thread_n);
 }
 
-/// The results of a product.
+/// Accumulators of a product.
 template <class T>
 struct Sums {
   static constexpr int L = T::L;
@@ -378,7 +380,7 @@ struct Sums {
     for (int l = 0; l < L; ++l) acc[i][j][l] = has ? next[l] : acc[i][j][l];
   }
 
-  /// Stores the sum, or C0 ⊕ the sum.
+  /// Stores a sum, or C0 ⊕ the sum.
   static __device__ __forceinline__ void finish(const UserLaunch& launch, int64_t instance, int row, int col,
                                                 const Word (&sum)[L]) {
     Word all[L], result[L];
@@ -397,8 +399,9 @@ struct Sums {
     }
   }
 
-  /// Through shared memory, a row of each thread's results at a time: [slice][lane][thread row][column]. So each place of C is stored
-  /// by code that is there once for a row, by neighbouring threads, and slices combine.
+  /// Stores results through shared memory, one row of each thread's results at a time: [slice][lane][thread
+  /// row][column]. So neighbouring threads store neighbouring elements of C, the code exists once per row, and slices
+  /// are reduced.
   __device__ __forceinline__ void store(const UserLaunch& launch, const Place& place, Word* shared, int slice,
                                         int thread_m, int thread_n) {
     constexpr int kRows = T::kThreadsM, kPlaces = kRows * T::BN;
@@ -433,8 +436,8 @@ struct Sums {
   }
 };
 
-/// Results of few steps: a thread computes one after the other, from the operands as they are. Its code is there once, and so it is
-/// compiled soon.
+/// Products of few k-steps: a thread computes one result after the other, from unpacked operands. The code isn't
+/// unrolled, so that it compiles fast.
 template <class T>
 struct ScalarTile {
   static constexpr int L = T::L;
@@ -470,12 +473,13 @@ struct ScalarTile {
   }
 };
 
-/// The results of a product of a semiring that says when a step changes nothing (core/user/skip.h).
+/// Accumulators for a semiring with a skip condition, which states when a k-step doesn't change a result
+/// (core/user/skip.h).
 ///
-/// In each chunk a thread first marks the steps that may change a result as it was before the chunk; then it takes these, one after
-/// the other, in ascending order for each result. The threads of a warp take different ones at the same time, so that few turns
-/// are enough even if there is hardly a k at which no result of the warp changes. For that a thread has its results twice: what the
-/// conditions need in registers, and all in an array of its own.
+/// In each chunk a thread first marks the k-steps that may change a result, given its value before the chunk. Then it
+/// computes the marked steps, in ascending order for each result. The threads of a warp compute different steps at the
+/// same time, so that few iterations suffice even if some result of the warp changes at nearly every k. For that a
+/// thread has two copies of its results: the lanes that the conditions need in registers, and all lanes in an array.
 template <class T>
 struct SkippingTile : Sums<T> {
   static constexpr int L = T::L, TM = T::TM, TN = T::TN, BM = T::BM, BN = T::BN, BK = T::BK;
@@ -503,7 +507,7 @@ struct SkippingTile : Sums<T> {
     }
   }
 
-  /// The steps before `end` of a chunk.
+  /// Computes the k-steps of a chunk before `end`.
   __device__ __forceinline__ void take(const Word* at_a, const Word* at_b, int end, Results& results) {
     Word marks[kWords];
     mark(at_a, at_b, end, marks);
@@ -537,7 +541,7 @@ struct SkippingTile : Sums<T> {
   }
 
  private:
-  /// A bit for each step and each result, in the order of steps.
+  /// Sets a bit for each k-step and each result, in the order of steps.
   __device__ __forceinline__ void mark(const Word* at_a, const Word* at_b, int end, Word (&marks)[kWords]) const {
     Word always = 0;
 #pragma unroll
@@ -570,7 +574,7 @@ struct SkippingTile : Sums<T> {
   }
 };
 
-/// The smallest k whose candidate is the result, for results that are there.
+/// Search for witnesses: the smallest k whose candidate equals the result, for existing results.
 template <class T>
 struct Witnesses {
   static constexpr int L = T::L;
@@ -625,7 +629,7 @@ struct Witnesses {
 
 }  // namespace mpmml::cuda
 
-// Where a kernel may take the address of what it is called with, that isn't copied.
+// With __grid_constant__ (sm_70 and later), taking the address of a parameter doesn't copy it to local memory.
 #if __CUDA_ARCH__ >= 700
 #define MPMML_IN_PLACE __grid_constant__
 #else

@@ -1,13 +1,15 @@
-// The templates, for the compiler that makes PTX of them, and for the host, which launches them.
+// Table of the templates, for the compilation to PTX and for the launches by the host.
 #pragma once
 
-/// X(name, lanes, BM, BN, BK, TM, TN, slices, stages, unroll, loads, steps, state): the parameters are those of Tile in product.cu. A name
-/// says what it does, for how many lanes, for tiles of which size, for expressions of which length, and if there are slices.
+/// X(name, lanes, BM, BN, BK, TM, TN, slices, stages, unroll, loads, steps, state): the parameters are those of Tile in
+/// product.cu. Names consist of the function, the number of lanes, the tile size, the length of expressions, and the
+/// slices.
 ///
-/// Registers decide the results of a thread: 64 words of all lanes together, and 16 results of longer expressions. Of the longest it
-/// has one, because their code is as long as all else. `bests` is for semirings of which most steps change nothing; it writes out
-/// chunks as a whole, whatever `unroll` says. `few` is for products of so few steps that only elements have to be read; it has
-/// neither chunks nor stages. The host takes the first row that suits (choice.cpp).
+/// Registers limit the results of a thread: 64 words of all lanes together, and 16 results for longer expressions. For
+/// the longest expressions a thread has one result, because of the code size. `bests` is for semirings whose k-steps
+/// mostly change no result; it unrolls whole chunks and ignores `unroll`. `few` is for products of so few k-steps that
+/// reading elements dominates; it has neither chunks nor stages. The host selects the first row that suits
+/// (choice.cpp).
 #define MPMML_FOR_EACH_USER_TEMPLATE(X)                                                      \
   X(product1_few, 1, 32, 32, 1, 4, 1, 1, 1, 0, kElements, kStructured, ScalarTile)           \
   X(product1_bests, 1, 64, 64, 16, 4, 4, 1, 3, 0, kChunks, kAll, SkippingTile)               \
