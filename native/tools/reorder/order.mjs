@@ -1,0 +1,302 @@
+// An order of a block's instructions in which the banks of registers are read as evenly as possible.
+//
+// The rule (docs/notes.md): a quarter of a multiprocessor has two banks, of even and of odd registers. Each reads one register per
+// clock, and the reads of an instruction must find room within two clocks. An operand can be kept: for each slot and bank, the
+// register that was read through it last, as long as the same warp goes on.
+
+import { firstUniform, noPipe } from './instruction.mjs'
+
+/** Clocks within which an instruction's reads must find room. */
+const window = 2
+/** Clocks that a pipe is busy with an instruction. */
+const busyClocks = 2
+/** Instructions from a load to the next one, as the compiler keeps them apart. */
+const loadDistance = 4
+/** Instructions between a load and its first use, of the same warp. */
+const loadLatency = 24
+const otherLatency = 12
+/** No result but a load's takes longer. */
+export const mostLatency = 14
+
+/** Instructions that must be between, so that no warp has to wait. */
+export const distanceAfter = (instruction) =>
+  instruction.moves ? instruction.form.latency : instruction.loads ? loadLatency : otherLatency
+
+const isQueued = (instruction) => instruction.loads || instruction.name === 'LDGDEPBAR'
+
+/** Numbers from 0 up to 1, the same in each run. */
+function randomNumbers(seed) {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** What decides about the clock in which the next instruction is issued. */
+class IssueState {
+  /** Clocks after the last issue that each bank is taken, as bits. */
+  taken = new Int32Array(2)
+  /** Clocks since each pipe took an instruction, up to busyClocks. */
+  since = new Int32Array([busyClocks, busyClocks])
+  /** The register kept for slot and bank, at slot · 2 + bank. */
+  kept = new Int32Array(6).fill(-1)
+
+  set(other) {
+    this.taken.set(other.taken)
+    this.since.set(other.since)
+    this.kept.set(other.kept)
+    return this
+  }
+
+  equals({ taken, since, kept }) {
+    if (this.taken[0] !== taken[0] || this.taken[1] !== taken[1]) return false
+    if (this.since[0] !== since[0] || this.since[1] !== since[1]) return false
+    for (let k = 0; k < 6; ++k) if (this.kept[k] !== kept[k]) return false
+    return true
+  }
+
+  /** Clocks from the last instruction to this one. */
+  issue({ instruction, sources }) {
+    const { kept, taken, since } = this
+    let readsEven = 0
+    let readsOdd = 0
+    for (let k = 0; k < sources.length; ++k) {
+      const { slot, register } = sources[k]
+      const isRead =
+        (k > 0 && sources[0].register === register) || (k > 1 && sources[1].register === register)
+      if (isRead || kept[slot * 2 + (register & 1)] === register) continue
+      if (register & 1) ++readsOdd
+      else ++readsEven
+    }
+    const pipe = instruction.moves ? instruction.form.pipe : noPipe
+    let clocks = pipe === noPipe ? 1 : Math.max(1, busyClocks - since[pipe])
+    const room = Math.max(window, readsEven, readsOdd)
+    while (roomIn(taken[0], clocks, room) < readsEven || roomIn(taken[1], clocks, room) < readsOdd) ++clocks
+    taken[0] = take(taken[0], clocks, readsEven) >> clocks
+    taken[1] = take(taken[1], clocks, readsOdd) >> clocks
+    since[0] = Math.min(busyClocks, since[0] + clocks)
+    since[1] = Math.min(busyClocks, since[1] + clocks)
+    if (pipe !== noPipe) since[pipe] = 0
+    for (let k = 0; k < sources.length; ++k)
+      kept[sources[k].slot * 2 + (sources[k].register & 1)] = sources[k].register
+    // Loads read their address through the first slot.
+    if (!instruction.moves)
+      for (const register of instruction.reads) if (register < firstUniform) kept[register & 1] = -1
+    for (const register of instruction.writes) {
+      for (let k = register & 1; k < 6; k += 2) if (kept[k] === register) kept[k] = -1
+    }
+    return clocks
+  }
+}
+
+/** How many of these clocks a bank isn't taken. */
+function roomIn(taken, first, clocks) {
+  let room = 0
+  for (let clock = first; clock < first + clocks; ++clock) room += 1 - ((taken >> clock) & 1)
+  return room
+}
+
+/** A bank's clocks with so many more reads, from `first` on. */
+function take(taken, first, reads) {
+  for (let clock = first; reads > 0; ++clock) {
+    if ((taken >> clock) & 1) continue
+    taken |= 1 << clock
+    --reads
+  }
+  return taken
+}
+
+/** The clocks that a warp of its own takes for these places ({ instruction, sources }), if it never waits. */
+export function clocksOf(places) {
+  const state = new IssueState()
+  return places.reduce((clocks, place) => clocks + state.issue(place), 0)
+}
+
+/** Whether two neighbours may change places. Loads and what doesn't move keep their order. */
+function mayExchange(first, second) {
+  if (!first.moves && !second.moves) return false
+  for (const register of first.writes)
+    if (second.reads.includes(register) || second.writes.includes(register)) return false
+  for (const register of second.writes) if (first.reads.includes(register)) return false
+  return true
+}
+
+/** The first place of each instruction that reads what was written before the block: its own, or behind so many that it is ready. */
+function earliestOf(instructions) {
+  const written = new Set()
+  const earliest = new Map()
+  instructions.forEach((instruction, index) => {
+    if (instruction.reads.some((register) => !written.has(register)))
+      earliest.set(instruction, Math.min(mostLatency, index))
+    for (const register of instruction.writes) written.add(register)
+  })
+  return earliest
+}
+
+/** Whether what is at `index` is as far from the instructions whose results it reads, and from those that read its own, as it should be. */
+function keepsDistances(places, index, earliest) {
+  const { instruction } = places[index]
+  if (index < (earliest.get(instruction) ?? 0)) return false
+  for (const register of instruction.reads) {
+    for (let before = index - 1; before >= 0 && index - before < loadLatency; --before) {
+      const other = places[before].instruction
+      if (!other.writes.includes(register)) continue
+      if (index - before < distanceAfter(other)) return false
+      break
+    }
+  }
+  const distance = distanceAfter(instruction)
+  for (const register of instruction.writes) {
+    for (let after = index + 1; after < places.length && after - index < distance; ++after) {
+      const other = places[after].instruction
+      if (other.reads.includes(register)) return false
+      if (other.writes.includes(register)) break
+    }
+  }
+  if (isQueued(instruction)) {
+    for (
+      let other = Math.max(0, index - loadDistance + 1);
+      other < Math.min(places.length, index + loadDistance);
+      ++other
+    ) {
+      if (other !== index && isQueued(places[other].instruction)) return false
+    }
+  }
+  return true
+}
+
+/** Clocks up to each checkpoint, and the states there, so that the clocks after a small change can be had without all the others. */
+class Timeline {
+  static spacing = 16
+
+  constructor(places) {
+    this.places = places
+    this.states = []
+    this.clocks = []
+    this.scratch = new IssueState()
+    this.total = this.#run(new IssueState(), 0, 0, places.length)
+  }
+
+  /** The clocks of all places after a change within [first, last], and up to where the states differ from the known ones. */
+  after(first, last) {
+    const { places, states, clocks } = this
+    const start = Math.floor(first / Timeline.spacing)
+    const state = this.scratch.set(states[start])
+    let now = clocks[start]
+    for (let index = start * Timeline.spacing; index < places.length; ++index) {
+      if (index % Timeline.spacing === 0 && index > last && state.equals(states[index / Timeline.spacing])) {
+        return { total: this.total + now - clocks[index / Timeline.spacing], end: index }
+      }
+      now += state.issue(places[index])
+    }
+    return { total: now, end: places.length }
+  }
+
+  /** Takes a change over: what after() gave for it. */
+  accept(first, { total, end }) {
+    const start = Math.floor(first / Timeline.spacing)
+    this.#run(this.states[start], this.clocks[start], start * Timeline.spacing, end)
+    const more = total - this.total
+    if (more !== 0) {
+      for (let k = Math.ceil(end / Timeline.spacing); k < this.clocks.length; ++k) this.clocks[k] += more
+    }
+    this.total = total
+  }
+
+  #run(from, clocks, first, end) {
+    const state = this.scratch.set(from)
+    let now = clocks
+    for (let index = first; index < end; ++index) {
+      if (index % Timeline.spacing === 0) {
+        const checkpoint = index / Timeline.spacing
+        this.states[checkpoint] ??= new IssueState()
+        this.states[checkpoint].set(state)
+        this.clocks[checkpoint] = now
+      }
+      now += state.issue(this.places[index])
+    }
+    return now
+  }
+}
+
+/** Moves the element at `from` to `to`. */
+function move(places, from, to) {
+  const place = places[from]
+  const step = from < to ? 1 : -1
+  for (let index = from; index !== to; index += step) places[index] = places[index + step]
+  places[to] = place
+}
+
+const exchanged = ({ instruction, sources: [first, second, ...others] }) => ({
+  instruction,
+  sources: [{ ...first, register: second.register }, { ...second, register: first.register }, ...others],
+})
+
+/**
+ * The instructions of a block in another order, as { instruction, sources } (operands may be exchanged), found by simulated annealing
+ * with this many trials. The last instruction stays the last.
+ */
+export function reordered(instructions, { trials = 300_000, seed = 1 } = {}) {
+  const random = randomNumbers(seed)
+  const places = instructions.map((instruction) => ({ instruction, sources: instruction.sources }))
+  const timeline = new Timeline(places)
+  const earliest = earliestOf(instructions)
+  let best = timeline.total
+  let bestPlaces = [...places]
+  const last = places.length - 1
+  const isTaken = ({ total }, temperature) => {
+    const more = total - timeline.total
+    return more <= 0 || random() < Math.exp(-more / temperature)
+  }
+  for (let trial = 0; trial < trials; ++trial) {
+    const temperature = 0.5 * (1 - trial / trials) + 0.02
+    const from = Math.floor(random() * last)
+    const { instruction } = places[from]
+    let first = from
+    let change
+    if (random() < 0.2) {
+      if (!instruction.form?.commutes) continue
+      places[from] = exchanged(places[from])
+      change = timeline.after(from, from)
+      if (!isTaken(change, temperature)) {
+        places[from] = exchanged(places[from])
+        continue
+      }
+    } else {
+      if (!instruction.moves && !instruction.loads) continue
+      const reach = random() < 0.5 ? 6 : 60
+      const to = from + Math.floor(random() * (2 * reach + 1)) - reach
+      if (to < 0 || to >= last || to === from || !mayMove(places, from, to)) continue
+      move(places, from, to)
+      first = Math.min(from, to)
+      const end = Math.max(from, to)
+      let isAllowed = true
+      for (let index = first; index <= end && isAllowed; ++index)
+        isAllowed = keepsDistances(places, index, earliest)
+      change = isAllowed ? timeline.after(first, end) : undefined
+      if (!change || !isTaken(change, temperature)) {
+        move(places, to, from)
+        continue
+      }
+    }
+    timeline.accept(first, change)
+    if (timeline.total < best) {
+      best = timeline.total
+      bestPlaces = [...places]
+    }
+  }
+  return bestPlaces
+}
+
+function mayMove(places, from, to) {
+  const { instruction } = places[from]
+  const step = from < to ? 1 : -1
+  for (let index = from + step; index !== to + step; index += step) {
+    const other = places[index].instruction
+    if (!(step > 0 ? mayExchange(instruction, other) : mayExchange(other, instruction))) return false
+  }
+  return true
+}
